@@ -1,0 +1,51 @@
+# Settings that every folder shares, and the functions with which a folder declares its target, tests and benchmarks.
+include(GNUInstallDirs)
+find_package(Threads REQUIRED)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+
+# Where things land: bin/diogenes, lib/, libexec/, share/; the release preset points this at build/ itself.
+set(DIOGENES_OUTPUT ${CMAKE_BINARY_DIR} CACHE PATH "folder that gets bin/, lib/, libexec/ and share/")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${DIOGENES_OUTPUT}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${DIOGENES_OUTPUT}/lib)
+
+add_library(diogenes_settings INTERFACE)
+target_include_directories(diogenes_settings INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(diogenes_settings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror>
+  -fno-omit-frame-pointer)
+
+set(DIOGENES_SANITIZE "" CACHE STRING "address, thread or undefined: for what runs outside a target")
+if(DIOGENES_SANITIZE)
+  # The agent and the simulated driver live in other processes' address space and are built without.
+  add_library(diogenes_sanitize INTERFACE)
+  target_compile_options(diogenes_sanitize INTERFACE -fsanitize=${DIOGENES_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(diogenes_sanitize INTERFACE -fsanitize=${DIOGENES_SANITIZE})
+else()
+  add_library(diogenes_sanitize INTERFACE)
+endif()
+
+# diogenes_library(NAME SOURCES... LINK libs...): a folder's library, outside the target process.
+function(diogenes_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC diogenes_settings diogenes_sanitize ${ARG_LINK})
+endfunction()
+
+# diogenes_test(NAME SOURCES... LINK libs... [LABELS ...]): a GoogleTest program beside what it tests.
+function(diogenes_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${DIOGENES_OUTPUT}/bin/tests)
+  target_link_libraries(${name} PRIVATE diogenes_settings diogenes_sanitize ${ARG_LINK} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
+endfunction()

@@ -1,0 +1,25 @@
+// Stage 5. In: a session folder. Out: an immutable report, and the sites that stage 4 has to watch.
+#pragma once
+#include <filesystem>
+#include <vector>
+
+#include "analysis/report.h"
+#include "base/result.h"
+#include "ffm/plan.h"
+
+namespace diogenes {
+
+struct AnalysisOptions {
+  double threshold_percent = -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
+};
+
+// Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is missing.
+Result<Report> analyse(const std::filesystem::path& session, const AnalysisOptions& options = {});
+
+// Stage 1's decision: catalogue symbols of the public functions on whose stacks the wait function was entered.
+Result<std::vector<std::string>> waiting_functions(const std::filesystem::path& baseline_folder);
+
+// Stage 3's decision: the sites of needed synchronizations, for stage 4's plan.
+Result<std::vector<SiteKey>> needed_sites(const std::filesystem::path& memory_tracing_folder);
+
+}  // namespace diogenes

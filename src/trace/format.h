@@ -1,0 +1,241 @@
+// The on-disk format: defined once, written by the agent and read by the analysis from this header.
+//
+// A session folder holds `session.json` (trace/session.h) and one folder a stage, in it one folder a process, named
+// [rankR-]HOST-PID[.K] (K: when an exec reused the pid). A process's folder holds
+//   process      one ProcessFile, updated in place
+//   modules      ModuleRecord after ModuleRecord; a ModuleIndex is the position in it
+//   stacks       FileHeader, then interned stacks; a StackIndex is the stack's offset in the file in 8-byte words
+//   thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them; K: 0, 1, ...
+// All are appended through shared mappings, so what was recorded survives SIGKILL. Files grow in steps and end in
+// zeros: a record whose type (a stack whose frame_count) is 0 is the end. Type and frame_count are written last.
+// Readers take nothing for granted: every index and length is checked against the file.
+//
+// Times are CLOCK_MONOTONIC. All little-endian. Addresses occur only where they mean memory of the program; code is
+// module + offset.
+#pragma once
+#include <cstdint>
+
+#include "ffm/stage.h"
+
+namespace diogenes {
+
+inline constexpr uint32_t kTraceVersion = 1;
+inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
+
+// What was lost, by cause. Each has a sentence in analysis/drops.cc.
+enum class Drop : uint8_t {
+  records_full,     // recorded_bytes_limit of the plan reached
+  file_failed,      // a trace file could not be created or grown (disk full, permissions)
+  stacks_full,      // the table of distinct stacks is full: the operation has no stack
+  stack_cut,        // deeper than kMaximumFrames: the outer frames are missing
+  modules_full,
+  threads_full,     // more threads than kMaximumThreads: theirs are not recorded
+  guards_full,      // no more page guards: counted as needed
+  verification_full,  // suspected duplicate not verified: the staging memory was taken
+  objects_full,     // tables of streams, events, allocations or pending copies: counted as needed
+  count_
+};
+inline constexpr int kDropCauses = 16;
+inline constexpr int kMaximumFrames = 128;
+inline constexpr int kMaximumThreads = 4096;
+inline constexpr int kMaximumHooks = 1024;
+
+enum class HookState : uint8_t {
+  not_tried,
+  installed,
+  bytes_differ,   // the code in memory is not what the file holds: another tool patched it, left alone
+  no_memory_near, // no page within 2 GiB of the driver
+  protected_,     // the kernel refused to make the code writable
+};
+
+enum class ProcessEnd : uint8_t { running, orderly, signal, exec };  // running: killed, or still going
+
+struct FileHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t thread;         // thread-K: K
+  uint32_t tid;            // thread-K: kernel thread id
+  uint32_t reserved;
+  int64_t created_ns;
+};
+static_assert(sizeof(FileHeader) == 32);
+
+struct ProcessFile {
+  char magic[8];
+  uint32_t version;
+  Stage stage;
+  ProcessEnd end;
+  uint8_t simulated;        // the driver is the project's simulated one
+  uint8_t used_cuda;        // the driver was initialized
+  int32_t pid, parent;
+  int32_t rank;             // -1: none
+  int32_t signal;           // for ProcessEnd::signal
+  int64_t started_ns, ended_ns;
+  char host[64];
+  char executable[512];
+  char driver_path[512];
+  uint8_t driver_build_id[20];
+  uint8_t driver_build_id_length;
+  uint8_t reserved[3];
+  int32_t driver_version;   // cuDriverGetVersion: 13000
+  int32_t capability_major, capability_minor;
+  char device_name[256];
+  uint64_t driver_base;     // where the image lies
+  uint32_t threads;         // thread files made
+  uint32_t hook_count;      // of hook_state
+  int64_t hook_cost_ns;     // measured in this process: what recording one operation adds to it
+  uint64_t drops[kDropCauses];      // by Drop
+  uint64_t unwatched[32];           // instances by Reason bit (below), stage 3
+  uint8_t hook_state[kMaximumHooks];  // by position in the plan: HookState
+};
+
+// A loaded file. Appended when it is mapped; never removed.
+struct ModuleRecord {
+  uint64_t begin, end;      // addresses it was mapped at
+  uint64_t bias;            // address - bias = offset: the virtual address in the file
+  uint8_t build_id[20];
+  uint8_t build_id_length;
+  uint8_t present;          // 1; 0 ends the file
+  uint8_t reserved[2];
+  char path[464];           // as the dynamic linker knows it; the executable's real path
+};
+static_assert(sizeof(ModuleRecord) == 512);
+
+// A frame in the stacks file. `offset` is what a symbolizer takes: the return address - 1 for a caller, the
+// instruction itself for an interrupted frame. Innermost first; frames of the driver and of the agent are left out
+// above (inside) the public call.
+struct Frame {
+  uint64_t packed;  // module in the upper 16 bits, offset in the lower 48; module 0xffff: no file, offset is the address
+
+  static constexpr uint64_t kNoModule = 0xffff;
+  static constexpr Frame of(uint64_t module, uint64_t offset) {
+    return {(module << 48) | (offset & 0xffff'ffff'ffff)};
+  }
+  constexpr uint64_t module() const { return packed >> 48; }
+  constexpr uint64_t offset() const { return packed & 0xffff'ffff'ffff; }
+};
+
+struct StackHeader {
+  uint32_t frame_count;  // written last; 0 ends the file
+  uint32_t cut;          // 1: outer frames are missing
+  // Frame frames[frame_count];
+};
+
+enum class RecordType : uint8_t { none, operation, transfer, allocation, hash, verdict };
+
+inline constexpr uint32_t kNoStack = 0;            // no stack lies at offset 0: the file header does
+inline constexpr uint32_t kLegacyStream = 0;       // OperationRecord::stream
+inline constexpr uint32_t kPerThreadStream = 1;    // of the thread that wrote the record
+inline constexpr uint32_t kNoStream = 0xffffffff;
+// User streams and events are numbered from 2 in order of first sight, per process; a handle that is destroyed and
+// made again gets a new number.
+
+enum OperationFlag : uint8_t {
+  kFailed = 1,        // the driver returned an error
+  kWaited = 2,        // the internal wait function was entered, for however short a time
+  kQueueFull = 4,     // the launch-queue wait was entered
+  kCapturing = 8,     // issued to a stream under capture: no GPU work was done
+  kCoarseTimes = 16,  // call and waited are in units of 1,024 ns
+  kDriverThread = 32, // a wait outside any public call (private API, the driver's own threads)
+  kLibraryCall = 64,  // called by the agent itself (duplicate check); not the program's
+};
+
+// One outermost public call. Its ordinal among the operations of its thread file is its `sequence`.
+struct OperationRecord {
+  RecordType type;
+  uint8_t flags;      // OperationFlag
+  uint16_t function;  // catalogue index, or kWaitFunction for a wait outside any public call
+  uint32_t stack;     // StackIndex, kNoStack
+  int64_t begin_ns;   // entry
+  uint32_t call;      // ns from entry to exit (kCoarseTimes: 1,024 ns)
+  uint32_t waited;    // ns inside the wait functions, same unit
+  uint32_t stream;    // see above
+  uint32_t object;    // event number of an event call; context number of a context call; else 0
+};
+static_assert(sizeof(OperationRecord) == 32);
+
+enum class MemoryKind : uint8_t { unknown, device, pageable, pinned, registered, managed };
+
+// Follows the OperationRecord of a transfer or fill. A fill has source 0 and the pattern's width is not kept.
+struct TransferRecord {
+  RecordType type;
+  uint8_t direction;         // Direction
+  MemoryKind destination_kind, source_kind;
+  uint32_t device;           // ordinal of the current device
+  uint64_t destination, source;
+  uint64_t bytes;            // of data moved (2D: width x height)
+};
+static_assert(sizeof(TransferRecord) == 32);
+
+// Follows the OperationRecord of an allocation or release.
+struct AllocationRecord {
+  RecordType type;
+  MemoryKind kind;
+  uint8_t released;          // 0: allocated
+  uint8_t reserved[5];
+  uint64_t address, bytes;   // bytes 0: unknown
+  uint64_t reserved2;
+};
+static_assert(sizeof(AllocationRecord) == 32);
+
+// Names an operation: thread file and sequence.
+struct OperationId {
+  uint16_t thread = 0xffff;
+  uint16_t reserved = 0;
+  uint32_t sequence = 0xffffffff;
+};
+static_assert(sizeof(OperationId) == 8);
+
+enum class Duplicate : uint8_t {
+  none,         // content not seen before at this destination (size, direction, device)
+  verified,     // seen before, and the destination still held it
+  overwritten,  // seen before, but the destination held something else by then
+  unverified,   // seen before, destination could not be read back
+};
+
+// The content of a transfer. Written when it is known, in any thread's file, after the operation it names.
+struct HashRecord {
+  RecordType type;
+  Duplicate duplicate;
+  uint16_t thread;           // of the operation
+  uint32_t sequence;
+  uint64_t hash[2];          // XXH3-128, low word first
+  OperationId first;         // the first operation with the same content, destination, size, direction, device
+};
+static_assert(sizeof(HashRecord) == 32);
+
+// Why a synchronization was needed (DESIGN.md, section 7), one bit each. Stage 3.
+enum Reason : uint32_t {
+  kCpuAccess = 1u << 0,       // 1: the CPU touched data that the covered work wrote
+  kSourceReuse = 1u << 1,     // 1: the CPU wrote data that the covered work read
+  kSystemCall = 1u << 2,      // 2: a system call took the range
+  kDeviceReuse = 1u << 3,     // 1: the data went back to a GPU from host memory
+  kOrder = 1u << 4,           // 3: it ordered GPU work that no stream or event orders
+  kSharedMemory = 1u << 5,    // 2: other processes or devices reach the range
+  kSmallRange = 1u << 6,      // 4: too small for a page guard (stack, globals, small heap blocks)
+  kExposed = 1u << 7,         // 4: the page stood open to other threads
+  kGuardRefused = 1u << 8,    // 4: no guard could be placed (limit, mprotect, device reads page tables)
+  kUndecoded = 1u << 9,       // 4: covers work whose destination is not known (batches, arrays, graphs)
+  kDriverAccess = 1u << 10,   // 4: the driver itself touched the range
+  kHostFunction = 1u << 11,   // 2: the stream runs a host function: data leaves our sight
+  kUnresolved = 1u << 12,     // set by the analysis: the program ended before it was known
+  kUnknownMemory = 1u << 13,  // 4: managed or mapped memory that the agent does not know enough of
+};
+inline constexpr uint32_t kUnwatchedReasons =
+    kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory;
+
+// Closes one instance of a synchronization: everything it covers was used, released, written again, or handed to a
+// later synchronization. Stages 3 and 4. An instance without one is unresolved, and counts as needed.
+struct VerdictRecord {
+  RecordType type;
+  uint8_t reserved;
+  uint16_t thread;           // of the synchronization
+  uint32_t sequence;
+  uint32_t reasons;          // Reason; 0: not needed
+  uint32_t use_stack;        // of the first use; kNoStack: none
+  int64_t after_ns;          // from the synchronization's exit to its first use; -1: none
+  uint64_t address;          // first use: what was touched; 0: none
+};
+static_assert(sizeof(VerdictRecord) == 32);
+
+}  // namespace diogenes

@@ -1,0 +1,59 @@
+// session.json: what was run, where, and how each stage went. Written by the launcher after every step (to a new file,
+// then renamed), read by the analysis and the views. Unknown keys are ignored, missing ones have these defaults.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ffm/stage.h"
+
+namespace diogenes {
+
+// The evidence of one discovery (DESIGN.md, section 5).
+struct WaitFunction {
+  uint64_t offset = 0;    // image offset in libcuda
+  int agreed = 0;         // known waits on whose stacks it was
+  int known = 0;          // known waits tried
+  bool queue = false;     // the launch-queue wait
+};
+
+struct StageRun {
+  std::string name;             // stage_name(), or "plain"
+  std::string folder;           // relative to the session; "" for plain
+  std::string state;            // "running", "complete", "failed", "timeout", "interrupted"
+  double runtime_s = 0;         // exec to exit
+  double cpu_s = 0;             // user + system
+  int exit_status = 0;          // 128+N on a signal
+  bool output_differs = false;  // from the first run's
+  int repeat = 0;
+};
+
+struct Session {
+  std::string schema = "diogenes-session/1";
+  std::string tool_version;
+  std::vector<std::string> command;
+  std::string working_folder;
+  std::vector<std::pair<std::string, std::string>> environment;  // the part that matters (CUDA_*, LD_*, OMP_*, ranks)
+  std::string machine;          // processor, cores, kernel: for people
+  std::string started_at;       // ISO 8601, UTC
+  int64_t started_ns = 0;       // CLOCK_REALTIME, for 'newest'
+  bool simulated = false;
+  std::string driver_path, driver_build_id, driver_version;
+  std::vector<WaitFunction> wait_functions;
+  std::vector<StageRun> runs;
+  double threshold_percent = 0.1;  // of the run time, for misplaced synchronizations
+  int exit_status = 0;
+  std::vector<std::string> notices;
+};
+
+// Errors name the file and what is wrong with it.
+Result<Session> read_session(const std::filesystem::path& folder);
+Status write_session(const std::filesystem::path& folder, const Session& session);
+
+// The session with the latest started_ns among DIR/*.diogenes; error if there is none.
+Result<std::filesystem::path> newest_session(const std::filesystem::path& dir);
+
+}  // namespace diogenes
