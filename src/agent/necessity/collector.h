@@ -1,0 +1,21 @@
+// Stages 3 and 4: which synchronizations were needed, and what was transferred (DESIGN.md, section 7).
+// In: every outermost public call, before and after. Out: VerdictRecord, HashRecord through recorder.h.
+// Internally serialised. Calls the driver itself only through driver_calls.h, never during capture.
+#pragma once
+#include "agent/call.h"
+
+namespace diogenes::agent {
+
+// `stage`: memory_tracing (all synchronizations watched, transfers hashed) or sync_use (planned sites only, no hashing).
+void start_necessity(Stage stage);
+
+// Numbers streams and events, fills call.stream, call.object and kCapturing; opens guards over memory that the call uses.
+void necessity_before(Call& call);
+
+// `call.id` is set. Updates the order of work, closes and opens instances, raises guards.
+void necessity_after(Call& call);
+
+// Orderly end of the process: closes all instances that are still open. Not signal-safe.
+void finish_necessity();
+
+}  // namespace diogenes::agent

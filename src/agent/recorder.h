@@ -1,0 +1,28 @@
+// Writes this process's folder: process, modules, stacks and thread files (trace/format.h), through shared mappings that
+// are allocated on disk before they are touched, so that a full disk is an error here and never a SIGBUS.
+// No function allocates from the heap, throws, or waits for another thread. All are safe in a signal handler, except
+// where said. A thread's file is made at its first record.
+#pragma once
+#include <ucontext.h>
+
+#include <cstdint>
+
+#include "trace/format.h"
+
+namespace diogenes::agent {
+
+// Appends to the calling thread's file. False: dropped, and counted.
+// `sequence`, where given, gets the operation's id.
+bool append(const OperationRecord& record, OperationId* id = nullptr);
+bool append(const TransferRecord& record);
+bool append(const AllocationRecord& record);
+bool append(const HashRecord& record);
+bool append(const VerdictRecord& record);
+
+void count_drop(Drop cause);
+void count_unwatched(uint32_t reasons);  // one instance: every set bit of `reasons` is counted
+
+// The process file, writable; null until the folder is open. Fields other than counters are written by one place each.
+ProcessFile* process_file();
+
+}  // namespace diogenes::agent

@@ -1,0 +1,26 @@
+// Call stacks: walked, cut to the frames that are the program's, interned, recorded as an index.
+// In: the machine stack. Out: StackIndex values of this process's `stacks` file. Walked by libgcc's unwinder for now,
+// behind these two calls.
+#pragma once
+#include <ucontext.h>
+
+#include <cstdint>
+
+#include "ffm/plan.h"
+
+namespace diogenes::agent {
+
+// The stack of the calling thread outside the driver: frames of the agent and of the driver inside the outermost public
+// call are left out. kNoStack (and a counted drop) where the tables are full.
+uint32_t capture_stack();
+
+// The same with the driver's frames kept: stage 1, to learn under which public call a wait happens.
+uint32_t capture_stack_with_driver();
+
+// The stack at the place that a signal interrupted; its first frame is the exact instruction. Signal-safe.
+uint32_t capture_interrupted_stack(const ucontext_t* context);
+
+// Stage 4: is this call of `function` over `stack` one of the plan's sites? Cached by stack.
+bool site_is_planned(uint16_t function, uint32_t stack);
+
+}  // namespace diogenes::agent
