@@ -1,0 +1,93 @@
+// The plain names of the driver API mapped to the variants that programs get when compiled today; part of
+// cuda_abi.h.
+#pragma once
+
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#define DIOGENES_CUDA_STREAM_PTDS(name) name##_ptds
+#define DIOGENES_CUDA_STREAM_PTSZ(name) name##_ptsz
+#else
+#define DIOGENES_CUDA_STREAM_PTDS(name) name
+#define DIOGENES_CUDA_STREAM_PTSZ(name) name
+#endif
+
+#define cuGetProcAddress cuGetProcAddress_v2
+#define cuDeviceGetUuid cuDeviceGetUuid_v2
+#define cuDeviceTotalMem cuDeviceTotalMem_v2
+#define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
+#define cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2
+#define cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
+#define cuCtxCreate cuCtxCreate_v2
+#define cuCtxDestroy cuCtxDestroy_v2
+#define cuCtxPushCurrent cuCtxPushCurrent_v2
+#define cuCtxPopCurrent cuCtxPopCurrent_v2
+#define cuModuleGetGlobal cuModuleGetGlobal_v2
+#define cuLaunchKernel DIOGENES_CUDA_STREAM_PTSZ(cuLaunchKernel)
+#define cuLaunchKernelEx DIOGENES_CUDA_STREAM_PTSZ(cuLaunchKernelEx)
+#define cuLaunchCooperativeKernel DIOGENES_CUDA_STREAM_PTSZ(cuLaunchCooperativeKernel)
+#define cuLaunchHostFunc DIOGENES_CUDA_STREAM_PTSZ(cuLaunchHostFunc)
+#define cuStreamDestroy cuStreamDestroy_v2
+#define cuStreamSynchronize DIOGENES_CUDA_STREAM_PTSZ(cuStreamSynchronize)
+#define cuStreamQuery DIOGENES_CUDA_STREAM_PTSZ(cuStreamQuery)
+#define cuStreamWaitEvent DIOGENES_CUDA_STREAM_PTSZ(cuStreamWaitEvent)
+#define cuStreamAddCallback DIOGENES_CUDA_STREAM_PTSZ(cuStreamAddCallback)
+#define cuStreamGetFlags DIOGENES_CUDA_STREAM_PTSZ(cuStreamGetFlags)
+#define cuStreamGetPriority DIOGENES_CUDA_STREAM_PTSZ(cuStreamGetPriority)
+#define cuStreamGetId DIOGENES_CUDA_STREAM_PTSZ(cuStreamGetId)
+#define cuStreamGetCtx DIOGENES_CUDA_STREAM_PTSZ(cuStreamGetCtx)
+#define cuStreamGetDevice DIOGENES_CUDA_STREAM_PTSZ(cuStreamGetDevice)
+#define cuStreamWaitValue32 DIOGENES_CUDA_STREAM_PTSZ(cuStreamWaitValue32_v2)
+#define cuStreamWaitValue64 DIOGENES_CUDA_STREAM_PTSZ(cuStreamWaitValue64_v2)
+#define cuStreamWriteValue32 DIOGENES_CUDA_STREAM_PTSZ(cuStreamWriteValue32_v2)
+#define cuStreamWriteValue64 DIOGENES_CUDA_STREAM_PTSZ(cuStreamWriteValue64_v2)
+#define cuStreamAttachMemAsync DIOGENES_CUDA_STREAM_PTSZ(cuStreamAttachMemAsync)
+#define cuStreamIsCapturing DIOGENES_CUDA_STREAM_PTSZ(cuStreamIsCapturing)
+#define cuStreamBeginCapture DIOGENES_CUDA_STREAM_PTSZ(cuStreamBeginCapture_v2)
+#define cuStreamEndCapture DIOGENES_CUDA_STREAM_PTSZ(cuStreamEndCapture)
+#define cuStreamGetCaptureInfo DIOGENES_CUDA_STREAM_PTSZ(cuStreamGetCaptureInfo_v2)
+#define cuEventDestroy cuEventDestroy_v2
+#define cuEventRecord DIOGENES_CUDA_STREAM_PTSZ(cuEventRecord)
+#define cuEventRecordWithFlags DIOGENES_CUDA_STREAM_PTSZ(cuEventRecordWithFlags)
+#define cuEventElapsedTime cuEventElapsedTime_v2
+#define cuGraphLaunch DIOGENES_CUDA_STREAM_PTSZ(cuGraphLaunch)
+#define cuGraphUpload DIOGENES_CUDA_STREAM_PTSZ(cuGraphUpload)
+#define cuMemGetInfo cuMemGetInfo_v2
+#define cuMemAlloc cuMemAlloc_v2
+#define cuMemAllocPitch cuMemAllocPitch_v2
+#define cuMemFree cuMemFree_v2
+#define cuMemGetAddressRange cuMemGetAddressRange_v2
+#define cuMemAllocHost cuMemAllocHost_v2
+#define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
+#define cuMemHostRegister cuMemHostRegister_v2
+#define cuMemAllocAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemAllocAsync)
+#define cuMemFreeAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemFreeAsync)
+#define cuMemAllocFromPoolAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemAllocFromPoolAsync)
+#define cuMemPrefetchAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemPrefetchAsync)
+#define cuMemcpy DIOGENES_CUDA_STREAM_PTDS(cuMemcpy)
+#define cuMemcpyPeer DIOGENES_CUDA_STREAM_PTDS(cuMemcpyPeer)
+#define cuMemcpyHtoD DIOGENES_CUDA_STREAM_PTDS(cuMemcpyHtoD_v2)
+#define cuMemcpyDtoH DIOGENES_CUDA_STREAM_PTDS(cuMemcpyDtoH_v2)
+#define cuMemcpyDtoD DIOGENES_CUDA_STREAM_PTDS(cuMemcpyDtoD_v2)
+#define cuMemcpy2D DIOGENES_CUDA_STREAM_PTDS(cuMemcpy2D_v2)
+#define cuMemcpy2DUnaligned DIOGENES_CUDA_STREAM_PTDS(cuMemcpy2DUnaligned_v2)
+#define cuMemcpy3D DIOGENES_CUDA_STREAM_PTDS(cuMemcpy3D_v2)
+#define cuMemcpy3DPeer DIOGENES_CUDA_STREAM_PTDS(cuMemcpy3DPeer)
+#define cuMemcpyAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemcpyAsync)
+#define cuMemcpyPeerAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemcpyPeerAsync)
+#define cuMemcpyHtoDAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemcpyHtoDAsync_v2)
+#define cuMemcpyDtoHAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemcpyDtoHAsync_v2)
+#define cuMemcpyDtoDAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemcpyDtoDAsync_v2)
+#define cuMemcpy2DAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemcpy2DAsync_v2)
+#define cuMemcpy3DAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemcpy3DAsync_v2)
+#define cuMemcpy3DPeerAsync DIOGENES_CUDA_STREAM_PTSZ(cuMemcpy3DPeerAsync)
+#define cuMemsetD8 DIOGENES_CUDA_STREAM_PTDS(cuMemsetD8_v2)
+#define cuMemsetD16 DIOGENES_CUDA_STREAM_PTDS(cuMemsetD16_v2)
+#define cuMemsetD32 DIOGENES_CUDA_STREAM_PTDS(cuMemsetD32_v2)
+#define cuMemsetD2D8 DIOGENES_CUDA_STREAM_PTDS(cuMemsetD2D8_v2)
+#define cuMemsetD2D16 DIOGENES_CUDA_STREAM_PTDS(cuMemsetD2D16_v2)
+#define cuMemsetD2D32 DIOGENES_CUDA_STREAM_PTDS(cuMemsetD2D32_v2)
+#define cuMemsetD8Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD8Async)
+#define cuMemsetD16Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD16Async)
+#define cuMemsetD32Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD32Async)
+#define cuMemsetD2D8Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD2D8Async)
+#define cuMemsetD2D16Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD2D16Async)
+#define cuMemsetD2D32Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD2D32Async)
