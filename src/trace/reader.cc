@@ -1,0 +1,194 @@
+#include "trace/reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <tuple>
+
+namespace diogenes {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "stage/process/file", which is how a user finds it inside the session.
+std::string shown(const fs::path& file) {
+  fs::path process = file.parent_path();
+  return (process.parent_path().filename() / process.filename() / file.filename()).string();
+}
+
+template <size_t N>
+void terminate(char (&text)[N]) {
+  text[N - 1] = 0;
+}
+
+// What is wrong with a file's header, or nothing.
+std::optional<std::string> header_damage(const MappedFile& file) {
+  auto* header = file.at<FileHeader>(0);
+  if (!header) return "shorter than its header; the disk was full? run the stage again";
+  if (memcmp(header->magic, kTraceMagic, sizeof kTraceMagic) != 0)
+    return "does not begin like a trace file; ignored";
+  if (header->version != kTraceVersion)
+    return "is of version " + std::to_string(header->version) + ", this tool reads version " +
+           std::to_string(kTraceVersion) + "; use the tool that wrote it";
+  return std::nullopt;
+}
+
+void read_modules(ProcessTrace& trace) {
+  auto file = MappedFile::open(trace.folder / "modules");
+  if (!file) {
+    trace.missing.push_back(std::string(file.error().c_str()) + "; no frame of this process can be named");
+    return;
+  }
+  uint64_t offset = 0;
+  for (; auto* record = file->at<ModuleRecord>(offset); offset += sizeof(ModuleRecord)) {
+    if (!record->present) return;
+    trace.modules.push_back(*record);
+    terminate(trace.modules.back().path);
+    auto& length = trace.modules.back().build_id_length;
+    length = std::min<uint8_t>(length, 20);
+    if (trace.modules.size() == Frame::kNoModule) return;
+  }
+  if (offset < file->size())
+    trace.missing.push_back(shown(trace.folder / "modules") + ": " + std::to_string(file->size() - offset) +
+                            " bytes after the last whole module; frames of later modules cannot be named");
+}
+
+void read_stacks(ProcessTrace& trace) {
+  fs::path path = trace.folder / "stacks";
+  auto file = MappedFile::open(path);
+  if (!file) {
+    trace.missing.push_back(std::string(file.error().c_str()) + "; operations of this process have no stack");
+    return;
+  }
+  if (auto damage = header_damage(*file)) {
+    trace.missing.push_back(shown(path) + ": " + *damage);
+    return;
+  }
+  trace.stacks = StackTable(std::move(*file));
+}
+
+void read_threads(ProcessTrace& trace) {
+  std::error_code failed;
+  std::vector<std::pair<uint32_t, fs::path>> files;
+  for (const auto& entry : fs::directory_iterator(trace.folder, failed)) {
+    std::string name = entry.path().filename().string();
+    constexpr std::string_view kPrefix = "thread-";
+    if (!name.starts_with(kPrefix)) continue;
+    uint32_t ordinal = 0;
+    auto [end, wrong] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), ordinal);
+    if (wrong != std::errc{} || end != name.data() + name.size() || ordinal >= kMaximumThreads) continue;
+    files.emplace_back(ordinal, entry.path());
+  }
+  if (failed) trace.missing.push_back(trace.folder.string() + ": " + failed.message());
+  std::sort(files.begin(), files.end());
+  for (auto& [ordinal, path] : files) {
+    auto file = MappedFile::open(path);
+    if (!file) {
+      trace.missing.push_back(std::string(file.error().c_str()) +
+                              "; the operations of that thread are missing");
+      continue;
+    }
+    if (auto damage = header_damage(*file)) {
+      trace.missing.push_back(shown(path) + ": " + *damage);
+      continue;
+    }
+    trace.threads.emplace_back(ordinal, std::move(*file));
+    if (auto damage = trace.threads.back().damage()) trace.missing.push_back(shown(path) + ": " + *damage);
+  }
+  if (trace.process.threads > trace.threads.size() && trace.process.threads <= kMaximumThreads)
+    trace.missing.push_back(shown(trace.folder / "thread-*") + ": " + std::to_string(trace.process.threads) +
+                            " threads were recorded, " + std::to_string(trace.threads.size()) +
+                            " files can be read; run the stage again");
+}
+
+}  // namespace
+
+std::span<const Frame> StackTable::frames(uint32_t stack) const {
+  uint64_t offset = uint64_t{stack} * 8;
+  if (stack == kNoStack || offset < sizeof(FileHeader)) return {};
+  auto* header = file_.at<StackHeader>(offset);
+  if (!header) return {};
+  uint64_t count = header->frame_count;
+  uint64_t first = offset + sizeof(StackHeader);
+  if (count == 0 || count > kMaximumFrames || file_.size() - first < count * sizeof(Frame)) return {};
+  return {file_.at<Frame>(first), static_cast<size_t>(count)};
+}
+
+bool StackTable::cut(uint32_t stack) const {
+  return !frames(stack).empty() && file_.at<StackHeader>(uint64_t{stack} * 8)->cut != 0;
+}
+
+ThreadTrace::ThreadTrace(uint32_t ordinal, MappedFile file) : ordinal_(ordinal), file_(std::move(file)) {
+  tid_ = file_.at<FileHeader>(0)->tid;
+  uint64_t offset = sizeof(FileHeader);
+  for (; file_.at<OperationRecord>(offset); offset += sizeof(OperationRecord), ++record_count_) {
+    uint8_t type = *file_.at<uint8_t>(offset);
+    if (type == static_cast<uint8_t>(RecordType::none)) return;
+    if (type > static_cast<uint8_t>(RecordType::verdict)) {
+      damage_ = "record of unknown type " + std::to_string(type) + " at offset " + std::to_string(offset) +
+                "; what follows is left out; run the stage again";
+      return;
+    }
+  }
+  uint64_t rest = file_.size() - offset;
+  if (rest > 0)
+    damage_ = std::to_string(rest) + " bytes after the last record; the file was cut; run the stage again";
+}
+
+Result<ProcessTrace> read_process(const fs::path& folder) {
+  auto file = MappedFile::open(folder / "process");
+  if (!file) return file.error();
+  ProcessTrace trace;
+  trace.folder = folder;
+  size_t size = std::min(file->size(), sizeof(ProcessFile));
+  if (size < offsetof(ProcessFile, host))
+    return error("%s: %zu bytes, too short to be read; run the stage again",
+                 shown(folder / "process").c_str(), size);
+  memcpy(&trace.process, file->bytes().data(), size);
+  if (memcmp(trace.process.magic, kTraceMagic, sizeof kTraceMagic) != 0)
+    return error("%s: does not begin like a trace file; is this a session of this tool?",
+                 shown(folder / "process").c_str());
+  if (trace.process.version != kTraceVersion)
+    return error("%s: version %u, this tool reads version %u; use the tool that wrote it",
+                 shown(folder / "process").c_str(), trace.process.version, kTraceVersion);
+  if (size < sizeof(ProcessFile))
+    trace.missing.push_back(shown(folder / "process") + ": cut at " + std::to_string(size) +
+                            " bytes; counters of losses are missing; run the stage again");
+  terminate(trace.process.host);
+  terminate(trace.process.executable);
+  terminate(trace.process.driver_path);
+  terminate(trace.process.device_name);
+  trace.process.driver_build_id_length = std::min<uint8_t>(trace.process.driver_build_id_length, 20);
+  trace.process.hook_count = std::min<uint32_t>(trace.process.hook_count, kMaximumHooks);
+  read_modules(trace);
+  read_stacks(trace);
+  read_threads(trace);
+  return trace;
+}
+
+Result<StageTrace> read_stage(const fs::path& folder) {
+  std::error_code failed;
+  StageTrace stage;
+  stage.folder = folder;
+  fs::directory_iterator entries(folder, failed);
+  if (failed) return error("%s: %s", folder.c_str(), failed.message().c_str());
+  for (const auto& entry : entries) {
+    if (!entry.is_directory(failed) || !fs::exists(entry.path() / "process", failed)) continue;
+    auto process = read_process(entry.path());
+    if (!process) {
+      stage.missing.emplace_back(process.error().c_str());
+      continue;
+    }
+    stage.processes.push_back(std::move(*process));
+  }
+  std::sort(stage.processes.begin(), stage.processes.end(), [](const ProcessTrace& a, const ProcessTrace& b) {
+    return std::tie(a.process.rank, a.process.started_ns, a.folder) <
+           std::tie(b.process.rank, b.process.started_ns, b.folder);
+  });
+  for (auto& process : stage.processes)
+    stage.missing.insert(stage.missing.end(), process.missing.begin(), process.missing.end());
+  return stage;
+}
+
+}  // namespace diogenes

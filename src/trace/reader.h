@@ -1,0 +1,110 @@
+// Reads what the agent wrote: one process folder, one stage folder (trace/format.h).
+// Takes truncated and damaged files as far as they go: every index and length is checked against the file,
+// and what is missing is said in one line each (file, offset, what to do). Nothing here trusts the target,
+// which may have been killed in the middle of a record. Thread files stay mapped and are visited record by
+// record: no copy is made.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/index.h"
+#include "base/result.h"
+#include "trace/format.h"
+#include "trace/mapped_file.h"
+
+namespace diogenes {
+
+// The interned stacks of one process.
+class StackTable {
+ public:
+  StackTable() = default;
+  explicit StackTable(MappedFile file) : file_(std::move(file)) {}
+
+  // Innermost first; empty for kNoStack and for an index that the file does not hold.
+  std::span<const Frame> frames(uint32_t stack) const;
+  bool cut(uint32_t stack) const;  // outer frames are missing
+
+ private:
+  MappedFile file_;
+};
+
+// One thread's file. Records are 32 bytes each, from the header's end to the first one of type none.
+class ThreadTrace {
+ public:
+  ThreadTrace(uint32_t ordinal, MappedFile file);
+
+  uint32_t ordinal() const { return ordinal_; }  // K of thread-K
+  uint32_t tid() const { return tid_; }
+  size_t record_count() const { return record_count_; }
+  std::optional<std::string> damage() const {
+    return damage_;
+  }  // why the records end where they do, if not in zeros
+
+  // Calls visitor(const XRecord&, uint32_t sequence) for every record: for an operation its own sequence, for
+  // a transfer or allocation that of the operation it follows, for a hash or verdict the sequence of the last
+  // operation before it (they name theirs themselves). A transfer or allocation before any operation is left
+  // out.
+  template <typename Visitor>
+  void visit(Visitor&& visitor) const {
+    int64_t sequence = -1;
+    for (size_t i = 0; i < record_count_; ++i) {
+      uint64_t offset = sizeof(FileHeader) + i * sizeof(OperationRecord);
+      auto last = static_cast<uint32_t>(sequence);
+      switch (static_cast<RecordType>(*file_.at<uint8_t>(offset))) {
+        case RecordType::operation:
+          visitor(*file_.at<OperationRecord>(offset), static_cast<uint32_t>(++sequence));
+          break;
+        case RecordType::transfer:
+          if (sequence >= 0) visitor(*file_.at<TransferRecord>(offset), last);
+          break;
+        case RecordType::allocation:
+          if (sequence >= 0) visitor(*file_.at<AllocationRecord>(offset), last);
+          break;
+        case RecordType::hash:
+          visitor(*file_.at<HashRecord>(offset), last);
+          break;
+        case RecordType::verdict:
+          visitor(*file_.at<VerdictRecord>(offset), last);
+          break;
+        case RecordType::none:
+          break;
+      }
+    }
+  }
+
+ private:
+  uint32_t ordinal_ = 0, tid_ = 0;
+  MappedFile file_;
+  size_t record_count_ = 0;
+  std::optional<std::string> damage_;
+};
+
+struct ProcessTrace {
+  std::filesystem::path folder;
+  ProcessFile process{};              // strings are terminated, whatever the file holds
+  std::vector<ModuleRecord> modules;  // paths are terminated
+  StackTable stacks;
+  std::vector<ThreadTrace> threads;  // by ordinal; the ordinals may have gaps
+  std::vector<std::string> missing;  // one line each
+
+  const ModuleRecord* module(uint64_t index) const {
+    return index < modules.size() ? &modules[index] : nullptr;
+  }
+};
+
+// Error: the folder holds no process file that can be read at all.
+Result<ProcessTrace> read_process(const std::filesystem::path& folder);
+
+struct StageTrace {
+  std::filesystem::path folder;
+  std::vector<ProcessTrace> processes;  // by rank, then start, then folder name
+  std::vector<std::string> missing;
+};
+
+// Error: no such folder. A folder without a process is a stage in which none used CUDA.
+Result<StageTrace> read_stage(const std::filesystem::path& folder);
+
+}  // namespace diogenes

@@ -1,0 +1,131 @@
+// Test support: a timeline as a literal, and the session folder that the agent would have written for it.
+//
+//   auto trace = timeline().work(8).sync(lasting(10)).first_use(after(40)).work(4);
+//   write_session(folder, trace);
+//
+// Units are microseconds. Each thread of a timeline has its own clock, which every step moves on; at(...)
+// sets it. Launches move the clock, and are recorded in stages 3 and 4 only, as plans have it: so sequences
+// differ between runs.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "trace/format.h"
+#include "trace/session.h"
+
+namespace diogenes::testing {
+
+struct At {
+  int64_t ns;
+};
+struct Lasting {
+  int64_t ns;
+};
+struct After {
+  int64_t ns;
+};
+constexpr At at(double us) { return {static_cast<int64_t>(us * 1000)}; }
+constexpr Lasting lasting(double us) { return {static_cast<int64_t>(us * 1000)}; }
+constexpr After after(double us) { return {static_cast<int64_t>(us * 1000)}; }
+
+// One operation of the timeline, and what stages 3 and 4 find out about it.
+struct Step {
+  std::string symbol;
+  int thread = 0;
+  int64_t begin_ns = 0, own_ns = 0, waited_ns = 0;
+  uint8_t flags = 0;
+  std::vector<Frame> stack;
+  bool launch = false;
+  uint64_t bytes = 0;    // of a transfer, allocation or release
+  uint64_t address = 0;  // of an allocation or release
+  bool judged = false;   // a verdict is written
+  uint32_t reasons = 0;
+  int64_t after_ns = -1;
+  std::vector<Frame> use_stack;
+  Duplicate duplicate = Duplicate::none;
+  int first = -1;  // step whose content this transfer repeats
+};
+
+class Timeline {
+ public:
+  // Clock and thread.
+  Timeline& on_thread(int ordinal);
+  Timeline& work(double us);  // W
+  Timeline& at(At time);
+
+  // Operations. A site of its own for every step, unless from() says otherwise.
+  Timeline& launch(double own_us = 0);                // L
+  Timeline& sync(Lasting waited, double own_us = 0);  // S: cuCtxSynchronize
+  Timeline& sync(At begin, Lasting waited);
+  Timeline& call(const char* symbol, Lasting waited, double own_us = 0);
+  Timeline& copy(const char* symbol, uint64_t bytes, Lasting waited, double own_us);
+  Timeline& allocate(uint64_t address, uint64_t bytes, double own_us = 0);
+  Timeline& release(uint64_t address, Lasting waited, double own_us = 0);  // cuMemFree_v2
+
+  // About the last operation.
+  Timeline& from(uint64_t offset);  // called at this offset of the program
+  Timeline& from_stack(std::vector<Frame> stack);
+  Timeline& unnecessary();
+  Timeline& needed(uint32_t reasons);
+  Timeline& first_use(After from_exit, uint32_t reasons = kCpuAccess, uint64_t use_offset = 0x900);
+  Timeline& first_use(At time);  // the same, on the thread's clock
+  Timeline& repeats(int step, Duplicate duplicate = Duplicate::verified);
+  Timeline& flags(uint8_t flags);  // beside kWaited, which follows from the wait
+  Timeline& without_wait();        // the wait function was not entered
+
+  int last() const { return static_cast<int>(steps_.size()) - 1; }
+  const std::vector<Step>& steps() const { return steps_; }
+  int64_t end_ns() const;  // of the longest thread
+
+ private:
+  Step& add(const char* symbol, int64_t own_ns, int64_t waited_ns);
+
+  std::vector<Step> steps_;
+  std::vector<int64_t> clocks_ = {0};
+  int thread_ = 0;
+};
+
+inline Timeline timeline() { return {}; }
+
+// How the process that ran the timeline is written.
+struct ProcessOptions {
+  Stage stage = Stage::tracing;
+  int pid = 100;
+  int rank = -1;
+  int64_t start_ns = 1'000'000;  // CLOCK_MONOTONIC at the timeline's 0
+  int64_t hook_cost_ns = 0;
+  ProcessEnd end = ProcessEnd::orderly;
+  std::vector<uint64_t> drops;  // by Drop
+  std::vector<HookState> hooks;
+  std::string program = "/app/app";  // its file; module 0. Module 1 is the driver
+  std::string driver = "/driver/libcuda.so.1";
+};
+
+// Frames of the default modules.
+constexpr Frame program_frame(uint64_t offset) { return Frame::of(0, offset); }
+constexpr Frame driver_frame(uint64_t offset) { return Frame::of(1, offset); }
+
+// Writes STAGE/HOST-PID for the timeline.
+void write_process(const std::filesystem::path& stage_folder, const Timeline& trace,
+                   const ProcessOptions& options = {});
+
+// Writes session.json and the stages 1 to 4 of one process. `runtime_us` 0: the timeline's length.
+Session write_session(const std::filesystem::path& folder, const Timeline& trace, ProcessOptions options = {},
+                      double runtime_us = 0);
+
+// A folder of its own under the system's one for temporary files, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace diogenes::testing
