@@ -11,22 +11,24 @@ namespace diogenes::agent {
 
 // The caller's argument registers and stack, as saved by the thunk (x86_64/thunk.S knows this layout).
 struct SavedArguments {
-  uint64_t integer[6];        // rdi rsi rdx rcx r8 r9
-  const uint64_t* on_stack;   // the seventh integer argument and on
+  uint64_t integer[6];       // rdi rsi rdx rcx r8 r9
+  const uint64_t* on_stack;  // the seventh integer argument and on
 
-  uint64_t operator[](int position) const { return position < 6 ? integer[position] : on_stack[position - 6]; }
+  uint64_t operator[](int position) const {
+    return position < 6 ? integer[position] : on_stack[position - 6];
+  }
 };
 
 struct Call {
   uint16_t function = kNoFunction;
   const DriverFunction* driver = nullptr;  // never null for collectors
   SavedArguments arguments{};
-  uint32_t stack = kNoStack;  // StackIndex; taken before the driver runs
-  OperationId id;             // valid after the operation was appended, so in after() only
-  Nanoseconds begin, end;     // end: in after() only
-  Nanoseconds waited;         // after() only: inside the wait functions
-  int32_t result = 0;         // after() only: CUresult
-  uint8_t flags = 0;          // OperationFlag; collectors may add kCapturing
+  uint32_t stack = kNoStack;    // StackIndex; taken before the driver runs
+  OperationId id;               // valid after the operation was appended, so in after() only
+  Nanoseconds begin, end;       // end: in after() only
+  Nanoseconds waited;           // after() only: inside the wait functions
+  int32_t result = 0;           // after() only: CUresult
+  uint8_t flags = 0;            // OperationFlag; collectors may add kCapturing
   uint32_t stream = kNoStream;  // numbers as in OperationRecord; filled by the collector of stages 2 to 4
   uint32_t object = 0;
 

@@ -1,6 +1,6 @@
 // The few driver functions that the agent calls itself, found in the mapped libcuda by its dynamic symbols.
-// Calls made through here pass the hooks untouched (the thread is marked as inside the agent). A null pointer: this driver
-// does not have it. Filled before the first hook can run.
+// Calls made through here pass the hooks untouched (the thread is marked as inside the agent). A null
+// pointer: this driver does not have it. Filled before the first hook can run.
 #pragma once
 #include "driver/cuda_abi.h"
 
@@ -16,8 +16,9 @@ struct DriverCalls {
   CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr) = nullptr;
   CUresult (*mem_get_address_range)(CUdeviceptr*, size_t*, CUdeviceptr) = nullptr;
   CUresult (*mem_host_alloc)(void**, size_t, unsigned) = nullptr;
-  CUresult (*memcpy_dtoh_async)(void*, CUdeviceptr, size_t, CUstream) = nullptr;       // null stream: legacy
-  CUresult (*memcpy_dtoh_async_ptsz)(void*, CUdeviceptr, size_t, CUstream) = nullptr;  // null stream: per-thread
+  CUresult (*memcpy_dtoh_async)(void*, CUdeviceptr, size_t, CUstream) = nullptr;  // null stream: legacy
+  CUresult (*memcpy_dtoh_async_ptsz)(void*, CUdeviceptr, size_t,
+                                     CUstream) = nullptr;  // null stream: per-thread
   CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
   CUresult (*stream_is_capturing_ptsz)(CUstream, CUstreamCaptureStatus*) = nullptr;
   CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;

@@ -1,7 +1,7 @@
-// Writes this process's folder: process, modules, stacks and thread files (trace/format.h), through shared mappings that
-// are allocated on disk before they are touched, so that a full disk is an error here and never a SIGBUS.
-// No function allocates from the heap, throws, or waits for another thread. All are safe in a signal handler, except
-// where said. A thread's file is made at its first record.
+// Writes this process's folder: process, modules, stacks and thread files (trace/format.h), through shared
+// mappings that are allocated on disk before they are touched, so that a full disk is an error here and never
+// a SIGBUS. No function allocates from the heap, throws, or waits for another thread. All are safe in a
+// signal handler, except where said. A thread's file is made at its first record.
 #pragma once
 #include <ucontext.h>
 
@@ -22,7 +22,8 @@ bool append(const VerdictRecord& record);
 void count_drop(Drop cause);
 void count_unwatched(uint32_t reasons);  // one instance: every set bit of `reasons` is counted
 
-// The process file, writable; null until the folder is open. Fields other than counters are written by one place each.
+// The process file, writable; null until the folder is open. Fields other than counters are written by one
+// place each.
 ProcessFile* process_file();
 
 }  // namespace diogenes::agent

@@ -1,6 +1,6 @@
 // Call stacks: walked, cut to the frames that are the program's, interned, recorded as an index.
-// In: the machine stack. Out: StackIndex values of this process's `stacks` file. Walked by libgcc's unwinder for now,
-// behind these two calls.
+// In: the machine stack. Out: StackIndex values of this process's `stacks` file. Walked by libgcc's unwinder
+// for now, behind these two calls.
 #pragma once
 #include <ucontext.h>
 
@@ -10,12 +10,10 @@
 
 namespace diogenes::agent {
 
-// The stack of the calling thread outside the driver: frames of the agent and of the driver inside the outermost public
-// call are left out. kNoStack (and a counted drop) where the tables are full.
+// The stack of the calling thread outside the hooked call under way: the agent's frames are left out, and the
+// driver's inside an outermost public call. Under a wait function that no public call was seen to enter
+// (stage 1 hooks no other), the driver's frames are kept, to learn under which public call the wait happens.
 uint32_t capture_stack();
-
-// The same with the driver's frames kept: stage 1, to learn under which public call a wait happens.
-uint32_t capture_stack_with_driver();
 
 // The stack at the place that a signal interrupted; its first frame is the exact instruction. Signal-safe.
 uint32_t capture_interrupted_stack(const ucontext_t* context);

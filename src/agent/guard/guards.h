@@ -71,4 +71,7 @@ bool any_guard_up();  // one load; for interposed free and the like
 void enter_driver();
 void leave_driver();
 
+// Where the driver's code lies: touches by instructions there are the driver's. Once, when it is mapped.
+void set_driver_range(AddressRange code);
+
 }  // namespace diogenes::agent

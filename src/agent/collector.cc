@@ -1,0 +1,134 @@
+#include "agent/collector.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "agent/baseline.h"
+#include "agent/driver_image.h"
+#include "agent/guard/guards.h"
+#include "agent/necessity/collector.h"
+#include "agent/objects.h"
+#include "agent/process_folder.h"
+#include "agent/recorder.h"
+#include "agent/stack.h"
+#include "agent/stage.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+std::atomic<bool> running{false};
+std::atomic<int64_t> hook_cost_total{0}, hook_cost_count{0};
+
+bool is(Stage stage) { return plan().plan->stage == stage; }
+
+// Times of 32 bits: nanoseconds up to 4.29 s, then units of 1,024 ns up to 73 minutes.
+void set_times(OperationRecord& record, Nanoseconds call, Nanoseconds waited) {
+  auto fits = [](int64_t ns) { return ns <= 0xffffffffll; };
+  int shift = fits(call.count) && fits(waited.count) ? 0 : 10;
+  if (shift) record.flags |= kCoarseTimes;
+  auto narrow = [shift](int64_t ns) {
+    int64_t units = ns < 0 ? 0 : ns >> shift;
+    return static_cast<uint32_t>(units > 0xffffffffll ? 0xffffffffll : units);
+  };
+  record.call = narrow(call.count);
+  record.waited = narrow(waited.count);
+}
+
+void note_initialized(const Call& call) {
+  if (call.driver->role != Role::initialize || !call.succeeded() ||
+      strcmp(call.driver->operation, "cuInit") != 0)
+    return;
+  process_file()->used_cuda = 1;
+  if (stage_uses_guards()) start_guards();
+}
+
+}  // namespace
+
+bool collecting() { return running.load(std::memory_order_relaxed); }
+
+void start_collecting() {
+  if (stage_uses_guards()) start_necessity(plan().plan->stage);
+  running.store(true, std::memory_order_relaxed);
+}
+
+void stop_collecting(ProcessEnd end) {
+  if (!running.exchange(false, std::memory_order_relaxed)) return;
+  if (stage_uses_guards()) finish_necessity();
+  if (ProcessFile* process = process_file()) {
+    process->ended_ns = monotonic_now().count;
+    process->end = end;
+  }
+}
+
+void restart_collecting_in_child() {
+  hook_cost_total.store(0, std::memory_order_relaxed);
+  hook_cost_count.store(0, std::memory_order_relaxed);
+}
+
+void collect_before(Call& call) {
+  if (!open_process_folder()) return;
+  if (is(Stage::baseline)) return;
+  call.stack = capture_stack();
+  number_objects(call);
+  if (stage_uses_guards()) necessity_before(call);
+}
+
+void collect_after(Call& call) {
+  ProcessFile* process = process_file();
+  if (!process) return;
+  note_initialized(call);
+  describe_device_once();
+  if (is(Stage::baseline)) return;
+  number_new_objects(call);
+  OperationRecord record{};
+  record.type = RecordType::operation;
+  record.flags = call.flags;
+  record.function = call.function;
+  record.stack = call.stack;
+  record.begin_ns = call.begin.count;
+  set_times(record, call.end - call.begin, call.waited);
+  record.stream = call.stream;
+  record.object = call.object;
+  if (append(record, &call.id)) append_arguments(call);
+  if (stage_uses_guards()) necessity_after(call);
+}
+
+void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer) {
+  if (!open_process_folder()) return;
+  process_file()->used_cuda = 1;
+  describe_device_once();
+  if (!wait_stack_is_due(caller, stack_pointer)) return;
+  uint32_t stack = capture_stack();
+  if (stack == kNoStack || !first_sight_of(stack)) return;
+  OperationRecord record{};
+  record.type = RecordType::operation;
+  record.flags = kWaited;
+  record.function = kWaitFunction;
+  record.stack = stack;
+  record.begin_ns = monotonic_now().count;
+  record.stream = kNoStream;
+  append(record);
+}
+
+void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
+  if (!open_process_folder()) return;
+  OperationRecord record{};
+  record.type = RecordType::operation;
+  record.flags = flag | kDriverThread;
+  record.function = kWaitFunction;
+  record.stack = capture_stack();
+  record.begin_ns = begin.count;
+  set_times(record, end - begin, end - begin);
+  record.stream = kNoStream;
+  append(record);
+}
+
+void count_hook_cost(int64_t nanoseconds) {
+  int64_t total = hook_cost_total.fetch_add(nanoseconds, std::memory_order_relaxed) + nanoseconds;
+  int64_t count = hook_cost_count.fetch_add(1, std::memory_order_relaxed) + 1;
+  if ((count & 63) != 0) return;
+  if (ProcessFile* process = process_file()) process->hook_cost_ns = total / count;
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,43 @@
+#include "agent/driver_calls.h"
+
+#include "agent/driver_image.h"
+
+namespace diogenes::agent {
+
+DriverCalls driver_calls;
+
+namespace {
+template <typename Function>
+void find(const LoadedImage& image, Function& function, const char* name, const char* older = nullptr) {
+  uintptr_t address = image.symbol(name);
+  if (address == 0 && older) address = image.symbol(older);
+  function = reinterpret_cast<Function>(address);
+}
+}  // namespace
+
+void find_driver_calls(const LoadedImage& image) {
+  DriverCalls& calls = driver_calls;
+  find(image, calls.driver_get_version, "cuDriverGetVersion");
+  find(image, calls.ctx_get_current, "cuCtxGetCurrent");
+  find(image, calls.ctx_get_device, "cuCtxGetDevice");
+  find(image, calls.device_get_name, "cuDeviceGetName");
+  find(image, calls.device_get_attribute, "cuDeviceGetAttribute");
+  find(image, calls.pointer_get_attribute, "cuPointerGetAttribute");
+  find(image, calls.pointer_get_attributes, "cuPointerGetAttributes");
+  find(image, calls.mem_get_address_range, "cuMemGetAddressRange_v2");
+  find(image, calls.mem_host_alloc, "cuMemHostAlloc");
+  find(image, calls.memcpy_dtoh_async, "cuMemcpyDtoHAsync_v2");
+  find(image, calls.memcpy_dtoh_async_ptsz, "cuMemcpyDtoHAsync_v2_ptsz");
+  find(image, calls.stream_is_capturing, "cuStreamIsCapturing");
+  find(image, calls.stream_is_capturing_ptsz, "cuStreamIsCapturing_ptsz");
+  find(image, calls.stream_get_flags, "cuStreamGetFlags");
+  find(image, calls.stream_get_ctx, "cuStreamGetCtx");
+  find(image, calls.event_create, "cuEventCreate");
+  find(image, calls.event_record, "cuEventRecord");
+  find(image, calls.event_record_ptsz, "cuEventRecord_ptsz");
+  find(image, calls.event_query, "cuEventQuery");
+  find(image, calls.func_get_param_info, "cuFuncGetParamInfo");
+  find(image, calls.kernel_get_param_info, "cuKernelGetParamInfo");
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,112 @@
+// What happens on both sides of a hooked call. The state of a thread:
+//
+//   outside --public call--> in a public call --wait function--> in a wait (public) --> ...
+//   outside --wait function--> in a wait (no public call: private API, the driver's own threads)
+//   any, with pass > 0: the agent itself calls; every hook jumps straight on
+//
+// The outermost public call of a thread owns the record; the waits inside it are summed into it; public calls
+// nested in it and waits nested in a wait jump straight on.
+#include <atomic>
+
+#include "agent/collector.h"
+#include "agent/guard/guards.h"
+#include "agent/pass_through.h"
+#include "agent/process_folder.h"
+#include "agent/recorder.h"
+#include "agent/stage.h"
+#include "agent/thread_state.h"
+#include "agent/x86_64/thunk.h"
+
+namespace diogenes::agent {
+
+__attribute__((tls_model("initial-exec"))) thread_local constinit ThreadState thread_state;
+
+PassThrough::PassThrough() { ++thread_state.pass; }
+PassThrough::~PassThrough() { --thread_state.pass; }
+
+namespace {
+
+bool is_wait(uint16_t function) { return function == kWaitFunction || function == kQueueWaitFunction; }
+
+int enter_wait(ThreadState& state, ThunkFrame* frame) {
+  if (state.wait_depth > 0) return 0;
+  if (plan().plan->stage == Stage::baseline) {
+    PassThrough pass;
+    state.call_frame = reinterpret_cast<uintptr_t>(frame->caller) + sizeof(uint64_t);
+    collect_wait_stack(frame->caller[0], reinterpret_cast<uintptr_t>(frame->caller));
+    return 0;
+  }
+  state.wait_depth = 1;
+  frame->entered_ns = monotonic_now().count;
+  return 1;
+}
+
+void exit_wait(ThreadState& state, ThunkFrame* frame) {
+  int64_t now = monotonic_now().count;
+  state.wait_depth = 0;
+  uint8_t flag = frame->hook->function == kWaitFunction ? kWaited : kQueueFull;
+  if (state.public_depth > 0) {
+    state.waited_ns += now - frame->entered_ns;
+    state.flags |= flag;
+    return;
+  }
+  PassThrough pass;
+  state.call_frame = reinterpret_cast<uintptr_t>(frame->caller) + sizeof(uint64_t);
+  collect_private_wait({frame->entered_ns}, {now}, flag);
+}
+
+int enter_public(ThreadState& state, ThunkFrame* frame) {
+  if (state.public_depth > 0 || state.wait_depth > 0) return 0;
+  PassThrough pass;
+  // Until exit_public: what this thread touches and which system calls it makes are the agent's or the
+  // driver's.
+  if (stage_uses_guards()) enter_driver();
+  frame->entered_ns = monotonic_now().count;
+  state.call_frame = reinterpret_cast<uintptr_t>(frame->caller) + sizeof(uint64_t);
+  state.waited_ns = 0;
+  state.flags = 0;
+  Call& call = *new (&frame->call) Call{};
+  call.function = frame->hook->function;
+  call.driver = driver_function(call.function);
+  for (int i = 0; i < 6; ++i) call.arguments.integer[i] = frame->integer[i];
+  call.arguments.on_stack = frame->caller + 1;
+  collect_before(call);
+  state.public_depth = 1;
+  call.begin = monotonic_now();
+  return 1;
+}
+
+void exit_public(ThreadState& state, ThunkFrame* frame) {
+  PassThrough pass;
+  Call& call = frame->call;
+  call.end = monotonic_now();
+  call.result = static_cast<int32_t>(frame->rax);
+  call.waited = {state.waited_ns};
+  call.flags |= state.flags;
+  if (call.result != 0) call.flags |= kFailed;
+  collect_after(call);
+  state.public_depth = 0;
+  // What recording added: the time in the hook on both sides, less one clock reading that the call's own time
+  // holds.
+  count_hook_cost((call.begin.count - frame->entered_ns) + (monotonic_now().count - call.end.count));
+  if (stage_uses_guards()) leave_driver();
+}
+
+}  // namespace
+
+extern "C" int diogenes_on_enter(ThunkFrame* frame) {
+  ThreadState& state = thread_state;
+  if (state.pass > 0 || !collecting()) return 0;
+  KeepErrno keep;
+  return is_wait(frame->hook->function) ? enter_wait(state, frame) : enter_public(state, frame);
+}
+
+extern "C" void diogenes_on_exit(ThunkFrame* frame) {
+  KeepErrno keep;
+  if (is_wait(frame->hook->function))
+    exit_wait(thread_state, frame);
+  else
+    exit_public(thread_state, frame);
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,16 @@
+// Numbers for streams and events, as the trace has them: handles are addresses, and reused.
+#pragma once
+#include "agent/call.h"
+
+namespace diogenes::agent {
+
+// Before the call: call.stream and call.object from its arguments; a destroyed handle is forgotten.
+void number_objects(Call& call);
+
+// After a creation: a handle that was known before is another object now.
+void number_new_objects(Call& call);
+
+// Appends the TransferRecord or AllocationRecord that belongs to the operation just appended.
+void append_arguments(const Call& call);
+
+}  // namespace diogenes::agent

@@ -1,0 +1,145 @@
+#include "agent/process_folder.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "agent/lock.h"
+#include "agent/modules.h"
+#include "agent/recorder.h"
+#include "agent/stage.h"
+#include "base/units.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+Lock folder_lock;
+char folder[560];
+std::atomic<ProcessFile*> process{nullptr};
+std::atomic<bool> failed{false};
+std::atomic<uint32_t> generation{1};
+uint64_t unopened_drops[kDropCauses];  // counted while there was no process file
+
+int rank_of_this_process() {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK", "RANK"})
+    if (const char* value = getenv(name); value && *value) return atoi(value);
+  return -1;
+}
+
+bool make_folder(int rank, const char* host) {
+  char rank_part[24] = "";
+  if (rank >= 0) snprintf(rank_part, sizeof rank_part, "rank%d-", rank);
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    char suffix[16] = "";
+    if (attempt > 0) snprintf(suffix, sizeof suffix, ".%d", attempt);
+    snprintf(folder, sizeof folder, "%s/%s%s-%d%s", plan().folder, rank_part, host, getpid(), suffix);
+    if (mkdir(folder, 0777) == 0) return true;
+    if (errno != EEXIST) return false;
+  }
+  return false;
+}
+
+void describe(ProcessFile& file, int rank, const char* host) {
+  memcpy(file.magic, kTraceMagic, sizeof kTraceMagic);
+  file.version = kTraceVersion;
+  file.stage = plan().plan->stage;
+  file.pid = getpid();
+  file.parent = getppid();
+  file.rank = rank;
+  file.started_ns = monotonic_now().count;
+  snprintf(file.host, sizeof file.host, "%s", host);
+  ssize_t length = readlink("/proc/self/exe", file.executable, sizeof file.executable - 1);
+  file.executable[length > 0 ? length : 0] = 0;
+  file.hook_count = plan().plan->hook_count;
+}
+
+}  // namespace
+
+bool open_process_folder() {
+  // acquire pairs with the release below: whoever sees the pointer sees the file described.
+  if (process.load(std::memory_order_acquire)) return true;
+  if (!plan().plan || failed.load(std::memory_order_relaxed)) return false;
+  LockGuard guard(folder_lock);
+  if (process.load(std::memory_order_relaxed)) return true;
+  if (failed.load(std::memory_order_relaxed)) return false;
+  char host[64] = "host";
+  gethostname(host, sizeof host - 1);
+  for (char* c = host; *c; ++c)
+    if (*c == '/') *c = '_';
+  int rank = rank_of_this_process();
+  void* memory = make_folder(rank, host)
+                     ? map_file_part("process", 0, (sizeof(ProcessFile) + 4095) & ~size_t{4095})
+                     : nullptr;
+  if (!memory) {
+    failed.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  auto* file = static_cast<ProcessFile*>(memory);
+  describe(*file, rank, host);
+  for (int i = 0; i < kDropCauses; ++i) file->drops[i] = unopened_drops[i];
+  process.store(file, std::memory_order_release);
+  return true;
+}
+
+const char* process_folder() { return process.load(std::memory_order_acquire) ? folder : nullptr; }
+ProcessFile* process_file() { return process.load(std::memory_order_acquire); }
+uint32_t folder_generation() { return generation.load(std::memory_order_relaxed); }
+
+void forget_process_folder() {
+  process.store(nullptr, std::memory_order_relaxed);
+  failed.store(false, std::memory_order_relaxed);
+  generation.fetch_add(1, std::memory_order_relaxed);
+  folder_lock.reset();
+  memset(unopened_drops, 0, sizeof unopened_drops);
+  forget_written_modules();
+}
+
+bool within_file_limit(uint64_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+void* map_file_part(const char* name, uint64_t offset, size_t bytes, void* where) {
+  if (!within_file_limit(offset + bytes)) {
+    count_drop(Drop::file_failed);
+    return nullptr;
+  }
+  char path[640];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  void* memory = MAP_FAILED;
+  if (file >= 0 && posix_fallocate(file, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0)
+    memory = mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (where ? MAP_FIXED : 0), file,
+                  static_cast<off_t>(offset));
+  if (file >= 0) close(file);
+  if (memory == MAP_FAILED) {
+    count_drop(Drop::file_failed);
+    return nullptr;
+  }
+  return memory;
+}
+
+void count_drop(Drop cause) {
+  ProcessFile* file = process_file();
+  uint64_t* counter = &(file ? file->drops : unopened_drops)[static_cast<int>(cause)];
+  __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+void count_unwatched(uint32_t reasons) {
+  ProcessFile* file = process_file();
+  if (!file) return;
+  for (; reasons; reasons &= reasons - 1)
+    __atomic_fetch_add(&file->unwatched[__builtin_ctz(reasons)], 1, __ATOMIC_RELAXED);
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,79 @@
+#include "agent/stack.h"
+
+#include <unwind.h>
+
+#include <atomic>
+
+#include "agent/modules.h"
+#include "agent/process_folder.h"
+#include "agent/recorder.h"
+#include "agent/stack_table.h"
+#include "agent/stage.h"
+#include "agent/thread_state.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+struct Walk {
+  uintptr_t addresses[kMaximumFrames];
+  int count = 0;
+  bool cut = false;
+  uintptr_t from_frame = 0;    // frames whose stack pointer is below are left out
+  uintptr_t from_address = 0;  // or: everything before the frame with this instruction is left out
+};
+
+_Unwind_Reason_Code visit(_Unwind_Context* context, void* opaque) {
+  auto& walk = *static_cast<Walk*>(opaque);
+  int exact = 0;
+  uintptr_t address = _Unwind_GetIPInfo(context, &exact);
+  if (address == 0) return _URC_END_OF_STACK;
+  if (walk.from_address) {
+    if (address != walk.from_address) return _URC_NO_REASON;
+    walk.from_address = 0;
+    exact = 1;
+  } else if (_Unwind_GetCFA(context) < walk.from_frame) {
+    return _URC_NO_REASON;
+  }
+  if (walk.count == kMaximumFrames) {
+    walk.cut = true;
+    return _URC_END_OF_STACK;
+  }
+  walk.addresses[walk.count++] = exact ? address : address - 1;
+  return _URC_NO_REASON;
+}
+
+uint32_t walk_from(uintptr_t frame, uintptr_t address, bool in_signal) {
+  Walk walk;
+  walk.from_frame = frame;
+  walk.from_address = address;
+  _Unwind_Backtrace(visit, &walk);
+  if (walk.count == 0 && address) walk.addresses[walk.count++] = address;
+  return walk.count == 0 ? kNoStack : intern_stack(walk.addresses, walk.count, walk.cut, in_signal);
+}
+
+}  // namespace
+
+uint32_t capture_stack() { return walk_from(thread_state.call_frame, 0, false); }
+
+uint32_t capture_interrupted_stack(const ucontext_t* context) {
+  return walk_from(0, static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]), true);
+}
+
+bool site_is_planned(uint16_t function, uint32_t stack) {
+  // A cache of one word an entry: stack, function, answer. Zero: empty. Racing writers store equal answers.
+  static std::atomic<uint64_t> cache[4096];
+  uint64_t identity = (static_cast<uint64_t>(folder_generation()) << 50 | static_cast<uint64_t>(stack) << 17 |
+                       static_cast<uint64_t>(function) << 1) +
+                      2;
+  auto& slot = cache[(stack * 31 + function) % 4096];
+  uint64_t known = slot.load(std::memory_order_relaxed);
+  if ((known & ~uint64_t{1}) == identity) return known & 1;
+  bool planned = false;
+  SiteKey key = site_key(function, stack);
+  for (uint32_t i = 0; i < plan().plan->site_count && !planned; ++i) planned = plan().sites[i] == key;
+  slot.store(identity | (planned ? 1 : 0), std::memory_order_relaxed);
+  return planned;
+}
+
+}  // namespace diogenes::agent

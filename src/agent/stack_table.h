@@ -1,0 +1,23 @@
+// Interned stacks of this process: a table from return addresses to the stack's place in the `stacks` file.
+#pragma once
+#include <cstdint>
+
+#include "agent/lock.h"
+#include "ffm/plan.h"
+
+namespace diogenes::agent {
+
+// Serialises changes of the module map and of the table. Signal handlers only try.
+Lock& stack_lock();
+
+// `addresses`: innermost first, already what a symbolizer takes. `cut`: outer frames are missing.
+// `in_signal`: give up rather than wait for the lock. kNoStack: dropped and counted.
+uint32_t intern_stack(const uintptr_t* addresses, int count, bool cut, bool in_signal);
+
+// The key of a call of `function` over the stack.
+SiteKey site_key(uint16_t function, uint32_t stack);
+
+// A forked child starts anew.
+void forget_stacks();
+
+}  // namespace diogenes::agent

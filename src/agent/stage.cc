@@ -1,0 +1,56 @@
+#include "agent/stage.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "trace/format.h"
+
+namespace diogenes::agent {
+
+namespace {
+MappedPlan mapped;
+
+bool well_formed(const Plan& plan, uint64_t size) {
+  return memcmp(plan.magic, kPlanMagic, sizeof kPlanMagic) == 0 && plan.version == 1 &&
+         plan.file_bytes == size && plan.hook_count <= kMaximumHooks && plan.build_id_length <= 20 &&
+         sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.site_count * sizeof(SiteKey) == size;
+}
+}  // namespace
+
+bool load_plan() {
+  const char* path = getenv(kPlanVariable);
+  if (!path || path[0] != '/' || strlen(path) >= sizeof mapped.folder) return false;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  struct stat status {};
+  void* memory = MAP_FAILED;
+  if (fstat(file, &status) == 0 && static_cast<size_t>(status.st_size) >= sizeof(Plan))
+    memory = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  if (memory == MAP_FAILED) return false;
+  auto* header = static_cast<const Plan*>(memory);
+  if (!well_formed(*header, static_cast<uint64_t>(status.st_size))) {
+    munmap(memory, static_cast<size_t>(status.st_size));
+    return false;
+  }
+  mapped.hooks = reinterpret_cast<const HookSite*>(header + 1);
+  mapped.sites = reinterpret_cast<const SiteKey*>(mapped.hooks + header->hook_count);
+  strcpy(mapped.folder, path);
+  *strrchr(mapped.folder, '/') = 0;
+  mapped.plan = header;
+  return true;
+}
+
+const MappedPlan& plan() { return mapped; }
+
+bool stage_uses_guards() {
+  return mapped.plan &&
+         (mapped.plan->stage == Stage::memory_tracing || mapped.plan->stage == Stage::sync_use);
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,23 @@
+// Which stage this process runs, as its plan says. Read from the environment before main.
+#pragma once
+#include <cstdint>
+
+#include "ffm/plan.h"
+
+namespace diogenes::agent {
+
+struct MappedPlan {
+  const Plan* plan = nullptr;  // null: no plan, the agent does nothing
+  const HookSite* hooks = nullptr;
+  const SiteKey* sites = nullptr;
+  char folder[480] = {};  // of the stage: the plan file's
+};
+
+// Maps the file that DIOGENES_PLAN names and checks it. Once, at start.
+bool load_plan();
+const MappedPlan& plan();
+
+// True in stages 3 and 4, from process start on.
+bool stage_uses_guards();
+
+}  // namespace diogenes::agent

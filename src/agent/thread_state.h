@@ -1,0 +1,37 @@
+// The agent's one thread-local: what a thread is doing, and where it records. Initial-exec model, so that
+// reading it never allocates and is safe in a signal handler.
+#pragma once
+#include <cerrno>
+#include <cstdint>
+
+#include "agent/pass_through.h"
+
+namespace diogenes::agent {
+
+struct ThreadFile;
+
+struct ThreadState {
+  int32_t pass = 0;          // > 0: inside the agent; hooks pass straight through
+  int32_t public_depth = 0;  // 1: inside an outermost public call
+  int32_t wait_depth = 0;    // 1: inside a wait function
+  uint8_t flags = 0;         // OperationFlag of the public call under way
+  int64_t waited_ns = 0;     // in the public call under way
+  uintptr_t call_frame =
+      0;  // canonical frame address of the thunk under way: frames below are the agent's or driver's
+  ThreadFile* file = nullptr;
+  uint32_t file_generation = 0;  // of the process folder that `file` belongs to; a fork makes a new one
+};
+
+extern __attribute__((tls_model("initial-exec"))) thread_local constinit ThreadState thread_state;
+
+// errno belongs to the program.
+class KeepErrno {
+ public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+
+ private:
+  int saved_;
+};
+
+}  // namespace diogenes::agent

@@ -1,0 +1,21 @@
+// Executable memory within reach of a 5-byte jump (2 GiB) of some code. Written once, then read and executed
+// only.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/range.h"
+
+namespace diogenes::agent {
+
+// Readable and writable; `bytes` is a multiple of the page size. Null: no room near, or mmap failed.
+uint8_t* allocate_near(AddressRange code, size_t bytes);
+
+// From writable to executable. False: the kernel refused.
+bool make_executable(uint8_t* memory, size_t bytes);
+
+// Overwrites code in place, its pages writable for a moment and then as they were (readable, executable).
+// False: the kernel refused, nothing written.
+bool overwrite_code(uintptr_t address, const uint8_t* bytes, size_t count);
+
+}  // namespace diogenes::agent

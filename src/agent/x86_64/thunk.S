@@ -1,0 +1,91 @@
+// See thunk.h. In: r11 = Hook*. Everything a caller can see is kept: argument registers, rax (vector count of variadic
+// calls), r10 (static chain), the stack arguments; rbx, rbp, r12 to r15 by C++'s own rules.
+        .intel_syntax noprefix
+        .text
+        .p2align 4
+        .globl  diogenes_thunk
+        .hidden diogenes_thunk
+        .hidden diogenes_on_enter
+        .hidden diogenes_on_exit
+        .type   diogenes_thunk, @function
+        .set    FRAME, 448
+        .set    STACK_WORDS, 12      // no driver function has more stack arguments
+diogenes_thunk:
+        .cfi_startproc
+        push    rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset rbp, -16
+        mov     rbp, rsp
+        .cfi_def_cfa_register rbp
+        sub     rsp, FRAME
+        and     rsp, -16
+        mov     [rsp], rdi
+        mov     [rsp + 8], rsi
+        mov     [rsp + 16], rdx
+        mov     [rsp + 24], rcx
+        mov     [rsp + 32], r8
+        mov     [rsp + 40], r9
+        mov     [rsp + 48], rax
+        mov     [rsp + 64], r11
+        mov     [rsp + 80], r10
+        lea     rax, [rbp + 8]
+        mov     [rsp + 72], rax
+        movaps  [rsp + 96], xmm0
+        movaps  [rsp + 112], xmm1
+        movaps  [rsp + 128], xmm2
+        movaps  [rsp + 144], xmm3
+        movaps  [rsp + 160], xmm4
+        movaps  [rsp + 176], xmm5
+        movaps  [rsp + 192], xmm6
+        movaps  [rsp + 208], xmm7
+        mov     rdi, rsp
+        call    diogenes_on_enter
+        mov     r11, [rsp + 64]
+        mov     r11, [r11]
+        test    eax, eax
+        mov     rdi, [rsp]
+        mov     rsi, [rsp + 8]
+        mov     rdx, [rsp + 16]
+        mov     rcx, [rsp + 24]
+        mov     r8, [rsp + 32]
+        mov     r9, [rsp + 40]
+        mov     r10, [rsp + 80]
+        movaps  xmm0, [rsp + 96]
+        movaps  xmm1, [rsp + 112]
+        movaps  xmm2, [rsp + 128]
+        movaps  xmm3, [rsp + 144]
+        movaps  xmm4, [rsp + 160]
+        movaps  xmm5, [rsp + 176]
+        movaps  xmm6, [rsp + 192]
+        movaps  xmm7, [rsp + 208]
+        mov     rax, [rsp + 48]
+        jz      .Lpass
+
+        // The stack arguments again, under our frame. rsp stays a multiple of 16: 12 words.
+        .irp    offset, 104, 96, 88, 80, 72, 64, 56, 48, 40, 32, 24, 16
+        push    QWORD PTR [rbp + \offset]
+        .endr
+        call    r11
+        add     rsp, 8 * STACK_WORDS
+        mov     [rsp + 48], rax
+        mov     [rsp + 56], rdx
+        movaps  [rsp + 96], xmm0
+        mov     rdi, rsp
+        call    diogenes_on_exit
+        mov     rax, [rsp + 48]
+        mov     rdx, [rsp + 56]
+        movaps  xmm0, [rsp + 96]
+        leave
+        .cfi_remember_state
+        .cfi_def_cfa rsp, 8
+        .cfi_restore rbp
+        ret
+.Lpass:
+        .cfi_restore_state
+        leave
+        .cfi_def_cfa rsp, 8
+        .cfi_restore rbp
+        jmp     r11
+        .cfi_endproc
+        .size   diogenes_thunk, . - diogenes_thunk
+        .section .note.GNU-stack, "", @progbits
