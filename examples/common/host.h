@@ -1,0 +1,26 @@
+// What an example needs on the side of the CPU, whichever interface to the GPU it uses: options, and work for
+// the CPU.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace example {
+
+struct Options {
+  bool fixed = false;  // run with the problems corrected by hand
+  int iterations = 0;
+};
+
+// Understands --fixed, --iterations N and --help; anything else ends the program with status 2.
+Options parse_options(int argc, char** argv, const char* purpose, int default_iterations);
+
+// Keeps the CPU busy with real arithmetic for very roughly `microseconds`. The result depends on the
+// arguments only.
+double host_work(int microseconds, double seed);
+
+// A number that changes with every bit of the data.
+uint64_t checksum(const float* data, size_t count);
+
+double mean(const float* data, size_t count);
+
+}  // namespace example
