@@ -74,7 +74,7 @@ void write_new() {
   const char* folder = process_folder();
   if (!folder || written == record_count) return;
   if (!within_file_limit(record_count * sizeof(ModuleRecord))) return count_drop(Drop::file_failed);
-  char path[600];
+  char path[704];
   snprintf(path, sizeof path, "%s/modules", folder);
   int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   size_t bytes = (record_count - written) * sizeof(ModuleRecord);

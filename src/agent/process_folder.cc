@@ -23,7 +23,7 @@ namespace diogenes::agent {
 namespace {
 
 Lock folder_lock;
-char folder[560];
+char folder[640];
 std::atomic<ProcessFile*> process{nullptr};
 std::atomic<bool> failed{false};
 std::atomic<uint32_t> generation{1};
@@ -114,7 +114,7 @@ void* map_file_part(const char* name, uint64_t offset, size_t bytes, void* where
     count_drop(Drop::file_failed);
     return nullptr;
   }
-  char path[640];
+  char path[704];
   snprintf(path, sizeof path, "%s/%s", folder, name);
   int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   void* memory = MAP_FAILED;
