@@ -1,0 +1,105 @@
+#include "views/places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace diogenes {
+
+std::string short_path(const std::string& path, const std::string& folder) {
+  if (path.empty() || path[0] != '/') return path;
+  std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  if (folder.empty() || folder[0] != '/') return normal.string();
+  std::string relative = normal.lexically_relative(std::filesystem::path(folder).lexically_normal()).string();
+  // A path that leads over the root says less than the absolute one.
+  bool far = relative.empty() || relative.rfind("../../..", 0) == 0;
+  if (!far && relative.rfind("../", 0) == 0) far = relative.size() >= normal.string().size();
+  return far ? normal.string() : relative;
+}
+
+std::string short_function(std::string_view name) {
+  if (name.find("operator") != std::string_view::npos)
+    return std::string(name);  // its parts look like brackets
+  int depth = 0;
+  size_t start = 0, end = name.size();
+  for (size_t i = 0; i < name.size(); ++i) {
+    char c = name[i];
+    constexpr std::string_view kAnonymous = "(anonymous namespace)";
+    if (depth == 0 && name.compare(i, kAnonymous.size(), kAnonymous) == 0) {
+      i += kAnonymous.size() - 1;
+      continue;
+    }
+    if (c == '-' && i + 1 < name.size() && name[i + 1] == '>') {
+      ++i;
+      continue;
+    }
+    if (c == '(' && depth == 0 && i > start) {
+      size_t close = i;
+      for (int open = 0; close < name.size(); ++close) {
+        if (name[close] == '(') ++open;
+        if (name[close] == ')' && --open == 0) break;
+      }
+      bool local = close < name.size() && name.find("::", close) != std::string_view::npos;
+      bool type = name.substr(start, i - start).starts_with("decltype");
+      if (!local && !type) {
+        end = i;
+        break;
+      }
+      i = std::min(close, name.size() - 1);
+      continue;
+    }
+    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+    if ((c == '>' || c == ')' || c == '}' || c == ']') && depth > 0) --depth;
+    if (c == ' ' && depth == 0) start = i + 1;
+  }
+  return std::string(start < end ? name.substr(start, end - start) : name);
+}
+
+std::string place_text(const ReportFrame& frame, const std::string& folder, size_t width) {
+  std::string function = short_function(frame.function);
+  std::string module = frame.module.substr(frame.module.rfind('/') + 1);
+  std::string place;
+  if (!frame.file.empty()) {
+    place = short_path(frame.file, folder);
+    if (frame.line > 0) place += fmt::format(":{}", frame.line);
+    if (!function.empty()) place += " in ";
+  } else if (function.empty()) {
+    return fmt::format("{}+{:#x}", module.empty() ? "generated code" : module, frame.offset);
+  }
+  std::string after = frame.inlined ? " (inlined)" : "";
+  if (frame.file.empty() && !module.empty()) after += " in " + module;
+  size_t room = width > place.size() + after.size() ? width - place.size() - after.size() : 0;
+  if (function.size() > room) {
+    room = std::max<size_t>(room, 12);
+    if (function.size() > room) function = function.substr(0, room - 3) + "...";
+  }
+  return place + function + after;
+}
+
+std::vector<const ReportFrame*> telling_frames(const std::vector<ReportFrame>& stack, size_t limit,
+                                               const std::string& folder) {
+  std::vector<const ReportFrame*> all;
+  bool lines =
+      std::any_of(stack.begin(), stack.end(), [](const ReportFrame& frame) { return !frame.file.empty(); });
+  for (const ReportFrame& frame : stack) {
+    if (lines && frame.file.empty()) continue;
+    all.push_back(&frame);
+    if (frame.function == "main") break;
+  }
+  if (all.size() <= limit) return all;
+  auto own = std::find_if(all.begin(), all.end(), [&](const ReportFrame* frame) {
+    std::string path = short_path(frame->file, folder);
+    return !path.empty() && path[0] != '/' && path.rfind("../", 0) != 0;
+  });
+  if (limit < 4 || own == all.end() || own < all.begin() + static_cast<ptrdiff_t>(limit) - 1) {
+    all.resize(limit);
+    return all;
+  }
+  std::vector<const ReportFrame*> result(all.begin(), all.begin() + static_cast<ptrdiff_t>(limit) - 2);
+  result.push_back(nullptr);
+  result.insert(result.end(), own, std::min(own + 2, all.end()));
+  return result;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,72 @@
+#include "views/places.h"
+
+#include <gtest/gtest.h>
+
+namespace diogenes {
+namespace {
+
+TEST(Places, PathsRelativeToTheReadersFolder) {
+  EXPECT_EQ(short_path("/home/me/als/src/als.cc", "/home/me/als"), "src/als.cc");
+  EXPECT_EQ(short_path("/home/me/als/build/../src/als.cc", "/home/me/als/"), "src/als.cc");
+  EXPECT_EQ(short_path("/home/me/als/src/als.cc", "/home/me/als/build"), "../src/als.cc");
+  EXPECT_EQ(short_path("/usr/include/c++/12/vector", "/home/me/als/build"), "/usr/include/c++/12/vector");
+  EXPECT_EQ(short_path("/a.cc", "/x/y"), "/a.cc");
+  EXPECT_EQ(short_path("/home/me/a.cc", ""), "/home/me/a.cc");
+  EXPECT_EQ(short_path("als.cc", "/home/me"), "als.cc");
+  EXPECT_EQ(short_path("", "/home/me"), "");
+}
+
+TEST(Places, FunctionsWithoutParametersAndReturnType) {
+  EXPECT_EQ(short_function("main"), "main");
+  EXPECT_EQ(short_function("void a::B<int>::c<3>(int, char) const"), "a::B<int>::c<3>");
+  EXPECT_EQ(short_function("std::vector<int, std::allocator<int> >::push_back(int const&)"),
+            "std::vector<int, std::allocator<int> >::push_back");
+  EXPECT_EQ(short_function("(anonymous namespace)::run(int)"), "(anonymous namespace)::run");
+  EXPECT_EQ(short_function("decltype (a->b) ns::add<int>(int)"), "ns::add<int>");
+  EXPECT_EQ(short_function("run(int)::Local::go(char)"), "run(int)::Local::go");
+  EXPECT_EQ(short_function("A::operator()(int) const"), "A::operator()(int) const");
+  EXPECT_EQ(short_function(""), "");
+  EXPECT_EQ(short_function("broken((("), "broken");
+}
+
+TEST(Places, WhatIsKnownOfAFrame) {
+  ReportFrame frame{"void f<int>(int)", "/w/a.cc", 12, "/w/app", 0x99, true};
+  EXPECT_EQ(place_text(frame, "/w", 100), "a.cc:12 in f<int> (inlined)");
+  EXPECT_EQ(place_text({"g", "", 0, "/lib/libx.so", 0x99, false}, "/w", 100), "g in libx.so");
+  EXPECT_EQ(place_text({"", "", 0, "/lib/libx.so", 0x99, false}, "/w", 100), "libx.so+0x99");
+  EXPECT_EQ(place_text({"", "", 0, "", 0x99, false}, "/w", 100), "generated code+0x99");
+  EXPECT_EQ(place_text({"", "/w/a.f90", 3, "/w/app", 1, false}, "/w", 100), "a.f90:3");
+  EXPECT_EQ(place_text({std::string(200, 'x'), "/w/a.cc", 3, "/w/app", 1, false}, "/w", 40),
+            "a.cc:3 in " + std::string(27, 'x') + "...");
+}
+
+TEST(Places, FramesThatTellThePlace) {
+  ReportFrame runtime{"cudaFree", "", 0, "libcudart.so", 1, false}, user{"f", "a.cc", 1, "app", 2, false},
+      library{"g", "", 0, "lib.so", 3, false}, main{"main", "a.cc", 9, "app", 4, false},
+      start{"_start", "s.S", 1, "app", 5, false};
+  auto frames = telling_frames({runtime, user, library, main, start}, 4, "");
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(frames[0]->function, "f");
+  EXPECT_EQ(frames[1]->function, "main");
+  EXPECT_EQ(telling_frames({runtime, library}, 4, "").size(), 2u);  // no lines: all that there is
+  EXPECT_EQ(telling_frames({user, user, user}, 2, "").size(), 2u);
+  EXPECT_TRUE(telling_frames({}, 2, "").empty());
+}
+
+TEST(Places, LibrariesDoNotHideTheReadersOwnCode) {
+  std::vector<ReportFrame> stack;
+  for (int i = 0; i < 8; ++i) stack.push_back({"thrust", "/usr/include/thrust/x.h", i, "app", 1, true});
+  stack.push_back({"step", "/w/step.cc", 5, "app", 1, false});
+  stack.push_back({"loop", "/w/loop.cc", 6, "app", 1, false});
+  stack.push_back({"main", "/w/main.cc", 7, "app", 1, false});
+  auto frames = telling_frames(stack, 4, "/w");
+  ASSERT_EQ(frames.size(), 5u);
+  EXPECT_EQ(frames[1]->line, 1);
+  EXPECT_EQ(frames[2], nullptr);
+  EXPECT_EQ(frames[3]->function, "step");
+  EXPECT_EQ(frames[4]->function, "loop");
+  EXPECT_EQ(telling_frames(stack, 4, "/elsewhere").size(), 4u);  // nothing there is the reader's
+}
+
+}  // namespace
+}  // namespace diogenes

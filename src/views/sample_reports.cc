@@ -1,0 +1,182 @@
+#include "views/sample_reports.h"
+
+#include <string>
+
+namespace diogenes {
+namespace {
+
+ReportFrame at(std::string function, std::string file, int line, uint64_t offset, bool inlined = false) {
+  return {std::move(function), std::move(file), line, "/home/me/als/build/als", offset, inlined};
+}
+
+}  // namespace
+
+Report empty_report() {
+  Report report;
+  report.command = {"./jacobi", "--size", "4096"};
+  report.runtime_s = 2.5;
+  report.driver_path = "/usr/lib/x86_64-linux-gnu/libcuda.so.1";
+  report.driver_build_id = "0123456789abcdef0123456789abcdef01234567";
+  report.driver_version = "580.159.04";
+  report.wait_functions = {{0x22bb00, 27, 28}};
+  report.device_name = "NVIDIA H200";
+  report.compute_capability = "9.0";
+  report.stages = {{"baseline", 2.5, 1.01}, {"tracing", 2.55, 1.02}, {"memory-tracing", 2.9, 1.16}};
+  report.synchronizations = 1;
+  report.transfers = 2;
+  report.transferred_bytes = 128 << 20;
+  report.waited_s = 1.9;
+  report.functions = {{"cuCtxSynchronize", 1, 1.9, 1.9, 0}};
+  return report;
+}
+
+Report als_report() {
+  Report report = empty_report();
+  report.command = {"./build/als", "--iterations", "500", "--name", "two words"};
+  report.runtime_s = 1.25;
+  report.stages = {{"baseline", 1.25, 1.0},
+                   {"tracing", 1.28, 1.024},
+                   {"memory-tracing", 1.61, 1.288},
+                   {"sync-use", 1.34, 1.072}};
+  report.synchronizations = 2501;
+  report.transfers = 1000;
+  report.transferred_bytes = 4'000'000'000;
+  report.waited_s = 0.6235;
+  report.functions = {{"cuMemcpyHtoD", 1000, 0.31, 0.12, 0.088},
+                      {"cuMemFree", 1000, 0.212, 0.201, 0.1625},
+                      {"cuCtxSynchronize", 501, 0.302, 0.3015, 0.02},
+                      {"cuLaunchKernel", 12000, 0.042, 0, 0}};
+  const std::string source = "/home/me/als/src/als.cc";
+
+  ReportProblem release;
+  release.id = "P1";
+  release.key = "6a09e667f3bcc908";
+  release.kind = "unnecessary-synchronization";
+  release.operation = "cuMemFree";
+  release.api = "cudaFree";
+  release.count = release.instances = 500;
+  release.waited_s = 0.11;
+  release.call_s = 0.116;
+  release.expected_benefit_s = 0.1;
+  release.expected_benefit_percent = 8;
+  release.fix =
+      "allocate once and reuse the memory (a pool), or free it in stream order (cudaFreeAsync): both keep "
+      "the "
+      "memory from being reused too early";
+  release.stack = {{"cudaFree", "", 0, "/usr/local/cuda/lib64/libcudart.so.12", 0x4f010, false},
+                   at("als::Buffer::release()", source, 88, 0x1a30, true),
+                   at("als::Buffer::~Buffer()", source, 93, 0x1a30, true),
+                   at("void als::update_theta<float>(als::Matrix<float> const&, int)", source, 120, 0x1a30),
+                   at("als::iterate(int)", source, 204, 0x2b10),
+                   at("main", "/home/me/als/src/main.cc", 31, 0x3c00),
+                   {"__libc_start_main", "", 0, "/usr/lib/x86_64-linux-gnu/libc.so.6", 0x27249, false}};
+  ReportProblem second = release;
+  second.id = "P2";
+  second.key = "bb67ae8584caa73b";
+  second.count = 480;
+  second.waited_s = 0.091;
+  second.call_s = 0.096;
+  second.expected_benefit_s = 0.0625;
+  second.expected_benefit_percent = 5;
+  second.conditions = {
+      "20 of 500 calls were needed: memory that this call released was used by work that no stream orders"};
+  second.stack[3] = at("void als::update_x<float>(als::Matrix<float> const&, int)", source, 160, 0x1f30);
+
+  ReportProblem transfer;
+  transfer.id = "P3";
+  transfer.key = "3c6ef372fe94f82b";
+  transfer.kind = "duplicate-transfer";
+  transfer.operation = "cuMemcpyHtoD";
+  transfer.count = 499;
+  transfer.instances = 500;
+  transfer.waited_s = 0.06;
+  transfer.call_s = 0.15;
+  transfer.bytes = 1'962'934'272;
+  transfer.expected_benefit_s = 0.088;
+  transfer.expected_benefit_percent = 7.04;
+  transfer.duplicate_of = {at("als::iterate(int)", source, 190, 0x2a00),
+                           at("main", "/home/me/als/src/main.cc", 31, 0x3c00)};
+  transfer.fix = "copy it once, before the loop";
+  transfer.stack = transfer.duplicate_of;
+
+  ReportProblem misplaced;
+  misplaced.id = "P4";
+  misplaced.key = "a54ff53a5f1d36f1";
+  misplaced.kind = "misplaced-synchronization";
+  misplaced.operation = "cuCtxSynchronize";
+  misplaced.api = "cudaDeviceSynchronize";
+  misplaced.count = misplaced.instances = 500;
+  misplaced.waited_s = 0.3;
+  misplaced.call_s = 0.3005;
+  misplaced.expected_benefit_s = 0.02;
+  misplaced.expected_benefit_percent = 1.6;
+  misplaced.first_use = ReportUse{0.00123, {at("als::error(float const*)", source, 240, 0x2c00)}};
+  misplaced.fix = "wait where the data is first used";
+  misplaced.stack = {at("als::iterate(int)", source, 210, 0x2b90),
+                     at("main", "/home/me/als/src/main.cc", 31, 0x3c00)};
+
+  report.problems = {release, transfer, second, misplaced};
+  report.groups = {
+      {"G1", "folded-function", "Fold on cudaFree", 0.1625, 13, 2, 0, {"P1", "P2"}},
+      {"G2", "single-point", "cudaFree at als.cc:88", 0.1, 8, 1, 0, {"P1"}},
+      {"G3", "single-point", "cuMemcpyHtoD at als.cc:190", 0.088, 7.04, 0, 1, {"P3"}},
+  };
+  report.notices = {
+      "the output of the sync-use run differs from the first run's in 1 line; if the program is not "
+      "deterministic, its findings may differ from run to run"};
+  return report;
+}
+
+Report bare_report() {
+  Report report;
+  report.command = {"/opt/app/solver\n", "--title", "it's \xff"};
+  report.exit_status = 137;
+  report.runtime_s = 0.0123;
+  report.simulated = true;
+  report.stages = {{"baseline", 0.0123, 1}};
+  report.synchronizations = 3;
+  report.waited_s = 0.00000042;
+  ReportProblem problem;
+  problem.id = "P1";
+  problem.key = "1";
+  problem.kind = "repeated-allocation";  // a kind of a later version
+  problem.operation = "cuStreamSynchronize";
+  problem.count = problem.instances = 1;
+  problem.waited_s = 0.00000042;
+  problem.call_s = 0.00000091;
+  problem.expected_benefit_s = 0.00000042;
+  problem.expected_benefit_percent = 0.0034;
+  problem.first_use = ReportUse{};
+  problem.stack = {{"", "", 0, "/opt/app/libsolver.so", 0x1234, false},
+                   {"", "", 0, "", 0x7f0000001000, false},
+                   {"void solve<double>(double const*)", "", 0, "/opt/app/libsolver.so", 0x2234, false}};
+  report.problems = {problem};
+  return report;
+}
+
+Report crowded_report() {
+  Report report = empty_report();
+  report.command = {"./cfd"};
+  ReportGroup fold{"G1", "folded-function", "Fold on thrust::temporary_array", 0.5, 20, 8, 0, {}};
+  ReportGroup sequence{"G2", "sequence", "From cuMemFree at cfd.cc:3 to cuMemFree at cfd.cc:5", 0.2, 8, 2,
+                       1,    {}};
+  for (int i = 1; i <= 21; ++i) {
+    ReportProblem problem;
+    problem.id = "P" + std::to_string(i);
+    problem.key = std::to_string(i);
+    problem.kind = "unnecessary-synchronization";
+    problem.operation = "cuMemFree";
+    problem.count = problem.instances = 10;
+    problem.waited_s = problem.call_s = 0.1 / i;
+    problem.expected_benefit_s = 0.1 / i;
+    problem.expected_benefit_percent = 4.0 / i;
+    problem.stack = {at("cfd::f" + std::to_string(i), "cfd.cc", i, 0x10 * i)};
+    report.problems.push_back(problem);
+    if (i <= 8) fold.members.push_back(problem.id);
+    if (i >= 3 && i <= 5) sequence.members.push_back(problem.id);
+  }
+  report.groups = {fold, sequence};
+  return report;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,12 @@
+// Reports that the tests of the views share. Figures are made up, but consistent.
+#pragma once
+#include "analysis/report.h"
+
+namespace diogenes {
+
+Report empty_report();    // a program in which nothing is wrong
+Report als_report();      // a fold with two problems, one misplaced, one duplicate alone; runtime API names
+Report bare_report();     // no lines, no device name, a killed program, strange characters
+Report crowded_report();  // a fold of eight problems, 14 findings in all, a sequence
+
+}  // namespace diogenes
