@@ -46,8 +46,10 @@ FUNCTION(subject_loop_into,
 FUNCTION(subject_jrcxz, "mov %rdi,%rcx; jrcxz 1f; mov $1,%eax; ret; 1: xor %eax,%eax; ret");
 FUNCTION(subject_undecodable, ".byte 0x06,0x06,0x06,0x06,0x06,0x06; ret");
 FUNCTION(subject_breakpoint, "int3; mov %rdi,%rax; lea 1(%rax),%rax; ret");
-FUNCTION(subject_entered_from_elsewhere, "nop; nop; mov %rdi,%rax; lea 1(%rax),%rax; ret");
-FUNCTION(subject_enters_elsewhere, "add $5,%rdi; add $6,%rdi; jmp subject_entered_from_elsewhere + 2");
+FUNCTION(subject_entered_from_elsewhere, "nop; nop; subject_skip: mov %rdi,%rax; lea 1(%rax),%rax; ret");
+FUNCTION(subject_enters_elsewhere, "add $5,%rdi; add $6,%rdi; .byte 0xe9; .long subject_skip - . - 4");
+FUNCTION(subject_entered_shortly, "nop; nop; subject_skip_short: mov %rdi,%rax; lea 1(%rax),%rax; ret");
+FUNCTION(subject_enters_shortly, "add $5,%rdi; add $6,%rdi; jmp subject_skip_short");
 asm(".text\n .p2align 4\n .globl subject_no_bounds\n .type subject_no_bounds, @function\nsubject_no_bounds:\n"
     " lea 5(%rdi),%rax\n nop\n nop\n ret\n .size subject_no_bounds, . - subject_no_bounds\n");
 // Too small, and another function begins right behind it.
