@@ -1,0 +1,53 @@
+#!/bin/sh
+# include_rule.sh must pass what the rule allows and name what it does not.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+failures=0
+
+# try NAME EXPECTED FILE LINE: a tree with one file that holds LINE; EXPECTED: "" to pass, else a part of the output.
+try() {
+  rm -rf "$root/src" "$root/sim"
+  mkdir -p "$root/$(dirname "$3")"
+  printf '#pragma once\n%s\n' "$4" >"$root/$3"
+  status=0
+  output=$(sh "$here/include_rule.sh" "$root" 2>&1) || status=$?
+  if [ -z "$2" ]; then
+    [ "$status" -eq 0 ] && return
+  else
+    case $output in *"$2"*) [ "$status" -eq 1 ] && return ;; esac
+  fi
+  echo "$1: exit status $status, output: $output"
+  failures=$((failures + 1))
+}
+
+try "down the flow" "" src/analysis/a.cc '#include "trace/format.h"'
+try "skipping a step" "" src/analysis/a.cc '#include "base/units.h"'
+try "the folder itself" "" src/agent/guard/a.cc '#include "agent/guard/guards.h"'
+try "the report" "" src/views/a.cc '#include "analysis/report.h"'
+try "system headers" "" src/base/a.h '#include <vector>'
+try "the driver for the simulator" "" sim/a.cc '#include "driver/catalogue.h"'
+try "words in a comment" "" src/base/a.h '// #include "agent/call.h" would be wrong'
+try "a stream outside the agent" "" src/launcher/a.cc '#include <iostream>'
+try "a stream in a test of the agent" "" src/agent/a_test.cc '#include <fstream>'
+
+try "up the flow" "trace may not include" src/trace/a.h '#include "analysis/report.h"'
+try "into the agent" "launcher may not include" src/launcher/a.cc '#include "agent/call.h"'
+try "more than the report" "views may not include" src/views/a.cc '#include "analysis/symbols.h"'
+try "the trace from a view" "views may not include" src/views/a.cc '#include "trace/format.h"'
+try "base includes nothing" "base may not include" src/base/a.h '  #  include "driver/image.h"'
+try "the simulator and the trace" "sim may not include" sim/b/a.cc '#include "trace/format.h"'
+try "the tool and the simulator" "analysis may not include" src/analysis/a.cc '#include "sim/state.h"'
+try "backwards" "written from src/" src/trace/a.h '#include "../analysis/report.h"'
+try "a stream in the agent" "agent may not include <iostream>" src/agent/a.cc '#include <iostream>'
+try "an unknown folder" "no line in the rule" src/new/a.cc '#include <vector>'
+try "a line number" "src/trace/a.h:2:" src/trace/a.h '#include "views/text.h"'
+
+rm -rf "$root/src" "$root/sim"
+if sh "$here/include_rule.sh" "$root" >/dev/null 2>&1; then
+  echo "an empty tree passes"
+  failures=$((failures + 1))
+fi
+[ "$failures" -eq 0 ] || exit 1
+echo "all cases as expected"
