@@ -25,6 +25,7 @@ struct Call {
   SavedArguments arguments{};
   uint32_t stack = kNoStack;    // StackIndex; taken before the driver runs
   OperationId id;               // valid after the operation was appended, so in after() only
+  uint32_t in_flight = 0;       // necessity/: what it keeps between before() and after()
   Nanoseconds begin, end;       // end: in after() only
   Nanoseconds waited;           // after() only: inside the wait functions
   int32_t result = 0;           // after() only: CUresult
