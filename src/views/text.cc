@@ -13,7 +13,8 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kProblemsOfGroup = 3;  // shown of one group, unless all is asked for
+constexpr size_t kShort = 10;           // the default of --top; who asks for more gets groups whole
+constexpr size_t kProblemsOfGroup = 3;  // shown of one group in a short report
 constexpr size_t kFrames = 4;           // shown of one stack
 constexpr size_t kFigures = 21;         // width of rank, benefit and percentage
 constexpr int kLabel = 11;              // width of the labels' column
@@ -213,7 +214,7 @@ class Writer {
                                [&](const ReportProblem* problem) { return problem->fix == fix; });
     if (one_fix && !fix.empty()) labelled(indent_, "fix", fix);
     size_t shown = finding.problems.size();
-    if (options_.top > 0) shown = std::min(kProblemsOfGroup, shown);
+    shown = std::min(shown, group_limit());
     for (size_t i = 0; i < shown; ++i) {
       line();
       problem("   ", *finding.problems[i], !one_fix);
@@ -328,11 +329,19 @@ class Writer {
     for (const std::string& notice : report_.notices) wrapped("  - ", 4, notice);
   }
 
+  size_t group_limit() const { return limit_ <= kShort ? std::min(kProblemsOfGroup, limit_) : limit_; }
+
   void next() {
     line();
     std::string session = options_.session.empty() ? "" : " " + quoted(options_.session);
-    if (outline_.findings.size() > limit_)
-      line("Next: diogenes report" + session + fmt::format(" --top {}", outline_.findings.size()));
+    size_t all = outline_.findings.size();  // what --top must be to show everything
+    bool cut = all > limit_;
+    for (const Finding& finding : outline_.findings) {
+      all = std::max(all, finding.problems.size());
+      cut = cut || finding.problems.size() > group_limit();
+    }
+    if (cut)
+      line("Next: diogenes report" + session + fmt::format(" --top {}", std::max(all, kShort + 1)));
     else
       line("Next: diogenes export" + session + " --format json -o report.json");
   }

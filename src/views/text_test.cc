@@ -96,6 +96,20 @@ TEST(Text, LastLineSaysWhatToTypeNext) {
       to_text(empty_report(), spaced).ends_with("\nNext: diogenes export --format json -o report.json\n"));
 }
 
+TEST(Text, TheNextCommandShowsWhatThisOneCut) {
+  Report report = crowded_report();
+  report.problems.resize(8);  // one finding with eight problems: five of them cut
+  report.groups.resize(1);
+  std::string text = to_text(report, options());
+  EXPECT_NE(text.find("and 5 more problems: P4"), std::string::npos);
+  EXPECT_TRUE(text.ends_with("\nNext: diogenes report als.1.diogenes --top 11\n"));
+  TextOptions more = options();
+  more.top = 11;
+  text = to_text(report, more);
+  EXPECT_EQ(text.find("more problem"), std::string::npos);
+  EXPECT_NE(text.find("Next: diogenes export"), std::string::npos);
+}
+
 TEST(Text, NothingMeasured) {
   Report report;
   report.command = {"true"};
