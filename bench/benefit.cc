@@ -1,0 +1,60 @@
+#include "benefit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "expectation.h"
+
+namespace diogenes::bench {
+
+Estimate estimate_of(const nlohmann::json& findings, const nlohmann::json& report) {
+  Estimate result;
+  std::set<std::string> planted;
+  for (const auto& problem : report.value("problems", nlohmann::json::array())) {
+    const bool is_planted = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
+      return examples::matches(finding, problem);
+    });
+    if (!is_planted) continue;
+    planted.insert(problem.value("id", ""));
+    result.seconds += problem.value("expected_benefit_s", 0.0);
+  }
+  result.problems = static_cast<int>(planted.size());
+  result.taken = "sum of problems";
+
+  std::optional<size_t> smallest;
+  for (const auto& group : report.value("groups", nlohmann::json::array())) {
+    const auto list = group.value("members", std::vector<std::string>());
+    const std::set<std::string> members(list.begin(), list.end());
+    if (planted.empty() || (smallest && members.size() >= *smallest)) continue;
+    if (!std::includes(members.begin(), members.end(), planted.begin(), planted.end())) continue;
+    smallest = members.size();
+    result.seconds = group.value("expected_benefit_s", 0.0);
+    result.taken = group.value("grouping", "") + " " + group.value("id", "");
+  }
+  return result;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double median_error(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double middle = median(values);
+  std::vector<double> deviations;
+  for (const double value : values) deviations.push_back(std::abs(value - middle));
+  const double sigma = 1.4826 * median(deviations);
+  return 1.2533 * sigma / std::sqrt(static_cast<double>(values.size()));
+}
+
+double accuracy(double estimate, double actual) {
+  if (estimate * actual <= 0) return estimate == actual ? 1 : 0;
+  return std::min(estimate / actual, actual / estimate);
+}
+
+}  // namespace diogenes::bench
