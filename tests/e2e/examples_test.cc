@@ -1,0 +1,77 @@
+// The examples on the simulated driver: the planted problems are found, with kind, call, file and line, and
+// nothing else; nothing at all with --fixed; and measuring changes nothing.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "expectation.h"
+#include "measured.h"
+
+namespace diogenes::e2e {
+namespace {
+
+using nlohmann::json;
+
+struct Example {
+  const char* name;
+  const char* iterations;  // enough to see each problem often, few enough for a test
+};
+
+json expected_of(const std::string& name) {
+  std::ifstream in(built("bin/examples/expected.json"));
+  return json::parse(in).at("programs").at(name);
+}
+
+std::vector<std::string> command_of(const Example& example, bool fixed) {
+  std::vector<std::string> result = {built(std::string("bin/examples/") + example.name), "--iterations",
+                                     example.iterations};
+  if (fixed) result.push_back("--fixed");
+  return result;
+}
+
+std::string describe(const Measured& measured) {
+  return measured.report_text + "\n" + measured.run.errors + measured.export_errors;
+}
+
+class Examples : public testing::TestWithParam<Example> {};
+
+TEST_P(Examples, ThePlantedProblemsAreFoundAndNothingElse) {
+  const auto command = command_of(GetParam(), false);
+  const auto alone = run_alone(command);
+  ASSERT_EQ(alone.exit_status, 0) << alone.errors;
+  const auto measured = run_measured(command);
+  for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
+  ASSERT_TRUE(measured.report.is_object()) << describe(measured);
+  EXPECT_EQ(measured.report.value("schema", ""), "diogenes-report/1");
+  EXPECT_TRUE(measured.report["driver"].value("simulated", false));
+  for (const auto& difference : examples::differences(expected_of(GetParam().name), measured.report))
+    ADD_FAILURE() << difference << "\n" << describe(measured);
+}
+
+TEST_P(Examples, TheCorrectedVariantHasNoProblemsAndPrintsTheSame) {
+  const auto alone = run_alone(command_of(GetParam(), true));
+  EXPECT_EQ(alone.output, run_alone(command_of(GetParam(), false)).output);
+  const auto measured = run_measured(command_of(GetParam(), true));
+  for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
+  ASSERT_TRUE(measured.report.is_object()) << describe(measured);
+  for (const auto& difference : examples::differences(json::array(), measured.report))
+    ADD_FAILURE() << difference << "\n" << describe(measured);
+}
+
+TEST_P(Examples, SayWhatTheyTake) {
+  const std::string program = built(std::string("bin/examples/") + GetParam().name);
+  const auto help = run_alone({program, "--help"});
+  EXPECT_EQ(help.exit_status, 0);
+  EXPECT_NE(help.output.find("--fixed"), std::string::npos) << help.output;
+  const auto wrong = run_alone({program, "--iterations", "none"});
+  EXPECT_EQ(wrong.exit_status, 2);
+  EXPECT_NE(wrong.errors.find("cannot use '--iterations'"), std::string::npos) << wrong.errors;
+}
+
+INSTANTIATE_TEST_SUITE_P(, Examples,
+                         testing::Values(Example{"als", "60"}, Example{"cfd", "60"},
+                                         Example{"multigrid", "80"}, Example{"gaussian", "80"}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace diogenes::e2e

@@ -1,0 +1,31 @@
+// A program run alone and under `diogenes run --driver simulated`: what a user of both would see.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "run_process.h"
+
+namespace diogenes::e2e {
+
+// A file of the build: "bin/examples/als".
+std::string built(const std::string& name);
+
+// On the simulated driver, without the tool.
+bench::ProcessRun run_alone(const std::vector<std::string>& command, const std::string& input = "");
+
+struct Measured {
+  bench::ProcessRun run;   // of `diogenes run`; its report went to a file
+  nlohmann::json session;  // session.json; null if there is none
+  nlohmann::json report;   // `diogenes export --format json`; null if that failed
+  std::string report_text;
+  std::string export_errors;
+};
+
+Measured run_measured(const std::vector<std::string>& command, const std::string& input = "");
+
+// Every way in which measuring changed what the program did: output, exit status, in the first run or a later
+// one.
+std::vector<std::string> changes(const bench::ProcessRun& alone, const Measured& measured);
+
+}  // namespace diogenes::e2e

@@ -1,0 +1,78 @@
+// What programs do, and what an agent in them must survive: output and exit status are those of the program
+// alone, in every run.
+#include <gtest/gtest.h>
+
+#include "measured.h"
+
+namespace diogenes::e2e {
+namespace {
+
+struct Program {
+  const char* name;
+  const char* argument = nullptr;
+  int status = 0;          // how it ends alone: if that is not so, the test says nothing
+  bool all_stages = true;  // it comes to an end and uses CUDA: all four stages ran
+};
+
+std::string title(const testing::TestParamInfo<Program>& info) {
+  std::string result = info.param.name;
+  if (info.param.argument != nullptr) result += std::string("_") + info.param.argument;
+  for (char& c : result)
+    if (c == '-') c = '_';
+  return result;
+}
+
+class Programs : public testing::TestWithParam<Program> {};
+
+TEST_P(Programs, AreTheSameWhenMeasured) {
+  const Program& program = GetParam();
+  std::vector<std::string> command = {built(std::string("bin/tests/programs/") + program.name)};
+  if (program.argument != nullptr) command.push_back(program.argument);
+  const std::string input = "first\nsecond\n";
+  const auto alone = run_alone(command, input);
+  ASSERT_EQ(alone.exit_status, program.status) << alone.output << alone.errors;
+  const auto measured = run_measured(command, input);
+  for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
+  if (!program.all_stages) return;
+  int complete = 0;
+  for (const auto& run : measured.session.value("runs", nlohmann::json::array()))
+    complete += run.value("state", "") == "complete";
+  EXPECT_EQ(complete, 4) << measured.session.dump(2);
+  EXPECT_TRUE(measured.report.is_object()) << measured.export_errors;
+}
+
+constexpr int kSignal = 128;
+
+INSTANTIATE_TEST_SUITE_P(
+    , Programs,
+    testing::Values(Program{"fork", "before", 3}, Program{"fork", "after", 3}, Program{"fork", "many", 3},
+                    Program{"spawn", "exec"}, Program{"spawn", "exec-after"}, Program{"spawn", "spawn"},
+                    Program{"spawn", "system"}, Program{"spawn", "vfork"}, Program{"threads"},
+                    Program{"segv_handler", "before"}, Program{"segv_handler", "after"},
+                    Program{"segv_handler", "ignore"}, Program{"memory"}, Program{"timers"},
+                    Program{"dynamic", "dlopen"}, Program{"dynamic", "proc-address"}, Program{"patcher"},
+                    Program{"patcher", "late"}, Program{"patcher_early"}, Program{"end", "return", 17},
+                    Program{"end", "exit", 18}, Program{"end", "_exit", 19}, Program{"end", "quick_exit", 20},
+                    Program{"end", "thread-exit", 21}, Program{"end", "segv", kSignal + 11, false},
+                    Program{"end", "thread-segv", kSignal + 11, false},
+                    Program{"end", "abort", kSignal + 6, false}, Program{"end", "throw", kSignal + 6, false},
+                    Program{"end", "kill", kSignal + 9, false}, Program{"end", "term", kSignal + 15, false},
+                    Program{"no_cuda", nullptr, 7, false}),
+    title);
+
+// The patch of the program's own is in force: its calls arrive there, ours beside it or not at all.
+TEST(PatchedDriver, TheProgramsOwnPatchIsCalledAsOften) {
+  const auto measured = run_measured({built("bin/tests/programs/patcher_early")});
+  EXPECT_NE(measured.run.output.find("patched calls: 6\n"), std::string::npos) << measured.run.output;
+  const auto late = run_measured({built("bin/tests/programs/patcher"), "late"});
+  EXPECT_NE(late.run.output.find("patched calls: 3\n"), std::string::npos) << late.run.output;
+}
+
+TEST(NoCuda, IsRunOnceAndSaysSo) {
+  const auto measured = run_measured({built("bin/tests/programs/no_cuda")}, "one\n");
+  EXPECT_EQ(measured.session.value("runs", nlohmann::json::array()).size(), 1u) << measured.session.dump(2);
+  EXPECT_EQ(measured.run.output, "line: one\n");
+}
+
+}  // namespace
+}  // namespace diogenes::e2e
