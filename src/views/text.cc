@@ -209,15 +209,28 @@ class Writer {
     if (group.transfer_issues)
       parts += (parts.empty() ? "" : ", ") + counted(group.transfer_issues, "transfer");
     labelled(indent_, "problems", parts.empty() ? count_text(finding.problems.size()) : parts);
-    const std::string& fix = finding.problems.front()->fix;
-    bool one_fix = std::all_of(finding.problems.begin(), finding.problems.end(),
-                               [&](const ReportProblem* problem) { return problem->fix == fix; });
-    if (one_fix && !fix.empty()) labelled(indent_, "fix", fix);
+    // What holds for all of them is said once.
+    const ReportProblem& first = *finding.problems.front();
+    auto all = [&](auto holds) {
+      return std::all_of(finding.problems.begin(), finding.problems.end(), holds);
+    };
+    bool one_fix = all([&](const ReportProblem* problem) { return problem->fix == first.fix; });
+    std::vector<std::string> shared;
+    for (const std::string& condition : first.conditions) {
+      bool everywhere = all([&](const ReportProblem* problem) {
+        auto& theirs = problem->conditions;
+        return std::find(theirs.begin(), theirs.end(), condition) != theirs.end();
+      });
+      if (!everywhere) continue;
+      shared.push_back(condition);
+      labelled(indent_, "note", condition);
+    }
+    if (one_fix && !first.fix.empty()) labelled(indent_, "fix", first.fix);
     size_t shown = finding.problems.size();
     shown = std::min(shown, group_limit());
     for (size_t i = 0; i < shown; ++i) {
       line();
-      problem("   ", *finding.problems[i], !one_fix);
+      problem("   ", *finding.problems[i], !one_fix, shared);
     }
     if (shown < finding.problems.size()) {
       line();
@@ -245,7 +258,8 @@ class Writer {
     }
   }
 
-  void problem(const std::string& number, const ReportProblem& problem, bool with_fix = true) {
+  void problem(const std::string& number, const ReportProblem& problem, bool with_fix = true,
+               const std::vector<std::string>& said = {}) {
     std::string call = problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
     line(number + " " + figures(problem.expected_benefit_s, problem.expected_benefit_percent) + "  " +
          bold(kind_text(problem.kind)) + faint("  " + problem.id));
@@ -268,7 +282,8 @@ class Writer {
     }
     if (!problem.duplicate_of.empty())
       places("same as", "", telling_frames(problem.duplicate_of, 2, options_.working_folder));
-    for (const std::string& condition : problem.conditions) labelled(indent_, "but", condition);
+    for (const std::string& condition : problem.conditions)
+      if (std::find(said.begin(), said.end(), condition) == said.end()) labelled(indent_, "note", condition);
     if (with_fix && !problem.fix.empty()) labelled(indent_, "fix", problem.fix);
   }
 
