@@ -1,0 +1,259 @@
+#include "analysis/analyse.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/fixes.h"
+#include "analysis/groupings.h"
+#include "analysis/names.h"
+#include "analysis/notices.h"
+#include "analysis/words.h"
+#include "trace/session.h"
+
+namespace diogenes {
+namespace {
+
+namespace fs = std::filesystem;
+
+const StageRun* run_of(const Session& session, const std::string& name) {
+  for (const StageRun& run : session.runs)
+    if (run.name == name) return &run;
+  return nullptr;
+}
+
+// The steps of stage 5, in order; what one leaves is the next one's input.
+class Analysis {
+ public:
+  Analysis(fs::path folder, Session session, const AnalysisOptions& options)
+      : folder_(std::move(folder)), session_(std::move(session)) {
+    threshold_percent_ =
+        options.threshold_percent >= 0 ? options.threshold_percent : session_.threshold_percent;
+  }
+
+  Report run() {
+    describe_session();
+    session_notices(session_, report_.notices);
+    load();
+    join();
+    describe_process();
+    total();
+    if (tracing_) {
+      graph_ = build_graph(*tracing_, sites_);
+      find();
+    }
+    finish_notices();
+    return std::move(report_);
+  }
+
+ private:
+  void describe_session() {
+    report_.command = session_.command;
+    report_.exit_status = session_.exit_status;
+    report_.driver_path = session_.driver_path;
+    report_.driver_build_id = session_.driver_build_id;
+    report_.driver_version = session_.driver_version;
+    report_.simulated = session_.simulated;
+    for (const WaitFunction& function : session_.wait_functions)
+      report_.wait_functions.push_back({function.offset, function.agreed, function.known});
+    const StageRun* base = run_of(session_, "plain");
+    if (!base) base = run_of(session_, stage_name(Stage::baseline));
+    report_.runtime_s = base ? base->runtime_s : 0;
+    for (const StageRun& run : session_.runs)
+      report_.stages.push_back(
+          {run.name, run.runtime_s, report_.runtime_s > 0 ? run.runtime_s / report_.runtime_s : 0});
+  }
+
+  std::optional<Run> load_stage(Stage stage, bool evidence) {
+    const StageRun* state = run_of(session_, stage_name(stage));
+    fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : stage_name(stage));
+    std::error_code failed;
+    if (!fs::is_directory(stage_folder, failed)) {
+      missing_.push_back(stage_name(stage));
+      return std::nullopt;
+    }
+    auto run = load_run(stage_folder, sites_, evidence);
+    if (!run) {
+      report_.notices.emplace_back(run.error().c_str());
+      return std::nullopt;
+    }
+    stage_notices(*run, stage_name(stage), report_.notices);
+    return std::move(*run);
+  }
+
+  void load() {
+    tracing_ = load_stage(Stage::tracing, false);
+    memory_tracing_ = load_stage(Stage::memory_tracing, true);
+    sync_use_ = load_stage(Stage::sync_use, true);
+  }
+
+  void join() {
+    verdicts_.assign(sites_.size(), {});
+    if (!tracing_) return;
+    if (memory_tracing_) {
+      join_notices(join_verdicts(*tracing_, *memory_tracing_, sites_, verdicts_), "memory-tracing",
+                   report_.notices);
+      unwatched_notices(*memory_tracing_, report_.notices);
+    }
+    if (sync_use_) join_first_uses(*tracing_, *sync_use_, sites_, first_uses_);
+  }
+
+  void describe_process() {
+    for (const auto* run : {&tracing_, &memory_tracing_, &sync_use_}) {
+      if (!*run) continue;
+      for (const Process& process : (*run)->processes) {
+        const ProcessFile& file = process.trace->process;
+        used_cuda_ |= file.used_cuda != 0;
+        if (!file.used_cuda) continue;
+        report_.simulated |= file.simulated != 0;
+        if (report_.driver_path.empty()) report_.driver_path = file.driver_path;
+        if (report_.driver_version.empty() && file.driver_version > 0)
+          report_.driver_version = std::to_string(file.driver_version / 1000) + "." +
+                                   std::to_string(file.driver_version % 1000 / 10);
+        if (report_.device_name.empty() && *file.device_name) {
+          report_.device_name = file.device_name;
+          report_.compute_capability =
+              std::to_string(file.capability_major) + "." + std::to_string(file.capability_minor);
+        }
+      }
+    }
+  }
+
+  // Sums over stage 2. Waits on threads that make no public call (the driver's own) are kept apart.
+  void total() {
+    if (!tracing_) return;
+    uint64_t private_waits = 0;
+    for (const Process& process : tracing_->processes)
+      for (const Thread& thread : process.threads) {
+        const auto& operations = thread.operations;
+        bool of_program = std::any_of(operations.begin(), operations.end(), [](const Operation& operation) {
+          return !operation.has(kDriverThread);
+        });
+        for (const Operation& operation : operations) {
+          if (!of_program || operation.has(kLibraryCall)) continue;
+          const Site& site = sites_[operation.site];
+          const DriverFunction* function = function_of(site);
+          ReportFunction& entry = functions_[operation_name(site)];
+          ++entry.count;
+          entry.call_s += operation.call.seconds();
+          entry.waited_s += operation.waited.seconds();
+          report_.waited_s += operation.waited.seconds();
+          report_.synchronizations += is_wait(operation) && !operation.has(kCapturing);
+          private_waits += operation.has(kDriverThread) && is_wait(operation);
+          if (function && function->role == Role::transfer && !operation.has(kFailed) &&
+              !operation.has(kCapturing)) {
+            ++report_.transfers;
+            report_.transferred_bytes += operation.bytes.count;
+          }
+        }
+      }
+    if (private_waits > 0)
+      report_.notices.push_back(
+          counted(private_waits, "wait", "waits") +
+          " happened outside every function that was hooked (private interface of the driver); they count "
+          "as needed");
+  }
+
+  void find() {
+    Nanoseconds threshold{static_cast<int64_t>(report_.runtime_s * 1e9 * threshold_percent_ / 100)};
+    Problems problems = find_problems({*tracing_, sites_, graph_, verdicts_, first_uses_, threshold});
+    for (const Problem& problem : problems.found) add_problem(problem);
+    std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;
+    for (const Problem& problem : problems.found)
+      by_operation[operation_name(sites_[problem.site])].push_back(&problem.changes);
+    for (auto& [operation, parts] : by_operation)
+      functions_[operation].expected_benefit_s = expected_benefit(graph_, merged(parts)).seconds();
+    for (const Group& group : find_groups({*tracing_, sites_, graph_, problems.found}, names_))
+      add_group(group);
+    problem_notices(problems, graph_, threshold_percent_, report_.notices);
+  }
+
+  double percent(Nanoseconds benefit) const {
+    return report_.runtime_s > 0 ? 100 * benefit.seconds() / report_.runtime_s : 0;
+  }
+
+  const std::vector<ReportFrame>& most_frequent(const std::vector<std::pair<StackPlace, uint64_t>>& places) {
+    static const std::vector<ReportFrame> kNone;
+    return places.empty() ? kNone : names_.stack(places.front().first);
+  }
+
+  void add_problem(const Problem& problem) {
+    const Site& site = sites_[problem.site];
+    ReportProblem& out = report_.problems.emplace_back();
+    out.id = "P" + std::to_string(report_.problems.size());
+    char key[17];
+    snprintf(key, sizeof key, "%016llx", static_cast<unsigned long long>(site.key));
+    out.kind = kind_name(problem.kind);
+    out.key = std::string(key) + "-" + out.kind;
+    out.operation = operation_name(site);
+    out.stack = names_.stack(site.place);
+    out.api = runtime_api(out.stack);
+    out.count = problem.count;
+    out.instances = problem.instances;
+    out.waited_s = problem.waited.seconds();
+    out.call_s = problem.call.seconds();
+    out.bytes = problem.bytes.count;
+    out.expected_benefit_s = problem.benefit.seconds();
+    out.expected_benefit_percent = percent(problem.benefit);
+    if (problem.after) out.first_use = ReportUse{problem.after->seconds(), most_frequent(problem.uses)};
+    out.duplicate_of = most_frequent(problem.duplicates);
+    Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)));
+    out.fix = std::move(advice.fix);
+    out.conditions = std::move(advice.conditions);
+  }
+
+  void add_group(const Group& group) {
+    ReportGroup& out = report_.groups.emplace_back();
+    out.id = "G" + std::to_string(report_.groups.size());
+    out.grouping = grouping_name(group.grouping);
+    out.title = group.title;
+    out.expected_benefit_s = group.benefit.seconds();
+    out.expected_benefit_percent = percent(group.benefit);
+    out.synchronization_issues = group.synchronization_issues;
+    out.transfer_issues = group.transfer_issues;
+    for (uint32_t member : group.members) out.members.push_back("P" + std::to_string(member + 1));
+  }
+
+  void finish_notices() {
+    for (auto& [operation, entry] : functions_) {
+      entry.operation = operation;
+      report_.functions.push_back(entry);
+    }
+    std::stable_sort(report_.functions.begin(), report_.functions.end(),
+                     [](const ReportFunction& a, const ReportFunction& b) { return a.call_s > b.call_s; });
+    bool any_run = tracing_ || memory_tracing_ || sync_use_;
+    if (any_run && !used_cuda_) {
+      report_.notices.emplace_back("the program did not use CUDA: nothing to measure");
+    } else {
+      for (const std::string& stage : missing_)
+        report_.notices.push_back(stage + ": this stage is missing in the session; " +
+                                  (stage == stage_name(Stage::sync_use)
+                                       ? "times to first use are those of stage 3, if it is there"
+                                       : "run the program again for its findings"));
+    }
+    for (std::string& line : names_.notices()) report_.notices.push_back(std::move(line));
+  }
+
+  fs::path folder_;
+  Session session_;
+  double threshold_percent_ = 0.1;
+  SiteTable sites_;
+  std::optional<Run> tracing_, memory_tracing_, sync_use_;
+  std::vector<std::string> missing_;
+  std::vector<SiteVerdicts> verdicts_;
+  std::vector<SiteFirstUses> first_uses_;
+  EventGraph graph_;
+  Names names_;
+  std::map<std::string, ReportFunction> functions_;
+  bool used_cuda_ = false;
+  Report report_;
+};
+
+}  // namespace
+
+Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options) {
+  auto session = read_session(session_folder);
+  if (!session) return session.error();
+  return Analysis(session_folder, std::move(*session), options).run();
+}
+
+}  // namespace diogenes

@@ -1,0 +1,249 @@
+#include "analysis/analyse.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "trace/testing/trace_builder.h"
+
+namespace diogenes {
+namespace {
+
+using namespace diogenes::testing;
+namespace fs = std::filesystem;
+
+// A loop of 100 rounds, 1 ms each: a needless synchronize, a copy of the same data, a wait that is used
+// later.
+Timeline example() {
+  Timeline trace;
+  int first = -1;
+  for (int i = 0; i < 100; ++i) {
+    trace.launch(10).copy("cuMemcpyHtoD_v2", 4096, lasting(20), 30).from(0x100).needed(kOrder);
+    if (first < 0)
+      first = trace.last();
+    else
+      trace.repeats(first);
+    trace.work(100).sync(lasting(200)).from(0x200).unnecessary().work(300);
+    trace.launch(10).sync(lasting(130)).from(0x300).first_use(after(100), kCpuAccess, 0x940).work(200);
+  }
+  return trace;
+}
+
+bool has_notice(const Report& report, const std::string& part) {
+  for (const std::string& notice : report.notices)
+    if (notice.find(part) != std::string::npos) return true;
+  return false;
+}
+
+std::string all_notices(const Report& report) {
+  std::string text;
+  for (const std::string& notice : report.notices) text += notice + "\n";
+  return text;
+}
+
+TEST(Analyse, ReportOfAWholeSession) {
+  TemporaryFolder folder;
+  write_session(folder.path(), example(), {}, 200'000);
+  auto report = analyse(folder.path());
+  ASSERT_TRUE(report.ok()) << report.error().c_str();
+  EXPECT_EQ(report->model, "paper");
+  EXPECT_DOUBLE_EQ(report->runtime_s, 0.2);
+  EXPECT_EQ(report->device_name, "Test Device");
+  EXPECT_EQ(report->compute_capability, "9.0");
+  EXPECT_EQ(report->synchronizations, 300u);
+  EXPECT_EQ(report->transfers, 100u);
+  EXPECT_EQ(report->transferred_bytes, 409'600u);
+  EXPECT_NEAR(report->waited_s, 100 * 350e-6, 1e-9);
+  ASSERT_EQ(report->stages.size(), 4u);
+  EXPECT_EQ(report->stages[1].name, "tracing");
+  EXPECT_DOUBLE_EQ(report->stages[1].overhead, 1);
+
+  ASSERT_EQ(report->problems.size(), 3u);
+  const ReportProblem& unnecessary = report->problems[0];
+  EXPECT_EQ(unnecessary.id, "P1");
+  EXPECT_EQ(unnecessary.kind, "unnecessary-synchronization");
+  EXPECT_EQ(unnecessary.operation, "cuCtxSynchronize");
+  EXPECT_EQ(unnecessary.count, 100u);
+  EXPECT_NEAR(unnecessary.expected_benefit_s, 100 * 200e-6, 1e-9);  // 310 of CPU work behind each
+  EXPECT_NEAR(unnecessary.expected_benefit_percent, 10, 1e-6);
+  ASSERT_EQ(unnecessary.stack.size(), 2u);
+  EXPECT_EQ(unnecessary.stack[0].offset, 0x200u);
+  EXPECT_FALSE(unnecessary.first_use.has_value());
+
+  const ReportProblem& misplaced = report->problems[1];
+  EXPECT_EQ(misplaced.kind, "misplaced-synchronization");
+  EXPECT_NEAR(misplaced.expected_benefit_s, 100 * 100e-6, 1e-9);
+  ASSERT_TRUE(misplaced.first_use.has_value());
+  EXPECT_NEAR(misplaced.first_use->after_s, 100e-6, 1e-12);
+  EXPECT_EQ(misplaced.first_use->stack.at(0).offset, 0x940u);
+
+  const ReportProblem& duplicate = report->problems[2];
+  EXPECT_EQ(duplicate.kind, "duplicate-transfer");
+  EXPECT_EQ(duplicate.count, 99u);
+  EXPECT_EQ(duplicate.instances, 100u);
+  EXPECT_EQ(duplicate.bytes, 99u * 4096);
+  EXPECT_NEAR(duplicate.expected_benefit_s, 99 * 30e-6, 1e-9);  // its wait is needed, and stays
+  EXPECT_EQ(duplicate.duplicate_of.at(0).offset, 0x100u);
+
+  ASSERT_FALSE(report->groups.empty());
+  EXPECT_EQ(report->groups[0].title, "Fold on cuCtxSynchronize");
+  EXPECT_EQ(report->groups[0].members, (std::vector<std::string>{"P1", "P2"}));
+  EXPECT_NEAR(report->groups[0].expected_benefit_percent, 15, 1e-6);
+  ASSERT_EQ(report->functions.size(), 2u);
+  EXPECT_EQ(report->functions[0].operation, "cuCtxSynchronize");
+  EXPECT_EQ(report->functions[0].count, 200u);
+  EXPECT_NEAR(report->functions[0].expected_benefit_s, 100 * 300e-6, 1e-9);
+}
+
+TEST(Analyse, KeysAreTheSameInEverySession) {
+  TemporaryFolder first, second;
+  write_session(first.path(), example(), {.pid = 100});
+  write_session(second.path(), example(), {.pid = 777, .start_ns = 99});
+  auto a = analyse(first.path()), b = analyse(second.path());
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_EQ(a->problems.size(), b->problems.size());
+  for (size_t i = 0; i < a->problems.size(); ++i) EXPECT_EQ(a->problems[i].key, b->problems[i].key);
+  EXPECT_NE(a->problems[0].key, a->problems[1].key);
+}
+
+TEST(Analyse, ThresholdDecidesAboutMisplacedOnes) {
+  TemporaryFolder folder;
+  write_session(folder.path(), example(), {}, 200'000);
+  auto report = analyse(folder.path(), {.threshold_percent = 5.1});
+  ASSERT_TRUE(report.ok());
+  for (const ReportProblem& problem : report->problems) EXPECT_NE(problem.kind, "misplaced-synchronization");
+}
+
+TEST(Analyse, PlainRunIsTheBaseOfPercentages) {
+  TemporaryFolder folder;
+  Session session = write_session(folder.path(), example(), {}, 200'000);
+  session.runs.insert(session.runs.begin(), {.name = "plain", .state = "complete", .runtime_s = 0.1});
+  ASSERT_TRUE(write_session(folder.path(), session).ok());
+  auto report = analyse(folder.path());
+  ASSERT_TRUE(report.ok());
+  EXPECT_DOUBLE_EQ(report->runtime_s, 0.1);
+  EXPECT_NEAR(report->problems[0].expected_benefit_percent, 20, 1e-6);
+  EXPECT_DOUBLE_EQ(report->stages[1].overhead, 2);
+}
+
+TEST(Analyse, LossesAreSaid) {
+  TemporaryFolder folder;
+  std::vector<uint64_t> drops(kDropCauses);
+  drops[static_cast<size_t>(Drop::guards_full)] = 7;
+  write_session(
+      folder.path(), timeline().sync(lasting(10)).needed(kSmallRange).sync(lasting(1)).work(5),
+      {.end = ProcessEnd::running, .drops = drops, .hooks = {HookState::installed, HookState::bytes_differ}});
+  auto report = analyse(folder.path());
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(has_notice(*report, "memory-tracing: 7 times: no page guard was free")) << all_notices(*report);
+  EXPECT_TRUE(
+      has_notice(*report,
+                 "2 of 2 synchronizations could not be watched and count as needed (1: too small for a "
+                 "page guard (stack, globals, small heap blocks); 1: the program ended"))
+      << all_notices(*report);
+  EXPECT_TRUE(has_notice(*report, "process 100 did not end in order"));
+  EXPECT_TRUE(has_notice(*report, "1 function was not hooked (hook 1)"));
+  EXPECT_TRUE(report->problems.empty());
+}
+
+TEST(Analyse, DifferentRunsAreSaid) {
+  TemporaryFolder folder;
+  auto trace = timeline()
+                   .sync(lasting(10))
+                   .from(0x100)
+                   .unnecessary()
+                   .sync(lasting(10))
+                   .from(0x100)
+                   .unnecessary()
+                   .work(50);
+  Session session = write_session(folder.path(), trace, {}, 100'000);
+  session.runs[2].output_differs = true;
+  session.runs[3].exit_status = 9;
+  ASSERT_TRUE(write_session(folder.path(), session).ok());
+  fs::remove_all(folder.path() / "memory-tracing");
+  write_process(folder.path() / "memory-tracing", timeline().sync(lasting(10)).from(0x100).unnecessary(),
+                {.stage = Stage::memory_tracing});
+  auto report = analyse(folder.path());
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(has_notice(*report, "memory-tracing: the program's output differs"));
+  EXPECT_TRUE(has_notice(*report, "sync-use: the program's exit status is 9, in the first run it was 0"));
+  EXPECT_TRUE(has_notice(*report, "of 2 operations in the tracing run 1 have no counterpart"))
+      << all_notices(*report);
+}
+
+TEST(Analyse, MissingStagesAreTakenAsFarAsTheyGo) {
+  TemporaryFolder folder;
+  write_session(folder.path(), example());
+  fs::remove_all(folder.path() / "sync-use");
+  auto without_4 = analyse(folder.path());
+  ASSERT_TRUE(without_4.ok());
+  EXPECT_EQ(without_4->problems.size(), 3u);
+  EXPECT_TRUE(has_notice(*without_4, "is from stage 3"));
+  fs::remove_all(folder.path() / "memory-tracing");
+  auto without_3 = analyse(folder.path());
+  ASSERT_TRUE(without_3.ok());
+  EXPECT_TRUE(without_3->problems.empty());
+  EXPECT_EQ(without_3->synchronizations, 300u);
+  EXPECT_TRUE(has_notice(*without_3, "memory-tracing: this stage is missing"));
+  fs::remove_all(folder.path() / "tracing");
+  EXPECT_TRUE(analyse(folder.path()).ok());
+  fs::remove(folder.path() / "session.json");
+  EXPECT_FALSE(analyse(folder.path()).ok());
+}
+
+TEST(Analyse, NoCudaIsOneNotice) {
+  TemporaryFolder folder;
+  Session session;
+  session.runs = {{.name = "baseline", .folder = "baseline", .state = "complete", .runtime_s = 1}};
+  ASSERT_TRUE(write_session(folder.path(), session).ok());
+  fs::create_directories(folder.path() / "tracing");
+  auto report = analyse(folder.path());
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->notices, std::vector<std::string>{"the program did not use CUDA: nothing to measure"});
+}
+
+TEST(Analyse, SeveralThreadsAreSaid) {
+  auto trace = timeline();
+  for (int thread : {0, 1})
+    trace.on_thread(thread)
+        .sync(lasting(10))
+        .from(0x100)
+        .unnecessary()
+        .work(50)
+        .sync(lasting(0))
+        .needed(kOrder);
+  TemporaryFolder folder;
+  write_session(folder.path(), trace);
+  auto report = analyse(folder.path());
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->problems.size(), 1u);
+  EXPECT_NEAR(report->problems[0].expected_benefit_s, 20e-6, 1e-12);
+  EXPECT_TRUE(has_notice(*report, "benefits are summed over 2 threads"));
+}
+
+TEST(Analyse, DamagedSessionsNeverCrash) {
+  TemporaryFolder folder;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    fs::remove_all(folder.path() / "s");
+    write_session(folder.path() / "s", example());
+    std::srand(seed);
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path() / "s")) {
+      if (!entry.is_regular_file() || entry.path().filename() == "session.json") continue;
+      auto size = fs::file_size(entry.path());
+      if (std::rand() % 4 == 0)
+        fs::resize_file(entry.path(), size = static_cast<size_t>(std::rand()) % (size + 1));
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      for (int flips = std::rand() % 40; flips > 0 && size > 48; --flips) {
+        file.seekp(static_cast<std::streamoff>(48 + static_cast<size_t>(std::rand()) % (size - 48)));
+        file.put(static_cast<char>(std::rand()));
+      }
+    }
+    EXPECT_TRUE(analyse(folder.path() / "s").ok());
+    (void)waiting_functions(folder.path() / "s" / "tracing");
+    (void)needed_sites(folder.path() / "s" / "memory-tracing");
+  }
+}
+
+}  // namespace
+}  // namespace diogenes

@@ -1,0 +1,24 @@
+// What to change, and what a finding rests on: one line each for every kind of problem and driver function.
+// The figure of a problem assumes exactly the fix that is printed with it, so the rule that says whether the
+// call itself goes is here too.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/problems.h"
+
+namespace diogenes {
+
+struct Advice {
+  std::string fix;  // one sentence
+  std::vector<std::string>
+      conditions;  // what the verdict rests on, and what to check before changing the code
+};
+
+// Is the call itself gone after the fix for an unnecessary synchronization? Only then its own time is gained.
+bool fix_removes_call(const DriverFunction& function, const Operation& operation);
+
+// `use_at`: FILE:LINE of the most frequent first use, or "".
+Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at);
+
+}  // namespace diogenes

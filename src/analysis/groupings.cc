@@ -1,0 +1,211 @@
+#include "analysis/groupings.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/words.h"
+
+namespace diogenes {
+namespace {
+
+constexpr size_t kMostSequences = 64;
+
+using Members = std::vector<uint32_t>;
+
+Group make_group(const GroupingInput& in, Group::Grouping grouping, std::string title, Members members) {
+  Group group{grouping, std::move(title), std::move(members), {}, 0, 0};
+  std::vector<const std::vector<Change>*> parts;
+  for (uint32_t member : group.members) {
+    parts.push_back(&in.problems[member].changes);
+    group.synchronization_issues += in.problems[member].synchronization_issue();
+    group.transfer_issues += in.problems[member].transfer_issue();
+  }
+  group.benefit =
+      parts.size() == 1 ? in.problems[group.members[0]].benefit : expected_benefit(in.graph, merged(parts));
+  return group;
+}
+
+// The stack by module identity and offset: as in every run, without the driver function at its end.
+SiteKey stack_key(const ProcessTrace& process, uint32_t stack) {
+  SiteKeyBuilder builder("");
+  for (Frame frame : process.stacks.frames(stack)) {
+    const ModuleRecord* module = process.module(frame.module());
+    module ? builder.add(module_identity(*module), frame.offset()) : builder.add(0, 0);
+  }
+  return builder.key();
+}
+
+void single_points(const GroupingInput& in, Names& names, std::vector<Group>& groups) {
+  std::map<SiteKey, Members> by_stack;
+  for (uint32_t i = 0; i < in.problems.size(); ++i) {
+    StackPlace place = in.sites[in.problems[i].site].place;
+    if (place.stack != kNoStack) by_stack[stack_key(*place.process, place.stack)].push_back(i);
+  }
+  for (auto& [key, members] : by_stack) {
+    const Site& site = in.sites[in.problems[members[0]].site];
+    std::string title = names.called(site) + " in " + place_in_title(names.stack(site.place));
+    groups.push_back(make_group(in, Group::Grouping::single_point, title, members));
+  }
+}
+
+// The frames' base names from where the API was called, outwards; inlined frames count. A frame without a
+// name stands for itself by its place.
+std::string folded_stack(const std::vector<ReportFrame>& stack) {
+  std::string folded;
+  for (const ReportFrame& frame : stack) {
+    folded += frame.function.empty() ? frame.module + "+" + std::to_string(frame.offset)
+                                     : Symbolizer::base_name(frame.function);
+    folded += '\n';
+  }
+  return folded;
+}
+
+// The function of the program that made the call: the innermost whose name is not the API's.
+std::string caller_of(const std::vector<ReportFrame>& stack) {
+  for (const ReportFrame& frame : stack)
+    if (!frame.file.empty()) return Symbolizer::base_name(frame.function);
+  for (const ReportFrame& frame : stack)
+    if (!frame.function.empty() && !frame.function.starts_with("cuda") && !frame.function.starts_with("cu"))
+      return Symbolizer::base_name(frame.function);
+  return "";
+}
+
+void folded_functions(const GroupingInput& in, Names& names, std::vector<Group>& groups) {
+  std::map<std::string, Members> by_api;
+  std::map<std::pair<std::string, std::string>, Members> by_stack;
+  for (uint32_t i = 0; i < in.problems.size(); ++i) {
+    const Site& site = in.sites[in.problems[i].site];
+    std::string called = names.called(site);
+    by_api[called].push_back(i);
+    if (site.place.stack != kNoStack) by_stack[{called, folded_stack(names.stack(site.place))}].push_back(i);
+  }
+  for (auto& [api, members] : by_api)
+    groups.push_back(make_group(in, Group::Grouping::folded_function, "Fold on " + api, members));
+  for (auto& [key, members] : by_stack) {
+    std::set<SiteIndex> places;  // several problems of one place are its single point
+    for (uint32_t member : members) places.insert(in.problems[member].site);
+    if (places.size() < 2 || members.size() == by_api[key.first].size()) continue;
+    std::string caller = caller_of(names.stack(in.sites[in.problems[members[0]].site].place));
+    if (caller.empty()) continue;
+    groups.push_back(
+        make_group(in, Group::Grouping::folded_function, "Fold on " + key.first + " in " + caller, members));
+  }
+}
+
+// Walks every thread once and gathers which problems follow each other without a needed synchronization
+// between them.
+class SequenceFinder {
+ public:
+  explicit SequenceFinder(const GroupingInput& input) : in_(input), last_run_(input.problems.size(), 0) {}
+
+  std::vector<Members> find() {
+    for (uint32_t t = 0; t < in_.graph.threads.size(); ++t) walk(t);
+    return maximal();
+  }
+
+ private:
+  void walk(uint32_t t) {
+    auto [p, thread] = in_.graph.origin[t];
+    const auto& operations = in_.tracing.processes[p].threads[thread].operations;
+    std::vector<uint32_t> problem_at(operations.size(), UINT32_MAX);
+    for (uint32_t i = 0; i < in_.problems.size(); ++i) {
+      const auto& changes = in_.problems[i].changes;
+      auto first =
+          std::lower_bound(changes.begin(), changes.end(), t,
+                           [](const Change& change, uint32_t value) { return change.thread < value; });
+      // A misplaced synchronization is needed: it ends a sequence.
+      if (in_.problems[i].kind == ProblemKind::misplaced_synchronization) continue;
+      for (; first != changes.end() && first->thread == t; ++first) problem_at[first->operation] = i;
+    }
+    begin();
+    for (uint32_t i = 0; i < operations.size(); ++i) {
+      if (problem_at[i] != UINT32_MAX)
+        add(problem_at[i]);
+      else if (is_wait(operations[i]) && !operations[i].has(kDriverThread) && operations[i].reasons != 0)
+        end();
+    }
+    end();
+  }
+
+  void begin() {
+    ++run_;
+    current_.clear();
+  }
+  void add(uint32_t problem) {
+    if (last_run_[problem] == run_) return;
+    last_run_[problem] = run_;
+    current_.push_back(problem);
+  }
+  void end() {
+    if (current_.size() >= 2) {
+      Members sorted = current_;
+      std::sort(sorted.begin(), sorted.end());
+      found_.try_emplace(sorted, current_);
+    }
+    begin();
+  }
+
+  // Without those that are part of another; the largest first.
+  std::vector<Members> maximal() const {
+    std::vector<const std::pair<const Members, Members>*> sets;
+    for (const auto& set : found_) sets.push_back(&set);
+    std::stable_sort(sets.begin(), sets.end(),
+                     [](auto* a, auto* b) { return a->first.size() > b->first.size(); });
+    std::vector<const Members*> kept;
+    std::vector<Members> result;
+    for (const auto* set : sets) {
+      if (kept.size() == kMostSequences) break;
+      bool part = std::any_of(kept.begin(), kept.end(), [&](const Members* other) {
+        return std::includes(other->begin(), other->end(), set->first.begin(), set->first.end());
+      });
+      if (part) continue;
+      kept.push_back(&set->first);
+      result.push_back(set->second);
+    }
+    return result;
+  }
+
+  const GroupingInput& in_;
+  std::map<Members, Members> found_;  // sorted members: members in order of the program
+  std::vector<uint64_t> last_run_;    // by problem: the run in which it was added last
+  uint64_t run_ = 0;
+  Members current_;
+};
+
+void sequences(const GroupingInput& in, Names& names, std::vector<Group>& groups) {
+  for (Members& members : SequenceFinder(in).find()) {
+    const Site& first = in.sites[in.problems[members.front()].site];
+    const Site& last = in.sites[in.problems[members.back()].site];
+    std::string title = "Sequence from " + names.called(first) + " in " +
+                        place_in_title(names.stack(first.place)) + " to " + names.called(last) + " in " +
+                        place_in_title(names.stack(last.place));
+    groups.push_back(make_group(in, Group::Grouping::sequence, title, std::move(members)));
+  }
+}
+
+}  // namespace
+
+const char* grouping_name(Group::Grouping grouping) {
+  switch (grouping) {
+    case Group::Grouping::single_point:
+      return "single-point";
+    case Group::Grouping::folded_function:
+      return "folded-function";
+    case Group::Grouping::sequence:
+      return "sequence";
+  }
+  return "unknown";
+}
+
+std::vector<Group> find_groups(const GroupingInput& input, Names& names) {
+  std::vector<Group> groups;
+  single_points(input, names, groups);
+  folded_functions(input, names, groups);
+  sequences(input, names, groups);
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return a.benefit != b.benefit ? a.benefit > b.benefit : a.members.size() < b.members.size();
+  });
+  return groups;
+}
+
+}  // namespace diogenes

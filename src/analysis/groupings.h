@@ -1,0 +1,37 @@
+// Problems that one fix would mend together. Source: SC'19, section 3.5.2, Figures 6 and 7. In: problems, the
+// joined run, its graph, names. Out: groups with the benefit of all members, estimated together on one fresh
+// graph, never summed.
+//   single-point      the same stack by instruction address;
+//   folded-function   the same API ('Fold on cudaFree'), and below it the same stack by base function names,
+//   template
+//                     arguments dropped ('Fold on cudaFree in f');
+//   sequence          problems that follow each other in a thread, up to a synchronization that is needed.
+// Departure: a sequence is the set of problems of a loop's body, not one occurrence of it: occurrences with
+// the same problems are one sequence, and one whose problems are part of another's belongs to that.
+#pragma once
+#include "analysis/names.h"
+#include "analysis/problems.h"
+
+namespace diogenes {
+
+struct Group {
+  enum class Grouping : uint8_t { single_point, folded_function, sequence } grouping{};
+  std::string title;
+  std::vector<uint32_t>
+      members;  // positions in Problems::found, ascending; of a sequence: in order of the program
+  Nanoseconds benefit;
+  uint64_t synchronization_issues = 0, transfer_issues = 0;
+};
+const char* grouping_name(Group::Grouping grouping);
+
+struct GroupingInput {
+  const Run& tracing;
+  const SiteTable& sites;
+  const EventGraph& graph;
+  const std::vector<Problem>& problems;
+};
+
+// Largest benefit first; of equal ones, fewer members first.
+std::vector<Group> find_groups(const GroupingInput& input, Names& names);
+
+}  // namespace diogenes

@@ -1,0 +1,177 @@
+#include "analysis/join.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace diogenes {
+namespace {
+
+// Where a site's instances are in one process: per thread that has any, in the order that pairs threads.
+struct ThreadPositions {
+  uint32_t thread = 0;
+  std::vector<uint32_t> operations;
+};
+using Positions = std::vector<std::vector<ThreadPositions>>;  // by site
+
+Positions positions_of(const Process& process, size_t sites) {
+  Positions positions(sites);
+  std::vector<uint32_t> order(process.threads.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return process.threads[a].main > process.threads[b].main; });
+  for (uint32_t thread : order) {
+    const auto& operations = process.threads[thread].operations;
+    for (uint32_t i = 0; i < operations.size(); ++i) {
+      if (operations[i].has(kLibraryCall) || operations[i].has(kDriverThread)) continue;
+      auto& threads = positions[operations[i].site.value];
+      if (threads.empty() || threads.back().thread != thread) threads.push_back({thread, {}});
+      threads.back().operations.push_back(i);
+    }
+  }
+  return positions;
+}
+
+// How often each place occurs; most frequent first.
+class PlaceCounts {
+ public:
+  void add(StackPlace place) {
+    if (place.stack != kNoStack) ++counts_[place];
+  }
+  std::vector<std::pair<StackPlace, uint64_t>> sorted() const {
+    std::vector<std::pair<StackPlace, uint64_t>> result(counts_.begin(), counts_.end());
+    std::stable_sort(result.begin(), result.end(), [](auto& a, auto& b) { return a.second > b.second; });
+    return result;
+  }
+
+ private:
+  std::map<StackPlace, uint64_t> counts_;
+};
+
+bool counts(const Operation& operation) { return operation.has(kWaited) || operation.bytes.count > 0; }
+
+// Calls pair(operation of `tracing` or null, their process, their thread, their index) for every instance of
+// `other`.
+template <typename Pair>
+JoinResult for_each_pair(Run& tracing, const Run& other, size_t sites, Pair&& pair) {
+  JoinResult result;
+  std::map<std::string, size_t> by_identity;
+  for (size_t i = 0; i < tracing.processes.size(); ++i) by_identity[tracing.processes[i].identity] = i;
+  uint64_t all = 0;
+  for (const Process& process : tracing.processes)
+    for (const Thread& thread : process.threads)
+      all += std::count_if(thread.operations.begin(), thread.operations.end(), counts);
+  for (const Process& theirs : other.processes) {
+    auto found = by_identity.find(theirs.identity);
+    Process* ours = found == by_identity.end() ? nullptr : &tracing.processes[found->second];
+    Positions our_positions = ours ? positions_of(*ours, sites) : Positions(sites);
+    Positions their_positions = positions_of(theirs, sites);
+    for (size_t site = 0; site < sites; ++site) {
+      const auto& our_threads = our_positions[site];
+      const auto& their_threads = their_positions[site];
+      for (size_t k = 0; k < their_threads.size(); ++k) {
+        const Thread& thread = theirs.threads[their_threads[k].thread];
+        for (size_t i = 0; i < their_threads[k].operations.size(); ++i) {
+          uint32_t index = their_threads[k].operations[i];
+          Operation* operation = nullptr;
+          if (k < our_threads.size() && i < our_threads[k].operations.size())
+            operation = &ours->threads[our_threads[k].thread].operations[our_threads[k].operations[i]];
+          if (operation)
+            result.matched += counts(*operation);
+          else
+            result.extra += counts(thread.operations[index]);
+          pair(operation, theirs, thread, index);
+        }
+      }
+    }
+  }
+  result.unmatched = all - result.matched;
+  return result;
+}
+
+// Threads that have each site, over all processes.
+std::vector<uint64_t> threads_with_site(const Run& run, size_t sites) {
+  std::vector<uint64_t> threads(sites, 0);
+  std::vector<uint32_t> last(sites, 0);
+  uint32_t number = 0;
+  for (const Process& process : run.processes)
+    for (const Thread& thread : process.threads) {
+      ++number;
+      for (const Operation& operation : thread.operations)
+        if (std::exchange(last[operation.site.value], number) != number) ++threads[operation.site.value];
+    }
+  return threads;
+}
+
+}  // namespace
+
+JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTable& sites,
+                         std::vector<SiteVerdicts>& verdicts) {
+  verdicts.assign(sites.size(), {});
+  std::vector<PlaceCounts> uses(sites.size()), duplicates(sites.size());
+  std::vector<uint64_t> threads = threads_with_site(memory_tracing, sites.size());
+  auto pair = [&](Operation* operation, const Process& process, const Thread& thread, uint32_t index) {
+    const Operation& theirs = thread.operations[index];
+    const Evidence& evidence = thread.evidence[index];
+    SiteVerdicts& site = verdicts[theirs.site.value];
+    bool waited = theirs.has(kWaited) && !theirs.has(kCapturing);
+    // A failed call's caller acts on the error: it stays.
+    uint32_t reasons = theirs.has(kFailed) ? evidence.reasons | kUnresolved : evidence.reasons;
+    Duplicate duplicate = theirs.has(kFailed) ? Duplicate::none : evidence.duplicate;
+    if (waited) {
+      ++site.instances;
+      site.judged += evidence.judged;
+      site.unnecessary += reasons == 0;
+      site.movable += is_movable(reasons) && evidence.after_ns >= 0;
+      if (reasons != 0 && !operation) ++site.unmatched_needed;
+      if (reasons != 0) uses[theirs.site.value].add({process.trace, evidence.use_stack});
+    }
+    if (duplicate == Duplicate::verified)
+      for (const Thread& first : process.threads)
+        if (first.ordinal == evidence.first.thread && evidence.first.sequence < first.operations.size())
+          duplicates[theirs.site.value].add(sites[first.operations[evidence.first.sequence].site].place);
+    if (!operation) return;
+    operation->reasons = waited ? reasons : static_cast<uint32_t>(kUnresolved);
+    operation->duplicate = duplicate;
+    operation->after = {evidence.after_ns};
+  };
+  JoinResult result = for_each_pair(tracing, memory_tracing, sites.size(), pair);
+  for (size_t i = 0; i < sites.size(); ++i) {
+    verdicts[i].threads = threads[i];
+    verdicts[i].uses = uses[i].sorted();
+    verdicts[i].duplicates = duplicates[i].sorted();
+  }
+  return result;
+}
+
+JoinResult join_first_uses(Run& tracing, const Run& sync_use, const SiteTable& sites,
+                           std::vector<SiteFirstUses>& first_uses) {
+  first_uses.assign(sites.size(), {});
+  std::vector<PlaceCounts> uses(sites.size());
+  for (const Process& process : sync_use.processes)
+    for (const Thread& thread : process.threads)
+      for (size_t i = 0; i < thread.operations.size(); ++i) {
+        const Evidence& evidence = thread.evidence[i];
+        if (!evidence.judged || evidence.after_ns < 0) continue;
+        first_uses[thread.operations[i].site.value].after_ns.push_back(evidence.after_ns);
+        uses[thread.operations[i].site.value].add({process.trace, evidence.use_stack});
+      }
+  for (size_t i = 0; i < sites.size(); ++i) {
+    std::sort(first_uses[i].after_ns.begin(), first_uses[i].after_ns.end());
+    first_uses[i].uses = uses[i].sorted();
+  }
+  for (Process& process : tracing.processes)
+    for (Thread& thread : process.threads)
+      for (Operation& operation : thread.operations) {
+        const auto& after = first_uses[operation.site.value].after_ns;
+        if (!after.empty() && is_movable(operation.reasons)) operation.after = {after[after.size() / 2]};
+      }
+  return for_each_pair(tracing, sync_use, sites.size(),
+                       [](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
+                         const Evidence& evidence = thread.evidence[index];
+                         if (operation && evidence.judged && evidence.after_ns >= 0)
+                           operation->after = {evidence.after_ns};
+                       });
+}
+
+}  // namespace diogenes

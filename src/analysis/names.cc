@@ -1,0 +1,33 @@
+#include "analysis/names.h"
+
+#include <algorithm>
+
+namespace diogenes {
+
+const std::vector<ReportFrame>& Names::stack(StackPlace place) {
+  auto [found, fresh] = stacks_.try_emplace(place);
+  if (!fresh || !place.process) return found->second;
+  static constexpr ModuleRecord kNoFile{};
+  for (Frame frame : place.process->stacks.frames(place.stack)) {
+    const ModuleRecord* module = place.process->module(frame.module());
+    auto frames = symbolizer(*place.process).frames(module ? *module : kNoFile, frame.offset());
+    found->second.insert(found->second.end(), frames.begin(), frames.end());
+  }
+  return found->second;
+}
+
+Symbolizer& Names::symbolizer(const ProcessTrace& process) {
+  auto [found, fresh] = symbolizers_.try_emplace(&process);
+  if (fresh) found->second = std::make_unique<Symbolizer>(process.folder);
+  return *found->second;
+}
+
+std::vector<std::string> Names::notices() const {
+  std::vector<std::string> lines;
+  for (const auto& [process, symbolizer] : symbolizers_)
+    for (const std::string& line : symbolizer->notices())
+      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,178 @@
+#include "analysis/notices.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/words.h"
+#include "trace/plan_reader.h"
+
+namespace diogenes {
+namespace {
+
+const char* hook_sentence(HookState state) {
+  switch (state) {
+    case HookState::bytes_differ:
+      return "its code in memory is not what the file holds (patched by another tool?)";
+    case HookState::no_memory_near:
+      return "no memory within reach of the driver's code";
+    case HookState::protected_:
+      return "the kernel refused to make the code writable";
+    case HookState::not_tried:
+    case HookState::installed:
+      break;
+  }
+  return "";
+}
+
+std::string process_name(const ProcessTrace& trace) {
+  std::string name = "process " + std::to_string(trace.process.pid);
+  return trace.process.rank >= 0 ? name + " (rank " + std::to_string(trace.process.rank) + ")" : name;
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  size_t shown = 0;
+  for (const std::string& name : names) {
+    if (++shown > 5) return text + " and " + std::to_string(names.size() - 5) + " more";
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+void hook_notices(const Run& run, const std::string& stage, std::vector<std::string>& notices) {
+  std::vector<uint16_t> functions = planned_functions(run.trace.folder);
+  std::map<HookState, std::set<std::string>> skipped;
+  for (const ProcessTrace& trace : run.trace.processes)
+    for (uint32_t i = 0; i < trace.process.hook_count; ++i) {
+      auto state = static_cast<HookState>(trace.process.hook_state[i]);
+      if (!*hook_sentence(state)) continue;
+      const DriverFunction* function = i < functions.size() ? driver_function(functions[i]) : nullptr;
+      bool wait = i < functions.size() && functions[i] == kWaitFunction;
+      bool queue = i < functions.size() && functions[i] == kQueueWaitFunction;
+      skipped[state].insert(function ? function->symbol
+                            : wait   ? "the wait function"
+                            : queue  ? "the launch-queue wait"
+                                     : "hook " + std::to_string(i));
+    }
+  for (const auto& [state, names] : skipped)
+    notices.push_back(stage + ": " + counted(names.size(), "function was", "functions were") +
+                      " not hooked (" + joined(names) + "): " + hook_sentence(state) +
+                      "; calls of it are missing");
+}
+
+}  // namespace
+
+void stage_notices(const Run& run, const std::string& stage, std::vector<std::string>& notices) {
+  notices.insert(notices.end(), run.trace.missing.begin(), run.trace.missing.end());
+  uint64_t drops[kDropCauses] = {};
+  for (const ProcessTrace& trace : run.trace.processes)
+    for (int i = 0; i < kDropCauses; ++i) drops[i] += trace.process.drops[i];
+  for (int i = 0; i < kDropCauses; ++i)
+    if (drops[i] > 0)
+      notices.push_back(stage + ": " + counted(drops[i], "time", "times") + ": " +
+                        drop_sentence(static_cast<Drop>(i)));
+  hook_notices(run, stage, notices);
+  for (const ProcessTrace& trace : run.trace.processes) {
+    if (!trace.process.used_cuda) continue;
+    if (trace.process.end == ProcessEnd::signal)
+      notices.push_back(stage + ": " + process_name(trace) + " ended by signal " +
+                        std::to_string(trace.process.signal) + "; what it did until then is used");
+    else if (trace.process.end == ProcessEnd::running)
+      notices.push_back(
+          stage + ": " + process_name(trace) +
+          " did not end in order (killed, or ended without exit); what it did until then is used");
+  }
+  if (run.misplaced_records > 0)
+    notices.push_back(stage + ": " +
+                      counted(run.misplaced_records, "verdict or hash names", "verdicts or hashes name") +
+                      " no operation that was recorded; what they were about counts as needed");
+}
+
+void session_notices(const Session& session, std::vector<std::string>& notices) {
+  notices.insert(notices.end(), session.notices.begin(), session.notices.end());
+  auto say = [&](const std::string& text) {
+    if (std::find(notices.begin(), notices.end(), text) == notices.end()) notices.push_back(text);
+  };
+  const StageRun* first = session.runs.empty() ? nullptr : &session.runs.front();
+  for (const StageRun& run : session.runs) {
+    if (run.state != "complete")
+      say(run.name + ": the run is not complete (" + (run.state.empty() ? "unknown" : run.state) +
+          "); what was recorded until then is used");
+    if (run.output_differs)
+      say(run.name +
+          ": the program's output differs from that of the first run; findings may not be the same in each");
+    if (first && run.exit_status != first->exit_status && run.state == "complete")
+      say(run.name + ": the program's exit status is " + std::to_string(run.exit_status) +
+          ", in the first run it was " + std::to_string(first->exit_status));
+  }
+}
+
+void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& notices) {
+  uint64_t instances = 0, unwatched = 0;
+  std::map<uint32_t, uint64_t> by_reason;
+  for (const Process& process : memory_tracing.processes)
+    for (const Thread& thread : process.threads)
+      for (size_t i = 0; i < thread.operations.size(); ++i) {
+        const Operation& operation = thread.operations[i];
+        if (!operation.has(kWaited) || operation.has(kDriverThread) || operation.has(kLibraryCall) ||
+            operation.has(kCapturing))
+          continue;
+        ++instances;
+        uint32_t reasons = thread.evidence[i].reasons & kUnwatchedReasons;
+        // One that was seen to be used is needed for that, whatever else could not be watched.
+        if (reasons == 0 || (thread.evidence[i].reasons & ~kUnwatchedReasons) != 0) continue;
+        ++unwatched;
+        for (uint32_t bit = 1; bit != 0; bit <<= 1) by_reason[bit] += (reasons & bit) != 0;
+      }
+  if (unwatched == 0) return;
+  std::string text;
+  for (const auto& [reason, count] : by_reason)
+    if (count > 0) text += (text.empty() ? "" : "; ") + grouped(count) + ": " + unwatched_sentence(reason);
+  notices.push_back(grouped(unwatched) + " of " + counted(instances, "synchronization", "synchronizations") +
+                    " could not be watched and count as needed (" + text + ")");
+}
+
+void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices) {
+  if (join.unmatched == 0 && join.extra == 0) return;
+  notices.push_back(
+      "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
+      " in the tracing run " + grouped(join.unmatched) + " have no counterpart in the " + stage +
+      " run, and " + grouped(join.extra) + " there have none here; those count as needed");
+}
+
+void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent,
+                     std::vector<std::string>& notices) {
+  char threshold[32];
+  snprintf(threshold, sizeof threshold, "%g%%", threshold_percent);
+  if (problems.minor_sites > 0)
+    notices.push_back(counted(problems.minor_instances, "wait", "waits") + " inside other calls at " +
+                      counted(problems.minor_sites, "place", "places") +
+                      " were unnecessary too, but each place is worth less than " + threshold +
+                      " of the run time; they are not listed");
+  if (problems.rarely_unnecessary_sites > 0)
+    notices.push_back("at " + counted(problems.rarely_unnecessary_sites, "place", "places") +
+                      " fewer than half of the synchronizations were unnecessary; they are not listed");
+  if (problems.first_uses_from_stage_3 > 0)
+    notices.push_back(
+        "the time to the first use of " +
+        counted(problems.first_uses_from_stage_3, "misplaced synchronization", "misplaced synchronizations") +
+        " is from stage 3, whose overhead makes it longer: stage 4 did not see them");
+  std::set<uint32_t> threads;
+  std::set<uint32_t> processes;
+  for (const Problem& problem : problems.found)
+    for (const Change& change : problem.changes) {
+      threads.insert(change.thread);
+      processes.insert(graph.origin[change.thread].first);
+    }
+  if (threads.size() < 2) return;
+  std::string where = processes.size() > 1 ? counted(threads.size(), "thread", "threads") + " of " +
+                                                 counted(processes.size(), "process", "processes")
+                                           : counted(threads.size(), "thread", "threads");
+  notices.push_back(
+      "benefits are summed over " + where +
+      "; the run gets shorter by as much only where they wait for each other in turn, and by less where they "
+      "run side by side");
+}
+
+}  // namespace diogenes

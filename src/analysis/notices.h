@@ -1,0 +1,30 @@
+// What a user must know beside the findings: what was lost, could not be watched, differed between runs. One
+// sentence each.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/join.h"
+#include "analysis/problems.h"
+#include "trace/session.h"
+
+namespace diogenes {
+
+const char* drop_sentence(Drop cause);            // drops.cc: follows 'N times: '
+const char* unwatched_sentence(uint32_t reason);  // of one bit of kUnwatchedReasons
+
+// Of one stage: files cut, losses by cause, hooks left out, processes that did not end in order.
+void stage_notices(const Run& run, const std::string& stage, std::vector<std::string>& notices);
+
+// Of the session: stages that are missing or failed, runs that differ in output or exit status.
+void session_notices(const Session& session, std::vector<std::string>& notices);
+
+// Instances of stage 3 that count as needed because they could not be watched.
+void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& notices);
+
+void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices);
+
+void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent,
+                     std::vector<std::string>& notices);
+
+}  // namespace diogenes

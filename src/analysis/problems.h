@@ -1,0 +1,73 @@
+// Which sites are problems. Source: SC'19, 3.3 and 3.4; DESIGN.md, sections 7 and 8. In: the joined run of
+// stage 2, its graph, what stages 3 and 4 say of each site. Out: problems with the changes that fixing them
+// makes to the graph.
+//
+// A synchronization is an operation that entered the driver's wait function. An instance is unnecessary if
+// stage 3 closed it with no reason; whatever has no verdict is needed. Of a site it is reported
+//   - as unnecessary, if all of its instances are, in stage 3 as well as here;
+//   - as conditionally unnecessary ('n of m'), if at least two and at least half of them are. Fewer are left
+//   to a notice:
+//     a last instance that nothing follows, say, tells a user nothing about the call.
+//   An implicit one (inside a free, a fill, a copy, a module's load) whose call has to be made anyway is
+//   reported only where it matters: it waited, or gains alone or together with the others, the threshold of
+//   the run time. The rest is counted.
+// A transfer is a duplicate where stage 3 read back a destination that already held the bytes. Reported if
+// half of a site's transfers are, or what they gain reaches the threshold. A wait that the same instance need
+// not make belongs to the same problem: both go with the call. A synchronization is misplaced if the first
+// use of every needed instance of the site is the CPU's, at a known time, and moving the waits there gains
+// the threshold. A last instance per thread that the program's end left open is no obstacle. A failed call is
+// left alone.
+#pragma once
+#include <optional>
+
+#include "analysis/benefit.h"
+#include "analysis/join.h"
+
+namespace diogenes {
+
+enum class ProblemKind : uint8_t {
+  unnecessary_synchronization,
+  misplaced_synchronization,
+  duplicate_transfer
+};
+const char* kind_name(ProblemKind kind);
+
+struct Problem {
+  ProblemKind kind{};
+  SiteIndex site;
+  uint64_t instances = 0;          // of the site: waits; transfers, where the kind is duplicate_transfer
+  uint64_t count = 0;              // problematic
+  uint64_t unnecessary_waits = 0;  // duplicate_transfer: of the problematic, those whose wait is needless too
+  uint64_t used = 0, unwatched = 0;  // unnecessary: of the other instances
+  Nanoseconds waited, call;          // of the problematic instances
+  Bytes bytes;
+  std::vector<Change> changes;                        // in CPU order
+  Nanoseconds benefit;                                // of fixing this problem alone
+  std::optional<Nanoseconds> after;                   // misplaced: median time to the first use
+  std::vector<std::pair<StackPlace, uint64_t>> uses;  // most frequent first
+  std::vector<std::pair<StackPlace, uint64_t>> duplicates;
+  bool call_removed = false;  // the figure holds the calls' own time (some of them, for a release)
+
+  bool transfer_issue() const { return kind == ProblemKind::duplicate_transfer; }
+  bool synchronization_issue() const { return !transfer_issue() || unnecessary_waits > 0; }
+};
+
+struct ProblemInput {
+  const Run& tracing;
+  const SiteTable& sites;
+  const EventGraph& graph;
+  const std::vector<SiteVerdicts>& verdicts;
+  const std::vector<SiteFirstUses>& first_uses;  // empty: stage 4 is missing
+  Nanoseconds threshold;
+};
+
+struct Problems {
+  std::vector<Problem> found;                     // largest benefit first
+  uint64_t minor_sites = 0, minor_instances = 0;  // implicit, below the threshold
+  uint64_t rarely_unnecessary_sites = 0;
+  uint64_t first_uses_from_stage_3 = 0;  // misplaced problems whose time to first use is stage 3's
+};
+
+Problems find_problems(const ProblemInput& input);
+
+}  // namespace diogenes

@@ -1,0 +1,184 @@
+#include "analysis/run.h"
+
+#include <algorithm>
+#include <map>
+
+namespace diogenes {
+namespace {
+
+// Damaged files hold any number. Up to here, sums over a thread stay inside 64 bits.
+constexpr int64_t kLatest = int64_t{1} << 61;
+
+Nanoseconds time_of(uint32_t count, uint8_t flags) {
+  return {static_cast<int64_t>(count) * ((flags & kCoarseTimes) ? 1024 : 1)};
+}
+
+struct AllocationEvent {
+  Nanoseconds at;
+  uint64_t address = 0, bytes = 0;
+  bool released = false;
+  uint32_t thread = 0, sequence = 0;  // `thread`: position in Process::threads
+};
+
+class ThreadLoader {
+ public:
+  ThreadLoader(Process& process, uint32_t thread, SiteTable& sites, std::vector<AllocationEvent>& allocations)
+      : process_(process), thread_(thread), sites_(sites), allocations_(allocations) {}
+
+  void operator()(const OperationRecord& record, uint32_t) {
+    Operation operation;
+    operation.flags = record.flags;
+    operation.begin = {std::clamp<int64_t>(record.begin_ns, 0, kLatest)};
+    operation.call = time_of(record.call, record.flags);
+    operation.waited = std::min(time_of(record.waited, record.flags), operation.call);
+    operation.site = site_of(record.function, record.stack);
+    operations().push_back(operation);
+  }
+  void operator()(const TransferRecord& record, uint32_t sequence) {
+    operations()[sequence].bytes = {record.bytes};
+  }
+  void operator()(const AllocationRecord& record, uint32_t sequence) {
+    if (operations()[sequence].has(kFailed)) return;
+    allocations_.push_back({operations()[sequence].begin, record.address, record.bytes, record.released != 0,
+                            thread_, sequence});
+  }
+  void operator()(const HashRecord&, uint32_t) {}
+  void operator()(const VerdictRecord&, uint32_t) {}
+
+ private:
+  std::vector<Operation>& operations() { return process_.threads[thread_].operations; }
+
+  // A process's stacks are interned, so the key is computed once for each function and stack.
+  SiteIndex site_of(uint16_t function, uint32_t stack) {
+    auto [found, fresh] = known_.try_emplace((uint64_t{function} << 32) | stack);
+    if (fresh) found->second = sites_.site_of(*process_.trace, function, stack);
+    return found->second;
+  }
+
+  Process& process_;
+  uint32_t thread_;
+  SiteTable& sites_;
+  std::vector<AllocationEvent>& allocations_;
+  std::unordered_map<uint64_t, SiteIndex> known_;
+};
+
+class EvidenceLoader {
+ public:
+  explicit EvidenceLoader(Run& run, Process& process) : run_(run), process_(process) {
+    for (Thread& thread : process.threads) by_ordinal_[thread.ordinal] = &thread;
+  }
+  void operator()(const OperationRecord&, uint32_t) {}
+  void operator()(const TransferRecord&, uint32_t) {}
+  void operator()(const AllocationRecord&, uint32_t) {}
+  void operator()(const HashRecord& record, uint32_t) {
+    Evidence* evidence = of(record.thread, record.sequence);
+    if (!evidence) return;
+    evidence->hashed = true;
+    evidence->duplicate = record.duplicate;
+    evidence->first = record.first;
+  }
+  void operator()(const VerdictRecord& record, uint32_t) {
+    Evidence* evidence = of(record.thread, record.sequence);
+    if (!evidence) return;
+    // Two verdicts about one instance cannot be: take the one that keeps it needed.
+    evidence->reasons = evidence->judged ? evidence->reasons | record.reasons : record.reasons;
+    evidence->judged = true;
+    if (record.after_ns >= 0) {
+      evidence->after_ns = std::min(record.after_ns, kLatest);
+      evidence->use_stack = record.use_stack;
+    }
+  }
+
+ private:
+  Evidence* of(uint16_t thread, uint32_t sequence) {
+    auto found = by_ordinal_.find(thread);
+    if (found == by_ordinal_.end() || sequence >= found->second->evidence.size()) {
+      ++run_.misplaced_records;
+      return nullptr;
+    }
+    return &found->second->evidence[sequence];
+  }
+
+  Run& run_;
+  Process& process_;
+  std::unordered_map<uint32_t, Thread*> by_ordinal_;
+};
+
+// A release whose size is allocated again later: memory that a pool, or moving both calls out of a loop,
+// would keep.
+void mark_reused(Process& process, std::vector<AllocationEvent>& events) {
+  std::stable_sort(events.begin(), events.end(),
+                   [](const AllocationEvent& a, const AllocationEvent& b) { return a.at < b.at; });
+  std::unordered_map<uint64_t, uint64_t> size_at;
+  for (AllocationEvent& event : events) {
+    if (!event.released)
+      size_at[event.address] = event.bytes;
+    else if (event.bytes == 0)
+      event.bytes = size_at.contains(event.address) ? size_at[event.address] : 0;
+  }
+  std::unordered_map<uint64_t, uint64_t> allocated_later;
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    if (event->bytes == 0) continue;
+    uint64_t& later = allocated_later[event->bytes];
+    if (!event->released) {
+      ++later;
+    } else if (later > 0) {
+      --later;
+      process.threads[event->thread].operations[event->sequence].reused = true;
+    }
+  }
+}
+
+}  // namespace
+
+SiteIndex SiteTable::site_of(const ProcessTrace& process, uint16_t function, uint32_t stack) {
+  const DriverFunction* driver = driver_function(function);
+  SiteKeyBuilder builder(driver ? driver->symbol : "");
+  for (Frame frame : process.stacks.frames(stack)) {
+    const ModuleRecord* module = process.module(frame.module());
+    module ? builder.add(module_identity(*module), frame.offset()) : builder.add(0, 0);
+  }
+  auto [found, fresh] = by_key_.try_emplace(builder.key(), SiteIndex{static_cast<uint32_t>(sites_.size())});
+  if (fresh) sites_.push_back({builder.key(), driver ? function : kWaitFunction, {&process, stack}});
+  return found->second;
+}
+
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, bool evidence) {
+  auto stage = read_stage(stage_folder);
+  if (!stage) return stage.error();
+  Run run;
+  run.trace = std::move(*stage);
+  std::map<std::pair<int, std::string>, int> seen;
+  for (const ProcessTrace& trace : run.trace.processes) {
+    Process& process = run.processes.emplace_back();
+    process.trace = &trace;
+    std::string executable = std::filesystem::path(trace.process.executable).filename().string();
+    int earlier = seen[{trace.process.rank, executable}]++;
+    process.identity = std::to_string(trace.process.rank) + "/" + executable + "/" + std::to_string(earlier);
+    std::vector<AllocationEvent> allocations;
+    for (const ThreadTrace& thread : trace.threads) {
+      Thread& loaded = process.threads.emplace_back();
+      loaded.ordinal = thread.ordinal();
+      loaded.main = thread.tid() == static_cast<uint32_t>(trace.process.pid);
+      loaded.operations.reserve(thread.record_count());
+      thread.visit(
+          ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites, allocations));
+      if (loaded.operations.capacity() > 2 * loaded.operations.size()) loaded.operations.shrink_to_fit();
+      if (evidence) loaded.evidence.resize(loaded.operations.size());
+    }
+    mark_reused(process, allocations);
+    if (!evidence) continue;
+    EvidenceLoader loader(run, process);
+    for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
+  }
+  return run;
+}
+
+const DriverFunction* function_of(const Site& site) { return driver_function(site.function); }
+
+std::string operation_name(const Site& site) {
+  const DriverFunction* function = function_of(site);
+  return function ? function->operation : "(private API)";
+}
+
+}  // namespace diogenes

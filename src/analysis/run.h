@@ -1,0 +1,97 @@
+// One run of the program in memory: what a stage recorded, per process, thread and operation.
+// In: a stage folder (trace/reader.h). Out: operations with the site they belong to, and in stages 3 and 4
+// the evidence about each. Sites are shared by all runs of a session: the same driver function over the same
+// stack has the same SiteIndex in every run (trace/site_key.h). Times are taken as they are, made sane only
+// where damage would overflow.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/index.h"
+#include "base/units.h"
+#include "driver/catalogue.h"
+#include "trace/reader.h"
+#include "trace/site_key.h"
+
+namespace diogenes {
+
+using SiteIndex = Index<struct SiteTag>;
+
+// A stack that can be resolved: whose process it is in says which modules its frames are of.
+struct StackPlace {
+  const ProcessTrace* process = nullptr;
+  uint32_t stack = kNoStack;
+  auto operator<=>(const StackPlace&) const = default;
+};
+
+struct Site {
+  SiteKey key = 0;
+  uint16_t function = kNoFunction;
+  StackPlace place;  // where it was seen first
+};
+
+class SiteTable {
+ public:
+  SiteIndex site_of(const ProcessTrace& process, uint16_t function, uint32_t stack);
+  const Site& operator[](SiteIndex index) const { return sites_[index.value]; }
+  size_t size() const { return sites_.size(); }
+
+ private:
+  std::vector<Site> sites_;
+  std::unordered_map<SiteKey, SiteIndex> by_key_;
+};
+
+// What stages 3 and 4 know of one instance. `operation` names within the same process.
+struct Evidence {
+  uint32_t reasons = kUnresolved;  // Reason; 0: not needed
+  uint32_t use_stack = kNoStack;
+  int64_t after_ns = -1;
+  OperationId first;
+  Duplicate duplicate = Duplicate::none;
+  bool judged = false;  // a verdict was written
+  bool hashed = false;
+};
+
+struct Operation {
+  Nanoseconds begin, call, waited;
+  Nanoseconds after{-1};  // joined: from its exit to the first use; -1: unknown
+  Bytes bytes;            // of a transfer
+  SiteIndex site;
+  uint32_t reasons = kUnresolved;         // joined, as Evidence
+  Duplicate duplicate = Duplicate::none;  // joined
+  uint8_t flags = 0;                      // OperationFlag
+  bool reused = false;                    // a release: as many bytes are allocated again later in the process
+
+  bool has(OperationFlag flag) const { return (flags & flag) != 0; }
+  Nanoseconds own() const { return call - waited; }
+  Nanoseconds end() const { return begin + call; }
+};
+
+struct Thread {
+  uint32_t ordinal = 0;
+  bool main = false;                  // the process's first thread
+  std::vector<Operation> operations;  // the index is the `sequence` of the records
+  std::vector<Evidence> evidence;     // stages 3 and 4: one for each operation
+};
+
+struct Process {
+  const ProcessTrace* trace = nullptr;
+  std::string identity;  // the same in every run: rank, executable, how many of these started before it
+  std::vector<Thread> threads;
+};
+
+struct Run {
+  StageTrace trace;
+  std::vector<Process> processes;  // one for each of trace.processes, in its order
+  uint64_t misplaced_records = 0;  // evidence that names no operation of its process
+};
+
+// `evidence`: verdicts and hashes are loaded too.
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, bool evidence);
+
+const DriverFunction* function_of(const Site& site);
+std::string operation_name(
+    const Site& site);  // "cuMemFree"; a wait outside any public call is "(private API)"
+
+}  // namespace diogenes
