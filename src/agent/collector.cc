@@ -70,8 +70,11 @@ void collect_before(Call& call) {
   if (!open_process_folder()) return;
   if (is(Stage::baseline)) return;
   call.stack = capture_stack();
-  number_objects(call);
-  if (stage_uses_guards()) necessity_before(call);
+  // In the stages that watch, the order of work keeps the numbers: it has to know the objects anyway.
+  if (stage_uses_guards())
+    necessity_before(call);
+  else
+    number_objects(call);
 }
 
 void collect_after(Call& call) {
@@ -80,7 +83,7 @@ void collect_after(Call& call) {
   note_initialized(call);
   describe_device_once();
   if (is(Stage::baseline)) return;
-  number_new_objects(call);
+  if (!stage_uses_guards()) number_new_objects(call);
   OperationRecord record{};
   record.type = RecordType::operation;
   record.flags = call.flags;
