@@ -1,0 +1,11 @@
+# Target `portable`: a folder (and a .tar.gz of it) that runs on another x86-64 Linux with nothing installed there.
+add_custom_target(portable
+  COMMAND ${CMAKE_SOURCE_DIR}/ci/portable.sh ${DIOGENES_OUTPUT} ${PROJECT_VERSION}
+  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+  USES_TERMINAL VERBATIM)
+# Everything that lands in bin/, lib/ and libexec/, so that the pack is never older than the tree.
+foreach(part diogenes diogenes_agent diogenes_simulated_driver diogenes_discover diogenes-discover examples)
+  if(TARGET ${part})
+    add_dependencies(portable ${part})
+  endif()
+endforeach()

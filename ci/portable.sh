@@ -1,0 +1,82 @@
+#!/bin/sh
+# portable.sh BUILT VERSION: packs BUILT/bin, lib and libexec with the shared libraries that they need into
+# BUILT/portable/diogenes-VERSION-x86_64, and says the oldest glibc that runs it. Only glibc is left to the other machine.
+set -eu
+built=$1
+version=$2
+source=$(cd "$(dirname "$0")/.." && pwd)
+"$source/ci/install-packages.sh" portable
+name=diogenes-$version-x86_64
+top=$built/portable/$name
+rm -rf "$top"
+mkdir -p "$top/bin" "$top/lib" "$top/libexec" "$top/share/diogenes"
+
+cp "$built/bin/diogenes" "$top/bin/"
+for part in lib/libdiogenes-agent.so lib/simulated libexec bin/examples share; do
+  if [ -e "$built/$part" ]; then cp -R "$built/$part" "$top/$(dirname "$part")/"; fi
+done
+cp "$source/LICENSE" "$source/README.md" "$source/docs/report-schema.json" "$source/sim/kernels.ptx" \
+  "$top/share/diogenes/" 2>/dev/null || true
+
+is_elf() { [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; }
+elf_files() {
+  find "$top" -type f | while IFS= read -r file; do
+    if is_elf "$file"; then printf '%s\n' "$file"; fi
+  done
+}
+needed_by() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p'; }
+from_glibc() {
+  case $1 in
+    libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | libresolv.so.* | ld-linux* | libcuda.so.*) true ;;
+    *) false ;;
+  esac
+}
+
+# What the agent needs comes into every measured program: nothing but glibc and libgcc's unwinder may.
+for library in $(needed_by "$top/lib/libdiogenes-agent.so"); do
+  if ! from_glibc "$library" && [ "$library" != libgcc_s.so.1 ]; then
+    echo "libdiogenes-agent.so needs $library, which it must not" >&2
+    exit 1
+  fi
+done
+
+# Copy needed libraries until nothing new is needed.
+before=-1
+count=0
+while [ "$count" -ne "$before" ]; do
+  before=$count
+  elf_files | while IFS= read -r file; do
+    ldd "$file" 2>/dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => \(\/[^ ]*\) .*/\1 \2/p' | while read -r library path; do
+      if from_glibc "$library"; then continue; fi
+      if [ ! -e "$top/lib/$library" ]; then cp -L "$path" "$top/lib/$library"; fi
+    done
+  done
+  count=$(find "$top/lib" -type f | wc -l)
+done
+
+elf_files | while IFS= read -r file; do
+  folder=$(dirname "$file")
+  up=$(echo "${folder#"$top"/}" | sed 's|[^/][^/]*|..|g')
+  chmod u+w "$file"
+  # The agent finds nothing by path: it is loaded into other people's programs.
+  case $file in */libdiogenes-agent.so) patchelf --remove-rpath "$file" ;; *) patchelf --set-rpath "\$ORIGIN/$up/lib" "$file" ;; esac
+done
+
+missing=$(elf_files | while IFS= read -r file; do
+  for library in $(needed_by "$file"); do
+    if from_glibc "$library" || [ -e "$top/lib/$library" ]; then continue; fi
+    echo "$file needs $library"
+  done
+done)
+if [ -n "$missing" ]; then
+  echo "$missing" >&2
+  exit 1
+fi
+
+glibc=$(elf_files | while IFS= read -r file; do
+  readelf -V "$file" 2>/dev/null | grep -o 'GLIBC_[0-9][0-9.]*'
+done | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
+tar -C "$built/portable" -czf "$built/portable/$name.tar.gz" "$name"
+echo "$top"
+echo "$built/portable/$name.tar.gz: $(du -h "$built/portable/$name.tar.gz" | cut -f 1)"
+echo "needs glibc $glibc or newer (Debian 12: 2.36, Ubuntu 24.04: 2.39)"

@@ -1,0 +1,22 @@
+// Where the parts of this installation lie, relative to the running program: DIR/bin/diogenes, DIR/lib,
+// DIR/libexec. The folder may be moved as a whole.
+#pragma once
+#include <filesystem>
+
+#include "base/result.h"
+
+namespace diogenes::launcher {
+
+struct Installation {
+  std::filesystem::path agent;      // lib/libdiogenes-agent.so
+  std::filesystem::path discover;   // libexec/diogenes-discover
+  std::filesystem::path simulated;  // lib/simulated/libcuda.so.1
+  std::filesystem::path cache;      // $XDG_CACHE_HOME/diogenes, or ~/.cache/diogenes; "" with neither
+};
+
+Installation find_installation();
+
+// Can the agent be preloaded? The error says which file is missing, or that LD_PRELOAD cannot name its path.
+Status check_agent(const Installation& installation);
+
+}  // namespace diogenes::launcher

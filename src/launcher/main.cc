@@ -1,0 +1,204 @@
+// diogenes: the command line. Each subcommand is a file of its own beside this one; this file only reads the
+// words. Source: DESIGN.md, section 3, 'Command line'.
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "launcher/messages.h"
+#include "launcher/options.h"
+#include "launcher/version.h"
+
+namespace diogenes::launcher {
+namespace {
+
+const std::map<std::string, DriverKind> kDrivers = {{"system", DriverKind::system},
+                                                    {"simulated", DriverKind::simulated}};
+
+// `diogenes run --top 3 -- app --top 9`: what comes after the first -- is the program's, word for word.
+struct CommandLine {
+  std::vector<std::string> ours, program;
+};
+
+CommandLine split(int argc, char** argv) {
+  CommandLine result;
+  int i = 1;
+  for (; i < argc && std::string_view(argv[i]) != "--"; ++i) result.ours.emplace_back(argv[i]);
+  for (++i; i < argc; ++i) result.program.emplace_back(argv[i]);
+  return result;
+}
+
+// CLI11's own usage line cannot say `-- COMMAND`.
+class WithUsage : public CLI::Formatter {
+ public:
+  explicit WithUsage(std::string usage) : usage_("Usage: " + std::move(usage) + "\n") { column_width(26); }
+  std::string make_usage(const CLI::App*, std::string) const override { return usage_; }
+
+ private:
+  std::string usage_;
+};
+
+void add_driver(CLI::App& command, DriverKind& kind) {
+  command
+      .add_option_function<std::string>(
+          "--driver", [&kind](const std::string& name) { kind = kDrivers.at(name); },
+          "system: this machine's CUDA driver (default); simulated: the one that comes with diogenes, needs "
+          "no GPU")
+      ->check(CLI::IsMember(kDrivers).description(""))
+      ->type_name("system|simulated");
+}
+
+void add_run(CLI::App& app, RunOptions& options) {
+  CLI::App* run = app.add_subcommand("run", "Run a program through all stages and print the report");
+  run->formatter(std::make_shared<WithUsage>("diogenes run [OPTIONS] -- COMMAND [ARGS...]"));
+  run->footer(
+      "The program runs four times or so; only its first run reads and writes your terminal. The report goes "
+      "to\n"
+      "stderr, everything recorded to a folder APP.N.diogenes. The exit status is the program's (128+N on "
+      "signal N);\n"
+      "124: --timeout, 125: diogenes failed, 126: the program cannot be executed, 127: it was not found.\n"
+      "\nExamples:\n"
+      "  diogenes run -- ./solver --size 4096\n"
+      "  diogenes run --driver simulated -- build/bin/examples/als\n"
+      "  diogenes run --prepare 'rm -f checkpoint.bin' --report report.txt -- python3 train.py\n"
+      "  diogenes run --output rank0.diogenes --force --timeout 600 -- mpirun -n 2 ./app");
+  run->add_option("--output", options.output,
+                  "Session folder (default: APP.N.diogenes, N the first that is free)")
+      ->type_name("DIR");
+  run->add_flag("--force", options.force, "Overwrite the session at --output and the file at --report");
+  add_driver(*run, options.driver);
+  run->add_flag("--plain-run", options.plain_run,
+                "Run once without measurement before; overheads then refer to that run");
+  run->add_option("--prepare", options.prepare, "Shell command to run before each run")->type_name("COMMAND");
+  run->add_option("--timeout", options.timeout_s,
+                  "End a run that takes longer (default: no limit for the first run)")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber.description(""));
+  run->add_option("--report", options.report_file, "Write the text report to FILE, not to stderr")
+      ->type_name("FILE");
+  run->add_option("--threshold", options.threshold_percent,
+                  "Least gain of a misplaced synchronization, in percent of the run time (default: 0.1)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 100.0).description(""));
+  run->add_option("--top", options.top, "Problems to print (default: 10)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  run->add_flag("!--no-cache", options.use_cache,
+                "Search the driver's wait function again, even if it is known");
+  run->prefix_command();
+}
+
+void add_report(CLI::App& app, ReportOptions& options) {
+  CLI::App* report = app.add_subcommand("report", "Print the report of a session again");
+  report->formatter(std::make_shared<WithUsage>("diogenes report [SESSION] [OPTIONS]"));
+  report->footer("\nExamples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3");
+  report->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
+      ->type_name("");
+  report->add_option("--top", options.top, "Problems to print (default: 10)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  report->add_option("--format", options.format, "text (default) or json")
+      ->type_name("text|json")
+      ->check(CLI::IsMember({"text", "json"}).description(""));
+  report
+      ->add_option(
+          "--threshold", options.threshold_percent,
+          "Least gain of a misplaced synchronization, in percent of the run time (default: the session's)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 100.0).description(""));
+}
+
+void add_export(CLI::App& app, ExportOptions& options) {
+  CLI::App* command = app.add_subcommand("export", "Write the report of a session for other programs");
+  command->formatter(std::make_shared<WithUsage>("diogenes export [SESSION] [OPTIONS]"));
+  command->footer(
+      "\nExamples:\n  diogenes export --format json | jq '.problems[0]'\n"
+      "  diogenes export als.1.diogenes --format json -o als.json");
+  command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
+      ->type_name("");
+  command->add_option("--format", options.format, "json: schema diogenes-report/1 (default)")
+      ->type_name("json")
+      ->check(CLI::IsMember({"json"}).description(""));
+  command->add_option("-o", options.file, "File to write; - is stdout (default)")->type_name("FILE");
+  command->add_flag("--force", options.force, "Overwrite FILE");
+}
+
+void add_doctor(CLI::App& app, DoctorOptions& options) {
+  CLI::App* doctor = app.add_subcommand("doctor", "Can this machine, driver and program be measured?");
+  doctor->formatter(std::make_shared<WithUsage>("diogenes doctor [OPTIONS] [-- COMMAND [ARGS...]]"));
+  doctor->footer(
+      "Exit status 1 where something stands in the way.\n\nExamples:\n  diogenes doctor\n"
+      "  diogenes doctor --driver simulated -- ./app");
+  add_driver(*doctor, options.driver);
+  doctor->prefix_command();
+}
+
+// Without --, the first word that is no option begins the command.
+int take_command(const CLI::App& command, std::vector<std::string> after_dashes,
+                 std::vector<std::string>& result) {
+  result = command.remaining();
+  if (!result.empty() && result.front().starts_with("-"))
+    return fail(kUsage, fmt::format("unknown option {}; `diogenes {} --help` lists them", result.front(),
+                                    command.get_name()));
+  result.insert(result.end(), after_dashes.begin(), after_dashes.end());
+  return kSuccess;
+}
+
+// A descriptor that is closed stays closed for the program, but no file of ours may land there.
+void fill_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+int main(int argc, char** argv) {
+  fill_standard_descriptors();
+  RunOptions run_options;
+  ReportOptions report_options;
+  ExportOptions export_options;
+  DoctorOptions doctor_options;
+
+  CLI::App app(
+      "Which synchronizations and transfers of a GPU program were not needed, and what removing them would "
+      "gain.",
+      "diogenes");
+  app.formatter(std::make_shared<WithUsage>("diogenes COMMAND [OPTIONS]"));
+  app.footer(
+      "\nStart with:\n  diogenes doctor\n  diogenes run -- ./app\n\nEach command has --help with examples.");
+  app.set_version_flag("--version", fmt::format("diogenes {}", kVersion));
+  app.require_subcommand(1);
+  add_run(app, run_options);
+  add_report(app, report_options);
+  add_export(app, export_options);
+  add_doctor(app, doctor_options);
+
+  CommandLine line = split(argc, argv);
+  std::reverse(line.ours.begin(), line.ours.end());  // as CLI11 takes them
+  try {
+    app.parse(line.ours);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& wrong) {
+    return fail(kUsage, fmt::format("{}; `diogenes --help` shows how", wrong.what()));
+  }
+
+  CLI::App* chosen = app.get_subcommands().front();
+  std::string name = chosen->get_name();
+  if (name == "run") {
+    if (int wrong = take_command(*chosen, line.program, run_options.command)) return wrong;
+    if (run_options.command.empty())
+      return fail(kUsage, "no command to run; diogenes run [OPTIONS] -- COMMAND [ARGS...]");
+    return run(run_options);
+  }
+  if (name == "doctor") {
+    if (int wrong = take_command(*chosen, line.program, doctor_options.command)) return wrong;
+    return doctor(doctor_options);
+  }
+  if (!line.program.empty())
+    return fail(kUsage, fmt::format("{} takes no command; `diogenes {} --help` shows how", name, name));
+  return name == "report" ? report(report_options) : export_report(export_options);
+}
+
+}  // namespace
+}  // namespace diogenes::launcher
+
+int main(int argc, char** argv) { return diogenes::launcher::main(argc, argv); }

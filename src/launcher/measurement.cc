@@ -1,0 +1,444 @@
+#include "launcher/measurement.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "analysis/analyse.h"
+#include "driver/catalogue.h"
+#include "launcher/machine.h"
+#include "launcher/session_folder.h"
+#include "launcher/target_environment.h"
+#include "launcher/version.h"
+#include "views/json.h"
+#include "views/text.h"
+
+namespace diogenes::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPlainRun = "plain";
+
+// A run of the program that hangs under measurement must not hang for ever: without --timeout, this is the
+// limit of every run after the first.
+Nanoseconds guard_limit(double baseline_s) { return {static_cast<int64_t>((20 * baseline_s + 60) * 1e9)}; }
+
+int64_t realtime_now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+std::string ended_text(int exit_status, int signal) {
+  return signal != 0 ? fmt::format("was killed by signal {} ({})", signal, strsignal(signal))
+                     : fmt::format("exited with {}", exit_status);
+}
+
+bool write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  return static_cast<bool>(file.flush());
+}
+
+}  // namespace
+
+Measurement::Measurement(const RunOptions& options)
+    : options_(options), installation_(find_installation()), environment_(own_environment()) {}
+
+bool Measurement::refuse(int status, const std::string& text) {
+  exit_status_ = fail(status, text);
+  return false;
+}
+
+bool Measurement::open() {
+  program_ = find_program(options_.command.front());
+  if (program_.status != 0) return refuse(program_.status, program_.problem);
+  if (Status agent = check_agent(installation_); !agent) return refuse(kOwnFailure, agent.error().c_str());
+  Result<ChosenDriver> driver = choose_driver(options_.driver, installation_);
+  if (!driver) return refuse(kOwnFailure, driver.error().c_str());
+  if (!open_report_file()) return false;
+
+  std::string app = program_.path.filename().string();
+  Result<fs::path> folder = make_session_folder(app, options_.output, options_.force);
+  if (!folder) return refuse(kOwnFailure, folder.error().c_str());
+  shown_folder_ = *folder;
+  folder_ = fs::absolute(*folder);
+
+  session_.tool_version = kVersion;
+  session_.command = options_.command;
+  std::error_code failed;
+  session_.working_folder = fs::current_path(failed).string();
+  session_.environment = environment_that_matters(environment_);
+  session_.machine = describe_machine();
+  session_.started_ns = realtime_now();
+  session_.started_at = iso_time(session_.started_ns);
+  session_.threshold_percent = options_.threshold_percent;
+  if (Status written = write_session(folder_, session_); !written) {
+    fs::remove_all(folder_, failed);
+    return refuse(kOwnFailure, written.error().c_str());
+  }
+  streams_.emplace(folder_);
+  return adopt_driver(*driver);
+}
+
+Measurement::~Measurement() {
+  if (report_fd_ < 0) return;
+  close(report_fd_);
+  if (report_file_is_new_ && !report_written_) unlink(options_.report_file.c_str());
+}
+
+// Before the first run: minutes later is too late to learn that the file cannot be written.
+bool Measurement::open_report_file() {
+  if (options_.report_file.empty()) return true;
+  const char* file = options_.report_file.c_str();
+  report_fd_ = ::open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  report_file_is_new_ = report_fd_ >= 0;
+  struct stat status {};
+  bool device = stat(file, &status) == 0 && !S_ISREG(status.st_mode);
+  if (report_fd_ < 0 && errno == EEXIST && (options_.force || device))
+    report_fd_ = ::open(file, O_WRONLY | O_CLOEXEC);
+  if (report_fd_ >= 0) return true;
+  return refuse(
+      kOwnFailure,
+      errno == EEXIST
+          ? fmt::format("{} exists already; give another --report, or --force to overwrite it", file)
+          : fmt::format("cannot write the report to {}: {}; choose another file with --report", file,
+                        strerror(errno)));
+}
+
+bool Measurement::adopt_driver(const ChosenDriver& driver) {
+  progress_.begin("driver", "finding the function in which this build waits for the GPU", false);
+  Nanoseconds begin = monotonic_now();
+  Result<DriverHooks> hooks = prepare_driver(driver, installation_, options_.use_cache);
+  if (!hooks) {
+    progress_.end("failed");
+    return refuse(kOwnFailure, hooks.error().c_str());
+  }
+  driver_.emplace(std::move(*hooks));
+  progress_.end(driver_->wait_functions.empty() ? "not found"
+                : driver_->from_cache           ? "known"
+                                      : fmt::format("found, {:.1f} s", (monotonic_now() - begin).seconds()));
+  for (auto& problem : driver_->problems) notice(problem);
+  session_.simulated = driver.simulated;
+  session_.driver_path = driver.library.string();
+  session_.driver_build_id = driver_->build_id_text;
+  session_.driver_version = driver_->version;
+  session_.wait_functions = driver_->wait_functions;
+  if (!driver_->evidence_json.empty()) write_file(folder_ / "discovery.json", driver_->evidence_json);
+  save();
+  return true;
+}
+
+bool Measurement::plain_run() {
+  progress_.begin(kPlainRun, "the program alone", is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO));
+  bool more = run_program(kPlainRun, {.library_folder = driver_->driver.library_folder});
+  progress_.end(outcome_text());
+  return more;
+}
+
+bool Measurement::baseline() {
+  if (!run_stage(Stage::baseline, "the run time, and where the driver waits", driver_->waits)) return false;
+  StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
+  if (outcome.used_cuda == 0) return nothing_to_measure();
+  measured_ = true;
+  if (outcome.other_driver == outcome.used_cuda && !measure_other_driver(outcome)) return false;
+  check_waiting_functions();
+  return true;
+}
+
+bool Measurement::tracing() {
+  return run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
+}
+
+bool Measurement::memory_tracing() {
+  return run_stage(Stage::memory_tracing, "first uses of data, content of transfers", driver_->all);
+}
+
+bool Measurement::sync_use() {
+  Result<std::vector<SiteKey>> sites = needed_sites(folder_ / stage_name(Stage::memory_tracing));
+  if (!sites) {
+    notice(sites.error().c_str());
+    return false;
+  }
+  if (sites->empty()) {
+    progress_.begin(Stage::sync_use, "time from synchronizations to first uses", false);
+    progress_.end("not run: no synchronization was needed");
+    return true;
+  }
+  return run_stage(Stage::sync_use, "time from synchronizations to first uses", driver_->all,
+                   std::move(*sites));
+}
+
+void Measurement::analysis() {
+  if (!measured_) {
+    const bool ended = !session_.runs.empty() && session_.runs.back().state == "interrupted";
+    if (ended)
+      say(fmt::format("interrupted before anything was measured; see {}",
+                      shell_quoted(shown_folder_.string())));
+    return;
+  }
+  progress_.begin(Stage::analysis, "problems and their expected benefit", false);
+  Nanoseconds begin = monotonic_now();
+  Result<Report> report = analyse(folder_, {.threshold_percent = options_.threshold_percent});
+  if (!report) {
+    progress_.end("failed");
+    refuse(kOwnFailure, fmt::format("{}; what was recorded is kept in {}", report.error().c_str(),
+                                    shell_quoted(shown_folder_.string())));
+    return;
+  }
+  progress_.end(fmt::format("{:.2f} s", (monotonic_now() - begin).seconds()));
+  if (!write_file(folder_ / "report.json", to_json(*report)))
+    say(fmt::format("cannot write {}/report.json: {}; the report follows all the same",
+                    shown_folder_.string(), strerror(errno)));
+  int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
+  print_text(to_text(*report, {.top = options_.top,
+                               .width = columns(fd),
+                               .color = colors_wanted(fd),
+                               .working_folder = session_.working_folder,
+                               .session = shell_quoted(shown_folder_.string())}));
+}
+
+void Measurement::print_text(const std::string& text) {
+  int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
+  if (report_fd_ >= 0 && !report_file_is_new_ && ftruncate(report_fd_, 0) != 0 && errno != EINVAL)
+    say(fmt::format("cannot empty {}: {}", options_.report_file, strerror(errno)));
+  report_written_ = true;
+  for (size_t written = 0; written < text.size();) {
+    ssize_t step = write(fd, text.data() + written, text.size() - written);
+    if (step <= 0) {
+      refuse(kOwnFailure, fmt::format("cannot write the report: {}; `diogenes report {}` prints it again",
+                                      strerror(errno), shell_quoted(shown_folder_.string())));
+      return;
+    }
+    written += static_cast<size_t>(step);
+  }
+}
+
+bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
+                            std::vector<SiteKey> sites) {
+  const std::string name = stage_name(stage);
+  const fs::path stage_folder = folder_ / name;
+  const bool first = session_.runs.empty();
+  progress_.begin(stage, what, first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
+  std::error_code failed;
+  fs::create_directory(stage_folder, failed);
+  Status planned = write_plan(stage_folder / "plan", {.stage = stage,
+                                                      .driver = driver_->build_id,
+                                                      .hooks = std::move(hooks),
+                                                      .sites = std::move(sites),
+                                                      .recorded_bytes_limit = recorded_bytes_limit(folder_)});
+  if (!planned) {
+    progress_.end("failed");
+    if (first) return refuse(kOwnFailure, planned.error().c_str());
+    notice(planned.error().c_str());
+    return false;
+  }
+  bool more = run_program(name, {.agent = installation_.agent,
+                                 .plan = stage_folder / "plan",
+                                 .library_folder = driver_->driver.library_folder});
+  progress_.end(outcome_text());
+  StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
+  if (outcome.used_cuda > 0) check_outcome(stage, outcome);
+  if (outcome.used_cuda > 0 && stage == Stage::baseline) measured_ = true;
+  save();
+  return more;
+}
+
+bool Measurement::prepare_run(const std::string& name) {
+  if (options_.prepare.empty()) return true;
+  StageRun before{.name = "prepare"};
+  Target shell{.program = "/bin/sh",
+               .arguments = {"sh", "-c", options_.prepare},
+               .environment = environment_,
+               .input = {},
+               .output = {.kind = StreamRoute::Kind::open, .fd = STDERR_FILENO},  // stdout is the program's
+               .errors = {}};
+  int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  shell.input = {.kind = StreamRoute::Kind::open, .fd = nothing};
+  Result<TargetResult> result = run_target(shell);
+  if (nothing >= 0) close(nothing);
+  if (result && result->exec_error == 0 && result->exit_status == 0 && result->interrupted_by == 0)
+    return true;
+  if (result && result->interrupted_by != 0) exit_status_ = 128 + result->interrupted_by;
+  std::string problem =
+      fmt::format("the --prepare command before the {} run {}; no further runs", name,
+                  result ? ended_text(result->exit_status, result->signal) : result.error().c_str());
+  if (session_.runs.empty()) return refuse(kOwnFailure, problem);
+  notice(problem);
+  return false;
+}
+
+bool Measurement::run_program(const std::string& name, const AgentSettings& settings) {
+  if (!prepare_run(name)) return false;
+  const bool first = session_.runs.empty();
+  const fs::path run_folder = folder_ / name;
+  std::error_code failed;
+  fs::create_directory(run_folder, failed);
+  session_.runs.push_back({.name = name, .folder = settings.plan.empty() ? "" : name, .state = "running"});
+  save();
+
+  Target target{.program = program_.path,
+                .arguments = options_.command,
+                .environment = target_environment(environment_, settings)};
+  if (options_.timeout_s > 0)
+    target.limit = {static_cast<int64_t>(options_.timeout_s * 1e9)};
+  else if (!first)
+    target.limit = guard_limit(session_.runs.front().runtime_s);
+  streams_->route(target, run_folder);
+  Result<TargetResult> result = run_target(target);
+  if (!result) {
+    session_.runs.back().state = "failed";
+    if (first) return refuse(kOwnFailure, result.error().c_str());
+    notice(fmt::format("{}: {}", name, result.error().c_str()));
+    return false;
+  }
+  if (result->exec_error != 0 && first) {
+    fs::remove_all(folder_, failed);
+    FoundProgram problem = exec_problem(program_.path, result->exec_error);
+    return refuse(problem.status, problem.problem);
+  }
+  return judge(name, *result);
+}
+
+bool Measurement::judge(const std::string& name, const TargetResult& result) {
+  const bool first = session_.runs.size() == 1;
+  StageRun& run = session_.runs.back();
+  run.runtime_s = result.runtime.seconds();
+  run.cpu_s = result.cpu_s;
+  run.exit_status = result.exit_status;
+  run.state = "complete";
+  for (auto& difference : streams_->finish(result)) {
+    run.output_differs = true;
+    notice(fmt::format("{}: {}", name, difference));
+  }
+  if (first) {
+    session_.exit_status = exit_status_ = result.exit_status;
+    first_signal_ = result.signal;
+  }
+  if (result.interrupted_by != 0) {
+    run.state = "interrupted";
+    exit_status_ = 128 + result.interrupted_by;
+    notice(
+        fmt::format("{}: interrupted by signal {}; later stages were not run", name, result.interrupted_by));
+    return false;
+  }
+  if (result.timed_out) {
+    run.state = "timeout";
+    if (first) exit_status_ = kTimeout;
+    notice(
+        options_.timeout_s > 0
+            ? fmt::format("{}: ended after the {} s of --timeout; later stages were not run", name,
+                          options_.timeout_s)
+            : fmt::format(
+                  "{}: ended after {:.0f} s, 20 times the first run and a minute: did it hang? later stages "
+                  "were not run; --timeout SECONDS sets another limit",
+                  name, result.runtime.seconds()));
+    if (first) say(session_.notices.back());
+    return false;
+  }
+  if (first) return true;
+  const StageRun& original = session_.runs.front();
+  if (result.signal != 0 && result.signal != first_signal_) {
+    run.state = "failed";
+    notice(fmt::format(
+        "{}: the program {}, and in the first run it {}; this stage counts as far as it got, later stages "
+        "were not run; `--plain-run` shows whether it does so without measurement",
+        name, ended_text(result.exit_status, result.signal),
+        ended_text(original.exit_status, first_signal_)));
+    return false;
+  }
+  if (result.exit_status != original.exit_status)
+    notice(fmt::format("{}: the program {}, and in the first run it {}", name,
+                       ended_text(result.exit_status, result.signal),
+                       ended_text(original.exit_status, first_signal_)));
+  return true;
+}
+
+double Measurement::reference_runtime() const {
+  return session_.runs.empty() ? 0 : session_.runs.front().runtime_s;
+}
+
+std::string Measurement::outcome_text() const {
+  if (session_.runs.empty()) return "failed";
+  const StageRun& run = session_.runs.back();
+  if (run.state != "complete") return run.state;
+  std::string text = fmt::format("{:.2f} s", run.runtime_s);
+  if (session_.runs.size() > 1 && reference_runtime() > 0)
+    text += fmt::format(", {:.2f} x {}", run.runtime_s / reference_runtime(), session_.runs.front().name);
+  return text;
+}
+
+bool Measurement::nothing_to_measure() {
+  std::string why = is_static(program_.path)
+                        ? "it is linked statically, so the agent cannot get in; link libc dynamically"
+                        : "it never initialised the CUDA driver";
+  notice(fmt::format("nothing to measure in {}: {}", program_.path.string(), why));
+  say(session_.notices.back());
+  std::error_code failed;
+  if (options_.output.empty())
+    fs::remove_all(folder_, failed);
+  else
+    save();
+  return false;
+}
+
+// The program brought its own libcuda (a compat package, say): plan for that file, and run stage 1 again.
+bool Measurement::measure_other_driver(const StageOutcome& outcome) {
+  ChosenDriver other{.library = outcome.driver_path, .library_folder = {}, .simulated = false};
+  std::error_code failed;
+  if (options_.driver == DriverKind::simulated || !fs::exists(other.library, failed)) {
+    notice(fmt::format(
+        "the program loaded {} and not {}: nothing was hooked; look at its RPATH and LD_LIBRARY_PATH",
+        outcome.driver_path, driver_->driver.library.string()));
+    return false;
+  }
+  notice(fmt::format("the program loaded {} and not {}: stage 1 was run again for that driver",
+                     outcome.driver_path, driver_->driver.library.string()));
+  if (!adopt_driver(other)) return false;
+  fs::remove_all(folder_ / stage_name(Stage::baseline), failed);
+  return run_stage(Stage::baseline, "again, for the driver that the program brings", driver_->waits);
+}
+
+void Measurement::check_outcome(Stage stage, const StageOutcome& outcome) {
+  if (outcome.other_driver > 0 && outcome.other_driver < outcome.used_cuda)
+    notice(fmt::format("{}: {} of {} processes loaded another libcuda, and nothing was hooked there",
+                       stage_name(stage), outcome.other_driver, outcome.used_cuda));
+  int missing = outcome.hooks_planned - outcome.hooks_installed;
+  if (missing > 0 && outcome.other_driver == 0)
+    notice(fmt::format(
+        "{}: {} of {} hooks were not installed, because the code in memory is not the file's (another "
+        "tool patched it?); `diogenes doctor` lists tools that are in the way",
+        stage_name(stage), missing, outcome.hooks_planned));
+}
+
+void Measurement::check_waiting_functions() {
+  Result<std::vector<std::string>> waiting = waiting_functions(folder_ / stage_name(Stage::baseline));
+  if (!waiting) return notice(waiting.error().c_str());
+  for (auto& symbol : *waiting)
+    if (find_driver_function(symbol) == kNoFunction)
+      notice(fmt::format(
+          "{} waits for the GPU and is not in the catalogue: its waits are recorded without their "
+          "arguments",
+          symbol));
+}
+
+void Measurement::notice(const std::string& text) { session_.notices.push_back(text); }
+
+void Measurement::save() {
+  Status written = write_session(folder_, session_);
+  if (written || save_failed_) return;
+  save_failed_ = true;
+  say(fmt::format("{}; the runs go on, and the report is made from what could be kept",
+                  written.error().c_str()));
+}
+
+}  // namespace diogenes::launcher

@@ -1,0 +1,85 @@
+// One `diogenes run`: the session, the driver, the program, and what each stage hands to the next. In:
+// RunOptions. Out: a session folder with session.json, one folder a stage and report.json; the report as
+// text; the exit status.
+//
+// States: open() -> [plain_run()] -> baseline() -> tracing() -> memory_tracing() -> sync_use() -> analysis().
+// A stage that returns false ends the runs: the program cannot be run, never used CUDA, was interrupted, or
+// ended in another way than in the first run. analysis() then reports what the earlier stages gave, where
+// there is anything.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/driver_choice.h"
+#include "launcher/installation.h"
+#include "launcher/messages.h"
+#include "launcher/options.h"
+#include "launcher/plan_file.h"
+#include "launcher/program_file.h"
+#include "launcher/stage_outcome.h"
+#include "launcher/standard_streams.h"
+#include "launcher/target_environment.h"
+#include "launcher/target_process.h"
+#include "trace/session.h"
+
+namespace diogenes::launcher {
+
+class Measurement {
+ public:
+  explicit Measurement(const RunOptions& options);
+  ~Measurement();  // removes a --report file that nothing was written to
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
+
+  bool open();
+  bool plain_run();
+  bool baseline();
+  bool tracing();
+  bool memory_tracing();
+  bool sync_use();
+  void analysis();
+
+  int exit_status() const { return exit_status_; }
+
+ private:
+  bool refuse(int status, const std::string& text);  // says it; false
+  bool adopt_driver(const ChosenDriver& driver);
+  bool open_report_file();
+
+  // Runs the program once under `name` (also the folder). `settings.plan` empty: without the agent.
+  bool run_program(const std::string& name, const AgentSettings& settings);
+  bool judge(const std::string& name, const TargetResult& result);
+  bool prepare_run(const std::string& name);
+  bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, std::vector<SiteKey> sites = {});
+  std::string outcome_text() const;
+  double reference_runtime() const;  // of the plain run, or else the baseline; 0: none yet
+
+  bool nothing_to_measure();
+  bool measure_other_driver(const StageOutcome& outcome);
+  void check_outcome(Stage stage, const StageOutcome& outcome);
+  void check_waiting_functions();
+  void print_text(const std::string& text);
+  void notice(const std::string& text);
+  void save();  // session.json; a failure is said once
+
+  RunOptions options_;
+  Installation installation_;
+  FoundProgram program_;
+  std::vector<std::string> environment_;
+  std::filesystem::path folder_;        // absolute
+  std::filesystem::path shown_folder_;  // as the user would type it
+  std::optional<DriverHooks> driver_;
+  std::optional<StandardStreams> streams_;
+  Session session_;
+  Progress progress_;
+  int report_fd_ = -1;
+  bool report_file_is_new_ = false, report_written_ = false;
+  int exit_status_ = 0;
+  int first_signal_ = 0;
+  bool measured_ = false;  // there is something to analyse
+  bool save_failed_ = false;
+};
+
+}  // namespace diogenes::launcher

@@ -1,0 +1,50 @@
+// What the launcher says, and how it exits. Everything goes to stderr, one line a message, so that the
+// program's own stdout stays its own. Colour and progress only where stderr is a terminal that can show them.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "ffm/stage.h"
+
+namespace diogenes::launcher {
+
+// Exit statuses of our own; beside them a run exits as the program's first run did (128+N on a signal).
+enum ExitStatus : int {
+  kSuccess = 0,
+  kProblems = 1,  // doctor: something stands in the way
+  kUsage = 2,
+  kTimeout = 124,
+  kOwnFailure = 125,
+  kNotExecutable = 126,
+  kNotFound = 127,
+};
+
+// "diogenes: TEXT". Newlines inside TEXT become spaces: one message, one line.
+void say(std::string_view text);
+
+// say() with "error: " left out: the status says it. Returns `status`, for `return fail(kOwnFailure, ...)`.
+int fail(int status, std::string_view text);
+
+bool is_terminal(int fd);
+
+// A terminal, TERM not dumb, NO_COLOR not set (or empty).
+bool colors_wanted(int fd);
+
+// Columns of the terminal at `fd`; 100 where there is none or it does not say.
+int columns(int fd);
+
+// The line of one stage: `[2/5] tracing: each operation and its wait ... 1.24 s, 1.03 x baseline`. Silent
+// where stderr is not a terminal.
+class Progress {
+ public:
+  // `shares_terminal`: the program writes to the same terminal, so the line is ended before it starts.
+  void begin(Stage stage, std::string_view what, bool shares_terminal);
+  void begin(std::string_view name, std::string_view what, bool shares_terminal);
+  void end(std::string_view outcome);
+
+ private:
+  std::string head_;
+  bool line_open_ = false;
+};
+
+}  // namespace diogenes::launcher

@@ -1,0 +1,49 @@
+// The options of each subcommand, as main.cc parses them. Defaults here are the defaults of the command line.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace diogenes::launcher {
+
+enum class DriverKind : bool { system, simulated };
+
+struct RunOptions {
+  std::string output;  // empty: APP.N.diogenes
+  bool force = false;
+  DriverKind driver = DriverKind::system;
+  bool plain_run = false;
+  std::string prepare;      // empty: none
+  double timeout_s = 0;     // 0: none
+  std::string report_file;  // empty: stderr
+  double threshold_percent = 0.1;
+  int top = 10;
+  bool use_cache = true;
+  std::vector<std::string> command;
+};
+
+struct ReportOptions {
+  std::string session;  // empty: the newest here
+  std::string format = "text";
+  int top = 10;
+  double threshold_percent = -1;  // the session's own
+};
+
+struct ExportOptions {
+  std::string session;
+  std::string format = "json";
+  std::string file = "-";
+  bool force = false;
+};
+
+struct DoctorOptions {
+  DriverKind driver = DriverKind::system;
+  std::vector<std::string> command;  // empty: no program is looked at
+};
+
+// Each returns the exit status.
+int run(const RunOptions& options);
+int report(const ReportOptions& options);
+int export_report(const ExportOptions& options);
+int doctor(const DoctorOptions& options);
+
+}  // namespace diogenes::launcher

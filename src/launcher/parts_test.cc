@@ -1,0 +1,197 @@
+// The launcher's small parts: plan file, stage outcome, the program's environment, its standard streams over
+// several runs.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "driver/catalogue.h"
+#include "launcher/plan_file.h"
+#include "launcher/stage_outcome.h"
+#include "launcher/standard_streams.h"
+#include "launcher/target_environment.h"
+#include "trace/format.h"
+
+namespace diogenes::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Parts : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "diogenes-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static std::string read(const fs::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  void write_process(const std::string& name, bool used_cuda, uint8_t build_id, int installed, int planned) {
+    auto process = std::make_unique<ProcessFile>();
+    memcpy(process->magic, kTraceMagic, sizeof kTraceMagic);
+    process->used_cuda = used_cuda;
+    process->driver_build_id_length = 1;
+    process->driver_build_id[0] = build_id;
+    process->hook_count = static_cast<uint32_t>(planned);
+    for (int i = 0; i < planned; ++i)
+      process->hook_state[i] =
+          static_cast<uint8_t>(i < installed ? HookState::installed : HookState::bytes_differ);
+    fs::create_directories(folder_ / name);
+    std::ofstream(folder_ / name / "process", std::ios::binary)
+        .write(reinterpret_cast<const char*>(process.get()), sizeof *process);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Parts, APlanIsLaidOutAsTheAgentReadsIt) {
+  PlanContents contents{
+      .stage = Stage::sync_use, .driver = {}, .hooks = {}, .sites = {7, 9}, .recorded_bytes_limit = 5};
+  contents.driver.length = 2;
+  contents.driver.bytes = {0xab, 0xcd};
+  HookSite site{};
+  site.entry = 0x22bb00;
+  site.function = kWaitFunction;
+  contents.hooks.push_back(site);
+  ASSERT_TRUE(write_plan(folder_ / "plan", contents));
+  std::string bytes = read(folder_ / "plan");
+  ASSERT_EQ(bytes.size(), sizeof(Plan) + sizeof(HookSite) + 2 * sizeof(SiteKey));
+  Plan plan{};
+  memcpy(&plan, bytes.data(), sizeof plan);
+  EXPECT_EQ(memcmp(plan.magic, kPlanMagic, 8), 0);
+  EXPECT_EQ(plan.file_bytes, bytes.size());
+  EXPECT_EQ(plan.stage, Stage::sync_use);
+  EXPECT_EQ(plan.build_id[1], 0xcd);
+  HookSite read_back{};
+  memcpy(&read_back, bytes.data() + sizeof plan, sizeof read_back);
+  EXPECT_EQ(read_back.entry, 0x22bb00u);
+  SiteKey last = 0;
+  memcpy(&last, bytes.data() + bytes.size() - sizeof last, sizeof last);
+  EXPECT_EQ(last, 9u);
+}
+
+TEST_F(Parts, APlanThatCannotBeWrittenIsAnError) {
+  auto written = write_plan(folder_ / "absent" / "plan", {});
+  ASSERT_FALSE(written);
+  EXPECT_NE(std::string(written.error().c_str()).find("--output"), std::string::npos);
+}
+
+TEST_F(Parts, OnlyProcessesThatInitialisedTheDriverCount) {
+  write_process("host-1", false, 0xaa, 0, 0);
+  write_process("host-2", true, 0xaa, 3, 4);
+  write_process("host-3", true, 0xbb, 0, 4);
+  fs::create_directories(folder_ / "host-4");
+  std::ofstream(folder_ / "host-4" / "process") << "cut";
+  StageOutcome outcome = read_stage_outcome(folder_, "aa");
+  EXPECT_EQ(outcome.processes, 3);
+  EXPECT_EQ(outcome.used_cuda, 2);
+  EXPECT_EQ(outcome.other_driver, 1);
+  EXPECT_EQ(outcome.hooks_planned, 4);
+}
+
+TEST_F(Parts, TheUsersOwnPreloadAndInjectionAreKept) {
+  auto environment =
+      target_environment({"LD_PRELOAD=/his.so", "CUDA_INJECTION64_PATH=/other.so", "HOME=/h"},
+                         {.agent = "/a/agent.so", .plan = "/s/plan", .library_folder = "/a/sim"});
+  EXPECT_EQ(value_of(environment, "LD_PRELOAD"), "/a/agent.so:/his.so");
+  EXPECT_EQ(value_of(environment, "CUDA_INJECTION64_PATH"), "/other.so");
+  EXPECT_EQ(value_of(environment, "LD_LIBRARY_PATH"), "/a/sim");
+  EXPECT_EQ(value_of(environment, "DIOGENES_PLAN"), "/s/plan");
+  EXPECT_EQ(value_of(environment, "HOME"), "/h");
+}
+
+TEST_F(Parts, APlainRunHasNothingOfOurs) {
+  EXPECT_EQ(target_environment({"HOME=/h"}, {}), std::vector<std::string>{"HOME=/h"});
+}
+
+TEST_F(Parts, OnlyWhatMattersOfTheEnvironmentIsRecorded) {
+  auto kept = environment_that_matters({"SECRET=1", "CUDA_VISIBLE_DEVICES=0", "OMP_NUM_THREADS=2"});
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept[0].first, "CUDA_VISIBLE_DEVICES");
+}
+
+// Runs `script` as often as `folders` says, with our stdin and stdout replaced, and returns the notices.
+class Streams : public Parts {
+ protected:
+  std::vector<std::string> run(const std::string& script, const std::vector<std::string>& folders, int in,
+                               int out) {
+    int old_in = dup(0), old_out = dup(1);
+    dup2(in, 0);
+    dup2(out, 1);
+    std::vector<std::string> notices;
+    {
+      StandardStreams streams(folder_);
+      for (auto& name : folders) {
+        fs::create_directories(folder_ / name);
+        Target target{.program = "/bin/sh",
+                      .arguments = {"sh", "-c", script, "sh", name},
+                      .environment = {"PATH=/usr/bin:/bin"}};
+        streams.route(target, folder_ / name);
+        auto result = run_target(target);
+        EXPECT_TRUE(result);
+        for (auto& difference : streams.finish(*result)) notices.push_back(name + ": " + difference);
+      }
+    }
+    dup2(old_in, 0);
+    dup2(old_out, 1);
+    close(old_in);
+    close(old_out);
+    return notices;
+  }
+};
+
+TEST_F(Streams, AFileAsInputIsReadAgainByEveryRun) {
+  std::ofstream(folder_ / "input") << "skipped\nfirst\nsecond\n";
+  int in = open((folder_ / "input").c_str(), O_RDONLY | O_CLOEXEC);
+  lseek(in, 8, SEEK_SET);
+  int out = open((folder_ / "output").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  EXPECT_TRUE(run("cat", {"1", "2", "3"}, in, out).empty());
+  EXPECT_EQ(read(folder_ / "output"), "first\nsecond\n") << "only the first run writes to our stdout";
+  EXPECT_EQ(read(folder_ / "3" / "stdout"), "first\nsecond\n");
+  EXPECT_EQ(lseek(in, 0, SEEK_CUR), 21) << "as if it had run once";
+  close(in);
+  close(out);
+}
+
+TEST_F(Streams, APipeAsInputIsKept) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "hello\n", 6), 6);
+  close(ends[1]);
+  int out = open((folder_ / "output").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  EXPECT_TRUE(run("cat", {"1", "2"}, ends[0], out).empty());
+  EXPECT_EQ(read(folder_ / "output"), "hello\n");
+  EXPECT_EQ(read(folder_ / "2" / "stdout"), "hello\n");
+  close(ends[0]);
+  close(out);
+}
+
+TEST_F(Streams, ALaterRunThatDiffersIsNamed) {
+  int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int out = open((folder_ / "output").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  auto notices = run("echo same; echo run $1", {"1", "2"}, in, out);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0], "2: stdout differs from the first run's at line 2");
+  close(in);
+  close(out);
+}
+
+TEST_F(Streams, WhereTheFirstRunsOutputIsNotKnownTheLaterOnesAreCompared) {
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  auto notices = run("echo run $1", {"1", "2", "3"}, null, null);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0], "3: stdout differs from an earlier run's at line 1");
+  close(null);
+}
+
+}  // namespace
+}  // namespace diogenes::launcher

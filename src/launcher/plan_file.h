@@ -1,0 +1,27 @@
+// Writes the plan that a run's agent reads (ffm/plan.h): one file, complete or not there.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "base/build_id.h"
+#include "base/result.h"
+#include "ffm/plan.h"
+
+namespace diogenes::launcher {
+
+struct PlanContents {
+  Stage stage = Stage::baseline;
+  BuildId driver;
+  std::vector<HookSite> hooks;
+  std::vector<SiteKey> sites;
+  uint64_t recorded_bytes_limit = 0;
+};
+
+Status write_plan(const std::filesystem::path& file, const PlanContents& contents);
+
+// What a process may record: 8 GiB, or a quarter of what is free where the session lies. Several processes
+// share a disk.
+uint64_t recorded_bytes_limit(const std::filesystem::path& folder);
+
+}  // namespace diogenes::launcher

@@ -1,0 +1,34 @@
+// `diogenes report`: stage 5 again over a session that is there already, as text or JSON, to stdout.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "analysis/analyse.h"
+#include "launcher/messages.h"
+#include "launcher/options.h"
+#include "launcher/output_file.h"
+#include "launcher/session_folder.h"
+#include "trace/session.h"
+#include "views/json.h"
+#include "views/text.h"
+
+namespace diogenes::launcher {
+
+int report(const ReportOptions& options) {
+  Result<std::filesystem::path> folder = choose_session(options.session);
+  if (!folder) return fail(kOwnFailure, folder.error().c_str());
+  Result<Session> session = read_session(*folder);
+  if (!session) return fail(kOwnFailure, session.error().c_str());
+  Result<Report> result = analyse(*folder, {.threshold_percent = options.threshold_percent});
+  if (!result) return fail(kOwnFailure, result.error().c_str());
+
+  std::string text = options.format == "json" ? to_json(*result)
+                                              : to_text(*result, {.top = options.top,
+                                                                  .width = columns(STDOUT_FILENO),
+                                                                  .color = colors_wanted(STDOUT_FILENO),
+                                                                  .working_folder = session->working_folder,
+                                                                  .session = shell_quoted(folder->string())});
+  Status written = write_output("-", text, false);
+  return written ? kSuccess : fail(kOwnFailure, written.error().c_str());
+}
+
+}  // namespace diogenes::launcher

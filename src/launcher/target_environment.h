@@ -1,0 +1,29 @@
+// The environment of the measured program: the user's, with the agent in it.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace diogenes::launcher {
+
+struct AgentSettings {
+  std::filesystem::path agent, plan;     // empty: none, a plain run
+  std::filesystem::path library_folder;  // put in front of LD_LIBRARY_PATH; empty: none
+};
+
+// `original`: NAME=VALUE. The user's LD_PRELOAD stays behind ours, his CUDA_INJECTION64_PATH stays.
+std::vector<std::string> target_environment(const std::vector<std::string>& original,
+                                            const AgentSettings& settings);
+
+// environ, as strings.
+std::vector<std::string> own_environment();
+
+// What may change how the program runs: CUDA_*, LD_*, OMP_*, ranks. For session.json; nothing private.
+std::vector<std::pair<std::string, std::string>> environment_that_matters(
+    const std::vector<std::string>& original);
+
+// Value of NAME; "" if it is not set.
+std::string value_of(const std::vector<std::string>& environment, const std::string& name);
+
+}  // namespace diogenes::launcher
