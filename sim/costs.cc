@@ -1,0 +1,50 @@
+#include "costs.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace diogenes::sim {
+namespace {
+
+// As measured; between two rows a straight line, beyond the last one the last slope.
+struct Row {
+  int64_t bytes, h2d_pageable, d2h_pageable, h2d_pinned, d2h_pinned;  // ns
+};
+constexpr Row kCopies[] = {
+    {4, 6000, 8300, 6800, 7100},
+    {4 << 10, 7700, 8600, 8600, 7300},
+    {64 << 10, 20000, 16000, 9800, 8400},
+    {1 << 20, 92000, 109000, 28000, 26000},
+    {8 << 20, 620000, 676000, 160000, 159000},
+};
+constexpr int64_t kDeviceBytesPerMicrosecond = 2000000;  // 2 TB/s
+
+}  // namespace
+
+int64_t copy_call_ns(CopyDirection direction, HostMemory memory, size_t bytes) {
+  int64_t Row::*column = direction == CopyDirection::host_to_device
+                             ? (memory == HostMemory::pageable ? &Row::h2d_pageable : &Row::h2d_pinned)
+                             : (memory == HostMemory::pageable ? &Row::d2h_pageable : &Row::d2h_pinned);
+  const auto size = static_cast<int64_t>(bytes);
+  const Row* upper = std::find_if(std::begin(kCopies) + 1, std::end(kCopies),
+                                  [&](const Row& row) { return size <= row.bytes; });
+  if (upper == std::end(kCopies)) --upper;
+  const Row* lower = upper - 1;
+  if (size <= lower->bytes) return lower->*column;
+  const double slope = double(upper->*column - lower->*column) / double(upper->bytes - lower->bytes);
+  return lower->*column + static_cast<int64_t>(slope * double(size - lower->bytes));
+}
+
+int64_t copy_engine_ns(CopyDirection direction, HostMemory memory, size_t bytes) {
+  return std::max<int64_t>(copy_call_ns(direction, memory, bytes) - kSubmitCost, 1000);
+}
+
+int64_t device_copy_ns(size_t bytes) {
+  return 1500 + static_cast<int64_t>(bytes) * 1000 / kDeviceBytesPerMicrosecond;
+}
+
+int64_t simulation_ns(size_t bytes) {
+  return bytes < 32 * 1024 ? 0 : static_cast<int64_t>(bytes / 8);
+}  // 8 GB/s
+
+}  // namespace diogenes::sim

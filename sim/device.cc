@@ -1,0 +1,236 @@
+#include "device.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "clock.h"
+#include "costs.h"
+#include "state.h"
+
+namespace diogenes::sim {
+namespace {
+
+constexpr size_t kLargeEffect = 256 * 1024;  // bytes: from here on, the device thread's
+constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter = 2000000;
+constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kSleepBesideWaiters = 300000;
+
+// A thread of the driver's own: the program's signals are not for it.
+template <typename Body>
+bool start_thread(Body body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool started = true;
+  try {
+    std::thread(body).detach();
+  } catch (const std::system_error&) {
+    started = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+}  // namespace
+
+Device& device() {
+  static Device* the_device = new Device;
+  return *the_device;
+}
+
+void Device::push(int64_t at_ns, const OpPtr& op) {
+  timeline_.push({at_ns, op->sequence, op});
+  next_event_ns_.store(timeline_.top().at_ns, std::memory_order_relaxed);
+}
+
+void Device::wake_device_thread(int64_t at_ns) {
+  if (!device_thread_runs_) {
+    device_thread_runs_ = start_thread([this] { device_thread(); });
+    return;
+  }
+  const int64_t slack =
+      host_waiters.load(std::memory_order_relaxed) > 0 ? kSleepBesideWaiters : kShortestSleep;
+  if (at_ns + slack < asleep_until_ns_) {
+    asleep_until_ns_ = 0;
+    device_wake_.notify_one();
+  }
+}
+
+void Device::nobody_waits() {
+  if (next_event() == INT64_MAX) return;
+  std::lock_guard held(lock);
+  if (!timeline_.empty()) wake_device_thread(timeline_.top().at_ns);
+}
+
+void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
+  const int64_t now = now_ns();
+  op->sequence = ++next_sequence_;
+  op->ready_ns = now + op->work.latency_ns;
+  for (const OpPtr& dependency : dependencies) {
+    if (!dependency) continue;
+    if (dependency->done.load(std::memory_order_relaxed)) {
+      op->ready_ns = std::max(op->ready_ns, dependency->end_ns);
+    } else {
+      dependency->dependents.push_back(op);
+      ++op->pending;
+    }
+  }
+  if (op->pending == 0) {
+    schedule(op);
+    advance(now);
+  }
+}
+
+void Device::schedule(const OpPtr& op) {
+  Work& work = op->work;
+  int64_t& engine_free = engine_free_ns_[static_cast<int>(work.engine)];
+  op->begin_ns = work.engine == Engine::none ? op->ready_ns : std::max(op->ready_ns, engine_free);
+  int64_t at = op->begin_ns;
+  if (work.kind == Kind::timed) {
+    op->end_ns = op->begin_ns + work.duration_ns;
+    if (work.engine != Engine::none) engine_free = op->end_ns;
+    at = std::max(op->begin_ns, op->end_ns - simulation_ns(work.bytes));
+  }
+  push(at, op);
+}
+
+void Device::advance(int64_t now) {
+  while (!timeline_.empty() && timeline_.top().at_ns <= now) {
+    const Entry entry = timeline_.top();
+    timeline_.pop();
+    step(entry.op, entry.at_ns, now);
+  }
+  next_event_ns_.store(timeline_.empty() ? INT64_MAX : timeline_.top().at_ns, std::memory_order_relaxed);
+  if (!timeline_.empty()) wake_device_thread(timeline_.top().at_ns);
+}
+
+void Device::step(const OpPtr& op, int64_t at_ns, int64_t now) {
+  switch (op->work.kind) {
+    case Kind::timed:
+      if (op->effect_ran || !op->work.effect) {
+        if (op->end_ns > now)
+          push(op->end_ns, op);
+        else
+          complete(op, op->end_ns);
+      } else if (op->work.bytes >= kLargeEffect) {
+        large_effects_.push_back(op);
+        wake_device_thread(0);
+      } else {
+        run_effect(op, at_ns);
+      }
+      break;
+    case Kind::polled:
+      run_effect(op, at_ns);
+      break;
+    case Kind::by_host:
+      op->running.store(true, std::memory_order_release);
+      break;
+    case Kind::callback:
+      callbacks_.push_back(op);
+      if (!callback_thread_runs_) callback_thread_runs_ = start_thread([this] { callback_thread(); });
+      callback_wake_.notify_one();
+      break;
+  }
+}
+
+void Device::run_effect(const OpPtr& op, int64_t at_ns) {
+  const Effect result = op->work.effect();
+  after_effect(op, result, at_ns, now_ns());
+}
+
+void Device::after_effect(const OpPtr& op, Effect result, int64_t begun, int64_t now) {
+  if (result == Effect::illegal_address) fail(*op, CUDA_ERROR_ILLEGAL_ADDRESS);
+  if (op->work.kind == Kind::polled) {
+    if (result != Effect::not_yet) return complete(op, now);
+    push(now + (now - op->begin_ns < kSlowPollsAfter ? kPollPeriod : kSlowPollPeriod), op);
+    return;
+  }
+  op->effect_ran = true;
+  // Where the simulator was slower than the GPU would be, device time slips with it.
+  if (op->work.bytes >= kLargeEffect && begun < now) op->end_ns = std::max(op->end_ns, now);
+  if (op->end_ns > now)
+    push(op->end_ns, op);
+  else
+    complete(op, op->end_ns);
+}
+
+void Device::fail(Op& op, CUresult error) {
+  if (op.context) op.context->sticky_error.store(error, std::memory_order_relaxed);
+}
+
+void Device::complete(const OpPtr& op, int64_t end_ns) {
+  op->end_ns = end_ns;
+  int64_t& engine_free = engine_free_ns_[static_cast<int>(op->work.engine)];
+  if (op->work.engine != Engine::none) engine_free = std::max(engine_free, end_ns);
+  if (op->stream) {
+    op->stream->queued.fetch_sub(1, std::memory_order_relaxed);
+    op->stream.reset();
+  }
+  op->work.effect = nullptr;
+  op->done.store(true, std::memory_order_release);
+  for (const OpPtr& dependent : op->dependents) {
+    dependent->ready_ns = std::max(dependent->ready_ns, end_ns);
+    if (--dependent->pending == 0) schedule(dependent);
+  }
+  op->dependents.clear();
+  op->dependents.shrink_to_fit();
+}
+
+void Device::finish(const OpPtr& op, int64_t end_ns) {
+  complete(op, end_ns);
+  advance(now_ns());
+}
+
+void Device::device_thread() {
+  prctl(PR_SET_TIMERSLACK, 1UL);
+  pthread_setname_np(pthread_self(), "simulated-gpu");
+  std::unique_lock held(lock);
+  for (;;) {
+    while (!large_effects_.empty()) {
+      const OpPtr op = large_effects_.front();
+      large_effects_.pop_front();
+      held.unlock();
+      const int64_t begun = now_ns();
+      const Effect result = op->work.effect();
+      held.lock();
+      after_effect(op, result, begun, now_ns());
+    }
+    const int64_t now = now_ns();
+    advance(now);
+    if (!large_effects_.empty()) continue;
+    if (timeline_.empty()) {
+      asleep_until_ns_ = INT64_MAX;
+      device_wake_.wait(held);
+    } else {
+      const int64_t next = timeline_.top().at_ns;
+      const bool beside = host_waiters.load(std::memory_order_relaxed) > 0;
+      asleep_until_ns_ = beside ? std::max(next, now) + kSleepBesideWaiters
+                                : std::max(now + kShortestSleep, next - kWakeBefore);
+      device_wake_.wait_for(held, std::chrono::nanoseconds(asleep_until_ns_ - now));
+    }
+    asleep_until_ns_ = 0;
+  }
+}
+
+void Device::callback_thread() {
+  pthread_setname_np(pthread_self(), "simulated-calls");
+  std::unique_lock held(lock);
+  for (;;) {
+    while (callbacks_.empty()) callback_wake_.wait(held);
+    const OpPtr op = callbacks_.front();
+    callbacks_.pop_front();
+    held.unlock();
+    const int error = op->context ? op->context->sticky_error.load(std::memory_order_relaxed) : 0;
+    op->work.function(static_cast<CUresult>(error));
+    held.lock();
+    complete(op, now_ns());
+    advance(now_ns());
+  }
+}
+
+}  // namespace diogenes::sim

@@ -1,0 +1,220 @@
+#include "transfer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "memory_map.h"
+#include "wait.h"
+
+namespace diogenes::sim {
+namespace {
+
+struct Place {
+  bool pageable = false;
+  MemoryKind kind = MemoryKind::device;
+  bool host() const { return pageable || kind == MemoryKind::pinned || kind == MemoryKind::registered; }
+};
+
+// Where an extent lies; an error where it is said to be the device's and is not, or leaves its allocation.
+CUresult locate(const Extent& extent, const Transfer& t, Place* place) {
+  const auto found = memory_map().find(extent.base);
+  if (!found) {
+    place->pageable = true;
+    return extent.said == Extent::device || extent.base == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  }
+  place->kind = found->kind;
+  const size_t last = (t.depth - 1) * extent.slice + (t.height - 1) * extent.pitch + t.width;
+  return last <= found->bytes - (extent.base - found->base) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Calls move(destination, source, bytes) for every piece that is contiguous on both sides.
+template <typename Move>
+bool each_row(const Transfer& t, Move move) {
+  const bool flat =
+      (t.height == 1 || (t.destination.pitch == t.width && t.source.pitch == t.width)) && t.depth == 1;
+  if (flat) return move(t.destination.base, t.source.base, t.bytes());
+  for (size_t z = 0; z < t.depth; ++z)
+    for (size_t y = 0; y < t.height; ++y)
+      if (!move(t.destination.base + z * t.destination.slice + y * t.destination.pitch,
+                t.source.base + z * t.source.slice + y * t.source.pitch, t.width))
+        return false;
+  return true;
+}
+
+Effect checked(bool possible) { return possible ? Effect::done : Effect::illegal_address; }
+
+CopyDirection direction_of(const Place& source) {
+  return source.host() ? CopyDirection::host_to_device : CopyDirection::device_to_host;
+}
+
+// The driver's own copy, through the program's mapping: it meets the program's page protection.
+bool copy_by_cpu(const Transfer& t, const Place& destination, const Place& source) {
+  return each_row(t, [&](uintptr_t to, uintptr_t from, size_t bytes) {
+    if (destination.pageable && source.pageable)
+      memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    else if (destination.pageable)
+      return memory_map().read(reinterpret_cast<void*>(to), from, bytes);
+    else
+      return memory_map().write(to, reinterpret_cast<const void*>(from), bytes);
+    return true;
+  });
+}
+
+CUresult fail(ApiCall& call) {
+  call.context->sticky_error.store(CUDA_ERROR_ILLEGAL_ADDRESS, std::memory_order_relaxed);
+  return CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+// Takes its turn in the stream, and does the copy on this thread.
+CUresult transfer_by_cpu(ApiCall& call, const StreamPtr& stream, const Transfer& t, const Place& destination,
+                         const Place& source) {
+  OpPtr op;
+  {
+    const Held held = hold_device();
+    if (const CUresult error = allowed_outside_capture(*stream)) return error;
+    Work turn;
+    turn.kind = Kind::by_host;
+    if (const CUresult error = enqueue(stream, std::move(turn), &op)) return error;
+  }
+  const CUresult before = wait_for(call, {op}, kWaitUntilRunning);
+  call.costs(copy_call_ns(direction_of(source), HostMemory::pageable, t.bytes()));
+  const bool possible = before != CUDA_SUCCESS || copy_by_cpu(t, destination, source);
+  call.spend();
+  {
+    const Held held = hold_device();
+    device().finish(op, now_ns());
+  }
+  if (before != CUDA_SUCCESS) return before;
+  return possible ? CUDA_SUCCESS : fail(call);
+}
+
+// What a graph's node does with pageable memory: the bytes of its launch, read without heed to protection.
+Work staged_work(const Transfer& t, bool now) {
+  Work work;
+  work.engine = Engine::host_to_device;
+  work.bytes = t.bytes();
+  work.duration_ns = copy_engine_ns(CopyDirection::host_to_device, HostMemory::pinned, t.bytes());
+  if (!now) {
+    work.effect = [t] {
+      return checked(each_row(t, [](uintptr_t to, uintptr_t from, size_t bytes) {
+        std::vector<char> staging(bytes);
+        return memory_map().read_any(staging.data(), from, bytes) &&
+               memory_map().write(to, staging.data(), bytes);
+      }));
+    };
+    return work;
+  }
+  auto staging = std::make_shared<std::vector<char>>();
+  staging->reserve(t.bytes());
+  each_row(t, [&](uintptr_t, uintptr_t from, size_t bytes) {
+    const char* at = reinterpret_cast<const char*>(from);
+    staging->insert(staging->end(), at, at + bytes);
+    return true;
+  });
+  work.effect = [t, staging] {
+    const char* at = staging->data();
+    return checked(each_row(t, [&](uintptr_t to, uintptr_t, size_t bytes) {
+      const bool possible = memory_map().write(to, at, bytes);
+      at += bytes;
+      return possible;
+    }));
+  };
+  return work;
+}
+
+Work engine_work(const Transfer& t, const Place& destination, const Place& source) {
+  Work work;
+  work.bytes = t.bytes();
+  if (source.host() == destination.host()) {
+    work.engine = Engine::device_to_device;
+    work.duration_ns = device_copy_ns(t.bytes());
+  } else {
+    const CopyDirection direction = direction_of(source);
+    work.engine = source.host() ? Engine::host_to_device : Engine::device_to_host;
+    work.duration_ns = copy_engine_ns(direction, HostMemory::pinned, t.bytes());
+  }
+  work.effect = [t] {
+    return checked(each_row(
+        t, [](uintptr_t to, uintptr_t from, size_t bytes) { return memory_map().copy(to, from, bytes); }));
+  };
+  return work;
+}
+
+// Submits, and waits where the manner is a blocking one.
+CUresult submit(ApiCall& call, const StreamPtr& stream, Work work, bool waits) {
+  wait_for_room(call, *stream);
+  OpPtr op;
+  {
+    const Held held = hold_device();
+    if (waits)
+      if (const CUresult error = allowed_outside_capture(*stream)) return error;
+    if (const CUresult error = enqueue(stream, std::move(work), &op)) return error;
+  }
+  return waits ? wait_for(call, {op}) : CUDA_SUCCESS;
+}
+
+CUresult stream_for(ApiCall& call, Null null, CUstream handle, StreamPtr* stream, bool* capturing) {
+  const Held held = hold_device();
+  *stream = find_stream(*call.context, handle, null);
+  *capturing = *stream && (*stream)->capture;
+  return *stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace
+
+CUresult transfer(Null null, const Transfer& t, Manner manner, CUstream handle) {
+  DRIVER_CALL(a_context);
+  call.costs(kSubmitCost);
+  if (t.bytes() == 0) return CUDA_SUCCESS;
+  Place destination, source;
+  if (const CUresult error = locate(t.destination, t, &destination)) return error;
+  if (const CUresult error = locate(t.source, t, &source)) return error;
+  StreamPtr stream;
+  bool capturing;
+  if (const CUresult error = stream_for(call, null, handle, &stream, &capturing)) return error;
+  const bool blocking = manner == Manner::blocking;
+
+  if (destination.pageable || source.pageable) {
+    const bool at_once = !blocking && !destination.pageable && (t.bytes() <= kPageableAtOnce || capturing);
+    if (!at_once) return transfer_by_cpu(call, stream, t, destination, source);
+    if (!capturing)
+      call.costs(std::max(
+          kSubmitCost,
+          copy_call_ns(CopyDirection::host_to_device, HostMemory::pageable, t.bytes()) - kSubmitCost));
+    return submit(call, stream, staged_work(t, !capturing), false);
+  }
+  const bool on_device_only = destination.kind == MemoryKind::device && source.kind == MemoryKind::device;
+  return submit(call, stream, engine_work(t, destination, source),
+                blocking && (t.between_host_and_device || !on_device_only));
+}
+
+CUresult fill(Null null, CUdeviceptr base, size_t pitch, uint32_t value, unsigned element, size_t width,
+              size_t height, Manner manner, CUstream handle) {
+  DRIVER_CALL(a_context);
+  call.costs(kSubmitCost);
+  if (width == 0 || height == 0) return CUDA_SUCCESS;
+  if (base % element != 0) return CUDA_ERROR_INVALID_VALUE;
+  Transfer t;
+  t.width = width * element;
+  t.height = height;
+  t.destination = {base, height == 1 ? t.width : pitch, 0, Extent::device};
+  if (height > 1 && pitch < t.width) return CUDA_ERROR_INVALID_VALUE;
+  Place place;
+  if (const CUresult error = locate(t.destination, t, &place)) return error;
+  StreamPtr stream;
+  bool capturing;
+  if (const CUresult error = stream_for(call, null, handle, &stream, &capturing)) return error;
+  Work work;
+  work.bytes = t.bytes();
+  work.duration_ns = device_copy_ns(t.bytes());
+  work.latency_ns = kSubmitCost;
+  work.effect = [=] {
+    for (size_t y = 0; y < height; ++y)
+      if (!memory_map().fill(base + y * pitch, value, element, width)) return Effect::illegal_address;
+    return Effect::done;
+  };
+  return submit(call, stream, std::move(work),
+                manner == Manner::blocking && place.kind != MemoryKind::device);
+}
+
+}  // namespace diogenes::sim

@@ -1,0 +1,90 @@
+#include "wait.h"
+
+#include <sched.h>
+#include <time.h>
+
+namespace diogenes::sim {
+namespace {
+
+constexpr long kSleep = 20000;  // ns, under CU_CTX_SCHED_BLOCKING_SYNC
+constexpr uint64_t kSpinsBeforeYield = 16;
+
+// Moves the device on, where it is due and nobody else is at it.
+void help_device() {
+  Device& gpu = device();
+  const int64_t now = now_ns();
+  if (gpu.next_event() > now || !gpu.lock.try_lock()) return;
+  gpu.advance(now);
+  gpu.lock.unlock();
+}
+
+}  // namespace
+
+std::atomic<uint64_t> waits_entered{0}, queue_waits_entered{0};
+
+// The polling helper.
+__attribute__((noipa)) bool poll_device(const WaitSet* set, uint64_t* first, uint32_t mode) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    for (; *first < set->count; ++*first) {
+      const Op& op = *set->ops[*first];
+      if (op.done.load(std::memory_order_acquire)) continue;
+      if (mode == kWaitUntilRunning && op.running.load(std::memory_order_acquire)) continue;
+      break;
+    }
+    if (*first == set->count) return true;
+    if (attempt == 0) help_device();
+  }
+  return false;
+}
+
+__attribute__((noipa)) uint64_t wait_for_device(const WaitSet* set, uint32_t mode, uint32_t flags,
+                                                int64_t* waited_ns) {
+  waits_entered.fetch_add(1, std::memory_order_relaxed);
+  const int64_t begin = now_ns();
+  uint64_t polls = 0, first = 0;
+  if (!poll_device(set, &first, mode)) {
+    Device& gpu = device();
+    const bool sleeps = (flags & kWaitSleeps) != 0;
+    if (!sleeps) gpu.host_waiters.fetch_add(1, std::memory_order_relaxed);
+    do {
+      ++polls;
+      if (sleeps) {
+        const timespec pause{0, kSleep};
+        nanosleep(&pause, nullptr);
+      } else if (polls % kSpinsBeforeYield == 0) {
+        sched_yield();
+      } else {
+        cpu_relax();
+      }
+    } while (!poll_device(set, &first, mode));
+    if (!sleeps) {
+      gpu.host_waiters.fetch_sub(1, std::memory_order_relaxed);
+      gpu.nobody_waits();
+    }
+  }
+  *waited_ns += now_ns() - begin;
+  return polls;
+}
+
+__attribute__((noipa)) uint64_t wait_for_queue(Stream* stream, uint32_t limit, int64_t* waited_ns) {
+  queue_waits_entered.fetch_add(1, std::memory_order_relaxed);
+  const int64_t begin = now_ns();
+  uint64_t polls = 0;
+  while (stream->queued.load(std::memory_order_relaxed) >= limit) {
+    help_device();
+    sched_yield();
+    ++polls;
+  }
+  *waited_ns += now_ns() - begin;
+  return polls;
+}
+
+CUresult wait_for(ApiCall& call, const std::vector<OpPtr>& ops, uint32_t mode, bool may_sleep) {
+  const WaitSet set{ops.data(), ops.size()};
+  const bool sleeps = may_sleep || (call.context && (call.context->flags & CU_CTX_SCHED_BLOCKING_SYNC) != 0);
+  wait_for_device(&set, mode, sleeps ? kWaitSleeps : kWaitSpins, &call.waited_ns);
+  return call.context ? static_cast<CUresult>(call.context->sticky_error.load(std::memory_order_relaxed))
+                      : CUDA_SUCCESS;
+}
+
+}  // namespace diogenes::sim

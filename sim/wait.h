@@ -1,0 +1,37 @@
+// Where the driver waits for the GPU: one function under every call that does, and another for a full launch
+// queue.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "state.h"
+
+namespace diogenes::sim {
+
+enum WaitMode : uint32_t { kWaitUntilDone = 0, kWaitUntilRunning = 1 };
+enum WaitFlags : uint32_t { kWaitSpins = 0, kWaitSleeps = 1 };
+
+struct WaitSet {
+  const OpPtr* ops;
+  uint64_t count;
+};
+
+// How often each was entered, in this process.
+extern std::atomic<uint64_t> waits_entered, queue_waits_entered;
+
+// The wait function. Entered also when nothing is left to wait for. `waited_ns` gets the time inside. Returns
+// how often it polled before it was over.
+uint64_t wait_for_device(const WaitSet* set, uint32_t mode, uint32_t flags, int64_t* waited_ns);
+// The other one.
+uint64_t wait_for_queue(Stream* stream, uint32_t limit, int64_t* waited_ns);
+
+// What calls use: the wait, its time kept out of the call's cost, and the context's error afterwards. No lock
+// held.
+CUresult wait_for(ApiCall& call, const std::vector<OpPtr>& ops, uint32_t mode = kWaitUntilDone,
+                  bool may_sleep = false);
+inline void wait_for_room(ApiCall& call, Stream& stream) {
+  if (stream.queued.load(std::memory_order_relaxed) >= kLaunchQueue)
+    wait_for_queue(&stream, kLaunchQueue, &call.waited_ns);
+}
+
+}  // namespace diogenes::sim
