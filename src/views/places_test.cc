@@ -44,7 +44,8 @@ TEST(Places, FramesThatTellThePlace) {
   ReportFrame runtime{"cudaFree", "", 0, "libcudart.so", 1, false}, user{"f", "a.cc", 1, "app", 2, false},
       library{"g", "", 0, "lib.so", 3, false}, main{"main", "a.cc", 9, "app", 4, false},
       start{"_start", "s.S", 1, "app", 5, false};
-  auto frames = telling_frames({runtime, user, library, main, start}, 4, "");
+  std::vector<ReportFrame> stack = {runtime, user, library, main, start};  // frames point into it
+  auto frames = telling_frames(stack, 4, "");
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[0]->function, "f");
   EXPECT_EQ(frames[1]->function, "main");
