@@ -1,5 +1,6 @@
 #include "analysis/groupings.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "analysis/testing/analysed.h"
@@ -112,8 +113,9 @@ namespace {
 TEST(Groupings, TemplateInstancesFold) {
   auto self = std::filesystem::read_symlink("/proc/self/exe").string();
   auto offset = [](auto* function) {
-    extern const char image_begin __asm__("__executable_start");
-    return static_cast<uint64_t>(reinterpret_cast<const char*>(function) - &image_begin) + 1;
+    Dl_info info{};
+    dladdr(reinterpret_cast<void*>(function), &info);
+    return reinterpret_cast<uint64_t>(function) - reinterpret_cast<uint64_t>(info.dli_fbase) + 1;
   };
   auto trace = timeline();
   for (uint64_t place : {offset(&temporary_vector<int>), offset(&temporary_vector<double>)})
