@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "api.h"
 #include "include/simulated_driver.h"
 #include "state.h"
 #include "wait.h"
