@@ -60,7 +60,7 @@ Result<ChosenDriver> choose_driver(DriverKind kind, const Installation& installa
   Result<std::filesystem::path> library = locate_driver(installation.discover);
   if (library) return ChosenDriver{*library, {}, false};
   return error(
-      "no CUDA driver: %s; --driver simulated runs driver-API programs on a simulated GPU, for trying "
+      "no CUDA driver (%s); --driver simulated runs driver-API programs on a simulated GPU, for trying "
       "diogenes "
       "out",
       library.error().c_str());

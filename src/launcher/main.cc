@@ -28,6 +28,18 @@ CommandLine split(int argc, char** argv) {
   return result;
 }
 
+// Checks whose messages a person can read.
+CLI::Validator in_range(double above, double up_to, const char* sentence) {
+  auto check = [=](const std::string& text) {
+    double value = 0;
+    bool good = CLI::detail::lexical_cast(text, value) && value > above && value <= up_to;
+    return good ? std::string() : fmt::format("{} {}", text, sentence);
+  };
+  return {check, ""};
+}
+const CLI::Validator kPositive = in_range(0, 1e9, "is not a number above 0");
+const CLI::Validator kPercent = in_range(-1e-12, 100, "is not a percentage from 0 to 100");
+
 // CLI11's own usage line cannot say `-- COMMAND`.
 class WithUsage : public CLI::Formatter {
  public:
@@ -57,7 +69,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       "stderr, everything recorded to a folder APP.N.diogenes. The exit status is the program's (128+N on "
       "signal N);\n"
       "124: --timeout, 125: diogenes failed, 126: the program cannot be executed, 127: it was not found.\n"
-      "\nExamples:\n"
+      "Examples:\n"
       "  diogenes run -- ./solver --size 4096\n"
       "  diogenes run --driver simulated -- build/bin/examples/als\n"
       "  diogenes run --prepare 'rm -f checkpoint.bin' --report report.txt -- python3 train.py\n"
@@ -73,30 +85,29 @@ void add_run(CLI::App& app, RunOptions& options) {
   run->add_option("--timeout", options.timeout_s,
                   "End a run that takes longer (default: no limit for the first run)")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   run->add_option("--report", options.report_file, "Write the text report to FILE, not to stderr")
       ->type_name("FILE");
   run->add_option("--threshold", options.threshold_percent,
                   "Least gain of a misplaced synchronization, in percent of the run time (default: 0.1)")
       ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0).description(""));
-  run->add_option("--top", options.top, "Problems to print (default: 10)")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
-  run->add_flag("!--no-cache", options.use_cache,
-                "Search the driver's wait function again, even if it is known");
+      ->check(kPercent);
+  run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
+  run->add_flag_callback(
+      "--no-cache", [&options] { options.use_cache = false; },
+      "Search the driver's wait function again, even if it is known");
   run->prefix_command();
 }
 
 void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* report = app.add_subcommand("report", "Print the report of a session again");
   report->formatter(std::make_shared<WithUsage>("diogenes report [SESSION] [OPTIONS]"));
-  report->footer("\nExamples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3");
+  report->footer("Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3");
   report->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   report->add_option("--top", options.top, "Problems to print (default: 10)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   report->add_option("--format", options.format, "text (default) or json")
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}).description(""));
@@ -105,14 +116,14 @@ void add_report(CLI::App& app, ReportOptions& options) {
           "--threshold", options.threshold_percent,
           "Least gain of a misplaced synchronization, in percent of the run time (default: the session's)")
       ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0).description(""));
+      ->check(kPercent);
 }
 
 void add_export(CLI::App& app, ExportOptions& options) {
   CLI::App* command = app.add_subcommand("export", "Write the report of a session for other programs");
   command->formatter(std::make_shared<WithUsage>("diogenes export [SESSION] [OPTIONS]"));
   command->footer(
-      "\nExamples:\n  diogenes export --format json | jq '.problems[0]'\n"
+      "Examples:\n  diogenes export --format json | jq '.problems[0]'\n"
       "  diogenes export als.1.diogenes --format json -o als.json");
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
@@ -163,7 +174,7 @@ int main(int argc, char** argv) {
       "diogenes");
   app.formatter(std::make_shared<WithUsage>("diogenes COMMAND [OPTIONS]"));
   app.footer(
-      "\nStart with:\n  diogenes doctor\n  diogenes run -- ./app\n\nEach command has --help with examples.");
+      "Start with:\n  diogenes doctor\n  diogenes run -- ./app\n\nEach command has --help with examples.");
   app.set_version_flag("--version", fmt::format("diogenes {}", kVersion));
   app.require_subcommand(1);
   add_run(app, run_options);

@@ -1,0 +1,167 @@
+#!/bin/sh
+# The command line on bad input and faulty programs: cli_test.sh DIOGENES FAULTY
+# Each case: what is typed, the exit status, and a pattern that the one line on stderr must match.
+set -u
+diogenes=$1
+faulty=$2
+work=$(mktemp -d)
+trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export XDG_CACHE_HOME="$work/cache" NO_COLOR=1
+failures=0
+
+bad() {
+  failures=$((failures + 1))
+  echo "FAILED: $1"
+  sed 's/^/  stderr: /' err | head -n 20
+}
+expect() { # expect STATUS PATTERN COMMAND...: PATTERN (extended) somewhere on stderr, each line of ours begins 'diogenes: '
+  wanted=$1 pattern=$2
+  shift 2
+  "$@" >out 2>err </dev/null
+  status=$?
+  [ "$status" -eq "$wanted" ] || bad "exit status $status, not $wanted: $*"
+  if [ -n "$pattern" ]; then grep -Eq -- "$pattern" err || bad "no line like '$pattern': $*"; fi
+}
+one_line() { [ "$(wc -l <err)" -eq 1 ] || bad "not one line: $1"; }
+run() { # run STATUS PATTERN [OPTION...] -- COMMAND...
+  wanted=$1 pattern=$2
+  shift 2
+  expect "$wanted" "$pattern" "$diogenes" run --driver simulated "$@"
+}
+
+# Usage
+expect 2 'diogenes: .*subcommand' "$diogenes"
+expect 2 '^diogenes: ' "$diogenes" explode
+expect 2 'no command to run' "$diogenes" run
+expect 2 'unknown option --frobnicate' "$diogenes" run --frobnicate -- true
+one_line 'unknown option'
+expect 2 '^diogenes: ' "$diogenes" run --timeout soon -- true
+expect 2 '^diogenes: ' "$diogenes" run --driver imaginary -- true
+expect 2 '^diogenes: ' "$diogenes" export --format pdf
+expect 0 '' "$diogenes" --version
+expect 0 '' "$diogenes" run --help
+grep -q 'Examples' out || bad 'run --help has no examples'
+
+# The program cannot be run: nothing is left behind.
+run 127 'no-such-program: not found' -- no-such-program
+one_line 'not found'
+run 127 'not found; check the path' -- ./missing
+echo x >plain
+run 126 'chmod \+x' -- ./plain
+run 126 'folder' -- ./
+printf '#!/no/such/interpreter\n' >script
+chmod +x script
+run 126 'interpreter' -- ./script
+[ -z "$(find . -name '*.diogenes')" ] || bad 'a session was left by programs that cannot be run'
+
+# The output cannot be written.
+mkdir full other
+echo keep >other/file
+run 125 'exists already' --output other -- "$faulty"
+run 125 'not a Diogenes session' --output other --force -- "$faulty"
+[ -e other/file ] || bad '--force removed what is no session'
+run 125 'cannot make the session folder' --output no/such/parent -- "$faulty"
+run 125 'cannot make the session folder' --output /proc/session -- "$faulty"
+run 125 'exists already' --report plain -- "$faulty"
+run 125 'cannot write the report' --report no/such/file -- "$faulty"
+if mkdir small && mount -t tmpfs -o size=4k none small 2>/dev/null; then
+  head -c 4096 /dev/zero >small/filled 2>/dev/null
+  run 125 'No space left.*|cannot' --output small/session -- "$faulty"
+  one_line 'full folder'
+  umount small
+fi
+
+# No CUDA: the program's own status, one notice, one run.
+run 5 'nothing to measure' -- sh -c 'echo once >>count; exit 5'
+[ "$(wc -l <count)" -eq 1 ] || bad 'a program without CUDA ran more than once'
+one_line 'nothing to measure'
+run 143 'nothing to measure' -- sh -c 'kill -TERM $$'
+[ -z "$(find . -name 'sh.*.diogenes')" ] || bad 'an empty session was left'
+
+# Sessions that are none, or cut.
+expect 125 'no session|none|session' "$diogenes" report
+one_line 'no session here'
+expect 125 'no such session' "$diogenes" report nowhere.diogenes
+expect 125 'not a Diogenes session' "$diogenes" report other
+expect 125 'not a Diogenes session' "$diogenes" export other --format json
+mkdir cut.diogenes
+printf '{"schema": "diogenes-se' >cut.diogenes/session.json
+expect 125 'cut.diogenes' "$diogenes" report cut.diogenes
+one_line 'cut session.json'
+expect 125 'cut.diogenes' "$diogenes" export cut.diogenes --format json
+rm -r cut.diogenes
+
+# A program that works: the same output and status, a report, files.
+run 0 '' --output good.diogenes -- "$faulty"
+[ "$(cat out)" = worked ] || bad 'the output is not that of one run'
+[ -s good.diogenes/report.json ] || bad 'no report.json'
+[ ! -e good.diogenes/good.diogenes ] || bad 'sessions nest'
+run 125 'exists already' --output good.diogenes -- "$faulty"
+run 0 '' --output good.diogenes --force --report report.txt --plain-run -- "$faulty"
+[ -s report.txt ] || bad '--report wrote nothing'
+[ ! -s err ] || bad 'with --report and no terminal, something was said'
+grep -q '"plain"' good.diogenes/session.json || bad '--plain-run left no trace'
+run 0 '' -- "$faulty"
+run 0 '' -- "$faulty"
+if [ ! -d faulty.1.diogenes ] || [ ! -d faulty.2.diogenes ]; then bad 'sessions are not numbered'; fi
+expect 0 '' "$diogenes" report
+expect 0 '' "$diogenes" report good.diogenes --format json
+grep -q '"diogenes-report/1"' out || bad 'report --format json is not the schema'
+expect 0 '' "$diogenes" export good.diogenes --format json -o report.json
+expect 125 'exists already' "$diogenes" export good.diogenes --format json -o report.json
+expect 0 '' "$diogenes" export good.diogenes --format json -o report.json --force
+expect 0 '' sh -c "'$diogenes' export good.diogenes | head -n 1"
+expect 125 'cannot write' "$diogenes" export good.diogenes -o no/such/file
+
+# Input reaches every run; --prepare runs before each.
+"$diogenes" run --driver simulated --output piped.diogenes --prepare 'echo x >>prepared' -- "$faulty" cat \
+  >out 2>err <<INPUT
+from a pipe
+INPUT
+[ "$(cat out)" = "$(printf 'worked\nfrom a pipe')" ] || bad 'the first run did not get the input'
+grep -q 'from a pipe' piped.diogenes/tracing/stdout || bad 'a later run did not get the input'
+[ "$(wc -l <prepared)" -ge 3 ] || bad '--prepare did not run before each run'
+run 125 'prepare command' --prepare 'exit 1' -- "$faulty"
+
+# Faults of the program: its own status, and the report says what happened.
+run 41 '' -- "$faulty" status
+run 139 '' -- "$faulty" crash
+for stage in tracing memory-tracing sync-use; do
+  run 0 "$stage: the program was killed by signal 11" --output "crash-$stage.diogenes" -- "$faulty" crash "$stage"
+  run 0 "$stage: ended after" --timeout 8 --output "hang-$stage.diogenes" -- "$faulty" hang "$stage"
+  run 0 "$stage: stdout differs" --output "differ-$stage.diogenes" -- "$faulty" differ "$stage"
+  run 0 "$stage: the program exited with 41" --output "status-$stage.diogenes" -- "$faulty" status "$stage"
+done
+run 124 'ended after' --timeout 2 -- "$faulty" hang
+
+# Gigabytes of output: passed on in the first run, not kept.
+"$diogenes" run --driver simulated --output big.diogenes -- "$faulty" gigabytes 2>err </dev/null | wc -c >count
+[ "$(cat count)" -eq 2147483655 ] || bad "of 2 GiB and 7 bytes of output, $(cat count) came through"
+[ "$(du -sm big.diogenes | cut -f 1)" -lt 600 ] || bad 'gigabytes were kept'
+
+# Sessions that lost a part are reported as far as they go.
+cp -R good.diogenes lost.diogenes
+rm -rf lost.diogenes/sync-use lost.diogenes/memory-tracing
+expect 0 '' "$diogenes" report lost.diogenes
+for file in lost.diogenes/tracing/*/thread-0; do : >"$file"; done
+expect 0 '' "$diogenes" report lost.diogenes
+rm -rf lost.diogenes/tracing
+expect 0 '' "$diogenes" report lost.diogenes
+
+# An interrupt: the session is kept and says so.
+"$diogenes" run --driver simulated --output interrupted.diogenes -- "$faulty" hang >out 2>err </dev/null &
+pid=$!
+sleep 6
+kill -TERM "$pid"
+wait "$pid"
+status=$?
+[ "$status" -eq 143 ] || bad "an interrupted run exits with $status, not 143"
+grep -q '"interrupted"' interrupted.diogenes/session.json || bad 'the session does not say that it was interrupted'
+
+expect 0 '' "$diogenes" doctor --driver simulated
+grep -q 'wait function' out || bad 'doctor says nothing of the wait function'
+expect 1 '' "$diogenes" doctor --driver simulated -- no-such-program
+
+[ "$failures" -eq 0 ] && echo 'all as it should be'
+[ "$failures" -eq 0 ]
