@@ -107,15 +107,13 @@ std::string Symbolizer::base_name(std::string_view text) {
     } else if (c == '<' && component_starts()) {  // a lambda as DWARF names it: <lambda(int)>
       out += starts(text, at, "<lambda") ? "{lambda}" : "{unnamed}";
       at = behind_bracket(text, at);
-    } else if (c == '<') {
+    } else if (c == '<' || c == '[') {  // template arguments; [abi:cxx11], [clone .cold]
       at = behind_bracket(text, at);
     } else if (starts(text, at, "(anonymous namespace)")) {
       out += "(anonymous namespace)";
       at += 21;
     } else if (c == '(') {
       at = behind_qualifiers(text, behind_bracket(text, at));
-    } else if (c == '[') {  // [abi:cxx11], [clone .cold]
-      at = behind_bracket(text, at);
     } else if (c == '{') {  // {lambda(int)#1}, {unnamed type#1}
       size_t behind = behind_bracket(text, at);
       while (at < behind) {
