@@ -6,10 +6,12 @@
 
 namespace diogenes::agent {
 
-// `stage`: memory_tracing (all synchronizations watched, transfers hashed) or sync_use (planned sites only, no hashing).
+// `stage`: memory_tracing (all synchronizations watched, transfers hashed) or sync_use (planned sites only,
+// no hashing).
 void start_necessity(Stage stage);
 
-// Numbers streams and events, fills call.stream, call.object and kCapturing; opens guards over memory that the call uses.
+// Numbers streams and events, fills call.stream, call.object and kCapturing; opens guards over memory that
+// the call uses.
 void necessity_before(Call& call);
 
 // `call.id` is set. Updates the order of work, closes and opens instances, raises guards.

@@ -1,0 +1,221 @@
+// The content of transfers, read at the times at which it is what the transfer moves.
+#include <atomic>
+
+#include "agent/driver_calls.h"
+#include "agent/necessity/state.h"
+#include "agent/pass_through.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+constexpr uint64_t kScannedForAddresses = 1 << 20;  // bytes of a copy to the device
+
+enum : int { kNone, kMaking, kThere, kFailed };
+std::atomic<int> staging_state{kNone};
+
+// Made at the first suspicion: most programs never need it.
+bool have_staging(State& state) {
+  int expected = kNone;
+  if (staging_state.load(std::memory_order_acquire) == kThere) return true;
+  if (!driver_calls.mem_host_alloc ||
+      !staging_state.compare_exchange_strong(expected, kMaking, std::memory_order_acq_rel))
+    return false;
+  PassThrough pass;
+  void* memory = nullptr;
+  bool made = driver_calls.mem_host_alloc(&memory, Duplicates::kStagingBytes, CU_MEMHOSTALLOC_PORTABLE) ==
+              CUDA_SUCCESS;
+  {
+    LockGuard guard(state.lock);
+    if (made) state.duplicates.set_staging(static_cast<unsigned char*>(memory));
+  }
+  staging_state.store(made ? kThere : kFailed, std::memory_order_release);
+  return made;
+}
+
+// Enqueues a copy of the destination into staging memory, in the stream of the program's own copy and before
+// it.
+void read_back(State& state, const Call& call, Flight& flight) {
+  TransferInFlight& transfer = flight.transfer;
+  const TransferArguments& arguments = flight.effect.arguments;
+  bool contiguous = arguments.height <= 1 || arguments.destination_pitch == arguments.width;
+  auto copy =
+      flight.effect.stream.thread != 0 ? driver_calls.memcpy_dtoh_async_ptsz : driver_calls.memcpy_dtoh_async;
+  if (!copy || !contiguous || flight.slot == kNoSlot || transfer.key.bytes > Duplicates::kStagingBytes ||
+      !have_staging(state))
+    return;
+  unsigned char* staging = nullptr;
+  {
+    LockGuard guard(state.lock);
+    if (state.captures > 0) return;
+    transfer.readback = state.duplicates.reserve(transfer.key.bytes);
+    if (transfer.readback) staging = state.duplicates.staging(transfer.readback);
+  }
+  if (!staging) return;
+  CUresult result;
+  {
+    PassThrough pass;
+    result = copy(staging, transfer.key.destination, transfer.key.bytes,
+                  reinterpret_cast<CUstream>(flight.effect.stream.handle));
+  }
+  LockGuard guard(state.lock);
+  if (result != CUDA_SUCCESS) {
+    state.duplicates.cancel_readback(transfer.readback);
+    transfer.readback = 0;
+    return;
+  }
+  Tick before = flight.clock[flight.slot];
+  Tick tick = state.order.submit(flight.slot, flight.clock);
+  state.duplicates.await_readback(transfer.readback, flight.slot, tick);
+  if (tick == before + 1) flight.clock.raise(flight.slot, tick);
+  transfer.readback_tick = tick;
+  (void)call;
+}
+
+}  // namespace
+
+void hash_before(State& state, const Call& call, Flight& flight) {
+  const Effect& effect = flight.effect;
+  const TransferArguments& arguments = effect.arguments;
+  TransferInFlight& transfer = flight.transfer;
+  transfer = {};
+  if (!effect.transfer || arguments.fill || !arguments.decoded || arguments.bytes() == 0) return;
+  bool to_host = effect.copies_to_host(call), from_host = effect.copies_from_host(call);
+  if (to_host == from_host) return;
+  // Memory whose place on the CPU's side is not known is not read, nor memory that kernels write at any time.
+  const Side& side = to_host ? effect.destination : effect.source;
+  if ((side.unguardable & kUnknownMemory) != 0) return;
+  if (side.kind == MemoryKind::managed && to_host) return;
+  transfer.key.destination = arguments.destination;
+  transfer.key.bytes = arguments.bytes();
+  transfer.key.device = effect.device;
+  transfer.key.to_device = from_host;
+  if (from_host) {
+    transfer.kind = TransferInFlight::to_device;
+    transfer.host = {arguments.source, arguments.width, arguments.height, arguments.source_pitch};
+    transfer.key.content = content_of(transfer.host);
+    GivenAddresses given;
+    AddressRange bounds = state.memory.host_bounds();
+    if (!bounds.empty() && transfer.host.contiguous() && transfer.key.bytes <= kScannedForAddresses)
+      scan_words(reinterpret_cast<const void*>(transfer.host.address), transfer.key.bytes, bounds, given);
+    {
+      LockGuard guard(state.lock);
+      for (int i = 0; i < given.count; ++i)
+        if (const Allocation* allocation = state.memory.find(given.address[i]))
+          give_to_kernels(state, *allocation);
+      transfer.suspected = state.duplicates.find(transfer.key, &transfer.first);
+    }
+    if (transfer.suspected) read_back(state, call, flight);
+    return;
+  }
+  transfer.kind = TransferInFlight::to_host;
+  transfer.host = {arguments.destination, arguments.width, arguments.height, arguments.destination_pitch};
+  bool look = false;
+  {
+    LockGuard guard(state.lock);
+    if (state.shared.contains(effect.destination.range)) {
+      transfer.kind = TransferInFlight::nothing;
+      return;
+    }
+    if (state.duplicates.destination_seen(transfer.key)) {
+      look = !state.watches.in_flight(effect.destination.range);
+      if (!look) transfer.held.state = Held::unknown;
+    }
+  }
+  if (look && content_if_there(transfer.host, &transfer.held.content)) transfer.held.state = Held::known;
+}
+
+void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {
+  TransferInFlight& transfer = flight.transfer;
+  if (transfer.kind == TransferInFlight::nothing) return;
+  bool recorded = call.succeeded() && call.id.sequence != OperationId{}.sequence;
+  if (transfer.kind == TransferInFlight::to_device) {
+    if (!recorded) return;  // a readback that was enqueued is waited for all the same
+    bool pending = false;
+    {
+      LockGuard guard(state.lock);
+      if (!transfer.suspected)
+        state.duplicates.remember(transfer.key, call.id);
+      else if (transfer.readback)
+        pending =
+            state.duplicates.belongs_to(transfer.readback, call.id, transfer.key.content, transfer.first);
+    }
+    if (!pending)
+      append_hash(call.id, transfer.key.content, transfer.suspected ? Duplicate::unverified : Duplicate::none,
+                  transfer.first);
+    return;
+  }
+  if (!recorded) return;
+  if (tick == 0) return;
+  bool done = !call.driver->asynchronous || flight.effect.destination.kind == MemoryKind::pageable;
+  if (!done) {
+    if (flight.slot == kNoSlot) return;
+    LockGuard guard(state.lock);
+    state.duplicates.await_copy(transfer.key, transfer.host, transfer.held, call.id, flight.slot, tick);
+    return;
+  }
+  transfer.key.content = content_of(transfer.host);
+  OperationId first;
+  bool seen;
+  {
+    LockGuard guard(state.lock);
+    seen = state.duplicates.find(transfer.key, &first);
+    if (!seen) state.duplicates.remember(transfer.key, call.id);
+  }
+  append_hash(call.id, transfer.key.content, judge_to_host(seen, transfer.held, transfer.key.content), first);
+}
+
+void hash_covered(State& state, const Clock& certain) {
+  for (;;) {
+    Duplicates::Ready ready;
+    const unsigned char* staging = nullptr;
+    {
+      LockGuard guard(state.lock);
+      if (!state.duplicates.take_ready(certain, &ready)) return;
+      if (ready.kind == Duplicates::Ready::readback) staging = state.duplicates.staging(ready.number);
+    }
+    if (ready.kind == Duplicates::Ready::readback) {
+      bool wanted = ready.id.sequence != OperationId{}.sequence;
+      Content held;
+      if (wanted)
+        held = content_of({reinterpret_cast<uint64_t>(staging), ready.key.bytes, 1, ready.key.bytes});
+      {
+        LockGuard guard(state.lock);
+        state.duplicates.release(ready.number);
+      }
+      if (wanted)
+        append_hash(ready.id, ready.key.content,
+                    held == ready.key.content ? Duplicate::verified : Duplicate::overwritten, ready.first);
+      continue;
+    }
+    if (!content_if_there(ready.rows, &ready.key.content)) continue;
+    bool seen;
+    {
+      LockGuard guard(state.lock);
+      seen = state.duplicates.find(ready.key, &ready.first);
+      if (!seen) state.duplicates.remember(ready.key, ready.id);
+    }
+    append_hash(ready.id, ready.key.content, judge_to_host(seen, ready.held, ready.key.content), ready.first);
+  }
+}
+
+void forget_staging(State& state) {
+  hash_rest(state);
+  LockGuard guard(state.lock);
+  state.duplicates.forget_staging();
+  int expected = kThere;
+  staging_state.compare_exchange_strong(expected, kNone, std::memory_order_acq_rel);
+}
+
+void hash_rest(State& state) {
+  Duplicates::Ready ready;
+  for (;;) {
+    {
+      LockGuard guard(state.lock);
+      if (!state.duplicates.take_unverified(&ready)) return;
+    }
+    append_hash(ready.id, ready.key.content, Duplicate::unverified, ready.first);
+  }
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,169 @@
+#include "agent/necessity/instances.h"
+
+#include "agent/recorder.h"
+
+namespace diogenes::agent {
+
+uint32_t reason_of(const Touch& touch, Protection protection) {
+  switch (touch.by) {
+    case TouchBy::nobody:
+    case TouchBy::gone:
+      return 0;
+    case TouchBy::program:
+      return protection == Protection::read_only ? kSourceReuse : kCpuAccess;
+    case TouchBy::driver:
+      return kDriverAccess;
+    case TouchBy::system_call:
+      return kSystemCall;
+    case TouchBy::exposed:
+    case TouchBy::given_up:
+      return kExposed;
+  }
+  return kExposed;
+}
+
+InstanceIndex Instances::open(OperationId id, Nanoseconds end, bool recorded, bool counted) {
+  InstanceIndex index;
+  if (free_count_ > 0) {
+    index = free_[--free_count_];
+  } else if (fresh_ < kMaximumInstances) {
+    index = static_cast<InstanceIndex>(fresh_++);
+  } else {
+    count_drop(Drop::objects_full);
+    return kNoInstance;
+  }
+  Instance& instance = instances_[index];
+  instance = {};
+  instance.id = id;
+  instance.end = end;
+  instance.recorded = recorded;
+  instance.counted = counted;
+  instance.claims = 1;  // held until opened()
+  return index;
+}
+
+void Instances::opened(InstanceIndex instance) {
+  if (--instances_[instance].claims == 0) close(instance);
+}
+
+void Instances::claim(Slot slot, Tick up_to, InstanceIndex instance, bool certain, bool wrote,
+                      uint32_t sequence) {
+  if (up_to == 0) return;
+  StreamClaims& stream = streams_[slot];
+  if (certain) {
+    for (int i = stream.count; i-- > 0;)
+      if (stream.claims[i].tick <= up_to) drop_claim(stream, i);
+    if (stream.known < up_to) stream.known = up_to;
+  }
+  if (stream.count == kMaximumClaims) {
+    // No room: the oldest counts as needed. It stays in the program, so what it owned stays ordered.
+    credit(stream.claims[0].instance, kUndecoded);
+    drop_claim(stream, 0);
+    count_drop(Drop::objects_full);
+  }
+  ++instances_[instance].claims;
+  stream.claims[stream.count++] = {up_to, sequence, instance, certain, wrote};
+}
+
+void Instances::drop_claim(StreamClaims& stream, int position) {
+  InstanceIndex instance = stream.claims[position].instance;
+  for (int i = position + 1; i < stream.count; ++i) stream.claims[i - 1] = stream.claims[i];
+  --stream.count;
+  if (--instances_[instance].claims == 0) close(instance);
+}
+
+void Instances::credit(InstanceIndex instance, uint32_t reason) {
+  if (instance != kNoInstance) instances_[instance].reasons |= reason;
+}
+
+void Instances::use(InstanceIndex index, const Use& use) {
+  if (use.reason == 0) return;
+  Instance& instance = instances_[index];
+  instance.reasons |= use.reason;
+  if (use.at == 0 || (instance.used && instance.first.at <= use.at)) return;
+  instance.used = true;
+  instance.first = use;
+}
+
+bool Instances::credit_owners(Slot slot, Tick tick, const Use& the_use) {
+  StreamClaims& stream = streams_[slot];
+  bool owned = false;
+  for (int i = stream.count; i-- > 0;) {
+    const Claim& claim = stream.claims[i];
+    if (claim.tick < tick) continue;
+    use(claim.instance, the_use);
+    owned = true;
+    if (claim.certain) break;
+  }
+  return owned;
+}
+
+void Instances::credit_doubtful(Slot slot, Tick tick, const Use& the_use) {
+  StreamClaims& stream = streams_[slot];
+  for (int i = 0; i < stream.count; ++i)
+    if (!stream.claims[i].certain && stream.claims[i].tick >= tick) use(stream.claims[i].instance, the_use);
+}
+
+void Instances::credit_doubtful_writers(uint32_t since, const Use& the_use, int width) {
+  for (int slot = 0; slot < width; ++slot) {
+    StreamClaims& stream = streams_[slot];
+    for (int i = 0; i < stream.count; ++i) {
+      const Claim& claim = stream.claims[i];
+      if (!claim.certain && claim.wrote && claim.sequence > since) use(claim.instance, the_use);
+    }
+  }
+}
+
+void Instances::order(Slot slot, Clock& clock, int width) {
+  for (int i = 0; i < width; ++i) {
+    Slot other = static_cast<Slot>(i);
+    StreamClaims& stream = streams_[other];
+    if (other == slot || stream.count == 0) continue;
+    Use by_order{.reason = kOrder};
+    if (stream.known > clock[other]) credit_owners(other, stream.known, by_order);
+    credit_doubtful(other, clock[other] + 1, by_order);
+    // A doubtful claim orders nothing that later synchronizations could lean on.
+    clock.raise(other, stream.known);
+  }
+}
+
+bool Instances::settle(Slot slot, Tick ticks) {
+  StreamClaims& stream = streams_[slot];
+  if (stream.known < ticks) return false;
+  for (int i = 0; i < stream.count; ++i) credit(stream.claims[i].instance, kOrder);
+  return true;
+}
+
+void Instances::close(InstanceIndex index) {
+  Instance& instance = instances_[index];
+  free_[free_count_++] = index;
+  if (!instance.recorded) return;
+  VerdictRecord record{};
+  record.type = RecordType::verdict;
+  record.thread = instance.id.thread;
+  record.sequence = instance.id.sequence;
+  record.reasons = instance.reasons;
+  record.use_stack = instance.used ? instance.first.stack : kNoStack;
+  record.after_ns = -1;
+  if (instance.used) {
+    // A touch by another thread may precede the end of a doubtful owner's wait.
+    int64_t after = instance.first.at - instance.end.count;
+    record.after_ns = after < 0 ? 0 : after;
+    record.address = instance.first.address;
+  }
+  append(record);
+  if (instance.counted && (instance.reasons & kUnwatchedReasons))
+    count_unwatched(instance.reasons & kUnwatchedReasons);
+}
+
+void Instances::close_all(int width) {
+  for (int slot = 0; slot < width; ++slot)
+    while (streams_[slot].count > 0) drop_claim(streams_[slot], streams_[slot].count - 1);
+}
+
+void Instances::reset() {
+  for (auto& stream : streams_) stream.count = 0, stream.known = 0;
+  free_count_ = fresh_ = 0;
+}
+
+}  // namespace diogenes::agent

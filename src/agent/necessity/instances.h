@@ -1,0 +1,104 @@
+// Live instances of synchronizations, and which of them owns which work (DESIGN.md, section 7).
+// In: what each synchronization covers, and the uses of its data. Out: one VerdictRecord an instance.
+//
+// A range belongs to the latest synchronization that covers the work which wrote it. So nothing is handed
+// over range by range: each stream keeps the synchronizations that are still the latest for some of its work,
+// and the owner is looked up when the use happens. For one stream, oldest first:
+//
+//   claims   S1 up to tick 9     S3 up to tick 5      (S2, up to tick 4, came before S3 and owns nothing any
+//   more) owner of tick 7: S1          owner of tick 3: S3
+//
+// A claim is certain or doubtful. A certain one takes over from all earlier claims that reach no further. A
+// doubtful one (the synchronization may have covered this work) takes nothing over: a use then counts for it
+// and for the owner. An instance without claims owns nothing any more: its verdict is final.
+//
+// A successful query (cuEventQuery) makes no claim. It proves that work is done, but a program that would
+// have acted on 'not ready' differently (the host allocators of frameworks ask so) did not rely on it for
+// this use. Serialised by the collector's lock.
+#pragma once
+#include <cstdint>
+
+#include "agent/call.h"
+#include "agent/guard/guards.h"
+#include "agent/necessity/order.h"
+
+namespace diogenes::agent {
+
+using InstanceIndex = uint16_t;
+inline constexpr InstanceIndex kNoInstance = 0xffff;
+inline constexpr int kMaximumInstances = 4096;
+inline constexpr int kMaximumClaims = 16;  // of one stream
+
+struct Use {
+  uint32_t reason = 0;
+  int64_t at = 0;
+  uint64_t address = 0;
+  uint32_t stack = kNoStack;
+};
+
+// What a touch means for the owner. 0: nothing was used.
+uint32_t reason_of(const Touch& touch, Protection protection);
+
+class Instances {
+ public:
+  // kNoInstance: no room; it stays without a verdict, which counts as needed, and must claim nothing.
+  // `recorded`: its verdict is wanted (stage 4: planned sites only).
+  InstanceIndex open(OperationId id, Nanoseconds end, bool recorded, bool counted);
+  // `wrote`: some of what this claims may have written memory that kernels can reach.
+  void claim(Slot stream, Tick up_to, InstanceIndex instance, bool certain, bool wrote, uint32_t sequence);
+  // All claims are made: closes it if it got none.
+  void opened(InstanceIndex instance);
+
+  // How much of the stream the host knows to be done.
+  Tick known(Slot stream) const { return streams_[stream].known; }
+  bool has_claims(Slot stream) const { return streams_[stream].count > 0; }
+
+  void credit(InstanceIndex instance, uint32_t reason);
+  // The owner of the stream's work at `tick`, and whoever may own it. False: nobody does yet.
+  bool credit_owners(Slot stream, Tick tick, const Use& use);
+  // Only those who may: from `tick` on, or that claim writes since `sequence`.
+  void credit_doubtful(Slot stream, Tick tick, const Use& use);
+  void credit_doubtful_writers(uint32_t since, const Use& use, int width);
+
+  // Clause 3: work is about to start in `stream`, ordered by the GPU after `clock`. Whoever told the host of
+  // more than that is what orders the two. `clock` then holds the host's knowledge too.
+  void order(Slot stream, Clock& clock, int width);
+  // The slot gets another stream. False: not yet, some of its work is not known to be done.
+  bool settle(Slot stream, Tick ticks);
+
+  // The process ends: all verdicts as they stand.
+  void close_all(int width);
+  void reset();
+
+ private:
+  struct Instance {
+    OperationId id;
+    uint32_t reasons;
+    Nanoseconds end;
+    Use first;
+    uint16_t claims;
+    bool recorded, counted, used;
+  };
+  struct Claim {
+    Tick tick;
+    uint32_t sequence;
+    InstanceIndex instance;
+    bool certain, wrote;
+  };
+  struct StreamClaims {
+    Tick known;
+    uint8_t count;
+    Claim claims[kMaximumClaims];
+  };
+
+  void use(InstanceIndex instance, const Use& use);
+  void drop_claim(StreamClaims& stream, int position);
+  void close(InstanceIndex instance);
+
+  Instance instances_[kMaximumInstances];
+  InstanceIndex free_[kMaximumInstances];
+  int free_count_, fresh_;
+  StreamClaims streams_[kMaximumStreams];
+};
+
+}  // namespace diogenes::agent

@@ -1,0 +1,50 @@
+// The memory that the driver gave to the program or was told of: device, pinned, registered, managed.
+// In: allocations and releases. Out: what a pointer is. What is not here is pageable, unless the driver says
+// otherwise (collector.cc asks it then). Serialised by the collector's lock.
+#pragma once
+#include <cstdint>
+
+#include "base/range.h"
+#include "trace/format.h"
+
+namespace diogenes::agent {
+
+inline constexpr int kMaximumAllocations = 16384;
+
+struct Allocation {
+  AddressRange range;
+  uint64_t context;  // current when it was made; 0: not known
+  MemoryKind kind;
+  bool stream_ordered;   // cuMemAllocAsync
+  uint32_t unguardable;  // Reason bits for which no guard may lie on it; 0: it may
+};
+
+constexpr bool is_host_side(MemoryKind kind) {
+  return kind == MemoryKind::pageable || kind == MemoryKind::pinned || kind == MemoryKind::registered;
+}
+
+class MemoryMap {
+ public:
+  // False: full. Replaces what overlaps it: a release that was not seen.
+  bool add(const Allocation& allocation);
+  void remove(uint64_t begin);
+  const Allocation* find(uint64_t address) const;
+
+  // Pinned and registered memory lies in here: a quick no for words that are no pointers to it.
+  AddressRange host_bounds() const { return host_bounds_; }
+  template <typename Visit>
+  void for_each_host(Visit&& visit) const {
+    for (int i = 0; i < count_; ++i)
+      if (is_host_side(allocations_[i].kind)) visit(allocations_[i]);
+  }
+  void reset() { count_ = 0, host_bounds_ = {}; }
+
+ private:
+  int first_behind(uint64_t address) const;
+
+  Allocation allocations_[kMaximumAllocations];  // by address
+  int count_;
+  AddressRange host_bounds_;  // grows only
+};
+
+}  // namespace diogenes::agent

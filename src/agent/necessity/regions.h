@@ -1,0 +1,23 @@
+// What kind of mapping pageable memory lies in: only memory that no other process reaches, and no stack, may
+// be guarded. In: a range. Source: the kernel, asked about one address (PROCMAP_QUERY, Linux 6.11) or by
+// reading /proc/self/maps.
+//
+// Soundness: the query is exact at the time of the call. Where it is missing, an answer is kept for kKeptUses
+// uses of the same range, because reading the maps takes longer than the copy. A kept answer can be wrong
+// only if the program unmapped private memory and mapped shared memory at the same address in between. Calls
+// the kernel: never under the collector's lock.
+#pragma once
+#include <cstdint>
+
+#include "base/range.h"
+
+namespace diogenes::agent {
+
+enum class Region : uint8_t { unknown, private_memory, shared_memory, stack };
+
+Region region_of(AddressRange range);
+
+// By reading the maps alone, as on older kernels; for region_of and its test.
+Region region_by_maps(AddressRange range);
+
+}  // namespace diogenes::agent

@@ -1,0 +1,187 @@
+#include "agent/necessity/shared_memory.h"
+
+#include "agent/recorder.h"
+
+namespace diogenes::agent {
+
+bool SharedMemory::add(AddressRange range, uint32_t sequence) {
+  if (int at = find(range); at >= 0 && shared_[at].range == range) {
+    shared_[at].retired = false;
+    return true;
+  }
+  if (count_ == kMaximumShared) return false;
+  Shared& shared = shared_[count_++];
+  shared = {};
+  shared.range = range;
+  shared.seen = sequence;
+  return true;
+}
+
+int SharedMemory::find(AddressRange range) const {
+  for (int i = 0; i < count_; ++i)
+    if (shared_[i].range.overlaps(range)) return i;  // retired ones, too: they hold a guard
+  return -1;
+}
+
+bool SharedMemory::note(AddressRange range, Slot stream, Tick tick) {
+  bool found = false;
+  for (int i = 0; i < count_; ++i) {
+    Shared& shared = shared_[i];
+    if (!shared.range.overlaps(range) || shared.retired) continue;
+    found = true;
+    int at = 0;
+    while (at < shared.transfer_count && shared.transfers[at].stream != stream) ++at;
+    if (at == kStreams) {
+      note_kernel(stream, tick);  // no room: as if it had written everything
+      continue;
+    }
+    if (at == shared.transfer_count) shared.transfers[shared.transfer_count++] = {stream, tick, 0, 0, 0};
+    Transfers& transfers = shared.transfers[at];
+    if (transfers.newest == transfers.credited) transfers.oldest = tick;
+    transfers.newest = tick;
+  }
+  return found;
+}
+
+bool SharedMemory::covered(Slot stream, Tick known, Tick up_to, bool certain, uint32_t sequence) {
+  Kernels& kernels = kernels_[stream];
+  if (up_to <= known || kernels.last <= known) return false;
+  if (certain) {
+    // Only the last is kept: where it lies behind `up_to`, an earlier one may lie before it.
+    kernels.known = kernels.last <= up_to ? kernels.last : up_to;
+    kernels.known_at = sequence;
+  }
+  written_at_ = sequence;
+  return true;
+}
+
+void SharedMemory::advance(const Clock& certain) {
+  for (int i = 0; i < count_; ++i)
+    for (int t = 0; t < shared_[i].transfer_count; ++t) {
+      Transfers& transfers = shared_[i].transfers[t];
+      Tick reached = certain[transfers.stream];
+      if (reached < transfers.oldest) continue;
+      if (reached > transfers.newest) reached = transfers.newest;
+      if (reached > transfers.known) transfers.known = reached;
+    }
+}
+
+void SharedMemory::credit(Shared& shared, const Use& use, uint32_t sequence, int width) {
+  for (int i = 0; i < width; ++i)
+    if (kernels_[i].known_at > shared.seen)
+      instances_->credit_owners(static_cast<Slot>(i), kernels_[i].known, use);
+  instances_->credit_doubtful_writers(shared.seen, use, width);
+  shared.seen = sequence;
+  int kept = 0;
+  for (int t = 0; t < shared.transfer_count; ++t) {
+    Transfers transfers = shared.transfers[t];
+    if (transfers.known > transfers.credited)
+      instances_->credit_owners(transfers.stream, transfers.known, use);
+    if (transfers.newest > transfers.known)
+      instances_->credit_doubtful(transfers.stream, transfers.known + 1, use);
+    transfers.credited = transfers.known;
+    if (transfers.newest > transfers.credited) shared.transfers[kept++] = transfers;
+  }
+  shared.transfer_count = static_cast<uint8_t>(kept);
+}
+
+bool SharedMemory::settle(Shared& shared, const Touch& touch, uint32_t sequence, int width) {
+  if (touch.by == TouchBy::nobody) return false;
+  uint32_t reason = reason_of(touch, Protection::no_access);
+  credit(shared, {reason, touch.at.count, touch.address, touch.stack}, sequence, width);
+  lower_guard(shared.guard);
+  shared.guard = kNoGuard;
+  return true;
+}
+
+void SharedMemory::collect_touches(uint32_t sequence, int width) {
+  for (int i = count_; i-- > 0;) {
+    if (shared_[i].guard == kNoGuard) continue;
+    if (settle(shared_[i], collect(shared_[i].guard), sequence, width) && shared_[i].retired)
+      shared_[i] = shared_[--count_];
+  }
+}
+
+void SharedMemory::retire(uint64_t begin) {
+  for (int i = count_; i-- > 0;) {
+    if (shared_[i].range.begin != begin) continue;
+    shared_[i].retired = true;
+    if (shared_[i].guard == kNoGuard) shared_[i] = shared_[--count_];
+  }
+}
+
+void SharedMemory::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t sequence) {
+  for (int i = 0; i < count_; ++i) {
+    Shared& shared = shared_[i];
+    if (shared.guard != kNoGuard || shared.suspended_by != 0 || shared.retired) continue;
+    bool due = written_at_ > shared.seen;
+    for (int t = 0; t < shared.transfer_count && !due; ++t) {
+      const Transfers& transfers = shared.transfers[t];
+      due = transfers.newest > transfers.credited && reach[transfers.stream] >= transfers.oldest;
+    }
+    if (!due) continue;
+    shared.guard = raise_guard(shared.range, Protection::no_access);
+    if (shared.guard != kNoGuard) continue;
+    count_drop(Drop::guards_full);
+    instances_->credit(instance, kGuardRefused);
+    credit(shared, {.reason = kGuardRefused}, sequence, kMaximumStreams);
+  }
+}
+
+void SharedMemory::use(AddressRange range, const Use& by_device, uint32_t sequence, int width) {
+  for (int i = 0; i < count_; ++i) {
+    Shared& shared = shared_[i];
+    if (!shared.range.overlaps(range)) continue;
+    if (shared.guard != kNoGuard && settle(shared, collect(shared.guard), sequence, width)) continue;
+    credit(shared, by_device, sequence, width);
+    if (shared.guard != kNoGuard) lower_guard(shared.guard);
+    shared.guard = kNoGuard;
+  }
+}
+
+// Guard down; a touch up to now counts.
+void SharedMemory::lower(Shared& shared, uint32_t sequence, int width) {
+  if (shared.guard == kNoGuard) return;
+  if (settle(shared, collect(shared.guard), sequence, width)) return;
+  Touch touch = lower_guard(shared.guard);
+  shared.guard = kNoGuard;
+  uint32_t reason = reason_of(touch, Protection::no_access);
+  if (reason != 0) credit(shared, {reason, touch.at.count, touch.address, touch.stack}, sequence, width);
+}
+
+void SharedMemory::suspend(AddressRange range, uint32_t by, uint32_t sequence, int width) {
+  for (int i = 0; i < count_; ++i) {
+    if (!shared_[i].range.overlaps(range) || shared_[i].suspended_by != 0) continue;
+    lower(shared_[i], sequence, width);
+    shared_[i].suspended_by = by;
+  }
+}
+
+void SharedMemory::end_suspension(uint32_t by, bool succeeded, uint32_t sequence, int width) {
+  for (int i = count_; i-- > 0;) {
+    if (shared_[i].suspended_by != by) continue;
+    shared_[i].suspended_by = 0;
+    if (succeeded)
+      shared_[i] = shared_[--count_];
+    else
+      credit(shared_[i], {.reason = kExposed}, sequence, width);
+  }
+}
+
+void SharedMemory::give_up_all(uint32_t sequence, int width) {
+  for (int i = count_; i-- > 0;) {
+    lower(shared_[i], sequence, width);
+    credit(shared_[i], {.reason = kExposed}, sequence, width);
+    // It may live on, and then later synchronizations count for it as before.
+  }
+}
+
+void SharedMemory::reset() {
+  for (int i = 0; i < count_; ++i)
+    if (shared_[i].guard != kNoGuard) lower_guard(shared_[i].guard);
+  count_ = 0;
+  written_at_ = 0;
+  for (auto& kernels : kernels_) kernels = {};
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,90 @@
+// Everything that the necessity collector knows, in one place without constructors' work: all zeros is the
+// start.
+#pragma once
+#include "agent/lock.h"
+#include "agent/necessity/duplicates.h"
+#include "agent/necessity/effect.h"
+#include "agent/necessity/instances.h"
+#include "agent/necessity/kernel_arguments.h"
+#include "agent/necessity/memory_map.h"
+#include "agent/necessity/order.h"
+#include "agent/necessity/shared_memory.h"
+#include "agent/necessity/unwatchable.h"
+#include "agent/necessity/watches.h"
+
+namespace diogenes::agent {
+
+// A transfer's content, between before() and after().
+struct TransferInFlight {
+  enum : uint8_t { nothing, to_device, to_host } kind;
+  bool suspected;
+  TransferKey key;
+  Rows host;
+  Held held;
+  OperationId first;
+  uint32_t readback;  // 0: none
+  Tick readback_tick;
+};
+
+// A call between before() and after(): what was true when it was entered. What it covers was given to the GPU
+// by then; what it adds counts from its return.
+struct Flight {
+  bool used;
+  Effect effect;
+  Slot slot;         // of effect.stream
+  Clock clock;       // work: what it is ordered after. Waits: what they cover for certain
+  Doubt doubt;       // waits: what else they may cover
+  uint64_t context;  // the scope of `doubt`
+  bool scoped;       // `clock` and `doubt` are what a wait in this call covers
+  TransferInFlight transfer;
+};
+
+inline constexpr int kMaximumFlights = 512;
+
+struct State {
+  Lock lock;
+  Stage stage;
+  bool started;
+
+  Order order;
+  Instances instances;
+  UnwatchableWork unwatchable;
+  Watches watches;
+  SharedMemory shared;
+  MemoryMap memory;
+  KernelArguments kernels;  // has its own lock
+  Duplicates duplicates;
+
+  Flight flights[kMaximumFlights];
+  int next_flight;
+  uint32_t sequence;  // of synchronizations
+
+  // Once one of these is set, it stays.
+  bool undecidable;         // work was given to a stream that is not known
+  bool events_undecidable;  // an event was recorded out of sight
+  uint32_t work_reasons;    // Reason bits that all work has
+  uint32_t kernel_reasons;  // ... that kernels and graphs have
+  int captures;             // under way
+
+  bool hashing() const { return stage == Stage::memory_tracing; }
+};
+
+// In .bss: its arrays must not weigh on a program that never uses CUDA.
+State& necessity_state();
+
+// Pinned or registered memory was given to kernels.
+void give_to_kernels(State& state, const Allocation& allocation);
+
+// A successful wait (coverage.cc): opens its instance, takes over, guards. Under the lock, after its own work
+// got `tick` (0: it gave none). `flight`: null where it was not known that the call could wait.
+void cover(State& state, const Call& call, const Flight* flight, Tick tick);
+
+// The content of transfers (contents.cc). Outside the lock; each takes it as needed.
+void hash_before(State& state, const Call& call, Flight& flight);
+void hash_after(State& state, const Call& call, Flight& flight, Tick tick);
+void hash_covered(State& state, const Clock& certain);
+void hash_rest(State& state);
+// The context that owns the staging memory may be about to end.
+void forget_staging(State& state);
+
+}  // namespace diogenes::agent

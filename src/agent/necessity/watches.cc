@@ -1,0 +1,203 @@
+#include "agent/necessity/watches.h"
+
+#include "agent/recorder.h"
+
+namespace diogenes::agent {
+
+bool Watches::add(AddressRange range, Protection protection, bool small, Slot stream, Tick tick) {
+  if (protection == Protection::read_only) {
+    // Read again in the same stream: whoever makes sure of the later read makes sure of the earlier one.
+    for (int i = 0; i < count_; ++i) {
+      Watch& watch = watches_[i];
+      if (watch.range == range && watch.protection == protection && watch.stream == stream &&
+          watch.suspended_by == 0) {
+        watch.tick = tick;
+        return true;
+      }
+    }
+  }
+  if (count_ == kMaximumWatches) {
+    count_drop(Drop::objects_full);
+    lost_ = true;
+    return false;
+  }
+  watches_[count_++] = {range, kNoGuard, stream, protection, small, tick, 0};
+  ++pending_;
+  return true;
+}
+
+void Watches::remove(int position) {
+  Watch& watch = watches_[position];
+  if (watch.guard != kNoGuard)
+    lower_guard(watch.guard);
+  else if (watch.suspended_by == 0)
+    --pending_;
+  watch = watches_[--count_];
+}
+
+// True: the watch is gone. Only for guarded ones.
+bool Watches::settle(int position, const Touch& touch) {
+  Watch& watch = watches_[position];
+  uint32_t reason = reason_of(touch, watch.protection);
+  if (reason != 0) {
+    instances_->credit_owners(watch.stream, watch.tick, {reason, touch.at.count, touch.address, touch.stack});
+    if (watch.tick > instances_->known(watch.stream)) {
+      // Touched while nobody was sure of the work: the synchronization that is to come may be needed just the
+      // same.
+      lower_guard(watch.guard);
+      watch.guard = kNoGuard;
+      ++pending_;
+      return false;
+    }
+  }
+  remove(position);
+  return true;
+}
+
+void Watches::collect_touches() {
+  for (int i = count_; i-- > 0;) {
+    if (watches_[i].guard == kNoGuard) continue;
+    Touch touch = collect(watches_[i].guard);
+    if (touch.by != TouchBy::nobody) settle(i, touch);
+  }
+}
+
+void Watches::guard_covered(const Clock& reach, InstanceIndex instance) {
+  if (pending_ == 0) return;
+  for (int i = count_; i-- > 0;) {
+    Watch& watch = watches_[i];
+    if (watch.guard != kNoGuard || watch.suspended_by != 0 || watch.tick > reach[watch.stream]) continue;
+    watch.guard = raise_guard(watch.range, watch.protection);
+    if (watch.guard != kNoGuard) {
+      --pending_;
+      continue;
+    }
+    count_drop(Drop::guards_full);
+    instances_->credit(instance, kGuardRefused);
+    instances_->credit_owners(watch.stream, watch.tick, {.reason = kGuardRefused});
+    if (watch.tick <= instances_->known(watch.stream)) remove(i);
+  }
+}
+
+void Watches::use(AddressRange range, const Use& by_device) {
+  for (int i = count_; i-- > 0;) {
+    Watch& watch = watches_[i];
+    if (watch.guard == kNoGuard || watch.protection == Protection::read_only || !watch.range.overlaps(range))
+      continue;
+    Touch touch = collect(watch.guard);
+    if (touch.by == TouchBy::nobody) {
+      instances_->credit_owners(watch.stream, watch.tick, by_device);
+      touch.by = TouchBy::gone;
+      if (watch.tick > instances_->known(watch.stream)) {
+        lower_guard(watch.guard);
+        watch.guard = kNoGuard;
+        ++pending_;
+        continue;
+      }
+    }
+    settle(i, touch);
+  }
+}
+
+// `piece` of `whole` is not overwritten: it goes on being watched. Its guard is up before the whole's comes
+// down.
+void Watches::keep_piece(const Watch& whole, AddressRange piece) {
+  if (piece.empty()) return;
+  bool known = whole.tick <= instances_->known(whole.stream);
+  uint32_t reason = 0;
+  if (!whole.small && piece.size() < kSmallestPageable) {
+    reason = kSmallRange;
+  } else if (count_ == kMaximumWatches) {
+    count_drop(Drop::objects_full);
+    reason = kUndecoded;
+  } else {
+    Watch& part = watches_[count_];
+    part = whole;
+    part.range = piece;
+    part.suspended_by = 0;
+    if (whole.guard != kNoGuard) {
+      part.guard = raise_guard(piece, whole.protection);
+      if (part.guard == kNoGuard) reason = kGuardRefused;
+    }
+    if (reason == 0) {
+      if (part.guard == kNoGuard) ++pending_;
+      ++count_;
+    }
+  }
+  if (reason == 0) return;
+  instances_->credit_owners(whole.stream, whole.tick, {.reason = reason});
+  if (!known) unwatchable_->note(whole.stream, whole.tick, reason);
+}
+
+void Watches::suspend(AddressRange range, bool released, uint32_t by) {
+  for (int i = count_; i-- > 0;) {
+    if (watches_[i].protection == Protection::read_only && !released) continue;
+    if (watches_[i].suspended_by != 0 || !watches_[i].range.overlaps(range)) continue;
+    if (watches_[i].guard != kNoGuard) {
+      Touch touch = collect(watches_[i].guard);
+      if (touch.by != TouchBy::nobody && settle(i, touch)) continue;
+    }
+    Watch whole = watches_[i];
+    AddressRange inside = whole.range.intersection(range);
+    keep_piece(whole, {whole.range.begin, inside.begin});
+    keep_piece(whole, {inside.end, whole.range.end});
+    if (whole.guard != kNoGuard) {
+      // The last word: a touch up to now counts.
+      Touch touch = lower_guard(whole.guard);
+      watches_[i].guard = kNoGuard;
+      uint32_t reason = reason_of(touch, whole.protection);
+      if (reason != 0)
+        instances_->credit_owners(whole.stream, whole.tick,
+                                  {reason, touch.at.count, touch.address, touch.stack});
+    } else {
+      --pending_;
+    }
+    watches_[i].range = inside;
+    watches_[i].suspended_by = by;
+  }
+}
+
+void Watches::end_suspension(uint32_t by, bool succeeded) {
+  for (int i = count_; i-- > 0;) {
+    Watch& watch = watches_[i];
+    if (watch.suspended_by != by) continue;
+    if (!succeeded) {
+      instances_->credit_owners(watch.stream, watch.tick, {.reason = kExposed});
+      if (watch.tick > instances_->known(watch.stream)) {
+        watch.suspended_by = 0;
+        ++pending_;
+        continue;
+      }
+    }
+    remove(i);
+  }
+}
+
+void Watches::give_up_all() {
+  collect_touches();
+  for (int i = count_; i-- > 0;) {
+    instances_->credit_owners(watches_[i].stream, watches_[i].tick, {.reason = kExposed});
+    unwatchable_->note(watches_[i].stream, watches_[i].tick, kExposed);
+    remove(i);
+  }
+}
+
+bool Watches::in_flight(AddressRange range) const {
+  if (lost_) return true;
+  for (int i = 0; i < count_; ++i) {
+    const Watch& watch = watches_[i];
+    if (watch.protection == Protection::no_access && watch.tick > instances_->known(watch.stream) &&
+        watch.range.overlaps(range))
+      return true;
+  }
+  return false;
+}
+
+void Watches::reset() {
+  for (int i = 0; i < count_; ++i)
+    if (watches_[i].guard != kNoGuard) lower_guard(watches_[i].guard);
+  count_ = pending_ = 0;
+  lost_ = false;
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,78 @@
+// Ranges of host memory that GPU work writes (destinations of copies to the host) or reads (sources of copies
+// from it), each with the guard that sees its first use once a synchronization covers the work.
+//
+//   pending --covered--> guarded --touched--> gone, its owner credited
+//      |                    |---overwritten, released--> gone, unused
+//      |---overwritten, released--> gone
+//
+// While the driver overwrites or releases a range it is suspended: its guard is down; the call's result
+// decides. In: work and touches. Out: credits to the owners (instances.h). Serialised by the collector's
+// lock.
+#pragma once
+#include "agent/guard/guards.h"
+#include "agent/necessity/instances.h"
+#include "agent/necessity/unwatchable.h"
+#include "base/range.h"
+
+namespace diogenes::agent {
+
+inline constexpr int kMaximumWatches = 8192;
+
+// Pageable memory is guarded from a page on: smaller ranges share theirs with the rest of the heap.
+inline constexpr uint64_t kSmallestPageable = kPageSize;
+
+class Watches {
+ public:
+  void attach(Instances* instances, UnwatchableWork* unwatchable) {
+    instances_ = instances;
+    unwatchable_ = unwatchable;
+  }
+
+  // The work at `tick` of `stream` writes (no_access) or reads (read_only) `range`. `small`: pieces of less
+  // than a page may be guarded, too. False: no room.
+  bool add(AddressRange range, Protection protection, bool small, Slot stream, Tick tick);
+
+  // Credits the owners of what was touched so far. Before any synchronization takes over.
+  void collect_touches();
+  // Guards what `reach` covers and nobody guards yet. Where that is refused, `instance` counts as needed.
+  void guard_covered(const Clock& reach, InstanceIndex instance);
+
+  // A copy from host memory uses it.
+  void use(AddressRange range, const Use& by_device);
+  // The driver is about to overwrite these bytes, or to release them: parts beside them stay watched. `by`:
+  // not 0. Sources that are overwritten by the GPU stay watched: it is the CPU that must not write them.
+  void suspend(AddressRange range, bool released, uint32_t by);
+  // The call is over. Not successful: the data is still there, and was out of sight.
+  void end_suspension(uint32_t by, bool succeeded);
+  // The memory may be gone or not: whoever owns it counts as needed.
+  void give_up_all();
+
+  // May some work that is not known to be done still write here?
+  bool in_flight(AddressRange range) const;
+  bool empty() const { return count_ == 0; }
+  void reset();
+
+ private:
+  struct Watch {
+    AddressRange range;
+    GuardHandle guard;  // kNoGuard: pending
+    Slot stream;
+    Protection protection;
+    bool small;
+    Tick tick;
+    uint32_t suspended_by;  // 0: not
+  };
+
+  bool settle(int position, const Touch& touch);
+  void remove(int position);
+  void keep_piece(const Watch& whole, AddressRange piece);
+
+  Instances* instances_;
+  UnwatchableWork* unwatchable_;
+  Watch watches_[kMaximumWatches];
+  int count_;
+  int pending_;  // unguarded and not suspended
+  bool lost_;    // there was no room once: what is in flight is not known any more
+};
+
+}  // namespace diogenes::agent
