@@ -38,7 +38,7 @@ Options parse_options(int argc, char** argv, const char* purpose, int default_it
 double host_work(int microseconds, double seed) {
   double x = 0.25 + 0.5 * (seed - static_cast<double>(static_cast<int64_t>(seed)));
   if (x < 0) x = -x;
-  for (int64_t step = 0; step < int64_t{240} * microseconds; ++step) x = 3.75 * x * (1.0 - x);
+  for (int64_t step = 0; step < int64_t{450} * microseconds; ++step) x = 3.75 * x * (1.0 - x);
   return x;
 }
 

@@ -68,10 +68,12 @@ TEST_P(Examples, SayWhatTheyTake) {
   EXPECT_NE(wrong.errors.find("cannot use '--iterations'"), std::string::npos) << wrong.errors;
 }
 
+std::string title(const testing::TestParamInfo<Example>& example) { return example.param.name; }
+
 INSTANTIATE_TEST_SUITE_P(, Examples,
                          testing::Values(Example{"als", "60"}, Example{"cfd", "60"},
                                          Example{"multigrid", "80"}, Example{"gaussian", "80"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         title);
 
 }  // namespace
 }  // namespace diogenes::e2e

@@ -73,7 +73,8 @@ int main(int, char** argv) {
   }
   struct sigaction now = {};
   sigaction(SIGSEGV, nullptr, &now);
-  say("handler is ours: %d, flags %x\n", now.sa_sigaction == handler, static_cast<unsigned>(now.sa_flags));
+  say("handler is ours: %d, flags %x\n", now.sa_sigaction == handler,
+      static_cast<unsigned>(now.sa_flags & (SA_SIGINFO | SA_ONSTACK | SA_RESTART)));
   say("barriers %d, jumps %d, strange %d, not on our stack %d\n", barriers, jumps, strange, off_stack);
   return 0;
 }

@@ -1,0 +1,134 @@
+#!/bin/sh
+# run_all.sh PORTABLE [OUT]: everything that needs a real GPU, in one call, from the unpacked portable folder.
+# Needs a driver and /bin/sh; python3 with torch for the PyTorch loop, which is left out where there is none.
+# Each step has a limit of its own, and the rest goes on when one fails. OUT (default: $OUT, or ./gpu-results) gets
+# summary.txt, log.txt, bench.json and results.tar.gz with the reports. PROGRAMS: a folder with tests/e2e's programs
+# (build/bin/tests/programs), run under the tool as well. Exit status: 0 if all steps went well.
+set -u
+top=$(cd "${1:?usage: run_all.sh PORTABLE [OUT]}" && pwd) || exit 2
+out=${2:-${OUT:-gpu-results}}
+here=$(cd "$(dirname "$0")" && pwd)
+train=$here/../../examples/pytorch/train.py
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+work=$(mktemp -d)
+results=$work/results
+mkdir -p "$results"
+log=$out/log.txt
+summary=$out/summary.txt
+: >"$log"
+: >"$summary"
+started=$(date +%s)
+: "${DEADLINE:=510}" # seconds for everything
+: "${PAIRS:=5}"
+: "${DRIVER:=system}" # simulated: to try this script
+export DRIVER
+failures=0
+
+say() { printf '%s\n' "$*" | tee -a "$summary"; }
+left() { echo $((DEADLINE - ($(date +%s) - started))); }
+
+# step SECONDS NAME COMMAND...: its output to the log; one line in the summary.
+step() {
+  limit=$1
+  name=$2
+  shift 2
+  if [ "$(left)" -lt 5 ]; then
+    say "left out  $name (no time left)"
+    failures=$((failures + 1))
+    return 1
+  fi
+  if [ "$limit" -gt "$(left)" ]; then limit=$(left); fi
+  printf '\n===== %s\n' "$name" >>"$log"
+  begin=$(date +%s)
+  timeout -k 5 "$limit" "$@" >>"$log" 2>&1
+  status=$?
+  if [ "$status" -eq 0 ]; then
+    say "ok        $name ($(($(date +%s) - begin)) s)"
+  else
+    say "FAILED    $name: status $status after $(($(date +%s) - begin)) s"
+    failures=$((failures + 1))
+  fi
+  return "$status"
+}
+
+# measure SECONDS NAME PROGRAM FIXED COMMAND...: see measured.sh
+measure() {
+  seconds=$1
+  name=$2
+  shift
+  step "$seconds" "$name" sh "$here/measured.sh" "$top" "$work" "$@"
+}
+
+environment() {
+  uname -a
+  nvidia-smi || true
+  ldconfig -p | grep libcuda || true
+  python3 -c 'import torch; print("torch", torch.__version__, torch.version.cuda, torch.cuda.get_device_name(0))' || true
+  cat /proc/sys/kernel/perf_event_paranoid /proc/sys/vm/max_map_count
+}
+environment >"$results/environment.txt" 2>&1
+
+step 60 doctor "$top/bin/diogenes" doctor --driver "$DRIVER"
+if [ "$DRIVER" = simulated ]; then
+  LD_LIBRARY_PATH=$top/lib/simulated${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export LD_LIBRARY_PATH
+fi
+driver=$("$top/libexec/diogenes-discover" --locate 2>>"$log" | sed -n 's/.*"\(\/[^"]*\)".*/\1/p')
+discover() { "$top/libexec/diogenes-discover" --libcuda "$driver" >"$results/discovery.json"; }
+if [ -n "$driver" ]; then
+  if discover 2>>"$log"; then
+    say "ok        discovery of $driver"
+  else
+    say "FAILED    discovery of $driver"
+    failures=$((failures + 1))
+  fi
+else
+  say "FAILED    the driver was not located"
+  failures=$((failures + 1))
+fi
+
+for name in als cfd multigrid gaussian; do
+  measure 60 "$name" "$name" "" "$top/bin/examples/$name"
+  measure 60 "$name-fixed" "$name" --fixed "$top/bin/examples/$name" --fixed
+done
+runtime=
+for name in als_runtime loop_runtime; do
+  for cudart in static shared; do
+    if [ ! -x "$top/bin/examples/${name}_$cudart" ]; then
+      say "left out  ${name}_$cudart (not built)"
+      continue
+    fi
+    measure 60 "${name}_$cudart" "$name" "" "$top/bin/examples/${name}_$cudart"
+    if [ "$cudart" = static ]; then runtime="$runtime ${name}_$cudart"; fi
+  done
+done
+
+if python3 -c 'import torch; assert torch.cuda.is_available()' 2>>"$log"; then
+  export CUBLAS_WORKSPACE_CONFIG=:4096:8
+  measure 150 train train "" python3 "$train"
+  step 40 train-fixed sh -c 'python3 "$1" --fixed >"$2/train.fixed" && cmp "$2/train.alone" "$2/train.fixed"' \
+    train "$train" "$results"
+else
+  say "left out  train.py (python3 has no torch that sees a GPU)"
+fi
+
+if [ -n "${PROGRAMS:-}" ]; then
+  for command in "fork before" "fork after" "fork many" "spawn exec" "spawn exec-after" "spawn spawn" "spawn system" \
+    "spawn vfork" "threads" "segv_handler before" "segv_handler after" "memory" "timers" "dynamic dlopen" \
+    "dynamic proc-address" "patcher late" "end return" "end _exit" "end quick_exit" "end segv" "end abort" "end kill"; do
+    # shellcheck disable=SC2086 # a command and its argument
+    measure 40 "program-$(echo "$command" | tr ' ' '-')" program "" "$PROGRAMS"/$command
+  done
+fi
+
+# shellcheck disable=SC2086 # names without spaces
+step 200 bench-benefit "$top/bin/bench-benefit" --driver "$DRIVER" --pairs "$PAIRS" --json "$out/bench.json" \
+  --keep "$work/bench" als cfd multigrid gaussian $runtime
+sed -n '/===== bench-benefit/,$p' "$log" >"$results/bench.txt"
+sed '1,2d' "$results/bench.txt" >>"$summary"
+
+tar -C "$work" -czf "$out/results.tar.gz" results
+say "failures: $failures; took $(($(date +%s) - started)) s"
+rm -rf "$work"
+[ "$failures" -eq 0 ]
