@@ -1,11 +1,12 @@
 // Page guards: the program's first touch of a range, found by the hardware (DESIGN.md, section 7).
 //
-// A guard takes away access to the pages of a range. The first touch of the range, by any thread or by a system call on
-// the program's behalf, is kept in the guard itself and the pages are given back; nobody is called from the signal
-// handler. The owner asks with collect(). A touch of another part of a guarded page is stepped over.
+// A guard takes away access to the pages of a range. The first touch of the range, by any thread or by a
+// system call on the program's behalf, is kept in the guard itself and the pages are given back; nobody is
+// called from the signal handler. The owner asks with collect(). A touch of another part of a guarded page is
+// stepped over.
 //
-// Owner: the necessity collector, which serialises its calls with its own lock. The signal handlers run at any time on
-// any thread, also inside these calls' callers, take no lock, and never wait.
+// Owner: the necessity collector, which serialises its calls with its own lock. The signal handlers run at
+// any time on any thread, also inside these calls' callers, take no lock, and never wait.
 #pragma once
 #include <cstdint>
 
@@ -17,21 +18,21 @@ namespace diogenes::agent {
 enum class Access : uint8_t { none, read, write, unknown };
 
 enum class TouchBy : uint8_t {
-  nobody,        // still untouched
-  program,       // an instruction of the program or of a library
-  driver,        // an instruction inside libcuda, or on a thread inside a driver call
-  system_call,   // a system call was given the range
-  exposed,       // its page stood open to other threads for a while: it may have been touched unseen
-  gone,          // munmap, mremap, madvise(DONTNEED), free, realloc: the memory was released, not used
-  given_up,      // taken down for fork, vfork, exec, an unknown system call, or a foreign signal handler
+  nobody,       // still untouched
+  program,      // an instruction of the program or of a library
+  driver,       // an instruction inside libcuda, or on a thread inside a driver call
+  system_call,  // a system call was given the range
+  exposed,      // its page stood open to other threads for a while: it may have been touched unseen
+  gone,         // munmap, mremap, madvise(DONTNEED), free, realloc: the memory was released, not used
+  given_up,     // taken down for fork, vfork, exec, an unknown system call, or a foreign signal handler
 };
 
 struct Touch {
   TouchBy by = TouchBy::nobody;
   Access access = Access::none;
-  Nanoseconds at;           // CLOCK_MONOTONIC
-  uintptr_t address = 0;    // first byte touched inside the range
-  uint32_t stack = 0;       // StackIndex of the touching code; kNoStack where none
+  Nanoseconds at;         // CLOCK_MONOTONIC
+  uintptr_t address = 0;  // first byte touched inside the range
+  uint32_t stack = 0;     // StackIndex of the touching code; kNoStack where none
 };
 
 enum class Protection : uint8_t { no_access, read_only };  // read_only: against writing (reuse of a source)
@@ -39,26 +40,35 @@ enum class Protection : uint8_t { no_access, read_only };  // read_only: against
 using GuardHandle = uint32_t;
 inline constexpr GuardHandle kNoGuard = 0;
 
-// Installs the signal handlers and, per thread, Syscall User Dispatch. Called once, when the stage needs guards.
-// False: this machine cannot guard (no Syscall User Dispatch, say); raise() then always refuses.
+// Installs the signal handlers and lets the kernel hand over the program's system calls (Syscall User
+// Dispatch). Called once, at the first use of the driver, on any thread; registers the calling one. False:
+// this process cannot be guarded (no Syscall User Dispatch, threads made without pthread_create, a debugger's
+// dispatch already there); raise_guard() then always refuses.
 bool start_guards();
 
-// A thread of the program begins (called on it). Threads of the driver are not registered.
+// A thread of the program begins (called on it). Threads of the driver are not registered. The agent's
+// constructor calls it for the main thread when stage_uses_guards(); pthread_create's wrapper for all others.
 void guard_this_thread();
 
-// Raises a guard over the pages of `range`. kNoGuard: refused (limit reached, mprotect failed, stack or shared memory:
-// /proc/self/maps is not read here, the caller passes ranges of heap, pinned or managed memory only).
-// Ranges may overlap other guards' ranges and pages: each guard sees its own first touch.
+// The driver's code: touches by it are the driver's, threads made by it are not the program's.
+void set_driver_range(AddressRange range);
+
+// Raises a guard over the pages of `range`. kNoGuard: refused (limit reached, mprotect failed, a thread's
+// stack, a thread that cannot be watched, a fork or a system call on these pages under way: count it as
+// needed). /proc/self/maps is not read here: the caller passes ranges of heap, pinned or managed memory only,
+// readable and writable. Ranges may overlap other guards' ranges and pages: each guard sees its own first
+// touch.
 GuardHandle raise_guard(AddressRange range, Protection protection);
 
 // What happened to it since it was raised. Cheap; may be called at any time until lower_guard.
 Touch collect(GuardHandle guard);
 
-// Takes a guard down for good (pages are given back unless another guard holds them) and returns the last word on it.
+// Takes a guard down for good (pages are given back unless another guard holds them) and returns the last
+// word on it.
 Touch lower_guard(GuardHandle guard);
 
-// Takes down every guard over these bytes, because the driver is about to use them or they are about to be released.
-// They report `by` unless they were touched before. The handles stay valid until lower_guard.
+// Takes down every guard over these bytes, because the driver is about to use them or they are about to be
+// released. They report `by` unless they were touched before. The handles stay valid until lower_guard.
 void open_range(AddressRange range, TouchBy by);
 
 // Before fork, vfork, posix_spawn and exec: everything open, nothing lost.
@@ -66,8 +76,8 @@ void open_all(TouchBy by);
 
 bool any_guard_up();  // one load; for interposed free and the like
 
-// The calling thread is inside a driver call: its touches are the driver's, its system calls are not dispatched.
-// Nests. Set by the thunk of stages 3 and 4.
+// The calling thread is inside a driver call: its touches are the driver's, its system calls are not
+// dispatched. Nests. Set by the thunk of stages 3 and 4.
 void enter_driver();
 void leave_driver();
 

@@ -1,0 +1,185 @@
+#include "agent/guard/fault.h"
+
+#include <errno.h>
+
+#include <algorithm>
+
+#include "agent/guard/instruction.h"
+#include "agent/guard/region.h"
+#include "agent/guard/signals.h"
+#include "agent/guard/table.h"
+#include "agent/guard/threads.h"
+#include "agent/stack.h"
+#include "agent/thread_state.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+constexpr uint32_t kMaximumSteps = 64;  // beside one guard; then it is given up as exposed
+constexpr greg_t kTrapFlag = 0x100;
+constexpr int kAccessError = 2;  // SEGV_ACCERR
+constexpr int kTraced = 2;       // TRAP_TRACE
+
+struct Fault {
+  uintptr_t address;
+  AddressRange page;
+  bool write;
+  Reach reach;
+  AddressRange operands[3];  // the bytes that may be touched: at the address, and of a string instruction
+  int operand_count;
+};
+
+Fault describe(siginfo_t* info, ucontext_t* context) {
+  Fault fault{};
+  auto& registers = context->uc_mcontext.gregs;
+  fault.address = reinterpret_cast<uintptr_t>(info->si_addr);
+  fault.page = {fault.address & ~(kPageSize - 1), (fault.address & ~(kPageSize - 1)) + kPageSize};
+  fault.write = registers[REG_ERR] & 2;
+  uint8_t code[15];
+  uint32_t length = sizeof code;
+  auto instruction = static_cast<uintptr_t>(registers[REG_RIP]);
+  while (length > 0 && !diogenes_copy(code, reinterpret_cast<const void*>(instruction), length)) {
+    // Code ends at a page that cannot be read; this much of it can.
+    uint32_t left = static_cast<uint32_t>(kPageSize - instruction % kPageSize);
+    length = left < length ? left : 0;
+  }
+  fault.reach = reach_of(code, length);
+  fault.operands[fault.operand_count++] = AddressRange::of(fault.address, fault.reach.bytes);
+  if (fault.reach.string) {
+    for (int pointer : {REG_RSI, REG_RDI}) {
+      // Backwards too (DF): each step moves one element, here of 8 bytes at most.
+      fault.operands[fault.operand_count++] = AddressRange::of(static_cast<uintptr_t>(registers[pointer]), 8);
+    }
+  }
+  return fault;
+}
+
+bool conflicts(const Guard& guard, bool write) { return guard.protection == Protection::no_access || write; }
+
+bool touches(const Guard& guard, const Fault& fault) {
+  if (guard.range.contains(fault.address)) return conflicts(guard, fault.write);
+  for (int i = 0; i < fault.operand_count; ++i)
+    if (guard.range.overlaps(fault.operands[i])) return true;
+  return false;
+}
+
+void end_step(Slot& slot, ucontext_t* context) {
+  if (slot.step_count == 0) return;
+  {
+    Section section(Section::in_handler);
+    for (uint32_t i = 0; i < slot.step_count; ++i)
+      settle({slot.step_pages[i], slot.step_pages[i] + kPageSize});
+    slot.step_count = 0;
+  }
+  if (!slot.step_flag) context->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
+  frame_mask(context) = slot.step_mask;
+}
+
+// Under the table's lock. False: this access cannot be stepped over.
+bool begin_step(const Fault& fault, ucontext_t* context) {
+  Slot* slot = guard_thread.slot;
+  if (!slot || slot->step_count == kStepPages || !alone() || fault.reach.anywhere) return false;
+  for (uint32_t i = 0; i < slot->step_count; ++i)
+    if (slot->step_pages[i] == fault.page.begin) return false;
+  if (kernel_mprotect(fault.page.begin, kPageSize, PROT_READ | PROT_WRITE) != 0) return false;
+  if (slot->step_count == 0) {
+    // No handler of the program's may run while the page is open; what comes waits for the step's end.
+    slot->step_flag = context->uc_mcontext.gregs[REG_EFL] & kTrapFlag;
+    slot->step_mask = frame_mask(context);
+    context->uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
+    frame_mask(context) = kAllSignals & ~kGuardSignals;
+  }
+  slot->step_pages[slot->step_count++] = fault.page.begin;
+  return true;
+}
+
+// The page is not guarded any more: another thread opened it between the fault and this. The instruction is
+// tried again, once for every opening; a fault that stays is the program's.
+bool came_late(const Fault& fault, const ucontext_t* context) {
+  GuardThread& me = guard_thread;
+  uint32_t now = openings.load(std::memory_order_seq_cst);
+  auto instruction = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
+  if (now == 0) return false;
+  if (me.late_openings == now && me.late_instruction == instruction && me.late_address == fault.address)
+    return false;
+  me.late_openings = now, me.late_instruction = instruction, me.late_address = fault.address;
+  return true;
+}
+
+// False: the fault is the program's.
+bool take_fault(siginfo_t* info, ucontext_t* context) {
+  auto& registers = context->uc_mcontext.gregs;
+  if (info->si_code != kAccessError || registers[REG_ERR] & 16)
+    return false;  // not a matter of protection; a jump there
+  Undispatched undispatched;
+  Fault fault = describe(info, context);
+  bool driver = in_driver_now() || in_driver_code(static_cast<uintptr_t>(registers[REG_RIP]));
+  if (!driver && !guard_thread.slot) note_callback();
+  Touch touch{driver ? TouchBy::driver : TouchBy::program,
+              fault.write ? Access::write : Access::read,
+              {},
+              fault.address,
+              0};
+  bool touched = false;
+  {
+    Section section(Section::in_handler);
+    uint32_t concerned = 0;
+    for (uint32_t id : live_over(fault.page)) {
+      const Guard& guard = *guard_at(id);
+      touched |= touches(guard, fault);
+      concerned += conflicts(guard, fault.write);
+    }
+    if (concerned == 0) return came_late(fault, context);
+  }
+  touch.at = monotonic_now();
+  // Outside of the lock: walking takes long. Another thread may be the first after all; then this walk was
+  // for nothing.
+  if (touched) touch.stack = capture_interrupted_stack(context);
+  Section section(Section::in_handler);
+  static uint32_t claimed[kMaximumGuards];
+  uint32_t count = 0;
+  GuardList near = live_over(fault.page);
+  for (uint32_t id : near)
+    if (touches(*guard_at(id), fault)) claimed[count++] = id;
+  if (count == 0) {
+    bool worn = false;
+    for (uint32_t id : near) worn |= ++guard_at(id)->steps > kMaximumSteps;
+    if (!worn && near.count > 0 && begin_step(fault, context)) return true;
+    touch.by = TouchBy::exposed;
+    touch.stack = 0;
+    for (uint32_t id : near)
+      if (conflicts(*guard_at(id), fault.write)) claimed[count++] = id;
+  }
+  claim_and_open({claimed, count}, touch);
+  return true;
+}
+
+}  // namespace
+
+void on_segv(int signal, siginfo_t* info, void* opaque) {
+  auto* context = static_cast<ucontext_t*>(opaque);
+  auto instruction = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
+  if (info->si_code > 0 && recover_copy(instruction)) {
+    context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(instruction);
+    return;
+  }
+  {
+    KeepErrno keep;
+    if (take_fault(info, context)) return;
+    if (Slot* slot = guard_thread.slot) end_step(*slot, context);
+  }
+  deliver_to_program(signal, info, context);
+}
+
+void on_trap(int signal, siginfo_t* info, void* opaque) {
+  auto* context = static_cast<ucontext_t*>(opaque);
+  if (Slot* slot = guard_thread.slot; slot && slot->step_count > 0 && info->si_code == kTraced) {
+    KeepErrno keep;
+    end_step(*slot, context);
+    if (!slot->step_flag) return;
+  }
+  deliver_to_program(signal, info, context);
+}
+
+}  // namespace diogenes::agent

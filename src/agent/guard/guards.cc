@@ -1,0 +1,200 @@
+// Page guards: the owner's calls. How a guard lives:
+//
+//                 raise_guard                 a touch, a call, open_range, open_all
+//     unused  ------------------>  live  -------------------------------------------->  touched
+//        ^                           |                                                     |
+//        +---------------------------+---------------------- lower_guard ------------------+
+//
+// live: in the index (table.cc); every page of its range has the strictest protection that live guards over
+// it ask for. touched: out of the index, `touch` says by what, and its pages have what the guards left over
+// them ask for.
+//
+// A fault (fault.cc) on a page under a live guard that forbids the access:
+//   1. bytes of a range may be touched          every guard over them: touched, by the program or the driver
+//   2. beside every range, one thread, bounded  the page opens for one instruction (trap flag, all signals
+//   held back)
+//      reach, less than 64 times so far         and closes in SIGTRAP; the guards stay live
+//   3. beside, otherwise                        guards on the page: touched, exposed
+// A fault on a page under no live guard was overtaken by an opening and is tried again once, or is the
+// program's.
+//
+// A system call of a watched thread (dispatch.cc), before it is made, for each piece of memory that it is
+// given:
+//   bytes of a range: touched, by system call; only its page: exposed; then the page is open, and the call
+//   sees nothing. A call that releases memory: gone. One that is not known, forks or executes: every guard
+//   given up, and none raised until it is back. The pieces are kept as `in flight` until then: no guard is
+//   raised over them, since a call that is waiting, or starts again after a signal, would meet it unseen.
+//
+// Who may do what when: one lock, taken with all signals blocked, by the owner and by handlers alike; it is
+// held for searches in the index and calls of mprotect only. A forked child holds nothing: the lock, the
+// count of guards and 'active' lie on a page that the kernel wipes there.
+#include "agent/guard/guards.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "agent/guard/dispatch.h"
+#include "agent/guard/fault.h"
+#include "agent/guard/region.h"
+#include "agent/guard/signals.h"
+#include "agent/guard/table.h"
+#include "agent/guard/threads.h"
+#include "agent/thread_state.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+constexpr int kWipeOnFork = 18;            // MADV_WIPEONFORK
+constexpr uint32_t kLookForThreads = 256;  // raises between two looks at /proc/self/task
+constexpr uint32_t kLookForHandlers = 16;  // between two looks whether our handlers are current
+
+enum class Start : uint8_t { not_yet, done, failed };
+Start start_state = Start::not_yet;
+uint32_t most_live = kMaximumGuards;
+uint32_t raises = 0;
+
+uint32_t quarter_of_map_count() {
+  char text[32] = {};
+  long file = raw_syscall(SYS_openat, AT_FDCWD, "/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 4096;
+  raw_syscall(SYS_read, file, text, sizeof text - 1);
+  raw_syscall(SYS_close, file);
+  uint64_t count = 0;
+  for (const char* at = text; *at >= '0' && *at <= '9' && count < 1u << 30; ++at)
+    count = count * 10 + static_cast<uint64_t>(*at - '0');
+  return static_cast<uint32_t>(count / 4);
+}
+
+int32_t slot_offset() {
+  uintptr_t base;
+  asm("mov %%fs:0, %0" : "=r"(base));
+  return static_cast<int32_t>(reinterpret_cast<intptr_t>(&guard_thread.slot) - static_cast<intptr_t>(base));
+}
+
+// Forks that are not dispatched: on a thread of the driver, or inside a call into it.
+void before_fork() {
+  wiped.forking.fetch_add(1, std::memory_order_seq_cst);
+  { Section barrier(Section::outside); }
+  open_every_guard(TouchBy::given_up, Section::outside);
+}
+
+void after_fork_in_parent() { wiped.forking.fetch_sub(1, std::memory_order_seq_cst); }
+
+void after_fork_in_child() {
+  give_back_signals();
+  forget_threads_in_child();
+  start_state = Start::failed;  // the driver does not work in a forked child either
+}
+
+bool start() {
+  register_this_thread();
+  if (!guard_thread.slot) return false;
+  {
+    Section section(Section::outside);
+    if (!prepare_stubs(slot_offset(), offsetof(Slot, in_flight))) return false;
+    if (!no_foreign_threads()) return false;
+  }
+  if (raw_syscall(SYS_madvise, &wiped, sizeof wiped, kWipeOnFork) != 0) return false;
+  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) return false;
+  most_live = std::min(kMaximumGuards, quarter_of_map_count());
+  if (!take_signals(on_segv, on_trap, on_sys)) return false;
+  wiped.active.store(1, std::memory_order_release);
+  return watch_this_thread();
+}
+
+GuardHandle handle_of(uint32_t id) {
+  return static_cast<uint32_t>(guard_at(id)->generation) << 16 | (id + 1);
+}
+
+// Null for a handle that was lowered.
+Guard* guard_of(GuardHandle handle, uint32_t& id) {
+  id = (handle & 0xffff) - 1;
+  if (handle == kNoGuard || id >= kMaximumGuards) return nullptr;
+  Guard* guard = guard_at(id);
+  if (guard->generation != handle >> 16 || guard->state.load(std::memory_order_relaxed) == Guard::unused)
+    return nullptr;
+  return guard;
+}
+
+// Under the table's lock: nothing stands against a guard over `pages` now.
+bool may_raise(AddressRange pages) {
+  uint32_t turn = raises++;
+  if (wiped.live.load(std::memory_order_relaxed) >= most_live) return false;
+  if (turn % kLookForThreads == kLookForThreads - 1 && !no_foreign_threads()) return false;
+  if (turn % kLookForHandlers == kLookForHandlers - 1) reclaim_signals();
+  return wiped.forking.load(std::memory_order_seq_cst) == 0 && all_threads_watched() && !thread_memory(pages);
+}
+
+void take_down(uint32_t id) {
+  AddressRange pages = guard_at(id)->range.pages();
+  claim(id, Touch{});
+  settle(pages);
+}
+
+}  // namespace
+
+bool start_guards() {
+  if (start_state == Start::not_yet) {
+    KeepErrno keep;
+    start_state = start() ? Start::done : Start::failed;
+    if (start_state == Start::failed) wiped.active.store(0, std::memory_order_release);
+  }
+  return start_state == Start::done;
+}
+
+void guard_this_thread() {
+  KeepErrno keep;
+  register_this_thread();
+  if (guards_active()) watch_this_thread();
+}
+
+GuardHandle raise_guard(AddressRange range, Protection protection) {
+  constexpr uintptr_t kUserEnd = uintptr_t{1} << 47;
+  if (!guards_active() || range.empty() || range.begin < kPageSize || range.end > kUserEnd - kPageSize)
+    return kNoGuard;
+  if (Slot* slot = guard_thread.slot) {
+    if (slot->forking.load(std::memory_order_relaxed) && slot->forking.exchange(0))
+      wiped.forking.fetch_sub(1);
+    if (!slot->watched.load(std::memory_order_relaxed)) watch_this_thread();
+  }
+  Section section(Section::outside);
+  uint32_t id;
+  if (!may_raise(range.pages()) || !make_live(range, protection, id)) return kNoGuard;
+  if (in_flight(range.pages()) || !settle(range.pages())) {
+    take_down(id);
+    release(id);
+    return kNoGuard;
+  }
+  return handle_of(id);
+}
+
+Touch collect(GuardHandle handle) {
+  uint32_t id;
+  Guard* guard = guard_of(handle, id);
+  // acquire: pairs with claim()
+  if (!guard || guard->state.load(std::memory_order_acquire) != Guard::touched) return {};
+  return guard->touch;
+}
+
+Touch lower_guard(GuardHandle handle) {
+  uint32_t id;
+  if (!guard_of(handle, id)) return {};
+  Section section(Section::outside);
+  Guard* guard = guard_of(handle, id);
+  if (!guard) return {};
+  if (guard->state.load(std::memory_order_relaxed) == Guard::live) take_down(id);
+  Touch touch = guard->touch;
+  release(id);
+  return touch;
+}
+
+void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section::outside); }
+
+void open_all(TouchBy by) { open_every_guard(by, Section::outside); }
+
+bool any_guard_up() { return wiped.live.load(std::memory_order_relaxed) != 0; }
+
+}  // namespace diogenes::agent

@@ -1,0 +1,240 @@
+// The index is an array of live guards by begin, each with the furthest end up to there, so that what lies
+// over an address is found by one search and a walk back that ends early. Writers hold the lock; readers
+// without it look at the version before and after, and take a change in between for 'may be guarded'.
+#include "agent/guard/table.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace diogenes::agent {
+
+WipedOnFork wiped;
+std::atomic<uint32_t> openings{0};
+
+namespace {
+
+struct Entry {
+  uintptr_t begin, end;  // pages
+  uintptr_t furthest;    // of the ends up to this one
+  uint32_t id;
+};
+
+Guard guards[kMaximumGuards];
+Entry entries[kMaximumGuards];
+uint32_t entry_count = 0;
+uint32_t used_before = 0;  // ids from here on were never used
+uint32_t spare[kMaximumGuards];
+uint32_t spare_count = 0;
+uint32_t found[kMaximumGuards];
+uint32_t claimed_list[kMaximumGuards];
+
+template <typename T>
+T relaxed(const T& value) {
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+// First entry that begins at or after `address`.
+uint32_t lower_entry(uintptr_t address) {
+  uint32_t low = 0, high = entry_count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (entries[middle].begin < address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+struct IndexChange {
+  // The release fence keeps the entries' stores after the odd version; pairs with the fence in
+  // may_be_guarded.
+  IndexChange() {
+    wiped.version.fetch_add(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  ~IndexChange() { wiped.version.fetch_add(1, std::memory_order_seq_cst); }
+};
+
+void refresh_furthest(uint32_t from) {
+  for (uint32_t i = from; i < entry_count; ++i)
+    entries[i].furthest = i ? std::max(entries[i - 1].furthest, entries[i].end) : entries[i].end;
+}
+
+void erase_entry(uint32_t id) {
+  uintptr_t begin = guards[id].range.pages().begin;
+  uint32_t at = lower_entry(begin);
+  while (at < entry_count && entries[at].id != id) ++at;
+  if (at == entry_count) return;
+  IndexChange change;
+  memmove(entries + at, entries + at + 1, (entry_count - at - 1) * sizeof(Entry));
+  --entry_count;
+  refresh_furthest(at);
+}
+
+enum Level : int { open_level, read_only_level, closed_level };
+
+bool protect(uintptr_t begin, uintptr_t end, int level) {
+  static constexpr int kProtections[] = {PROT_READ | PROT_WRITE, PROT_READ, PROT_NONE};
+  if (kernel_mprotect(begin, end - begin, kProtections[level]) == 0) return true;
+  if (end - begin == kPageSize) return false;
+  // A hole, perhaps: what is there must still get its protection.
+  uintptr_t middle = (begin + (end - begin) / 2) & ~(kPageSize - 1);
+  bool low = protect(begin, middle, level);
+  bool high = protect(middle, end, level);
+  return low && high;
+}
+
+// Neighbouring pages of one level get it in one call.
+class Runs {
+ public:
+  void add(uintptr_t begin, uintptr_t end, int level) {
+    if (begin >= end) return;
+    if (level == level_ && begin == end_) {
+      end_ = end;
+      return;
+    }
+    flush();
+    begin_ = begin, end_ = end, level_ = level;
+  }
+  bool flush() {
+    if (begin_ < end_ && !protect(begin_, end_, level_)) ok_ = false;
+    begin_ = end_ = 0;
+    return ok_;
+  }
+
+ private:
+  uintptr_t begin_ = 0, end_ = 0;
+  int level_ = open_level;
+  bool ok_ = true;
+};
+
+}  // namespace
+
+Guard* guard_at(uint32_t id) { return id < kMaximumGuards ? &guards[id] : nullptr; }
+
+GuardList live_over(AddressRange pages) {
+  uint32_t count = 0;
+  for (uint32_t i = lower_entry(pages.end); i-- > 0 && entries[i].furthest > pages.begin;)
+    if (entries[i].end > pages.begin) found[count++] = entries[i].id;
+  std::reverse(found, found + count);
+  return {found, count};
+}
+
+bool may_be_guarded(AddressRange range) {
+  if (wiped.live.load(std::memory_order_seq_cst) == 0 || range.empty()) return false;
+  AddressRange pages = range.pages();
+  if (pages.empty()) return true;  // wraps around
+  uint32_t version = wiped.version.load(std::memory_order_acquire);
+  if (version & 1) return true;
+  uint32_t low = 0, high = std::min(relaxed(entry_count), kMaximumGuards);
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (relaxed(entries[middle].begin) < pages.end)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  bool guarded = low > 0 && relaxed(entries[low - 1].furthest) > pages.begin;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return guarded || wiped.version.load(std::memory_order_relaxed) != version;
+}
+
+bool make_live(AddressRange range, Protection protection, uint32_t& id) {
+  if (spare_count > 0)
+    id = spare[--spare_count];
+  else if (used_before < kMaximumGuards)
+    id = used_before++;
+  else
+    return false;
+  Guard& guard = guards[id];
+  guard.range = range;
+  guard.protection = protection;
+  guard.steps = 0;
+  guard.touch = {};
+  ++guard.generation;
+  guard.state.store(Guard::live, std::memory_order_relaxed);
+  AddressRange pages = range.pages();
+  uint32_t at = lower_entry(pages.begin);
+  {
+    IndexChange change;
+    memmove(entries + at + 1, entries + at, (entry_count - at) * sizeof(Entry));
+    entries[at] = {pages.begin, pages.end, 0, id};
+    ++entry_count;
+    refresh_furthest(at);
+  }
+  // After the index: whoever reads it as zero came before this guard.
+  wiped.live.fetch_add(1, std::memory_order_seq_cst);
+  return true;
+}
+
+void claim(uint32_t id, const Touch& touch) {
+  Guard& guard = guards[id];
+  if (guard.state.load(std::memory_order_relaxed) != Guard::live) return;
+  erase_entry(id);
+  wiped.live.fetch_sub(1, std::memory_order_seq_cst);
+  guard.touch = touch;
+  if (touch.by == TouchBy::program || touch.by == TouchBy::driver || touch.by == TouchBy::system_call)
+    guard.touch.address = std::clamp(touch.address, guard.range.begin, guard.range.end - 1);
+  guard.state.store(Guard::touched, std::memory_order_release);  // pairs with collect()
+}
+
+void release(uint32_t id) {
+  guards[id].state.store(Guard::unused, std::memory_order_relaxed);
+  spare[spare_count++] = id;
+}
+
+bool settle(AddressRange pages) {
+  Runs runs;
+  uintptr_t done = pages.begin, closed_to = 0, read_only_to = 0;
+  auto emit = [&](uintptr_t to) {
+    while (done < to) {
+      int level = closed_to > done ? closed_level : read_only_to > done ? read_only_level : open_level;
+      uintptr_t until = level == closed_level      ? std::min(to, closed_to)
+                        : level == read_only_level ? std::min(to, read_only_to)
+                                                   : to;
+      runs.add(done, until, level);
+      done = until;
+    }
+  };
+  for (uint32_t id : live_over(pages)) {
+    AddressRange over = guards[id].range.pages();
+    emit(std::clamp(over.begin, pages.begin, pages.end));
+    uintptr_t& to = guards[id].protection == Protection::no_access ? closed_to : read_only_to;
+    to = std::max(to, over.end);
+  }
+  emit(pages.end);
+  openings.fetch_add(1, std::memory_order_seq_cst);
+  return runs.flush();
+}
+
+void claim_and_open(GuardList list, const Touch& touch) {
+  // settle() makes its own list, so this one is kept apart; ids only, each slot's range outlives the claim.
+  if (list.ids != claimed_list) memcpy(claimed_list, list.ids, list.count * sizeof(uint32_t));
+  for (uint32_t i = 0; i < list.count; ++i) claim(claimed_list[i], touch);
+  for (uint32_t i = 0; i < list.count; ++i) {
+    AddressRange pages = guards[claimed_list[i]].range.pages();
+    if (i > 0 && guards[claimed_list[i - 1]].range.pages().contains(pages)) continue;  // just done
+    settle(pages);
+  }
+}
+
+void open_guards(AddressRange range, TouchBy by, Section::Where where) {
+  if (!may_be_guarded(range)) return;
+  Touch touch{by, Access::unknown, monotonic_now(), range.begin, 0};
+  Section section(where);
+  GuardList near = live_over(range.pages());
+  uint32_t count = 0;
+  for (uint32_t id : near)
+    if (guards[id].range.overlaps(range)) claimed_list[count++] = id;
+  claim_and_open({claimed_list, count}, touch);
+}
+
+void open_every_guard(TouchBy by, Section::Where where) {
+  if (wiped.live.load(std::memory_order_seq_cst) == 0) return;
+  Touch touch{by, Access::unknown, monotonic_now(), 0, 0};
+  Section section(where);
+  claim_and_open(live_over({0, ~uintptr_t{0} & ~(kPageSize - 1)}), touch);
+}
+
+}  // namespace diogenes::agent

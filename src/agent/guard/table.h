@@ -1,0 +1,91 @@
+// The guards that exist, which of them are live over which pages, and what the pages' protection must be.
+// State machine of a guard: guards.cc. Everything here but the counters is under the table's lock (Section).
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "agent/guard/guards.h"
+#include "agent/guard/kernel.h"
+#include "base/range.h"
+
+namespace diogenes::agent {
+
+inline constexpr uint32_t kMaximumGuards = 16384;
+
+struct Guard {
+  enum State : uint8_t { unused, live, touched };
+  AddressRange range;
+  Protection protection = Protection::no_access;
+  std::atomic<uint8_t> state{unused};  // release when touched, after `touch`; acquire in collect()
+  uint16_t generation = 0;             // of the slot, in handles
+  uint32_t steps = 0;                  // accesses beside it that were stepped over
+  Touch touch;
+};
+
+// Zero in a forked child: the kernel wipes this page there. So the child is not active, holds no lock, and
+// has no guards.
+struct alignas(kPageSize) WipedOnFork {
+  std::atomic<uint32_t> live{0};     // live guards
+  std::atomic<uint32_t> active{0};   // handlers are installed and threads are dispatched
+  std::atomic<uint32_t> version{0};  // of the index of live guards; odd while it changes
+  std::atomic<uint32_t> forking{0};  // threads between the system call that forks and their next step
+  SignalSafeLock table;
+  SignalSafeLock signals;
+};
+extern WipedOnFork wiped;
+
+inline bool guards_active() { return wiped.active.load(std::memory_order_acquire) != 0; }
+
+extern std::atomic<uint32_t> openings;  // times that pages were given back; for faults that come late
+
+// Holds the table. Signals are blocked inside; a handler, where they already are, says so.
+class Section {
+ public:
+  enum Where { outside, in_handler };
+  explicit Section(Where where) : where_(where) {
+    if (where_ == outside) mask_ = kernel_sigmask(SIG_SETMASK, kAllSignals);
+    wiped.table.lock();
+  }
+  ~Section() {
+    wiped.table.unlock();
+    if (where_ == outside) kernel_sigmask(SIG_SETMASK, mask_);
+  }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+ private:
+  Where where_;
+  SignalBits mask_ = 0;
+};
+
+Guard* guard_at(uint32_t id);
+
+// Live guards whose pages overlap `pages`, by their begin. The list is good until the next call.
+struct GuardList {
+  const uint32_t* ids;
+  uint32_t count;
+  const uint32_t* begin() const { return ids; }
+  const uint32_t* end() const { return ids + count; }
+};
+GuardList live_over(AddressRange pages);
+
+// Without the lock: false only where no live guard's pages overlap.
+bool may_be_guarded(AddressRange range);
+
+// A new live guard, not yet protecting its pages. False: full.
+bool make_live(AddressRange range, Protection protection, uint32_t& id);
+// Live to touched. Its pages keep their protection until settle().
+void claim(uint32_t id, const Touch& touch);
+void release(uint32_t id);  // touched to unused
+
+// Gives every page in `pages` the protection that the live guards over it ask for. False: the kernel refused
+// some.
+bool settle(AddressRange pages);
+// Claims all that `ids` names and gives their pages back.
+void claim_and_open(GuardList guards, const Touch& touch);
+
+// Guards over these bytes (not only their pages), or with no range: all of them.
+void open_guards(AddressRange range, TouchBy by, Section::Where where);
+void open_every_guard(TouchBy by, Section::Where where);
+
+}  // namespace diogenes::agent

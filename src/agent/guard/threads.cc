@@ -1,0 +1,432 @@
+#include "agent/guard/threads.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "agent/guard/region.h"
+#include "agent/guard/syscall_memory.h"
+#include "agent/guard/table.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_ON 1
+#endif
+
+namespace diogenes::agent {
+
+thread_local constinit GuardThread guard_thread{};
+
+namespace {
+
+constexpr uint8_t kAllow = 0, kBlock = 1;  // SYSCALL_DISPATCH_FILTER_*
+constexpr uint32_t kDriverThreads = 4096;
+constexpr int64_t kLookAgainAfter = 10'000'000;  // ns
+
+Slot slots[kMaximumGuardedThreads];
+std::atomic<uint32_t> slots_used{0};  // slots from here on were never used
+std::atomic<uint32_t> registered{0};
+std::atomic<uint32_t> unwatched{0};  // of the registered
+std::atomic<bool> foreign{false};
+std::atomic<bool> callbacks{false};  // the program's code was seen on a thread of the driver
+std::atomic<uint32_t> driver_threads[kDriverThreads];
+std::atomic<uint32_t> driver_thread_at{0};
+std::atomic<uintptr_t> driver_begin{0}, driver_end{0};
+int64_t looked_at = 0;
+
+// The selector follows `watched` and `depth`, whoever changed which of them last.
+void update_selector(Slot& slot) {
+  for (;;) {
+    uint8_t watched = slot.watched.load(std::memory_order_seq_cst);
+    uint8_t depth = slot.depth.load(std::memory_order_seq_cst);
+    slot.selector.store(watched && !depth ? kBlock : kAllow, std::memory_order_seq_cst);
+    if (slot.watched.load(std::memory_order_seq_cst) == watched &&
+        slot.depth.load(std::memory_order_seq_cst) == depth)
+      return;
+  }
+}
+
+void set_watched(Slot& slot) {
+  if (slot.watched.exchange(1, std::memory_order_seq_cst)) return;
+  unwatched.fetch_sub(1, std::memory_order_seq_cst);
+  update_selector(slot);
+}
+
+void free_slot(Slot& slot) {
+  if (!slot.watched.load(std::memory_order_relaxed)) unwatched.fetch_sub(1, std::memory_order_relaxed);
+  if (slot.forking.exchange(0)) wiped.forking.fetch_sub(1);
+  slot.watched.store(0, std::memory_order_relaxed);
+  slot.selector.store(kAllow, std::memory_order_relaxed);
+  slot.in_flight.store(0, std::memory_order_relaxed);
+  slot.nested.store(0, std::memory_order_relaxed);
+  slot.before.store(0, std::memory_order_relaxed);
+  slot.ready.store(0, std::memory_order_relaxed);
+  slot.depth.store(0, std::memory_order_relaxed);
+  slot.step_count = 0;
+  slot.range_count.store(0, std::memory_order_relaxed);
+  registered.fetch_sub(1, std::memory_order_relaxed);
+  slot.thread.store(0, std::memory_order_release);
+}
+
+char* put_number(char* at, uint32_t value) {
+  char digits[10];
+  int count = 0;
+  do digits[count++] = static_cast<char>('0' + value % 10);
+  while (value /= 10);
+  while (count > 0) *at++ = digits[--count];
+  return at;
+}
+
+// /proc/self/task/THREAD/NAME. Bytes read, 0 where it cannot be.
+size_t read_task_file(uint32_t thread, const char* name, char* text, size_t room) {
+  char path[64] = "/proc/self/task/";
+  char* end = put_number(path + strlen(path), thread);
+  *end++ = '/';
+  strcpy(end, name);
+  long file = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  long bytes = raw_syscall(SYS_read, file, text, room - 1);
+  raw_syscall(SYS_close, file);
+  if (bytes <= 0) return 0;
+  text[bytes] = 0;
+  return static_cast<size_t>(bytes);
+}
+
+uint64_t hexadecimal(const char*& text) {
+  uint64_t value = 0;
+  if (text[0] == '0' && text[1] == 'x') text += 2;
+  for (;; ++text) {
+    int digit = *text >= '0' && *text <= '9'   ? *text - '0'
+                : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10
+                                               : -1;
+    if (digit < 0) return value;
+    value = value << 4 | static_cast<uint64_t>(digit);
+  }
+}
+
+// Blocks none of kGuardSignals at this moment.
+bool signals_open(uint32_t thread) {
+  char text[2048];
+  if (!read_task_file(thread, "status", text, sizeof text)) return false;
+  const char* blocked = strstr(text, "\nSigBlk:");
+  if (!blocked) return false;
+  blocked += 8;
+  while (*blocked == '\t' || *blocked == ' ') ++blocked;
+  return (hexadecimal(blocked) & kGuardSignals) == 0;
+}
+
+bool read_self(void* to, const void* from, size_t bytes) {
+  struct {
+    const void* base;
+    size_t bytes;
+  } here{to, bytes}, there{from, bytes};
+  return raw_syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) == static_cast<long>(bytes);
+}
+
+// The memory of the call that the thread is inside of, if it is: such a call was not dispatched. Where it
+// cannot be told, all memory, until the thread's next call.
+void note_call_under_way(Slot& slot) {
+  char text[256];
+  uint32_t count = 0;
+  bool told = false;
+  if (read_task_file(slot.thread.load(std::memory_order_relaxed), "syscall", text, sizeof text)) {
+    if (text[0] == '-' || text[0] == 'r') return;  // "running", or -1: not in one
+    const char* at = text;
+    long number = 0;
+    for (; *at >= '0' && *at <= '9'; ++at) number = number * 10 + (*at - '0');
+    uint64_t arguments[6] = {};
+    for (auto& argument : arguments) {
+      while (*at == ' ') ++at;
+      argument = hexadecimal(at);
+    }
+    told = for_each_piece(syscall_entry(number), arguments, read_self, [&](AddressRange range, Access) {
+      if (count < kInFlightRanges) slot.before_ranges[count] = range.pages();
+      return ++count <= kInFlightRanges;
+    });
+  }
+  if (!told) slot.before_ranges[0] = {0, ~uintptr_t{0}}, count = 1;
+  for (uint32_t i = count; i < kInFlightRanges; ++i) slot.before_ranges[i] = {};
+  slot.before.store(1, std::memory_order_seq_cst);
+}
+
+bool try_to_watch(Slot& slot) {
+  if (!slot.ready.load(std::memory_order_acquire)) return false;
+  uint32_t thread = slot.thread.load(std::memory_order_relaxed);
+  if (raw_syscall(SYS_tgkill, getpid(), thread, 0) != 0) {
+    free_slot(slot);  // gone without a word
+    return true;
+  }
+  if (!signals_open(thread)) return false;
+  // Watched first: a call that begins after this is dispatched, one that began before is seen in /proc.
+  set_watched(slot);
+  note_call_under_way(slot);
+  return true;
+}
+
+bool known_thread(uint32_t thread) {
+  uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i)
+    if (slots[i].thread.load(std::memory_order_relaxed) == thread) return true;
+  for (auto& driver : driver_threads)
+    if (driver.load(std::memory_order_relaxed) == thread) return true;
+  return false;
+}
+
+}  // namespace
+
+void set_driver_range(AddressRange range) {
+  driver_end.store(range.end, std::memory_order_relaxed);
+  driver_begin.store(range.begin, std::memory_order_release);
+}
+
+bool in_driver_code(uintptr_t instruction) {
+  return instruction >= driver_begin.load(std::memory_order_acquire) &&
+         instruction < driver_end.load(std::memory_order_relaxed);
+}
+
+void register_this_thread() {
+  GuardThread& me = guard_thread;
+  if (me.slot) return;
+  Slot* slot = nullptr;
+  uint32_t id = kernel_thread_id();
+  for (uint32_t i = 0; i < kMaximumGuardedThreads && !slot; ++i) {
+    uint32_t free = 0;
+    if (slots[i].thread.compare_exchange_strong(free, id, std::memory_order_acq_rel)) {
+      slot = &slots[i];
+      uint32_t used = slots_used.load(std::memory_order_relaxed);
+      while (used < i + 1 && !slots_used.compare_exchange_weak(used, i + 1, std::memory_order_release)) {
+      }
+    }
+  }
+  if (!slot) {
+    note_foreign_thread();
+    return;
+  }
+  uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  uintptr_t local = reinterpret_cast<uintptr_t>(&me);
+  slot->own_memory[0] = {stack - 256 * 1024, stack + 64 * 1024};
+  slot->own_memory[1] = {local - kPageSize, local + kPageSize};
+  slot->own_memory[2] = {};
+  stack_t alternate{};
+  if (raw_syscall(SYS_sigaltstack, nullptr, &alternate) == 0) set_alternate_stack(*slot, alternate);
+  slot->depth.store(me.depth > 0, std::memory_order_relaxed);
+  AddressRange code = undispatched_code();
+  slot->selector.store(kAllow, std::memory_order_relaxed);
+  registered.fetch_add(1, std::memory_order_seq_cst);
+  unwatched.fetch_add(1, std::memory_order_seq_cst);
+  if (raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code.begin, code.size(),
+                  &slot->selector) != 0) {
+    free_slot(*slot);
+    note_foreign_thread();
+    return;
+  }
+  me.slot = slot;
+  slot->ready.store(1, std::memory_order_release);
+}
+
+bool watch_this_thread() {
+  GuardThread& me = guard_thread;
+  if (!me.slot) return false;
+  if (me.slot->watched.load(std::memory_order_relaxed)) return true;
+  SignalBits blocked = kernel_sigmask() & kGuardSignals;
+  if (blocked) kernel_sigmask(SIG_UNBLOCK, blocked);
+  me.hidden_mask |= blocked;
+  end_calls(*me.slot);
+  set_watched(*me.slot);
+  return true;
+}
+
+void unwatch_this_thread(ucontext_t* context) {
+  GuardThread& me = guard_thread;
+  if (!me.slot || !me.slot->watched.exchange(0, std::memory_order_seq_cst)) return;
+  unwatched.fetch_add(1, std::memory_order_seq_cst);
+  me.slot->selector.store(kAllow, std::memory_order_seq_cst);
+  frame_mask(context) |= me.hidden_mask;
+  me.hidden_mask = 0;
+}
+
+void forget_this_thread() {
+  GuardThread& me = guard_thread;
+  if (!me.slot) return;
+  free_slot(*me.slot);
+  me.slot = nullptr;
+}
+
+void forget_threads_in_child() {
+  for (auto& slot : slots) {
+    slot.watched.store(0, std::memory_order_relaxed);
+    slot.forking.store(0, std::memory_order_relaxed);
+    slot.ready.store(0, std::memory_order_relaxed);
+    slot.range_count.store(0, std::memory_order_relaxed);
+    slot.thread.store(0, std::memory_order_relaxed);
+  }
+  for (auto& driver : driver_threads) driver.store(0, std::memory_order_relaxed);
+  registered.store(0), unwatched.store(0), slots_used.store(0);
+  uint32_t depth = guard_thread.depth;
+  guard_thread = {};
+  guard_thread.depth = depth;
+}
+
+void note_driver_thread() {
+  driver_threads[driver_thread_at.fetch_add(1, std::memory_order_relaxed) % kDriverThreads].store(
+      kernel_thread_id(), std::memory_order_release);
+}
+
+bool in_driver_now() { return guard_thread.depth > 0; }
+
+void note_callback() { callbacks.store(true, std::memory_order_relaxed); }
+
+void note_foreign_thread() { foreign.store(true, std::memory_order_seq_cst); }
+
+bool alone() {
+  return guard_thread.slot && registered.load(std::memory_order_seq_cst) == 1 &&
+         !callbacks.load(std::memory_order_relaxed) && !foreign.load(std::memory_order_relaxed);
+}
+
+bool all_threads_watched() {
+  if (foreign.load(std::memory_order_relaxed)) return false;
+  if (unwatched.load(std::memory_order_seq_cst) == 0) return true;
+  int64_t now = monotonic_now().count;
+  if (now - looked_at < kLookAgainAfter) return false;
+  looked_at = now;
+  uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i) {
+    Slot& slot = slots[i];
+    if (slot.thread.load(std::memory_order_acquire) == 0 || slot.watched.load(std::memory_order_relaxed))
+      continue;
+    if (!try_to_watch(slot)) return false;
+  }
+  return unwatched.load(std::memory_order_seq_cst) == 0;
+}
+
+bool no_foreign_threads() {
+  if (foreign.load(std::memory_order_relaxed)) return false;
+  long folder = raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  struct Name {
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char text[1];
+  };
+  alignas(8) char buffer[2048];
+  bool known = true;
+  for (long bytes; known && (bytes = raw_syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;) {
+    for (long at = 0; known && at < bytes;) {
+      auto* name = reinterpret_cast<Name*>(buffer + at);
+      at += name->bytes;
+      uint32_t thread = 0;
+      const char* digit = name->text;
+      for (; *digit >= '0' && *digit <= '9'; ++digit)
+        thread = thread * 10 + static_cast<uint32_t>(*digit - '0');
+      if (*digit == 0 && digit != name->text) known = known_thread(thread);
+    }
+  }
+  raw_syscall(SYS_close, folder);
+  return known;
+}
+
+bool in_flight(AddressRange pages) {
+  uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i) {
+    Slot& slot = slots[i];
+    if (slot.thread.load(std::memory_order_acquire) == 0) continue;
+    if (slot.before.load(std::memory_order_seq_cst))
+      for (const AddressRange& range : slot.before_ranges)
+        if (range.overlaps(pages)) return true;
+    // seq_cst: either this sees the call, or the call's dispatcher sees the guard (may_be_guarded).
+    if (!slot.in_flight.load(std::memory_order_seq_cst) && !slot.nested.load(std::memory_order_seq_cst))
+      continue;
+    uint32_t count = std::min(slot.range_count.load(std::memory_order_seq_cst), kInFlightRanges);
+    for (uint32_t n = 0; n < count; ++n)
+      if (slot.ranges[n].overlaps(pages)) return true;
+  }
+  return false;
+}
+
+bool thread_memory(AddressRange pages) {
+  uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i) {
+    if (slots[i].thread.load(std::memory_order_acquire) == 0) continue;
+    for (const AddressRange& own : slots[i].own_memory)
+      if (!own.empty() && own.overlaps(pages)) return true;
+  }
+  uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return AddressRange{here - 64 * 1024, here + 64 * 1024}.overlaps(pages);
+}
+
+void set_alternate_stack(Slot& slot, const stack_t& stack) {
+  slot.own_memory[2] = {};
+  if (!(stack.ss_flags & SS_DISABLE))
+    slot.own_memory[2] = AddressRange::of(reinterpret_cast<uintptr_t>(stack.ss_sp), stack.ss_size).pages();
+}
+
+void begin_call(Slot& slot, uintptr_t stack) {
+  // A flag that is still set: this call comes from a signal handler that interrupted the one in flight, which
+  // may start again without being dispatched again. Its ranges stay until the thread is back on its stack.
+  slot.before.store(0, std::memory_order_relaxed);
+  bool inside = slot.in_flight.load(std::memory_order_relaxed);
+  if (inside && stack < slot.call_stack) {
+    slot.nested.store(1, std::memory_order_relaxed);
+  } else if (!slot.nested.load(std::memory_order_relaxed) ||
+             (stack >= slot.call_stack && (slot.call_stack == 0 || stack - slot.call_stack < 64 << 20))) {
+    slot.nested.store(0, std::memory_order_relaxed);
+    slot.range_count.store(0, std::memory_order_relaxed);
+    slot.call_stack = stack;
+  }
+  // Before the ranges, and before guards are looked for.
+  slot.in_flight.store(1, std::memory_order_seq_cst);
+}
+
+void add_range(Slot& slot, AddressRange range) {
+  AddressRange pages = range.pages();
+  if (pages.empty()) return;
+  uint32_t count = slot.range_count.load(std::memory_order_relaxed);
+  if (count < kInFlightRanges) {
+    slot.ranges[count] = pages;
+    slot.range_count.store(count + 1, std::memory_order_seq_cst);
+  } else {
+    AddressRange& last = slot.ranges[kInFlightRanges - 1];
+    last = {std::min(last.begin, pages.begin), std::max(last.end, pages.end)};
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+}
+
+void end_calls(Slot& slot) {
+  slot.before.store(0, std::memory_order_relaxed);
+  slot.in_flight.store(0, std::memory_order_relaxed);
+  slot.nested.store(0, std::memory_order_relaxed);
+  slot.range_count.store(0, std::memory_order_relaxed);
+  slot.call_stack = 0;
+}
+
+void enter_undispatched(Slot& slot) {
+  slot.depth.fetch_add(1, std::memory_order_seq_cst);
+  slot.selector.store(kAllow, std::memory_order_seq_cst);
+}
+
+void leave_undispatched(Slot& slot) {
+  if (slot.depth.fetch_sub(1, std::memory_order_seq_cst) == 1) update_selector(slot);
+}
+
+void enter_driver() {
+  GuardThread& me = guard_thread;
+  if (me.depth++ > 0 || !me.slot) return;
+  Slot& slot = *me.slot;
+  enter_undispatched(slot);
+  if (slot.forking.load(std::memory_order_relaxed) && slot.forking.exchange(0)) wiped.forking.fetch_sub(1);
+  if (!slot.watched.load(std::memory_order_relaxed) && guards_active()) watch_this_thread();
+  end_calls(slot);
+}
+
+void leave_driver() {
+  GuardThread& me = guard_thread;
+  if (me.depth == 0 || --me.depth > 0 || !me.slot) return;
+  leave_undispatched(*me.slot);
+}
+
+}  // namespace diogenes::agent

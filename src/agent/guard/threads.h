@@ -1,0 +1,109 @@
+// The threads of the program, as the guards know them, and whether the kernel hands their system calls to us.
+//
+// A thread is `watched` when Syscall User Dispatch is on with its selector at BLOCK (ALLOW inside the
+// driver): then every system call and so every change of its signal mask is seen, and its mask never blocks
+// kGuardSignals in the kernel. A thread that was only registered has the dispatch on with the selector at
+// ALLOW. Guards are raised only while every thread of the program is watched. A thread is made watched by
+// itself (watch_this_thread), or, where it was registered before start_guards() or had to be let go, from
+// outside at a time when /proc says that it blocks none of the signals.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/guard/guards.h"
+#include "agent/guard/kernel.h"
+#include "base/range.h"
+
+namespace diogenes::agent {
+
+inline constexpr uint32_t kMaximumGuardedThreads = 1024;
+inline constexpr uint32_t kInFlightRanges = 8;
+inline constexpr uint32_t kStepPages = 8;
+
+struct alignas(64) Slot {
+  std::atomic<uint8_t> selector{0};   // read by the kernel at each system call
+  std::atomic<uint8_t> in_flight{0};  // a dispatched call is under way; cleared by its stub
+  std::atomic<uint8_t> watched{0};
+  std::atomic<uint8_t> depth{0};  // inside the driver
+  std::atomic<uint8_t> forking{0};
+  std::atomic<uint8_t> nested{0};  // `ranges` holds those of a call that a signal handler interrupted, too
+  std::atomic<uint8_t> before{
+      0};  // `before_ranges` holds: the call it was in when it was watched from outside
+  std::atomic<uint8_t> ready{0};    // the dispatch is on
+  std::atomic<uint32_t> thread{0};  // kernel's id; 0: the slot is free
+  std::atomic<uint32_t> range_count{0};
+  AddressRange ranges[kInFlightRanges];  // memory of the call in flight
+  AddressRange before_ranges[kInFlightRanges];
+  uintptr_t call_stack = 0;    // stack pointer of the call in flight
+  AddressRange own_memory[3];  // never guarded: stack at registration, thread-local storage, alternate stack
+
+  // The step under way: pages that are open for it, and what of the context comes back afterwards.
+  uint32_t step_count = 0;
+  uintptr_t step_pages[kStepPages];
+  SignalBits step_mask = 0;
+  bool step_flag = false;  // the program's own trap flag
+};
+static_assert(offsetof(Slot, in_flight) == 1);
+
+// This thread's; part of the library's one block of thread-local storage, of the initial-exec model.
+struct GuardThread {
+  Slot* slot = nullptr;
+  uint32_t depth = 0;          // inside the driver, also on threads without a slot
+  uint32_t creating = 0;       // inside pthread_create: the clone that comes is no foreign one
+  SignalBits hidden_mask = 0;  // those of kGuardSignals that the program believes to be blocked
+  uintptr_t late_instruction = 0, late_address = 0;  // the last fault on an unguarded page, and
+  uint32_t late_openings = 0;                        // `openings` at it
+};
+extern __attribute__((tls_model("initial-exec"))) thread_local constinit GuardThread guard_thread;
+
+void enter_undispatched(Slot& slot);
+void leave_undispatched(Slot& slot);
+
+// The selector at ALLOW while one lives: for what runs in a handler and may make system calls through libc.
+class Undispatched {
+ public:
+  Undispatched() : slot_(guard_thread.slot) {
+    if (slot_) enter_undispatched(*slot_);
+  }
+  ~Undispatched() {
+    if (slot_) leave_undispatched(*slot_);
+  }
+  Undispatched(const Undispatched&) = delete;
+  Undispatched& operator=(const Undispatched&) = delete;
+
+ private:
+  Slot* slot_;
+};
+
+bool in_driver_code(uintptr_t instruction);  // set_driver_range
+
+void register_this_thread();  // dispatch on, selector ALLOW
+bool watch_this_thread();     // false: not registered
+void unwatch_this_thread(
+    ucontext_t* context);   // from the dispatcher: the program's mask becomes the kernel's again
+void forget_this_thread();  // its last system call
+void forget_threads_in_child();
+
+void note_driver_thread();  // runs on it
+bool in_driver_now();       // for pthread_create: the thread about to be made is the driver's
+
+// All under the table's lock.
+bool all_threads_watched();  // tries to watch those that are not, now and then
+bool no_foreign_threads();   // looks at /proc/self/task
+bool alone();                // one thread of the program, and it is the calling one
+bool in_flight(AddressRange pages);
+bool thread_memory(AddressRange pages);
+void set_alternate_stack(Slot& slot, const stack_t& stack);
+
+// The program's code runs on a thread that is not registered: nothing is stepped over from now on.
+void note_callback();
+// A clone that is not ours: guards are refused from now on.
+void note_foreign_thread();
+
+// The ranges of the call in flight on this thread.
+void begin_call(Slot& slot, uintptr_t stack);
+void add_range(Slot& slot, AddressRange range);
+void end_calls(Slot& slot);
+
+}  // namespace diogenes::agent

@@ -1,0 +1,63 @@
+// free and realloc: memory that is given back was released, not used. Its guards come down before the
+// allocator, which writes into what it is given, or unmaps it. One load where no guard is up.
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "agent/guard/guards.h"
+#include "agent/interpose/next.h"
+#include "agent/thread_state.h"
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+// glibc's own, for the time in which the next library in line is being looked up.
+extern "C" __attribute__((weak)) void* __libc_realloc(void*, size_t) noexcept;
+
+namespace {
+
+using namespace diogenes::agent;
+
+Next<void(void*)> next_free("free");
+Next<void*(void*, size_t)> next_realloc("realloc");
+Next<void*(void*, size_t, size_t)> next_reallocarray("reallocarray");
+Next<size_t(void*)> next_usable_size("malloc_usable_size");
+
+__attribute__((constructor)) void look_up() {
+  next_free.get(), next_realloc.get(), next_reallocarray.get(), next_usable_size.get();
+}
+
+inline void released(void* block) {
+  if (!any_guard_up() || !block) return;
+  KeepErrno keep;
+  auto* usable_size = next_usable_size.get();
+  size_t bytes = usable_size ? usable_size(block) : 0;
+  auto begin = reinterpret_cast<uintptr_t>(block);
+  open_range(diogenes::AddressRange::of(begin, bytes ? bytes : 1), TouchBy::gone);
+}
+
+}  // namespace
+
+EXPORTED void free(void* block) noexcept {
+  released(block);
+  if (auto* next = next_free.get()) next(block);  // else: dlsym's own, a few bytes that stay
+}
+
+EXPORTED void cfree(void* block) noexcept { free(block); }
+
+EXPORTED void* realloc(void* block, size_t bytes) noexcept {
+  // The content goes on existing, perhaps elsewhere: copied by the allocator, or by moving pages.
+  released(block);
+  if (auto* next = next_realloc.get()) return next(block, bytes);
+  return __libc_realloc ? __libc_realloc(block, bytes) : nullptr;
+}
+
+EXPORTED void* reallocarray(void* block, size_t count, size_t bytes) noexcept {
+  released(block);
+  if (auto* next = next_reallocarray.get()) return next(block, count, bytes);
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, bytes, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return realloc(block, total);
+}
