@@ -91,3 +91,4 @@
 #define cuMemsetD2D8Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD2D8Async)
 #define cuMemsetD2D16Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD2D16Async)
 #define cuMemsetD2D32Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD2D32Async)
+#define cuGraphInstantiate cuGraphInstantiateWithFlags
