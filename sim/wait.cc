@@ -79,12 +79,4 @@ __attribute__((noipa)) uint64_t wait_for_queue(Stream* stream, uint32_t limit, i
   return polls;
 }
 
-CUresult wait_for(ApiCall& call, const std::vector<OpPtr>& ops, uint32_t mode, bool may_sleep) {
-  const WaitSet set{ops.data(), ops.size()};
-  const bool sleeps = may_sleep || (call.context && (call.context->flags & CU_CTX_SCHED_BLOCKING_SYNC) != 0);
-  wait_for_device(&set, mode, sleeps ? kWaitSleeps : kWaitSpins, &call.waited_ns);
-  return call.context ? static_cast<CUresult>(call.context->sticky_error.load(std::memory_order_relaxed))
-                      : CUDA_SUCCESS;
-}
-
 }  // namespace diogenes::sim

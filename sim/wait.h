@@ -27,8 +27,15 @@ uint64_t wait_for_queue(Stream* stream, uint32_t limit, int64_t* waited_ns);
 
 // What calls use: the wait, its time kept out of the call's cost, and the context's error afterwards. No lock
 // held.
-CUresult wait_for(ApiCall& call, const std::vector<OpPtr>& ops, uint32_t mode = kWaitUntilDone,
-                  bool may_sleep = false);
+// Inlined always: on a real driver's stacks there is one function that all waiting calls share, not two.
+[[gnu::always_inline]] inline CUresult wait_for(ApiCall& call, const std::vector<OpPtr>& ops,
+                                                uint32_t mode = kWaitUntilDone, bool may_sleep = false) {
+  const WaitSet set{ops.data(), ops.size()};
+  const bool sleeps = may_sleep || (call.context && (call.context->flags & CU_CTX_SCHED_BLOCKING_SYNC) != 0);
+  wait_for_device(&set, mode, sleeps ? kWaitSleeps : kWaitSpins, &call.waited_ns);
+  return call.context ? static_cast<CUresult>(call.context->sticky_error.load(std::memory_order_relaxed))
+                      : CUDA_SUCCESS;
+}
 inline void wait_for_room(ApiCall& call, Stream& stream) {
   if (stream.queued.load(std::memory_order_relaxed) >= kLaunchQueue)
     wait_for_queue(&stream, kLaunchQueue, &call.waited_ns);

@@ -27,6 +27,10 @@ struct Things {
   CUlibrary library = nullptr;
 };
 
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.name << (row.waits ? ": waits" : ": returns at once");
+}
+
 constexpr size_t kSmall = 4096, kLarge = 64 << 20;
 CUdeviceptr address(void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
