@@ -30,7 +30,8 @@ void Hold::check() {
 std::string DriverSession::name_of(CUresult result) const {
   const char* name = nullptr;
   if (api_.cuGetErrorName == nullptr || api_.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr)
-    name = "CUDA error";
+    name = result == CUDA_ERROR_STUB_LIBRARY ? "CUDA_ERROR_STUB_LIBRARY, this file is for linking only"
+                                             : "CUDA error";
   return std::string(name) + " (" + std::to_string(static_cast<int>(result)) + ")";
 }
 

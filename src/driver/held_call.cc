@@ -81,8 +81,7 @@ HeldCall hold_and_call(CallMaterial& material, const WaitingCall& call, const Ho
     progress.begun_ns.store(monotonic_now().count, std::memory_order_release);
     progress.result = call.call(material);
     progress.ended_ns.store(monotonic_now().count, std::memory_order_release);
-    while (progress.launches.load(std::memory_order_acquire) == 0)
-      pause_for({1'000'000});  // stays to be signalled
+    while (!progress.leave.load(std::memory_order_acquire)) pause_for({1'000'000});
   });
   while (progress.begun_ns.load(std::memory_order_acquire) == 0) pause_for({100'000});
   const Nanoseconds begun{progress.begun_ns.load(std::memory_order_relaxed)};
