@@ -107,6 +107,7 @@ done
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>>"$log"; then
   export CUBLAS_WORKSPACE_CONFIG=:4096:8
   measure 150 train train "" python3 "$train"
+  # shellcheck disable=SC2016 # expands in the inner shell
   step 40 train-fixed sh -c 'python3 "$1" --fixed >"$2/train.fixed" && cmp "$2/train.alone" "$2/train.fixed"' \
     train "$train" "$results"
 else
