@@ -500,6 +500,10 @@ typedef struct CUDA_MEMSET_NODE_PARAMS_st {
   size_t height;
 } CUDA_MEMSET_NODE_PARAMS;
 
+typedef struct CUgraphEdgeData_st {
+  unsigned char from_port, to_port, type, reserved[5];
+} CUgraphEdgeData;
+
 typedef struct CUDA_HOST_NODE_PARAMS_st {
   CUhostFn fn;
   void* userData;

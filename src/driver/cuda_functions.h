@@ -164,6 +164,9 @@ DIOGENES_CUDA_PTSZ(cuStreamBeginCapture_v2, CUstream stream, CUstreamCaptureMode
 DIOGENES_CUDA_PTSZ(cuStreamEndCapture, CUstream stream, CUgraph* graph)
 DIOGENES_CUDA_PTSZ(cuStreamGetCaptureInfo_v2, CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
                    CUgraph* graph, const CUgraphNode** dependencies, size_t* count)
+DIOGENES_CUDA_PTSZ(cuStreamGetCaptureInfo_v3, CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                   CUgraph* graph, const CUgraphNode** dependencies, const CUgraphEdgeData** edges,
+                   size_t* count)
 DIOGENES_CUDA_FUNCTION(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode* mode)
 DIOGENES_CUDA_FUNCTION(cuEventCreate, CUevent* event, unsigned int flags)
 DIOGENES_CUDA_FUNCTION(cuEventDestroy, CUevent event)
