@@ -166,6 +166,18 @@ CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, CUstreamCaptureStatus* 
                                         CUgraph* graph, const CUgraphNode** dependencies, size_t* count) {
   return stream_status(kPerThread, stream, status, id, graph, dependencies, count);
 }
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                   CUgraph* graph, const CUgraphNode** dependencies,
+                                   const CUgraphEdgeData** edges, size_t* count) {
+  if (edges) *edges = nullptr;
+  return stream_status(kLegacy, stream, status, id, graph, dependencies, count);
+}
+CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                        CUgraph* graph, const CUgraphNode** dependencies,
+                                        const CUgraphEdgeData** edges, size_t* count) {
+  if (edges) *edges = nullptr;
+  return stream_status(kPerThread, stream, status, id, graph, dependencies, count);
+}
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
   return begin(kLegacy, stream, mode);
 }

@@ -100,8 +100,13 @@ struct NewerVariant {
   int version;
 };
 constexpr NewerVariant kNewerVariants[] = {
-    {"cuCtxCreate_v4", 12050},        {"cuMemAdvise_v2", 12020},      {"cuMemPrefetchAsync_v2", 12020},
-    {"cuEventElapsedTime_v2", 12080}, {"cuCtxSynchronize_v2", 13000}, {"cuGetProcAddress_v2", 12000},
+    {"cuCtxCreate_v4", 12050},
+    {"cuMemAdvise_v2", 12020},
+    {"cuMemPrefetchAsync_v2", 12020},
+    {"cuEventElapsedTime_v2", 12080},
+    {"cuCtxSynchronize_v2", 13000},
+    {"cuGetProcAddress_v2", 12000},
+    {"cuStreamGetCaptureInfo_v3", 12030},
 };
 
 bool is_in(const char* symbol, int version) {
