@@ -174,7 +174,8 @@ void before_memory(State& state, const Call& call, Flight& flight) {
       state.duplicates.forget_copies(effect.destination.range);
     }
     for (const Side* side : {&effect.source, &effect.destination})
-      if ((side->unguardable & kUnknownMemory) && side->kind != MemoryKind::pageable)
+      if ((side->unguardable & kUnknownMemory) && side->kind != MemoryKind::pageable &&
+          side->kind != MemoryKind::unknown)
         state.kernel_reasons |= kUnknownMemory;
   }
   AllocationArguments allocation;
@@ -396,6 +397,7 @@ void give_to_kernels(State& state, const Allocation& allocation) {
 
 void start_necessity(Stage stage) {
   State& state = necessity_state();
+  if (state.started) state.lock.reset();  // in a forked child its holder does not exist
   LockGuard guard(state.lock);
   state.watches.attach(&state.instances, &state.unwatchable);
   state.shared.attach(&state.instances);
@@ -408,6 +410,7 @@ void start_necessity(Stage stage) {
     state.memory.reset();
     state.kernels.reset();
     state.duplicates.reset();
+    reset_staging();
     for (auto& flight : state.flights) flight.used = false;
     state.sequence = 0;
     state.undecidable = state.events_undecidable = false;

@@ -207,6 +207,8 @@ void forget_staging(State& state) {
   staging_state.compare_exchange_strong(expected, kNone, std::memory_order_acq_rel);
 }
 
+void reset_staging() { staging_state.store(kNone, std::memory_order_relaxed); }
+
 void hash_rest(State& state) {
   Duplicates::Ready ready;
   for (;;) {

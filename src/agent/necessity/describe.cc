@@ -66,8 +66,11 @@ uint32_t reason_of_region(AddressRange range) {
   return kGuardRefused;
 }
 
+// What the function's name says of one side.
+enum class Named : uint8_t { unknown, host, device };
+
 // `written`: a guard may come to lie on it.
-Side side_of(State& state, uint64_t address, uint64_t span, bool written, bool may_ask) {
+Side side_of(State& state, uint64_t address, uint64_t span, Named named, bool written, bool may_ask) {
   Side side;
   side.range = AddressRange::of(address, span);
   {
@@ -81,11 +84,16 @@ Side side_of(State& state, uint64_t address, uint64_t span, bool written, bool m
     }
   }
   if (!may_ask) {
-    side.kind = MemoryKind::unknown;
-    side.unguardable = kUnknownMemory;
+    side.kind = named == Named::host     ? MemoryKind::pageable
+                : named == Named::device ? MemoryKind::device
+                                         : MemoryKind::unknown;
+    side.unguardable = named == Named::device ? 0 : uint32_t{kUnknownMemory};
     return side;
   }
   side.kind = kind_of_pointer(address);
+  // An address that the driver does not tell of cannot be pageable where only the GPU reaches.
+  if (named == Named::device && side.kind == MemoryKind::pageable) side.kind = MemoryKind::device;
+  if (named == Named::host && side.kind == MemoryKind::unknown) side.kind = MemoryKind::pageable;
   if (side.kind == MemoryKind::pageable) {
     if (!written) return side;
     side.unguardable = side.range.size() < kSmallestPageable ? kSmallRange : reason_of_region(side.range);
@@ -129,14 +137,17 @@ void describe_transfer(State& state, const Call& call, bool may_ask, Effect& eff
     effect.kernel = true;  // may write whatever
     return;
   }
-  effect.destination = side_of(state, arguments.destination, arguments.destination_span(), true, may_ask);
+  auto named = [by_name](Direction one, Direction other) {
+    return by_name == Direction::unknown        ? Named::unknown
+           : by_name == one || by_name == other ? Named::host
+                                                : Named::device;
+  };
+  Named to = named(Direction::device_to_host, Direction::host_to_host);
+  Named from = named(Direction::host_to_device, Direction::host_to_host);
+  if (arguments.fill) to = Named::device;
+  effect.destination = side_of(state, arguments.destination, arguments.destination_span(), to, true, may_ask);
   if (!arguments.fill)
-    effect.source = side_of(state, arguments.source, arguments.source_span(), false, may_ask);
-  // Managed memory that the name calls host memory stays managed; unknown memory is what the name says.
-  if (effect.destination.kind == MemoryKind::unknown && by_name == Direction::device_to_host)
-    effect.destination.kind = MemoryKind::pageable;
-  if (effect.source.kind == MemoryKind::unknown && by_name == Direction::host_to_device)
-    effect.source.kind = MemoryKind::pageable;
+    effect.source = side_of(state, arguments.source, arguments.source_span(), from, false, may_ask);
   if (effect.destination.kind == MemoryKind::unknown ||
       (effect.source.kind == MemoryKind::unknown && !arguments.fill)) {
     effect.reasons |= kUndecoded;

@@ -86,5 +86,6 @@ void hash_covered(State& state, const Clock& certain);
 void hash_rest(State& state);
 // The context that owns the staging memory may be about to end.
 void forget_staging(State& state);
+void reset_staging();
 
 }  // namespace diogenes::agent

@@ -1,0 +1,6 @@
+# Included by the agent's CMakeLists.txt: the necessity collector outside a target, with the agent's other parts replaced.
+file(GLOB necessity_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc ${CMAKE_CURRENT_LIST_DIR}/testing/*.cc)
+file(GLOB necessity_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*_test.cc)
+list(FILTER necessity_sources EXCLUDE REGEX "_test\\.cc$")
+diogenes_test(agent_necessity_test SOURCES ${necessity_sources} ${necessity_tests} arguments.cc)
+target_include_directories(agent_necessity_test PRIVATE ${XXHASH_INCLUDE})
