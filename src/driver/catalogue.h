@@ -1,6 +1,6 @@
-// What is known of the CUDA driver's functions: one line each in catalogue.def, from which the hook table, the names in
-// reports, the simulator's check of its exports and the tests come.
-// Source: the CUDA driver API reference; which of them wait is measured (facts: docs/measurements.md), never assumed here.
+// What is known of the CUDA driver's functions: one line each in catalogue.def, from which the hook table,
+// the names in reports, the simulator's check of its exports and the tests come. Source: the CUDA driver API
+// reference; which of them wait is measured (facts: docs/measurements.md), never assumed here.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,37 +28,37 @@ enum class Role : uint8_t {
   stream,        // create, destroy, attributes
   event,         // create, destroy
   event_record,
-  stream_wait,   // cuStreamWaitEvent, cuStreamWaitValue*, cuStreamWriteValue*, batch mem ops
-  capture,       // begin, end, status of stream capture
-  host_function, // cuLaunchHostFunc, cuStreamAddCallback
-  context,       // create, destroy, switch
-  initialize,    // cuInit, cuGetProcAddress, cuGetExportTable
+  stream_wait,    // cuStreamWaitEvent, cuStreamWaitValue*, cuStreamWriteValue*, batch mem ops
+  capture,        // begin, end, status of stream capture
+  host_function,  // cuLaunchHostFunc, cuStreamAddCallback
+  context,        // create, destroy, switch
+  initialize,     // cuInit, cuGetProcAddress, cuGetExportTable
 };
 
 // How the arguments of a call are read. Numbers are argument positions, from 0.
 enum class Arguments : uint8_t {
-  none,            // nothing to read beyond the stream
-  copy,            // dst 0, src 1, bytes 2
-  copy_peer,       // dst 0, dst context 1, src 2, src context 3, bytes 4
-  copy_from_array, // dst 0 (host or device), array 1, offset 2, bytes 3
-  copy_to_array,   // array 0, offset 1, src 2, bytes 3
-  copy_array,      // dst array 0, offset 1, src array 2, offset 3, bytes 4
-  copy_2d,         // const CUDA_MEMCPY2D* 0
-  copy_3d,         // const CUDA_MEMCPY3D* 0
-  copy_3d_peer,    // const CUDA_MEMCPY3D_PEER* 0
-  copy_batch,      // cuMemcpyBatchAsync and relatives: not decoded, counted
-  fill,            // dst 0, value 1, elements 2
-  fill_2d,         // dst 0, pitch 1, value 2, width 3, height 4
-  allocate,        // void** 0, bytes 1
-  allocate_pitch,  // CUdeviceptr* 0, size_t* pitch 1, width 2, height 3, element 4
-  allocate_flags,  // void** 0, bytes 1, flags 2 (cuMemHostAlloc, cuMemAllocManaged)
-  release,         // pointer 0
-  register_host,   // pointer 0, bytes 1, flags 2
-  unregister_host, // pointer 0
-  host_pointer,    // cuMemHostGetDevicePointer: CUdeviceptr* 0, host pointer 1
-  launch,          // function 0, grid 1-3, block 4-6, shared 7, stream 8, params 9, extra 10
-  launch_ex,       // const CUlaunchConfig* 0, function 1, params 2, extra 3
-  launch_cooperative, // function 0, grid 1-3, block 4-6, shared 7, stream 8, params 9
+  none,                // nothing to read beyond the stream
+  copy,                // dst 0, src 1, bytes 2
+  copy_peer,           // dst 0, dst context 1, src 2, src context 3, bytes 4
+  copy_from_array,     // dst 0 (host or device), array 1, offset 2, bytes 3
+  copy_to_array,       // array 0, offset 1, src 2, bytes 3
+  copy_array,          // dst array 0, offset 1, src array 2, offset 3, bytes 4
+  copy_2d,             // const CUDA_MEMCPY2D* 0
+  copy_3d,             // const CUDA_MEMCPY3D* 0
+  copy_3d_peer,        // const CUDA_MEMCPY3D_PEER* 0
+  copy_batch,          // cuMemcpyBatchAsync and relatives: not decoded, counted
+  fill,                // dst 0, value 1, elements 2
+  fill_2d,             // dst 0, pitch 1, value 2, width 3, height 4
+  allocate,            // void** 0, bytes 1
+  allocate_pitch,      // CUdeviceptr* 0, size_t* pitch 1, width 2, height 3, element 4
+  allocate_flags,      // void** 0, bytes 1, flags 2 (cuMemHostAlloc, cuMemAllocManaged)
+  release,             // pointer 0
+  register_host,       // pointer 0, bytes 1, flags 2
+  unregister_host,     // pointer 0
+  host_pointer,        // cuMemHostGetDevicePointer: CUdeviceptr* 0, host pointer 1
+  launch,              // function 0, grid 1-3, block 4-6, shared 7, stream 8, params 9, extra 10
+  launch_ex,           // const CUlaunchConfig* 0, function 1, params 2, extra 3
+  launch_cooperative,  // function 0, grid 1-3, block 4-6, shared 7, stream 8, params 9
   launch_list,     // cuLaunchCooperativeKernelMultiDevice, cuLaunchGrid*, cuLaunch: work on unknown streams
   graph_launch,    // graph exec 0, stream 1
   event,           // event 0
@@ -74,13 +74,13 @@ enum class Arguments : uint8_t {
 
 // Which stream orders the call's work.
 enum class StreamOf : uint8_t {
-  none,        // no GPU work, or ordered by the whole context
-  context,     // waits for, or is ordered after, the whole context
-  legacy,      // the legacy default stream
-  per_thread,  // the calling thread's default stream
-  argument,    // the argument at stream_argument; null means the legacy default stream
+  none,           // no GPU work, or ordered by the whole context
+  context,        // waits for, or is ordered after, the whole context
+  legacy,         // the legacy default stream
+  per_thread,     // the calling thread's default stream
+  argument,       // the argument at stream_argument; null means the legacy default stream
   argument_ptsz,  // the same; null means the calling thread's default stream
-  event,       // the stream in which the event argument was last recorded
+  event,          // the stream in which the event argument was last recorded
   configuration,  // hStream of the CUlaunchConfig at argument 0
 };
 
@@ -98,15 +98,10 @@ struct DriverFunction {
 };
 
 inline constexpr DriverFunction kCatalogue[] = {
-#define DRIVER_FUNCTION(symbol, operation, role, arguments, stream_of, stream_argument, direction, asynchronous) \
-  {#symbol,                                                                                                      \
-   #operation,                                                                                                   \
-   Role::role,                                                                                                   \
-   Arguments::arguments,                                                                                         \
-   StreamOf::stream_of,                                                                                          \
-   stream_argument,                                                                                              \
-   Direction::direction,                                                                                         \
-   asynchronous},
+#define DRIVER_FUNCTION(symbol, operation, role, arguments, stream_of, stream_argument, direction, \
+                        asynchronous)                                                              \
+  {#symbol,         #operation,           Role::role,  Arguments::arguments, StreamOf::stream_of,  \
+   stream_argument, Direction::direction, asynchronous},
 #include "driver/catalogue.def"
 #undef DRIVER_FUNCTION
 };

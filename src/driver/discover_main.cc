@@ -135,7 +135,7 @@ json check(CallMaterial& material, const Image& image, uintptr_t base, const std
     candidates.push_back(std::move(candidate));
   }
   HoldOptions options;
-  options.hold = {40'000'000};
+  options.hold = {60'000'000};
   options.sample = false;
   options.before_call = [&](pthread_t thread) {
     for (const auto& [index, probe] : probes) {

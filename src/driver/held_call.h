@@ -13,7 +13,7 @@
 namespace diogenes {
 
 struct HoldOptions {
-  Nanoseconds hold{80'000'000};
+  Nanoseconds hold{100'000'000};
   bool sample = true;
   std::function<void(pthread_t)> before_call;  // runs on the calling thread, right before the call
 };

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 #include <link.h>
 
-#include <chrono>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <random>
 
 #include "driver/catalogue.h"
 #include "driver/probe.h"
@@ -212,6 +214,28 @@ TEST(HookPlanner, GarbageCodeNeverCrashes) {
     EXPECT_LE(hook.site.displaced, 31);
     EXPECT_LE(hook.site.moved_length, sizeof hook.site.moved);
   }
+}
+
+// Planning on files with any bytes changed, bounds included.
+TEST(HookPlanner, GarbageFilesNeverCrash) {
+  std::ifstream file(DIOGENES_DRIVER_SUBJECT, std::ios::binary);
+  const std::vector<uint8_t> original{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  ASSERT_GT(original.size(), 1000u);
+  size_t planned = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<uint8_t> bytes = original;
+    for (int i = 0; i < 30; ++i) bytes[0x200 + random() % (bytes.size() - 0x200)] = static_cast<uint8_t>(random());
+    if (seed % 4 == 0) bytes.resize(random() % bytes.size());
+    const auto image = Image::from_bytes(bytes, "garbage");
+    if (!image) continue;
+    std::vector<HookRequest> requests;
+    for (const Image::Function& function : image->functions()) requests.push_back({function.offset, 0});
+    for (const Image::Export& exported : image->exports()) requests.push_back({exported.offset, 0});
+    for (int i = 0; i < 100; ++i) requests.push_back({random() % 0x3000, 0});
+    for (const PlannedHook& hook : plan_hooks(*image, requests)) planned += hook.ok();
+  }
+  EXPECT_GT(planned, 1000u);
 }
 
 TEST(HookPlanner, CatalogueRequestsAreTheExportsOfTheDriver) {

@@ -2,6 +2,7 @@
 //   stub:   push imm32 / mov dword [rsp+4], imm32    the Probe's address, with no register touched
 //           jmp [rip] -> the thunk below
 //   moved:  the displaced instructions, then jmp rel32 to entry + displaced
+//   the Probe itself
 // The thunk is one frame with CFI: it saves every register that a caller may rely on, calls enter(), passes
 // the stack arguments again, calls the moved code, saves again, calls leave(). All caller-saved registers are
 // kept, not only those of arguments: inside one library the compiler may know that a function leaves some of
@@ -11,6 +12,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include <new>
 
 #include "base/range.h"
 
@@ -158,7 +161,7 @@ Result<Probe*> Probe::install(const HookSite& site, uintptr_t image_base) {
   if (page == nullptr)
     return error("no free memory within 1 GiB of offset 0x%lx", static_cast<unsigned long>(site.entry));
 
-  auto* probe = new Probe;
+  auto* probe = new (page + 512) Probe;  // its first member is moved_code, where the thunk looks for it
   const auto address = reinterpret_cast<uintptr_t>(probe);
   const auto thunk = reinterpret_cast<uintptr_t>(&diogenes_probe_thunk);
   const auto low = static_cast<uint32_t>(address), high = static_cast<uint32_t>(address >> 32);
