@@ -60,7 +60,7 @@ bool conflicts(const Guard& guard, bool write) { return guard.protection == Prot
 bool touches(const Guard& guard, const Fault& fault) {
   if (guard.range.contains(fault.address)) return conflicts(guard, fault.write);
   for (int i = 0; i < fault.operand_count; ++i)
-    if (guard.range.overlaps(fault.operands[i])) return true;
+    if (guard.range.overlaps(fault.operands[i]) && (i > 0 || conflicts(guard, fault.write))) return true;
   return false;
 }
 

@@ -128,7 +128,8 @@ void die_of(int signal, siginfo_t* info, ucontext_t* context, bool comes_again) 
   KernelAction standard;
   kernel_sigaction(signal, &standard, nullptr);
   frame_mask(context) &= ~signal_bit(signal);
-  if (!comes_again) raw_syscall(SYS_rt_tgsigqueueinfo, getpid(), kernel_thread_id(), signal, info);
+  if (!comes_again)
+    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), kernel_thread_id(), signal, info);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ Slot slots[kMaximumGuardedThreads];
 std::atomic<uint32_t> slots_used{0};  // slots from here on were never used
 std::atomic<uint32_t> registered{0};
 std::atomic<uint32_t> unwatched{0};  // of the registered
+std::atomic<uint32_t> coming{0};     // made, and not registered yet
 std::atomic<bool> foreign{false};
 std::atomic<bool> callbacks{false};  // the program's code was seen on a thread of the driver
 std::atomic<uint32_t> driver_threads[kDriverThreads];
@@ -123,7 +124,8 @@ bool read_self(void* to, const void* from, size_t bytes) {
     const void* base;
     size_t bytes;
   } here{to, bytes}, there{from, bytes};
-  return raw_syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) == static_cast<long>(bytes);
+  return raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), &here, 1, &there, 1, 0) ==
+         static_cast<long>(bytes);
 }
 
 // The memory of the call that the thread is inside of, if it is: such a call was not dispatched. Where it
@@ -155,7 +157,7 @@ void note_call_under_way(Slot& slot) {
 bool try_to_watch(Slot& slot) {
   if (!slot.ready.load(std::memory_order_acquire)) return false;
   uint32_t thread = slot.thread.load(std::memory_order_relaxed);
-  if (raw_syscall(SYS_tgkill, getpid(), thread, 0) != 0) {
+  if (raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) != 0) {
     free_slot(slot);  // gone without a word
     return true;
   }
@@ -264,7 +266,7 @@ void forget_threads_in_child() {
     slot.thread.store(0, std::memory_order_relaxed);
   }
   for (auto& driver : driver_threads) driver.store(0, std::memory_order_relaxed);
-  registered.store(0), unwatched.store(0), slots_used.store(0);
+  coming.store(0), registered.store(0), unwatched.store(0), slots_used.store(0);
   uint32_t depth = guard_thread.depth;
   guard_thread = {};
   guard_thread.depth = depth;
@@ -277,19 +279,27 @@ void note_driver_thread() {
 
 bool in_driver_now() { return guard_thread.depth > 0; }
 
+void note_thread_coming() { coming.fetch_add(1, std::memory_order_seq_cst); }
+
+void note_thread_came() { coming.fetch_sub(1, std::memory_order_seq_cst); }
+
 void note_callback() { callbacks.store(true, std::memory_order_relaxed); }
 
 void note_foreign_thread() { foreign.store(true, std::memory_order_seq_cst); }
 
 bool alone() {
   return guard_thread.slot && registered.load(std::memory_order_seq_cst) == 1 &&
-         !callbacks.load(std::memory_order_relaxed) && !foreign.load(std::memory_order_relaxed);
+         coming.load(std::memory_order_seq_cst) == 0 && !callbacks.load(std::memory_order_relaxed) &&
+         !foreign.load(std::memory_order_relaxed);
 }
 
 bool all_threads_watched() {
   if (foreign.load(std::memory_order_relaxed)) return false;
   if (unwatched.load(std::memory_order_seq_cst) == 0) return true;
-  int64_t now = monotonic_now().count;
+  timespec time{};  // not by the vdso, which may make a system call of its own: one that is dispatched,
+                    // signals blocked
+  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
+  int64_t now = time.tv_sec * 1'000'000'000 + time.tv_nsec;
   if (now - looked_at < kLookAgainAfter) return false;
   looked_at = now;
   uint32_t used = slots_used.load(std::memory_order_acquire);

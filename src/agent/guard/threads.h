@@ -86,6 +86,8 @@ void forget_this_thread();  // its last system call
 void forget_threads_in_child();
 
 void note_driver_thread();  // runs on it
+void note_thread_coming();  // pthread_create is about to make a thread of the program
+void note_thread_came();    // it is registered, or was not made
 bool in_driver_now();       // for pthread_create: the thread about to be made is the driver's
 
 // All under the table's lock.

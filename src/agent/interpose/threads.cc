@@ -1,5 +1,6 @@
 // pthread_create: a new thread of the program is registered with the guards before it runs any of the
 // program's code.
+#include <errno.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -39,10 +40,12 @@ void* begin_thread(void* opaque) {
   auto* argument = start.argument;
   bool driver = start.driver;
   start.used.store(false, std::memory_order_release);
-  if (driver)
+  if (driver) {
     note_driver_thread();
-  else
+  } else {
     guard_this_thread();
+    note_thread_came();
+  }
   return routine(argument);
 }
 
@@ -61,9 +64,14 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
   start->driver = in_driver_now() || in_driver_code(reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
   start->routine = routine;
   start->argument = argument;
+  bool driver = start->driver;
+  if (!driver) note_thread_coming();
   ++guard_thread.creating;
   int result = next(thread, attributes, begin_thread, start);
   --guard_thread.creating;
-  if (result != 0) start->used.store(false, std::memory_order_release);
+  if (result != 0) {
+    start->used.store(false, std::memory_order_release);
+    if (!driver) note_thread_came();
+  }
   return result;
 }

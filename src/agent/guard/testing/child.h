@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "agent/guard/guards.h"
 
@@ -36,13 +37,16 @@ int status_of(Body&& body) {
     }                                                                                      \
   } while (false)
 
-#define RUN_IN_CHILD(...)                                                  \
-  do {                                                                     \
-    int status = status_of([&] { __VA_ARGS__ });                           \
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)             \
-        << (WIFSIGNALED(status) ? "killed by signal " : "exit status ")    \
-        << (WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)); \
+#define RUN_IN_CHILD(...)                                             \
+  do {                                                                \
+    std::string how_it_ended = ending_of(status_of([&] __VA_ARGS__)); \
+    EXPECT_EQ(how_it_ended, "exit 0");                                \
   } while (false)
+
+inline std::string ending_of(int status) {
+  return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                             : "exit " + std::to_string(WEXITSTATUS(status));
+}
 
 inline char* pages(size_t count) {
   void* memory = mmap(nullptr, count * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
