@@ -26,9 +26,8 @@ struct HookSite {
   uint8_t fixup_count;
   uint8_t returns;  // the displaced bytes end in ret or jmp: no jump back is needed
   uint8_t reserved[2];
-  uint8_t
-      expected[32];  // the bytes at the entry, at least `displaced` of them; memory must agree before a write
-  uint8_t moved[96];  // the displaced instructions as they are elsewhere, without the jump back
+  uint8_t expected[32];  // the bytes at the entry, `displaced` or more; memory must agree before a write
+  uint8_t moved[96];     // the displaced instructions as they are elsewhere, without the jump back
   HookFixup fixups[6];
 };
 
