@@ -10,8 +10,8 @@ namespace diogenes::agent {
 // no hashing).
 void start_necessity(Stage stage);
 
-// Numbers streams and events, fills call.stream, call.object and kCapturing; opens guards over memory that
-// the call uses.
+// `call` has its objects' numbers and kCapturing (agent/objects.h). Opens guards over memory that the call
+// uses.
 void necessity_before(Call& call);
 
 // `call.id` is set. Updates the order of work, closes and opens instances, raises guards.

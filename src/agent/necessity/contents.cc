@@ -42,7 +42,7 @@ void read_back(State& state, const Call& call, Flight& flight) {
   auto copy =
       flight.effect.stream.thread != 0 ? driver_calls.memcpy_dtoh_async_ptsz : driver_calls.memcpy_dtoh_async;
   if (!copy || !contiguous || flight.slot == kNoSlot || transfer.key.bytes > Duplicates::kStagingBytes ||
-      !have_staging(state))
+      state.captures > 0 || !have_staging(state))
     return;
   unsigned char* staging = nullptr;
   {

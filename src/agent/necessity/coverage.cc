@@ -82,10 +82,13 @@ void cover(State& state, const Call& call, const Flight* flight, Tick tick) {
     }
   }
   state.shared.advance(certain);
-  if (state.undecidable || waits_for_itself(call, new_work)) state.instances.credit(instance, kUndecoded);
+  if (state.undecidable) state.instances.credit(instance, kUndecoded);
+  if (waits_for_itself(call, new_work)) state.instances.credit(instance, kOwnWork);
   if (recorded) {
     state.watches.guard_covered(reach, instance);
     state.shared.guard_covered(reach, instance, sequence);
+    // The program goes on from here: raising guards is not its time to the first use.
+    state.instances.returned(instance, monotonic_now());
   }
   state.instances.opened(instance);
 }

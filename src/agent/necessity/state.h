@@ -60,11 +60,11 @@ struct State {
   uint32_t sequence;  // of synchronizations
 
   // Once one of these is set, it stays.
-  bool undecidable;         // work was given to a stream that is not known
-  bool events_undecidable;  // an event was recorded out of sight
-  uint32_t work_reasons;    // Reason bits that all work has
-  uint32_t kernel_reasons;  // ... that kernels and graphs have
-  int captures;             // under way
+  bool undecidable;           // work was given to a stream that is not known
+  bool events_undecidable;    // an event was recorded out of sight
+  uint32_t work_reasons;      // Reason bits that all work has
+  uint32_t kernel_reasons;    // ... that kernels and graphs have
+  std::atomic<int> captures;  // under way
 
   bool hashing() const { return stage == Stage::memory_tracing; }
 };

@@ -7,13 +7,18 @@ namespace diogenes::agent {
 bool Watches::add(AddressRange range, Protection protection, bool small, Slot stream, Tick tick) {
   if (protection == Protection::read_only) {
     // Read again in the same stream: whoever makes sure of the later read makes sure of the earlier one.
-    for (int i = 0; i < count_; ++i) {
+    for (int i = count_; i-- > 0;) {
       Watch& watch = watches_[i];
-      if (watch.range == range && watch.protection == protection && watch.stream == stream &&
-          watch.suspended_by == 0) {
-        watch.tick = tick;
-        return true;
+      if (watch.range != range || watch.protection != protection || watch.stream != stream ||
+          watch.suspended_by != 0)
+        continue;
+      // A touch up to now is the earlier read's, and its owner's.
+      if (watch.guard != kNoGuard) {
+        Touch touch = collect(watch.guard);
+        if (touch.by != TouchBy::nobody && settle(i, touch)) continue;
       }
+      watch.tick = tick;
+      return true;
     }
   }
   if (count_ == kMaximumWatches) {

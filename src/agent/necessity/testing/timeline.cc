@@ -184,6 +184,7 @@ Operation Timeline::end(Open& open, bool wait, int32_t result) {
   open.call.id.sequence = ++operations_;
   PassThrough pass;
   necessity_after(open.call);
+  now_ = std::max(now_, monotonic_now().count);
   return operations_;
 }
 
