@@ -18,6 +18,9 @@ done
 cp "$source/LICENSE" "$source/README.md" "$source/docs/report-schema.json" "$source/sim/kernels.ptx" \
   "$top/share/diogenes/" 2>/dev/null || true
 
+# Debug information of the tool itself is most of its size; that of the examples is what the reports show.
+find "$top/bin" "$top/libexec" "$top/lib" -maxdepth 1 -type f -exec strip --strip-debug {} +
+
 is_elf() { [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; }
 elf_files() {
   find "$top" -type f | while IFS= read -r file; do
