@@ -70,11 +70,8 @@ void collect_before(Call& call) {
   if (!open_process_folder()) return;
   if (is(Stage::baseline)) return;
   call.stack = capture_stack();
-  // In the stages that watch, the order of work keeps the numbers: it has to know the objects anyway.
-  if (stage_uses_guards())
-    necessity_before(call);
-  else
-    number_objects(call);
+  number_objects(call);
+  if (stage_uses_guards()) necessity_before(call);
 }
 
 void collect_after(Call& call) {
@@ -83,7 +80,7 @@ void collect_after(Call& call) {
   note_initialized(call);
   describe_device_once();
   if (is(Stage::baseline)) return;
-  if (!stage_uses_guards()) number_new_objects(call);
+  number_new_objects(call);
   OperationRecord record{};
   record.type = RecordType::operation;
   record.flags = call.flags;
@@ -94,7 +91,10 @@ void collect_after(Call& call) {
   record.stream = call.stream;
   record.object = call.object;
   if (append(record, &call.id)) append_arguments(call);
-  if (stage_uses_guards()) necessity_after(call);
+  if (stage_uses_guards()) {
+    necessity_after(call);
+    necessity_returning(call);
+  }
 }
 
 void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer) {

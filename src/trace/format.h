@@ -220,6 +220,7 @@ enum Reason : uint32_t {
   kHostFunction = 1u << 11,   // 2: the stream runs a host function: data leaves our sight
   kUnresolved = 1u << 12,     // set by the analysis: the program ended before it was known
   kUnknownMemory = 1u << 13,  // 4: managed or mapped memory that the agent does not know enough of
+  kOwnWork = 1u << 14,        // the call waits for what it does itself (context creation, a module's load): no verdict
 };
 inline constexpr uint32_t kUnwatchedReasons =
     kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory;

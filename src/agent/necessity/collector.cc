@@ -521,7 +521,10 @@ void necessity_after(Call& call) {
     LockGuard guard(state.lock);
     state.watches.collect_touches();
     state.shared.collect_touches(state.sequence, state.order.width());
-    cover(state, call, flight, tick);
+    InstanceIndex instance = cover(state, call, flight, tick);
+    call.in_flight = instance == kNoInstance ? 0 : instance + 1u;
+  } else {
+    call.in_flight = 0;
   }
   if (flight) {
     LockGuard guard(state.lock);
@@ -529,6 +532,13 @@ void necessity_after(Call& call) {
       state.shared.retire(call.argument(0));
     flight->used = false;
   }
+}
+
+void necessity_returning(const Call& call) {
+  if (call.in_flight == 0) return;
+  State& state = necessity_state();
+  LockGuard guard(state.lock);
+  state.instances.returned(static_cast<InstanceIndex>(call.in_flight - 1), call.id, monotonic_now());
 }
 
 void finish_necessity() {

@@ -77,7 +77,7 @@ void give_to_kernels(State& state, const Allocation& allocation);
 
 // A successful wait (coverage.cc): opens its instance, takes over, guards. Under the lock, after its own work
 // got `tick` (0: it gave none). `flight`: null where it was not known that the call could wait.
-void cover(State& state, const Call& call, const Flight* flight, Tick tick);
+InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick tick);
 
 // The content of transfers (contents.cc). Outside the lock; each takes it as needed.
 void hash_before(State& state, const Call& call, Flight& flight);
