@@ -35,6 +35,13 @@ void set_times(OperationRecord& record, Nanoseconds call, Nanoseconds waited) {
   record.waited = narrow(waited.count);
 }
 
+// Code of the program is about to run on a thread of the driver, whose system calls are not dispatched: one with a
+// guarded buffer would fail there.
+bool runs_host_code(const Call& call) {
+  return call.driver->role == Role::host_function ||
+         (call.driver->role == Role::graph && strstr(call.driver->operation, "HostNode"));
+}
+
 void note_initialized(const Call& call) {
   if (call.driver->role != Role::initialize || !call.succeeded() ||
       strcmp(call.driver->operation, "cuInit") != 0)
@@ -71,7 +78,9 @@ void collect_before(Call& call) {
   if (is(Stage::baseline)) return;
   call.stack = capture_stack();
   number_objects(call);
-  if (stage_uses_guards()) necessity_before(call);
+  if (!stage_uses_guards()) return;
+  if (runs_host_code(call)) end_guarding();
+  necessity_before(call);
 }
 
 void collect_after(Call& call) {
