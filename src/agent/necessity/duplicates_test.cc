@@ -39,6 +39,16 @@ TEST_F(Duplicates, SameContentToTheSamePlaceThatStillHoldsIt) {
   EXPECT_EQ(first_of(third), first);
 }
 
+// The second copy's own wait covers the reading back that went before it.
+TEST_F(Duplicates, KnownWithTheCopysOwnWait) {
+  uint64_t device = t.device(kBytes);
+  void* host = t.pageable(kBytes);
+  t.h2d(device, host, kBytes);
+  auto second = t.h2d(device, host, kBytes);
+  ASSERT_EQ(world().hashes.size(), 2u);
+  EXPECT_EQ(of(second), Duplicate::verified);
+}
+
 TEST_F(Duplicates, DestinationWasOverwrittenByAKernel) {
   uint64_t device = t.device(kBytes);
   char* host = static_cast<char*>(t.pageable(kBytes));

@@ -72,7 +72,27 @@ struct State {
 // In .bss: its arrays must not weigh on a program that never uses CUDA.
 State& necessity_state();
 
-// Pinned or registered memory was given to kernels.
+constexpr uint32_t number_of(const State& state, const Flight& flight) {
+  return static_cast<uint32_t>(&flight - state.flights) + 1;
+}
+
+// Under the lock, in this order. Before the call:
+void note_sharing(State& state, const Call& call);                  // memory_effects.cc
+void before_order(State& state, const Call& call, Flight& flight);  // scope.cc
+void before_memory(State& state, const Call& call, Flight& flight);
+// After it, where it succeeded:
+void after_allocation(State& state, const Call& call, uint32_t region_reasons, uint64_t context,
+                      const AllocationArguments& allocation);
+// A managed variable of a module; empty: its size is not known.
+void after_variable(State& state, AddressRange range);
+void after_objects(State& state, const Call& call, const Flight* flight, uint64_t context, uint64_t created);
+Tick after_work(State& state, const Flight* flight);  // gives the stream its work; its tick, 0: none
+
+// Outside the lock: calls of and under stream capture (object_effects.cc).
+void after_captured(State& state, const Call& call);
+void count_captures(State& state, const Call& call);
+
+// Pinned or registered memory was given to kernels. Under the lock.
 void give_to_kernels(State& state, const Allocation& allocation);
 
 // A successful wait (coverage.cc): opens its instance, takes over, guards. Under the lock, after its own work

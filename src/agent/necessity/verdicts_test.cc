@@ -1026,6 +1026,82 @@ TEST_F(Necessity, ContextsEnd) {
   EXPECT_EQ(t.reasons(wait), kExposed);
 }
 
+// ---- calls of several threads that overlap, and the edges of what is certain ----
+
+// Another thread's copy returns while this one runs: which of the two came first in the stream is not known.
+TEST_F(Necessity, CopiesOfTwoThreadsInOneStream) {
+  void *one = t.pageable(kBytes), *other = t.pinned(kBytes);
+  Timeline::Open copy;
+  t.begin(copy, "cuMemcpyDtoH_v2", {t.address(one), kDevice, kBytes});
+  t.d2h_async(other, kDevice, kBytes, kLegacy);
+  auto first = t.end(copy, true);
+  EXPECT_TRUE(t.touch(other));
+  auto second = t.synchronize(kLegacy);
+  EXPECT_TRUE(t.touch(other));  // it may not have been there yet
+  EXPECT_EQ(t.reasons(first), kCpuAccess);
+  EXPECT_EQ(t.reasons(second), kCpuAccess);
+}
+
+// A staged copy may still be on its way to the device when the call returns: a later wait orders it.
+TEST_F(Necessity, StagedCopyToTheDeviceMayNotBeThereYet) {
+  void* host = t.pageable(kBytes);
+  auto copy = t.h2d(kDevice, host, kBytes);
+  t.launch(kX);
+  auto wait = t.synchronize(kLegacy);
+  t.launch(kX);
+  EXPECT_EQ(t.reasons(copy), kOrder);
+  EXPECT_EQ(t.reasons(wait), kOrder);
+}
+
+TEST_F(Necessity, ManagedMemoryAfterAConditionalWait) {
+  void *memory = t.managed(kBytes), *source = t.pageable(kBytes);
+  t.launch(kX);
+  auto copy = t.h2d_async(kDevice, source, kBytes, kX, true);
+  EXPECT_TRUE(t.touch(memory));
+  EXPECT_EQ(t.reasons(copy), kCpuAccess);
+}
+
+TEST_F(Necessity, KernelBeforeAnEventAndManyBehindIt) {
+  void* memory = t.managed(kBytes);
+  t.launch(kX);
+  t.record(kE, kX);
+  for (int i = 0; i < 40; ++i) t.launch(kX);
+  auto event = t.synchronize_event(kE);
+  EXPECT_TRUE(t.touch(memory));
+  EXPECT_EQ(t.reasons(event), kCpuAccess);
+}
+
+TEST_F(Necessity, WaitThatCoversNothingNewOwesNothingToWhatIsBehindIt) {
+  t.launch(kX);
+  t.record(kE, kX);
+  t.synchronize(kX);
+  t.call("cuGraphLaunch", {0x1, kX});
+  auto event = t.synchronize_event(kE);
+  EXPECT_EQ(t.reasons(event), kNotNeeded);
+}
+
+// A variable that the module manages is found when its address is asked for; kernels reach it without being
+// given it.
+TEST_F(Necessity, ManagedVariableThatOnlyKernelsWrite) {
+  char* variable = static_cast<char*>(t.pageable(kBytes));
+  uint64_t found = t.address(variable), bytes = 4;
+  world().pointers[found] = {CU_MEMORYTYPE_DEVICE, true};
+  t.call("cuModuleGetGlobal_v2", {t.address(&found), t.address(&bytes), 0x1, 0});
+  t.launch(kX);
+  auto wait = t.synchronize(kX);
+  EXPECT_TRUE(t.touch(variable));
+  EXPECT_EQ(t.reasons(wait), kCpuAccess);
+}
+
+TEST_F(Necessity, DeviceVariableIsNotWatched) {
+  uint64_t found = 0x4321000, bytes = 4;
+  world().pointers[found] = {CU_MEMORYTYPE_DEVICE, false};
+  t.call("cuModuleGetGlobal_v2", {t.address(&found), t.address(&bytes), 0x1, 0});
+  t.launch(kX);
+  auto wait = t.synchronize(kX);
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
+}
+
 // ---- stage 4 ----
 
 TEST(SyncUse, OnlyPlannedSitesAreWatchedAndRecorded) {
