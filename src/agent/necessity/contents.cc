@@ -122,7 +122,11 @@ void hash_before(State& state, const Call& call, Flight& flight) {
       if (!look) transfer.held.state = Held::unknown;
     }
   }
-  if (look && content_if_there(transfer.host, &transfer.held.content)) transfer.held.state = Held::known;
+  // The driver is about to write it; that the address is wrong is for the driver to say.
+  if (look && is_mapped(transfer.host.span())) {
+    transfer.held.content = content_of(transfer.host);
+    transfer.held.state = Held::known;
+  }
 }
 
 void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {
