@@ -196,7 +196,7 @@ void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section
 void open_all(TouchBy by) { open_every_guard(by, Section::outside); }
 
 void end_guarding() {
-  note_foreign_thread();  // before opening: a raise that is under way holds the table
+  refuse_for_good();  // before opening: a raise that is under way holds the table
   open_all(TouchBy::given_up);
 }
 
