@@ -35,8 +35,8 @@ void set_times(OperationRecord& record, Nanoseconds call, Nanoseconds waited) {
   record.waited = narrow(waited.count);
 }
 
-// Code of the program is about to run on a thread of the driver, whose system calls are not dispatched: one with a
-// guarded buffer would fail there.
+// Code of the program is about to run on a thread of the driver, whose system calls are not dispatched: one
+// with a guarded buffer would fail there.
 bool runs_host_code(const Call& call) {
   return call.driver->role == Role::host_function ||
          (call.driver->role == Role::graph && strstr(call.driver->operation, "HostNode"));

@@ -74,8 +74,8 @@ void open_range(AddressRange range, TouchBy by);
 // Before fork, vfork, posix_spawn and exec: everything open, nothing lost.
 void open_all(TouchBy by);
 
-// From now on code of the program runs where its system calls are not seen (a host function on a thread of the driver):
-// everything is opened, and no guard is raised any more in this process.
+// From now on code of the program runs where its system calls are not seen (a host function on a thread of
+// the driver): everything is opened, and no guard is raised any more in this process.
 void end_guarding();
 
 bool any_guard_up();  // one load; for interposed free and the like
