@@ -121,8 +121,7 @@ bool read_allocation(const Call& call, AllocationArguments* out) {
       // A __managed__ variable is memory that the host reaches, as if it had been allocated where it is
       // looked up.
       auto *address = call.pointer<const uint64_t*>(0), *bytes = call.pointer<const uint64_t*>(1);
-      if (!call.succeeded() || !address || kind_of_pointer(*address) != MemoryKind::managed)
-        return false;
+      if (!call.succeeded() || !address || kind_of_pointer(*address) != MemoryKind::managed) return false;
       allocation = {MemoryKind::managed, false, *address, bytes ? *bytes : bytes_from(*address)};
       return true;
     }
