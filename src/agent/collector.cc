@@ -18,6 +18,8 @@ namespace diogenes::agent {
 namespace {
 
 std::atomic<bool> running{false};
+// In a forked child until its first call of the driver: most children never make one, and clearing costs.
+std::atomic<bool> tables_are_the_parents{false};
 std::atomic<int64_t> hook_cost_total{0}, hook_cost_count{0};
 
 bool is(Stage stage) { return plan().plan->stage == stage; }
@@ -71,6 +73,7 @@ void stop_collecting(ProcessEnd end) {
 void restart_collecting_in_child() {
   hook_cost_total.store(0, std::memory_order_relaxed);
   hook_cost_count.store(0, std::memory_order_relaxed);
+  tables_are_the_parents.store(true, std::memory_order_relaxed);
 }
 
 void collect_before(Call& call) {
@@ -79,6 +82,8 @@ void collect_before(Call& call) {
   call.stack = capture_stack();
   number_objects(call);
   if (!stage_uses_guards()) return;
+  if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false))
+    start_necessity(plan().plan->stage);  // empty, with a lock that nobody holds
   if (runs_host_code(call)) end_guarding();
   necessity_before(call);
 }

@@ -390,8 +390,8 @@ void before_call(Dispatched& call) {
     case Action::release:
       open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;
-    case Action::remap:
-      open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
+    case Action::remap:  // the content goes on living elsewhere
+      open_guards(memory(arguments[0], arguments[1]), TouchBy::system_call, Section::in_handler);
       if (arguments[3] & MREMAP_FIXED)
         open_guards(memory(arguments[4], arguments[2]), TouchBy::gone, Section::in_handler);
       break;

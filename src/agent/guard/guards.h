@@ -23,7 +23,7 @@ enum class TouchBy : uint8_t {
   driver,       // an instruction inside libcuda, or on a thread inside a driver call
   system_call,  // a system call was given the range
   exposed,      // its page stood open to other threads for a while: it may have been touched unseen
-  gone,         // munmap, mremap, madvise(DONTNEED), free, realloc: the memory was released, not used
+  gone,         // munmap, madvise(DONTNEED), free of the whole range: the memory was released, not used
   given_up,     // taken down for fork, vfork, exec, an unknown system call, or a foreign signal handler
 };
 

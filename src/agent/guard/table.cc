@@ -223,11 +223,16 @@ void open_guards(AddressRange range, TouchBy by, Section::Where where) {
   if (!may_be_guarded(range)) return;
   Touch touch{by, Access::unknown, monotonic_now(), range.begin, 0};
   Section section(where);
-  GuardList near = live_over(range.pages());
-  uint32_t count = 0;
-  for (uint32_t id : near)
-    if (guards[id].range.overlaps(range)) claimed_list[count++] = id;
-  claim_and_open({claimed_list, count}, touch);
+  // Released in part: what is left may be used yet, and nobody will see it.
+  auto stays_in_part = [&](uint32_t id) { return by == TouchBy::gone && !range.contains(guards[id].range); };
+  for (bool partly : {false, true}) {
+    GuardList near = live_over(range.pages());
+    uint32_t count = 0;
+    for (uint32_t id : near)
+      if (guards[id].range.overlaps(range) && stays_in_part(id) == partly) claimed_list[count++] = id;
+    if (partly) touch.by = TouchBy::exposed;
+    claim_and_open({claimed_list, count}, touch);
+  }
 }
 
 void open_every_guard(TouchBy by, Section::Where where) {

@@ -273,6 +273,9 @@ void forget_threads_in_child() {
 }
 
 void note_driver_thread() {
+  // The driver's threads block every signal. Data of theirs can lie on a page with guarded memory of the
+  // heap, and a fault that finds its signal blocked kills the process.
+  kernel_sigmask(SIG_UNBLOCK, kGuardSignals);
   driver_threads[driver_thread_at.fetch_add(1, std::memory_order_relaxed) % kDriverThreads].store(
       kernel_thread_id(), std::memory_order_release);
 }

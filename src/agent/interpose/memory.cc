@@ -1,5 +1,6 @@
-// free and realloc: memory that is given back was released, not used. Its guards come down before the
-// allocator, which writes into what it is given, or unmaps it. One load where no guard is up.
+// free: memory that is given back was released, not used. Its guards come down before the allocator, which
+// writes into what it is given, or unmaps it. realloc uses it: the content goes on living. One load where no
+// guard is up.
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -26,33 +27,32 @@ __attribute__((constructor)) void look_up() {
   next_free.get(), next_realloc.get(), next_reallocarray.get(), next_usable_size.get();
 }
 
-inline void released(void* block) {
+inline void open_block(void* block, TouchBy by) {
   if (!any_guard_up() || !block) return;
   KeepErrno keep;
   auto* usable_size = next_usable_size.get();
   size_t bytes = usable_size ? usable_size(block) : 0;
   auto begin = reinterpret_cast<uintptr_t>(block);
-  open_range(diogenes::AddressRange::of(begin, bytes ? bytes : 1), TouchBy::gone);
+  open_range(diogenes::AddressRange::of(begin, bytes ? bytes : 1), by);
 }
 
 }  // namespace
 
 EXPORTED void free(void* block) noexcept {
-  released(block);
+  open_block(block, TouchBy::gone);
   if (auto* next = next_free.get()) next(block);  // else: dlsym's own, a few bytes that stay
 }
 
 EXPORTED void cfree(void* block) noexcept { free(block); }
 
 EXPORTED void* realloc(void* block, size_t bytes) noexcept {
-  // The content goes on existing, perhaps elsewhere: copied by the allocator, or by moving pages.
-  released(block);
+  open_block(block, TouchBy::program);
   if (auto* next = next_realloc.get()) return next(block, bytes);
   return __libc_realloc ? __libc_realloc(block, bytes) : nullptr;
 }
 
 EXPORTED void* reallocarray(void* block, size_t count, size_t bytes) noexcept {
-  released(block);
+  open_block(block, TouchBy::program);
   if (auto* next = next_reallocarray.get()) return next(block, count, bytes);
   size_t total = 0;
   if (__builtin_mul_overflow(count, bytes, &total)) {

@@ -13,7 +13,8 @@ namespace {
 
 constexpr uintptr_t kReach = 0x7ff00000;  // a little under 2 GiB
 
-// Reads /proc/self/maps with a fixed buffer and calls visit(begin, end) for every mapping, in order.
+// Reads /proc/self/maps with a fixed buffer and calls visit(begin, end, writable) for every mapping, in
+// order.
 template <typename Visit>
 bool for_each_mapping(Visit visit) {
   int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -30,7 +31,8 @@ bool for_each_mapping(Visit visit) {
       if (at_line_start) {
         char* rest = nullptr;
         uintptr_t from = strtoul(buffer + begin, &rest, 16);
-        visit(from, strtoul(rest + 1, nullptr, 16));
+        uintptr_t to = strtoul(rest + 1, &rest, 16);
+        visit(from, to, rest[2] == 'w');  // " rwxp"
       }
       at_line_start = true;
       begin = i + 1;
@@ -60,7 +62,7 @@ uint8_t* allocate_near(AddressRange code, size_t bytes) {
     auto distance = [&](uintptr_t a) { return a > code.begin ? a - code.begin : code.begin - a; };
     if (best == 0 || distance(at) < distance(best)) best = at;
   };
-  if (!for_each_mapping([&](uintptr_t begin, uintptr_t end) {
+  if (!for_each_mapping([&](uintptr_t begin, uintptr_t end, bool) {
         // A gap under a growing stack is not free: leave 1 MiB before every mapping.
         if (begin > gap_begin + (1 << 20)) consider(gap_begin, begin - (1 << 20));
         gap_begin = end;
@@ -81,6 +83,15 @@ uint8_t* allocate_near(AddressRange code, size_t bytes) {
 
 bool make_executable(uint8_t* memory, size_t bytes) {
   return mprotect(memory, bytes, PROT_READ | PROT_EXEC) == 0;
+}
+
+int writable_parts(AddressRange code, AddressRange* parts, int limit) {
+  int count = 0;
+  for_each_mapping([&](uintptr_t begin, uintptr_t end, bool writable) {
+    AddressRange part{std::max(begin, code.begin), std::min(end, code.end)};
+    if (writable && part.begin < part.end && count < limit) parts[count++] = part;
+  });
+  return count;
 }
 
 bool overwrite_code(uintptr_t address, const uint8_t* bytes, size_t count) {

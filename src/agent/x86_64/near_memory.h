@@ -14,6 +14,11 @@ uint8_t* allocate_near(AddressRange code, size_t bytes);
 // From writable to executable. False: the kernel refused.
 bool make_executable(uint8_t* memory, size_t bytes);
 
+// The parts of `code` that are writable now, in order, `limit` at most; how many. A tool that puts its own
+// jump there and takes it away again with every call keeps its pages so, and faults on them when they are
+// not.
+int writable_parts(AddressRange code, AddressRange* parts, int limit);
+
 // Overwrites code in place, its pages writable for a moment and then as they were (readable, executable).
 // False: the kernel refused, nothing written.
 bool overwrite_code(uintptr_t address, const uint8_t* bytes, size_t count);

@@ -101,6 +101,8 @@ void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, Addres
   bool executable = make_executable(stubs, bytes);
   // One change of protection for all of the driver's code, not one a hook.
   auto* pages = reinterpret_cast<void*>(code.pages().begin);
+  AddressRange kept[32];  // writable before: they stay so
+  int kept_count = writable_parts(code.pages(), kept, 32);
   bool writable = executable && mprotect(pages, code.pages().size(), PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (states[i] != static_cast<uint8_t>(HookState::installed)) continue;
@@ -113,7 +115,13 @@ void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, Addres
     *reinterpret_cast<uint8_t*>(entry) = 0xe9;
     memcpy(reinterpret_cast<void*>(entry + 1), &displacement, 4);
   }
-  if (writable) mprotect(pages, code.pages().size(), PROT_READ | PROT_EXEC);
+  if (!writable) return;
+  uintptr_t begin = code.pages().begin;
+  for (int i = 0; i <= kept_count; ++i) {
+    uintptr_t end = i < kept_count ? kept[i].begin : code.pages().end;
+    if (begin < end) mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_EXEC);
+    if (i < kept_count) begin = kept[i].end;
+  }
 }
 
 bool hook_empty_function(uintptr_t function, AddressRange code, void (*target)()) {

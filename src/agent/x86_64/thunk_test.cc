@@ -85,7 +85,7 @@ struct Pair {
 };
 Pair two_words(uint64_t a, uint64_t b) { return {a + b, a * b}; }
 
-int count_frames() {
+[[gnu::noinline]] int count_frames() {
   frames_in_callee = 0;
   _Unwind_Backtrace(
       [](_Unwind_Context*, void*) {
