@@ -25,12 +25,12 @@ __global__ void gather(float* system, const float* ratings, const float* factors
   system[i] = sum;
 }
 
-// Solves it by relaxation.
-__global__ void solve(float* next, const float* factors, const float* system, int rounds) {
+// Solves it by relaxation. `weight` grows with the iterations, so that no two have the same result.
+__global__ void solve(float* next, const float* factors, const float* system, int rounds, float weight) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   float x = factors[i];
   for (int r = 0; r < rounds; ++r) x = fmaf(x, 0.5f, 0.125f * system[i]);
-  next[i] = x;
+  next[i] = x + weight;
 }
 
 struct Factorization {
@@ -56,7 +56,7 @@ void prepare(Factorization& f, bool fixed) {
   }
 }
 
-void iterate(Factorization& f, bool fixed) {
+void iterate(Factorization& f, bool fixed, int iteration) {
   float* system = f.kept_system;
   if (!fixed) {
     CHECK(cudaMalloc(&system, kFactorBytes));
@@ -65,7 +65,8 @@ void iterate(Factorization& f, bool fixed) {
   }
   gather<<<kFactors / 256, 256>>>(system, f.ratings, f.factors);
   CHECK(cudaGetLastError());
-  solve<<<kFactors / 256, 256>>>(f.next_factors, f.factors, system, 200000);
+  solve<<<kFactors / 256, 256>>>(f.next_factors, f.factors, system, 200000,
+                                 1e-3f * static_cast<float>(iteration));
   CHECK(cudaGetLastError());
   std::swap(f.factors, f.next_factors);
   f.bias += example::host_work(200, f.bias);
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
   Factorization factorization;
   prepare(factorization, options.fixed);
   for (int i = 1; i <= options.iterations; ++i) {
-    iterate(factorization, options.fixed);
+    iterate(factorization, options.fixed, i);
     if (i % kReportEvery == 0 || i == options.iterations) report(factorization, i);
   }
   std::printf("als_runtime: %d iterations, bias %.9f\n", options.iterations, factorization.bias);

@@ -17,11 +17,12 @@ __global__ void start(float* state) {
   state[i] = static_cast<float>(i % 17) / 16;
 }
 
-__global__ void advance(float* state, int rounds) {
+// `source` changes with time, so that no two steps have the same result.
+__global__ void advance(float* state, int rounds, float source) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   float x = state[i];
   for (int r = 0; r < rounds; ++r) x = fmaf(x, 0.999f, 0.0007f);
-  state[i] = x;
+  state[i] = x + source;
 }
 
 __global__ void statistics(float* result, const float* state, int rounds) {
@@ -48,8 +49,8 @@ void prepare(Loop& loop) {
   CHECK(cudaGetLastError());
 }
 
-void step(Loop& loop, bool fixed) {
-  advance<<<kCells / 256, 256, 0, loop.stream>>>(loop.state, 150000);
+void step(Loop& loop, bool fixed, int time) {
+  advance<<<kCells / 256, 256, 0, loop.stream>>>(loop.state, 150000, 1e-3f * static_cast<float>(time));
   CHECK(cudaGetLastError());
   if (!fixed) CHECK(cudaDeviceSynchronize());  // PLANTED: loop-runtime-synchronize
   loop.forcing += example::host_work(400, loop.forcing);
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
   Loop loop;
   prepare(loop);
   for (int i = 1; i <= options.iterations; ++i) {
-    step(loop, options.fixed);
+    step(loop, options.fixed, i);
     if (i % 100 == 0) std::printf("step %d: sum of means %.9f\n", i, loop.sum);
   }
   std::printf("loop_runtime: %d steps, forcing %.9f, sum of means %.9f, checksum %016llx\n",
