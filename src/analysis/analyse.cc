@@ -224,11 +224,14 @@ class Analysis {
     if (any_run && !used_cuda_) {
       report_.notices.emplace_back("the program did not use CUDA: nothing to measure");
     } else {
-      for (const std::string& stage : missing_)
+      for (const std::string& stage : missing_) {
+        // Not run where stage 3 saw no first use: there was nothing to time.
+        if (stage == stage_name(Stage::sync_use) && memory_tracing_ && !run_of(session_, stage)) continue;
         report_.notices.push_back(stage + ": this stage is missing in the session; " +
                                   (stage == stage_name(Stage::sync_use)
                                        ? "times to first use are those of stage 3, if it is there"
                                        : "run the program again for its findings"));
+      }
     }
     for (std::string& line : names_.notices()) report_.notices.push_back(std::move(line));
   }
