@@ -163,6 +163,12 @@ Work engine_work(const Transfer& t, const Place& destination, const Place& sourc
     return checked(each_row(
         t, [](uintptr_t to, uintptr_t from, size_t bytes) { return memory_map().copy(to, from, bytes); }));
   };
+  if (late_mode && destination.kind == MemoryKind::registered) {  // as in late_download()
+    work.effect = [t, effect = std::move(work.effect)] {
+      const Effect result = effect();
+      return result != Effect::done && late_retired(t.destination.base) ? Effect::done : result;
+    };
+  }
   if (late_mode && on_host(destination))
     work.host.push_back({t.destination.base, end_of(t.destination, t), true});
   if (late_mode && on_host(source)) work.host.push_back({t.source.base, end_of(t.source, t), false});

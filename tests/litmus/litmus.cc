@@ -46,10 +46,10 @@ enum class Ordering {
   graph,          // the work is a captured graph
   host_function,  // a host function follows the work
 };
-enum class Consumer { same, late, other, call, next, reuse, stream, free_, none, count };
+enum class Consumer { same, late, other, call, next, reuse, stream, free_, none, source, count };
 
 constexpr const char* kConsumers[] = {"same",  "late",   "other", "call", "next",
-                                      "reuse", "stream", "free",  "none"};
+                                      "reuse", "stream", "free",  "none", "source"};
 
 struct Row {
   const char *memory_name, *ordering_name;
@@ -148,6 +148,8 @@ bool small(Memory memory) {
   return memory == Memory::heap || memory == Memory::stack || memory == Memory::global;
 }
 
+bool is_source(Consumer consumer) { return consumer == Consumer::reuse || consumer == Consumer::source; }
+
 CUstream stream_of(Ordering ordering) {
   if (ordering == Ordering::legacy || ordering == Ordering::copy || ordering == Ordering::memset)
     return nullptr;
@@ -161,7 +163,7 @@ CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(
 void give_work(const Cell& cell, Scene& scene, CUstream stream) {
   World& w = *world;
   const Memory memory = cell.row->memory;
-  if (cell.consumer == Consumer::reuse) {  // the GPU reads the memory
+  if (is_source(cell.consumer)) {  // the GPU reads the memory
     w.gpu.fill(scene.device, 0, scene.words, kBusyUs, stream);
     if (by_kernel(memory))
       w.gpu.copy(scene.device, address(scene.data), scene.words, 10, stream);
@@ -292,6 +294,7 @@ void consume(const Cell& cell, Scene& scene) {
       w.gpu.copy(w.result, scene.device, scene.words, 10, w.second);
       break;
     case Consumer::free_:
+    case Consumer::source:
       release(cell, scene);
       break;
     default:
@@ -304,7 +307,7 @@ void play(const Cell& cell, Scene& scene) {
   uint32_t on_stack[16] = {};
   if (cell.row->memory == Memory::stack) {
     scene.data = on_stack;
-    if (cell.consumer == Consumer::reuse)
+    if (is_source(cell.consumer))
       for (uint32_t& word : on_stack) word = scene.value;
   }
   if (scene.graph)
@@ -353,7 +356,7 @@ Scene prepare(const Cell& cell, uint32_t value) {
       break;
   }
   scene.data = static_cast<uint32_t*>(data);
-  const uint32_t old = cell.consumer == Consumer::reuse ? value : 7;
+  const uint32_t old = is_source(cell.consumer) ? value : 7;
   if (data)
     for (size_t i = 0; i < scene.words; ++i) scene.data[i] = old;
   if (memory == Memory::ordered)
@@ -380,7 +383,7 @@ uint64_t take_down(const Cell& cell, Scene& scene) {
   World& w = *world;
   CHECK(cuCtxSynchronize());
   const bool on_device = cell.consumer == Consumer::next || cell.consumer == Consumer::stream;
-  if (on_device || cell.consumer == Consumer::reuse) {
+  if (on_device || is_source(cell.consumer)) {
     CHECK(cuMemcpyDtoH(w.pinned, on_device ? w.result : scene.device, scene.words * 4));
     scene.seen = sum(w.pinned, scene.words);
   }

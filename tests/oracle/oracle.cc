@@ -37,7 +37,10 @@ bool is_program_wait(const Operation& operation) {
          !operation.has(kDriverThread);
 }
 
-std::string load(const fs::path& session, std::vector<SiteVerdict>* result) {
+}  // namespace
+
+std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* result) {
+  const fs::path session = folder;
   SiteTable sites;
   auto tracing = load_run(session / "tracing", sites, false);
   if (!tracing) return tracing.error().c_str();
@@ -79,6 +82,8 @@ std::string load(const fs::path& session, std::vector<SiteVerdict>* result) {
   return "";
 }
 
+namespace {
+
 Ran ran(const bench::ProcessRun& run) {
   return {run.timed_out ? -1 : run.exit_status, run.output, run.errors};
 }
@@ -88,6 +93,18 @@ void add_place(std::ostringstream& out, const SiteVerdict& site, const char* ver
   for (const CodePlace& place : site.stack)
     out << ' ' << place.module << "+0x" << std::hex << place.offset << std::dec;
   out << "  # " << site.function << '\n';
+}
+
+// The first line that differs.
+std::string difference(const std::string& before, const std::string& after) {
+  std::istringstream a(before), b(after);
+  std::string x, y;
+  while (true) {
+    const bool more = static_cast<bool>(std::getline(a, x)), too = static_cast<bool>(std::getline(b, y));
+    if (!more && !too) return "";
+    if (!more || !too || x != y)
+      return "was: " + (more ? x : "(end)") + "\nis:  " + (too ? y : "(end)") + "\n";
+  }
 }
 
 std::string numbers(const SiteVerdict& site, bool (*wanted)(uint32_t)) {
@@ -123,7 +140,7 @@ Judged judge(const std::vector<std::string>& command) {
     result.trouble = "measuring changed the program: exit status " +
                      std::to_string(result.alone.exit_status) + " and then " +
                      std::to_string(result.measured.exit_status) + "\n" + result.measured.errors;
-  const std::string unread = load(session, &result.sites);
+  const std::string unread = load_sites(session, &result.sites);
   if (!unread.empty()) result.trouble += "\nsession: " + unread + "\n" + result.measured.errors;
   const auto exported = bench::run_process({built("bin/diogenes"), "export", session, "--format", "json"},
                                            {.environment = environment});
@@ -177,11 +194,24 @@ std::string hold_against_oracle(const std::vector<std::string>& command, const J
   std::string result =
       "the output changed without the waits that were called needless or movable (exit status " +
       std::to_string(run.exit_status) + ")\n";
-  std::istringstream lines(all);
-  std::string line, guilty;
-  while (std::getline(lines, line))
-    if (!same(run_late(command, line + "\n"))) guilty += "  " + line + "\n";
-  return result + (guilty.empty() ? "  none of them alone; together:\n" + all : guilty);
+  // The shortest beginning of the list that changes the output: its last line is to blame, alone or with
+  // others.
+  std::vector<std::string> lines;
+  std::istringstream in(all);
+  for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
+  auto first = [&](size_t count) {
+    std::string list;
+    for (size_t i = 0; i < count; ++i) list += lines[i];
+    return list;
+  };
+  size_t good = 0, bad = lines.size();
+  while (bad - good > 1) {
+    const size_t middle = (good + bad) / 2;
+    (same(run_late(command, first(middle))) ? good : bad) = middle;
+  }
+  const bool alone = !same(run_late(command, lines[bad - 1]));
+  return result + (alone ? "by itself: " : "together with those before it: ") + lines[bad - 1] +
+         difference(judged.alone.output, run_late(command, first(bad)).output);
 }
 
 std::string reason_words(uint32_t reasons) {

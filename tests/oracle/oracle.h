@@ -46,6 +46,8 @@ struct Judged {
   std::string trouble;  // "": none
 };
 
+// Of a session. "" or what is wrong with it.
+std::string load_sites(const std::string& session, std::vector<SiteVerdict>* result);
 // Runs it alone, and under the tool; reads the session.
 Judged judge(const std::vector<std::string>& command);
 
