@@ -172,6 +172,12 @@ std::string late_list(const std::vector<SiteVerdict>& sites, uint64_t* skipped, 
   return out.str();
 }
 
+std::string skip_line(const SiteVerdict& site) {
+  std::ostringstream out;
+  add_place(out, site, "skip", "all");
+  return out.str();
+}
+
 Ran run_late(const std::vector<std::string>& command, const std::string& list) {
   const bench::TemporaryFolder folder;
   const std::string file = folder.path() / "left_out";

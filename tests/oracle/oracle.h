@@ -54,6 +54,8 @@ Judged judge(const std::vector<std::string>& command);
 // "" where nothing is listed. `skipped`, `moved`: sites.
 std::string late_list(const std::vector<SiteVerdict>& sites, uint64_t* skipped = nullptr,
                       uint64_t* moved = nullptr);
+// The line that leaves out all of a site's waits, whatever was said of them.
+std::string skip_line(const SiteVerdict& site);
 // On the adversarial driver, with the list of waits that it is to leave out.
 Ran run_late(const std::vector<std::string>& command, const std::string& list);
 
