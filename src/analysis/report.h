@@ -1,5 +1,6 @@
-// The product of stage 5: what the views show. Immutable once made. Its JSON form is DESIGN.md section 3, schema
-// diogenes-report/1 (docs/report-schema.json). Seconds as doubles here, because the report is for people and files.
+// The product of stage 5: what the views show. Immutable once made. Its JSON form is DESIGN.md section 3,
+// schema diogenes-report/1 (docs/report-schema.json). Seconds as doubles here, because the report is for
+// people and files.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,7 +27,7 @@ struct ReportProblem {
   std::string key;   // the same in every session of the same binary
   std::string kind;  // "unnecessary-synchronization", "misplaced-synchronization", "duplicate-transfer"
   std::string operation;
-  std::string api;   // "" : null
+  std::string api;         // "" : null
   uint64_t count = 0;      // problematic instances
   uint64_t instances = 0;  // all instances of the site
   double waited_s = 0, call_s = 0;
@@ -35,7 +36,7 @@ struct ReportProblem {
   std::optional<ReportUse> first_use;
   std::vector<ReportFrame> duplicate_of;  // empty: null
   std::vector<std::string> conditions;
-  std::string fix;  // what the figure assumes was changed
+  std::string fix;                 // what the figure assumes was changed
   std::vector<ReportFrame> stack;  // innermost first
 };
 
