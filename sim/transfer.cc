@@ -163,10 +163,17 @@ Work engine_work(const Transfer& t, const Place& destination, const Place& sourc
     return checked(each_row(
         t, [](uintptr_t to, uintptr_t from, size_t bytes) { return memory_map().copy(to, from, bytes); }));
   };
-  if (late_mode && destination.kind == MemoryKind::registered) {  // as in late_download()
-    work.effect = [t, effect = std::move(work.effect)] {
+  if (late_mode && (destination.kind == MemoryKind::registered || source.kind == MemoryKind::registered)) {
+    // As in late_download(); and what was to be read is lost, which shows.
+    auto base = [](uintptr_t address) {
+      const auto found = memory_map().find(address);
+      return found ? found->base : 0;
+    };
+    work.effect = [to = base(t.destination.base), from = base(t.source.base),
+                   effect = std::move(work.effect)] {
       const Effect result = effect();
-      return result != Effect::done && late_retired(t.destination.base) ? Effect::done : result;
+      const bool gone = late_retired(to) || late_retired(from);
+      return result != Effect::done && gone ? Effect::done : result;
     };
   }
   if (late_mode && on_host(destination))
