@@ -3,6 +3,9 @@
 //
 //   litmus                        all cells, three times each; a line each: name and what the program saw
 //   litmus CELL...                these (pinned-context-same)
+//   litmus --host-functions       those with a host function only; --no-host-functions: all others (after a
+//   host function
+//                                 the tool places no guards any more in that process)
 //   litmus --cells                name, truth, reason, tested function and the offset of its frame's code
 //
 // A cell is: the GPU works for 300 us and then writes a pattern to the memory, or reads it; the
@@ -432,6 +435,13 @@ const char* tested_function(Ordering ordering) {
   }
 }
 
+bool is_wanted(const Cell& cell, const std::string& name, const std::string& argument) {
+  const bool host_function = cell.row->ordering == Ordering::host_function;
+  if (argument == "--host-functions") return host_function;
+  if (argument == "--no-host-functions") return !host_function;
+  return name.rfind(argument, 0) == 0;
+}
+
 extern "C" char __executable_start;
 
 }  // namespace
@@ -464,7 +474,7 @@ int main(int argc, char** argv) {
   for (size_t i = 0; i < cells.size(); ++i) {
     const std::string name = cells[i].name();
     bool wanted = argc == 1;
-    for (int a = 1; a < argc; ++a) wanted |= name.rfind(argv[a], 0) == 0;
+    for (int a = 1; a < argc; ++a) wanted |= is_wanted(cells[i], name, argv[a]);
     if (!wanted || cells[i].truth() == '.') continue;
     printf("%s", name.c_str());
     for (int round = 0; round < kRounds; ++round) {
