@@ -132,22 +132,26 @@ std::map<std::string, std::string> lines_of(const std::string& output) {
   return result;
 }
 
+// Without its wait, a result on the stack comes when the frame is another's: that is the end of the whole
+// program, so these are not tried here.
+bool is_tried(const Cell& cell) {
+  const bool needed = cell.truth == 'N' || cell.truth == 'M' || cell.truth == 'm';
+  return needed && cell.name.rfind("stack-", 0) != 0;
+}
+
 // The oracle's own test: without a wait that is needed in truth, what the cell prints is wrong. Otherwise the
 // matrix proved nothing.
 TEST_P(Litmus, TheAdversarialDriverTellsEveryNeededOne) {
   const auto& [command, cells, by_frame, judged, tested] = matrix(GetParam());
   ASSERT_EQ(judged.trouble, "");
   std::string list;
-  for (const auto& [cell, sites] : tested) {
-    if (cell->truth != 'N' && cell->truth != 'M' && cell->truth != 'm') continue;
-    for (const SiteVerdict* site : sites) list += skip_line(*site);
-  }
+  for (const SiteVerdict& site : judged.sites)
+    if (const Cell* cell = cell_of(by_frame, site); cell && is_tried(*cell)) list += skip_line(site);
   const auto before = lines_of(judged.alone.output), after = lines_of(run_late(command, list).output);
   for (const Cell& cell : cells) {
-    const bool needed = cell.truth == 'N' || cell.truth == 'M' || cell.truth == 'm';
     if (!after.contains(cell.name))
       ADD_FAILURE() << cell.name << " was not played to its end";
-    else if (needed)
+    else if (is_tried(cell))
       EXPECT_NE(before.at(cell.name), after.at(cell.name)) << "without its " << cell.function;
     else
       EXPECT_EQ(before.at(cell.name), after.at(cell.name)) << "nothing of it was left out";
