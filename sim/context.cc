@@ -57,6 +57,7 @@ CUresult tear_down(ApiCall& call, Context& context) {
     const Held held = hold_device();
     ops = outstanding(context);
   }
+  if (late_mode) call.always_waits();
   wait_for(call, ops);
   const Held held = hold_device();
   context.destroyed.store(true, std::memory_order_relaxed);

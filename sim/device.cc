@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "costs.h"
+#include "late.h"
 #include "state.h"
 
 namespace diogenes::sim {
@@ -71,6 +72,14 @@ void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
   const int64_t now = now_ns();
   op->sequence = ++next_sequence_;
   op->ready_ns = now + op->work.latency_ns;
+  if (late_mode) {
+    op->submitted_ns = now;
+    for (const OpPtr& dependency : dependencies)
+      if (dependency && !dependency->done.load(std::memory_order_relaxed)) op->after.push_back(dependency);
+    std::erase_if(late_, [](const OpPtr& other) { return other->done.load(std::memory_order_relaxed); });
+    late_.push_back(op);
+    return;
+  }
   for (const OpPtr& dependency : dependencies) {
     if (!dependency) continue;
     if (dependency->done.load(std::memory_order_relaxed)) {
@@ -132,8 +141,7 @@ void Device::step(const OpPtr& op, int64_t at_ns, int64_t now) {
       break;
     case Kind::callback:
       callbacks_.push_back(op);
-      if (!callback_thread_runs_) callback_thread_runs_ = start_thread([this] { callback_thread(); });
-      callback_wake_.notify_one();
+      start_callbacks();
       break;
   }
 }
@@ -172,6 +180,7 @@ void Device::complete(const OpPtr& op, int64_t end_ns) {
     op->stream.reset();
   }
   op->work.effect = nullptr;
+  op->after.clear();
   op->done.store(true, std::memory_order_release);
   for (const OpPtr& dependent : op->dependents) {
     dependent->ready_ns = std::max(dependent->ready_ns, end_ns);
@@ -215,6 +224,11 @@ void Device::device_thread() {
     }
     asleep_until_ns_ = 0;
   }
+}
+
+void Device::start_callbacks() {
+  if (!callback_thread_runs_) callback_thread_runs_ = start_thread([this] { callback_thread(); });
+  callback_wake_.notify_one();
 }
 
 void Device::callback_thread() {

@@ -41,6 +41,12 @@ enum class Kind : uint8_t {
 
 enum class Effect : uint8_t { done, not_yet, illegal_address };
 
+// Host memory that an operation touches; kept in the adversarial mode only (late.h).
+struct HostRange {
+  uintptr_t begin, end;
+  bool written;
+};
+
 // What an operation does; a value, so that graphs can submit it again.
 struct Work {
   Kind kind = Kind::timed;
@@ -50,6 +56,7 @@ struct Work {
   size_t bytes = 0;         // that `effect` moves
   std::function<Effect()> effect;
   std::function<void(CUresult)> function;  // callback
+  std::vector<HostRange> host;
 };
 
 struct Op {
@@ -64,6 +71,10 @@ struct Op {
   std::atomic<bool> done{
       false};  // release, pairs with acquire in wait.cc: effects before it are seen after it
   std::vector<OpPtr> dependents;
+  // Adversarial mode:
+  std::vector<OpPtr> after;  // not done when it was submitted
+  int64_t submitted_ns = 0;
+  bool started = false;  // by_host and callback
 };
 
 class Device {
@@ -76,6 +87,12 @@ class Device {
   void finish(const OpPtr& op, int64_t end_ns);
   // Does all that is due at `now`.
   void advance(int64_t now);
+  // Adversarial mode (late.h): runs what these wait for, as far as that is possible now, and no more.
+  void demand(const OpPtr* ops, size_t count);
+  // The same for all that was submitted by then.
+  void demand_all(int64_t submitted_by_ns);
+  // What these and all that they wait for touch on the host.
+  void host_ranges(const OpPtr* ops, size_t count, std::vector<HostRange>* ranges);
   // A thread has stopped polling: the device thread takes over. Takes the lock.
   void nobody_waits();
   // Time of the next event, for a look without the lock; INT64_MAX: none.
@@ -93,6 +110,8 @@ class Device {
     }
   };
 
+  std::vector<OpPtr> needed_for(const OpPtr* ops, size_t count);
+  bool start_late(const OpPtr& op);
   void schedule(const OpPtr& op);
   void push(int64_t at_ns, const OpPtr& op);
   void step(const OpPtr& op, int64_t at_ns, int64_t now);
@@ -103,9 +122,11 @@ class Device {
   void wake_device_thread(int64_t at_ns);
   void device_thread();
   void callback_thread();
+  void start_callbacks();
 
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> timeline_;
   std::deque<OpPtr> large_effects_, callbacks_;
+  std::vector<OpPtr> late_;  // submitted and maybe not done, oldest first
   std::condition_variable device_wake_, callback_wake_;
   std::atomic<int64_t> next_event_ns_{INT64_MAX};
   int64_t asleep_until_ns_ = 0;  // of the device thread

@@ -82,6 +82,10 @@ CUresult elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) 
   if (!start || !end || !start->op || !end->op || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING))
     return CUDA_ERROR_INVALID_HANDLE;
   device().advance(now_ns());
+  if (late_mode) {  // a program that asks for the time has it measured: order is what is tried here
+    device().demand(&start->op, 1);
+    device().demand(&end->op, 1);
+  }
   if (!start->op->done.load(std::memory_order_relaxed) || !end->op->done.load(std::memory_order_relaxed))
     return CUDA_ERROR_NOT_READY;
   *milliseconds = static_cast<float>(end->op->end_ns - start->op->end_ns) / 1e6f;
@@ -133,6 +137,8 @@ CUresult cuEventQuery(CUevent handle) {
   if (!event) return CUDA_ERROR_INVALID_HANDLE;
   if (event->captured) return CUDA_ERROR_CAPTURED_EVENT;
   device().advance(now_ns());
+  if (late_mode && event->op && !event->op->done.load(std::memory_order_relaxed) && late_asked_enough())
+    device().demand(&event->op, 1);
   if (event->op && !event->op->done.load(std::memory_order_relaxed)) return CUDA_ERROR_NOT_READY;
   return static_cast<CUresult>(call.context->sticky_error.load(std::memory_order_relaxed));
 }

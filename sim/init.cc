@@ -200,6 +200,7 @@ CUresult cuInit(unsigned flags) {
     // The threads and the locks of a parent do not come along: a child of a process that has used the driver
     // cannot.
     pthread_atfork(nullptr, nullptr, [] { __atomic_store_n(&driver_phase, kForked, __ATOMIC_RELEASE); });
+    start_late_mode();
     __atomic_store_n(&driver_phase, kReady, __ATOMIC_RELEASE);
     load_injected_library();
   });

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "costs.h"
+#include "late.h"
 #include "memory_map.h"
 
 namespace diogenes::sim {
@@ -27,6 +28,13 @@ Work lasting(uint64_t ns, uint64_t words) {
   return work;
 }
 
+// What the program may look at, too.
+void reaches(Work* work, uint64_t begin, uint64_t words, bool written) {
+  if (!late_mode) return;
+  const auto found = memory_map().find(begin);
+  if (found && found->kind != MemoryKind::device) work->host.push_back({begin, begin + words * 4, written});
+}
+
 Work spin_until(const char* parameters) {
   Work work;
   work.kind = Kind::polled;
@@ -45,6 +53,7 @@ Work fill(const char* parameters) {
   const auto value = read<uint32_t>(parameters, 8);
   Work work = lasting(read<uint64_t>(parameters, 24), words);
   work.effect = [=] { return checked(words == 0 || memory_map().fill(dst, value, 4, words)); };
+  reaches(&work, dst, words, true);
   return work;
 }
 
@@ -53,6 +62,8 @@ Work copy(const char* parameters) {
   const auto words = read<uint64_t>(parameters, 16);
   Work work = lasting(read<uint64_t>(parameters, 24), words);
   work.effect = [=] { return checked(words == 0 || memory_map().copy(dst, src, words * 4)); };
+  reaches(&work, dst, words, true);
+  reaches(&work, src, words, false);
   return work;
 }
 
@@ -75,6 +86,9 @@ Work add(const char* parameters) {
   const auto words = read<uint64_t>(parameters, 24);
   Work work = lasting(read<uint64_t>(parameters, 32), words);
   work.effect = [=] { return checked(add_words(dst, a, b, words)); };
+  reaches(&work, dst, words, true);
+  reaches(&work, a, words, false);
+  reaches(&work, b, words, false);
   return work;
 }
 

@@ -14,7 +14,11 @@ constexpr size_t kPitchAlignment = 512;
 CUresult allocate(ApiCall& call, CUdeviceptr* address, size_t bytes) {
   call.costs(kAllocateCost);
   if (!address || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  const uintptr_t base = memory_map().allocate_device(bytes, call.context, false);
+  uintptr_t base = memory_map().allocate_device(bytes, call.context, false);
+  if (!base && late_mode) {  // what is to be freed late is freed now
+    late_finish_all();
+    base = memory_map().allocate_device(bytes, call.context, false);
+  }
   if (!base) return CUDA_ERROR_OUT_OF_MEMORY;
   *address = base;
   return CUDA_SUCCESS;
@@ -32,6 +36,19 @@ CUresult allocate_host(void** pointer, size_t bytes, unsigned flags) {
   return CUDA_SUCCESS;
 }
 
+// The release of a call whose wait is left out: when the GPU is past all that was given to it.
+CUresult release_late(uintptr_t base, MemoryKind kind, const std::vector<OpPtr>& after) {
+  auto op = std::make_shared<Op>();
+  if (kind == MemoryKind::registered) late_retire(base);
+  op->work.effect = [base, kind] {
+    memory_map().release(base, [](const Allocation&) { return true; });
+    if (kind == MemoryKind::registered) late_forget_retired(base);
+    return Effect::done;
+  };
+  device().submit(op, after);
+  return CUDA_SUCCESS;
+}
+
 // Waits until nothing of the owner's work can touch the memory any more, then gives it back.
 CUresult release(ApiCall& call, uintptr_t base, int64_t cost, CUresult otherwise,
                  bool (*accept)(const Allocation&)) {
@@ -44,6 +61,10 @@ CUresult release(ApiCall& call, uintptr_t base, int64_t cost, CUresult otherwise
     if (call.context->captures > 0) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     ops = outstanding(found->context ? *found->context : *call.context);
   }
+  if (late_mode && call.listed() != Listed::no) {
+    const Held held = hold_device();
+    if (call.listed() == Listed::skip || move_wait(ops)) return release_late(base, found->kind, ops);
+  }
   const CUresult error = wait_for(call, ops);
   if (error != CUDA_SUCCESS) return error;
   return memory_map().release(base, accept) ? CUDA_SUCCESS : otherwise;
@@ -55,9 +76,13 @@ CUresult register_host(void* pointer, size_t bytes, unsigned flags) {
   constexpr unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                              CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
   if (!pointer || bytes == 0 || (flags & ~known)) return CUDA_ERROR_INVALID_VALUE;
-  return memory_map().register_host(reinterpret_cast<uintptr_t>(pointer), bytes, flags, call.context)
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  const auto base = reinterpret_cast<uintptr_t>(pointer);
+  if (memory_map().register_host(base, bytes, flags, call.context)) return CUDA_SUCCESS;
+  if (late_mode) {  // it may be about to be unregistered
+    late_finish_all();
+    if (memory_map().register_host(base, bytes, flags, call.context)) return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
 CUresult allocate_async(Null null, CUdeviceptr* address, size_t bytes, CUmemoryPool pool,

@@ -262,6 +262,11 @@ bool MemoryMap::write(uintptr_t address, const void* from, size_t bytes) const {
   return whole(state().own_memory, true, const_cast<void*>(from), address, bytes);
 }
 
+bool MemoryMap::write_any(uintptr_t address, const void* from, size_t bytes) const {
+  return find(address) ? write(address, from, bytes)
+                       : whole(state().own_memory, true, const_cast<void*>(from), address, bytes);
+}
+
 bool MemoryMap::copy(uintptr_t destination, uintptr_t source, size_t bytes) const {
   char* to = direct(destination, bytes);
   const char* from = direct(source, bytes);

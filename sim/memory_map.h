@@ -50,6 +50,7 @@ class MemoryMap {
   bool read(void* to, uintptr_t address, size_t bytes) const;
   bool read_any(void* to, uintptr_t address, size_t bytes) const;  // pageable too, through /proc/self/mem
   bool write(uintptr_t address, const void* from, size_t bytes) const;
+  bool write_any(uintptr_t address, const void* from, size_t bytes) const;  // as read_any
   bool copy(uintptr_t destination, uintptr_t source, size_t bytes) const;
   bool fill(uintptr_t destination, uint32_t value, unsigned width, size_t count) const;
 };

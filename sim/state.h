@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "costs.h"
 #include "device.h"
+#include "late.h"
 
 namespace diogenes::sim {
 
@@ -87,6 +88,7 @@ class ApiCall {
  public:
   enum Needs { nothing, a_context };
   explicit ApiCall(Needs needs) : begin_ns_(now_ns()) {
+    if (late_mode) late_last_call_ns.store(begin_ns_, std::memory_order_relaxed);
     if (__atomic_load_n(&driver_phase, __ATOMIC_ACQUIRE) != kReady)
       error = CUDA_ERROR_NOT_INITIALIZED;
     else if (needs == a_context)
@@ -102,6 +104,16 @@ class ApiCall {
     if (cost_ns_ > 0) busy_until(begin_ns_ + cost_ns_ + waited_ns);
   }
 
+  // Adversarial mode: is this call's wait listed? Asked once a call.
+  Listed listed() {
+    if (!late_mode) return Listed::no;
+    if (!listed_known_) listed_ = listed_caller();
+    listed_known_ = true;
+    return listed_;
+  }
+
+  void always_waits() { listed_known_ = true; }
+
   CUresult error = CUDA_SUCCESS;
   Context* context = nullptr;
   int64_t waited_ns = 0;  // not part of the cost
@@ -109,6 +121,8 @@ class ApiCall {
  private:
   void find_context();
   int64_t begin_ns_, cost_ns_ = 0;
+  Listed listed_ = Listed::no;
+  bool listed_known_ = false;
 };
 
 #define DRIVER_CALL(needs)                                        \

@@ -58,6 +58,10 @@ CUresult query(Null null, CUstream handle) {
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   if (const CUresult error = allowed_outside_capture(*stream)) return error;
   device().advance(now_ns());
+  if (late_mode && !outstanding(*stream).empty() && late_asked_enough()) {
+    const std::vector<OpPtr> ops = outstanding(*stream);
+    device().demand(ops.data(), ops.size());
+  }
   if (!outstanding(*stream).empty()) return CUDA_ERROR_NOT_READY;
   return static_cast<CUresult>(call.context->sticky_error.load(std::memory_order_relaxed));
 }

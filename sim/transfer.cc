@@ -22,6 +22,10 @@ CUresult locate(const Extent& extent, const Transfer& t, Place* place) {
     place->pageable = true;
     return extent.said == Extent::device || extent.base == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   }
+  if (late_mode && late_retired(found->base)) {
+    place->pageable = true;
+    return extent.said == Extent::device ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  }
   place->kind = found->kind;
   const size_t last = (t.depth - 1) * extent.slice + (t.height - 1) * extent.pitch + t.width;
   return last <= found->bytes - (extent.base - found->base) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -122,6 +126,28 @@ Work staged_work(const Transfer& t, bool now) {
   return work;
 }
 
+uintptr_t end_of(const Extent& extent, const Transfer& t) {
+  return extent.base + (t.depth - 1) * extent.slice + (t.height - 1) * extent.pitch + t.width;
+}
+
+bool on_host(const Place& place) { return place.host() || place.kind == MemoryKind::managed; }
+
+// Adversarial mode: bytes for pageable memory, from a call that should have waited, come when they come.
+// Memory that is gone by then loses them: a program that gave it back has no use for them.
+Work late_download(const Transfer& t) {
+  Work work;
+  work.effect = [t] {
+    each_row(t, [](uintptr_t to, uintptr_t from, size_t bytes) {
+      std::vector<char> staging(bytes);
+      return memory_map().read(staging.data(), from, bytes) &&
+             memory_map().write_any(to, staging.data(), bytes);
+    });
+    return Effect::done;
+  };
+  work.host.push_back({t.destination.base, end_of(t.destination, t), true});
+  return work;
+}
+
 Work engine_work(const Transfer& t, const Place& destination, const Place& source) {
   Work work;
   work.bytes = t.bytes();
@@ -137,6 +163,22 @@ Work engine_work(const Transfer& t, const Place& destination, const Place& sourc
     return checked(each_row(
         t, [](uintptr_t to, uintptr_t from, size_t bytes) { return memory_map().copy(to, from, bytes); }));
   };
+  if (late_mode && (destination.kind == MemoryKind::registered || source.kind == MemoryKind::registered)) {
+    // As in late_download(); and what was to be read is lost, which shows.
+    auto base = [](uintptr_t address) {
+      const auto found = memory_map().find(address);
+      return found ? found->base : 0;
+    };
+    work.effect = [to = base(t.destination.base), from = base(t.source.base),
+                   effect = std::move(work.effect)] {
+      const Effect result = effect();
+      const bool gone = late_retired(to) || late_retired(from);
+      return result != Effect::done && gone ? Effect::done : result;
+    };
+  }
+  if (late_mode && on_host(destination))
+    work.host.push_back({t.destination.base, end_of(t.destination, t), true});
+  if (late_mode && on_host(source)) work.host.push_back({t.source.base, end_of(t.source, t), false});
   return work;
 }
 
@@ -173,9 +215,13 @@ CUresult transfer(Null null, const Transfer& t, Manner manner, CUstream handle) 
   bool capturing;
   if (const CUresult error = stream_for(call, null, handle, &stream, &capturing)) return error;
   const bool blocking = manner == Manner::blocking;
+  // A moved wait for what this copy reads happens here, or below at the first touch of pageable memory.
+  if (late_mode && (source.pageable || on_host(source))) late_touch(t.source.base, end_of(t.source, t));
 
   if (destination.pageable || source.pageable) {
     const bool at_once = !blocking && !destination.pageable && (t.bytes() <= kPageableAtOnce || capturing);
+    if (!at_once && !capturing && call.listed() != Listed::no && !(destination.pageable && source.pageable))
+      return submit(call, stream, destination.pageable ? late_download(t) : staged_work(t, true), true);
     if (!at_once) return transfer_by_cpu(call, stream, t, destination, source);
     if (!capturing)
       call.costs(std::max(
@@ -208,6 +254,7 @@ CUresult fill(Null null, CUdeviceptr base, size_t pitch, uint32_t value, unsigne
   work.bytes = t.bytes();
   work.duration_ns = device_copy_ns(t.bytes());
   work.latency_ns = kSubmitCost;
+  if (late_mode && on_host(place)) work.host.push_back({base, end_of(t.destination, t), true});
   work.effect = [=] {
     for (size_t y = 0; y < height; ++y)
       if (!memory_map().fill(base + y * pitch, value, element, width)) return Effect::illegal_address;

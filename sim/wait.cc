@@ -10,8 +10,13 @@ constexpr long kSleep = 20000;  // ns, under CU_CTX_SCHED_BLOCKING_SYNC
 constexpr uint64_t kSpinsBeforeYield = 16;
 
 // Moves the device on, where it is due and nobody else is at it.
-void help_device() {
+void help_device(const WaitSet* set) {
   Device& gpu = device();
+  if (late_mode) {
+    const std::lock_guard held(gpu.lock);
+    gpu.demand(set->ops, set->count);
+    return;
+  }
   const int64_t now = now_ns();
   if (gpu.next_event() > now || !gpu.lock.try_lock()) return;
   gpu.advance(now);
@@ -21,6 +26,20 @@ void help_device() {
 }  // namespace
 
 std::atomic<uint64_t> waits_entered{0}, queue_waits_entered{0};
+
+bool leaves_out_wait(ApiCall& call, const std::vector<OpPtr>& ops) {
+  switch (call.listed()) {
+    case Listed::no:
+      return false;
+    case Listed::skip:
+      return true;
+    case Listed::move: {
+      const Held held = hold_device();
+      return move_wait(ops);
+    }
+  }
+  return false;
+}
 
 // The polling helper.
 __attribute__((noipa)) bool poll_device(const WaitSet* set, uint64_t* first, uint32_t mode) {
@@ -32,7 +51,7 @@ __attribute__((noipa)) bool poll_device(const WaitSet* set, uint64_t* first, uin
       break;
     }
     if (*first == set->count) return true;
-    if (attempt == 0) help_device();
+    if (attempt == 0) help_device(set);
   }
   return false;
 }
@@ -71,7 +90,12 @@ __attribute__((noipa)) uint64_t wait_for_queue(Stream* stream, uint32_t limit, i
   const int64_t begin = now_ns();
   uint64_t polls = 0;
   while (stream->queued.load(std::memory_order_relaxed) >= limit) {
-    help_device();
+    if (late_mode) {
+      const Held held = hold_device();
+      device().demand(&stream->last, 1);
+    } else {
+      help_device(nullptr);
+    }
     sched_yield();
     ++polls;
   }

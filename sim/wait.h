@@ -25,11 +25,15 @@ uint64_t wait_for_device(const WaitSet* set, uint32_t mode, uint32_t flags, int6
 // The other one.
 uint64_t wait_for_queue(Stream* stream, uint32_t limit, int64_t* waited_ns);
 
+// Adversarial mode: is this wait one that is left out, or moved?
+bool leaves_out_wait(ApiCall& call, const std::vector<OpPtr>& ops);
+
 // What calls use: the wait, its time kept out of the call's cost, and the context's error afterwards. No lock
 // held.
 // Inlined always: on a real driver's stacks there is one function that all waiting calls share, not two.
 [[gnu::always_inline]] inline CUresult wait_for(ApiCall& call, const std::vector<OpPtr>& ops,
                                                 uint32_t mode = kWaitUntilDone, bool may_sleep = false) {
+  if (late_mode && mode == kWaitUntilDone && leaves_out_wait(call, ops)) return CUDA_SUCCESS;
   const WaitSet set{ops.data(), ops.size()};
   const bool sleeps = may_sleep || (call.context && (call.context->flags & CU_CTX_SCHED_BLOCKING_SYNC) != 0);
   wait_for_device(&set, mode, sleeps ? kWaitSleeps : kWaitSpins, &call.waited_ns);

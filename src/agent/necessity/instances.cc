@@ -7,8 +7,10 @@ namespace diogenes::agent {
 uint32_t reason_of(const Touch& touch, Protection protection) {
   switch (touch.by) {
     case TouchBy::nobody:
-    case TouchBy::gone:
       return 0;
+    case TouchBy::gone:
+      // Nobody misses the data. But what the GPU still read must stay until it is done with it.
+      return protection == Protection::read_only ? kSourceReuse | kSystemCall : 0;
     case TouchBy::program:
       return protection == Protection::read_only ? kSourceReuse : kCpuAccess;
     case TouchBy::driver:

@@ -175,6 +175,15 @@ TEST_F(Necessity, FreedByTheProgram) {
   EXPECT_EQ(t.reasons(copy), kNotNeeded);
 }
 
+TEST_F(Necessity, SourceFreedByTheProgram) {
+  void* host = t.pageable(kBytes);
+  t.call("cuMemHostRegister_v2", {t.address(host), kBytes, 0});
+  t.h2d_async(kDevice, host, kBytes, kX);
+  auto wait = t.synchronize(kX);
+  open_range(AddressRange::of(t.address(host), kBytes), TouchBy::gone);
+  EXPECT_EQ(t.reasons(wait), kSourceReuse | kSystemCall);
+}
+
 TEST_F(Necessity, UnregisteredMemoryKeepsItsData) {
   void* host = t.pageable(kBytes);
   t.call("cuMemHostRegister_v2", {t.address(host), kBytes, 0});

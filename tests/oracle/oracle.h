@@ -1,0 +1,68 @@
+// Verdicts against what happens: a program is measured, and run again on the simulated driver with every wait
+// left out that the tool called needless, and every wait moved that it called movable (sim/late.h). Its
+// output must stay.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace diogenes::oracle {
+
+struct CodePlace {
+  std::string module;  // file name
+  uint64_t offset = 0;
+};
+
+// One call site that waited, as stage 5 sees it: the joined runs, nothing dropped for being small.
+struct SiteVerdict {
+  std::string function;          // "cuCtxSynchronize"
+  std::vector<CodePlace> stack;  // innermost first
+  uint64_t instances = 0;        // waits
+  uint64_t unnecessary = 0;      // of them; all of them: the site is
+  uint64_t movable = 0;          // with a first use by the CPU, at a known time
+  uint64_t unresolved = 0;
+  uint64_t unmatched_needed = 0;           // in stage 3, without a counterpart
+  uint32_t reasons = 0;                    // of any instance
+  int64_t least_after_ns = -1;             // of the movable
+  bool one_thread = true;                  // and each of its calls waited: its calls can be counted
+  std::vector<uint32_t> instance_reasons;  // in order; where one_thread
+
+  bool always_unnecessary() const {
+    return instances > 0 && unnecessary == instances && unmatched_needed == 0;
+  }
+  bool always_movable() const { return instances > 0 && movable == instances && unmatched_needed == 0; }
+};
+
+struct Ran {
+  int exit_status = 0;
+  std::string output, errors;
+};
+
+struct Judged {
+  Ran alone, measured;
+  std::vector<SiteVerdict> sites;
+  nlohmann::json report;
+  std::string trouble;  // "": none
+};
+
+// Of a session. "" or what is wrong with it.
+std::string load_sites(const std::string& session, std::vector<SiteVerdict>* result);
+// Runs it alone, and under the tool; reads the session.
+Judged judge(const std::vector<std::string>& command);
+
+// "" where nothing is listed. `skipped`, `moved`: sites.
+std::string late_list(const std::vector<SiteVerdict>& sites, uint64_t* skipped = nullptr,
+                      uint64_t* moved = nullptr);
+// The line that leaves out all of a site's waits, whatever was said of them.
+std::string skip_line(const SiteVerdict& site);
+// On the adversarial driver, with the list of waits that it is to leave out.
+Ran run_late(const std::vector<std::string>& command, const std::string& list);
+
+// All of it: "" or what went wrong. A wrong output is tried again site by site, and the guilty are named.
+std::string hold_against_oracle(const std::vector<std::string>& command, const Judged& judged);
+
+std::string reason_words(uint32_t reasons);
+std::string built(const std::string& name);
+
+}  // namespace diogenes::oracle

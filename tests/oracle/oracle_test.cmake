@@ -1,0 +1,12 @@
+# oracle_test(NAME SOURCES... PROGRAMS targets...): serial, because its waits and its times are real.
+function(oracle_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PROGRAMS" ${ARGN})
+  diogenes_test(${name} SOURCES ${ARG_SOURCES} LINK diogenes_oracle LABELS oracle)
+  set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE TIMEOUT 900)
+  add_dependencies(${name} ${ARG_PROGRAMS})
+  foreach(part diogenes diogenes-discover diogenes_agent diogenes_simulated_driver)
+    if(TARGET ${part})
+      add_dependencies(${name} ${part})
+    endif()
+  endforeach()
+endfunction()
