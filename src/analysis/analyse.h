@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "analysis/models.h"
 #include "analysis/report.h"
 #include "base/result.h"
 #include "ffm/plan.h"
@@ -10,13 +11,18 @@
 namespace diogenes {
 
 struct AnalysisOptions {
-  double threshold_percent = -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
+  double threshold_percent =
+      -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
+  Model model = Model::replay;
+  const GpuTimes* gpu_times = nullptr;  // of stage 2, where there are any
 };
 
-// Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is missing.
+// Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is
+// missing.
 Result<Report> analyse(const std::filesystem::path& session, const AnalysisOptions& options = {});
 
-// Stage 1's decision: catalogue symbols of the public functions on whose stacks the wait function was entered.
+// Stage 1's decision: catalogue symbols of the public functions on whose stacks the wait function was
+// entered.
 Result<std::vector<std::string>> waiting_functions(const std::filesystem::path& baseline_folder);
 
 // Stage 3's decision: the sites of needed synchronizations, for stage 4's plan.

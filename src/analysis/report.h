@@ -1,5 +1,6 @@
-// The product of stage 5: what the views show. Immutable once made. Its JSON form is DESIGN.md section 3, schema
-// diogenes-report/1 (docs/report-schema.json). Seconds as doubles here, because the report is for people and files.
+// The product of stage 5: what the views show. Immutable once made. Its JSON form is DESIGN.md section 3,
+// schema diogenes-report/1 (docs/report-schema.json). Seconds as doubles here, because the report is for
+// people and files.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,27 +22,36 @@ struct ReportUse {
   std::vector<ReportFrame> stack;
 };
 
+// What surrounds an expected benefit: where it lies, and what each model says.
+struct ReportRange {
+  double low_s = 0, high_s = 0;
+  std::string reason;  // why it is wide; "": it is not
+  double paper_s = 0, replay_s = 0;
+};
+
 struct ReportProblem {
   std::string id;    // "P1": by expected benefit
   std::string key;   // the same in every session of the same binary
   std::string kind;  // "unnecessary-synchronization", "misplaced-synchronization", "duplicate-transfer"
   std::string operation;
-  std::string api;   // "" : null
+  std::string api;         // "" : null
   uint64_t count = 0;      // problematic instances
   uint64_t instances = 0;  // all instances of the site
   double waited_s = 0, call_s = 0;
   uint64_t bytes = 0;
   double expected_benefit_s = 0, expected_benefit_percent = 0;
+  std::optional<ReportRange> range;
   std::optional<ReportUse> first_use;
   std::vector<ReportFrame> duplicate_of;  // empty: null
   std::vector<std::string> conditions;
-  std::string fix;  // what the figure assumes was changed
+  std::string fix;                 // what the figure assumes was changed
   std::vector<ReportFrame> stack;  // innermost first
 };
 
 struct ReportGroup {
   std::string id, grouping, title;
   double expected_benefit_s = 0, expected_benefit_percent = 0;
+  std::optional<ReportRange> range;
   uint64_t synchronization_issues = 0, transfer_issues = 0;
   std::vector<std::string> members;
 };
