@@ -145,11 +145,11 @@ class Filler {
 
   void submit(const Node& node) {
     Waiting waiting{node.gpu, node.submitted() + machine_.launch_latency, 0, false};
-    if (!known_.of.empty() && known_.of[node.gpu].end >= 0) {
+    if (known_.holds(node.gpu)) {
       durations_[node.gpu] = known_.of[node.gpu].end - known_.of[node.gpu].begin;
       waiting.time = durations_[node.gpu];
       fixed_ = true;
-    } else if (node.work == Work::kernel || !in_.copies[node.gpu].is_copy) {
+    } else if (node.unseen() || node.work == Work::kernel || !in_.copies[node.gpu].is_copy) {
       waiting.unknown = true;
     } else {
       waiting.time = copies_.of(node.work, in_.copies[node.gpu]);
@@ -250,7 +250,7 @@ class Filler {
     if (!real && fill_ == Fill::equal) time /= 2;
     time = std::max<int64_t>(time, 0);
     for (size_t i = 0; i < chain.size(); ++i) {
-      if (!known_.of.empty() && known_.of[chain[i].gpu].end >= 0) continue;
+      if (known_.holds(chain[i].gpu)) continue;
       durations_[chain[i].gpu] = any && weight(i)
                                      ? time * weight(i)
                                      : static_cast<int64_t>(scale * static_cast<double>(chain[i].time));
@@ -271,56 +271,90 @@ class Filler {
 
 }  // namespace
 
+namespace {
+
+struct Ran {
+  int64_t submitted, begin, end, previous;  // `previous`: end of the one before it in its stream
+  uint32_t stream;
+  bool kernel;
+};
+
+// A latency by the operations that it held up. `margin`: by how much nothing else did; those with a large one
+// tell, and the others only where there are none.
+class Samples {
+ public:
+  void add(int64_t value, int64_t margin) {
+    (margin >= kClear ? clear_ : close_).push_back(std::max<int64_t>(value, 0));
+  }
+  void settle(int64_t& latency) {
+    std::vector<int64_t>& samples = clear_.empty() ? close_ : clear_;
+    if (!samples.empty()) latency = median(samples);
+  }
+
+ private:
+  static constexpr int64_t kClear = 10'000;
+  std::vector<int64_t> clear_, close_;
+};
+
+// Could kernels of different streams overlap? Seen to: yes. One that was ready while another stream's ran,
+// and began when that had ended: no. Else it is not known.
+void see_overlap(std::vector<Ran> ran, Machine& machine) {
+  std::erase_if(ran, [](const Ran& one) { return !one.kernel; });
+  std::sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) { return a.begin < b.begin; });
+  int excluded = 0, overlapped = 0;
+  for (size_t i = 1; i < ran.size(); ++i) {
+    const Ran &one = ran[i], &before = ran[i - 1];
+    if (one.stream == before.stream) continue;
+    int64_t ready = std::max(one.submitted + machine.launch_latency, one.previous + machine.gap);
+    int64_t shortest = std::min(one.end - one.begin, before.end - before.begin);
+    int64_t overlap = std::min(one.end, before.end) - one.begin;
+    overlapped += overlap > shortest / 20;
+    excluded += ready < before.end - shortest / 20 && ready >= before.begin && one.begin >= before.end;
+  }
+  if (overlapped > excluded) machine.kernels_overlap = true;
+  if (excluded > overlapped) machine.kernels_overlap = false;
+}
+
+}  // namespace
+
 Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Machine& fallback) {
   Machine machine = fallback;
-  std::vector<int64_t> latency, gap, wake_up;
-  struct Kernel {
-    int64_t begin, end;
-    uint32_t stream;
-  };
-  std::vector<Kernel> kernels;
+  Samples latency, gap;
+  std::vector<int64_t> wake_up, ends;
+  std::vector<Ran> ran;
   std::vector<int64_t> previous(schedule.streams, INT64_MIN / 2);
   int64_t all_ended = INT64_MIN / 2;
-  std::vector<NodeAt> order = in_time_order(schedule);
-  for (NodeAt at : order) {
+  for (NodeAt at : in_time_order(schedule)) {
     const Node& node = schedule.threads[at.thread].nodes[at.node];
-    if (on_gpu(node) && known.of[node.gpu].end >= 0) {
+    if (on_gpu(node) && known.holds(node.gpu)) {
       const KnownTime& time = known.of[node.gpu];
-      if (node.work == Work::kernel) kernels.push_back({time.begin, time.end, node.stream});
+      ran.push_back({node.submitted(), time.begin, time.end, previous[node.stream], node.stream,
+                     node.work == Work::kernel});
+      ends.push_back(time.end);
       if (all_ended <= node.submitted())
-        latency.push_back(std::max<int64_t>(time.begin - node.submitted(), 0));
+        latency.add(time.begin - node.submitted(), node.submitted() - all_ended);
+      previous[node.stream] = time.end;
+      all_ended = std::max(all_ended, time.end);
     }
-    if (on_gpu(node) && known.of[node.gpu].end >= 0) {
-      previous[node.stream] = known.of[node.gpu].end;
-      all_ended = std::max(all_ended, known.of[node.gpu].end);
-    }
-    if (node.waits == Waits::no || !really_waited(schedule, node)) continue;
-    bool whole = node.waits == Waits::context || schedule.streams == 1;
-    int64_t ended = whole ? all_ended : node.stream != kNone ? previous[node.stream] : INT64_MIN / 2;
+    if (node.waits == Waits::no || node.waits == Waits::event || !really_waited(schedule, node)) continue;
+    bool whole = node.waits == Waits::context || node.stream == schedule.legacy || schedule.streams == 1;
+    int64_t ended = whole ? all_ended : previous[node.stream];
     int64_t returned = node.work == Work::none ? node.begin + node.waited : node.end();
-    // No GPU end lies behind the end of the wait for it: that bounds the clocks' difference.
-    if (node.waits != Waits::event && ended > node.begin)
-      wake_up.push_back(std::max<int64_t>(returned - ended, 0));
+    // No GPU end lies behind the end of the wait for it: what seems to is another thread's.
+    if (ended > returned - node.waited && ended <= returned) wake_up.push_back(returned - ended);
   }
-  if (!latency.empty()) machine.launch_latency = median(latency);
+  latency.settle(machine.launch_latency);
   if (!wake_up.empty()) machine.wake_up = median(wake_up);
-  std::fill(previous.begin(), previous.end(), INT64_MIN / 2);
-  for (NodeAt at : order) {
-    const Node& node = schedule.threads[at.thread].nodes[at.node];
-    if (!on_gpu(node) || known.of[node.gpu].end < 0) continue;
-    const KnownTime& time = known.of[node.gpu];
-    // The stream's previous operation was what held it up, and not another stream's.
-    if (previous[node.stream] > node.submitted() + machine.launch_latency && schedule.streams == 1)
-      gap.push_back(std::max<int64_t>(time.begin - previous[node.stream], 0));
-    previous[node.stream] = time.end;
+  std::sort(ends.begin(), ends.end());
+  for (const Ran& one : ran) {
+    // Held up by its stream's previous operation, and not by one of another stream that ended since.
+    if (one.previous <= one.submitted + machine.launch_latency) continue;
+    auto later = std::upper_bound(ends.begin(), ends.end(), one.previous);
+    if (later == ends.end() || *later > one.begin)
+      gap.add(one.begin - one.previous, one.previous - one.submitted - machine.launch_latency);
   }
-  if (!gap.empty()) machine.gap = median(gap);
-  std::sort(kernels.begin(), kernels.end(),
-            [](const Kernel& a, const Kernel& b) { return a.begin < b.begin; });
-  machine.kernels_overlap = false;
-  for (size_t i = 1; i < kernels.size(); ++i)
-    if (kernels[i].stream != kernels[i - 1].stream && kernels[i].begin < kernels[i - 1].end)
-      machine.kernels_overlap = true;
+  gap.settle(machine.gap);
+  see_overlap(std::move(ran), machine);
   return machine;
 }
 

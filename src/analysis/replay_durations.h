@@ -22,6 +22,8 @@ struct KnownTime {
 struct KnownTimes {
   std::vector<KnownTime> of;  // by Node::gpu; empty: none is known
   bool any = false, all = false;
+
+  bool holds(uint32_t gpu) const { return gpu < of.size() && of[gpu].end >= 0; }
 };
 
 // Latencies by the operations for which they were what held them up; `fallback` where there are none.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kLongestIdleWait = 500;
 constexpr int64_t kLongestHookCost = 100'000;
+constexpr int64_t kLongGap = 4;  // times the median: in which a thread may have been joined
 
 class Numbers {
  public:
@@ -172,6 +173,50 @@ class Builder {
   Schedule schedule_;
 };
 
+int64_t gap_before(const std::vector<Node>& nodes, size_t i) {
+  return nodes[i].begin - (i > 0 ? nodes[i - 1].end() : 0);
+}
+
+int64_t median_gap(const std::vector<Node>& nodes) {
+  if (nodes.empty()) return 0;
+  std::vector<int64_t> gaps;
+  for (size_t i = 0; i < nodes.size(); ++i) gaps.push_back(gap_before(nodes, i));
+  std::nth_element(gaps.begin(), gaps.begin() + static_cast<ptrdiff_t>(gaps.size() / 2), gaps.end());
+  return gaps[gaps.size() / 2];
+}
+
+// Waits that really waited although no work is known that they could have waited for.
+void add_unseen_work(Schedule& schedule) {
+  std::vector<Node*> order;
+  for (ThreadSchedule& thread : schedule.threads)
+    for (Node& node : thread.nodes) order.push_back(&node);
+  if (schedule.threads.size() > 1)
+    std::stable_sort(order.begin(), order.end(), [](Node* a, Node* b) { return a->end() < b->end(); });
+  constexpr int64_t kNever = INT64_MIN;
+  std::vector<int64_t> submitted(schedule.streams, kNever), covered(schedule.streams, kNever),
+      covering(schedule.streams, kNever);
+  std::vector<uint32_t> recorded(schedule.events, kNone);
+  for (Node* node : order) {
+    if (node->gpu != kNone) submitted[node->stream] = std::max(submitted[node->stream], node->submitted());
+    if (node->work == Work::record && node->event != kNone) recorded[node->event] = node->stream;
+    if (node->waits == Waits::no || node->waited <= schedule.idle_wait) continue;
+    uint32_t stream = node->waits == Waits::event ? recorded[node->event] : node->stream;
+    bool all = node->waits == Waits::context || stream == kNone || stream == schedule.legacy;
+    bool any = false;
+    int64_t begin = node->work == Work::none ? node->begin : node->begin + node->own;
+    for (uint32_t s = 0; s < schedule.streams; ++s) {
+      if (!all && s != stream) continue;
+      // Still there, or waited for by another thread when this wait began.
+      any |= submitted[s] != kNever && (submitted[s] >= covered[s] || covering[s] > begin);
+      covered[s] = std::max(covered[s], begin + 1);
+      covering[s] = std::max(covering[s], node->end());
+    }
+    if (any || node->work != Work::none) continue;
+    node->gpu = schedule.gpu_operations++;
+    schedule.copies.emplace_back();
+  }
+}
+
 }  // namespace
 
 void finish_schedule(Schedule& schedule) {
@@ -186,8 +231,10 @@ void finish_schedule(Schedule& schedule) {
       if (node.waits != Waits::no) shortest = std::min(shortest, node.waited);
   }
   schedule.idle_wait = std::min(kLongestIdleWait, shortest + shortest / 2);
+  add_unseen_work(schedule);
   if (schedule.main_thread == kNone) return;
   const auto& nodes = schedule.threads[schedule.main_thread].nodes;
+  int64_t long_gap = schedule.threads.size() > 1 ? kLongGap * median_gap(nodes) : 0;
   for (ThreadSchedule& thread : schedule.threads) {
     thread.spawned_behind = thread.joined_before = kNone;
     if (thread.main) continue;
@@ -200,7 +247,9 @@ void finish_schedule(Schedule& schedule) {
     uint32_t first = before(thread.start);
     if (first > 0) thread.spawned_behind = first - 1;
     uint32_t next = before(thread.exit);
-    bool in_gap = next >= nodes.size() || nodes[next].begin >= thread.exit;
+    // The main thread waits for it there, if it does nothing else then and for long.
+    bool in_gap =
+        next >= nodes.size() || (nodes[next].begin >= thread.exit && gap_before(nodes, next) >= long_gap);
     if (in_gap && thread.exit <= schedule.threads[schedule.main_thread].exit) thread.joined_before = next;
   }
 }

@@ -23,14 +23,17 @@ struct Node {
   uint32_t operation = 0;  // position in its thread
   uint32_t stream = kNone;
   uint32_t event = kNone;
-  uint32_t gpu = kNone;  // position of its duration; none for markers
-  uint32_t calls = 1;    // recorded calls since the node before, that one included: what tracing cost
+  // Position of its duration; none for markers. A wait that really waited, with no recorded work to wait for,
+  // has one too: of work that was not seen, taken as handed over where the wait begins.
+  uint32_t gpu = kNone;
+  uint32_t calls = 1;  // recorded calls since the node before, that one included: what tracing cost
   Work work = Work::none;
   Waits waits = Waits::no;
   bool queue_full = false;
 
   int64_t end() const { return begin + own + waited; }
-  int64_t submitted() const { return queue_full ? end() : begin + own; }
+  int64_t submitted() const { return unseen() ? begin : queue_full ? end() : begin + own; }
+  bool unseen() const { return work == Work::none && gpu != kNone; }
 };
 
 struct Copy {
@@ -63,7 +66,7 @@ struct Schedule {
 // Waits inside the driver's own threads are left out.
 Schedule schedule_of(const Process& process, const SiteTable& sites);
 
-// Sets what is inferred: main thread, spawns, joins, end, idle_wait.
+// Sets what is inferred: main thread, spawns, joins, end, idle_wait, work that was not seen.
 void finish_schedule(Schedule& schedule);
 
 }  // namespace diogenes::replay

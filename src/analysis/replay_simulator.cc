@@ -272,7 +272,8 @@ class Simulator {
   bool wait(uint32_t t, const Node& node) {
     const Edit* change = edit(t);
     if (node.waits == Waits::no) return goes_on(t, now_, Phase::woken);
-    Target target = target_of(node);
+    if (node.unseen()) submit(node);
+    Target target = node.unseen() ? Target{node.stream, sequence_} : target_of(node);
     if (change && change->use_node != kNone) {
       ThreadState& thread = threads_[t];
       for (size_t i = thread.next_moved; i < thread.moved.size(); ++i)
@@ -370,7 +371,7 @@ class Simulator {
     Pending operation;
     operation.sequence = ++sequence_;
     operation.submitted = now_;
-    operation.work = node.work;
+    operation.work = node.unseen() ? Work::kernel : node.work;
     if (node.gpu != kNone) operation.duration = durations_[node.gpu];
     if (node.work == Work::record && node.event != kNone) recorded_[node.event] = {node.stream, sequence_};
     if (node.work == Work::wait_event && node.event != kNone) operation.after = recorded_[node.event];

@@ -105,8 +105,8 @@ TEST(WithoutGpuTimes, OneLaunchWithLatencies) {
 }
 
 TEST(WithoutGpuTimes, SeveralLaunchesGiveARange) {
-  // L100 S(100) W10 L W30 L S(20), recorded end 160. Without the wait the second launch is at 10, the third at
-  // 40, and the GPU is at the first until 100; it then works through the two.
+  // L100 S(100) W10 L W30 L S(20), recorded end 160. Without the wait the second launch is at 10, the third
+  // at 40, and the GPU is at the first until 100; it then works through the two.
   //   by the first: 50 and 0, end 150: 10. By the last: 0 and 20, end 120: 40. Equal: 20 each, end 140: 20.
   Recorded run = Recorded().launch(100).sync(100).work(10).launch(20).work(30).launch(20).sync(20);
   Estimate found = run.estimate({Recorded::remove_call(1)});
