@@ -341,9 +341,9 @@ TEST(ReplayAtRandom, GivesTheDifferenceOfTheTwoPrograms) {
     auto actual = static_cast<double>(before.end - after.end);
     KnownTimes known;
     Schedule schedule = schedule_of(trial, before, known);
-    // Latencies and gaps are to be found from the times; whether kernels can overlap is the device's, where
-    // the run shows neither.
-    Machine device{.kernels_overlap = trial.truth.overlap};
+    // Latencies are to be found from the times. What a run does not show (no two operations follow each other
+    // at once, no kernels of two streams meet) is the device's, as if calibrated for the machine.
+    Machine device{.gap = trial.truth.gap, .kernels_overlap = trial.truth.overlap};
     Estimate by_times = ProcessReplay(schedule, known, device).estimate(edits);
     Machine assumed{trial.truth.launch_latency, trial.truth.wake_up, trial.truth.gap, 1024,
                     trial.truth.overlap};
