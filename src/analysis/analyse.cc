@@ -35,7 +35,6 @@ class Analysis {
     describe_session();
     session_notices(session_, report_.notices);
     load();
-    join();
     describe_process();
     total();
     if (tracing_) {
@@ -81,24 +80,37 @@ class Analysis {
     return std::move(*run);
   }
 
+  // One stage after the other: what stages 3 and 4 say of the operations goes to those of stage 2, and their
+  // own are let go.
   void load() {
     tracing_ = load_stage(Stage::tracing, false);
     memory_tracing_ = load_stage(Stage::memory_tracing, true);
+    verdicts_.assign(sites_.size(), {});
+    if (memory_tracing_) {
+      if (tracing_) join_memory_tracing();
+      drop_operations(*memory_tracing_);
+    }
     sync_use_ = load_stage(Stage::sync_use, true);
+    verdicts_.resize(sites_.size());
+    if (!sync_use_) return;
+    if (tracing_) join_first_uses(*tracing_, *sync_use_, sites_, first_uses_);
+    drop_operations(*sync_use_);
   }
 
-  void join() {
-    verdicts_.assign(sites_.size(), {});
-    if (!tracing_) return;
-    if (memory_tracing_) {
-      JoinResult joined = join_verdicts(*tracing_, *memory_tracing_, sites_, verdicts_);
-      join_notices(joined, "memory-tracing", report_.notices);
-      if (joined.matched + joined.unmatched > 0)
-        unmatched_ =
-            static_cast<double>(joined.unmatched) / static_cast<double>(joined.matched + joined.unmatched);
-      unwatched_notices(*memory_tracing_, report_.notices);
-    }
-    if (sync_use_) join_first_uses(*tracing_, *sync_use_, sites_, first_uses_);
+  void join_memory_tracing() {
+    JoinResult joined = join_verdicts(*tracing_, *memory_tracing_, sites_, verdicts_);
+    join_notices(joined, "memory-tracing", report_.notices);
+    auto all = static_cast<double>(joined.matched + joined.unmatched);
+    if (all > 0) unmatched_ = static_cast<double>(joined.unmatched) / all;
+    unwatched_notices(*memory_tracing_, report_.notices);
+  }
+
+  static void drop_operations(Run& run) {
+    for (Process& process : run.processes)
+      for (Thread& thread : process.threads) {
+        thread.operations = {};
+        thread.evidence = {};
+      }
   }
 
   void describe_process() {

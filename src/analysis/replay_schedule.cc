@@ -132,6 +132,8 @@ class Builder {
     out.main = thread.main;
     out.start = now_ = std::max<int64_t>(thread.operations.front().begin.count - origin_, 0);
     process_.trace->threads[t].visit(*this);
+    process_.trace->threads[t].release_pages();
+    out.nodes.shrink_to_fit();
     out.exit = now_;
     if (out.main) {
       out.start = 0;
