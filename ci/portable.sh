@@ -11,12 +11,15 @@ top=$built/portable/$name
 rm -rf "$top"
 mkdir -p "$top/bin" "$top/lib" "$top/libexec" "$top/share/diogenes"
 
-cp "$built/bin/diogenes" "$top/bin/"
+cp "$built/bin/diogenes" "$built/bin/bench-benefit" "$top/bin/"
 for part in lib/libdiogenes-agent.so lib/simulated libexec bin/examples share; do
   if [ -e "$built/$part" ]; then cp -R "$built/$part" "$top/$(dirname "$part")/"; fi
 done
 cp "$source/LICENSE" "$source/README.md" "$source/docs/report-schema.json" "$source/sim/kernels.ptx" \
   "$top/share/diogenes/" 2>/dev/null || true
+
+# Debug information of the tool itself is most of its size; that of the examples is what the reports show.
+find "$top/bin" "$top/libexec" "$top/lib" -maxdepth 1 -type f -exec strip --strip-debug {} +
 
 is_elf() { [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; }
 elf_files() {

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kRatings = 256 * 1024;  // floats: 1 MiB
 constexpr size_t kRatingBytes = kRatings * sizeof(float);
 constexpr size_t kFactors = 16 * 1024;  // floats: 64 KiB
-constexpr int kReportEvery = 10;
+constexpr int kReportEvery = 25;
 
 CUdeviceptr device_floats(size_t count) {
   CUdeviceptr memory = 0;

@@ -14,7 +14,7 @@
 namespace {
 
 constexpr size_t kCells = 16 * 1024;
-constexpr int kReportEvery = 10;
+constexpr int kReportEvery = 25;
 
 // Keeps freed device memory for the next vector of the same size. All work is in one stream, so that the next
 // user of a piece of memory comes after the last one without anybody waiting.

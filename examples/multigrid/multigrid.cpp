@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kFine = 64 * 1024;
 constexpr size_t kCoarse = 16 * 1024;
-constexpr int kReportEvery = 10;
+constexpr int kReportEvery = 25;
 
 class Multigrid {
  public:

@@ -13,7 +13,7 @@ constexpr int kRatings = 256 * 1024;
 constexpr size_t kRatingBytes = kRatings * sizeof(float);
 constexpr int kFactors = 64 * 1024;
 constexpr size_t kFactorBytes = kFactors * sizeof(float);
-constexpr int kReportEvery = 10;
+constexpr int kReportEvery = 25;
 
 __global__ void start(float* factors) { factors[blockIdx.x * blockDim.x + threadIdx.x] = 1.0f; }
 

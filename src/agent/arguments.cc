@@ -4,6 +4,7 @@
 
 #include "agent/driver_calls.h"
 #include "agent/pass_through.h"
+#include "base/range.h"
 #include "driver/cuda_abi.h"
 
 namespace diogenes::agent {
@@ -45,6 +46,17 @@ void read_copy(uint64_t destination, uint64_t source, uint64_t bytes, TransferAr
   transfer.source = source;
   transfer.width = bytes;
   transfer.decoded = true;
+}
+
+// To the end of the allocation that holds the address, as the driver knows it; a page where it does not.
+uint64_t bytes_from(uint64_t address) {
+  CUdeviceptr begin = 0;
+  size_t bytes = 0;
+  PassThrough pass;
+  if (!driver_calls.mem_get_address_range ||
+      driver_calls.mem_get_address_range(&begin, &bytes, address) != CUDA_SUCCESS)
+    return kPageSize;
+  return begin + bytes - address;
 }
 
 }  // namespace
@@ -105,6 +117,14 @@ bool read_allocation(const Call& call, AllocationArguments* out) {
       allocation.released = true;
       allocation.address = call.argument(0);
       break;
+    case Arguments::global: {
+      // A __managed__ variable is memory that the host reaches, as if it had been allocated where it is
+      // looked up.
+      auto *address = call.pointer<const uint64_t*>(0), *bytes = call.pointer<const uint64_t*>(1);
+      if (!call.succeeded() || !address || kind_of_pointer(*address) != MemoryKind::managed) return false;
+      allocation = {MemoryKind::managed, false, *address, bytes ? *bytes : bytes_from(*address)};
+      return true;
+    }
     case Arguments::register_host:
       allocation.kind = MemoryKind::registered;
       allocation.address = call.argument(0);

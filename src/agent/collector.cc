@@ -35,6 +35,13 @@ void set_times(OperationRecord& record, Nanoseconds call, Nanoseconds waited) {
   record.waited = narrow(waited.count);
 }
 
+// Code of the program is about to run on a thread of the driver, whose system calls are not dispatched: one
+// with a guarded buffer would fail there.
+bool runs_host_code(const Call& call) {
+  return call.driver->role == Role::host_function ||
+         (call.driver->role == Role::graph && strstr(call.driver->operation, "HostNode"));
+}
+
 void note_initialized(const Call& call) {
   if (call.driver->role != Role::initialize || !call.succeeded() ||
       strcmp(call.driver->operation, "cuInit") != 0)
@@ -70,11 +77,10 @@ void collect_before(Call& call) {
   if (!open_process_folder()) return;
   if (is(Stage::baseline)) return;
   call.stack = capture_stack();
-  // In the stages that watch, the order of work keeps the numbers: it has to know the objects anyway.
-  if (stage_uses_guards())
-    necessity_before(call);
-  else
-    number_objects(call);
+  number_objects(call);
+  if (!stage_uses_guards()) return;
+  if (runs_host_code(call)) end_guarding();
+  necessity_before(call);
 }
 
 void collect_after(Call& call) {
@@ -83,7 +89,7 @@ void collect_after(Call& call) {
   note_initialized(call);
   describe_device_once();
   if (is(Stage::baseline)) return;
-  if (!stage_uses_guards()) number_new_objects(call);
+  number_new_objects(call);
   OperationRecord record{};
   record.type = RecordType::operation;
   record.flags = call.flags;
@@ -94,7 +100,10 @@ void collect_after(Call& call) {
   record.stream = call.stream;
   record.object = call.object;
   if (append(record, &call.id)) append_arguments(call);
-  if (stage_uses_guards()) necessity_after(call);
+  if (stage_uses_guards()) {
+    necessity_after(call);
+    necessity_returning(call);
+  }
 }
 
 void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer) {

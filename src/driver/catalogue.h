@@ -70,6 +70,7 @@ enum class Arguments : uint8_t {
   context,         // context 0
   context_create,  // CUcontext* 0
   prefetch,        // pointer 0, bytes 1
+  global,  // CUdeviceptr* 0, size_t* bytes 1: the address of a module's variable, which may be managed
 };
 
 // Which stream orders the call's work.

@@ -15,17 +15,17 @@
 namespace diogenes {
 
 // The driver functions that the discovery calls, as exported.
-// clang-format off: it does not come to rest on this
-#define DISCOVERY_FUNCTIONS(F)                                                                               \
-  F(cuInit)                                                                                                  \
-  F(cuDriverGetVersion) F(cuGetErrorName) F(cuDeviceGet) F(cuDeviceGetName) F(cuCtxCreate_v2)                \
-      F(cuCtxSetCurrent) F(cuCtxSynchronize) F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction)    \
-          F(cuLaunchKernel) F(cuStreamCreate) F(cuStreamSynchronize) F(cuEventCreate) F(cuEventRecord)       \
-              F(cuEventSynchronize) F(cuEventQuery) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemAllocHost_v2)    \
-                  F(cuMemFreeHost) F(cuMemHostAlloc) F(cuMemHostGetDevicePointer_v2) F(cuMemHostRegister_v2) \
-                      F(cuMemHostUnregister) F(cuMemAllocManaged) F(cuMemcpy) F(cuMemcpyHtoD_v2)             \
-                          F(cuMemcpyDtoH_v2) F(cuMemcpyHtoDAsync_v2) F(cuMemcpyDtoHAsync_v2)                 \
-                              F(cuMemsetD8_v2)
+// The formatter does not come to rest on this list.
+// clang-format off
+#define DISCOVERY_FUNCTIONS(F) \
+  F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuDeviceGet) F(cuDeviceGetName) \
+  F(cuCtxCreate_v2) F(cuCtxSetCurrent) F(cuCtxSynchronize) F(cuModuleLoadData) \
+  F(cuModuleUnload) F(cuModuleGetFunction) F(cuLaunchKernel) F(cuStreamCreate) \
+  F(cuStreamSynchronize) F(cuEventCreate) F(cuEventRecord) F(cuEventSynchronize) \
+  F(cuEventQuery) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemAllocHost_v2) F(cuMemFreeHost) \
+  F(cuMemHostAlloc) F(cuMemHostGetDevicePointer_v2) F(cuMemHostRegister_v2) \
+  F(cuMemHostUnregister) F(cuMemAllocManaged) F(cuMemcpy) F(cuMemcpyHtoD_v2) \
+  F(cuMemcpyDtoH_v2) F(cuMemcpyHtoDAsync_v2) F(cuMemcpyDtoHAsync_v2) F(cuMemsetD8_v2)
 // clang-format on
 
 struct DriverApi {

@@ -237,8 +237,22 @@ class Planner {
 
 // Refuses the hooks into whose displaced bytes a 32-bit branch goes from anywhere in the image: the cold part
 // of a function (which has bounds of its own), a sibling that skips an endbr64. Every byte is taken for a
-// possible branch opcode, so data that looks like such a branch refuses a hook too; that is rare, and
-// harmless.
+// possible branch opcode; what looks like a branch inside a function with bounds is one only if it is decoded
+// as one from the function's first byte on.
+bool is_branch_to(const Image& image, uint64_t position, uint64_t target) {
+  const Image::Function* function = image.containing_function(position);
+  if (!function) return true;  // no bounds: it may be code
+  const auto bytes = image.bytes_at(function->offset, function->size);
+  const Decoder decoder;
+  Instruction instruction;
+  for (uint64_t at = 0; at < bytes.size(); at += instruction.length()) {
+    if (!decoder.decode_quickly(bytes.subspan(at), &instruction)) return true;
+    if (instruction.is_relative_branch() && instruction.branch_target(function->offset + at) == target)
+      return true;
+  }
+  return false;
+}
+
 void refuse_branch_targets(const Image& image, std::vector<PlannedHook>* hooks) {
   uint64_t lowest = UINT64_MAX, highest = 0;
   for (const PlannedHook& hook : *hooks) {
@@ -267,7 +281,8 @@ void refuse_branch_targets(const Image& image, std::vector<PlannedHook>* hooks) 
       memcpy(&distance, bytes + displacement, 4);
       const uint64_t target =
           segment.offset + displacement + 4 + static_cast<uint64_t>(int64_t{distance}) - lowest;
-      if (target < inside.size() && inside[target]) hit[target] = true;
+      if (target < inside.size() && inside[target] && !hit[target])
+        hit[target] = is_branch_to(image, segment.offset + i, target + lowest);
     }
   }
   for (PlannedHook& hook : *hooks)

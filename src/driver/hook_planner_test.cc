@@ -120,9 +120,8 @@ TEST(HookPlanner, TwoNamesOfOneFunctionShareAHook) {
 // called with many registers in use by the compiler's own vector code around it.
 TEST(HookPlanner, MathematicsStaysTheSame) {
   const Loaded library = load("libm.so.6");
-  const char* names[] = {"cbrt", "asinh", "acosh", "erf",   "erfc",  "tgamma", "j0",
-                         "j1",   "y0",    "logb",  "expm1", "log1p", "tanh",   "cosh",
-                         "sinh", "atanh", "exp10"};
+  const char* names[] = {"cbrt", "asinh", "acosh", "erf",  "erfc", "tgamma", "j0",    "j1",   "y0",
+                         "logb", "expm1", "log1p", "tanh", "cosh", "sinh",   "atanh", "exp10"};
   int hooked = 0;
   for (const char* name : names) {
     const Image::Export* exported = library.image.find_export(name);
@@ -225,7 +224,8 @@ TEST(HookPlanner, GarbageFilesNeverCrash) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
     std::vector<uint8_t> bytes = original;
-    for (int i = 0; i < 30; ++i) bytes[0x200 + random() % (bytes.size() - 0x200)] = static_cast<uint8_t>(random());
+    for (int i = 0; i < 30; ++i)
+      bytes[0x200 + random() % (bytes.size() - 0x200)] = static_cast<uint8_t>(random());
     if (seed % 4 == 0) bytes.resize(random() % bytes.size());
     const auto image = Image::from_bytes(bytes, "garbage");
     if (!image) continue;

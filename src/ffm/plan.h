@@ -10,12 +10,14 @@
 namespace diogenes {
 
 inline constexpr char kPlanMagic[8] = {'D', 'I', 'O', 'P', 'L', 'A', 'N', '1'};
-inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";    // path of the plan file, absolute
-inline constexpr const char* kAgentVariable = "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
+inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
+inline constexpr const char* kAgentVariable =
+    "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
 // A call site: a driver function reached over one stack, the same in every run of the same binaries.
-// FNV-1a (64 bit) over the catalogue index, then for each frame from the innermost outside the driver to the outermost:
-// the module's build-id (or its path's last component where it has none) and the frame's offset. trace/site_key.h.
+// FNV-1a (64 bit) over the catalogue index, then for each frame from the innermost outside the driver to the
+// outermost: the module's build-id (or its path's last component where it has none) and the frame's offset.
+// trace/site_key.h.
 using SiteKey = uint64_t;
 
 struct Plan {
@@ -23,12 +25,12 @@ struct Plan {
   uint32_t version;  // 1
   Stage stage;
   uint8_t build_id_length;
-  uint8_t build_id[20];     // of the libcuda that the hooks are for; another file is not patched
+  uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
   uint8_t reserved[2];
   uint32_t hook_count;
-  uint32_t site_count;      // stage sync_use: the needed synchronizations. Other stages: 0
+  uint32_t site_count;            // stage sync_use: the needed synchronizations. Other stages: 0
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
-  uint64_t file_bytes;      // of the whole plan
+  uint64_t file_bytes;            // of the whole plan
 };
 
 }  // namespace diogenes

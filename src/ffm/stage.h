@@ -1,5 +1,5 @@
-// The stages of feed-forward measurement (SC'19, section 3). Each run is instrumented only where the runs before it
-// showed a reason to.
+// The stages of feed-forward measurement (SC'19, section 3). Each run is instrumented only where the runs
+// before it showed a reason to.
 #pragma once
 #include <cstdint>
 
@@ -10,11 +10,16 @@ enum class Stage : uint8_t { baseline = 1, tracing, memory_tracing, sync_use, an
 // The stage's name in session folders, reports and messages. Stages that run the program come first.
 constexpr const char* stage_name(Stage stage) {
   switch (stage) {
-    case Stage::baseline: return "baseline";
-    case Stage::tracing: return "tracing";
-    case Stage::memory_tracing: return "memory-tracing";
-    case Stage::sync_use: return "sync-use";
-    case Stage::analysis: return "analysis";
+    case Stage::baseline:
+      return "baseline";
+    case Stage::tracing:
+      return "tracing";
+    case Stage::memory_tracing:
+      return "memory-tracing";
+    case Stage::sync_use:
+      return "sync-use";
+    case Stage::analysis:
+      return "analysis";
   }
   return "unknown";
 }

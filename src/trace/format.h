@@ -1,17 +1,18 @@
 // The on-disk format: defined once, written by the agent and read by the analysis from this header.
 //
-// A session folder holds `session.json` (trace/session.h) and one folder a stage, in it one folder a process, named
-// [rankR-]HOST-PID[.K] (K: when an exec reused the pid). A process's folder holds
+// A session folder holds `session.json` (trace/session.h) and one folder a stage, in it one folder a process,
+// named [rankR-]HOST-PID[.K] (K: when an exec reused the pid). A process's folder holds
 //   process      one ProcessFile, updated in place
 //   modules      ModuleRecord after ModuleRecord; a ModuleIndex is the position in it
-//   stacks       FileHeader, then interned stacks; a StackIndex is the stack's offset in the file in 8-byte words
-//   thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them; K: 0, 1, ...
-// All are appended through shared mappings, so what was recorded survives SIGKILL. Files grow in steps and end in
-// zeros: a record whose type (a stack whose frame_count) is 0 is the end. Type and frame_count are written last.
-// Readers take nothing for granted: every index and length is checked against the file.
+//   stacks       FileHeader, then interned stacks; a StackIndex is the stack's offset in the file in 8-byte
+//   words thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them; K: 0, 1,
+//   ...
+// All are appended through shared mappings, so what was recorded survives SIGKILL. Files grow in steps and
+// end in zeros: a record whose type (a stack whose frame_count) is 0 is the end. Type and frame_count are
+// written last. Readers take nothing for granted: every index and length is checked against the file.
 //
-// Times are CLOCK_MONOTONIC. All little-endian. Addresses occur only where they mean memory of the program; code is
-// module + offset.
+// Times are CLOCK_MONOTONIC. All little-endian. Addresses occur only where they mean memory of the program;
+// code is module + offset.
 #pragma once
 #include <cstdint>
 
@@ -24,15 +25,15 @@ inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
 enum class Drop : uint8_t {
-  records_full,     // recorded_bytes_limit of the plan reached
-  file_failed,      // a trace file could not be created or grown (disk full, permissions)
-  stacks_full,      // the table of distinct stacks is full: the operation has no stack
-  stack_cut,        // deeper than kMaximumFrames: the outer frames are missing
+  records_full,  // recorded_bytes_limit of the plan reached
+  file_failed,   // a trace file could not be created or grown (disk full, permissions)
+  stacks_full,   // the table of distinct stacks is full: the operation has no stack
+  stack_cut,     // deeper than kMaximumFrames: the outer frames are missing
   modules_full,
-  threads_full,     // more threads than kMaximumThreads: theirs are not recorded
-  guards_full,      // no more page guards: counted as needed
+  threads_full,       // more threads than kMaximumThreads: theirs are not recorded
+  guards_full,        // no more page guards: counted as needed
   verification_full,  // suspected duplicate not verified: the staging memory was taken
-  objects_full,     // tables of streams, events, allocations or pending copies: counted as needed
+  objects_full,       // tables of streams, events, allocations or pending copies: counted as needed
   count_
 };
 inline constexpr int kDropCauses = 16;
@@ -43,9 +44,9 @@ inline constexpr int kMaximumHooks = 1024;
 enum class HookState : uint8_t {
   not_tried,
   installed,
-  bytes_differ,   // the code in memory is not what the file holds: another tool patched it, left alone
-  no_memory_near, // no page within 2 GiB of the driver
-  protected_,     // the kernel refused to make the code writable
+  bytes_differ,    // the code in memory is not what the file holds: another tool patched it, left alone
+  no_memory_near,  // no page within 2 GiB of the driver
+  protected_,      // the kernel refused to make the code writable
 };
 
 enum class ProcessEnd : uint8_t { running, orderly, signal, exec };  // running: killed, or still going
@@ -53,8 +54,8 @@ enum class ProcessEnd : uint8_t { running, orderly, signal, exec };  // running:
 struct FileHeader {
   char magic[8];
   uint32_t version;
-  uint32_t thread;         // thread-K: K
-  uint32_t tid;            // thread-K: kernel thread id
+  uint32_t thread;  // thread-K: K
+  uint32_t tid;     // thread-K: kernel thread id
   uint32_t reserved;
   int64_t created_ns;
 };
@@ -65,11 +66,11 @@ struct ProcessFile {
   uint32_t version;
   Stage stage;
   ProcessEnd end;
-  uint8_t simulated;        // the driver is the project's simulated one
-  uint8_t used_cuda;        // the driver was initialized
+  uint8_t simulated;  // the driver is the project's simulated one
+  uint8_t used_cuda;  // the driver was initialized
   int32_t pid, parent;
-  int32_t rank;             // -1: none
-  int32_t signal;           // for ProcessEnd::signal
+  int32_t rank;    // -1: none
+  int32_t signal;  // for ProcessEnd::signal
   int64_t started_ns, ended_ns;
   char host[64];
   char executable[512];
@@ -77,35 +78,36 @@ struct ProcessFile {
   uint8_t driver_build_id[20];
   uint8_t driver_build_id_length;
   uint8_t reserved[3];
-  int32_t driver_version;   // cuDriverGetVersion: 13000
+  int32_t driver_version;  // cuDriverGetVersion: 13000
   int32_t capability_major, capability_minor;
   char device_name[256];
-  uint64_t driver_base;     // where the image lies
-  uint32_t threads;         // thread files made
-  uint32_t hook_count;      // of hook_state
-  int64_t hook_cost_ns;     // measured in this process: what recording one operation adds to it
-  uint64_t drops[kDropCauses];      // by Drop
-  uint64_t unwatched[32];           // instances by Reason bit (below), stage 3
+  uint64_t driver_base;               // where the image lies
+  uint32_t threads;                   // thread files made
+  uint32_t hook_count;                // of hook_state
+  int64_t hook_cost_ns;               // measured in this process: what recording one operation adds to it
+  uint64_t drops[kDropCauses];        // by Drop
+  uint64_t unwatched[32];             // instances by Reason bit (below), stage 3
   uint8_t hook_state[kMaximumHooks];  // by position in the plan: HookState
 };
 
 // A loaded file. Appended when it is mapped; never removed.
 struct ModuleRecord {
-  uint64_t begin, end;      // addresses it was mapped at
-  uint64_t bias;            // address - bias = offset: the virtual address in the file
+  uint64_t begin, end;  // addresses it was mapped at
+  uint64_t bias;        // address - bias = offset: the virtual address in the file
   uint8_t build_id[20];
   uint8_t build_id_length;
-  uint8_t present;          // 1; 0 ends the file
+  uint8_t present;  // 1; 0 ends the file
   uint8_t reserved[2];
-  char path[464];           // as the dynamic linker knows it; the executable's real path
+  char path[464];  // as the dynamic linker knows it; the executable's real path
 };
 static_assert(sizeof(ModuleRecord) == 512);
 
 // A frame in the stacks file. `offset` is what a symbolizer takes: the return address - 1 for a caller, the
-// instruction itself for an interrupted frame. Innermost first; frames of the driver and of the agent are left out
-// above (inside) the public call.
+// instruction itself for an interrupted frame. Innermost first; frames of the driver and of the agent are
+// left out above (inside) the public call.
 struct Frame {
-  uint64_t packed;  // module in the upper 16 bits, offset in the lower 48; module 0xffff: no file, offset is the address
+  uint64_t packed;  // module in the upper 16 bits, offset in the lower 48; module 0xffff: no file, offset is
+                    // the address
 
   static constexpr uint64_t kNoModule = 0xffff;
   static constexpr Frame of(uint64_t module, uint64_t offset) {
@@ -123,21 +125,21 @@ struct StackHeader {
 
 enum class RecordType : uint8_t { none, operation, transfer, allocation, hash, verdict };
 
-inline constexpr uint32_t kNoStack = 0;            // no stack lies at offset 0: the file header does
-inline constexpr uint32_t kLegacyStream = 0;       // OperationRecord::stream
-inline constexpr uint32_t kPerThreadStream = 1;    // of the thread that wrote the record
+inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
+inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
+inline constexpr uint32_t kPerThreadStream = 1;  // of the thread that wrote the record
 inline constexpr uint32_t kNoStream = 0xffffffff;
-// User streams and events are numbered from 2 in order of first sight, per process; a handle that is destroyed and
-// made again gets a new number.
+// User streams and events are numbered from 2 in order of first sight, per process; a handle that is
+// destroyed and made again gets a new number.
 
 enum OperationFlag : uint8_t {
-  kFailed = 1,        // the driver returned an error
-  kWaited = 2,        // the internal wait function was entered, for however short a time
-  kQueueFull = 4,     // the launch-queue wait was entered
-  kCapturing = 8,     // issued to a stream under capture: no GPU work was done
-  kCoarseTimes = 16,  // call and waited are in units of 1,024 ns
-  kDriverThread = 32, // a wait outside any public call (private API, the driver's own threads)
-  kLibraryCall = 64,  // called by the agent itself (duplicate check); not the program's
+  kFailed = 1,         // the driver returned an error
+  kWaited = 2,         // the internal wait function was entered, for however short a time
+  kQueueFull = 4,      // the launch-queue wait was entered
+  kCapturing = 8,      // issued to a stream under capture: no GPU work was done
+  kCoarseTimes = 16,   // call and waited are in units of 1,024 ns
+  kDriverThread = 32,  // a wait outside any public call (private API, the driver's own threads)
+  kLibraryCall = 64,   // called by the agent itself (duplicate check); not the program's
 };
 
 // One outermost public call. Its ordinal among the operations of its thread file is its `sequence`.
@@ -159,11 +161,11 @@ enum class MemoryKind : uint8_t { unknown, device, pageable, pinned, registered,
 // Follows the OperationRecord of a transfer or fill. A fill has source 0 and the pattern's width is not kept.
 struct TransferRecord {
   RecordType type;
-  uint8_t direction;         // Direction
+  uint8_t direction;  // Direction
   MemoryKind destination_kind, source_kind;
-  uint32_t device;           // ordinal of the current device
+  uint32_t device;  // ordinal of the current device
   uint64_t destination, source;
-  uint64_t bytes;            // of data moved (2D: width x height)
+  uint64_t bytes;  // of data moved (2D: width x height)
 };
 static_assert(sizeof(TransferRecord) == 32);
 
@@ -171,9 +173,9 @@ static_assert(sizeof(TransferRecord) == 32);
 struct AllocationRecord {
   RecordType type;
   MemoryKind kind;
-  uint8_t released;          // 0: allocated
+  uint8_t released;  // 0: allocated
   uint8_t reserved[5];
-  uint64_t address, bytes;   // bytes 0: unknown
+  uint64_t address, bytes;  // bytes 0: unknown
   uint64_t reserved2;
 };
 static_assert(sizeof(AllocationRecord) == 32);
@@ -197,10 +199,10 @@ enum class Duplicate : uint8_t {
 struct HashRecord {
   RecordType type;
   Duplicate duplicate;
-  uint16_t thread;           // of the operation
+  uint16_t thread;  // of the operation
   uint32_t sequence;
-  uint64_t hash[2];          // XXH3-128, low word first
-  OperationId first;         // the first operation with the same content, destination, size, direction, device
+  uint64_t hash[2];   // XXH3-128, low word first
+  OperationId first;  // the first operation with the same content, destination, size, direction, device
 };
 static_assert(sizeof(HashRecord) == 32);
 
@@ -220,21 +222,23 @@ enum Reason : uint32_t {
   kHostFunction = 1u << 11,   // 2: the stream runs a host function: data leaves our sight
   kUnresolved = 1u << 12,     // set by the analysis: the program ended before it was known
   kUnknownMemory = 1u << 13,  // 4: managed or mapped memory that the agent does not know enough of
+  kOwnWork =
+      1u << 14,  // the call waits for what it does itself (context creation, a module's load): no verdict
 };
 inline constexpr uint32_t kUnwatchedReasons =
     kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory;
 
-// Closes one instance of a synchronization: everything it covers was used, released, written again, or handed to a
-// later synchronization. Stages 3 and 4. An instance without one is unresolved, and counts as needed.
+// Closes one instance of a synchronization: everything it covers was used, released, written again, or handed
+// to a later synchronization. Stages 3 and 4. An instance without one is unresolved, and counts as needed.
 struct VerdictRecord {
   RecordType type;
   uint8_t reserved;
-  uint16_t thread;           // of the synchronization
+  uint16_t thread;  // of the synchronization
   uint32_t sequence;
-  uint32_t reasons;          // Reason; 0: not needed
-  uint32_t use_stack;        // of the first use; kNoStack: none
-  int64_t after_ns;          // from the synchronization's exit to its first use; -1: none
-  uint64_t address;          // first use: what was touched; 0: none
+  uint32_t reasons;    // Reason; 0: not needed
+  uint32_t use_stack;  // of the first use; kNoStack: none
+  int64_t after_ns;    // from the synchronization's exit to its first use; -1: none
+  uint64_t address;    // first use: what was touched; 0: none
 };
 static_assert(sizeof(VerdictRecord) == 32);
 

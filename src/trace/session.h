@@ -1,5 +1,6 @@
-// session.json: what was run, where, and how each stage went. Written by the launcher after every step (to a new file,
-// then renamed), read by the analysis and the views. Unknown keys are ignored, missing ones have these defaults.
+// session.json: what was run, where, and how each stage went. Written by the launcher after every step (to a
+// new file, then renamed), read by the analysis and the views. Unknown keys are ignored, missing ones have
+// these defaults.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,10 +15,10 @@ namespace diogenes {
 
 // The evidence of one discovery (DESIGN.md, section 5).
 struct WaitFunction {
-  uint64_t offset = 0;    // image offset in libcuda
-  int agreed = 0;         // known waits on whose stacks it was
-  int known = 0;          // known waits tried
-  bool queue = false;     // the launch-queue wait
+  uint64_t offset = 0;  // image offset in libcuda
+  int agreed = 0;       // known waits on whose stacks it was
+  int known = 0;        // known waits tried
+  bool queue = false;   // the launch-queue wait
 };
 
 struct StageRun {
@@ -36,10 +37,11 @@ struct Session {
   std::string tool_version;
   std::vector<std::string> command;
   std::string working_folder;
-  std::vector<std::pair<std::string, std::string>> environment;  // the part that matters (CUDA_*, LD_*, OMP_*, ranks)
-  std::string machine;          // processor, cores, kernel: for people
-  std::string started_at;       // ISO 8601, UTC
-  int64_t started_ns = 0;       // CLOCK_REALTIME, for 'newest'
+  std::vector<std::pair<std::string, std::string>>
+      environment;         // the part that matters (CUDA_*, LD_*, OMP_*, ranks)
+  std::string machine;     // processor, cores, kernel: for people
+  std::string started_at;  // ISO 8601, UTC
+  int64_t started_ns = 0;  // CLOCK_REALTIME, for 'newest'
   bool simulated = false;
   std::string driver_path, driver_build_id, driver_version;
   std::vector<WaitFunction> wait_functions;

@@ -1,4 +1,5 @@
-// The key of a call site (ffm/plan.h): the same in every run of the same binaries. Agent and analysis compute it here.
+// The key of a call site (ffm/plan.h): the same in every run of the same binaries. Agent and analysis compute
+// it here.
 #pragma once
 #include <cstdint>
 #include <cstring>

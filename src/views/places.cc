@@ -18,6 +18,27 @@ std::string short_path(const std::string& path, const std::string& folder) {
   return far ? normal.string() : relative;
 }
 
+namespace {
+
+constexpr std::string_view kAnonymousScope = "(anonymous namespace)::";
+
+// Where a function is told by its file and line, its unnamed scopes tell nothing.
+std::string without_anonymous(std::string name) {
+  for (size_t at; (at = name.find(kAnonymousScope)) != std::string::npos;)
+    name.erase(at, kAnonymousScope.size());
+  return name;
+}
+
+// Outer scopes go first, then the end.
+std::string fitting(std::string function, size_t room) {
+  for (size_t scope; function.size() > room && (scope = function.find("::")) < function.find('<') &&
+                     scope != std::string::npos;)
+    function.erase(0, scope + 2);
+  return function.size() > room ? function.substr(0, room - 3) + "..." : function;
+}
+
+}  // namespace
+
 std::string short_function(std::string_view name) {
   if (name.find("operator") != std::string_view::npos)
     return std::string(name);  // its parts look like brackets
@@ -53,7 +74,7 @@ std::string short_function(std::string_view name) {
     if ((c == '>' || c == ')' || c == '}' || c == ']') && depth > 0) --depth;
     if (c == ' ' && depth == 0) start = i + 1;
   }
-  return std::string(start < end ? name.substr(start, end - start) : name);
+  return without_anonymous(std::string(start < end ? name.substr(start, end - start) : name));
 }
 
 std::string place_text(const ReportFrame& frame, const std::string& folder, size_t width) {
@@ -70,11 +91,7 @@ std::string place_text(const ReportFrame& frame, const std::string& folder, size
   std::string after = frame.inlined ? " (inlined)" : "";
   if (frame.file.empty() && !module.empty()) after += " in " + module;
   size_t room = width > place.size() + after.size() ? width - place.size() - after.size() : 0;
-  if (function.size() > room) {
-    room = std::max<size_t>(room, 12);
-    if (function.size() > room) function = function.substr(0, room - 3) + "...";
-  }
-  return place + function + after;
+  return place + fitting(function, std::max<size_t>(room, 12)) + after;
 }
 
 std::vector<const ReportFrame*> telling_frames(const std::vector<ReportFrame>& stack, size_t limit,

@@ -21,7 +21,8 @@ TEST(Places, FunctionsWithoutParametersAndReturnType) {
   EXPECT_EQ(short_function("void a::B<int>::c<3>(int, char) const"), "a::B<int>::c<3>");
   EXPECT_EQ(short_function("std::vector<int, std::allocator<int> >::push_back(int const&)"),
             "std::vector<int, std::allocator<int> >::push_back");
-  EXPECT_EQ(short_function("(anonymous namespace)::run(int)"), "(anonymous namespace)::run");
+  EXPECT_EQ(short_function("(anonymous namespace)::run(int)"), "run");
+  EXPECT_EQ(short_function("cfd::(anonymous namespace)::Vector<T>::~Vector()"), "cfd::Vector<T>::~Vector");
   EXPECT_EQ(short_function("decltype (a->b) ns::add<int>(int)"), "ns::add<int>");
   EXPECT_EQ(short_function("run(int)::Local::go(char)"), "run(int)::Local::go");
   EXPECT_EQ(short_function("A::operator()(int) const"), "A::operator()(int) const");

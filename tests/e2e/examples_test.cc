@@ -71,8 +71,8 @@ TEST_P(Examples, SayWhatTheyTake) {
 std::string title(const testing::TestParamInfo<Example>& example) { return example.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(, Examples,
-                         testing::Values(Example{"als", "60"}, Example{"cfd", "60"},
-                                         Example{"multigrid", "80"}, Example{"gaussian", "80"}),
+                         testing::Values(Example{"als", "75"}, Example{"cfd", "60"},
+                                         Example{"multigrid", "80"}, Example{"gaussian", "100"}),
                          title);
 
 }  // namespace

@@ -10,8 +10,9 @@ namespace {
 struct Program {
   const char* name;
   const char* argument = nullptr;
-  int status = 0;          // how it ends alone: if that is not so, the test says nothing
-  bool all_stages = true;  // it comes to an end and uses CUDA: all four stages ran
+  int status = 0;  // how it ends alone: if that is not so, the test says nothing
+  bool all_stages =
+      true;  // it comes to an end and uses CUDA: the stages ran, the last one if there is work for it
 };
 
 std::string title(const testing::TestParamInfo<Program>& info) {
@@ -34,10 +35,9 @@ TEST_P(Programs, AreTheSameWhenMeasured) {
   const auto measured = run_measured(command, input);
   for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
   if (!program.all_stages) return;
-  int complete = 0;
-  for (const auto& run : measured.session.value("runs", nlohmann::json::array()))
-    complete += run.value("state", "") == "complete";
-  EXPECT_EQ(complete, 4) << measured.session.dump(2);
+  const auto runs = measured.session.value("runs", nlohmann::json::array());
+  EXPECT_GE(runs.size(), 3u) << measured.session.dump(2);
+  for (const auto& run : runs) EXPECT_EQ(run.value("state", ""), "complete") << run;
   EXPECT_TRUE(measured.report.is_object()) << measured.export_errors;
 }
 

@@ -30,34 +30,33 @@ left() { echo $((DEADLINE - ($(date +%s) - started))); }
 
 # step SECONDS NAME COMMAND...: its output to the log; one line in the summary.
 step() {
-  limit=$1
-  name=$2
+  step_limit=$1
+  step_name=$2
   shift 2
   if [ "$(left)" -lt 5 ]; then
-    say "left out  $name (no time left)"
+    say "left out  $step_name (no time left)"
     failures=$((failures + 1))
     return 1
   fi
-  if [ "$limit" -gt "$(left)" ]; then limit=$(left); fi
-  printf '\n===== %s\n' "$name" >>"$log"
-  begin=$(date +%s)
-  timeout -k 5 "$limit" "$@" >>"$log" 2>&1
-  status=$?
-  if [ "$status" -eq 0 ]; then
-    say "ok        $name ($(($(date +%s) - begin)) s)"
+  if [ "$step_limit" -gt "$(left)" ]; then step_limit=$(left); fi
+  printf '\n===== %s\n' "$step_name" >>"$log"
+  step_begin=$(date +%s)
+  timeout -k 5 "$step_limit" "$@" >>"$log" 2>&1
+  step_status=$?
+  if [ "$step_status" -eq 0 ]; then
+    say "ok        $step_name ($(($(date +%s) - step_begin)) s)"
   else
-    say "FAILED    $name: status $status after $(($(date +%s) - begin)) s"
+    say "FAILED    $step_name: status $step_status after $(($(date +%s) - step_begin)) s"
     failures=$((failures + 1))
   fi
-  return "$status"
+  return "$step_status"
 }
 
 # measure SECONDS NAME PROGRAM FIXED COMMAND...: see measured.sh
 measure() {
-  seconds=$1
-  name=$2
+  measure_seconds=$1
   shift
-  step "$seconds" "$name" sh "$here/measured.sh" "$top" "$work" "$@"
+  step "$measure_seconds" "$1" sh "$here/measured.sh" "$top" "$work" "$@"
 }
 
 environment() {
@@ -75,14 +74,10 @@ if [ "$DRIVER" = simulated ]; then
   export LD_LIBRARY_PATH
 fi
 driver=$("$top/libexec/diogenes-discover" --locate 2>>"$log" | sed -n 's/.*"\(\/[^"]*\)".*/\1/p')
-discover() { "$top/libexec/diogenes-discover" --libcuda "$driver" >"$results/discovery.json"; }
 if [ -n "$driver" ]; then
-  if discover 2>>"$log"; then
-    say "ok        discovery of $driver"
-  else
-    say "FAILED    discovery of $driver"
-    failures=$((failures + 1))
-  fi
+  # shellcheck disable=SC2016 # expands in the inner shell
+  step 45 "discovery in $driver" sh -c '"$1" --libcuda "$2" >"$3"' discover "$top/libexec/diogenes-discover" "$driver" \
+    "$results/discovery.json"
 else
   say "FAILED    the driver was not located"
   failures=$((failures + 1))
@@ -95,8 +90,8 @@ done
 runtime=
 for name in als_runtime loop_runtime; do
   for cudart in static shared; do
-    if [ ! -x "$top/bin/examples/${name}_$cudart" ]; then
-      say "left out  ${name}_$cudart (not built)"
+    if [ "$DRIVER" = simulated ] || [ ! -x "$top/bin/examples/${name}_$cudart" ]; then
+      say "left out  ${name}_$cudart (not built, or no real driver)"
       continue
     fi
     measure 60 "${name}_$cudart" "$name" "" "$top/bin/examples/${name}_$cudart"

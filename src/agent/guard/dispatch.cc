@@ -234,7 +234,6 @@ void before_control(Dispatched& call) {
           break;
         case PR_SET_DUMPABLE:
         case PR_GET_DUMPABLE:
-        case PR_SET_PTRACER:
         case PR_SET_NO_NEW_PRIVS:
         case PR_GET_NO_NEW_PRIVS:
         case PR_SET_TIMERSLACK:
@@ -252,8 +251,12 @@ void before_control(Dispatched& call) {
         case PR_SET_PDEATHSIG:
         case PR_SET_CHILD_SUBREAPER:
           break;
+        case PR_SET_PTRACER:  // others are let in: copies from process to process, as MPI makes them
+          refuse_for_good();
+          give_up_everything();
+          break;
         case 59:  // PR_SET_SYSCALL_USER_DISPATCH: the program wants it for itself
-          note_foreign_thread();
+          refuse_for_good();
           let_go(call);
           break;
         default:
@@ -278,7 +281,7 @@ void before_fork(Dispatched& call) {
   }
   if (flags & CLONE_THREAD) {
     if (guard_thread.creating > 0) return;
-    note_foreign_thread();
+    refuse_for_good();
     give_up_everything();
     return;
   }
@@ -311,6 +314,19 @@ void before_call(Dispatched& call) {
       call.stub = Stub::plain;
       begin_fork(call.slot);
       return;
+    }
+    switch (call.number) {
+      // From then on the kernel uses memory whenever it likes, or another process does (and does the same to
+      // us).
+      case SYS_io_uring_setup:
+      case SYS_io_setup:
+      case SYS_userfaultfd:
+      case SYS_process_vm_readv:
+      case SYS_process_vm_writev:
+        refuse_for_good();
+        break;
+      default:
+        break;
     }
     hold_everything_off(call);
     return;

@@ -195,6 +195,11 @@ void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section
 
 void open_all(TouchBy by) { open_every_guard(by, Section::outside); }
 
+void end_guarding() {
+  refuse_for_good();  // before opening: a raise that is under way holds the table
+  open_all(TouchBy::given_up);
+}
+
 bool any_guard_up() { return wiped.live.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace diogenes::agent

@@ -46,8 +46,8 @@ inline constexpr GuardHandle kNoGuard = 0;
 // dispatch already there); raise_guard() then always refuses.
 bool start_guards();
 
-// A thread of the program begins (called on it). Threads of the driver are not registered. The agent's
-// constructor calls it for the main thread when stage_uses_guards(); pthread_create's wrapper for all others.
+// A thread of the program begins (called on it, by pthread_create's wrapper; for the main thread when it
+// makes its first one, or starts the guards). Threads of the driver are not registered.
 void guard_this_thread();
 
 // The driver's code: touches by it are the driver's, threads made by it are not the program's.
@@ -73,6 +73,10 @@ void open_range(AddressRange range, TouchBy by);
 
 // Before fork, vfork, posix_spawn and exec: everything open, nothing lost.
 void open_all(TouchBy by);
+
+// From now on code of the program runs where its system calls are not seen (a host function on a thread of
+// the driver): everything is opened, and no guard is raised any more in this process.
+void end_guarding();
 
 bool any_guard_up();  // one load; for interposed free and the like
 

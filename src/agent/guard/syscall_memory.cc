@@ -70,7 +70,8 @@ constexpr int kNumbers = 512;
 struct ByNumber {
   uint16_t entry[kNumbers] = {};
   constexpr ByNumber() {
-    for (uint16_t i = 0; i < sizeof kEntries / sizeof kEntries[0]; ++i) entry[kEntries[i].number] = i + 1;
+    for (size_t i = 0; i < sizeof kEntries / sizeof kEntries[0]; ++i)
+      entry[kEntries[i].number] = static_cast<uint16_t>(i + 1);
   }
 };
 constexpr ByNumber by_number;

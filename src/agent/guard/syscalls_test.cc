@@ -194,6 +194,20 @@ TEST(Syscalls, AnUnknownCallTakesEverythingDown) {
   });
 }
 
+TEST(Syscalls, MemoryThatOthersReachIsNotGuarded) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    char* memory = pages(1);
+    char byte = 0;
+    GuardHandle guard = guard_over(memory, 8);
+    iovec here{&byte, 1};
+    iovec there{memory, 1};
+    CHECK(process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1);
+    CHECK(lower_guard(guard).by == TouchBy::given_up);
+    CHECK(raise_guard(range_of(memory, 8), Protection::no_access) == kNoGuard);
+  });
+}
+
 TEST(Syscalls, EveryoneElsesArgumentsAreLeftAlone) {
   RUN_IN_CHILD({
     CHECK(start_guards());

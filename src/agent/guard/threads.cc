@@ -31,7 +31,7 @@ std::atomic<uint32_t> slots_used{0};  // slots from here on were never used
 std::atomic<uint32_t> registered{0};
 std::atomic<uint32_t> unwatched{0};  // of the registered
 std::atomic<uint32_t> coming{0};     // made, and not registered yet
-std::atomic<bool> foreign{false};
+std::atomic<bool> foreign{false};    // refuse_for_good
 std::atomic<bool> callbacks{false};  // the program's code was seen on a thread of the driver
 std::atomic<uint32_t> driver_threads[kDriverThreads];
 std::atomic<uint32_t> driver_thread_at{0};
@@ -204,7 +204,7 @@ void register_this_thread() {
     }
   }
   if (!slot) {
-    note_foreign_thread();
+    refuse_for_good();
     return;
   }
   uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
@@ -222,7 +222,7 @@ void register_this_thread() {
   if (raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code.begin, code.size(),
                   &slot->selector) != 0) {
     free_slot(*slot);
-    note_foreign_thread();
+    refuse_for_good();
     return;
   }
   me.slot = slot;
@@ -285,7 +285,7 @@ void note_thread_came() { coming.fetch_sub(1, std::memory_order_seq_cst); }
 
 void note_callback() { callbacks.store(true, std::memory_order_relaxed); }
 
-void note_foreign_thread() { foreign.store(true, std::memory_order_seq_cst); }
+void refuse_for_good() { foreign.store(true, std::memory_order_seq_cst); }
 
 bool alone() {
   return guard_thread.slot && registered.load(std::memory_order_seq_cst) == 1 &&

@@ -100,8 +100,9 @@ void set_alternate_stack(Slot& slot, const stack_t& stack);
 
 // The program's code runs on a thread that is not registered: nothing is stepped over from now on.
 void note_callback();
-// A clone that is not ours: guards are refused from now on.
-void note_foreign_thread();
+// Guards are refused from now on: a thread that cannot be watched, memory that the kernel or another process
+// reaches by address at any time.
+void refuse_for_good();
 
 // The ranges of the call in flight on this thread.
 void begin_call(Slot& slot, uintptr_t stack);

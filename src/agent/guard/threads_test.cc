@@ -85,7 +85,6 @@ TEST(Threads, BesideIsExposedWhereOthersCouldTouchUnseen) {
 
 TEST(Threads, ThoseFromBeforeTheGuardsAreWatchedToo) {
   RUN_IN_CHILD({
-    guard_this_thread();  // as the agent's constructor does
     int ends[2];
     int answers[2];
     CHECK(pipe(ends) == 0 && pipe(answers) == 0);
@@ -125,7 +124,6 @@ TEST(Threads, ThoseFromBeforeTheGuardsAreWatchedToo) {
 
 TEST(Threads, AReadFromBeforeKeepsItsBuffer) {
   RUN_IN_CHILD({
-    guard_this_thread();
     int ends[2];
     CHECK(pipe(ends) == 0);
     char* memory = pages(2);

@@ -2,6 +2,7 @@
 // program's code.
 #include <errno.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -62,6 +63,8 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
   // Without a start the thread cannot be registered; the next look at the process's threads finds it.
   if (!start) return next(thread, attributes, routine, argument);
   start->driver = in_driver_now() || in_driver_code(reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+  // The main thread, which nobody made: before it is one of several.
+  if (!start->driver && !guard_thread.slot && gettid() == getpid()) guard_this_thread();
   start->routine = routine;
   start->argument = argument;
   bool driver = start->driver;

@@ -10,12 +10,16 @@ namespace diogenes::agent {
 // no hashing).
 void start_necessity(Stage stage);
 
-// Numbers streams and events, fills call.stream, call.object and kCapturing; opens guards over memory that
-// the call uses.
+// `call` has its objects' numbers and kCapturing (agent/objects.h). Opens guards over memory that the call
+// uses.
 void necessity_before(Call& call);
 
 // `call.id` is set. Updates the order of work, closes and opens instances, raises guards.
 void necessity_after(Call& call);
+
+// The last thing before the program goes on: what the agent did since call.end, raising guards above all, is
+// not time from the synchronization to its first use.
+void necessity_returning(const Call& call);
 
 // Orderly end of the process: closes all instances that are still open. Not signal-safe.
 void finish_necessity();

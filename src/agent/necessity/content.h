@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "base/range.h"
+
 namespace diogenes::agent {
 
 struct Content {
@@ -15,11 +17,17 @@ struct Rows {
   uint64_t address = 0, width = 0, height = 1, pitch = 0;
 
   uint64_t bytes() const { return width * height; }
+  AddressRange span() const {
+    return AddressRange::of(address, height <= 1 ? width : pitch * (height - 1) + width);
+  }
   bool contiguous() const { return height <= 1 || pitch == width; }
 };
 
 // Memory that is surely there: the driver is about to read it, or has just written it.
 Content content_of(const Rows& rows);
+
+// Is there memory at all of these addresses?
+bool is_mapped(AddressRange range);
 
 // Memory that may be gone or out of reach: read through the kernel. False: it was.
 bool content_if_there(const Rows& rows, Content* content);

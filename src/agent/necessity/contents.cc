@@ -42,7 +42,7 @@ void read_back(State& state, const Call& call, Flight& flight) {
   auto copy =
       flight.effect.stream.thread != 0 ? driver_calls.memcpy_dtoh_async_ptsz : driver_calls.memcpy_dtoh_async;
   if (!copy || !contiguous || flight.slot == kNoSlot || transfer.key.bytes > Duplicates::kStagingBytes ||
-      !have_staging(state))
+      state.captures > 0 || !have_staging(state))
     return;
   unsigned char* staging = nullptr;
   {
@@ -122,7 +122,11 @@ void hash_before(State& state, const Call& call, Flight& flight) {
       if (!look) transfer.held.state = Held::unknown;
     }
   }
-  if (look && content_if_there(transfer.host, &transfer.held.content)) transfer.held.state = Held::known;
+  // The driver is about to write it; that the address is wrong is for the driver to say.
+  if (look && is_mapped(transfer.host.span())) {
+    transfer.held.content = content_of(transfer.host);
+    transfer.held.state = Held::known;
+  }
 }
 
 void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {

@@ -45,7 +45,7 @@ bool waits_for_itself(const Call& call, bool new_work_covered) {
 
 }  // namespace
 
-void cover(State& state, const Call& call, const Flight* flight, Tick tick) {
+InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick tick) {
   static Clock certain, reach;  // under the lock: large for the program's stacks
   int width = state.order.width();
   certain.clear();
@@ -58,7 +58,7 @@ void cover(State& state, const Call& call, const Flight* flight, Tick tick) {
                   (state.stage == Stage::memory_tracing || site_is_planned(call.function, call.stack));
   InstanceIndex instance =
       state.instances.open(call.id, call.end, recorded, state.stage == Stage::memory_tracing);
-  if (instance == kNoInstance) return;
+  if (instance == kNoInstance) return kNoInstance;
   uint32_t sequence = ++state.sequence;
   bool new_work = false;
   reach.assign(certain);
@@ -82,12 +82,14 @@ void cover(State& state, const Call& call, const Flight* flight, Tick tick) {
     }
   }
   state.shared.advance(certain);
-  if (state.undecidable || waits_for_itself(call, new_work)) state.instances.credit(instance, kUndecoded);
+  if (state.undecidable) state.instances.credit(instance, kUndecoded);
+  if (waits_for_itself(call, new_work)) state.instances.credit(instance, kOwnWork);
   if (recorded) {
     state.watches.guard_covered(reach, instance);
     state.shared.guard_covered(reach, instance, sequence);
   }
   state.instances.opened(instance);
+  return instance;
 }
 
 }  // namespace diogenes::agent

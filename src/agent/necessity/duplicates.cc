@@ -136,9 +136,7 @@ void Duplicates::await_copy(const TransferKey& key, const Rows& rows, const Held
 
 void Duplicates::forget_copies(AddressRange range) {
   for (int i = copy_count_; i-- > 0;) {
-    const Rows& rows = copies_[i].rows;
-    AddressRange written = AddressRange::of(rows.address, rows.pitch * (rows.height - 1) + rows.width);
-    if (written.overlaps(range)) copies_[i] = copies_[--copy_count_];
+    if (copies_[i].rows.span().overlaps(range)) copies_[i] = copies_[--copy_count_];
   }
 }
 

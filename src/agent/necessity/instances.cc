@@ -42,6 +42,11 @@ InstanceIndex Instances::open(OperationId id, Nanoseconds end, bool recorded, bo
   return index;
 }
 
+void Instances::returned(InstanceIndex index, OperationId id, Nanoseconds at) {
+  Instance& instance = instances_[index];
+  if (instance.id.thread == id.thread && instance.id.sequence == id.sequence) instance.end = at;
+}
+
 void Instances::opened(InstanceIndex instance) {
   if (--instances_[instance].claims == 0) close(instance);
 }

@@ -46,6 +46,9 @@ class Instances {
   InstanceIndex open(OperationId id, Nanoseconds end, bool recorded, bool counted);
   // `wrote`: some of what this claims may have written memory that kernels can reach.
   void claim(Slot stream, Tick up_to, InstanceIndex instance, bool certain, bool wrote, uint32_t sequence);
+  // When the program goes on behind it; open()'s `end` until then. Nothing happens where it is closed
+  // already.
+  void returned(InstanceIndex instance, OperationId id, Nanoseconds at);
   // All claims are made: closes it if it got none.
   void opened(InstanceIndex instance);
 

@@ -15,6 +15,7 @@ struct Allocation {
   AddressRange range;
   uint64_t context;  // current when it was made; 0: not known
   MemoryKind kind;
+  bool variable;         // of a module, not allocated
   bool stream_ordered;   // cuMemAllocAsync
   uint32_t unguardable;  // Reason bits for which no guard may lie on it; 0: it may
 };
@@ -36,6 +37,10 @@ class MemoryMap {
   void for_each_host(Visit&& visit) const {
     for (int i = 0; i < count_; ++i)
       if (is_host_side(allocations_[i].kind)) visit(allocations_[i]);
+  }
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    for (int i = 0; i < count_; ++i) visit(allocations_[i]);
   }
   void reset() { count_ = 0, host_bounds_ = {}; }
 

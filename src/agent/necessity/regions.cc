@@ -22,7 +22,8 @@ struct ProcmapQuery {
 constexpr unsigned long kProcmapQuery = _IOWR('f', 17, ProcmapQuery);
 constexpr uint64_t kVmaShared = 0x08;
 
-constexpr int kKeptUses = 64;
+constexpr int kKeptUses = 15;
+constexpr int kKeptUsesOfMaps = 63;
 constexpr uint64_t kNearStack =
     1 << 20;  // so near to the stack pointer, it is a stack: coroutines have theirs anywhere
 
@@ -145,21 +146,23 @@ Region region_of(AddressRange range) {
   uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (range.begin < stack_pointer + kNearStack && stack_pointer < range.end + kNearStack)
     return Region::stack;
-  if (!query_missing.load(std::memory_order_relaxed)) {
-    Region region = ask(range, stack_pointer);
-    if (!query_missing.load(std::memory_order_relaxed)) return region;
-  }
   Kept& entry = kept[(range.begin >> 12) % kKept];
   {
     LockGuard guard(kept_lock);
-    if (entry.range == range && entry.uses < kKeptUses) {
-      ++entry.uses;
+    if (entry.range == range && entry.uses > 0) {
+      --entry.uses;
       return entry.region;
     }
   }
-  Region region = region_by_maps(range);
+  Region region = Region::unknown;
+  bool asked = !query_missing.load(std::memory_order_relaxed);
+  if (asked) {
+    region = ask(range, stack_pointer);
+    asked = !query_missing.load(std::memory_order_relaxed);
+  }
+  if (!asked) region = region_by_maps(range);
   LockGuard guard(kept_lock);
-  entry = {range, region, 0};
+  entry = {range, region, asked ? kKeptUses : kKeptUsesOfMaps};
   return region;
 }
 

@@ -2,10 +2,10 @@
 // be guarded. In: a range. Source: the kernel, asked about one address (PROCMAP_QUERY, Linux 6.11) or by
 // reading /proc/self/maps.
 //
-// Soundness: the query is exact at the time of the call. Where it is missing, an answer is kept for kKeptUses
-// uses of the same range, because reading the maps takes longer than the copy. A kept answer can be wrong
-// only if the program unmapped private memory and mapped shared memory at the same address in between. Calls
-// the kernel: never under the collector's lock.
+// Soundness: an answer is exact at the time of the question. It is kept for the next 15 uses of the same
+// range (63 where the maps had to be read), because asking takes as long as a small copy. A kept answer can
+// be wrong only if the program unmapped private memory and mapped shared memory at the same address in
+// between. Calls the kernel: never under the collector's lock.
 #pragma once
 #include <cstdint>
 

@@ -43,12 +43,28 @@ bool SharedMemory::note(AddressRange range, Slot stream, Tick tick) {
   return found;
 }
 
+void SharedMemory::Kernels::add(Tick tick) {
+  if (count > 0 && ticks[count - 1] == tick) return;
+  if (count == kKept) {
+    for (int i = 1; i < kKept; ++i) ticks[i - 1] = ticks[i];
+    --count;
+  }
+  ticks[count++] = tick;
+}
+
+Tick SharedMemory::Kernels::latest(Tick up_to) const {
+  for (int i = count; i-- > 0;)
+    if (ticks[i] <= up_to) return ticks[i];
+  return count == kKept ? up_to : 0;
+}
+
 bool SharedMemory::covered(Slot stream, Tick known, Tick up_to, bool certain, uint32_t sequence) {
   Kernels& kernels = kernels_[stream];
-  if (up_to <= known || kernels.last <= known) return false;
+  if (up_to <= known) return false;
+  Tick latest = kernels.latest(up_to);
+  if (latest <= known) return false;
   if (certain) {
-    // Only the last is kept: where it lies behind `up_to`, an earlier one may lie before it.
-    kernels.known = kernels.last <= up_to ? kernels.last : up_to;
+    kernels.known = latest;
     kernels.known_at = sequence;
   }
   written_at_ = sequence;

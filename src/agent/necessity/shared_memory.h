@@ -23,7 +23,7 @@ class SharedMemory {
   bool contains(AddressRange range) const { return find(range) >= 0; }
 
   // Work that may write any of it.
-  void note_kernel(Slot stream, Tick tick) { kernels_[stream].last = tick; }
+  void note_kernel(Slot stream, Tick tick) { kernels_[stream].add(tick); }
   // Work that writes or reads the allocation that holds `range`. False: there is none.
   bool note(AddressRange range, Slot stream, Tick tick);
 
@@ -68,9 +68,16 @@ class SharedMemory {
     Transfers transfers[kStreams];
   };
   struct Kernels {
-    Tick last;          // may have written, the latest
+    static constexpr int kKept = 16;
+    Tick ticks[kKept];  // that may have written, the latest last
+    uint8_t count;
     Tick known;         // the latest of them that the host knows to be done
     uint32_t known_at;  // sequence of the synchronization that told it
+
+    void add(Tick tick);
+    // The latest up to there. Where that is older than all that are kept, it counts as there: an older one
+    // may be.
+    Tick latest(Tick up_to) const;
   };
 
   int find(AddressRange range) const;

@@ -60,11 +60,11 @@ struct State {
   uint32_t sequence;  // of synchronizations
 
   // Once one of these is set, it stays.
-  bool undecidable;         // work was given to a stream that is not known
-  bool events_undecidable;  // an event was recorded out of sight
-  uint32_t work_reasons;    // Reason bits that all work has
-  uint32_t kernel_reasons;  // ... that kernels and graphs have
-  int captures;             // under way
+  bool undecidable;           // work was given to a stream that is not known
+  bool events_undecidable;    // an event was recorded out of sight
+  uint32_t work_reasons;      // Reason bits that all work has
+  uint32_t kernel_reasons;    // ... that kernels and graphs have
+  std::atomic<int> captures;  // under way
 
   bool hashing() const { return stage == Stage::memory_tracing; }
 };
@@ -72,12 +72,32 @@ struct State {
 // In .bss: its arrays must not weigh on a program that never uses CUDA.
 State& necessity_state();
 
-// Pinned or registered memory was given to kernels.
+constexpr uint32_t number_of(const State& state, const Flight& flight) {
+  return static_cast<uint32_t>(&flight - state.flights) + 1;
+}
+
+// Under the lock, in this order. Before the call:
+void note_sharing(State& state, const Call& call);                  // memory_effects.cc
+void before_order(State& state, const Call& call, Flight& flight);  // scope.cc
+void before_memory(State& state, const Call& call, Flight& flight);
+// After it, where it succeeded:
+void after_allocation(State& state, const Call& call, uint32_t region_reasons, uint64_t context,
+                      const AllocationArguments& allocation);
+// A managed variable of a module; empty: its size is not known.
+void after_variable(State& state, AddressRange range);
+void after_objects(State& state, const Call& call, const Flight* flight, uint64_t context, uint64_t created);
+Tick after_work(State& state, const Flight* flight);  // gives the stream its work; its tick, 0: none
+
+// Outside the lock: calls of and under stream capture (object_effects.cc).
+void after_captured(State& state, const Call& call);
+void count_captures(State& state, const Call& call);
+
+// Pinned or registered memory was given to kernels. Under the lock.
 void give_to_kernels(State& state, const Allocation& allocation);
 
 // A successful wait (coverage.cc): opens its instance, takes over, guards. Under the lock, after its own work
 // got `tick` (0: it gave none). `flight`: null where it was not known that the call could wait.
-void cover(State& state, const Call& call, const Flight* flight, Tick tick);
+InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick tick);
 
 // The content of transfers (contents.cc). Outside the lock; each takes it as needed.
 void hash_before(State& state, const Call& call, Flight& flight);

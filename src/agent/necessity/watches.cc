@@ -7,13 +7,18 @@ namespace diogenes::agent {
 bool Watches::add(AddressRange range, Protection protection, bool small, Slot stream, Tick tick) {
   if (protection == Protection::read_only) {
     // Read again in the same stream: whoever makes sure of the later read makes sure of the earlier one.
-    for (int i = 0; i < count_; ++i) {
+    for (int i = count_; i-- > 0;) {
       Watch& watch = watches_[i];
-      if (watch.range == range && watch.protection == protection && watch.stream == stream &&
-          watch.suspended_by == 0) {
-        watch.tick = tick;
-        return true;
+      if (watch.range != range || watch.protection != protection || watch.stream != stream ||
+          watch.suspended_by != 0)
+        continue;
+      // A touch up to now is the earlier read's, and its owner's.
+      if (watch.guard != kNoGuard) {
+        Touch touch = collect(watch.guard);
+        if (touch.by != TouchBy::nobody && settle(i, touch)) continue;
       }
+      watch.tick = tick;
+      return true;
     }
   }
   if (count_ == kMaximumWatches) {
@@ -32,6 +37,8 @@ void Watches::remove(int position) {
     lower_guard(watch.guard);
   else if (watch.suspended_by == 0)
     --pending_;
+  else
+    --suspended_;
   watch = watches_[--count_];
 }
 
@@ -154,10 +161,12 @@ void Watches::suspend(AddressRange range, bool released, uint32_t by) {
     }
     watches_[i].range = inside;
     watches_[i].suspended_by = by;
+    ++suspended_;
   }
 }
 
 void Watches::end_suspension(uint32_t by, bool succeeded) {
+  if (suspended_ == 0) return;
   for (int i = count_; i-- > 0;) {
     Watch& watch = watches_[i];
     if (watch.suspended_by != by) continue;
@@ -165,6 +174,7 @@ void Watches::end_suspension(uint32_t by, bool succeeded) {
       instances_->credit_owners(watch.stream, watch.tick, {.reason = kExposed});
       if (watch.tick > instances_->known(watch.stream)) {
         watch.suspended_by = 0;
+        --suspended_;
         ++pending_;
         continue;
       }
@@ -196,7 +206,7 @@ bool Watches::in_flight(AddressRange range) const {
 void Watches::reset() {
   for (int i = 0; i < count_; ++i)
     if (watches_[i].guard != kNoGuard) lower_guard(watches_[i].guard);
-  count_ = pending_ = 0;
+  count_ = pending_ = suspended_ = 0;
   lost_ = false;
 }
 

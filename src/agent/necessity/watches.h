@@ -72,7 +72,8 @@ class Watches {
   Watch watches_[kMaximumWatches];
   int count_;
   int pending_;  // unguarded and not suspended
-  bool lost_;    // there was no room once: what is in flight is not known any more
+  int suspended_;
+  bool lost_;  // there was no room once: what is in flight is not known any more
 };
 
 }  // namespace diogenes::agent

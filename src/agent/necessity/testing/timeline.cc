@@ -184,16 +184,18 @@ Operation Timeline::end(Open& open, bool wait, int32_t result) {
   open.call.id.sequence = ++operations_;
   PassThrough pass;
   necessity_after(open.call);
+  now_ = std::max(now_, monotonic_now().count);
   return operations_;
 }
 
-Operation Timeline::call(const char* symbol, std::vector<uint64_t> arguments, bool wait, int32_t result, uint8_t flags) {
+Operation Timeline::call(const char* symbol, std::vector<uint64_t> arguments, bool wait, int32_t result,
+                         uint8_t flags) {
   Open open;
   begin(open, symbol, std::move(arguments), flags);
   // What the driver does: copies move bytes, where both sides are real memory.
   const DriverFunction& driver = *open.call.driver;
-  if (result == 0 && (flags & kCapturing) == 0 && driver.arguments == Arguments::copy && open.arguments[0] > 1 << 20 &&
-      open.arguments[1] > 1 << 20)
+  if (result == 0 && (flags & kCapturing) == 0 && driver.arguments == Arguments::copy &&
+      open.arguments[0] > 1 << 20 && open.arguments[1] > 1 << 20)
     memmove(reinterpret_cast<void*>(open.arguments[0]), reinterpret_cast<const void*>(open.arguments[1]),
             open.arguments[2]);
   return end(open, wait, result);
@@ -222,9 +224,7 @@ Operation Timeline::h2d(uint64_t device, const void* host, uint64_t bytes) {
 Operation Timeline::h2d_async(uint64_t device, const void* host, uint64_t bytes, uint64_t stream, bool wait) {
   return call("cuMemcpyHtoDAsync_v2", {device, address(host), bytes, stream}, wait);
 }
-void Timeline::stream(uint64_t handle, unsigned flags) {
-  call("cuStreamCreate", {address(&handle), flags});
-}
+void Timeline::stream(uint64_t handle, unsigned flags) { call("cuStreamCreate", {address(&handle), flags}); }
 void Timeline::event(uint64_t handle) { call("cuEventCreate", {address(&handle), 0}); }
 
 void* Timeline::pageable(uint64_t bytes, uint64_t offset) {

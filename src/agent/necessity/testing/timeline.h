@@ -1,6 +1,6 @@
-// A program's calls played to the necessity collector, with the agent's other parts replaced: guards that the test
-// touches, a recorder that keeps what it gets, a driver with a current context and memory. Streams, events and device
-// addresses are small numbers; host memory is real.
+// A program's calls played to the necessity collector, with the agent's other parts replaced: guards that the
+// test touches, a recorder that keeps what it gets, a driver with a current context and memory. Streams,
+// events and device addresses are small numbers; host memory is real.
 //
 //   Timeline t;
 //   auto copy = t.d2h_async(host, 0x1000, 8192, kStream);

@@ -1,0 +1,207 @@
+// What calls do to the memory that the host sees: before the driver uses it, and after it has given its work
+// to a stream.
+#include "agent/necessity/describe.h"
+#include "agent/necessity/state.h"
+#include "agent/recorder.h"
+#include "driver/cuda_abi.h"
+
+namespace diogenes::agent {
+
+void note_sharing(State& state, const Call& call) {
+  if (call.driver->role != Role::mapping && call.driver->role != Role::event &&
+      call.driver->role != Role::graph)
+    return;
+  if (operation_starts(call, "cuIpc") || operation_has(call, "Shareable") ||
+      operation_has(call, "ImportExternal") || operation_starts(call, "cuMulticast") ||
+      operation_has(call, "ImportPointer"))
+    state.work_reasons |= kSharedMemory;
+  if (call.driver->role == Role::graph && operation_has(call, "EventRecordNode"))
+    state.events_undecidable = true;
+  if (call.driver->role == Role::graph && (operation_has(call, "AddNode") || operation_has(call, "Clone")))
+    state.events_undecidable = true;  // of a kind that is not read
+}
+
+void give_to_kernels(State& state, const Allocation& allocation) {
+  uint32_t reasons = allocation.unguardable;
+  if (allocation.kind == MemoryKind::device) return;
+  if (allocation.kind == MemoryKind::registered && allocation.range.size() < kSmallestPageable)
+    reasons |= kSmallRange;
+  if (reasons == 0 && !state.shared.add(allocation.range, state.sequence)) {
+    count_drop(Drop::objects_full);
+    reasons = kUnknownMemory;
+  }
+  state.kernel_reasons |= reasons;
+}
+
+namespace {
+
+// A module goes, and with it its variables; which are its own is not known. The others stay within kernels'
+// reach.
+void forget_variables(State& state, uint32_t stack) {
+  for (;;) {
+    AddressRange variable;
+    state.memory.for_each([&](const Allocation& allocation) {
+      if (allocation.variable) variable = allocation.range;
+    });
+    if (variable.empty()) return;
+    state.shared.use(variable, {kExposed, 0, 0, stack}, state.sequence, state.order.width());
+    state.shared.retire(variable.begin);
+    state.memory.remove(variable.begin);
+    state.kernel_reasons |= kUnknownMemory;
+  }
+}
+
+}  // namespace
+
+void before_memory(State& state, const Call& call, Flight& flight) {
+  Effect& effect = flight.effect;
+  int width = state.order.width();
+  uint32_t number = number_of(state, flight);
+  int64_t now = monotonic_now().count;
+  if (effect.given.unknown)
+    state.memory.for_each_host([&](const Allocation& allocation) { give_to_kernels(state, allocation); });
+  for (int i = 0; i < effect.given.count; ++i)
+    if (const Allocation* allocation = state.memory.find(effect.given.address[i]))
+      give_to_kernels(state, *allocation);
+  if (effect.transfer && effect.arguments.decoded) {
+    if (effect.from_host() && !effect.arguments.fill) {
+      Use by_device{kDeviceReuse, now, effect.source.range.begin, call.stack};
+      state.watches.use(effect.source.range, by_device);
+      state.shared.use(effect.source.range, by_device, state.sequence, width);
+    }
+    if (effect.to_host()) {
+      state.watches.suspend(effect.destination.range, false, number);
+      state.duplicates.forget_copies(effect.destination.range);
+    }
+    for (const Side* side : {&effect.source, &effect.destination})
+      if ((side->unguardable & kUnknownMemory) && side->kind != MemoryKind::pageable &&
+          side->kind != MemoryKind::unknown)
+        state.kernel_reasons |= kUnknownMemory;
+  }
+  AllocationArguments allocation;
+  if (call.driver->arguments == Arguments::release && read_allocation(call, &allocation)) {
+    if (const Allocation* known = state.memory.find(allocation.address);
+        known && known->kind != MemoryKind::device) {
+      state.watches.suspend(known->range, true, number);
+      state.shared.suspend(known->range, number, state.sequence, width);
+      state.duplicates.forget_copies(known->range);
+    }
+  }
+  if (call.driver->role == Role::module && operation_has(call, "Unload")) forget_variables(state, call.stack);
+  // The driver pins whole pages, and cannot while access to them is taken away.
+  if (call.driver->arguments == Arguments::register_host)
+    open_range(AddressRange::of(call.argument(0), call.argument(1)).pages(), TouchBy::driver);
+}
+
+namespace {
+
+// Written by the GPU, and visible to the host.
+void note_written(State& state, const Side& side, Slot slot, Tick tick) {
+  if (state.shared.note(side.range, slot, tick)) return;
+  uint32_t reasons = side.unguardable;
+  if (side.kind == MemoryKind::managed) reasons |= kUnknownMemory;  // not among the known ones
+  if (!is_host_side(side.kind)) {
+    if (reasons) state.unwatchable.note(slot, tick, reasons);
+    return;
+  }
+  if (side.kind == MemoryKind::registered && side.range.size() < kSmallestPageable) reasons |= kSmallRange;
+  if (side.kind == MemoryKind::pageable && state.order[slot].page_tables) reasons |= kGuardRefused;
+  if (side.range.empty()) reasons |= kUndecoded;
+  if (reasons == 0 &&
+      !state.watches.add(side.range, Protection::no_access, side.kind == MemoryKind::pinned, slot, tick))
+    reasons = kUndecoded;
+  if (reasons) state.unwatchable.note(slot, tick, reasons);
+}
+
+// Read by the GPU, maybe after the call: the host must not write it before that is done.
+void note_read(State& state, const Side& side, Slot slot, Tick tick) {
+  if (state.shared.note(side.range, slot, tick)) return;
+  uint32_t reasons = side.unguardable;
+  if (side.kind == MemoryKind::pageable) {
+    // Staged when the call returns, except where the device reads pageable memory itself.
+    if (state.order[slot].page_tables) state.unwatchable.note(slot, tick, kGuardRefused);
+    return;
+  }
+  if (side.kind == MemoryKind::managed) reasons |= kUnknownMemory;
+  if (!is_host_side(side.kind)) {
+    if (reasons) state.unwatchable.note(slot, tick, reasons);
+    return;
+  }
+  if (side.kind == MemoryKind::registered && side.range.size() < kSmallestPageable) reasons |= kSmallRange;
+  if (reasons == 0 &&
+      !state.watches.add(side.range, Protection::read_only, side.kind == MemoryKind::pinned, slot, tick))
+    reasons = kUndecoded;
+  if (reasons) state.unwatchable.note(slot, tick, reasons);
+}
+
+}  // namespace
+
+// Gives the stream its work. Returns its tick; 0: none.
+Tick after_work(State& state, const Flight* flight) {
+  if (!flight || flight->slot == kNoSlot) {
+    state.undecidable = true;
+    return 0;
+  }
+  const Effect& effect = flight->effect;
+  Slot slot = flight->slot;
+  Tick tick = state.order.submit(slot, flight->clock);
+  uint32_t reasons = effect.reasons | state.work_reasons;
+  if (effect.kernel) {
+    state.shared.note_kernel(slot, tick);
+    reasons |= state.kernel_reasons;
+    if (state.order[slot].page_tables) reasons |= kUnknownMemory;
+  }
+  if (reasons) state.unwatchable.note(slot, tick, reasons);
+  if (effect.transfer && effect.arguments.decoded) {
+    if (effect.destination.kind != MemoryKind::device) note_written(state, effect.destination, slot, tick);
+    if (!effect.arguments.fill && effect.source.kind != MemoryKind::device)
+      note_read(state, effect.source, slot, tick);
+  }
+  return tick;
+}
+
+void after_variable(State& state, AddressRange range) {
+  if (range.empty()) {
+    state.kernel_reasons |= kUnknownMemory;
+    return;
+  }
+  Allocation variable{};
+  variable.range = range;
+  variable.kind = MemoryKind::managed;
+  variable.variable = true;
+  if (state.memory.find(range.begin)) return;  // asked for before
+  if (!state.memory.add(variable)) {
+    count_drop(Drop::objects_full);
+    state.kernel_reasons |= kUnknownMemory;
+    return;
+  }
+  give_to_kernels(state, variable);
+}
+
+void after_allocation(State& state, const Call& call, uint32_t region_reasons, uint64_t context,
+                      const AllocationArguments& allocation) {
+  if (allocation.released) {
+    state.memory.remove(allocation.address);
+    return;
+  }
+  Allocation made{};
+  made.range = AddressRange::of(allocation.address, allocation.bytes);
+  made.kind = allocation.kind;
+  made.context = context;
+  made.stream_ordered = call.driver->stream_argument >= 0;
+  made.unguardable = region_reasons;
+  if (!state.memory.add(made)) {
+    // From now on, memory that is not here is not known: host memory may be anything.
+    count_drop(Drop::objects_full);
+    state.work_reasons |= kUnknownMemory;
+    return;
+  }
+  bool mapped = false;
+  if (call.driver->arguments == Arguments::allocate_flags && made.kind == MemoryKind::pinned)
+    mapped = (call.argument(2) & CU_MEMHOSTALLOC_DEVICEMAP) != 0;
+  if (call.driver->arguments == Arguments::register_host)
+    mapped = (call.argument(2) & CU_MEMHOSTREGISTER_DEVICEMAP) != 0;
+  if (made.kind == MemoryKind::managed || mapped) give_to_kernels(state, made);
+}
+
+}  // namespace diogenes::agent

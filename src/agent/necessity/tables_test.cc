@@ -1,0 +1,98 @@
+// The tables by themselves: hash map, clocks, memory map, regions.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "agent/necessity/fixed_map.h"
+#include "agent/necessity/memory_map.h"
+#include "agent/necessity/order.h"
+#include "agent/necessity/regions.h"
+
+namespace diogenes::agent {
+namespace {
+
+TEST(FixedMap, BehavesLikeAMap) {
+  auto map = std::make_unique<FixedMap<int, 64>>();
+  std::map<uint64_t, int> model;
+  std::mt19937 random(1);
+  for (int i = 0; i < 100'000; ++i) {
+    uint64_t key = 1 + random() % 60;
+    if (random() % 2) {
+      bool inserted = map->insert(key, i) != nullptr;
+      EXPECT_TRUE(inserted || model.size() == 48);
+      if (inserted) model[key] = i;
+    } else {
+      map->erase(key);
+      model.erase(key);
+    }
+    uint64_t asked = 1 + random() % 60;
+    int* found = map->find(asked);
+    ASSERT_EQ(found != nullptr, model.count(asked) > 0);
+    if (found) {
+      ASSERT_EQ(*found, model[asked]);
+    }
+  }
+}
+
+TEST(Clock, JoinsByTheLarger) {
+  Clock one{}, other{};
+  one.raise(0, 5);
+  one.raise(2, 1);
+  other.raise(1, 7);
+  other.raise(0, 3);
+  one.join(other);
+  EXPECT_EQ(one[0], 5u);
+  EXPECT_EQ(one[1], 7u);
+  EXPECT_EQ(one[2], 1u);
+  EXPECT_EQ(one[200], 0u);
+}
+
+TEST(MemoryMap, FindsReplacesAndFills) {
+  auto map = std::make_unique<MemoryMap>();
+  EXPECT_TRUE(map->add({{0x1000, 0x2000}, 1, MemoryKind::device}));
+  EXPECT_TRUE(map->add({{0x3000, 0x4000}, 1, MemoryKind::pinned}));
+  ASSERT_NE(map->find(0x1fff), nullptr);
+  EXPECT_EQ(map->find(0x2000), nullptr);
+  EXPECT_EQ(map->find(0x3000)->kind, MemoryKind::pinned);
+  EXPECT_EQ(map->host_bounds(), (AddressRange{0x3000, 0x4000}));
+  // A release was missed: what is new is right.
+  EXPECT_TRUE(map->add({{0x1800, 0x3800}, 1, MemoryKind::managed}));
+  EXPECT_EQ(map->find(0x1000), nullptr);
+  EXPECT_EQ(map->find(0x3400)->kind, MemoryKind::managed);
+  EXPECT_EQ(map->find(0x3900), nullptr);
+  map->remove(0x1800);
+  EXPECT_EQ(map->find(0x1800), nullptr);
+  for (uint64_t i = 0; i < kMaximumAllocations; ++i)
+    ASSERT_TRUE(map->add({AddressRange::of(0x100000 + 16 * i, 16), 1, MemoryKind::device}));
+  EXPECT_FALSE(map->add({{0x10, 0x20}, 1, MemoryKind::device}));
+}
+
+TEST(Regions, PrivateSharedAndStack) {
+  constexpr size_t kBytes = 16 * kPageSize;
+  auto range = [](void* memory) { return AddressRange::of(reinterpret_cast<uintptr_t>(memory), kBytes); };
+  void* own = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* shared = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  std::vector<char> heap(kBytes);
+  char local[kBytes];
+  for (auto ask : {region_of, region_by_maps}) {
+    EXPECT_EQ(ask(range(own)), Region::private_memory);
+    EXPECT_EQ(ask(range(shared)), Region::shared_memory);
+    EXPECT_EQ(ask(range(heap.data())), Region::private_memory);
+    EXPECT_EQ(ask(range(local)), Region::stack);
+    EXPECT_EQ(ask({0x1000, 0x2000}), Region::unknown);
+  }
+  // Split by a guard: still the same memory.
+  mprotect(static_cast<char*>(own) + 4 * kPageSize, kPageSize, PROT_NONE);
+  EXPECT_EQ(region_of(range(own)), Region::private_memory);
+  EXPECT_EQ(region_by_maps(range(own)), Region::private_memory);
+  munmap(own, kBytes);
+  munmap(shared, kBytes);
+}
+
+}  // namespace
+}  // namespace diogenes::agent
