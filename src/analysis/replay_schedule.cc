@@ -131,6 +131,7 @@ class Builder {
     out.thread = t;
     out.main = thread.main;
     out.start = now_ = std::max<int64_t>(thread.operations.front().begin.count - origin_, 0);
+    out.nodes.reserve(thread.operations.size());
     process_.trace->threads[t].visit(*this);
     process_.trace->threads[t].release_pages();
     out.nodes.shrink_to_fit();

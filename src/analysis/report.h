@@ -51,9 +51,9 @@ struct ReportProblem {
 struct ReportGroup {
   std::string id, grouping, title;
   double expected_benefit_s = 0, expected_benefit_percent = 0;
-  std::optional<ReportRange> range;
   uint64_t synchronization_issues = 0, transfer_issues = 0;
   std::vector<std::string> members;
+  std::optional<ReportRange> range;
 };
 
 struct ReportStage {
