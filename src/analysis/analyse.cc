@@ -25,7 +25,8 @@ const StageRun* run_of(const Session& session, const std::string& name) {
 class Analysis {
  public:
   Analysis(fs::path folder, Session session, const AnalysisOptions& options)
-      : folder_(std::move(folder)), session_(std::move(session)) {
+      : folder_(std::move(folder)), session_(std::move(session)), options_(options) {
+    report_.model = model_name(options.model);
     threshold_percent_ =
         options.threshold_percent >= 0 ? options.threshold_percent : session_.threshold_percent;
   }
@@ -34,7 +35,6 @@ class Analysis {
     describe_session();
     session_notices(session_, report_.notices);
     load();
-    join();
     describe_process();
     total();
     if (tracing_) {
@@ -80,21 +80,37 @@ class Analysis {
     return std::move(*run);
   }
 
+  // One stage after the other: what stages 3 and 4 say of the operations goes to those of stage 2, and their
+  // own are let go.
   void load() {
     tracing_ = load_stage(Stage::tracing, false);
     memory_tracing_ = load_stage(Stage::memory_tracing, true);
+    verdicts_.assign(sites_.size(), {});
+    if (memory_tracing_) {
+      if (tracing_) join_memory_tracing();
+      drop_operations(*memory_tracing_);
+    }
     sync_use_ = load_stage(Stage::sync_use, true);
+    verdicts_.resize(sites_.size());
+    if (!sync_use_) return;
+    if (tracing_) join_first_uses(*tracing_, *sync_use_, sites_, first_uses_);
+    drop_operations(*sync_use_);
   }
 
-  void join() {
-    verdicts_.assign(sites_.size(), {});
-    if (!tracing_) return;
-    if (memory_tracing_) {
-      join_notices(join_verdicts(*tracing_, *memory_tracing_, sites_, verdicts_), "memory-tracing",
-                   report_.notices);
-      unwatched_notices(*memory_tracing_, report_.notices);
-    }
-    if (sync_use_) join_first_uses(*tracing_, *sync_use_, sites_, first_uses_);
+  void join_memory_tracing() {
+    JoinResult joined = join_verdicts(*tracing_, *memory_tracing_, sites_, verdicts_);
+    join_notices(joined, "memory-tracing", report_.notices);
+    auto all = static_cast<double>(joined.matched + joined.unmatched);
+    if (all > 0) unmatched_ = static_cast<double>(joined.unmatched) / all;
+    unwatched_notices(*memory_tracing_, report_.notices);
+  }
+
+  static void drop_operations(Run& run) {
+    for (Process& process : run.processes)
+      for (Thread& thread : process.threads) {
+        thread.operations = {};
+        thread.evidence = {};
+      }
   }
 
   void describe_process() {
@@ -155,16 +171,28 @@ class Analysis {
 
   void find() {
     Nanoseconds threshold{static_cast<int64_t>(report_.runtime_s * 1e9 * threshold_percent_ / 100)};
-    Problems problems = find_problems({*tracing_, sites_, graph_, verdicts_, first_uses_, threshold});
+    ReplayOptions replay_options;
+    replay_options.gpu_times = options_.gpu_times;
+    replay_options.unmatched = unmatched_;
+    Replay replay(*tracing_, sites_, graph_, replay_options);
+    Models models(graph_, &replay, options_.model);
+    Problems problems =
+        find_problems({*tracing_, sites_, graph_, verdicts_, first_uses_, threshold, &models});
     for (const Problem& problem : problems.found) add_problem(problem);
     std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;
     for (const Problem& problem : problems.found)
       by_operation[operation_name(sites_[problem.site])].push_back(&problem.changes);
     for (auto& [operation, parts] : by_operation)
-      functions_[operation].expected_benefit_s = expected_benefit(graph_, merged(parts)).seconds();
-    for (const Group& group : find_groups({*tracing_, sites_, graph_, problems.found}, names_))
+      functions_[operation].expected_benefit_s = models.figure(merged(parts)).benefit.seconds();
+    for (const Group& group : find_groups({*tracing_, sites_, graph_, problems.found, &models}, names_))
       add_group(group);
+    mismatch_notice(replay.mismatch(), report_.notices);
     problem_notices(problems, graph_, threshold_percent_, report_.notices);
+  }
+
+  static ReportRange range_of(const Figure& figure) {
+    return {figure.low.seconds(), figure.high.seconds(), figure.reason, figure.paper.seconds(),
+            figure.replay.seconds()};
   }
 
   double percent(Nanoseconds benefit) const {
@@ -194,6 +222,7 @@ class Analysis {
     out.bytes = problem.bytes.count;
     out.expected_benefit_s = problem.benefit.seconds();
     out.expected_benefit_percent = percent(problem.benefit);
+    out.range = range_of(problem.figure);
     if (problem.after) out.first_use = ReportUse{problem.after->seconds(), most_frequent(problem.uses)};
     out.duplicate_of = most_frequent(problem.duplicates);
     Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)));
@@ -208,6 +237,7 @@ class Analysis {
     out.title = group.title;
     out.expected_benefit_s = group.benefit.seconds();
     out.expected_benefit_percent = percent(group.benefit);
+    out.range = range_of(group.figure);
     out.synchronization_issues = group.synchronization_issues;
     out.transfer_issues = group.transfer_issues;
     for (uint32_t member : group.members) out.members.push_back("P" + std::to_string(member + 1));
@@ -238,7 +268,8 @@ class Analysis {
 
   fs::path folder_;
   Session session_;
-  double threshold_percent_ = 0.1;
+  AnalysisOptions options_;
+  double threshold_percent_ = 0.1, unmatched_ = 0;
   SiteTable sites_;
   std::optional<Run> tracing_, memory_tracing_, sync_use_;
   std::vector<std::string> missing_;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "analysis/models.h"
 #include "analysis/report.h"
 #include "base/result.h"
 #include "ffm/plan.h"
@@ -12,6 +13,8 @@ namespace diogenes {
 struct AnalysisOptions {
   double threshold_percent =
       -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
+  Model model = Model::replay;
+  const GpuTimes* gpu_times = nullptr;  // of stage 2, where there are any
 };
 
 // Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is

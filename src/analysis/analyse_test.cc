@@ -44,9 +44,18 @@ std::string all_notices(const Report& report) {
 TEST(Analyse, ReportOfAWholeSession) {
   TemporaryFolder folder;
   write_session(folder.path(), example(), {}, 200'000);
-  auto report = analyse(folder.path());
+  auto report = analyse(folder.path(), {.model = Model::paper});
   ASSERT_TRUE(report.ok()) << report.error().c_str();
   EXPECT_EQ(report->model, "paper");
+  auto replayed = analyse(folder.path());
+  ASSERT_TRUE(replayed.ok());
+  EXPECT_EQ(replayed->model, "replay");
+  for (const ReportProblem& problem : replayed->problems) {
+    ASSERT_TRUE(problem.range);
+    EXPECT_LE(problem.range->low_s, problem.expected_benefit_s);
+    EXPECT_GE(problem.range->high_s, problem.expected_benefit_s);
+    EXPECT_DOUBLE_EQ(problem.range->replay_s, problem.expected_benefit_s);
+  }
   EXPECT_DOUBLE_EQ(report->runtime_s, 0.2);
   EXPECT_EQ(report->device_name, "Test Device");
   EXPECT_EQ(report->compute_capability, "9.0");
@@ -214,7 +223,7 @@ TEST(Analyse, SeveralThreadsAreSaid) {
         .needed(kOrder);
   TemporaryFolder folder;
   write_session(folder.path(), trace);
-  auto report = analyse(folder.path());
+  auto report = analyse(folder.path(), {.model = Model::paper});
   ASSERT_TRUE(report.ok());
   ASSERT_EQ(report->problems.size(), 1u);
   EXPECT_NEAR(report->problems[0].expected_benefit_s, 20e-6, 1e-12);

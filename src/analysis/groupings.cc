@@ -13,15 +13,17 @@ constexpr size_t kMostSequences = 64;
 using Members = std::vector<uint32_t>;
 
 Group make_group(const GroupingInput& in, Group::Grouping grouping, std::string title, Members members) {
-  Group group{grouping, std::move(title), std::move(members), {}, 0, 0};
+  Group group{grouping, std::move(title), std::move(members), {}, {}, 0, 0};
   std::vector<const std::vector<Change>*> parts;
   for (uint32_t member : group.members) {
     parts.push_back(&in.problems[member].changes);
     group.synchronization_issues += in.problems[member].synchronization_issue();
     group.transfer_issues += in.problems[member].transfer_issue();
   }
-  group.benefit =
-      parts.size() == 1 ? in.problems[group.members[0]].benefit : expected_benefit(in.graph, merged(parts));
+  Models paper(in.graph, nullptr, Model::paper);
+  group.figure = parts.size() == 1 ? in.problems[group.members[0]].figure
+                                   : (in.models ? *in.models : paper).figure(merged(parts));
+  group.benefit = group.figure.benefit;
   return group;
 }
 

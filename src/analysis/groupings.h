@@ -20,6 +20,7 @@ struct Group {
   std::vector<uint32_t>
       members;  // positions in Problems::found, ascending; of a sequence: in order of the program
   Nanoseconds benefit;
+  Figure figure;
   uint64_t synchronization_issues = 0, transfer_issues = 0;
 };
 const char* grouping_name(Group::Grouping grouping);
@@ -29,6 +30,7 @@ struct GroupingInput {
   const SiteTable& sites;
   const EventGraph& graph;
   const std::vector<Problem>& problems;
+  const Models* models = nullptr;  // null: the model `paper`
 };
 
 // Largest benefit first; of equal ones, fewer members first.

@@ -141,6 +141,14 @@ void join_notices(const JoinResult& join, const std::string& stage, std::vector<
       " run, and " + grouped(join.extra) + " there have none here; those count as needed");
 }
 
+void mismatch_notice(double mismatch, std::vector<std::string>& notices) {
+  if (mismatch <= 0.005) return;
+  char share[32];
+  snprintf(share, sizeof share, "%.1f%%", 100 * mismatch);
+  notices.push_back("replaying the recorded run misses its time by " + std::string(share) +
+                    "; the ranges of the expected benefits are wider by it");
+}
+
 void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent,
                      std::vector<std::string>& notices) {
   char threshold[32];

@@ -24,6 +24,9 @@ void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& noti
 
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices);
 
+// Of the model `replay`: `mismatch` is what replaying the recorded run misses of its time.
+void mismatch_notice(double mismatch, std::vector<std::string>& notices);
+
 void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent,
                      std::vector<std::string>& notices);
 

@@ -43,7 +43,11 @@ class Finder {
     count();
     for (uint32_t site = 0; site < counts_.size(); ++site) open(SiteIndex{site});
     collect();
-    for (Problem& problem : problems_) problem.benefit = expected_benefit(in_.graph, problem.changes);
+    Models paper(in_.graph, nullptr, Model::paper);
+    for (Problem& problem : problems_) {
+      problem.figure = (in_.models ? *in_.models : paper).figure(problem.changes);
+      problem.benefit = problem.figure.benefit;
+    }
     drop_duplicates_of_no_weight();
     drop_misplaced_of_no_weight();
     drop_minor();

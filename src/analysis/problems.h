@@ -20,8 +20,8 @@
 #pragma once
 #include <optional>
 
-#include "analysis/benefit.h"
 #include "analysis/join.h"
+#include "analysis/models.h"
 
 namespace diogenes {
 
@@ -42,6 +42,7 @@ struct Problem {
   Nanoseconds waited, call;          // of the problematic instances
   Bytes bytes;
   std::vector<Change> changes;                        // in CPU order
+  Figure figure;                                      // all models'
   Nanoseconds benefit;                                // of fixing this problem alone
   std::optional<Nanoseconds> after;                   // misplaced: median time to the first use
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // most frequent first
@@ -59,6 +60,7 @@ struct ProblemInput {
   const std::vector<SiteVerdicts>& verdicts;
   const std::vector<SiteFirstUses>& first_uses;  // empty: stage 4 is missing
   Nanoseconds threshold;
+  const Models* models = nullptr;  // null: the model `paper`
 };
 
 struct Problems {

@@ -22,6 +22,13 @@ struct ReportUse {
   std::vector<ReportFrame> stack;
 };
 
+// What surrounds an expected benefit: where it lies, and what each model says.
+struct ReportRange {
+  double low_s = 0, high_s = 0;
+  std::string reason;  // why it is wide; "": it is not
+  double paper_s = 0, replay_s = 0;
+};
+
 struct ReportProblem {
   std::string id;    // "P1": by expected benefit
   std::string key;   // the same in every session of the same binary
@@ -33,6 +40,7 @@ struct ReportProblem {
   double waited_s = 0, call_s = 0;
   uint64_t bytes = 0;
   double expected_benefit_s = 0, expected_benefit_percent = 0;
+  std::optional<ReportRange> range;
   std::optional<ReportUse> first_use;
   std::vector<ReportFrame> duplicate_of;  // empty: null
   std::vector<std::string> conditions;
@@ -45,6 +53,7 @@ struct ReportGroup {
   double expected_benefit_s = 0, expected_benefit_percent = 0;
   uint64_t synchronization_issues = 0, transfer_issues = 0;
   std::vector<std::string> members;
+  std::optional<ReportRange> range;
 };
 
 struct ReportStage {

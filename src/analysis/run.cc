@@ -167,9 +167,11 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
       if (evidence) loaded.evidence.resize(loaded.operations.size());
     }
     mark_reused(process, allocations);
-    if (!evidence) continue;
-    EvidenceLoader loader(run, process);
-    for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
+    if (evidence) {
+      EvidenceLoader loader(run, process);
+      for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
+    }
+    for (const ThreadTrace& thread : trace.threads) thread.release_pages();
   }
   return run;
 }

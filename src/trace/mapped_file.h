@@ -29,6 +29,9 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   size_t size() const { return size_; }
 
+  // Gives the pages back; what is looked at again is read from the file again.
+  void release_pages() const;
+
   // The object at `offset`, or null where the file does not hold all of it. Offsets are multiples of 8 in
   // every file of the format, and mappings begin at pages, so the object is aligned.
   template <typename T>

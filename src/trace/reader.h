@@ -39,6 +39,7 @@ class ThreadTrace {
   uint32_t ordinal() const { return ordinal_; }  // K of thread-K
   uint32_t tid() const { return tid_; }
   size_t record_count() const { return record_count_; }
+  void release_pages() const { file_.release_pages(); }  // the records stay readable
   std::optional<std::string> damage() const {
     return damage_;
   }  // why the records end where they do, if not in zeros

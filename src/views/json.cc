@@ -24,6 +24,13 @@ Json frames_json(const std::vector<ReportFrame>& stack) {
   return result;
 }
 
+void put_range(Json& result, const std::optional<ReportRange>& range) {
+  if (!range) return;
+  result["expected_benefit_range_s"] = {finite(range->low_s), finite(range->high_s)};
+  result["range_reason"] = range->reason.empty() ? Json(nullptr) : Json(range->reason);
+  result["models"] = {{"paper", finite(range->paper_s)}, {"replay", finite(range->replay_s)}};
+}
+
 Json problem_json(const ReportProblem& problem) {
   Json result;
   result["id"] = problem.id;
@@ -38,6 +45,7 @@ Json problem_json(const ReportProblem& problem) {
   result["bytes"] = problem.bytes;
   result["expected_benefit_s"] = finite(problem.expected_benefit_s);
   result["expected_benefit_percent"] = finite(problem.expected_benefit_percent);
+  put_range(result, problem.range);
   result["first_use"] = nullptr;
   if (problem.first_use)
     result["first_use"] = {{"after_s", finite(problem.first_use->after_s)},
@@ -51,14 +59,16 @@ Json problem_json(const ReportProblem& problem) {
 }
 
 Json group_json(const ReportGroup& group) {
-  return {{"id", group.id},
-          {"grouping", group.grouping},
-          {"title", group.title},
-          {"expected_benefit_s", finite(group.expected_benefit_s)},
-          {"expected_benefit_percent", finite(group.expected_benefit_percent)},
-          {"synchronization_issues", group.synchronization_issues},
-          {"transfer_issues", group.transfer_issues},
-          {"members", group.members}};
+  Json result = {{"id", group.id},
+                 {"grouping", group.grouping},
+                 {"title", group.title},
+                 {"expected_benefit_s", finite(group.expected_benefit_s)},
+                 {"expected_benefit_percent", finite(group.expected_benefit_percent)}};
+  put_range(result, group.range);
+  result["synchronization_issues"] = group.synchronization_issues;
+  result["transfer_issues"] = group.transfer_issues;
+  result["members"] = group.members;
+  return result;
 }
 
 Json driver_json(const Report& report) {

@@ -196,6 +196,13 @@ class Writer {
     return benefit(fmt::format("{:>8} {:>6}", seconds_text(seconds), percent_text(percent)));
   }
 
+  void range(const std::optional<ReportRange>& range) {
+    if (!range) return;
+    std::string text = seconds_text(range->low_s) + " to " + seconds_text(range->high_s);
+    if (!range->reason.empty()) text += ": " + range->reason;
+    labelled(indent_, "range", text);
+  }
+
   void finding(size_t rank, const Finding& finding) {
     line();
     std::string number = fmt::format("{:>2}.", rank);
@@ -204,6 +211,7 @@ class Writer {
     std::string what = group.title;
     line(number + " " + figures(group.expected_benefit_s, group.expected_benefit_percent) + "  " +
          bold(what) + faint("  " + group.id));
+    range(group.range);
     std::string parts;
     if (group.synchronization_issues) parts = counted(group.synchronization_issues, "synchronization");
     if (group.transfer_issues)
@@ -263,6 +271,7 @@ class Writer {
     std::string call = problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
     line(number + " " + figures(problem.expected_benefit_s, problem.expected_benefit_percent) + "  " +
          bold(kind_text(problem.kind)) + faint("  " + problem.id));
+    range(problem.range);
     line(std::string(indent_, ' ') + faint(fmt::format("{:<{}}", "call", kLabel)) + bold(call));
     places("at", "", telling_frames(problem.stack, kFrames, options_.working_folder));
     std::string count = counted(problem.count, "time");
@@ -297,6 +306,7 @@ class Writer {
       line();
       wrapped("    " + figures(group.expected_benefit_s, group.expected_benefit_percent) + "  ", kFigures,
               group.title + "  " + group.id);
+      range(group.range);
       std::string members;
       for (const std::string& member : group.members) members += " " + member;
       labelled(indent_, "members", members);

@@ -109,7 +109,7 @@ class ThreadFiles {
   uint32_t tid(int thread) const { return static_cast<uint32_t>(options_.pid + thread); }
 
   void write_operation(const Step& step) {
-    bool unhooked = step.launch && options_.stage == Stage::tracing;
+    bool unhooked = step.launch && options_.stage == Stage::tracing && !options_.launches_traced;
     ids_.push_back({static_cast<uint16_t>(step.thread), 0, unhooked ? UINT32_MAX : sequences_[step.thread]});
     if (unhooked) return;
     ++sequences_[step.thread];

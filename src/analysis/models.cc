@@ -1,0 +1,22 @@
+#include "analysis/models.h"
+
+#include <algorithm>
+
+namespace diogenes {
+
+const char* model_name(Model model) { return model == Model::paper ? "paper" : "replay"; }
+
+Figure Models::figure(const std::vector<Change>& changes) const {
+  Figure figure;
+  figure.paper = figure.benefit = figure.low = figure.high = expected_benefit(graph_, changes);
+  if (!replay_) return figure;
+  Estimate estimate = replay_->estimate(changes);
+  figure.replay = estimate.benefit;
+  if (model_ == Model::replay) figure.benefit = estimate.benefit;
+  figure.low = std::min(estimate.low, figure.benefit);
+  figure.high = std::max(estimate.high, figure.benefit);
+  figure.reason = std::move(estimate.reason);
+  return figure;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,33 @@
+// The benefit of one set of changes by both models. In: graph, replay. Out: the figure of the chosen model
+// with its range, and the other model's beside it.
+#pragma once
+#include <string>
+
+#include "analysis/replay.h"
+
+namespace diogenes {
+
+enum class Model : uint8_t { replay, paper };
+const char* model_name(Model model);
+
+struct Figure {
+  Nanoseconds benefit;        // by the chosen model
+  Nanoseconds low, high;      // holds `benefit`
+  Nanoseconds paper, replay;  // by each
+  std::string reason;         // why the range is wide; "" if it is not
+};
+
+class Models {
+ public:
+  // Both must outlive it. Without a replay there is the model `paper` alone, and no range.
+  Models(const EventGraph& graph, const Replay* replay, Model model)
+      : graph_(graph), replay_(replay), model_(model) {}
+  Figure figure(const std::vector<Change>& changes) const;
+
+ private:
+  const EventGraph& graph_;
+  const Replay* replay_;
+  Model model_;
+};
+
+}  // namespace diogenes

@@ -1,0 +1,116 @@
+#include "analysis/replay.h"
+
+#include <algorithm>
+
+namespace diogenes {
+namespace {
+
+using namespace replay;
+
+}  // namespace
+
+struct Replay::Part {
+  Part(Schedule recorded, const KnownTimes& times, const Machine& machine, int64_t began)
+      : model(std::move(recorded), times, machine), begin(began) {}
+  ProcessReplay model;
+  int64_t begin = 0;
+};
+
+Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& graph,
+               const ReplayOptions& options)
+    : of_(graph.threads.size(), {kNone, kNone}), unmatched_(options.unmatched) {
+  std::vector<std::vector<uint32_t>> graph_thread(tracing.processes.size());
+  for (uint32_t p = 0; p < tracing.processes.size(); ++p)
+    graph_thread[p].resize(tracing.processes[p].threads.size(), kNone);
+  for (uint32_t t = 0; t < graph.origin.size(); ++t)
+    graph_thread[graph.origin[t].first][graph.origin[t].second] = t;
+  for (uint32_t p = 0; p < tracing.processes.size(); ++p) {
+    Schedule schedule = schedule_of(tracing.processes[p], sites);
+    int64_t begin = tracing.processes[p].trace->process.started_ns;
+    KnownTimes known;
+    known.all = options.gpu_times && schedule.gpu_operations > 0;
+    if (options.gpu_times) known.of.resize(schedule.gpu_operations);
+    for (uint32_t t = 0; t < schedule.threads.size(); ++t) {
+      const ThreadSchedule& thread = schedule.threads[t];
+      of_[graph_thread[p][thread.thread]] = {p, t};
+      for (const Node& node : thread.nodes) {
+        if (!options.gpu_times || node.gpu == kNone) continue;
+        if (auto time = options.gpu_times->of(p, thread.thread, node.operation)) {
+          known.of[node.gpu] = {std::max<int64_t>(time->begin_ns - begin, 0),
+                                std::max<int64_t>(time->end_ns - begin, 0)};
+          known.any = true;
+        } else {
+          known.all = false;
+        }
+      }
+    }
+    parts_.push_back(std::make_unique<Part>(std::move(schedule), known, options.machine, begin));
+  }
+}
+
+Replay::~Replay() = default;
+Replay::Replay(Replay&&) noexcept = default;
+
+Estimate Replay::estimate(const std::vector<Change>& changes) const {
+  std::vector<std::vector<Edit>> edits(parts_.size());
+  for (const Change& change : changes) {
+    auto [p, t] = of_[change.thread];
+    if (p == kNone) continue;
+    const ThreadSchedule& thread = parts_[p]->model.schedule().threads[t];
+    auto node = std::lower_bound(thread.nodes.begin(), thread.nodes.end(), change.operation,
+                                 [](const Node& a, uint32_t operation) { return a.operation < operation; });
+    if (node == thread.nodes.end() || node->operation != change.operation) continue;
+    Edit edit;
+    edit.thread = t;
+    edit.node = static_cast<uint32_t>(node - thread.nodes.begin());
+    edit.call_removed = change.call_removed;
+    edit.wait_removed = change.wait_change == Change::Wait::removed;
+    if (change.wait_change == Change::Wait::moved) place_use(thread, node->end() + change.after.count, edit);
+    edits[p].push_back(edit);
+  }
+  Estimate total;
+  std::vector<std::pair<const Part*, Estimate>> found;
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    std::sort(edits[p].begin(), edits[p].end(),
+              [](const Edit& a, const Edit& b) { return a.position() < b.position(); });
+    found.emplace_back(parts_[p].get(),
+                       edits[p].empty() ? Estimate{} : parts_[p]->model.estimate(edits[p], unmatched_));
+  }
+  // Processes that follow each other add up; of those that run side by side the one that ends last counts.
+  std::sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.first->begin < b.first->begin; });
+  for (size_t i = 0; i < found.size();) {
+    size_t next = i;
+    int64_t end = INT64_MIN, changed = INT64_MIN;
+    Estimate sum;
+    for (; next < found.size() && (next == i || found[next].first->begin < end); ++next) {
+      const Estimate& one = found[next].second;
+      int64_t its_end = found[next].first->begin + found[next].first->model.schedule().end;
+      end = std::max(end, its_end);
+      changed = std::max(changed, its_end - one.benefit.count);
+      sum.benefit += one.benefit;
+      sum.low += one.low;
+      sum.high += one.high;
+      if (total.reason.empty()) total.reason = one.reason;
+    }
+    bool alone = next == i + 1;
+    Nanoseconds together = alone ? sum.benefit : Nanoseconds{end - changed};
+    total.benefit += together;
+    total.low += std::min(sum.low, together);
+    total.high += std::max(sum.high, together);
+    if (!alone && sum.benefit.count - together.count > together.count / 20)
+      total.reason = "how the processes wait for each other is not known";
+    i = next;
+  }
+  return total;
+}
+
+double Replay::mismatch() const {
+  double largest = 0;
+  for (const auto& part : parts_)
+    if (part->model.schedule().end > 0)
+      largest = std::max(largest, static_cast<double>(part->model.mismatch()) /
+                                      static_cast<double>(part->model.schedule().end));
+  return largest;
+}
+
+}  // namespace diogenes

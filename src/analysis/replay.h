@@ -1,0 +1,49 @@
+// Expected benefit by running the recorded schedule again with the change applied. Source: models.md's
+// `replay`, with GPU times and without. In: the run of stage 2, GPU times where there are any, changes. Out:
+// the benefit and the range that it is in, with the reason where that is wide.
+//
+//   benefit = replay(recorded) - replay(changed)
+//
+// Both without the cost of tracing. The range spans what is not known: where between two known points the GPU
+// was busy (replay_durations.h), whether kernels of different streams could overlap, whether a moved wait is
+// the same call (the figure assumes an event recorded where the wait was), how threads wait for each other,
+// which operations had no counterpart in the run that judged them, and by how much replaying the recorded run
+// misses its time.
+#pragma once
+#include <memory>
+
+#include "analysis/benefit.h"
+#include "analysis/gpu_times.h"
+#include "analysis/replay_process.h"
+
+namespace diogenes {
+
+struct ReplayOptions {
+  const GpuTimes* gpu_times = nullptr;
+  // Where GPU times do not tell. From a launch's return to the kernel's start, from its end to the waiting
+  // thread's return, between two kernels: driver 580, H200.
+  replay::Machine machine{2'000, 1'000, 500, 1024, false, true};
+  double unmatched = 0;  // share of synchronizations and transfers that no verdict could be joined to
+};
+
+class Replay {
+ public:
+  Replay(const Run& tracing, const SiteTable& sites, const EventGraph& graph,
+         const ReplayOptions& options = {});
+  ~Replay();
+  Replay(Replay&&) noexcept;
+
+  // `changes`: in CPU order, one for each operation at most; of one problem or of several fixed together.
+  Estimate estimate(const std::vector<Change>& changes) const;
+
+  // By how much replaying the recorded run misses its time, of that time; the largest of all processes.
+  double mismatch() const;
+
+ private:
+  struct Part;
+  std::vector<std::unique_ptr<Part>> parts_;       // by process
+  std::vector<std::pair<uint32_t, uint32_t>> of_;  // by thread of the graph: part, thread in its schedule
+  double unmatched_ = 0;
+};
+
+}  // namespace diogenes

@@ -1,0 +1,387 @@
+#include "analysis/replay_durations.h"
+
+#include <algorithm>
+#include <array>
+
+namespace diogenes::replay {
+namespace {
+
+bool on_gpu(const Node& node) { return node.gpu != kNone; }
+
+struct NodeAt {
+  uint32_t thread, node;
+};
+
+// All nodes by their recorded end.
+std::vector<NodeAt> in_time_order(const Schedule& schedule) {
+  std::vector<NodeAt> order;
+  size_t count = 0;
+  for (const ThreadSchedule& thread : schedule.threads) count += thread.nodes.size();
+  order.reserve(count);
+  for (uint32_t t = 0; t < schedule.threads.size(); ++t)
+    for (uint32_t i = 0; i < schedule.threads[t].nodes.size(); ++i) order.push_back({t, i});
+  auto end = [&](NodeAt at) { return schedule.threads[at.thread].nodes[at.node].end(); };
+  if (schedule.threads.size() > 1)
+    std::stable_sort(order.begin(), order.end(), [&](NodeAt a, NodeAt b) { return end(a) < end(b); });
+  return order;
+}
+
+int64_t median(std::vector<int64_t>& values) {
+  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool really_waited(const Schedule& schedule, const Node& node) { return node.waited > schedule.idle_wait; }
+
+// Time of a copy by its size: a line for each direction and kind of memory.
+class CopyTimes {
+ public:
+  CopyTimes(const Schedule& schedule, const Machine& machine, const std::vector<NodeAt>& order) {
+    std::array<std::vector<std::pair<double, double>>, kClasses> samples;
+    bool idle = false;  // nothing was started since a wait that covers everything
+    for (NodeAt at : order) {
+      const Node& node = schedule.threads[at.thread].nodes[at.node];
+      bool waits = node.waits != Waits::no;
+      if (on_gpu(node) && schedule.copies[node.gpu].is_copy && node.waits == Waits::own && idle &&
+          really_waited(schedule, node)) {
+        auto time = static_cast<double>(node.waited - machine.launch_latency - machine.wake_up);
+        auto bytes = static_cast<double>(schedule.copies[node.gpu].bytes);
+        samples[class_of(node.work, schedule.copies[node.gpu])].push_back({bytes, std::max(time, 0.0)});
+      } else if (on_gpu(node)) {
+        idle = false;
+      }
+      if (waits && schedule.threads.size() == 1 && (node.waits == Waits::context || schedule.streams < 2))
+        idle = true;
+    }
+    for (size_t i = 0; i < kClasses; ++i) fit(lines_[i], samples[i]);
+  }
+
+  int64_t of(Work work, const Copy& copy) const {
+    const Line& line = lines_[class_of(work, copy)];
+    return std::max<int64_t>(
+        static_cast<int64_t>(line.base + line.per_byte * static_cast<double>(copy.bytes)), 0);
+  }
+
+ private:
+  static constexpr size_t kClasses = 6;
+  struct Line {
+    double base = 0, per_byte = 0;
+  };
+  static size_t class_of(Work work, const Copy& copy) {
+    return (work == Work::to_device ? 0 : work == Work::to_host ? 2 : 4) + (copy.pageable ? 1 : 0);
+  }
+
+  static void fit(Line& line, const std::vector<std::pair<double, double>>& samples) {
+    if (samples.empty()) return;
+    double n = static_cast<double>(samples.size()), x = 0, y = 0, xx = 0, xy = 0;
+    for (auto [bytes, time] : samples) x += bytes / n, y += time / n;
+    for (auto [bytes, time] : samples) xx += (bytes - x) * (bytes - x), xy += (bytes - x) * (time - y);
+    if (xx > 0 && xy > 0) line.per_byte = xy / xx;
+    line.base = y - line.per_byte * x;
+    if (line.base < 0) line = {0, x > 0 ? y / x : 0};
+  }
+
+  // Measured on driver 580 and an H200 (docs/measurements.md): pinned about 57 GB/s, pageable about 14 GB/s.
+  std::array<Line, kClasses> lines_ = {
+      {{1500, 0.0176}, {1500, 0.072}, {1500, 0.0178}, {1500, 0.077}, {1500, 0.0005}, {1500, 0.0176}}};
+};
+
+struct Waiting {
+  uint32_t gpu = 0;
+  int64_t submitted = 0, time = 0;
+  bool unknown = false;  // a kernel without a time
+};
+
+class Filler {
+ public:
+  Filler(const Schedule& schedule, const KnownTimes& known, const Machine& machine, Fill fill)
+      : in_(schedule),
+        known_(known),
+        machine_(machine),
+        fill_(fill),
+        order_(in_time_order(schedule)),
+        copies_(schedule, machine, order_),
+        durations_(schedule.gpu_operations, 0),
+        streams_(schedule.streams),
+        recorded_(schedule.events) {}
+
+  std::vector<int64_t> fill() {
+    for (NodeAt at : order_) visit(in_.threads[at.thread].nodes[at.node]);
+    close_all(in_.end, in_.end, false);
+    return std::move(durations_);
+  }
+
+ private:
+  struct Stream {
+    std::vector<Waiting> waiting;
+    size_t count = 0;  // submitted so far
+    int64_t idle_from = INT64_MIN / 2;
+  };
+
+  void visit(const Node& node) {
+    if (on_gpu(node) && node.queue_full && really_waited(in_, node)) {
+      Stream& stream = streams_[node.stream];
+      size_t done = stream.count - stream.waiting.size();
+      if (stream.count + 1 > done + machine_.queue_depth)
+        close(node.stream, stream.count + 1 - done - machine_.queue_depth, node.begin + node.waited, true);
+    }
+    if (on_gpu(node)) submit(node);
+    if (node.work == Work::record && node.event != kNone)
+      recorded_[node.event] = {node.stream, node.submitted()};
+    if (node.waits == Waits::no) return;
+    bool real = really_waited(in_, node);
+    int64_t begin = node.end() - node.waited - (node.work == Work::none ? node.own : 0);
+    int64_t end = real ? begin + node.waited - machine_.wake_up : begin;
+    if (node.waits == Waits::event) {
+      auto [stream, time] = recorded_[node.event];
+      if (stream != kNone) close_until(stream, time, end, real);
+    } else if (node.waits == Waits::context || node.stream == in_.legacy) {
+      close_all(begin, end, real);
+    } else {
+      close_until(node.stream, begin, end, real);
+    }
+  }
+
+  void submit(const Node& node) {
+    Waiting waiting{node.gpu, node.submitted() + machine_.launch_latency, 0, false};
+    if (known_.holds(node.gpu)) {
+      durations_[node.gpu] = known_.of[node.gpu].end - known_.of[node.gpu].begin;
+      waiting.time = durations_[node.gpu];
+      fixed_ = true;
+    } else if (node.unseen() || node.work == Work::kernel || !in_.copies[node.gpu].is_copy) {
+      waiting.unknown = true;
+    } else {
+      waiting.time = copies_.of(node.work, in_.copies[node.gpu]);
+    }
+    streams_[node.stream].waiting.push_back(waiting);
+    ++streams_[node.stream].count;
+  }
+
+  size_t submitted_until(const Stream& stream, int64_t time) const {
+    size_t count = 0;
+    while (count < stream.waiting.size() && stream.waiting[count].submitted - machine_.launch_latency <= time)
+      ++count;
+    return count;
+  }
+
+  void close_until(uint32_t s, int64_t submitted, int64_t end, bool real) {
+    close(s, submitted_until(streams_[s], submitted), end, real);
+  }
+
+  // The first `count` operations of the stream had ended by `end`. Where kernels exclude each other, so had
+  // those of other streams that were there before the last of them.
+  void close(uint32_t s, size_t count, int64_t end, bool real) {
+    if (count == 0) return;
+    std::vector<std::pair<uint32_t, size_t>> parts = {{s, count}};
+    if (!machine_.kernels_overlap) {
+      int64_t last = streams_[s].waiting[count - 1].submitted - machine_.launch_latency;
+      for (uint32_t other = 0; other < streams_.size(); ++other)
+        if (other != s)
+          if (size_t more = submitted_until(streams_[other], last)) parts.push_back({other, more});
+    }
+    settle(parts, end, real);
+  }
+
+  void close_all(int64_t submitted, int64_t end, bool real) {
+    std::vector<std::pair<uint32_t, size_t>> parts;
+    for (uint32_t s = 0; s < streams_.size(); ++s)
+      if (size_t count = submitted_until(streams_[s], submitted)) parts.push_back({s, count});
+    settle(parts, end, real);
+  }
+
+  void settle(const std::vector<std::pair<uint32_t, size_t>>& parts, int64_t end, bool real) {
+    if (parts.empty()) return;
+    if (parts.size() == 1 || machine_.kernels_overlap) {
+      for (auto [s, count] : parts) {
+        std::vector<Waiting> chain(streams_[s].waiting.begin(),
+                                   streams_[s].waiting.begin() + static_cast<ptrdiff_t>(count));
+        solve(chain, streams_[s].idle_from, end, real);
+      }
+    } else {
+      std::vector<Waiting> chain;
+      int64_t from = INT64_MIN / 2;
+      for (auto [s, count] : parts) {
+        chain.insert(chain.end(), streams_[s].waiting.begin(),
+                     streams_[s].waiting.begin() + static_cast<ptrdiff_t>(count));
+        from = std::max(from, streams_[s].idle_from);
+      }
+      std::stable_sort(chain.begin(), chain.end(),
+                       [](const Waiting& a, const Waiting& b) { return a.submitted < b.submitted; });
+      solve(chain, from, end, real);
+    }
+    for (auto [s, count] : parts) {
+      Stream& stream = streams_[s];
+      stream.waiting.erase(stream.waiting.begin(), stream.waiting.begin() + static_cast<ptrdiff_t>(count));
+      stream.idle_from = std::max(stream.idle_from, end);
+    }
+  }
+
+  // Gives the chain's unknown operations times with which its last one ends at `end`. The end, as a function
+  // of a common time x, is the maximum over k of: k's earliest begin + what k and all behind it take.
+  void solve(std::vector<Waiting>& chain, int64_t from, int64_t end, bool real) {
+    size_t first = chain.size(), last = chain.size();
+    for (size_t i = 0; i < chain.size(); ++i)
+      if (chain[i].unknown) {
+        if (first == chain.size()) first = i;
+        last = i;
+      }
+    bool measured = first == chain.size() && fixed_;
+    if (first == chain.size() && !measured && real) {  // only copies: the last one takes what is left
+      first = last = chain.size() - 1;
+      chain[last].time = 0;
+    }
+    auto weight = [&](size_t i) -> int64_t {
+      if (fill_ == Fill::first || first == last) return i == first;
+      return fill_ == Fill::last ? i == last : chain[i].unknown;
+    };
+    bool any = first < chain.size();
+    int64_t time = INT64_MAX, known = 0, weights = 0;
+    double scale = 1;  // of the copies, should they not fit
+    for (size_t i = chain.size(); i-- > 0;) {
+      known += chain[i].time + (i + 1 < chain.size() ? machine_.gap : 0);
+      if (any) weights += weight(i);
+      int64_t begin = std::max(chain[i].submitted, i == 0 ? from : INT64_MIN / 2);
+      int64_t room = std::max<int64_t>(end - begin, 0);
+      if (weights > 0) time = std::min(time, (room - known) / weights);
+      if (known > room) scale = std::min(scale, static_cast<double>(room) / static_cast<double>(known));
+    }
+    if (!real && fill_ == Fill::first) time = 0;
+    if (!real && fill_ == Fill::equal) time /= 2;
+    time = std::max<int64_t>(time, 0);
+    for (size_t i = 0; i < chain.size(); ++i) {
+      if (known_.holds(chain[i].gpu)) continue;
+      durations_[chain[i].gpu] = any && weight(i)
+                                     ? time * weight(i)
+                                     : static_cast<int64_t>(scale * static_cast<double>(chain[i].time));
+    }
+  }
+
+  const Schedule& in_;
+  const KnownTimes& known_;
+  const Machine machine_;
+  const Fill fill_;
+  std::vector<NodeAt> order_;
+  CopyTimes copies_;
+  std::vector<int64_t> durations_;
+  std::vector<Stream> streams_;
+  std::vector<std::pair<uint32_t, int64_t>> recorded_;
+  bool fixed_ = false;
+};
+
+}  // namespace
+
+namespace {
+
+struct Ran {
+  int64_t submitted, begin, end, previous;  // `previous`: end of the one before it in its stream
+  uint32_t stream;
+  bool kernel;
+};
+
+// A latency by the operations that it held up. `margin`: by how much nothing else did; those with a large one
+// tell, and the others only where there are none.
+class Samples {
+ public:
+  void add(int64_t value, int64_t margin) {
+    (margin >= kClear ? clear_ : close_).push_back(std::max<int64_t>(value, 0));
+  }
+  void settle(int64_t& latency) {
+    std::vector<int64_t>& samples = clear_.empty() ? close_ : clear_;
+    if (!samples.empty()) latency = median(samples);
+  }
+
+ private:
+  static constexpr int64_t kClear = 10'000;
+  std::vector<int64_t> clear_, close_;
+};
+
+// Could kernels of different streams overlap? Seen to: yes. One that was ready while another stream's ran,
+// and began when that had ended: no. Else it is not known.
+void see_overlap(std::vector<Ran> ran, Machine& machine) {
+  std::erase_if(ran, [](const Ran& one) { return !one.kernel; });
+  std::sort(ran.begin(), ran.end(), [](const Ran& a, const Ran& b) { return a.begin < b.begin; });
+  int excluded = 0, overlapped = 0;
+  for (size_t i = 1; i < ran.size(); ++i) {
+    const Ran &one = ran[i], &before = ran[i - 1];
+    if (one.stream == before.stream) continue;
+    int64_t ready = std::max(one.submitted + machine.launch_latency, one.previous + machine.gap);
+    int64_t shortest = std::min(one.end - one.begin, before.end - before.begin);
+    int64_t overlap = std::min(one.end, before.end) - one.begin;
+    overlapped += overlap > shortest / 20;
+    excluded += ready < before.end - shortest / 20 && ready >= before.begin && one.begin >= before.end;
+  }
+  if (overlapped > excluded) machine.kernels_overlap = true;
+  if (excluded > overlapped) machine.kernels_overlap = false;
+}
+
+}  // namespace
+
+Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Machine& fallback) {
+  Machine machine = fallback;
+  Samples latency, gap;
+  std::vector<int64_t> wake_up, ends;
+  std::vector<Ran> ran;
+  std::vector<int64_t> previous(schedule.streams, INT64_MIN / 2);
+  int64_t all_ended = INT64_MIN / 2;
+  for (NodeAt at : in_time_order(schedule)) {
+    const Node& node = schedule.threads[at.thread].nodes[at.node];
+    if (on_gpu(node) && known.holds(node.gpu)) {
+      const KnownTime& time = known.of[node.gpu];
+      ran.push_back({node.submitted(), time.begin, time.end, previous[node.stream], node.stream,
+                     node.work == Work::kernel});
+      ends.push_back(time.end);
+      if (all_ended <= node.submitted())
+        latency.add(time.begin - node.submitted(), node.submitted() - all_ended);
+      previous[node.stream] = time.end;
+      all_ended = std::max(all_ended, time.end);
+    }
+    if (node.waits == Waits::no || node.waits == Waits::event || !really_waited(schedule, node)) continue;
+    bool whole = node.waits == Waits::context || node.stream == schedule.legacy || schedule.streams == 1;
+    int64_t ended = whole ? all_ended : previous[node.stream];
+    int64_t returned = node.work == Work::none ? node.begin + node.waited : node.end();
+    // No GPU end lies behind the end of the wait for it: what seems to is another thread's.
+    if (ended > returned - node.waited && ended <= returned) wake_up.push_back(returned - ended);
+  }
+  latency.settle(machine.launch_latency);
+  if (!wake_up.empty()) machine.wake_up = median(wake_up);
+  std::sort(ends.begin(), ends.end());
+  for (const Ran& one : ran) {
+    // Held up by its stream's previous operation, and not by one of another stream that ended since.
+    if (one.previous <= one.submitted + machine.launch_latency) continue;
+    auto later = std::upper_bound(ends.begin(), ends.end(), one.previous);
+    if (later == ends.end() || *later > one.begin)
+      gap.add(one.begin - one.previous, one.previous - one.submitted - machine.launch_latency);
+  }
+  gap.settle(machine.gap);
+  see_overlap(std::move(ran), machine);
+  return machine;
+}
+
+Machine machine_within(const Schedule& schedule, const Machine& assumed) {
+  int64_t shortest = INT64_MAX, submitted = -1;
+  if (schedule.threads.size() == 1)
+    for (const Node& node : schedule.threads[0].nodes) {
+      if (on_gpu(node)) submitted = node.submitted();
+      if (node.waits == Waits::no) continue;
+      int64_t returned = node.work == Work::none ? node.begin + node.waited : node.end();
+      if (submitted >= 0 && really_waited(schedule, node))
+        shortest = std::min(shortest, returned - submitted);
+      submitted = -1;
+    }
+  Machine machine = assumed;
+  int64_t both = assumed.launch_latency + assumed.wake_up;
+  if (both > shortest && both > 0) {
+    double scale = static_cast<double>(shortest) / static_cast<double>(both);
+    machine.launch_latency = static_cast<int64_t>(static_cast<double>(assumed.launch_latency) * scale);
+    machine.wake_up = static_cast<int64_t>(static_cast<double>(assumed.wake_up) * scale);
+  }
+  return machine;
+}
+
+std::vector<int64_t> durations_of(const Schedule& schedule, const KnownTimes& known, const Machine& machine,
+                                  Fill fill) {
+  return Filler(schedule, known, machine, fill).fill();
+}
+
+}  // namespace diogenes::replay

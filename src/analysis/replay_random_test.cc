@@ -1,0 +1,375 @@
+// Random schedules against a second simulator, written on its own: it knows programs, not recordings, and is
+// run for the original and for the fixed program. What `replay` says of the recording of the first must be
+// what the two differ by. 500 schedules, seeded.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <random>
+
+#include "analysis/replay_process.h"
+
+namespace diogenes {
+namespace {
+
+using replay::Edit;
+using replay::KnownTimes;
+using replay::Machine;
+using replay::Node;
+using replay::ProcessReplay;
+using replay::Schedule;
+using replay::Waits;
+using replay::Work;
+
+// A step of a program: CPU work, then a call.
+struct Step {
+  int64_t work = 0, own = 0, gpu = 0;
+  Work kind = Work::none;
+  Waits waits = Waits::no;
+  uint32_t stream = 0;
+  bool removed = false;
+  bool joins = false;  // its CPU work begins when the other threads are over
+};
+using Program = std::vector<std::vector<Step>>;  // by thread
+
+struct Truth {
+  int64_t launch_latency, wake_up, gap;
+  bool overlap;
+};
+
+struct Call {
+  int64_t begin = 0, waited = 0, gpu_begin = -1, gpu_end = -1;
+};
+struct Recording {
+  std::vector<std::vector<Call>> calls;
+  std::vector<int64_t> exits;
+  int64_t end = 0;
+};
+
+// Time goes from one instant at which something happens to the next; at each all that can happen does.
+class World {
+ public:
+  World(const Program& program, const Truth& truth)
+      : program_(program), truth_(truth), cpus_(program.size()) {
+    for (const auto& thread : program) record_.calls.emplace_back(thread.size());
+    record_.exits.resize(program.size());
+    for (size_t t = 0; t < cpus_.size(); ++t) {
+      cpus_[t].until =
+          t == 0 ? program_[t][0].work : INT64_MAX;  // the others are spawned behind the first call
+    }
+  }
+
+  Recording run() {
+    for (;;) {
+      while (something_happens()) {
+      }
+      int64_t next = INT64_MAX;
+      for (const Cpu& cpu : cpus_)
+        if (cpu.state != kJoining && cpu.state != kWaiting && cpu.state != kOver)
+          next = std::min(next, cpu.until);
+      for (const Job& job : jobs_)
+        if (job.end > now_)
+          next = std::min(next, job.end);
+        else if (job.end < 0 && job.earliest > now_)
+          next = std::min(next, job.earliest);
+      if (next == INT64_MAX) break;
+      now_ = next;
+    }
+    record_.end = std::max(now_, record_.end);
+    return record_;
+  }
+
+ private:
+  enum State { kJoining, kWorking, kIssuing, kWaiting, kReturning, kClosing, kOver };
+  struct Cpu {
+    State state = kWorking;
+    size_t step = 0;
+    int64_t until = 0, wait_began = 0;
+    size_t seen = 0;  // jobs there when the wait began
+  };
+  struct Job {
+    size_t thread, step;
+    int64_t earliest, ready_since = -1, begin = -1, end = -1;
+  };
+
+  const Step& step(const Job& job) const { return program_[job.thread][job.step]; }
+  bool over(const Job& job) const { return job.end >= 0 && job.end <= now_; }
+
+  bool something_happens() {
+    for (size_t j = oldest_; j < jobs_.size(); ++j)
+      if (jobs_[j].end < 0 && may_begin(j)) return true;
+    while (oldest_ < jobs_.size() && over(jobs_[oldest_])) ++oldest_;
+    for (size_t t = 0; t < cpus_.size(); ++t)
+      if (cpu_moves(t)) return true;
+    return false;
+  }
+
+  int engine(const Step& step) const {
+    if (step.kind == Work::to_device) return 1;
+    if (step.kind == Work::to_host) return 2;
+    return truth_.overlap ? -1 : 0;
+  }
+
+  bool may_begin(size_t j) {
+    Job& job = jobs_[j];
+    int64_t earliest = job.earliest;
+    for (size_t i = 0; i < j; ++i)
+      if (step(jobs_[i]).stream == step(job).stream) {
+        if (!over(jobs_[i])) return false;
+        earliest = std::max(earliest, jobs_[i].end + truth_.gap);
+      }
+    job.earliest = earliest;
+    if (earliest > now_) return false;
+    if (job.ready_since < 0) {
+      job.ready_since = earliest;
+      return true;
+    }
+    int wanted = engine(step(job));
+    if (wanted >= 0)
+      for (size_t i = 0; i < jobs_.size(); ++i) {
+        if (i == j || engine(step(jobs_[i])) != wanted || over(jobs_[i])) continue;
+        if (jobs_[i].begin >= 0) return false;
+        bool before = jobs_[i].ready_since >= 0 && std::pair(jobs_[i].ready_since, step(jobs_[i]).stream) <
+                                                       std::pair(job.ready_since, step(job).stream);
+        if (before) return false;
+      }
+    job.begin = now_;
+    job.end = now_ + step(job).gpu;
+    Call& call = record_.calls[job.thread][job.step];
+    call.gpu_begin = job.begin;
+    call.gpu_end = job.end;
+    return true;
+  }
+
+  bool covered(const Cpu& cpu, const Step& step) const {
+    for (size_t i = 0; i < cpu.seen; ++i)
+      if ((step.waits == Waits::context || program_[jobs_[i].thread][jobs_[i].step].stream == step.stream) &&
+          !over(jobs_[i]))
+        return false;
+    return true;
+  }
+
+  bool cpu_moves(size_t t) {
+    Cpu& cpu = cpus_[t];
+    if (cpu.state == kOver) return false;
+    if (cpu.state == kJoining) {
+      for (size_t other = 1; other < cpus_.size(); ++other)
+        if (cpus_[other].state != kOver) return false;
+      cpu.until = now_ + program_[t][cpu.step].work;
+      cpu.state = kWorking;
+      return true;
+    }
+    if (cpu.state != kWaiting && cpu.until > now_) return false;
+    if (cpu.step == program_[t].size()) {
+      record_.exits[t] = now_;
+      cpu.state = kOver;
+      return true;
+    }
+    const Step& now = program_[t][cpu.step];
+    Call& call = record_.calls[t][cpu.step];
+    switch (cpu.state) {
+      case kWorking:
+        call.begin = now_;
+        cpu.until = now_ + (now.removed || now.kind == Work::none ? 0 : now.own);
+        cpu.state = kIssuing;
+        return true;
+      case kIssuing:
+        if (!now.removed && now.kind != Work::none)
+          jobs_.push_back({t, cpu.step, now_ + truth_.launch_latency});
+        cpu.wait_began = now_;
+        cpu.seen = jobs_.size();
+        cpu.state = kWaiting;
+        return true;
+      case kWaiting:
+        if (!now.removed && now.waits != Waits::no && !covered(cpu, now)) return false;
+        cpu.until = now_ > cpu.wait_began ? now_ + truth_.wake_up : now_;
+        cpu.state = kReturning;
+        return true;
+      case kReturning:
+        call.waited = now_ - cpu.wait_began;
+        cpu.until = now_ + (now.removed || now.kind != Work::none ? 0 : now.own);
+        cpu.state = kClosing;
+        return true;
+      default:
+        if (t == 0 && cpu.step == 0)
+          for (size_t other = 1; other < cpus_.size(); ++other)
+            cpus_[other].until = now_ + program_[other][0].work;
+        ++cpu.step;
+        if (cpu.step < program_[t].size() && program_[t][cpu.step].joins && cpus_.size() > 1) {
+          cpu.state = kJoining;
+          return true;
+        }
+        cpu.until = now_ + (cpu.step < program_[t].size() ? program_[t][cpu.step].work : 0);
+        cpu.state = kWorking;
+        return true;
+    }
+  }
+
+  const Program& program_;
+  const Truth truth_;
+  int64_t now_ = 0;
+  size_t oldest_ = 0;
+  std::vector<Cpu> cpus_;
+  std::vector<Job> jobs_;
+  Recording record_;
+};
+
+struct Random {
+  std::mt19937_64 engine;
+  explicit Random(uint64_t seed) : engine(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(engine() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool chance(int percent) { return between(1, 100) <= percent; }
+};
+
+struct Trial {
+  Program program;
+  Truth truth;
+  std::vector<std::pair<uint32_t, uint32_t>> removed;  // thread, step
+  uint32_t streams = 1;
+};
+
+// A loop of a few calls; a site of it, or two, is what the fix removes.
+Trial random_trial(uint64_t seed) {
+  Random random(seed);
+  Trial trial;
+  trial.truth = {random.between(0, 8'000), random.between(0, 5'000), random.between(0, 2'000),
+                 random.chance(50)};
+  trial.streams = static_cast<uint32_t>(random.between(1, 3));
+  size_t threads = random.chance(25) ? 2 : 1;
+  int64_t gpu_scale = random.between(5'000, 200'000), cpu_scale = random.between(5'000, 200'000);
+  for (uint32_t t = 0; t < threads; ++t) {
+    std::vector<Step> body;
+    int64_t length = random.between(4, 12);
+    for (int64_t i = 0; i < length; ++i) {
+      Step step;
+      step.work = random.between(500, cpu_scale);
+      step.own = random.between(500, 8'000);
+      step.stream = static_cast<uint32_t>(random.between(0, trial.streams - 1));
+      int64_t kind = random.between(0, 9);
+      if (kind < 4) {
+        step.kind = Work::kernel;
+      } else if (kind < 6) {
+        step.kind = random.chance(50) ? Work::to_device : Work::to_host;
+        if (random.chance(50)) step.waits = Waits::own;
+      } else {
+        step.waits = random.chance(50) ? Waits::context : Waits::stream;
+      }
+      if (step.kind != Work::none) step.gpu = random.between(1'000, gpu_scale);
+      body.push_back(step);
+    }
+    body.push_back({1'000, 500, gpu_scale / 2, Work::kernel, Waits::no, 0, false, false});
+    body.push_back({1'000, 500, 0, Work::none, Waits::context, 0, false, false});
+    std::vector<size_t> fixed;
+    for (size_t i = 0; i < body.size(); ++i)
+      if (body[i].kind == Work::none && t == 0 && (fixed.empty() || random.chance(30))) fixed.push_back(i);
+    auto& steps = trial.program.emplace_back();
+    // The first thread makes a call, spawns the other, and makes its next call behind the other's first one.
+    if (t == 0) steps.push_back({1'000, 500, 0, Work::none, Waits::context, 0, false, false});
+    steps.push_back({t == 0 ? 3'000 : 1'000, 500, 0, Work::none, Waits::context, 0, false, false});
+    int64_t times = random.between(5, 20);
+    for (int64_t round = 0; round < times; ++round)
+      for (size_t i = 0; i < body.size(); ++i) {
+        Step step = body[i];
+        step.work = step.work * random.between(80, 120) / 100;
+        step.gpu = step.gpu * random.between(80, 120) / 100;
+        if (std::find(fixed.begin(), fixed.end(), i) != fixed.end())
+          trial.removed.emplace_back(t, static_cast<uint32_t>(steps.size()));
+        steps.push_back(step);
+      }
+    steps.push_back({1'000, 500, 0, Work::none, Waits::context, 0, false, t == 0});
+  }
+  return trial;
+}
+
+Schedule schedule_of(const Trial& trial, const Recording& recording, KnownTimes& known) {
+  Schedule schedule;
+  schedule.streams = trial.streams;
+  for (uint32_t t = 0; t < trial.program.size(); ++t) {
+    replay::ThreadSchedule& thread = schedule.threads.emplace_back();
+    thread.main = t == 0;
+    thread.thread = t;
+    thread.exit = recording.exits[t];
+    for (uint32_t i = 0; i < trial.program[t].size(); ++i) {
+      const Step& step = trial.program[t][i];
+      const Call& call = recording.calls[t][i];
+      Node node;
+      node.begin = call.begin;
+      node.own = step.own;
+      node.waited = call.waited;
+      node.operation = i;
+      node.stream = step.stream;
+      node.work = step.kind;
+      node.waits = step.waits;
+      if (step.kind != Work::none) {
+        node.gpu = schedule.gpu_operations++;
+        schedule.copies.push_back({static_cast<uint64_t>(step.gpu), step.kind != Work::kernel, false});
+        known.of.push_back({call.gpu_begin, call.gpu_end});
+      }
+      thread.nodes.push_back(node);
+    }
+    if (t > 0) thread.start = recording.calls[t].front().begin;
+  }
+  known.any = known.all = true;
+  finish_schedule(schedule);
+  return schedule;
+}
+
+double accuracy(double estimate, double actual) {
+  if (estimate == actual) return 1;
+  if (estimate <= 0 || actual <= 0) return 0;
+  return std::min(estimate, actual) / std::max(estimate, actual);
+}
+
+TEST(ReplayAtRandom, GivesTheDifferenceOfTheTwoPrograms) {
+  int right = 0, right_without = 0, in_range = 0, trials = 500;
+  double with = 0, without = 0;
+  int counted = 0;
+  for (int seed = 1; seed <= trials; ++seed) {
+    Trial trial = random_trial(static_cast<uint64_t>(seed));
+    Recording before = World(trial.program, trial.truth).run();
+    Program fixed = trial.program;
+    std::vector<Edit> edits;
+    for (auto [thread, step] : trial.removed) {
+      fixed[thread][step].removed = true;
+      edits.push_back({.thread = thread, .node = step, .wait_removed = true, .call_removed = true});
+    }
+    Recording after = World(fixed, trial.truth).run();
+    auto actual = static_cast<double>(before.end - after.end);
+    KnownTimes known;
+    Schedule schedule = schedule_of(trial, before, known);
+    // Latencies are to be found from the times. What a run does not show (no two operations follow each other
+    // at once, no kernels of two streams meet) is the device's, as if calibrated for the machine.
+    Machine device{.gap = trial.truth.gap, .kernels_overlap = trial.truth.overlap};
+    Estimate by_times = ProcessReplay(schedule, known, device).estimate(edits);
+    Machine assumed{trial.truth.launch_latency, trial.truth.wake_up, trial.truth.gap, 1024,
+                    trial.truth.overlap};
+    Estimate by_waits = ProcessReplay(schedule, {}, assumed).estimate(edits);
+    double allowed = std::max(0.01 * std::abs(actual), 0.001 * static_cast<double>(before.end));
+    bool hit = std::abs(static_cast<double>(by_times.benefit.count) - actual) <= allowed;
+    right += hit;
+    if (!hit)
+      printf("seed %d: actual %.0f, replay %.0f (%zu threads, %u streams, overlap %d; of %.0f)\n", seed,
+             actual, static_cast<double>(by_times.benefit.count), trial.program.size(), trial.streams,
+             trial.truth.overlap, static_cast<double>(before.end));
+    right_without += std::abs(static_cast<double>(by_waits.benefit.count) - actual) <= 5 * allowed;
+    in_range += static_cast<double>(by_waits.low.count) - allowed <= actual &&
+                actual <= static_cast<double>(by_waits.high.count) + allowed;
+    if (actual >= 0.01 * static_cast<double>(before.end)) {
+      ++counted;
+      with += accuracy(static_cast<double>(by_times.benefit.count), actual);
+      without += accuracy(static_cast<double>(by_waits.benefit.count), actual);
+    }
+  }
+  printf(
+      "%d schedules, %d with a benefit of 1%% or more. With GPU times: %d right, mean accuracy %.3f.\n"
+      "Without: %d within 5%% or 0.5%% of the run, %d inside the range, mean accuracy %.3f.\n",
+      trials, counted, right, with / counted, right_without, in_range, without / counted);
+  EXPECT_GE(right, trials * 98 / 100);
+}
+
+}  // namespace
+}  // namespace diogenes

@@ -1,0 +1,264 @@
+#include "analysis/replay_schedule.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "analysis/graph.h"
+
+namespace diogenes::replay {
+namespace {
+
+constexpr int64_t kLongestIdleWait = 500;
+constexpr int64_t kLongestHookCost = 100'000;
+constexpr int64_t kLongGap = 4;  // times the median: in which a thread may have been joined
+
+class Numbers {
+ public:
+  uint32_t of(uint64_t key) {
+    return numbers_.try_emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
+  }
+  uint32_t find(uint64_t key) const {
+    auto found = numbers_.find(key);
+    return found == numbers_.end() ? kNone : found->second;
+  }
+  uint32_t size() const { return static_cast<uint32_t>(numbers_.size()); }
+
+ private:
+  std::unordered_map<uint64_t, uint32_t> numbers_;
+};
+
+Work work_of(const DriverFunction& function, Direction direction) {
+  switch (function.role) {
+    case Role::launch:
+    case Role::graph_launch:
+    case Role::host_function:
+      return Work::kernel;
+    case Role::fill:
+    case Role::prefetch:
+      return Work::on_device;
+    case Role::transfer:
+      if (direction == Direction::host_to_device) return Work::to_device;
+      return direction == Direction::device_to_host ? Work::to_host : Work::on_device;
+    case Role::event_record:
+      return Work::record;
+    case Role::stream_wait:
+      return function.arguments == Arguments::stream_wait ? Work::wait_event : Work::none;
+    default:
+      return Work::none;
+  }
+}
+
+bool on_gpu(Work work) { return work >= Work::kernel && work <= Work::on_device; }
+
+bool in_host_memory(MemoryKind kind) { return kind == MemoryKind::pageable; }
+
+class Builder {
+ public:
+  Builder(const Process& process, const SiteTable& sites) : process_(process), sites_(sites) {
+    origin_ = process.trace->process.started_ns;
+    schedule_.hook_cost = std::clamp<int64_t>(process.trace->process.hook_cost_ns, 0, kLongestHookCost);
+  }
+
+  Schedule build() {
+    for (uint32_t t = 0; t < process_.threads.size(); ++t) add_thread(t);
+    schedule_.streams = streams_.size();
+    schedule_.events = events_.size();
+    schedule_.legacy = streams_.find(kLegacyStream);
+    finish_schedule(schedule_);
+    return std::move(schedule_);
+  }
+
+  void operator()(const OperationRecord& record, uint32_t sequence) {
+    const Operation& operation = process_.threads[thread_].operations[sequence];
+    ++calls_;
+    last_ = nullptr;
+    if (operation.has(kDriverThread) && driver_only_) return;
+    const DriverFunction* function = function_of(sites_[operation.site]);
+    ThreadSchedule& thread = schedule_.threads.back();
+    bool idle = operation.has(kFailed) || operation.has(kCapturing);
+    Node node;
+    node.begin = std::max(operation.begin.count - origin_, now_);
+    node.own = operation.own().count;
+    node.waited = operation.waited.count;
+    node.operation = sequence;
+    node.calls = calls_;
+    node.work = !function || idle ? Work::none : work_of(*function, function->direction);
+    node.stream = stream_of(record.stream, function);
+    if (record.object != 0 && function &&
+        (function->stream_of == StreamOf::event || function->arguments == Arguments::event ||
+         function->arguments == Arguments::event_record || function->arguments == Arguments::stream_wait))
+      node.event = events_.of(record.object);
+    node.waits = is_wait(operation) ? waits_of(function, node) : Waits::no;
+    node.queue_full = on_gpu(node.work) && node.waits == Waits::no && operation.has(kQueueFull);
+    if (node.waits == Waits::no && !node.queue_full) {
+      node.own += node.waited;
+      node.waited = 0;
+    }
+    now_ = std::max(now_, node.end());
+    if (node.work == Work::none && node.waits == Waits::no) return;
+    if (on_gpu(node.work)) {
+      node.gpu = schedule_.gpu_operations++;
+      schedule_.copies.push_back({0, function->role == Role::transfer, false});
+    }
+    calls_ = 0;
+    thread.nodes.push_back(node);
+    last_ = &thread.nodes.back();
+  }
+  void operator()(const TransferRecord& record, uint32_t) {
+    if (!last_ || last_->gpu == kNone) return;
+    Copy& copy = schedule_.copies[last_->gpu];
+    copy.bytes = record.bytes;
+    copy.pageable = in_host_memory(record.destination_kind) || in_host_memory(record.source_kind);
+    auto direction = static_cast<Direction>(record.direction);
+    if (copy.is_copy && direction != Direction::unknown)
+      last_->work = direction == Direction::host_to_device   ? Work::to_device
+                    : direction == Direction::device_to_host ? Work::to_host
+                                                             : Work::on_device;
+  }
+  template <typename Record>
+  void operator()(const Record&, uint32_t) {}
+
+ private:
+  void add_thread(uint32_t t) {
+    const Thread& thread = process_.threads[t];
+    if (thread.operations.empty()) return;
+    driver_only_ = std::all_of(thread.operations.begin(), thread.operations.end(),
+                               [](const Operation& operation) { return operation.has(kDriverThread); });
+    if (driver_only_) return;
+    thread_ = t;
+    calls_ = 0;
+    ThreadSchedule& out = schedule_.threads.emplace_back();
+    out.thread = t;
+    out.main = thread.main;
+    out.start = now_ = std::max<int64_t>(thread.operations.front().begin.count - origin_, 0);
+    out.nodes.reserve(thread.operations.size());
+    process_.trace->threads[t].visit(*this);
+    process_.trace->threads[t].release_pages();
+    out.nodes.shrink_to_fit();
+    out.exit = now_;
+    if (out.main) {
+      out.start = 0;
+      out.exit = std::max(now_, process_.trace->process.ended_ns - origin_);
+    }
+    out.calls_behind = calls_;
+  }
+
+  uint32_t stream_of(uint32_t number, const DriverFunction* function) {
+    if (number == kPerThreadStream || (function && function->stream_of == StreamOf::per_thread))
+      return streams_.of((uint64_t{1} << 32) + thread_);
+    if (number != kNoStream) return streams_.of(number);
+    return streams_.of(kLegacyStream);
+  }
+
+  Waits waits_of(const DriverFunction* function, const Node& node) const {
+    if (on_gpu(node.work)) return Waits::own;
+    if (!function || function->role != Role::synchronize) return Waits::context;
+    switch (function->stream_of) {
+      case StreamOf::legacy:
+      case StreamOf::per_thread:
+      case StreamOf::argument:
+      case StreamOf::argument_ptsz:
+        return Waits::stream;
+      case StreamOf::event:
+        return node.event == kNone ? Waits::context : Waits::event;
+      default:
+        return function->arguments == Arguments::event && node.event != kNone ? Waits::event : Waits::context;
+    }
+  }
+
+  const Process& process_;
+  const SiteTable& sites_;
+  int64_t origin_ = 0, now_ = 0;
+  uint32_t thread_ = 0, calls_ = 0;
+  bool driver_only_ = false;
+  Node* last_ = nullptr;
+  Numbers streams_, events_;
+  Schedule schedule_;
+};
+
+int64_t gap_before(const std::vector<Node>& nodes, size_t i) {
+  return nodes[i].begin - (i > 0 ? nodes[i - 1].end() : 0);
+}
+
+int64_t median_gap(const std::vector<Node>& nodes) {
+  if (nodes.empty()) return 0;
+  std::vector<int64_t> gaps;
+  for (size_t i = 0; i < nodes.size(); ++i) gaps.push_back(gap_before(nodes, i));
+  std::nth_element(gaps.begin(), gaps.begin() + static_cast<ptrdiff_t>(gaps.size() / 2), gaps.end());
+  return gaps[gaps.size() / 2];
+}
+
+// Waits that really waited although no work is known that they could have waited for.
+void add_unseen_work(Schedule& schedule) {
+  std::vector<Node*> order;
+  for (ThreadSchedule& thread : schedule.threads)
+    for (Node& node : thread.nodes) order.push_back(&node);
+  if (schedule.threads.size() > 1)
+    std::stable_sort(order.begin(), order.end(), [](Node* a, Node* b) { return a->end() < b->end(); });
+  constexpr int64_t kNever = INT64_MIN;
+  std::vector<int64_t> submitted(schedule.streams, kNever), covered(schedule.streams, kNever),
+      covering(schedule.streams, kNever);
+  std::vector<uint32_t> recorded(schedule.events, kNone);
+  for (Node* node : order) {
+    if (node->gpu != kNone) submitted[node->stream] = std::max(submitted[node->stream], node->submitted());
+    if (node->work == Work::record && node->event != kNone) recorded[node->event] = node->stream;
+    if (node->waits == Waits::no || node->waited <= schedule.idle_wait) continue;
+    uint32_t stream = node->waits == Waits::event ? recorded[node->event] : node->stream;
+    bool all = node->waits == Waits::context || stream == kNone || stream == schedule.legacy;
+    bool any = false;
+    int64_t begin = node->work == Work::none ? node->begin : node->begin + node->own;
+    for (uint32_t s = 0; s < schedule.streams; ++s) {
+      if (!all && s != stream) continue;
+      // Still there, or waited for by another thread when this wait began.
+      any |= submitted[s] != kNever && (submitted[s] >= covered[s] || covering[s] > begin);
+      covered[s] = std::max(covered[s], begin + 1);
+      covering[s] = std::max(covering[s], node->end());
+    }
+    if (any || node->work != Work::none) continue;
+    node->gpu = schedule.gpu_operations++;
+    schedule.copies.emplace_back();
+  }
+}
+
+}  // namespace
+
+void finish_schedule(Schedule& schedule) {
+  int64_t shortest = kLongestIdleWait;
+  schedule.end = 0;
+  schedule.main_thread = kNone;
+  for (uint32_t t = 0; t < schedule.threads.size(); ++t) {
+    ThreadSchedule& thread = schedule.threads[t];
+    if (thread.main) schedule.main_thread = t;
+    schedule.end = std::max(schedule.end, thread.exit);
+    for (const Node& node : thread.nodes)
+      if (node.waits != Waits::no) shortest = std::min(shortest, node.waited);
+  }
+  schedule.idle_wait = std::min(kLongestIdleWait, shortest + shortest / 2);
+  add_unseen_work(schedule);
+  if (schedule.main_thread == kNone) return;
+  const auto& nodes = schedule.threads[schedule.main_thread].nodes;
+  int64_t long_gap = schedule.threads.size() > 1 ? kLongGap * median_gap(nodes) : 0;
+  for (ThreadSchedule& thread : schedule.threads) {
+    thread.spawned_behind = thread.joined_before = kNone;
+    if (thread.main) continue;
+    auto before = [&](int64_t time) {
+      return static_cast<uint32_t>(
+          std::upper_bound(nodes.begin(), nodes.end(), time,
+                           [](int64_t value, const Node& node) { return value < node.end(); }) -
+          nodes.begin());
+    };
+    uint32_t first = before(thread.start);
+    if (first > 0) thread.spawned_behind = first - 1;
+    uint32_t next = before(thread.exit);
+    // The main thread waits for it there, if it does nothing else then and for long.
+    bool in_gap =
+        next >= nodes.size() || (nodes[next].begin >= thread.exit && gap_before(nodes, next) >= long_gap);
+    if (in_gap && thread.exit <= schedule.threads[schedule.main_thread].exit) thread.joined_before = next;
+  }
+}
+
+Schedule schedule_of(const Process& process, const SiteTable& sites) {
+  return Builder(process, sites).build();
+}
+
+}  // namespace diogenes::replay

@@ -1,0 +1,72 @@
+// What one process did, in the form in which it can be run again. In: the operations of stage 2. Out: per
+// thread the calls that wait for the GPU or give it work, with their recorded times; calls that do neither
+// are CPU time. Streams and events are numbered densely. Nanoseconds throughout, since the process's start.
+#pragma once
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "analysis/run.h"
+
+namespace diogenes::replay {
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+enum class Work : uint8_t { none, kernel, to_device, to_host, on_device, record, wait_event };
+enum class Waits : uint8_t { no, own, stream, event, context };
+
+struct Node {
+  int64_t begin = 0;
+  int64_t own =
+      0;  // in the call, not waiting: before the work is handed over; behind the wait if there is none
+  int64_t waited = 0;      // for the GPU, or for a place in the launch queue (queue_full)
+  uint32_t operation = 0;  // position in its thread
+  uint32_t stream = kNone;
+  uint32_t event = kNone;
+  // Position of its duration; none for markers. A wait that really waited, with no recorded work to wait for,
+  // has one too: of work that was not seen, taken as handed over where the wait begins.
+  uint32_t gpu = kNone;
+  uint32_t calls = 1;  // recorded calls since the node before, that one included: what tracing cost
+  Work work = Work::none;
+  Waits waits = Waits::no;
+  bool queue_full = false;
+
+  int64_t end() const { return begin + own + waited; }
+  int64_t submitted() const { return unseen() ? begin : queue_full ? end() : begin + own; }
+  bool unseen() const { return work == Work::none && gpu != kNone; }
+};
+
+struct Copy {
+  uint64_t bytes = 0;
+  bool is_copy = false, pageable = false;
+};
+
+struct ThreadSchedule {
+  bool main = false;
+  uint32_t thread = 0;  // position in Process::threads
+  int64_t start = 0, exit = 0;
+  uint32_t calls_behind = 0;  // recorded calls behind the last node
+  // Inferred from the times (joins and locks are not recorded): the main thread's node behind which this
+  // thread began, and the one before which it had ended.
+  uint32_t spawned_behind = kNone, joined_before = kNone;
+  std::vector<Node> nodes;
+};
+
+struct Schedule {
+  std::vector<ThreadSchedule> threads;
+  uint32_t main_thread = kNone;  // position in threads
+  uint32_t streams = 0, events = 0, gpu_operations = 0;
+  uint32_t legacy = kNone;   // the legacy default stream, where it is used
+  std::vector<Copy> copies;  // by Node::gpu
+  int64_t hook_cost = 0;
+  int64_t end = 0;        // recorded
+  int64_t idle_wait = 0;  // a wait of up to this found nothing to wait for
+};
+
+// Waits inside the driver's own threads are left out.
+Schedule schedule_of(const Process& process, const SiteTable& sites);
+
+// Sets what is inferred: main thread, spawns, joins, end, idle_wait, work that was not seen.
+void finish_schedule(Schedule& schedule);
+
+}  // namespace diogenes::replay

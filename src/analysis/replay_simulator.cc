@@ -1,0 +1,501 @@
+#include "analysis/replay_simulator.h"
+
+#include <algorithm>
+#include <deque>
+#include <queue>
+
+namespace diogenes::replay {
+namespace {
+
+constexpr uint64_t kNothing = UINT64_MAX;
+
+struct Target {  // all operations of the stream (kNone: of all streams) up to this sequence number
+  uint32_t stream = kNone;
+  uint64_t up_to = 0;
+};
+
+struct Pending {
+  uint64_t sequence = 0;
+  int64_t submitted = 0, duration = 0;
+  Work work = Work::none;
+  Target after;  // wait_event
+};
+
+struct Stream {
+  std::vector<Pending> queue;  // from `head` on
+  size_t head = 0;
+  int64_t last_end = INT64_MIN / 2;
+  bool active = false;  // its head is scheduled, waits for an engine, or runs
+
+  bool empty() const { return head == queue.size(); }
+  uint64_t first() const { return empty() ? kNothing : queue[head].sequence; }
+  void pop() {
+    if (++head == queue.size()) {
+      queue.clear();
+      head = 0;
+    } else if (head > 4096 && 2 * head > queue.size()) {
+      queue.erase(queue.begin(), queue.begin() + static_cast<ptrdiff_t>(head));
+      head = 0;
+    }
+  }
+};
+
+struct MovedWait {
+  uint32_t node = 0;  // happens in the work before it
+  int64_t offset = 0;
+  uint32_t edit = 0;
+  Target target;
+  bool armed = false;
+};
+
+enum class Phase : uint8_t { spawned, gap, use, join, call, queue, submit, wait, woken, behind, exit, done };
+
+struct ThreadState {
+  uint32_t node = 0;
+  Phase phase = Phase::gap;
+  int64_t clock = 0, gone = 0;  // `gone`: of the CPU work before the node
+  Target waiting;
+  bool blocked = false;
+  std::span<const Edit> edits;  // from the next one on
+  std::vector<MovedWait> moved;
+  size_t next_moved = 0;
+  size_t armed = 0;  // moved waits that have still to happen
+};
+
+struct Event {
+  int64_t time;
+  uint8_t kind;  // in this order at the same time: 0 done, 1 ready (streams), 2 step (threads)
+  uint32_t which;
+  bool operator>(const Event& other) const {
+    return time != other.time   ? time > other.time
+           : kind != other.kind ? kind > other.kind
+                                : which > other.which;
+  }
+};
+
+class Simulator {
+ public:
+  Simulator(const Schedule& schedule, const std::vector<int64_t>& durations, const Machine& machine,
+            const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill,
+            const std::vector<Checkpoint>* use)
+      : in_(schedule),
+        durations_(durations),
+        machine_(machine),
+        setting_(setting),
+        fill_(fill),
+        use_(use),
+        streams_(schedule.streams),
+        threads_(schedule.threads.size()),
+        recorded_(schedule.events),
+        engines_(3) {
+    outcome_.threads.resize(threads_.size());
+    for (uint32_t t = 0; t < threads_.size(); ++t) start_thread(t, edits);
+  }
+
+  Outcome run() {
+    while (!events_.empty()) {
+      Event event = events_.top();
+      events_.pop();
+      now_ = event.time;
+      if (event.kind == 0)
+        finish(event.which);
+      else if (event.kind == 1)
+        ready(event.which);
+      else
+        step(event.which);
+    }
+    outcome_.end = std::max(outcome_.end, gpu_end_);
+    return std::move(outcome_);
+  }
+
+ private:
+  void start_thread(uint32_t t, std::span<const Edit> edits) {
+    ThreadState& thread = threads_[t];
+    auto begin = std::lower_bound(edits.begin(), edits.end(), t,
+                                  [](const Edit& edit, uint32_t value) { return edit.thread < value; });
+    auto end = begin;
+    for (; end != edits.end() && end->thread == t; ++end)
+      if (end->use_node != kNone)
+        thread.moved.push_back({end->use_node, end->use_offset, end->node, {}, false});
+    thread.edits = {begin, end};
+    std::stable_sort(thread.moved.begin(), thread.moved.end(), [](const MovedWait& a, const MovedWait& b) {
+      return std::pair(a.node, a.offset) < std::pair(b.node, b.offset);
+    });
+    bool follows = setting_.threads_joined && in_.threads[t].spawned_behind != kNone;
+    if (follows) {
+      thread.phase = Phase::spawned;
+      return;
+    }
+    thread.clock = in_.threads[t].start;
+    events_.push({thread.clock, 2, t});
+  }
+
+  // ---- CPU threads
+
+  int64_t work_before(uint32_t t, uint32_t node) const {
+    const ThreadSchedule& thread = in_.threads[t];
+    int64_t from = node == 0 ? thread.start : thread.nodes[node - 1].end();
+    bool last = node == thread.nodes.size();
+    int64_t to = last ? thread.exit : thread.nodes[node].begin;
+    // A call's own recording falls into the work behind it.
+    int64_t calls = last ? thread.calls_behind : thread.nodes[node].calls - 1;
+    if (node > 0) ++calls;
+    return std::max<int64_t>(to - from - calls * setting_.hook_cost, 0);
+  }
+
+  // True: the thread goes on at once; else an event will take it up there.
+  bool goes_on(uint32_t t, int64_t time, Phase phase) {
+    threads_[t].clock = time;
+    threads_[t].phase = phase;
+    if (events_.empty() || time < events_.top().time) {
+      now_ = time;
+      return true;
+    }
+    events_.push({time, 2, t});
+    return false;
+  }
+
+  void step(uint32_t t) {
+    while (advance(t)) {
+    }
+  }
+
+  bool advance(uint32_t t) {
+    ThreadState& thread = threads_[t];
+    const ThreadSchedule& plan = in_.threads[t];
+    if (thread.phase == Phase::spawned) thread.phase = Phase::gap;
+    const Node* node = thread.node < plan.nodes.size() ? &plan.nodes[thread.node] : nullptr;
+    switch (thread.phase) {
+      case Phase::gap:
+        return gap(t);
+      case Phase::use: {
+        MovedWait& wait = thread.moved[thread.next_moved++];
+        thread.armed -= wait.armed;
+        if (!setting_.moved_as_event) wait.target.up_to = sequence_;
+        return !wait.armed ? goes_on(t, now_, Phase::gap) : wait_for(t, wait.target, Phase::gap);
+      }
+      case Phase::join: {
+        if (!joined(t)) {
+          thread.phase = Phase::join;
+          return false;
+        }
+        return goes_on(t, now_ + behind_join(t), thread.node < plan.nodes.size() ? Phase::call : Phase::exit);
+      }
+      case Phase::call:
+        return call(t, *node);
+      case Phase::queue:
+        return queue(t, *node);
+      case Phase::submit:
+        submit(*node);
+        return goes_on(t, now_, Phase::wait);
+      case Phase::wait:
+        return wait(t, *node);
+      case Phase::woken:
+        return goes_on(t, now_ + own_behind(t, *node), Phase::behind);
+      case Phase::behind:
+        return next(t);
+      case Phase::exit:
+        outcome_.threads[t] = now_;
+        outcome_.end = std::max(outcome_.end, now_);
+        thread.phase = Phase::done;
+        if (in_.main_thread != kNone) wake_join();
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  bool gap(uint32_t t) {
+    ThreadState& thread = threads_[t];
+    int64_t work = work_before(t, thread.node);
+    if (thread.next_moved < thread.moved.size() && thread.moved[thread.next_moved].node <= thread.node) {
+      int64_t offset =
+          std::clamp(thread.moved[thread.next_moved].offset, thread.gone, std::max(work, thread.gone));
+      int64_t time = now_ + offset - thread.gone;
+      thread.gone = offset;
+      return goes_on(t, time, Phase::use);
+    }
+    if (joins_here(t)) {
+      thread.phase = Phase::join;
+      return true;
+    }
+    int64_t time = now_ + std::max<int64_t>(work - thread.gone, 0);
+    return goes_on(t, time, thread.node < in_.threads[t].nodes.size() ? Phase::call : Phase::exit);
+  }
+
+  bool joins_here(uint32_t t) const {
+    if (!setting_.threads_joined || t != in_.main_thread || in_.threads.size() == 1) return false;
+    return std::any_of(in_.threads.begin(), in_.threads.end(),
+                       [&](const ThreadSchedule& other) { return other.joined_before == threads_[t].node; });
+  }
+  bool joined(uint32_t t) const {
+    for (uint32_t other = 0; other < threads_.size(); ++other)
+      if (in_.threads[other].joined_before == threads_[t].node && threads_[other].phase != Phase::done)
+        return false;
+    return true;
+  }
+  int64_t behind_join(uint32_t t) const {
+    const ThreadSchedule& plan = in_.threads[t];
+    uint32_t node = threads_[t].node;
+    int64_t to = node < plan.nodes.size() ? plan.nodes[node].begin : plan.exit, last = INT64_MIN;
+    for (const ThreadSchedule& other : in_.threads)
+      if (other.joined_before == node) last = std::max(last, other.exit);
+    return std::min(to - last, work_before(t, node));
+  }
+  void wake_join() {
+    ThreadState& main = threads_[in_.main_thread];
+    if (main.phase == Phase::join && joined(in_.main_thread)) events_.push({now_, 2, in_.main_thread});
+  }
+
+  const Edit* edit(uint32_t t) const {
+    const ThreadState& thread = threads_[t];
+    return !thread.edits.empty() && thread.edits.front().node == thread.node ? &thread.edits.front()
+                                                                             : nullptr;
+  }
+
+  bool call(uint32_t t, const Node& node) {
+    const Edit* change = edit(t);
+    if (change && change->call_removed) return goes_on(t, now_, Phase::wait);
+    if (node.work == Work::none) return goes_on(t, now_, Phase::wait);
+    return queue(t, node);
+  }
+
+  bool queue(uint32_t t, const Node& node) {
+    const Stream& stream = streams_[node.stream];
+    if (node.gpu != kNone && stream.queue.size() - stream.head >= machine_.queue_depth) {
+      const Pending& until = stream.queue[stream.queue.size() - machine_.queue_depth];
+      return wait_for(t, {node.stream, until.sequence}, Phase::queue);
+    }
+    return goes_on(t, now_ + node.own, Phase::submit);
+  }
+
+  bool wait(uint32_t t, const Node& node) {
+    const Edit* change = edit(t);
+    if (node.waits == Waits::no) return goes_on(t, now_, Phase::woken);
+    if (node.unseen()) submit(node);
+    Target target = node.unseen() ? Target{node.stream, sequence_} : target_of(node);
+    if (change && change->use_node != kNone) {
+      ThreadState& thread = threads_[t];
+      for (size_t i = thread.next_moved; i < thread.moved.size(); ++i)
+        if (thread.moved[i].edit == thread.node) {
+          thread.moved[i].target = target;
+          thread.moved[i].armed = true;
+          ++thread.armed;
+          break;
+        }
+      return goes_on(t, now_, Phase::woken);
+    }
+    if (change && change->wait_removed) return goes_on(t, now_, Phase::woken);
+    // A wait that finds nothing to wait for costs what it cost.
+    if (node.waited <= in_.idle_wait && reached(target)) return goes_on(t, now_ + node.waited, Phase::woken);
+    return wait_for(t, target, Phase::woken);
+  }
+
+  int64_t own_behind(uint32_t t, const Node& node) const {
+    const Edit* change = edit(t);
+    return node.work != Work::none || (change && change->call_removed) ? 0 : node.own;
+  }
+
+  bool next(uint32_t t) {
+    ThreadState& thread = threads_[t];
+    if (edit(t)) thread.edits = thread.edits.subspan(1);
+    for (uint32_t other = 0; setting_.threads_joined && t == in_.main_thread && other < threads_.size();
+         ++other)
+      if (in_.threads[other].spawned_behind == thread.node) {
+        int64_t delay = in_.threads[other].start - in_.threads[t].nodes[thread.node].end();
+        events_.push({now_ + std::max<int64_t>(delay, 0), 2, other});
+      }
+    bool idle = threads_.size() == 1 && pending_ == 0 && thread.armed == 0;
+    if (idle && fill_) fill_->push_back({thread.node, now_});
+    if (idle && use_) skip(thread);
+    ++thread.node;
+    thread.gone = 0;
+    return goes_on(t, now_, Phase::gap);
+  }
+
+  // Idle here as in the unchanged run: what follows is the same up to the last idle point before the next
+  // edit.
+  void skip(ThreadState& thread) {
+    auto by_node = [](const Checkpoint& point, uint32_t node) { return point.node < node; };
+    while (next_point_ < use_->size() && (*use_)[next_point_].node < thread.node) ++next_point_;
+    if (next_point_ == use_->size() || (*use_)[next_point_].node != thread.node) return;
+    size_t target = use_->size() - 1;
+    if (!thread.edits.empty()) {
+      auto from = use_->begin() + static_cast<ptrdiff_t>(next_point_);
+      auto behind = std::lower_bound(from, use_->end(), thread.edits.front().node, by_node);
+      if (behind == from) return;
+      target = static_cast<size_t>(behind - use_->begin()) - 1;
+    }
+    if (target <= next_point_) return;
+    now_ += (*use_)[target].time - (*use_)[next_point_].time;
+    thread.node = (*use_)[target].node;
+    next_point_ = target;
+  }
+
+  // ---- waits
+
+  Target target_of(const Node& node) const {
+    switch (node.waits) {
+      case Waits::own:
+      case Waits::stream:
+        if (machine_.legacy_orders && node.stream == in_.legacy) break;
+        return {node.stream, sequence_};
+      case Waits::event:
+        return recorded_[node.event];
+      default:
+        break;
+    }
+    return {kNone, sequence_};
+  }
+
+  bool reached(const Target& target) const {
+    if (pending_ == 0) return true;
+    if (target.stream != kNone) return streams_[target.stream].first() > target.up_to;
+    return std::all_of(streams_.begin(), streams_.end(),
+                       [&](const Stream& stream) { return stream.first() > target.up_to; });
+  }
+
+  bool wait_for(uint32_t t, const Target& target, Phase then) {
+    ThreadState& thread = threads_[t];
+    thread.phase = then;
+    if (reached(target)) return true;
+    thread.waiting = target;
+    thread.blocked = true;
+    ++blocked_threads_;
+    return false;
+  }
+
+  // ---- GPU
+
+  void submit(const Node& node) {
+    Pending operation;
+    operation.sequence = ++sequence_;
+    operation.submitted = now_;
+    operation.work = node.unseen() ? Work::kernel : node.work;
+    if (node.gpu != kNone) operation.duration = durations_[node.gpu];
+    if (node.work == Work::record && node.event != kNone) recorded_[node.event] = {node.stream, sequence_};
+    if (node.work == Work::wait_event && node.event != kNone) operation.after = recorded_[node.event];
+    Stream& stream = streams_[node.stream];
+    stream.queue.push_back(operation);
+    ++pending_;
+    if (!stream.active) schedule_head(node.stream);
+  }
+
+  bool may_start(uint32_t s) const {
+    const Pending& operation = streams_[s].queue[streams_[s].head];
+    if (operation.work == Work::wait_event && operation.after.stream != kNone &&
+        streams_[operation.after.stream].first() <= operation.after.up_to)
+      return false;
+    if (!machine_.legacy_orders || in_.legacy == kNone || streams_.size() == 1) return true;
+    if (s != in_.legacy) return streams_[in_.legacy].first() > operation.sequence;
+    return std::all_of(streams_.begin(), streams_.end(),
+                       [&](const Stream& stream) { return stream.first() >= operation.sequence; });
+  }
+
+  void schedule_head(uint32_t s) {
+    Stream& stream = streams_[s];
+    if (stream.empty() || stream.active) return;
+    if (!may_start(s)) {
+      if (std::find(held_.begin(), held_.end(), s) == held_.end()) held_.push_back(s);
+      return;
+    }
+    stream.active = true;
+    const Pending& operation = stream.queue[stream.head];
+    int64_t time = now_;
+    if (operation.work <= Work::on_device)
+      time = std::max({now_, operation.submitted + machine_.launch_latency, stream.last_end + machine_.gap});
+    events_.push({time, 1, s});
+  }
+
+  // Which engine excludes others: kernels and copies on the device, copies to it, copies from it; -1: none.
+  int engine_of(Work work) const {
+    if (work == Work::to_device) return 1;
+    if (work == Work::to_host) return 2;
+    return work == Work::kernel && !machine_.kernels_overlap ? 0 : -1;
+  }
+
+  void ready(uint32_t s) {
+    int engine = engine_of(streams_[s].queue[streams_[s].head].work);
+    if (engine >= 0) {
+      Engine& used = engines_[static_cast<size_t>(engine)];
+      if (used.busy) {
+        used.waiting.push_back(s);
+        return;
+      }
+      used.busy = true;
+    }
+    events_.push({now_ + streams_[s].queue[streams_[s].head].duration, 0, s});
+  }
+
+  void finish(uint32_t s) {
+    Stream& stream = streams_[s];
+    const Pending operation = stream.queue[stream.head];
+    if (operation.work <= Work::on_device) stream.last_end = now_;
+    gpu_end_ = std::max(gpu_end_, now_);
+    stream.pop();
+    stream.active = false;
+    --pending_;
+    int engine = engine_of(operation.work);
+    if (engine >= 0) {
+      Engine& used = engines_[static_cast<size_t>(engine)];
+      used.busy = false;
+      if (!used.waiting.empty()) {
+        uint32_t first = used.waiting.front();
+        used.waiting.pop_front();
+        ready(first);
+      }
+    }
+    schedule_head(s);
+    if (!held_.empty()) {
+      std::vector<uint32_t> held;
+      held.swap(held_);
+      for (uint32_t other : held) schedule_head(other);
+    }
+    if (blocked_threads_ > 0) wake();
+  }
+
+  void wake() {
+    for (uint32_t t = 0; t < threads_.size(); ++t) {
+      ThreadState& thread = threads_[t];
+      if (!thread.blocked || !reached(thread.waiting)) continue;
+      thread.blocked = false;
+      --blocked_threads_;
+      // A place in the launch queue is polled for: no thread is woken.
+      int64_t delay = thread.phase == Phase::queue ? 0 : machine_.wake_up;
+      events_.push({now_ + delay, 2, t});
+    }
+  }
+
+  struct Engine {
+    bool busy = false;
+    std::deque<uint32_t> waiting;
+  };
+
+  const Schedule& in_;
+  const std::vector<int64_t>& durations_;
+  const Machine machine_;
+  const Setting setting_;
+  std::vector<Checkpoint>* fill_;
+  const std::vector<Checkpoint>* use_;
+  size_t next_point_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Stream> streams_;
+  std::vector<ThreadState> threads_;
+  std::vector<Target> recorded_;
+  std::vector<Engine> engines_;
+  std::vector<uint32_t> held_;  // streams whose head waits for other streams
+  int64_t now_ = 0, gpu_end_ = 0;
+  uint64_t sequence_ = 0, pending_ = 0;
+  uint32_t blocked_threads_ = 0;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations, const Machine& machine,
+                 const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill,
+                 const std::vector<Checkpoint>* use) {
+  return Simulator(schedule, durations, machine, setting, edits, fill, use).run();
+}
+
+}  // namespace diogenes::replay

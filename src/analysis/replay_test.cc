@@ -1,0 +1,252 @@
+// The model `replay` on the hand-worked cases of the study of models (column 'benefit') and on its named
+// patterns, with figures worked by hand. Units: microseconds; latencies 0 unless said. Every timeline is
+// first replayed as recorded, and has to come out as it was.
+#include "analysis/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/testing/recorded_schedule.h"
+
+namespace diogenes {
+namespace {
+
+using namespace diogenes::replay;
+using diogenes::testing::Recorded;
+
+double us(Nanoseconds time) { return static_cast<double>(time.count) / 1000; }
+
+double benefit(const Recorded& run, const std::vector<Edit>& edits, Machine machine = {},
+               Setting setting = {}) {
+  EXPECT_DOUBLE_EQ(run.end_us({}, machine, setting), run.recorded_us())
+      << "the recorded run does not come out";
+  return run.benefit_us(edits, machine, setting);
+}
+
+void expect_range(const Estimate& found, double low, double estimate, double high) {
+  EXPECT_NEAR(us(found.low), low, 0.01);
+  EXPECT_NEAR(us(found.benefit), estimate, 0.01);
+  EXPECT_NEAR(us(found.high), high, 0.01);
+}
+
+Recorded case_1() {
+  return Recorded().work(8).launch(18, 1).work(8).sync(10).work(10).launch(8, 1).sync(8).work(4);
+}
+Recorded case_2() {
+  return Recorded().work(8).launch(18, 1).work(8).sync(10).work(1).launch(7, 1).sync(7).work(4);
+}
+Recorded case_3() { return Recorded().launch(100).sync(100).work(2).sync(0).work(100).launch(10).sync(10); }
+
+TEST(Replay, Case1) {
+  EXPECT_DOUBLE_EQ(case_1().recorded_us(), 50);
+  EXPECT_DOUBLE_EQ(benefit(case_1(), {Recorded::remove_call(1)}), 10);
+}
+
+TEST(Replay, Case2) {
+  EXPECT_DOUBLE_EQ(case_2().recorded_us(), 40);
+  EXPECT_DOUBLE_EQ(benefit(case_2(), {Recorded::remove_call(1)}), 2);
+}
+
+TEST(Replay, Case3AloneAndTogether) {
+  EXPECT_DOUBLE_EQ(benefit(case_3(), {Recorded::remove_call(1)}), 2);
+  EXPECT_DOUBLE_EQ(benefit(case_3(), {Recorded::remove_call(2)}), 0);
+  EXPECT_DOUBLE_EQ(benefit(case_3(), {Recorded::remove_call(1), Recorded::remove_call(2)}), 100);
+}
+
+TEST(Replay, Case4Moved) {
+  Recorded run = Recorded().launch(30).sync(30).work(110);
+  EXPECT_DOUBLE_EQ(benefit(run, {run.move(1, 100)}), 30);
+}
+
+TEST(Replay, Case5MovedAsEventAndAsTheSameCall) {
+  Recorded run = Recorded().launch(50).sync(50).launch(100).work(50).sync(50);
+  EXPECT_DOUBLE_EQ(benefit(run, {run.move(1, 40)}), 0);
+  EXPECT_DOUBLE_EQ(benefit(run, {run.move(1, 40)}, {}, {0, true, false}), -10);
+}
+
+TEST(Replay, Case6FreeEitherWay) {
+  Recorded run = Recorded().launch(50).sync(50, 20).work(30).launch(10).sync(10);
+  EXPECT_DOUBLE_EQ(run.recorded_us(), 110);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1)}), 50);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}), 50);
+}
+
+TEST(Replay, Case7AsynchronousDuplicate) {
+  Recorded run = Recorded().copy(Work::to_device, 30, 1).copy(Work::to_device, 30, 1).launch(10, 1).sync(68);
+  EXPECT_DOUBLE_EQ(run.recorded_us(), 71);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}), 30);
+}
+
+TEST(Replay, Case8FullQueueOfTwo) {
+  Machine queue_of_2{.queue_depth = 2};
+  Recorded run = Recorded().launch(10).launch(10).launch(10, 0, 10).launch(10, 0, 10).sync(20);
+  run.launch(10).launch(10).launch(10, 0, 10).launch(10, 0, 10).sync(20);
+  EXPECT_DOUBLE_EQ(run.recorded_us(), 80);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(4)}, queue_of_2), 0);
+  Estimate without = run.estimate({Recorded::remove_call(4)}, queue_of_2);
+  EXPECT_DOUBLE_EQ(us(without.benefit), 0);
+}
+
+TEST(WithoutGpuTimes, NoLaunchBetweenIsExact) {
+  // Case 3, the first: min(W, B) with B = 2.
+  expect_range(case_3().estimate({Recorded::remove_call(1)}), 2, 2, 2);
+}
+
+TEST(WithoutGpuTimes, OneLaunchBetweenIsExact) {
+  expect_range(case_1().estimate({Recorded::remove_call(1)}), 10, 10, 10);  // min(10, B1 = 11)
+  expect_range(case_2().estimate({Recorded::remove_call(1)}), 2, 2, 2);     // min(10, B1 = 2)
+}
+
+TEST(WithoutGpuTimes, OneLaunchWithLatencies) {
+  // Launch latency 3, wake-up 2, gap 1: c0 = 4. L S(25) W6 L S(15): min(25, B1 + c0 = 10).
+  Machine machine{3'000, 2'000, 1'000};
+  Recorded run = Recorded().launch(20).sync(25).work(6).launch(10).sync(15);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}, machine), 10);
+  expect_range(run.estimate({Recorded::remove_call(1)}, machine), 10, 10, 10);
+}
+
+TEST(WithoutGpuTimes, SeveralLaunchesGiveARange) {
+  // L100 S(100) W10 L W30 L S(20), recorded end 160. Without the wait the second launch is at 10, the third
+  // at 40, and the GPU is at the first until 100; it then works through the two.
+  //   by the first: 50 and 0, end 150: 10. By the last: 0 and 20, end 120: 40. Equal: 20 each, end 140: 20.
+  Recorded run = Recorded().launch(100).sync(100).work(10).launch(20).work(30).launch(20).sync(20);
+  Estimate found = run.estimate({Recorded::remove_call(1)});
+  EXPECT_NEAR(us(found.low), 10, 0.01);
+  EXPECT_NEAR(us(found.high), 40, 0.01);
+  EXPECT_NEAR(us(found.benefit), 20, 0.01);
+  EXPECT_NE(found.reason, "");
+}
+
+TEST(WithoutGpuTimes, SynchronousCopiesTeachTheTimeOfACopy) {
+  // Copies of 1000 and 3000 bytes on an idle GPU take 10 and 30: one of 2000 takes 20, and its duplicate's
+  // removal gains its call of 1 and 20 of the wait behind it.
+  Recorded run = Recorded().sync(0).copy(Work::to_device, 10, 0, 1000, 10).sync(0);
+  run.copy(Work::to_device, 30, 0, 3000, 30).sync(0);
+  run.copy(Work::to_device, 20, 1, 2000).copy(Work::to_device, 20, 1, 2000).launch(50, 1).sync(88);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(6)}), 20);
+  expect_range(run.estimate({Recorded::remove_call(6)}), 20, 20, 20);
+}
+
+TEST(Patterns, TheNextWaitAbsorbsIt) {
+  // L40 S(40) W5 L40 S(40): the GPU is busy for 80, whatever the first wait does; only the 5 are gained.
+  EXPECT_DOUBLE_EQ(
+      benefit(Recorded().launch(40).sync(40).work(5).launch(40).sync(40), {Recorded::remove_call(1)}), 5);
+}
+
+TEST(Patterns, MisplacedAndUsedFarOff) {
+  // The use lies 1000 behind a wait of 50: the wait is gone, not 1000.
+  Recorded run = Recorded().launch(50).sync(50).work(2000);
+  EXPECT_DOUBLE_EQ(benefit(run, {run.move(1, 1000)}), 50);
+}
+
+TEST(Patterns, MisplacedWithLaunchesBeforeTheUse) {
+  // Case 5's shape, 5 launches: the same call moved waits for all of them.
+  Recorded run = Recorded().launch(50).sync(50);
+  for (int i = 0; i < 5; ++i) run.launch(20);
+  run.work(50).sync(50);
+  Estimate found = run.estimate({run.move(1, 40)});
+  EXPECT_NEAR(us(found.benefit), 0, 0.01);
+  EXPECT_NEAR(us(found.low), -10, 0.01);
+}
+
+TEST(Patterns, TwoStreamsExclusiveOrOverlapping) {
+  // A100 S(100) B100 S(100), streams of their own: exclusive kernels gain nothing, overlapping ones 100.
+  Recorded run = Recorded().on_stream(0).launch(100).sync(100, 0, Waits::stream);
+  run.on_stream(1).launch(100).sync(100, 0, Waits::stream).on_stream(0).sync(0, 0, Waits::stream);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}), 0);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}, {.kernels_overlap = true}), 100);
+  Estimate found = run.estimate({Recorded::remove_call(1)});
+  EXPECT_NEAR(us(found.low), 0, 0.01);
+  EXPECT_NEAR(us(found.high), 100, 0.01);
+  EXPECT_EQ(found.reason, "whether kernels of different streams can overlap is not known");
+}
+
+TEST(Patterns, NextWaitIsOnAnotherStream) {
+  // A100 S_A(100) W100, copy on B that waits 10: nothing ever waits for A again but the end.
+  Recorded run = Recorded().on_stream(0).launch(100).sync(100, 0, Waits::stream).work(100);
+  run.on_stream(1).copy(Work::to_host, 10, 0, 100, 10).work(5);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}), 100);
+}
+
+TEST(Patterns, TheOtherThreadTakesLonger) {
+  // The main thread gains 50, but joins a thread that ends at 200.
+  Recorded run = Recorded().launch(50).sync(50).work(60);
+  run.on_thread(1, 0).on_stream(1).work(100).copy(Work::to_host, 100, 0, 8, 100);
+  run.on_thread(0).work(100);  // 210; joins at 200
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}), 0);
+  Estimate found = run.estimate({Recorded::remove_call(1)});
+  EXPECT_NEAR(us(found.benefit), 0, 0.01);
+  EXPECT_NEAR(us(found.high), 50, 0.01);
+  EXPECT_EQ(found.reason, "how the threads wait for each other is not known");
+}
+
+TEST(Patterns, DuplicateCopyOnABusyEngine) {
+  // Two streams share the engine: c30 on A, c30 (duplicate) on B, c30 on A, S. 90 -> 60.
+  Recorded run =
+      Recorded().on_stream(0).copy(Work::to_device, 30, 0).on_stream(1).copy(Work::to_device, 30, 0);
+  run.on_stream(0).copy(Work::to_device, 30, 0).sync(90);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}), 30);
+}
+
+TEST(Patterns, IdleWaitsAreWorthTheirCalls) {
+  Recorded run;
+  std::vector<Edit> edits;
+  for (uint32_t i = 0; i < 300; ++i) {
+    run.launch(1, 1).work(10).sync(0, 2);
+    edits.push_back(Recorded::remove_call(2 * i + 1));
+  }
+  EXPECT_DOUBLE_EQ(benefit(run, edits), 600);
+  Estimate found = run.estimate(edits);
+  EXPECT_NEAR(us(found.benefit), 600, 3);
+}
+
+TEST(Patterns, FullQueueOf64) {
+  // Twice 100 launches of 10 and a wait: 64 of them fit, 36 launches wait in turn. The GPU is never idle.
+  Recorded run;
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 100; ++i) run.launch(10, 0, i < 64 ? 0 : 10);
+    run.sync(640);
+  }
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(100)}, {.queue_depth = 64}), 0);
+  EXPECT_NEAR(us(run.estimate({Recorded::remove_call(100)}, {.queue_depth = 64}).benefit), 0, 0.2);
+}
+
+TEST(Patterns, EventsOrderStreams) {
+  // A50, record, B waits for it, B20, S(70): removing the wait on A's stream before it changes nothing on the
+  // GPU.
+  Recorded run = Recorded().on_stream(0).launch(50).record(0).on_stream(1).wait_event(0).launch(20).sync(70);
+  EXPECT_DOUBLE_EQ(benefit(run, {}, {.kernels_overlap = true}), 0);
+}
+
+TEST(Patterns, LegacyStreamOrdersTheOthers) {
+  Recorded run = Recorded().on_stream(1).launch(50).on_stream(0).launch(20).on_stream(1).launch(30).sync(100);
+  Schedule schedule = run.schedule();
+  schedule.legacy = 0;
+  Machine machine{.kernels_overlap = true};
+  EXPECT_EQ(simulate(schedule, run.durations(), machine, {}, {}).end, 100'000);
+  machine.legacy_orders = false;  // stream 1 runs its 50 and 30 beside it
+  EXPECT_EQ(simulate(schedule, run.durations(), machine, {}, {}).end, 80'000);
+}
+
+TEST(Replay, CostOfTracingIsTakenOut) {
+  // L40 S(36) with 4 of tracing in the work between them; L20 S(20). Untraced, nothing of the 4 is left.
+  Recorded run = Recorded().launch(40).work(4).sync(36).work(14).launch(20).work(4).sync(16);
+  Schedule schedule = run.schedule();
+  EXPECT_EQ(simulate(schedule, run.durations(), {}, {4'000, true, true}, {}).end, 70'000);  // 40 + 10 + 20
+}
+
+TEST(Replay, SkippingWhatNoEditReachesChangesNothing) {
+  Recorded run;
+  for (int i = 0; i < 50; ++i) run.work(3).launch(10, 1).work(2).sync(8).work(i % 7).launch(4, 1).sync(4);
+  for (uint32_t from : {1u, 3u, 57u, 101u}) {
+    std::vector<Edit> edits = {Recorded::remove_call(from), Recorded::remove_call(from + 60)};
+    std::vector<Checkpoint> points;
+    Schedule schedule = run.schedule();
+    simulate(schedule, run.durations(), {}, {}, {}, &points);
+    EXPECT_GT(points.size(), 90u);
+    EXPECT_EQ(simulate(schedule, run.durations(), {}, {}, edits, nullptr, &points).end,
+              simulate(schedule, run.durations(), {}, {}, edits).end);
+  }
+}
+
+}  // namespace
+}  // namespace diogenes

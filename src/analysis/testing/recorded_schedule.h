@@ -1,0 +1,123 @@
+// Test support: a schedule as a literal, with the times that were recorded and the GPU durations behind them.
+// Units: microseconds. L = launch(GPU time, call cost), S = sync(waited), W = work.
+#pragma once
+#include "analysis/replay_process.h"
+
+namespace diogenes::testing {
+
+class Recorded {
+ public:
+  Recorded& on_thread(uint32_t thread, double start_us = 0) {
+    thread_ = thread;
+    while (schedule_.threads.size() <= thread) {
+      replay::ThreadSchedule& fresh = schedule_.threads.emplace_back();
+      fresh.thread = static_cast<uint32_t>(schedule_.threads.size() - 1);
+      fresh.main = fresh.thread == 0;
+      clocks_.push_back(ns(start_us));
+      fresh.start = fresh.main ? 0 : ns(start_us);
+    }
+    return *this;
+  }
+  Recorded& on_stream(uint32_t stream) {
+    stream_ = stream;
+    schedule_.streams = std::max(schedule_.streams, stream + 1);
+    return *this;
+  }
+  Recorded& work(double us) {
+    on_thread(thread_);
+    clocks_[thread_] += ns(us);
+    return *this;
+  }
+  Recorded& launch(double gpu_us, double own_us = 0, double queue_us = 0) {
+    replay::Node& node = add(replay::Work::kernel, replay::Waits::no, own_us, queue_us);
+    node.queue_full = queue_us > 0;
+    return on_gpu(node, gpu_us, {});
+  }
+  Recorded& copy(replay::Work direction, double gpu_us, double own_us, uint64_t bytes = 0,
+                 double waited_us = -1) {
+    auto waits = waited_us >= 0 ? replay::Waits::own : replay::Waits::no;
+    replay::Node& node = add(direction, waits, own_us, std::max(waited_us, 0.0));
+    return on_gpu(node, gpu_us, {bytes, true, false});
+  }
+  Recorded& sync(double waited_us, double own_us = 0, replay::Waits waits = replay::Waits::context) {
+    add(replay::Work::none, waits, own_us, waited_us);
+    return *this;
+  }
+  Recorded& record(uint32_t event) { return marker(replay::Work::record, event); }
+  Recorded& wait_event(uint32_t event) { return marker(replay::Work::wait_event, event); }
+
+  replay::Schedule schedule() const {
+    replay::Schedule result = schedule_;
+    for (size_t t = 0; t < result.threads.size(); ++t) result.threads[t].exit = clocks_[t];
+    finish_schedule(result);
+    return result;
+  }
+  const std::vector<int64_t>& durations() const { return durations_; }
+  // Only durations are known, not when: latencies stay as assumed.
+  double recorded_us() const { return static_cast<double>(schedule().end) / 1000; }
+
+  // An edit of the N-th call (from 0) of a thread.
+  static replay::Edit remove_wait(uint32_t node, uint32_t thread = 0) {
+    return {.thread = thread, .node = node, .wait_removed = true};
+  }
+  static replay::Edit remove_call(uint32_t node, uint32_t thread = 0) {
+    return {.thread = thread, .node = node, .wait_removed = true, .call_removed = true};
+  }
+  replay::Edit move(uint32_t node, double after_us, uint32_t thread = 0) const {
+    replay::Edit edit{.thread = thread, .node = node};
+    const replay::ThreadSchedule& in = schedule_.threads[thread];
+    place_use(in, in.nodes[node].end() + ns(after_us), edit);
+    return edit;
+  }
+
+  // With the given durations.
+  double end_us(const std::vector<replay::Edit>& edits, replay::Machine machine = {},
+                replay::Setting setting = {}) const {
+    return static_cast<double>(simulate(schedule(), durations_, machine, setting, edits).end) / 1000;
+  }
+  double benefit_us(const std::vector<replay::Edit>& edits, replay::Machine machine = {},
+                    replay::Setting setting = {}) const {
+    return end_us({}, machine, setting) - end_us(edits, machine, setting);
+  }
+  // Without.
+  Estimate estimate(const std::vector<replay::Edit>& edits, replay::Machine machine = {}) const {
+    return replay::ProcessReplay(schedule(), {}, machine).estimate(edits);
+  }
+
+ private:
+  static int64_t ns(double us) { return static_cast<int64_t>(us * 1000 + 0.5); }
+
+  replay::Node& add(replay::Work work, replay::Waits waits, double own_us, double waited_us) {
+    on_thread(thread_);
+    on_stream(stream_);
+    replay::Node node;
+    node.begin = clocks_[thread_];
+    node.own = ns(own_us);
+    node.waited = ns(waited_us);
+    node.stream = stream_;
+    node.work = work;
+    node.waits = waits;
+    auto& nodes = schedule_.threads[thread_].nodes;
+    node.operation = static_cast<uint32_t>(nodes.size());
+    nodes.push_back(node);
+    clocks_[thread_] = node.end();
+    return nodes.back();
+  }
+  Recorded& on_gpu(replay::Node& node, double gpu_us, replay::Copy copy) {
+    node.gpu = schedule_.gpu_operations++;
+    schedule_.copies.push_back(copy);
+    durations_.push_back(ns(gpu_us));
+    return *this;
+  }
+  Recorded& marker(replay::Work work, uint32_t event) {
+    add(work, replay::Waits::no, 0, 0).event = event;
+    schedule_.events = std::max(schedule_.events, event + 1);
+    return *this;
+  }
+
+  replay::Schedule schedule_;
+  std::vector<int64_t> clocks_, durations_;
+  uint32_t thread_ = 0, stream_ = 0;
+};
+
+}  // namespace diogenes::testing
