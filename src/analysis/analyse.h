@@ -13,7 +13,8 @@ namespace diogenes {
 struct AnalysisOptions {
   double threshold_percent =
       -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
-  Model model = Model::replay;
+  Model model =
+      Model::paper;  // `replay` stands beside it until its ranges are validated (docs/measurements.md)
   const GpuTimes* gpu_times = nullptr;  // of stage 2, where there are any
 };
 

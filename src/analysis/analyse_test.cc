@@ -47,7 +47,7 @@ TEST(Analyse, ReportOfAWholeSession) {
   auto report = analyse(folder.path(), {.model = Model::paper});
   ASSERT_TRUE(report.ok()) << report.error().c_str();
   EXPECT_EQ(report->model, "paper");
-  auto replayed = analyse(folder.path());
+  auto replayed = analyse(folder.path(), {.model = Model::replay});
   ASSERT_TRUE(replayed.ok());
   EXPECT_EQ(replayed->model, "replay");
   for (const ReportProblem& problem : replayed->problems) {

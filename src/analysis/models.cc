@@ -5,6 +5,7 @@
 namespace diogenes {
 
 const char* model_name(Model model) { return model == Model::paper ? "paper" : "replay"; }
+Model model_of(std::string_view name) { return name == "replay" ? Model::replay : Model::paper; }
 
 Figure Models::figure(const std::vector<Change>& changes) const {
   Figure figure;

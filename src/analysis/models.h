@@ -2,6 +2,7 @@
 // with its range, and the other model's beside it.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "analysis/replay.h"
 
@@ -9,6 +10,8 @@ namespace diogenes {
 
 enum class Model : uint8_t { replay, paper };
 const char* model_name(Model model);
+// "replay", or anything else for `paper`.
+Model model_of(std::string_view name);
 
 struct Figure {
   Nanoseconds benefit;        // by the chosen model

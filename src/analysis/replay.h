@@ -21,7 +21,7 @@ namespace diogenes {
 struct ReplayOptions {
   const GpuTimes* gpu_times = nullptr;
   // Where GPU times do not tell. From a launch's return to the kernel's start, from its end to the waiting
-  // thread's return, between two kernels: driver 580, H200.
+  // thread's return, between two kernels: assumed, not measured yet.
   replay::Machine machine{2'000, 1'000, 500, 1024, false, true};
   double unmatched = 0;  // share of synchronizations and transfers that no verdict could be joined to
 };

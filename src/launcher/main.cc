@@ -60,6 +60,12 @@ void add_driver(CLI::App& command, DriverKind& kind) {
       ->type_name("system|simulated");
 }
 
+void add_model(CLI::App* command, std::string& model) {
+  command->add_option("--model", model, "How the expected benefit is estimated: paper (default) or replay")
+      ->type_name("paper|replay")
+      ->check(CLI::IsMember({"paper", "replay"}).description(""));
+}
+
 void add_run(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "Run a program through all stages and print the report");
   run->formatter(std::make_shared<WithUsage>("diogenes run [OPTIONS] -- COMMAND [ARGS...]"));
@@ -92,6 +98,7 @@ void add_run(CLI::App& app, RunOptions& options) {
                   "Least gain of a misplaced synchronization, in percent of the run time (default: 0.1)")
       ->type_name("PERCENT")
       ->check(kPercent);
+  add_model(run, options.model);
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
   run->add_flag_callback(
       "--no-cache", [&options] { options.use_cache = false; },
@@ -108,6 +115,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report->add_option("--top", options.top, "Problems to print (default: 10)")
       ->type_name("N")
       ->check(kPositive);
+  add_model(report, options.model);
   report->add_option("--format", options.format, "text (default) or json")
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}).description(""));
@@ -125,6 +133,7 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->footer(
       "Examples:\n  diogenes export --format json | jq '.problems[0]'\n"
       "  diogenes export als.1.diogenes --format json -o als.json");
+  add_model(command, options.model);
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   command->add_option("--format", options.format, "json: schema diogenes-report/1 (default)")

@@ -188,7 +188,8 @@ void Measurement::analysis() {
   }
   progress_.begin(Stage::analysis, "problems and their expected benefit", false);
   Nanoseconds begin = monotonic_now();
-  Result<Report> report = analyse(folder_, {.threshold_percent = options_.threshold_percent});
+  Result<Report> report =
+      analyse(folder_, {.threshold_percent = options_.threshold_percent, .model = model_of(options_.model)});
   if (!report) {
     progress_.end("failed");
     refuse(kOwnFailure, fmt::format("{}; what was recorded is kept in {}", report.error().c_str(),

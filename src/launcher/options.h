@@ -16,6 +16,7 @@ struct RunOptions {
   double timeout_s = 0;     // 0: none
   std::string report_file;  // empty: stderr
   double threshold_percent = 0.1;
+  std::string model = "paper";
   int top = 10;
   bool use_cache = true;
   std::vector<std::string> command;
@@ -26,12 +27,14 @@ struct ReportOptions {
   std::string format = "text";
   int top = 10;
   double threshold_percent = -1;  // the session's own
+  std::string model = "paper";
 };
 
 struct ExportOptions {
   std::string session;
   std::string format = "json";
   std::string file = "-";
+  std::string model = "paper";
   bool force = false;
 };
 

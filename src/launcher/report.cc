@@ -18,7 +18,8 @@ int report(const ReportOptions& options) {
   if (!folder) return fail(kOwnFailure, folder.error().c_str());
   Result<Session> session = read_session(*folder);
   if (!session) return fail(kOwnFailure, session.error().c_str());
-  Result<Report> result = analyse(*folder, {.threshold_percent = options.threshold_percent});
+  Result<Report> result =
+      analyse(*folder, {.threshold_percent = options.threshold_percent, .model = model_of(options.model)});
   if (!result) return fail(kOwnFailure, result.error().c_str());
 
   std::string text = options.format == "json" ? to_json(*result)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <sstream>
 
 #include "views/figures.h"
@@ -197,7 +198,9 @@ class Writer {
   }
 
   void range(const std::optional<ReportRange>& range) {
-    if (!range) return;
+    // A range that is no wider than the figures' own rounding says nothing.
+    if (!range || (range->reason.empty() && range->high_s - range->low_s < 0.02 * std::abs(range->high_s)))
+      return;
     std::string text = seconds_text(range->low_s) + " to " + seconds_text(range->high_s);
     if (!range->reason.empty()) text += ": " + range->reason;
     labelled(indent_, "range", text);
