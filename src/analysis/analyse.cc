@@ -108,8 +108,9 @@ class Analysis {
   static void drop_operations(Run& run) {
     for (Process& process : run.processes)
       for (Thread& thread : process.threads) {
-        thread.operations = {};
-        thread.evidence = {};
+        // Assigning {} would keep the memory.
+        std::vector<Operation>().swap(thread.operations);
+        std::vector<Evidence>().swap(thread.evidence);
       }
   }
 

@@ -4,6 +4,8 @@
 #include <deque>
 #include <queue>
 
+#include "analysis/replay_one_stream.h"
+
 namespace diogenes::replay {
 namespace {
 
@@ -306,7 +308,8 @@ class Simulator {
         events_.push({now_ + std::max<int64_t>(delay, 0), 2, other});
       }
     bool idle = threads_.size() == 1 && pending_ == 0 && thread.armed == 0;
-    if (idle && fill_) fill_->push_back({thread.node, now_});
+    if (idle && fill_ && (fill_->empty() || thread.node >= fill_->back().node + kCheckpointsApart))
+      fill_->push_back({thread.node, now_});
     if (idle && use_) skip(thread);
     ++thread.node;
     thread.gone = 0;
@@ -495,6 +498,14 @@ class Simulator {
 Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations, const Machine& machine,
                  const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill,
                  const std::vector<Checkpoint>* use) {
+  if (in_one_stream(schedule))
+    return simulate_one_stream(schedule, durations, machine, setting, edits, fill, use);
+  return simulate_events(schedule, durations, machine, setting, edits, fill, use);
+}
+
+Outcome simulate_events(const Schedule& schedule, const std::vector<int64_t>& durations,
+                        const Machine& machine, const Setting& setting, std::span<const Edit> edits,
+                        std::vector<Checkpoint>* fill, const std::vector<Checkpoint>* use) {
   return Simulator(schedule, durations, machine, setting, edits, fill, use).run();
 }
 

@@ -36,7 +36,9 @@ struct Setting {
   bool moved_as_event = true;  // a moved wait waits for what it covered; else for all that is there by then
 };
 
-// Points of an unchanged run of one thread at which the GPU was idle.
+// Points of an unchanged run of one thread at which the GPU was idle. Kept some nodes apart: more would cost
+// more than they save.
+inline constexpr uint32_t kCheckpointsApart = 8;
 struct Checkpoint {
   uint32_t node = 0;  // finished
   int64_t time = 0;
@@ -52,5 +54,12 @@ struct Outcome {
 Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations, const Machine& machine,
                  const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill = nullptr,
                  const std::vector<Checkpoint>* use = nullptr);
+
+// The same for any number of threads and streams, event by event; simulate() takes a shorter way where there
+// is one of each (replay_one_stream.h).
+Outcome simulate_events(const Schedule& schedule, const std::vector<int64_t>& durations,
+                        const Machine& machine, const Setting& setting, std::span<const Edit> edits,
+                        std::vector<Checkpoint>* fill = nullptr,
+                        const std::vector<Checkpoint>* use = nullptr);
 
 }  // namespace diogenes::replay
