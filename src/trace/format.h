@@ -225,6 +225,11 @@ enum Reason : uint32_t {
   kOwnWork =
       1u << 14,  // the call waits for what it does itself (context creation, a module's load): no verdict
 };
+// What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.
+enum Condition : uint8_t {
+  kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU
+                                  // work, which nothing but the synchronization orders, did not need it
+};
 inline constexpr uint32_t kUnwatchedReasons =
     kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory;
 
@@ -232,7 +237,7 @@ inline constexpr uint32_t kUnwatchedReasons =
 // to a later synchronization. Stages 3 and 4. An instance without one is unresolved, and counts as needed.
 struct VerdictRecord {
   RecordType type;
-  uint8_t reserved;
+  uint8_t conditions;  // Condition
   uint16_t thread;  // of the synchronization
   uint32_t sequence;
   uint32_t reasons;    // Reason; 0: not needed
