@@ -6,6 +6,7 @@
 //   litmus --host-functions       those with a host function only; --no-host-functions: all others (after a
 //   host function
 //                                 the tool places no guards any more in that process)
+//   litmus --machine              what the device can do, name and number
 //   litmus --cells                name, truth, reason, tested function and the offset of its frame's code
 //
 // A cell is: the GPU works for 300 us and then writes a pattern to the memory, or reads it; the
@@ -435,6 +436,30 @@ const char* tested_function(Ordering ordering) {
   }
 }
 
+int attribute(CUdevice_attribute which) {
+  int value = 0;
+  CUdevice device = 0;
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
+// On such a device a CPU access while the GPU works is the end of the program.
+bool is_playable(const Cell& cell) {
+  static const bool concurrent = attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0;
+  return cell.row->memory != Memory::managed || concurrent;
+}
+
+int show_machine() {
+  int devices = 0;
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGetCount(&devices));
+  printf("concurrent_managed %d\npageable_memory_access %d\ndevices %d\n",
+         attribute(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS),
+         attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS), devices);
+  return 0;
+}
+
 bool is_wanted(const Cell& cell, const std::string& name, const std::string& argument) {
   const bool host_function = cell.row->ordering == Ordering::host_function;
   if (argument == "--host-functions") return host_function;
@@ -458,6 +483,7 @@ int main(int argc, char** argv) {
                reinterpret_cast<size_t>(kFrames[i]) - reinterpret_cast<size_t>(&__executable_start));
     return 0;
   }
+  if (argc > 1 && strcmp(argv[1], "--machine") == 0) return show_machine();
   world = new World;
   CHECK(cuMemAlloc(&world->device, 1 << 20));
   CHECK(cuMemAlloc(&world->other, 1 << 20));
@@ -475,7 +501,7 @@ int main(int argc, char** argv) {
     const std::string name = cells[i].name();
     bool wanted = argc == 1;
     for (int a = 1; a < argc; ++a) wanted |= is_wanted(cells[i], name, argv[a]);
-    if (!wanted || cells[i].truth() == '.') continue;
+    if (!wanted || cells[i].truth() == '.' || !is_playable(cells[i])) continue;
     printf("%s", name.c_str());
     for (int round = 0; round < kRounds; ++round) {
       Scene scene = prepare(cells[i], static_cast<uint32_t>(1000 + i * 16 + static_cast<size_t>(round)));

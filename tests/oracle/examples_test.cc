@@ -13,7 +13,7 @@ struct Example {
 class Examples : public testing::TestWithParam<Example> {};
 
 TEST_P(Examples, PrintTheSameWithoutTheWaitsThatWereCalledNeedless) {
-  const std::vector<std::string> command = {built(std::string("bin/examples/") + GetParam().name),
+  const std::vector<std::string> command = {tool(std::string("bin/examples/") + GetParam().name),
                                             "--iterations", GetParam().iterations};
   const Judged judged = judge(command);
   ASSERT_EQ(judged.trouble, "");

@@ -84,6 +84,13 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
 
 namespace {
 
+Driver used_driver = Driver::simulated;
+
+std::vector<std::string> alone_environment() {
+  if (used_driver == Driver::system) return {};
+  return {"LD_LIBRARY_PATH=" + tool("lib/simulated")};
+}
+
 Ran ran(const bench::ProcessRun& run) {
   return {run.timed_out ? -1 : run.exit_status, run.output, run.errors};
 }
@@ -116,19 +123,44 @@ std::string numbers(const SiteVerdict& site, bool (*wanted)(uint32_t)) {
 
 }  // namespace
 
-std::string built(const std::string& name) { return std::string(DIOGENES_TOP) + "/" + name; }
+std::string built(const std::string& name) {
+  static const std::string top = [] {
+    std::error_code failed;
+    const fs::path program = fs::read_symlink("/proc/self/exe", failed);  // TOP/bin/tests/PROGRAM
+    return program.parent_path().parent_path().parent_path().string();
+  }();
+  return top + "/" + name;
+}
+
+std::string tool(const std::string& name) {
+  const char* top = getenv("DIOGENES_TOP");
+  return top && *top ? std::string(top) + "/" + name : built(name);
+}
+
+void use_driver(Driver driver) { used_driver = driver; }
+Driver driver() { return used_driver; }
+
+std::string printed(const std::vector<std::string>& command) {
+  return bench::run_process(command, {.environment = alone_environment()}).output;
+}
 
 Judged judge(const std::vector<std::string>& command) {
   Judged result;
-  result.alone =
-      ran(bench::run_process(command, {.environment = {"LD_LIBRARY_PATH=" + built("lib/simulated")}}));
+  result.alone = ran(bench::run_process(command, {.environment = alone_environment()}));
   const bench::TemporaryFolder folder;
   const std::string session = folder.path() / "session.diogenes";
-  std::vector<std::string> run = {
-      built("bin/diogenes"),        "run", "--driver", "simulated", "--output", session, "--report",
-      folder.path() / "report.txt", "--"};
+  std::vector<std::string> run = {tool("bin/diogenes"),
+                                  "run",
+                                  "--driver",
+                                  used_driver == Driver::simulated ? "simulated" : "system",
+                                  "--output",
+                                  session,
+                                  "--report",
+                                  folder.path() / "report.txt",
+                                  "--"};
   run.insert(run.end(), command.begin(), command.end());
-  const std::vector<std::string> environment = {"XDG_CACHE_HOME=" + built("e2e-cache")};
+  std::vector<std::string> environment;
+  if (!getenv("XDG_CACHE_HOME")) environment = {"XDG_CACHE_HOME=" + built("e2e-cache")};
   result.measured = ran(bench::run_process(run, {.environment = environment, .limit_s = 280}));
   if (const char* keep = getenv("DIOGENES_KEEP_SESSION")) {
     std::error_code ignored;
@@ -142,7 +174,7 @@ Judged judge(const std::vector<std::string>& command) {
                      std::to_string(result.measured.exit_status) + "\n" + result.measured.errors;
   const std::string unread = load_sites(session, &result.sites);
   if (!unread.empty()) result.trouble += "\nsession: " + unread + "\n" + result.measured.errors;
-  const auto exported = bench::run_process({built("bin/diogenes"), "export", session, "--format", "json"},
+  const auto exported = bench::run_process({tool("bin/diogenes"), "export", session, "--format", "json"},
                                            {.environment = environment});
   result.report = json::parse(exported.output, nullptr, false);
   if (!result.report.is_object()) result.trouble += "\nno report: " + exported.errors;
@@ -182,12 +214,13 @@ Ran run_late(const std::vector<std::string>& command, const std::string& list) {
   const bench::TemporaryFolder folder;
   const std::string file = folder.path() / "left_out";
   std::ofstream(file) << list;
-  return ran(bench::run_process(command, {.environment = {"LD_LIBRARY_PATH=" + built("lib/simulated"),
+  return ran(bench::run_process(command, {.environment = {"LD_LIBRARY_PATH=" + tool("lib/simulated"),
                                                           "DIOGENES_SIMULATED_LATE=" + file},
                                           .limit_s = 60}));
 }
 
-std::string hold_against_oracle(const std::vector<std::string>& command, const Judged& judged) {
+std::string hold_against_oracle(const std::vector<std::string>& command, const Judged& judged,
+                                std::string* guilty) {
   auto same = [&](const Ran& run) {
     return run.output == judged.alone.output && run.exit_status == judged.alone.exit_status;
   };
@@ -215,6 +248,7 @@ std::string hold_against_oracle(const std::vector<std::string>& command, const J
     const size_t middle = (good + bad) / 2;
     (same(run_late(command, first(middle))) ? good : bad) = middle;
   }
+  if (guilty) *guilty = lines[bad - 1];
   const bool alone = !same(run_late(command, lines[bad - 1]));
   return result + (alone ? "by itself: " : "together with those before it: ") + lines[bad - 1] +
          difference(judged.alone.output, run_late(command, first(bad)).output);

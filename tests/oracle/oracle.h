@@ -46,9 +46,14 @@ struct Judged {
   std::string trouble;  // "": none
 };
 
+// The driver that programs are judged on. On a system's own one there is no oracle: that is the simulator's.
+enum class Driver : uint8_t { simulated, system };
+void use_driver(Driver driver);
+Driver driver();
+
 // Of a session. "" or what is wrong with it.
 std::string load_sites(const std::string& session, std::vector<SiteVerdict>* result);
-// Runs it alone, and under the tool; reads the session.
+// Runs it alone, and under the tool; reads the session. Several threads may judge at a time.
 Judged judge(const std::vector<std::string>& command);
 
 // "" where nothing is listed. `skipped`, `moved`: sites.
@@ -59,10 +64,18 @@ std::string skip_line(const SiteVerdict& site);
 // On the adversarial driver, with the list of waits that it is to leave out.
 Ran run_late(const std::vector<std::string>& command, const std::string& list);
 
-// All of it: "" or what went wrong. A wrong output is tried again site by site, and the guilty are named.
-std::string hold_against_oracle(const std::vector<std::string>& command, const Judged& judged);
+// All of it: "" or what went wrong. A wrong output is tried again site by site, and the guilty are named;
+// `guilty` gets the list's line.
+std::string hold_against_oracle(const std::vector<std::string>& command, const Judged& judged,
+                                std::string* guilty = nullptr);
 
 std::string reason_words(uint32_t reasons);
+// What a program prints with these arguments, on the driver that is used.
+std::string printed(const std::vector<std::string>& command);
+
+// The folder that this program is in, two up: test programs are in bin/tests/programs there.
 std::string built(const std::string& name);
+// The tool's: the same folder, or $DIOGENES_TOP (an unpacked portable one).
+std::string tool(const std::string& name);
 
 }  // namespace diogenes::oracle

@@ -1,7 +1,7 @@
-# oracle_test(NAME SOURCES... PROGRAMS targets...): serial, because its waits and its times are real.
+# oracle_test(NAME SOURCES... LINK libs... PROGRAMS targets...): serial, because its waits and its times are real.
 function(oracle_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PROGRAMS" ${ARGN})
-  diogenes_test(${name} SOURCES ${ARG_SOURCES} LINK diogenes_oracle LABELS oracle)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PROGRAMS" ${ARGN})
+  diogenes_test(${name} SOURCES ${ARG_SOURCES} LINK diogenes_oracle ${ARG_LINK} LABELS oracle)
   set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE TIMEOUT 900)
   add_dependencies(${name} ${ARG_PROGRAMS})
   foreach(part diogenes diogenes-discover diogenes_agent diogenes_simulated_driver)
