@@ -177,6 +177,16 @@ bool known_thread(uint32_t thread) {
   return false;
 }
 
+// What lies above a thread's stack is somebody else's memory, and may be guarded: a thread of pthread_create
+// has its control block at the very top of its stack.
+uintptr_t top_of_stack(uintptr_t stack, uintptr_t at_most) {
+  constexpr uintptr_t kControlBlock = 2304;  // of glibc
+  uintptr_t control;
+  asm("mov %%fs:0, %0" : "=r"(control));
+  if (control < stack || control >= at_most) return at_most;
+  return std::min(at_most, AddressRange{stack, control + kControlBlock}.pages().end);
+}
+
 }  // namespace
 
 void set_driver_range(AddressRange range) {
@@ -209,7 +219,7 @@ void register_this_thread() {
   }
   uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   uintptr_t local = reinterpret_cast<uintptr_t>(&me);
-  slot->own_memory[0] = {stack - 256 * 1024, stack + 64 * 1024};
+  slot->own_memory[0] = {stack - 256 * 1024, top_of_stack(stack, stack + 64 * 1024)};
   slot->own_memory[1] = {local - kPageSize, local + kPageSize};
   slot->own_memory[2] = {};
   stack_t alternate{};
