@@ -3,9 +3,21 @@ add_custom_target(portable
   COMMAND ${CMAKE_SOURCE_DIR}/ci/portable.sh ${DIOGENES_OUTPUT} ${PROJECT_VERSION}
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
   USES_TERMINAL VERBATIM)
+# The same and the test programs, with the scripts that run them: for a machine with a GPU, or with many cores.
+add_custom_target(portable-tests
+  COMMAND ${CMAKE_SOURCE_DIR}/ci/portable.sh ${DIOGENES_OUTPUT} ${PROJECT_VERSION} tests
+  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+  USES_TERMINAL VERBATIM)
 # Everything that lands in bin/, lib/ and libexec/, so that the pack is never older than the tree.
 foreach(part diogenes diogenes_agent diogenes_simulated_driver diogenes_discover diogenes-discover examples bench_benefit)
   if(TARGET ${part})
     add_dependencies(portable ${part})
+    add_dependencies(portable-tests ${part})
+  endif()
+endforeach()
+get_property(e2e_programs GLOBAL PROPERTY e2e_programs)
+foreach(part verdicts late-list litmus random-program ${e2e_programs})
+  if(TARGET ${part})
+    add_dependencies(portable-tests ${part})
   endif()
 endforeach()

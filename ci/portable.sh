@@ -1,12 +1,13 @@
 #!/bin/sh
-# portable.sh BUILT VERSION: packs BUILT/bin, lib and libexec with the shared libraries that they need into
+# portable.sh BUILT VERSION [tests]: packs BUILT/bin, lib and libexec with the shared libraries that they need into
 # BUILT/portable/diogenes-VERSION-x86_64, and says the oldest glibc that runs it. Only glibc is left to the other machine.
+# 'tests': into diogenes-VERSION-x86_64-tests, with what tests/gpu and tests/random/run_many.sh need there.
 set -eu
 built=$1
 version=$2
 source=$(cd "$(dirname "$0")/.." && pwd)
 "$source/ci/install-packages.sh" portable
-name=diogenes-$version-x86_64
+name=diogenes-$version-x86_64${3:+-$3}
 top=$built/portable/$name
 rm -rf "$top"
 mkdir -p "$top/bin" "$top/lib" "$top/libexec" "$top/share/diogenes"
@@ -17,6 +18,15 @@ for part in lib/libdiogenes-agent.so lib/simulated libexec bin/examples share; d
 done
 cp "$source/LICENSE" "$source/README.md" "$source/docs/report-schema.json" "$source/sim/kernels.ptx" \
   "$top/share/diogenes/" 2>/dev/null || true
+
+if [ "${3:-}" = tests ]; then
+  mkdir -p "$top/bin/tests" "$top/tests" "$top/examples"
+  cp -R "$built/bin/tests/verdicts" "$built/bin/tests/late-list" "$built/bin/tests/programs" "$top/bin/tests/"
+  cp -R "$source/tests/gpu" "$source/tests/random" "$top/tests/"
+  cp -R "$source/examples/pytorch" "$top/examples/"
+  strip --strip-debug "$top/bin/tests/verdicts" "$top/bin/tests/late-list"
+  find "$top/tests" "$top/examples" -type f ! -name '*.sh' ! -name '*.py' -delete
+fi
 
 # Debug information of the tool itself is most of its size; that of the examples is what the reports show.
 find "$top/bin" "$top/libexec" "$top/lib" -maxdepth 1 -type f -exec strip --strip-debug {} +
@@ -62,6 +72,8 @@ elf_files | while IFS= read -r file; do
   up=$(echo "${folder#"$top"/}" | sed 's|[^/][^/]*|..|g')
   chmod u+w "$file"
   # The agent finds nothing by path: it is loaded into other people's programs.
+  # The test programs are left as they were built: they stand for other people's, and need nothing from here.
+  case $file in */bin/tests/programs/*) continue ;; esac
   case $file in */libdiogenes-agent.so) patchelf --remove-rpath "$file" ;; *) patchelf --set-rpath "\$ORIGIN/$up/lib" "$file" ;; esac
 done
 
