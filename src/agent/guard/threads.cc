@@ -220,7 +220,7 @@ void register_this_thread() {
   uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   uintptr_t local = reinterpret_cast<uintptr_t>(&me);
   slot->own_memory[0] = {stack - 256 * 1024, top_of_stack(stack, stack + 64 * 1024)};
-  slot->own_memory[1] = {local - kPageSize, local + kPageSize};
+  slot->own_memory[1] = {local - kPageSize, top_of_stack(local, local + kPageSize)};
   slot->own_memory[2] = {};
   stack_t alternate{};
   if (raw_syscall(SYS_sigaltstack, nullptr, &alternate) == 0) set_alternate_stack(*slot, alternate);
