@@ -3,7 +3,7 @@
 # Needs a driver and /bin/sh; python3 with torch for the PyTorch loop, which is left out where there is none.
 # Each step has a limit of its own, and the rest goes on when one fails. OUT (default: $OUT, or ./gpu-results) gets
 # summary.txt, log.txt, bench.json and results.tar.gz with the reports. PROGRAMS: a folder with tests/e2e's programs
-# (build/bin/tests/programs), run under the tool as well. Exit status: 0 if all steps went well.
+# (default: PORTABLE/bin/tests/programs, where that is), run under the tool as well. Exit status: 0 if all steps went well.
 set -u
 top=$(cd "${1:?usage: run_all.sh PORTABLE [OUT]}" && pwd) || exit 2
 out=${2:-${OUT:-gpu-results}}
@@ -19,6 +19,7 @@ summary=$out/summary.txt
 : >"$log"
 : >"$summary"
 started=$(date +%s)
+if [ -d "$top/bin/tests/programs" ]; then : "${PROGRAMS:=$top/bin/tests/programs}"; fi
 : "${DEADLINE:=510}" # seconds for everything
 : "${PAIRS:=5}"
 : "${DRIVER:=system}" # simulated: to try this script
