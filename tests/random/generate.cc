@@ -7,17 +7,8 @@ namespace {
 
 constexpr int kWork = 96;  // pieces of GPU work in one program, at most
 
-// What precedes something, and by which way: by the GPU's own order, or because the program waited (number of
-// the wait), or not at all.
-constexpr int kNotBefore = -2, kByGpu = -1;
-struct Before {
-  std::array<int, kWork> way;
-  Before() { way.fill(kNotBefore); }
-  void join(const Before& other) {
-    for (int i = 0; i < kWork; ++i)
-      if (other.way[i] == kByGpu || way[i] == kNotBefore) way[i] = other.way[i];
-  }
-};
+// Which pieces the GPU itself does before something.
+using Before = std::bitset<kWork>;
 
 struct Buffer {
   int writer = -1;           // piece of work; -1: the CPU, or long ago
@@ -26,19 +17,29 @@ struct Buffer {
 
 struct Wait {
   size_t operation;
-  std::bitset<kWork> covers;
+  Before covers;
+  bool query = false;  // nobody's wait: the program asked until it was done
 };
 
-bool is_staged(int buffer) { return buffer == kPageable || buffer == kSmall; }
+constexpr int kNobody = -1;
+
+bool is_staged(int buffer) {
+  return buffer == kPageable || buffer == kLarge || buffer == kHeap || buffer == kStack || buffer == kGlobal;
+}
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15 + 1) {}
+  explicit Generator(uint64_t seed)
+      : random_(seed * 0x9e3779b97f4a7c15 + 1), host_functions_(has_host_functions(seed)) {
+    owner_when_used_.fill(kNobody);
+    for (uint32_t& bytes : small_bytes_) bytes = 4 * static_cast<uint32_t>(1 + below(16));
+    threads_ = chance(25) ? kThreads : 2;
+  }
 
-  std::vector<Operation> make() {
-    while (program_.size() < kOperations / 2 && works_ + 8 < kWork) step();
+  Program make() {
+    while (operations_.size() < kOperations / 2 && works_ + 12 < kWork) step();
     // The end waits for everything, and is not part of the program: what was not used by then is its own.
-    return std::move(program_);
+    return {std::move(operations_), small_bytes_};
   }
 
  private:
@@ -46,104 +47,130 @@ class Generator {
   bool chance(int percent) { return below(100) < percent; }
 
   Operation& add(Kind kind) {
-    program_.push_back({});
-    program_.back().kind = kind;
-    program_.back().other_thread = chance(20);
-    program_.back().value = static_cast<uint32_t>(random_() >> 8);
-    program_.back().busy_us = chance(50) ? 5 : 60;
-    return program_.back();
+    operations_.push_back({});
+    Operation& operation = operations_.back();
+    operation.kind = kind;
+    operation.thread = chance(25) ? 1 + below(threads_ - 1) : 0;
+    operation.value = static_cast<uint32_t>(random_() >> 8);
+    operation.busy_us = chance(50) ? 5 : 60;
+    return operation;
   }
 
   // ---- order
   Before next_in(int stream) const {
-    Before result = streams_[stream];
-    if (stream == 0) result.join(streams_[3]);
-    if (stream == 3) result.join(streams_[0]);
-    for (int i = 0; i < works_; ++i)
-      if (result.way[i] == kNotBefore && known_[static_cast<size_t>(i)]) result.way[i] = owner(i);
+    Before result = streams_[static_cast<size_t>(stream)];
+    if (stream == 0) result |= streams_[3];
+    if (stream == 3) result |= streams_[0];
     return result;
   }
+  // The wait by which the program knows of this work: the one of its first use, or the latest.
   int owner(int work) const {
+    if (owner_when_used_[static_cast<size_t>(work)] != kNobody)
+      return owner_when_used_[static_cast<size_t>(work)];
     for (size_t i = waits_.size(); i-- > 0;)
       if (waits_[i].covers[static_cast<size_t>(work)]) return static_cast<int>(i);
-    return kByGpu;
+    return kNobody;
   }
   int give(int stream) {
-    streams_[stream] = next_in(stream);
-    streams_[stream].way[works_] = kByGpu;
+    Before& own = streams_[static_cast<size_t>(stream)];
+    own = next_in(stream);
+    own.set(static_cast<size_t>(works_));
+    given_[static_cast<size_t>(works_)] = stream;
     return works_++;
   }
-  void need(int way) {
-    if (way >= 0) program_[waits_[static_cast<size_t>(way)].operation].needed = true;
+  // The program leans on knowing that this is done.
+  void lean_on(int work) {
+    const int by = owner(work);
+    if (by == kNobody) return;
+    owner_when_used_[static_cast<size_t>(work)] = by;
+    const Wait& wait = waits_[static_cast<size_t>(by)];
+    if (!wait.query) {
+      operations_[wait.operation].needed = true;
+      return;
+    }
+    // The query alone would do, or so it seems: whoever asks may also do something else when it is not done.
+    for (int i = by; i-- > 0;) {
+      const Wait& before = waits_[static_cast<size_t>(i)];
+      if (before.query || !before.covers[static_cast<size_t>(work)]) continue;
+      operations_[before.operation].guess = true;
+      return;
+    }
   }
-  void waited(const Before& covered) {
-    Wait wait{program_.size() - 1, {}};
-    for (int i = 0; i < works_; ++i)
-      if (covered.way[i] != kNotBefore) wait.covers.set(static_cast<size_t>(i));
-    known_ |= wait.covers;
-    program_.back().waits = true;
-    waits_.push_back(wait);
+  void waited(const Before& covered, bool query = false) {
+    waits_.push_back({operations_.size() - 1, covered, query});
+    known_ |= covered;
+    operations_.back().waits = !query;
   }
+  // It waits, and for what is not documented: nothing here leans on it.
+  void waited_somehow() { operations_.back().waits = operations_.back().guess = true; }
   Before everything() const {
     Before all;
-    for (const Before& stream : streams_) all.join(stream);
+    for (const Before& stream : streams_) all |= stream;
     return all;
   }
 
   // ---- what an access wants to be before it
   std::vector<int> wanted(int buffer, bool writes) const {
+    const Buffer& the = buffers_[static_cast<size_t>(buffer)];
     std::vector<int> result;
-    if (buffers_[buffer].writer >= 0) result.push_back(buffers_[buffer].writer);
-    if (writes) result.insert(result.end(), buffers_[buffer].readers.begin(), buffers_[buffer].readers.end());
+    if (the.writer >= 0) result.push_back(the.writer);
+    if (writes) result.insert(result.end(), the.readers.begin(), the.readers.end());
     return result;
   }
   void note(int buffer, bool writes, int work) {
+    Buffer& the = buffers_[static_cast<size_t>(buffer)];
     if (writes) {
-      buffers_[buffer].writer = work;
-      buffers_[buffer].readers.clear();
+      the.writer = work;
+      the.readers.clear();
     } else if (work >= 0) {
-      buffers_[buffer].readers.push_back(work);
+      the.readers.push_back(work);
     }
-  }
-
-  int stream_of(int work) const {
-    for (int s = 0; s < kStreams; ++s)
-      if (given_[static_cast<size_t>(work)] == s) return s;
-    return 0;
   }
 
   // The program has to know that this work is done: a wait of some kind.
   void learn(int work) {
-    const int s = stream_of(work);
-    switch (below(4)) {
+    const int s = given_[static_cast<size_t>(work)];
+    switch (below(10)) {
       case 0:
-        synchronize_context();
-        break;
       case 1:
+        return synchronize_context();
+      case 2:
+      case 3:
         record(s);
-        synchronize_event(program_.back().event);
-        break;
+        return synchronize_event(operations_.back().event);
+      case 4:
+        if (chance(50)) return query_stream(s);
+        record(s);
+        return query_event(operations_.back().event);
       default:
-        synchronize_stream(s);
-        break;
+        return synchronize_stream(s);
     }
+  }
+  // Before memory is released or pinned anew: nothing of it is used, but the GPU had better be done with it.
+  void done_with(int buffer) {
+    for (const int work : wanted(buffer, true))
+      if (!known_[static_cast<size_t>(work)]) learn(work);
+    for (const int work : wanted(buffer, true))
+      if (const int by = owner(work); by != kNobody)
+        operations_[waits_[static_cast<size_t>(by)].operation].guess = true;
   }
   void cpu_access(int buffer, bool writes) {
     for (const int work : wanted(buffer, writes))
       if (!known_[static_cast<size_t>(work)]) learn(work);
-    for (const int work : wanted(buffer, writes)) need(owner(work));
+    for (const int work : wanted(buffer, writes)) lean_on(work);
   }
   void gpu_access(int buffer, bool writes, int stream) {
     for (const int work : wanted(buffer, writes)) {
-      if (next_in(stream).way[work] != kNotBefore) continue;
+      if (next_in(stream)[static_cast<size_t>(work)] || known_[static_cast<size_t>(work)]) continue;
       if (chance(50)) {
-        record(stream_of(work));
-        wait_event(stream, program_.back().event);
+        record(given_[static_cast<size_t>(work)]);
+        wait_event(stream, operations_.back().event);
       } else {
         learn(work);
       }
     }
-    for (const int work : wanted(buffer, writes)) need(next_in(stream).way[work]);
+    for (const int work : wanted(buffer, writes))
+      if (!next_in(stream)[static_cast<size_t>(work)]) lean_on(work);
   }
 
   // ---- operations
@@ -153,28 +180,38 @@ class Generator {
   }
   void synchronize_stream(int s) {
     add(Kind::stream).stream = s;
-    waited(streams_[s]);
+    waited(streams_[static_cast<size_t>(s)]);
+    if (others_are_ahead(s)) operations_.back().guess = true;
   }
+  // New work on the legacy stream would wait for the blocking ones; that its synchronization or an event
+  // there does is not documented.
+  bool others_are_ahead(int s) const { return s == 0 && (streams_[3] & ~streams_[0] & ~known_).any(); }
   void record(int s) {
     Operation& operation = add(Kind::record);
     operation.stream = s;
     operation.event = below(kEvents);
-    events_[operation.event] = streams_[s];
+    const auto e = static_cast<size_t>(operation.event);
+    events_[e] = streams_[static_cast<size_t>(s)];
+    doubtful_events_[e] = others_are_ahead(s);
   }
   void synchronize_event(int e) {
     add(Kind::event).event = e;
-    waited(events_[e]);
+    waited(events_[static_cast<size_t>(e)]);
+    if (doubtful_events_[static_cast<size_t>(e)]) operations_.back().guess = true;
+  }
+  void query_event(int e) {
+    add(Kind::query_event).event = e;
+    waited(events_[static_cast<size_t>(e)], true);
+  }
+  void query_stream(int s) {
+    add(Kind::query_stream).stream = s;
+    waited(streams_[static_cast<size_t>(s)], true);
   }
   void wait_event(int s, int e) {
     Operation& operation = add(Kind::wait_event);
     operation.stream = s;
     operation.event = e;
-    streams_[s].join(events_[e]);
-  }
-  int submit(int stream) {
-    const int work = give(stream);
-    given_[static_cast<size_t>(work)] = stream;
-    return work;
+    streams_[static_cast<size_t>(s)] |= events_[static_cast<size_t>(e)];
   }
   void work(Kind kind, int to, int from, int stream) {
     if (to >= 0) gpu_access(to, true, stream);
@@ -183,32 +220,72 @@ class Generator {
     operation.to = to;
     operation.from = from;
     operation.stream = stream;
-    const int piece = submit(stream);
+    const int piece = give(stream);
     if (from >= 0 && from != to) note(from, false, piece);
     note(to, true, piece);
   }
-  int device() { return below(kDevice); }
+  void graph(int stream) {
+    std::array<Node, kNodes> nodes{};
+    const int count = 1 + below(kNodes);
+    for (int i = 0; i < count; ++i) {
+      Node& node = nodes[static_cast<size_t>(i)];
+      const int kind = below(5);
+      node.kind = kind == 0   ? Kind::fill
+                  : kind == 1 ? Kind::copy
+                  : kind == 2 ? Kind::set
+                  : kind == 3 ? Kind::upload
+                              : Kind::download;
+      node.to = node.kind == Kind::download ? dma_host() : node.kind == Kind::fill ? reachable() : device();
+      if (node.kind == Kind::copy || node.kind == Kind::download) node.from = device();
+      if (node.kind == Kind::upload) node.from = dma_host();
+      if (node.to == node.from) node.kind = Kind::set, node.from = -1;
+      gpu_access(node.to, true, stream);
+      if (node.from >= 0) gpu_access(node.from, false, stream);
+    }
+    Operation& operation = add(Kind::graph);
+    operation.stream = stream;
+    operation.nodes = nodes;
+    operation.node_count = count;
+    const int piece = give(stream);
+    for (int i = 0; i < count; ++i) {
+      const Node& node = nodes[static_cast<size_t>(i)];
+      if (node.from >= 0) note(node.from, false, piece);
+    }
+    for (int i = 0; i < count; ++i) note(nodes[static_cast<size_t>(i)].to, true, piece);
+  }
+  int device() { return below(ordered_lives_ ? kDevice : kOrdered); }
+  int dma_host() {
+    static constexpr int kinds[] = {kPinnedA, kPinnedB, kRegistered};
+    return kinds[below(3)];
+  }
   int host() {
-    static constexpr int kinds[] = {kPinnedA, kPinnedB, kRegistered, kPageable, kSmall};
-    return kinds[below(5)];
+    static constexpr int kinds[] = {kPinnedA, kPinnedB, kRegistered, kPageable, kLarge,
+                                    kHeap,    kStack,   kGlobal,     kPinnedA,  kRegistered};
+    return kinds[below(10)];
   }
   int reachable() { return chance(70) ? device() : chance(50) ? kManaged : kMapped; }
+  int of_the_cpu() {
+    const int buffer = kDevice + below(kBuffers - kDevice);
+    return buffer != kCell || host_functions_ ? buffer : kPinnedA;
+  }
 
   // The CPU reads or writes a staged or pageable side in the call.
   void upload(bool now) {
     const int to = device(), from = host(), s = now ? 0 : below(kStreams);
-    if (is_staged(from)) {
-      cpu_access(from, false);
-      gpu_access(to, true, s);
-      Operation& operation = add(now ? Kind::upload_now : Kind::upload);
-      operation.to = to, operation.from = from, operation.stream = s;
-      Before earlier = next_in(s);
-      note(to, true, submit(s));
-      if (now) waited(earlier), program_.back().guess = true;
+    if (!is_staged(from)) {
+      work(now ? Kind::upload_now : Kind::upload, to, from, s);
+      if (now) waited(streams_[0]);
       return;
     }
-    work(now ? Kind::upload_now : Kind::upload, to, from, s);
-    if (now) waited(streams_[0]);
+    cpu_access(from, false);
+    gpu_access(to, true, s);
+    Operation& operation = add(now ? Kind::upload_now : Kind::upload);
+    operation.to = to, operation.from = from, operation.stream = s;
+    const Before earlier = next_in(s);
+    note(to, true, give(s));
+    // Its own last piece may still be under way. A large asynchronous one waits for the copies before it.
+    if (now) waited(earlier);
+    if (!now && from == kLarge) waited_somehow();
   }
   void download(bool now) {
     const int to = host(), from = device(), s = now ? 0 : below(kStreams);
@@ -217,11 +294,47 @@ class Generator {
       gpu_access(from, false, s);
     }
     work(now ? Kind::download_now : Kind::download, to, from, s);
-    if (now || is_staged(to)) waited(streams_[s]);
+    if (now || is_staged(to)) waited(streams_[static_cast<size_t>(s)]);
+  }
+  void host_function() {
+    const int from = chance(50) ? dma_host() : kManaged, s = below(kStreams);
+    work(Kind::host_function, kCell, from, s);
+  }
+  void ordered() {
+    const int s = below(kStreams);
+    if (ordered_lives_) {
+      work(Kind::free_ordered, kOrdered, -1, s);
+      ordered_lives_ = false;
+      return;
+    }
+    buffers_[kOrdered] = {};
+    work(Kind::alloc_ordered, kOrdered, -1, s);
+    ordered_lives_ = true;
+    work(Kind::set, kOrdered, -1, s);
+  }
+  // The memory of a release is not used by it, and what comes in its place is new.
+  void free_again() {
+    const int to = below(kOrdered);
+    add(Kind::free_again).to = to;
+    waited(everything());
+    buffers_[static_cast<size_t>(to)] = {};
+    work(Kind::set, to, -1, below(kStreams));
+  }
+  void pinned_again() {
+    const int to = chance(50) ? kPinnedA : kPinnedB;
+    done_with(to);
+    add(Kind::pinned_again).to = to;
+    waited_somehow();
+    buffers_[static_cast<size_t>(to)] = {};
+  }
+  void register_again() {
+    done_with(kRegistered);
+    add(Kind::register_again);
+    waited_somehow();
   }
 
   void step() {
-    switch (below(20)) {
+    switch (below(26)) {
       case 0:
       case 1:
         return work(Kind::fill, reachable(), -1, below(kStreams));
@@ -246,59 +359,72 @@ class Generator {
       case 12:
         return work(Kind::set, device(), -1, below(kStreams));
       case 13:
-      case 14: {
-        const int from = kDevice + below(kBuffers - kDevice);
+      case 14:
+      case 15: {
+        const int from = of_the_cpu();
         cpu_access(from, false);
         add(Kind::read).from = from;
         return;
       }
-      case 15: {
-        const int to = kDevice + below(kBuffers - kDevice);
+      case 16: {
+        const int to = of_the_cpu();
         cpu_access(to, true);
         add(Kind::write).to = to;
-        note(to, true, -1);
+        note(to, true, kNobody);
         return;
       }
-      case 16: {
-        const int from = kDevice + below(kBuffers - kDevice);
+      case 17:
+      case 18: {
+        const int from = of_the_cpu();
         cpu_access(from, false);
         add(Kind::call).from = from;
         return;
       }
-      case 17:  // a wait for no reason
+      case 19:
+      case 20:  // a wait for no reason
         if (chance(50)) return synchronize_context();
         return synchronize_stream(below(kStreams));
-      case 18:
+      case 21:
         if (chance(50)) return record(below(kStreams));
         add(Kind::free_other);
         return waited(everything());
+      case 22:
+        return graph(below(kStreams));
+      case 23:
+        if (host_functions_) return host_function();
+        return ordered();
+      case 24:
+        return ordered();
       default:
-        if (chance(60)) return;
-        // Its pages may not be pinned anew under work; what this call's wait covers beyond that is not leaned
-        // on.
-        cpu_access(kRegistered, true);
-        add(Kind::register_again);
-        program_.back().waits = program_.back().guess = true;
+        if (chance(50)) return free_again();
+        if (chance(40)) return pinned_again();
+        if (chance(50)) return register_again();
         return;
     }
   }
 
   std::mt19937_64 random_;
-  std::vector<Operation> program_;
+  bool host_functions_, ordered_lives_ = false;
+  int threads_ = 2;
+  std::vector<Operation> operations_;
+  std::array<uint32_t, 3> small_bytes_{};
   std::array<Before, kStreams> streams_;
   std::array<Before, kEvents> events_;
+  std::array<bool, kEvents> doubtful_events_{};
   std::array<Buffer, kBuffers> buffers_;
-  std::array<int, kWork> given_{};
-  std::bitset<kWork> known_;
+  std::array<int, kWork> given_{}, owner_when_used_{};
+  Before known_;
   std::vector<Wait> waits_;
   int works_ = 0;
 };
 
 }  // namespace
 
-std::vector<Operation> generate(uint64_t seed) {
-  std::vector<Operation> program = Generator(seed).make();
-  if (program.size() > kOperations) program.resize(kOperations);
+bool has_host_functions(uint64_t seed) { return seed % 10 == 9; }
+
+Program generate(uint64_t seed) {
+  Program program = Generator(seed).make();
+  if (program.operations.size() > kOperations) program.operations.resize(kOperations);
   return program;
 }
 

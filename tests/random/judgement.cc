@@ -51,17 +51,21 @@ std::string place_of(const Frames& frames, const std::string& line, uint64_t fir
   return "seed " + std::to_string(first + static_cast<uint64_t>(p)) + ", operation " + std::to_string(o);
 }
 
-RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count) {
+RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, const std::string& which) {
   RandomCounts counts;
+  const std::string truths =
+      printed({program(), "--truth", std::to_string(first), std::to_string(count), which});
+  if (truths.empty()) return counts;  // none of these programs
   counts.runs = 1;
-  const std::vector<std::string> command = {program(), std::to_string(first), std::to_string(count)};
+  const std::vector<std::string> command = {program(), std::to_string(first), std::to_string(count), which};
   const Judged judged = judge(command);
   if (!judged.trouble.empty()) {
     ++counts.changed;
     counts.failures.push_back("programs from " + command[1] + ": " + judged.trouble);
     return counts;
   }
-  counts.programs = count;
+  counts.programs =
+      static_cast<uint64_t>(std::count(judged.alone.output.begin(), judged.alone.output.end(), '\n'));
   if (driver() == Driver::simulated) {
     std::string guilty;
     if (const std::string wrong = hold_against_oracle(command, judged, &guilty); !wrong.empty()) {
@@ -76,7 +80,7 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count) {
                   o = Frames::find(frames.operations, site.stack);
     if (p >= 0 && o >= 0) by_place[{p, o}] = &site;
   }
-  std::istringstream lines(printed({program(), "--truth", command[1], command[2]}));
+  std::istringstream lines(truths);
   uint64_t p, o;
   std::string kind, truth;
   while (lines >> p >> o >> kind >> truth) {
@@ -160,10 +164,12 @@ RandomCounts judge_random(uint64_t first, uint64_t programs, uint64_t per_run, i
     for (;;) {
       const uint64_t done = next.fetch_add(per_run);
       if (done >= programs) return;
-      const RandomCounts one = judge_run(frames, first + done, std::min(per_run, programs - done));
-      const std::lock_guard held(lock);
-      all.add(one);
-      if (progress) progress(all);
+      for (const char* which : {"--no-host-functions", "--host-functions"}) {
+        const RandomCounts one = judge_run(frames, first + done, std::min(per_run, programs - done), which);
+        const std::lock_guard held(lock);
+        all.add(one);
+        if (progress) progress(all);
+      }
     }
   };
   std::vector<std::thread> threads;

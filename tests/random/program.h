@@ -1,7 +1,11 @@
-// A random program, made from its seed: operations on buffers of every kind, on four streams and two threads,
-// with every synchronization that makes it right, and some that do not matter. What comes out of it does not
-// depend on when the GPU does its work. The generator keeps the order of everything that it made, and so
-// knows which synchronizations were needed; it shares no code with the tool.
+// A random program, made from its seed: operations on buffers of every kind, on four streams and up to four
+// threads, with every synchronization that makes it right, and some that do not matter. What comes out of it
+// does not depend on when the GPU does its work. The generator keeps the order of everything that it made,
+// and so knows which synchronizations were needed; it shares no code with the tool.
+//
+// Needed is what the design says (a range belongs to the latest synchronization that covers the work which
+// wrote it, until it is used). A wait is `unsure` where that does not decide: behind it a query succeeded,
+// too; or it is the wait in the end of a registration or of pinned memory, whose reach is not documented.
 #pragma once
 #include <array>
 #include <bitset>
@@ -13,39 +17,78 @@ namespace random_program {
 inline constexpr int kOperations = 64;  // of one program, at most
 inline constexpr int kStreams = 4;      // legacy default, two non-blocking, one blocking
 inline constexpr int kEvents = 2;
-inline constexpr int kDevice = 3;  // device buffers: 0 to 2
-enum Host { kPinnedA = kDevice, kPinnedB, kRegistered, kPageable, kSmall, kManaged, kMapped, kBuffers };
+inline constexpr int kThreads = 4;  // the program's first one among them
+inline constexpr int kNodes = 3;    // of a graph, at most
+// Buffers of the device: three for the whole program, one that comes and goes in stream order.
+inline constexpr int kOrdered = 3, kDevice = 4;
+enum Host {
+  kPinnedA = kDevice,
+  kPinnedB,
+  kRegistered,
+  kPageable,  // 4 pages
+  kLarge,     // pageable, too large for the driver to stage in passing
+  kHeap,      // small ones: 4 to 64 bytes, as each program has it
+  kStack,
+  kGlobal,
+  kManaged,
+  kMapped,
+  kCell,  // what host functions write; of the CPU alone
+  kBuffers
+};
 
 enum class Kind : uint8_t {
-  fill,           // kernel: to
-  copy,           // kernel: to, from
-  upload,         // asynchronous: to (device), from (host)
-  download,       // asynchronous: to (host), from (device)
-  upload_now,     // blocking, legacy default stream
-  download_now,   // "
-  set,            // asynchronous fill: to
-  read,           // by the CPU: from
-  write,          // "         to
-  call,           // by a system call: from
-  context,        // cuCtxSynchronize
-  stream,         // cuStreamSynchronize
-  record,         // event
-  event,          // cuEventSynchronize
-  wait_event,     // stream waits for event
-  free_other,     // cuMemFree of memory that nobody uses
-  register_again  // cuMemHostUnregister, and registered again
+  fill,            // kernel: to
+  copy,            // kernel: to, from
+  upload,          // asynchronous: to (device), from (host)
+  download,        // asynchronous: to (host), from (device)
+  upload_now,      // blocking, legacy default stream
+  download_now,    // "
+  set,             // asynchronous fill: to
+  read,            // by the CPU: from
+  write,           // "         to
+  call,            // by a system call: from
+  context,         // cuCtxSynchronize
+  stream,          // cuStreamSynchronize
+  record,          // event
+  event,           // cuEventSynchronize
+  query_event,     // until it is there
+  query_stream,    // "
+  wait_event,      // stream waits for event
+  graph,           // captured here, and launched: nodes
+  host_function,   // reads from, writes to (kCell)
+  alloc_ordered,   // cuMemAllocAsync of kOrdered
+  free_ordered,    // cuMemFreeAsync of it
+  free_other,      // cuMemFree of memory that nobody uses
+  free_again,      // cuMemFree of a device buffer that may be in use, and another in its place: to
+  pinned_again,    // the same with cuMemFreeHost
+  register_again,  // cuMemHostUnregister, and registered again
+  count
+};
+
+struct Node {
+  Kind kind;
+  int to = -1, from = -1;
 };
 
 struct Operation {
   Kind kind;
   int stream = 0, event = 0, to = -1, from = -1;
-  bool other_thread = false;
+  int thread = 0;
   uint32_t value = 0, busy_us = 0;
+  std::array<Node, kNodes> nodes{};
+  int node_count = 0;
   // Of what waits: was it needed, by what follows? `guess`: or may it have been, as far as this generator
   // knows.
   bool waits = false, needed = false, guess = false;
 };
 
-std::vector<Operation> generate(uint64_t seed);
+struct Program {
+  std::vector<Operation> operations;
+  std::array<uint32_t, 3> small_bytes{};  // kHeap, kStack, kGlobal
+};
+
+// One program of ten has host functions: has_host_functions(seed).
+bool has_host_functions(uint64_t seed);
+Program generate(uint64_t seed);
 
 }  // namespace random_program

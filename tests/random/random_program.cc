@@ -1,17 +1,20 @@
-// random-program FIRST COUNT: plays COUNT random programs, from the seed FIRST on, and prints what each saw.
-// Every operation of every program has call sites of its own: it is played through a frame for the program
-// and one for its position.
+// random-program FIRST COUNT [WHICH]: plays COUNT random programs, from the seed FIRST on, and prints what
+// each saw. WHICH: --host-functions, only those that have some; --no-host-functions, only the others. Every
+// operation of every program has call sites of its own: it is played through a frame for the program and one
+// for its position.
 //
-//   random-program --frames           offsets of the frames' code: "program N offset", "operation N offset"
-//   random-program --truth FIRST COUNT   "program operation kind needed|needless|unsure" of everything that
-//   waits random-program --show SEED        the program, for people
+//   random-program --frames                    offsets of the frames' code: "program N offset", "operation N
+//   offset" random-program --truth FIRST COUNT [WHICH] "program operation kind needed|needless|unsure" of
+//   what waits random-program --show SEED                 the program, for people
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <semaphore>
 #include <thread>
 #include <utility>
@@ -23,60 +26,134 @@ namespace random_program {
 namespace {
 
 constexpr size_t kPrograms = 300;  // of one process
-constexpr size_t kBytes = 16384, kSmallBytes = 64;
+constexpr size_t kBytes = 16384, kLargeBytes = 96 * 1024, kMostSmallBytes = 64;
 
-const char* const kKindNames[] = {"fill",         "copy",          "upload", "download", "upload_now",
-                                  "download_now", "set",           "read",   "write",    "call",
-                                  "context",      "stream",        "record", "event",    "wait_event",
-                                  "free_other",   "register_again"};
+const char* const kKindNames[] = {
+    "fill",         "copy",       "upload",     "download",      "upload_now",
+    "download_now", "set",        "read",       "write",         "call",
+    "context",      "stream",     "record",     "event",         "query_event",
+    "query_stream", "wait_event", "graph",      "host_function", "alloc_ordered",
+    "free_ordered", "free_other", "free_again", "pinned_again",  "register_again"};
+static_assert(sizeof kKindNames / sizeof kKindNames[0] == static_cast<size_t>(Kind::count));
+
+// What a host function is given; kept to the program's end.
+struct HostWork {
+  const uint32_t* from;
+  uint32_t* to;
+  uint32_t value;
+};
 
 struct World {
   example::Gpu gpu;
   CUcontext context = nullptr;
   CUdeviceptr device[kDevice] = {};
   void* host[kBuffers] = {};
-  CUstream streams[kStreams] = {};
+  std::array<uint32_t, 3> small_bytes{};
+  CUstream streams[kStreams] = {}, capture = nullptr;
   CUevent events[kEvents] = {};
+  std::vector<CUgraphExec> graphs;
+  std::vector<std::unique_ptr<HostWork>> host_work;
   int pipe[2] = {-1, -1};
   uint64_t seen = 0;
 };
 World* world;
+alignas(64) uint32_t global_data[kMostSmallBytes / 4];
 
 CUdeviceptr address(int buffer) {
   return buffer < kDevice ? world->device[buffer] : reinterpret_cast<CUdeviceptr>(world->host[buffer]);
 }
-size_t bytes_of(int buffer) { return buffer == kSmall ? kSmallBytes : kBytes; }
+// Of host buffers all, of the device's as much as the other side has, or what kernels work on.
+size_t bytes_of(int buffer) {
+  if (buffer < kDevice) return kLargeBytes;
+  if (buffer == kLarge) return kLargeBytes;
+  return buffer >= kHeap && buffer <= kGlobal ? world->small_bytes[static_cast<size_t>(buffer - kHeap)]
+                                              : kBytes;
+}
 
 void mix(const void* data, size_t bytes) {
   const auto* words = static_cast<const volatile uint32_t*>(data);
   for (size_t i = 0; i < bytes / 4; ++i) world->seen = (world->seen ^ words[i]) * 0x100000001b3;
 }
 
+void run_on_host(void* data) {
+  const HostWork& work = *static_cast<HostWork*>(data);
+  uint32_t sum = work.value;
+  for (size_t i = 0; i < kBytes / 4; ++i) sum = sum * 31 + work.from[i];
+  for (size_t i = 0; i < kBytes / 4; ++i) work.to[i] = sum + static_cast<uint32_t>(i);
+}
+
+void* new_pinned(int buffer, size_t bytes) {
+  void* data = nullptr;
+  CHECK(cuMemAllocHost(&data, bytes));
+  memset(data, buffer, bytes);
+  return data;
+}
+
+// One piece of asynchronous work, alone or as a graph's node.
+void give(Kind kind, int to, int from, uint32_t value, uint32_t busy_us, CUstream stream) {
+  World& w = *world;
+  const size_t bytes =
+      std::min(to >= 0 ? bytes_of(to) : kLargeBytes, from >= 0 ? bytes_of(from) : kLargeBytes);
+  switch (kind) {
+    case Kind::fill:
+      w.gpu.fill(address(to), value, kBytes / 4, busy_us, stream);
+      break;
+    case Kind::copy:
+      w.gpu.copy(address(to), address(from), kBytes / 4, busy_us, stream);
+      break;
+    case Kind::upload:
+      CHECK(cuMemcpyHtoDAsync(address(to), w.host[from], bytes, stream));
+      break;
+    case Kind::download:
+      CHECK(cuMemcpyDtoHAsync(w.host[to], address(from), bytes, stream));
+      break;
+    default:
+      CHECK(cuMemsetD32Async(address(to), value, bytes / 4, stream));
+      break;
+  }
+}
+
+void play_graph(const Operation& o) {
+  World& w = *world;
+  CUgraph graph = nullptr;
+  CUgraphExec made = nullptr;
+  CHECK(cuStreamBeginCapture(w.capture, CU_STREAM_CAPTURE_MODE_RELAXED));
+  for (int i = 0; i < o.node_count; ++i) {
+    const Node& node = o.nodes[static_cast<size_t>(i)];
+    give(node.kind, node.to, node.from, o.value + static_cast<uint32_t>(i), o.busy_us, w.capture);
+  }
+  CHECK(cuStreamEndCapture(w.capture, &graph));
+  CHECK(cuGraphInstantiateWithFlags(&made, graph, 0));
+  CHECK(cuGraphDestroy(graph));
+  CHECK(cuGraphLaunch(made, w.streams[o.stream]));
+  w.graphs.push_back(made);
+}
+
+template <typename Query>
+void ask_until_done(Query query) {
+  CUresult result;
+  while ((result = query()) == CUDA_ERROR_NOT_READY) sched_yield();
+  CHECK(result);
+}
+
 void play(const Operation& o) {
   World& w = *world;
   CUstream stream = w.streams[o.stream];
-  const size_t bytes = std::min(o.to >= 0 ? bytes_of(o.to) : kBytes, o.from >= 0 ? bytes_of(o.from) : kBytes);
+  const size_t bytes =
+      std::min(o.to >= 0 ? bytes_of(o.to) : kLargeBytes, o.from >= 0 ? bytes_of(o.from) : kLargeBytes);
   switch (o.kind) {
     case Kind::fill:
-      w.gpu.fill(address(o.to), o.value, bytes / 4, o.busy_us, stream);
-      break;
     case Kind::copy:
-      w.gpu.copy(address(o.to), address(o.from), bytes / 4, o.busy_us, stream);
-      break;
     case Kind::upload:
-      CHECK(cuMemcpyHtoDAsync(address(o.to), w.host[o.from], bytes, stream));
-      break;
     case Kind::download:
-      CHECK(cuMemcpyDtoHAsync(w.host[o.to], address(o.from), bytes, stream));
+    case Kind::set:
+      give(o.kind, o.to, o.from, o.value, o.busy_us, stream);
       break;
     case Kind::upload_now:
       CHECK(cuMemcpyHtoD(address(o.to), w.host[o.from], bytes));
       break;
     case Kind::download_now:
       CHECK(cuMemcpyDtoH(w.host[o.to], address(o.from), bytes));
-      break;
-    case Kind::set:
-      CHECK(cuMemsetD32Async(address(o.to), o.value, bytes / 4, stream));
       break;
     case Kind::read:
       mix(w.host[o.from], bytes);
@@ -106,8 +183,29 @@ void play(const Operation& o) {
     case Kind::event:
       CHECK(cuEventSynchronize(w.events[o.event]));
       break;
+    case Kind::query_event:
+      ask_until_done([&] { return cuEventQuery(w.events[o.event]); });
+      break;
+    case Kind::query_stream:
+      ask_until_done([&] { return cuStreamQuery(stream); });
+      break;
     case Kind::wait_event:
       CHECK(cuStreamWaitEvent(stream, w.events[o.event], 0));
+      break;
+    case Kind::graph:
+      play_graph(o);
+      break;
+    case Kind::host_function:
+      w.host_work.push_back(std::make_unique<HostWork>(HostWork{
+          static_cast<const uint32_t*>(w.host[o.from]), static_cast<uint32_t*>(w.host[o.to]), o.value}));
+      CHECK(cuLaunchHostFunc(stream, run_on_host, w.host_work.back().get()));
+      break;
+    case Kind::alloc_ordered:
+      CHECK(cuMemAllocAsync(&w.device[kOrdered], kLargeBytes, stream));
+      break;
+    case Kind::free_ordered:
+      CHECK(cuMemFreeAsync(w.device[kOrdered], stream));
+      w.device[kOrdered] = 0;
       break;
     case Kind::free_other: {
       CUdeviceptr other = 0;
@@ -115,9 +213,19 @@ void play(const Operation& o) {
       CHECK(cuMemFree(other));
       break;
     }
+    case Kind::free_again:
+      CHECK(cuMemFree(w.device[o.to]));
+      CHECK(cuMemAlloc(&w.device[o.to], kLargeBytes));
+      break;
+    case Kind::pinned_again:
+      CHECK(cuMemFreeHost(w.host[o.to]));
+      w.host[o.to] = new_pinned(o.to, kBytes);
+      break;
     case Kind::register_again:
       CHECK(cuMemHostUnregister(w.host[kRegistered]));
       CHECK(cuMemHostRegister(w.host[kRegistered], kBytes, 0));
+      break;
+    case Kind::count:
       break;
   }
 }
@@ -146,7 +254,7 @@ constexpr std::array<ProgramFrame, sizeof...(N)> programs_of(std::index_sequence
 }
 constexpr auto kProgramFrames = programs_of(std::make_index_sequence<kPrograms>{});
 
-// The other thread. One of the two acts at a time.
+// Another thread. One of all acts at a time.
 class Other {
  public:
   void start() {
@@ -175,13 +283,14 @@ void prepare() {
   world = new World;
   World& w = *world;
   CHECK(cuCtxGetCurrent(&w.context));
-  for (CUdeviceptr& device : w.device) CHECK(cuMemAlloc(&device, kBytes));
-  CHECK(cuMemAllocHost(&w.host[kPinnedA], kBytes));
-  CHECK(cuMemAllocHost(&w.host[kPinnedB], kBytes));
-  for (const int buffer : {kRegistered, kPageable})
-    w.host[buffer] = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (int i = 0; i < kOrdered; ++i) CHECK(cuMemAlloc(&w.device[i], kLargeBytes));
+  for (const int buffer : {kPinnedA, kPinnedB}) w.host[buffer] = new_pinned(buffer, kBytes);
+  for (const int buffer : {kRegistered, kPageable, kLarge, kCell})
+    w.host[buffer] =
+        mmap(nullptr, bytes_of(buffer), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(cuMemHostRegister(w.host[kRegistered], kBytes, 0));
-  w.host[kSmall] = malloc(kSmallBytes);
+  w.host[kHeap] = malloc(kMostSmallBytes);
+  w.host[kGlobal] = global_data;
   CUdeviceptr managed = 0;
   CHECK(cuMemAllocManaged(&managed, kBytes, CU_MEM_ATTACH_GLOBAL));
   w.host[kManaged] = reinterpret_cast<void*>(managed);
@@ -189,25 +298,52 @@ void prepare() {
   CHECK(cuStreamCreate(&w.streams[1], CU_STREAM_NON_BLOCKING));
   CHECK(cuStreamCreate(&w.streams[2], CU_STREAM_NON_BLOCKING));
   CHECK(cuStreamCreate(&w.streams[3], CU_STREAM_DEFAULT));
+  CHECK(cuStreamCreate(&w.capture, CU_STREAM_NON_BLOCKING));
   for (CUevent& event : w.events) CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
   if (pipe(w.pipe) != 0) perror("pipe");
 }
 
 // The same start for each program, and at its end all that it left behind.
-void begin() {
-  for (const CUdeviceptr device : world->device) CHECK(cuMemsetD32(device, 11, kBytes / 4));
+void begin(const Program& program) {
+  World& w = *world;
+  w.small_bytes = program.small_bytes;
+  for (int i = 0; i < kOrdered; ++i) CHECK(cuMemsetD32(w.device[i], 11, kLargeBytes / 4));
   CHECK(cuCtxSynchronize());
-  for (int buffer = kDevice; buffer < kBuffers; ++buffer)
-    memset(world->host[buffer], buffer, bytes_of(buffer));
-  world->seen = 0xcbf29ce484222325;
+  for (int buffer = kDevice; buffer < kBuffers; ++buffer) memset(w.host[buffer], buffer, bytes_of(buffer));
+  w.seen = 0xcbf29ce484222325;
 }
 void end() {
   static char back[kBytes];
+  World& w = *world;
   CHECK(cuCtxSynchronize());
   for (int buffer = 0; buffer < kBuffers; ++buffer) {
-    if (buffer < kDevice) CHECK(cuMemcpyDtoH(back, world->device[buffer], kBytes));
-    mix(buffer < kDevice ? back : world->host[buffer], bytes_of(buffer));
+    if (buffer >= kDevice) {
+      mix(w.host[buffer], bytes_of(buffer));
+    } else if (w.device[buffer]) {
+      CHECK(cuMemcpyDtoH(back, w.device[buffer], kBytes));
+      mix(back, kBytes);
+    }
   }
+  if (w.device[kOrdered]) CHECK(cuMemFreeAsync(w.device[kOrdered], nullptr));
+  w.device[kOrdered] = 0;
+  for (CUgraphExec graph : w.graphs) CHECK(cuGraphExecDestroy(graph));
+  w.graphs.clear();
+  w.host_work.clear();
+}
+
+// All of one program: what is on the stack here lives as long as it runs.
+[[gnu::noinline]] void play_program(size_t number, const Program& program, Other* others) {
+  alignas(64) uint32_t on_stack[kMostSmallBytes / 4];
+  world->host[kStack] = on_stack;
+  begin(program);
+  for (size_t position = 0; position < program.operations.size(); ++position) {
+    const Operation& operation = program.operations[position];
+    if (operation.thread > 0)
+      others[operation.thread - 1].play(number, position, operation);
+    else
+      kProgramFrames[number](position, operation);
+  }
+  end();
 }
 
 extern "C" char __executable_start;
@@ -216,36 +352,54 @@ size_t offset_of(Frame frame) {
   return reinterpret_cast<size_t>(frame) - reinterpret_cast<size_t>(&__executable_start);
 }
 
+const char* truth_of(const Operation& o) { return o.needed ? "needed" : o.guess ? "unsure" : "needless"; }
+
 int show(uint64_t seed) {
   int position = 0;
-  for (const Operation& o : generate(seed))
-    printf("%2d %-14s stream %d event %d to %2d from %2d%s%s\n", position++,
-           kKindNames[static_cast<int>(o.kind)], o.stream, o.event, o.to, o.from,
-           o.other_thread ? " other thread" : "",
-           !o.waits   ? ""
-           : o.needed ? " NEEDED"
-           : o.guess  ? " unsure"
-                      : " needless");
+  const Program program = generate(seed);
+  printf("small ones: %u bytes on the heap, %u on the stack, %u global\n", program.small_bytes[0],
+         program.small_bytes[1], program.small_bytes[2]);
+  for (const Operation& o : program.operations) {
+    printf("%2d %-14s stream %d event %d to %2d from %2d thread %d %s\n", position++,
+           kKindNames[static_cast<int>(o.kind)], o.stream, o.event, o.to, o.from, o.thread,
+           o.waits ? truth_of(o) : "");
+    for (int i = 0; i < o.node_count; ++i) {
+      const Node& node = o.nodes[static_cast<size_t>(i)];
+      printf("     node %-8s to %2d from %2d\n", kKindNames[static_cast<int>(node.kind)], node.to, node.from);
+    }
+  }
   return 0;
 }
 
-int run(uint64_t first, uint64_t count) {
-  prepare();
-  Other other;
-  other.start();
+bool is_wanted(uint64_t seed, std::string_view which) {
+  if (which == "--host-functions") return has_host_functions(seed);
+  if (which == "--no-host-functions") return !has_host_functions(seed);
+  return true;
+}
+
+int show_truth(uint64_t first, uint64_t count, std::string_view which) {
   for (uint64_t i = 0; i < count; ++i) {
-    const std::vector<Operation> program = generate(first + i);
-    begin();
-    for (size_t position = 0; position < program.size(); ++position)
-      if (program[position].other_thread)
-        other.play(i, position, program[position]);
-      else
-        kProgramFrames[i](position, program[position]);
-    end();
+    if (!is_wanted(first + i, which)) continue;
+    const Program program = generate(first + i);
+    for (size_t k = 0; k < program.operations.size(); ++k)
+      if (const Operation& o = program.operations[k]; o.waits)
+        printf("%lu %zu %s %s\n", static_cast<unsigned long>(i), k, kKindNames[static_cast<int>(o.kind)],
+               truth_of(o));
+  }
+  return 0;
+}
+
+int run(uint64_t first, uint64_t count, std::string_view which) {
+  prepare();
+  static Other others[kThreads - 1];
+  for (Other& other : others) other.start();
+  for (uint64_t i = 0; i < count; ++i) {
+    if (!is_wanted(first + i, which)) continue;
+    play_program(i, generate(first + i), others);
     printf("%lu %016lx\n", static_cast<unsigned long>(first + i), static_cast<unsigned long>(world->seen));
   }
   fflush(stdout);
-  _exit(0);  // the other thread still looks at what is on this stack
+  _exit(0);  // the other threads still look at what is on this stack
 }
 
 }  // namespace
@@ -254,32 +408,22 @@ int run(uint64_t first, uint64_t count) {
 int main(int argc, char** argv) {
   using namespace random_program;
   auto number = [&](int i) { return i < argc ? strtoull(argv[i], nullptr, 10) : 0; };
-  const std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "--frames") {
+  auto word = [&](int i) { return std::string_view(i < argc ? argv[i] : ""); };
+  if (word(1) == "--frames") {
     for (size_t i = 0; i < kPrograms; ++i) printf("program %zu %#zx\n", i, offset_of(kProgramFrames[i]));
     for (size_t i = 0; i < kOperations; ++i)
       printf("operation %zu %#zx\n", i, offset_of(kOperationFrames[i]));
     return 0;
   }
-  if (what == "--show") return show(number(2));
-  if (what == "--truth") {
-    for (uint64_t i = 0; i < number(3); ++i) {
-      const auto program = generate(number(2) + i);
-      for (size_t k = 0; k < program.size(); ++k)
-        if (program[k].waits)
-          printf("%lu %zu %s %s\n", static_cast<unsigned long>(i), k,
-                 kKindNames[static_cast<int>(program[k].kind)],
-                 program[k].needed  ? "needed"
-                 : program[k].guess ? "unsure"
-                                    : "needless");
-    }
-    return 0;
-  }
-  if (argc != 3 || number(2) < 1 || number(2) > kPrograms) {
+  if (word(1) == "--show") return show(number(2));
+  if (word(1) == "--truth") return show_truth(number(2), number(3), word(4));
+  if (argc < 3 || argc > 4 || number(2) < 1 || number(2) > kPrograms) {
     fprintf(stderr,
-            "random-program FIRST COUNT (at most %zu), --truth FIRST COUNT, --show SEED or --frames\n",
+            "random-program FIRST COUNT (at most %zu) [--host-functions|--no-host-functions], --truth FIRST "
+            "COUNT "
+            "[WHICH], --show SEED or --frames\n",
             kPrograms);
     return 2;
   }
-  return run(number(1), number(2));
+  return run(number(1), number(2), word(3));
 }
