@@ -1,3 +1,4 @@
+#include <map>
 #include <random>
 
 #include "program.h"
@@ -31,7 +32,6 @@ class Generator {
  public:
   explicit Generator(uint64_t seed)
       : random_(seed * 0x9e3779b97f4a7c15 + 1), host_functions_(has_host_functions(seed)) {
-    owner_when_used_.fill(kNobody);
     for (uint32_t& bytes : small_bytes_) bytes = 4 * static_cast<uint32_t>(1 + below(16));
     threads_ = chance(25) ? kThreads : 2;
   }
@@ -63,10 +63,11 @@ class Generator {
     if (stream == 3) result |= streams_[0];
     return result;
   }
-  // The wait by which the program knows of this work: the one of its first use, or the latest.
-  int owner(int work) const {
-    if (owner_when_used_[static_cast<size_t>(work)] != kNobody)
-      return owner_when_used_[static_cast<size_t>(work)];
+  // The wait by which the program knows what this work did to the buffer: the one of its first use, or the
+  // latest.
+  int owner(int work, int buffer) const {
+    if (const auto used = owner_when_used_.find({work, buffer}); used != owner_when_used_.end())
+      return used->second;
     for (size_t i = waits_.size(); i-- > 0;)
       if (waits_[i].covers[static_cast<size_t>(work)]) return static_cast<int>(i);
     return kNobody;
@@ -79,10 +80,10 @@ class Generator {
     return works_++;
   }
   // The program leans on knowing that this is done.
-  void lean_on(int work) {
-    const int by = owner(work);
+  void lean_on(int work, int buffer) {
+    const int by = owner(work, buffer);
     if (by == kNobody) return;
-    owner_when_used_[static_cast<size_t>(work)] = by;
+    owner_when_used_[{work, buffer}] = by;
     const Wait& wait = waits_[static_cast<size_t>(by)];
     if (!wait.query) {
       operations_[wait.operation].needed = true;
@@ -151,13 +152,13 @@ class Generator {
     for (const int work : wanted(buffer, true))
       if (!known_[static_cast<size_t>(work)]) learn(work);
     for (const int work : wanted(buffer, true))
-      if (const int by = owner(work); by != kNobody)
+      if (const int by = owner(work, buffer); by != kNobody)
         operations_[waits_[static_cast<size_t>(by)].operation].guess = true;
   }
   void cpu_access(int buffer, bool writes) {
     for (const int work : wanted(buffer, writes))
       if (!known_[static_cast<size_t>(work)]) learn(work);
-    for (const int work : wanted(buffer, writes)) lean_on(work);
+    for (const int work : wanted(buffer, writes)) lean_on(work, buffer);
   }
   void gpu_access(int buffer, bool writes, int stream) {
     for (const int work : wanted(buffer, writes)) {
@@ -170,7 +171,7 @@ class Generator {
       }
     }
     for (const int work : wanted(buffer, writes))
-      if (!next_in(stream)[static_cast<size_t>(work)]) lean_on(work);
+      if (!next_in(stream)[static_cast<size_t>(work)]) lean_on(work, buffer);
   }
 
   // ---- operations
@@ -412,7 +413,8 @@ class Generator {
   std::array<Before, kEvents> events_;
   std::array<bool, kEvents> doubtful_events_{};
   std::array<Buffer, kBuffers> buffers_;
-  std::array<int, kWork> given_{}, owner_when_used_{};
+  std::array<int, kWork> given_{};
+  std::map<std::pair<int, int>, int> owner_when_used_;
   Before known_;
   std::vector<Wait> waits_;
   int works_ = 0;

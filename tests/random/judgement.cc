@@ -94,6 +94,9 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
     const bool called_needless = site != by_place.end() && site->second->always_unnecessary();
     if (truth == "needed") {
       counts.against += called_needless;
+      if (called_needless)
+        counts.each.push_back("thought needed: seed " + std::to_string(first + p) + " operation " +
+                              std::to_string(o) + " " + kind);
       continue;
     }
     counts.called_needless += called_needless;
