@@ -279,13 +279,12 @@ void before_fork(Dispatched& call) {
         !diogenes_copy(&flags, reinterpret_cast<const void*>(call.arguments[0]), sizeof flags))
       flags = 0;
   }
-  if (flags & CLONE_THREAD) {
-    if (guard_thread.creating > 0) return;
+  bool stays = (flags & CLONE_VM) && !(flags & CLONE_VFORK);
+  if (flags & CLONE_THREAD ? guard_thread.creating == 0 : stays) {  // another that uses this memory unseen
     refuse_for_good();
     give_up_everything();
-    return;
   }
-  begin_fork(call.slot);
+  if (!(flags & CLONE_THREAD)) begin_fork(call.slot);
 }
 
 void before_call(Dispatched& call) {

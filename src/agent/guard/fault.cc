@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "agent/guard/instruction.h"
+#include "agent/guard/quiet.h"
 #include "agent/guard/region.h"
 #include "agent/guard/signals.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
+#include "agent/guard/wear.h"
 #include "agent/stack.h"
 #include "agent/thread_state.h"
 
@@ -16,7 +18,6 @@ namespace diogenes::agent {
 
 namespace {
 
-constexpr uint32_t kMaximumSteps = 64;  // beside one guard; then it is given up as exposed
 constexpr greg_t kTrapFlag = 0x100;
 constexpr int kAccessError = 2;  // SEGV_ACCERR
 constexpr int kTraced = 2;       // TRAP_TRACE
@@ -64,33 +65,49 @@ bool touches(const Guard& guard, const Fault& fault) {
   return false;
 }
 
-void end_step(Slot& slot, ucontext_t* context) {
-  if (slot.step_count == 0) return;
+uint32_t claimed[kMaximumGuards];  // under the table's lock
+
+// Under the table's lock: the guards over this page, whatever they forbid, are as good as touched.
+void expose_page(uintptr_t page) {
+  uint32_t count = 0;
+  for (uint32_t id : live_over({page, page + kPageSize})) claimed[count++] = id;
+  claim_and_open({claimed, count}, {TouchBy::exposed, Access::unknown, monotonic_now(), page, 0});
+}
+
+void end_step(ucontext_t* context) {
+  Step& step = guard_thread.step;
+  if (step.count == 0) return;
   {
     Section section(Section::in_handler);
-    for (uint32_t i = 0; i < slot.step_count; ++i)
-      settle({slot.step_pages[i], slot.step_pages[i] + kPageSize});
-    slot.step_count = 0;
+    for (uint32_t i = 0; i < step.count; ++i) settle({step.pages[i], step.pages[i] + kPageSize});
+    if (!quiet_lasted())
+      for (uint32_t i = 0; i < step.count; ++i) expose_page(step.pages[i]);
+    step.count = 0;
   }
-  if (!slot.step_flag) context->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
-  frame_mask(context) = slot.step_mask;
+  if (!step.flag) context->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
+  frame_mask(context) = step.mask;
 }
 
 // Under the table's lock. False: this access cannot be stepped over.
 bool begin_step(const Fault& fault, ucontext_t* context) {
-  Slot* slot = guard_thread.slot;
-  if (!slot || slot->step_count == kStepPages || !alone() || fault.reach.anywhere) return false;
-  for (uint32_t i = 0; i < slot->step_count; ++i)
-    if (slot->step_pages[i] == fault.page.begin) return false;
-  if (kernel_mprotect(fault.page.begin, kPageSize, PROT_READ | PROT_WRITE) != 0) return false;
-  if (slot->step_count == 0) {
+  GuardThread& me = guard_thread;
+  Step& step = me.step;
+  if ((!me.slot && !me.driver) || step.count == kStepPages || fault.reach.anywhere) return false;
+  for (uint32_t i = 0; i < step.count; ++i)
+    if (step.pages[i] == fault.page.begin) return false;
+  if (!quiet_begins()) return false;
+  if (kernel_mprotect(fault.page.begin, kPageSize, PROT_READ | PROT_WRITE) != 0) {
+    if (step.count == 0) quiet_lasted();
+    return false;
+  }
+  if (step.count == 0) {
     // No handler of the program's may run while the page is open; what comes waits for the step's end.
-    slot->step_flag = context->uc_mcontext.gregs[REG_EFL] & kTrapFlag;
-    slot->step_mask = frame_mask(context);
+    step.flag = context->uc_mcontext.gregs[REG_EFL] & kTrapFlag;
+    step.mask = frame_mask(context);
     context->uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
     frame_mask(context) = kAllSignals & ~kGuardSignals;
   }
-  slot->step_pages[slot->step_count++] = fault.page.begin;
+  step.pages[step.count++] = fault.page.begin;
   return true;
 }
 
@@ -114,8 +131,10 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
     return false;  // not a matter of protection; a jump there
   Undispatched undispatched;
   Fault fault = describe(info, context);
-  bool driver = in_driver_now() || in_driver_code(static_cast<uintptr_t>(registers[REG_RIP]));
-  if (!driver && !guard_thread.slot) note_callback();
+  // The driver's own threads: the program's code on them has a slot (enter_program_code).
+  bool driver = in_driver_now() || (guard_thread.driver && !guard_thread.slot) ||
+                in_driver_code(static_cast<uintptr_t>(registers[REG_RIP]));
+  if (!driver && !guard_thread.slot && !guard_thread.driver) note_callback();
   Touch touch{driver ? TouchBy::driver : TouchBy::program,
               fault.write ? Access::write : Access::read,
               {},
@@ -137,14 +156,15 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
   // for nothing.
   if (touched) touch.stack = capture_interrupted_stack(context);
   Section section(Section::in_handler);
-  static uint32_t claimed[kMaximumGuards];
   uint32_t count = 0;
   GuardList near = live_over(fault.page);
   for (uint32_t id : near)
     if (touches(*guard_at(id), fault)) claimed[count++] = id;
   if (count == 0) {
     bool worn = false;
-    for (uint32_t id : near) worn |= ++guard_at(id)->steps > kMaximumSteps;
+    uint32_t allowed = steps_allowed(fault.page.begin);
+    for (uint32_t id : near) worn |= ++guard_at(id)->steps > allowed;
+    if (worn) note_worn(fault.page.begin);
     if (!worn && near.count > 0 && begin_step(fault, context)) return true;
     touch.by = TouchBy::exposed;
     touch.stack = 0;
@@ -167,17 +187,17 @@ void on_segv(int signal, siginfo_t* info, void* opaque) {
   {
     KeepErrno keep;
     if (take_fault(info, context)) return;
-    if (Slot* slot = guard_thread.slot) end_step(*slot, context);
+    end_step(context);
   }
   deliver_to_program(signal, info, context);
 }
 
 void on_trap(int signal, siginfo_t* info, void* opaque) {
   auto* context = static_cast<ucontext_t*>(opaque);
-  if (Slot* slot = guard_thread.slot; slot && slot->step_count > 0 && info->si_code == kTraced) {
+  if (guard_thread.step.count > 0 && info->si_code == kTraced) {
     KeepErrno keep;
-    end_step(*slot, context);
-    if (!slot->step_flag) return;
+    end_step(context);
+    if (!guard_thread.step.flag) return;
   }
   deliver_to_program(signal, info, context);
 }

@@ -11,9 +11,9 @@
 //
 // A fault (fault.cc) on a page under a live guard that forbids the access:
 //   1. bytes of a range may be touched          every guard over them: touched, by the program or the driver
-//   2. beside every range, one thread, bounded  the page opens for one instruction (trap flag, all signals
-//   held back)
-//      reach, less than 64 times so far         and closes in SIGTRAP; the guards stay live
+//   2. beside every range, the other threads    the page opens for one instruction (trap flag, all signals
+//      at rest (quiet.h), bounded reach, not    held back) and closes in SIGTRAP; the guards stay live, or
+//      are too often (wear.h)                       exposed where another thread ran meanwhile after all
 //   3. beside, otherwise                        guards on the page: touched, exposed
 // A fault on a page under no live guard was overtaken by an opening and is tried again once, or is the
 // program's.
@@ -37,6 +37,7 @@
 
 #include "agent/guard/dispatch.h"
 #include "agent/guard/fault.h"
+#include "agent/guard/quiet.h"
 #include "agent/guard/region.h"
 #include "agent/guard/signals.h"
 #include "agent/guard/table.h"
@@ -86,6 +87,7 @@ void after_fork_in_parent() { wiped.forking.fetch_sub(1, std::memory_order_seq_c
 void after_fork_in_child() {
   give_back_signals();
   forget_threads_in_child();
+  forget_quiet_in_child();
   start_state = Start::failed;  // the driver does not work in a forked child either
 }
 
@@ -99,6 +101,7 @@ bool start() {
   }
   if (raw_syscall(SYS_madvise, &wiped, sizeof wiped, kWipeOnFork) != 0) return false;
   if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) return false;
+  prepare_quiet();
   most_live = std::min(kMaximumGuards, quarter_of_map_count());
   if (!take_signals(on_segv, on_trap, on_sys)) return false;
   wiped.active.store(1, std::memory_order_release);
@@ -178,6 +181,8 @@ Touch collect(GuardHandle handle) {
   if (!guard || guard->state.load(std::memory_order_acquire) != Guard::touched) return {};
   return guard->touch;
 }
+
+uint32_t touch_count() { return touches.load(std::memory_order_acquire); }  // pairs with claim()
 
 Touch lower_guard(GuardHandle handle) {
   uint32_t id;

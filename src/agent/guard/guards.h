@@ -63,6 +63,10 @@ GuardHandle raise_guard(AddressRange range, Protection protection);
 // What happened to it since it was raised. Cheap; may be called at any time until lower_guard.
 Touch collect(GuardHandle guard);
 
+// Touches of any guards so far. While it stays what it was before the owner last asked each of its guards,
+// none of those has anything new to say. One load.
+uint32_t touch_count();
+
 // Takes a guard down for good (pages are given back unless another guard holds them) and returns the last
 // word on it.
 Touch lower_guard(GuardHandle guard);
@@ -84,8 +88,5 @@ bool any_guard_up();  // one load; for interposed free and the like
 // dispatched. Nests. Set by the thunk of stages 3 and 4.
 void enter_driver();
 void leave_driver();
-
-// Where the driver's code lies: touches by instructions there are the driver's. Once, when it is mapped.
-void set_driver_range(AddressRange code);
 
 }  // namespace diogenes::agent

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agent/guard/testing/child.h"
+#include "agent/guard/wear.h"
 
 namespace diogenes::agent {
 namespace {
@@ -103,6 +104,31 @@ TEST(Guards, TooManyTouchesBesideGiveItUp) {
     GuardHandle guard = raise_guard(range_of(memory + 1024, 64), Protection::no_access);
     for (int i = 0; i < 1000000; ++i) *static_cast<volatile char*>(memory) = static_cast<char>(i);
     CHECK(lower_guard(guard).by == TouchBy::exposed);
+  });
+}
+
+TEST(Guards, APageThatWearsGuardsOutGivesThemFewerSteps) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    char* memory = pages(2);
+    auto worn_after = [&](int touches) {
+      GuardHandle guard = raise_guard(range_of(memory + 1024, 64), Protection::no_access);
+      for (int i = 0; i < touches; ++i) *static_cast<volatile char*>(memory) = static_cast<char>(i);
+      return lower_guard(guard).by == TouchBy::exposed;
+    };
+    CHECK(!worn_after(64) && worn_after(65));  // 64 at first
+    CHECK(!worn_after(32) && worn_after(33));
+    for (int steps : {16, 8, 4, 2, 1}) CHECK(worn_after(steps + 1));
+    CHECK(steps_allowed(address_of(memory)) == 0 && worn_after(1));
+    CHECK(steps_allowed(address_of(memory) + 4096) == 64);
+    // Guards that nothing touches beside: it has some again.
+    for (int i = 0; i < 3; ++i) CHECK(!worn_after(0));
+    CHECK(steps_allowed(address_of(memory)) == 4 && !worn_after(4));
+    GuardHandle other = raise_guard(range_of(memory, 8192), Protection::no_access);
+    uint32_t before = touch_count();
+    CHECK(collect(other).by == TouchBy::nobody && touch_count() == before);
+    memory[5000] = 1;
+    CHECK(touch_count() == before + 1 && lower_guard(other).by == TouchBy::program);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "agent/guard/signals.h"
 
 #include <errno.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -19,8 +20,30 @@ constexpr int kOurs[] = {SIGSEGV, SIGTRAP, SIGSYS};
 KernelAction programs[kSignals + 1];  // of the three: the program's wish
 SignalBits hidden[kSignals + 1];      // of the others: bits that were taken out of their masks
 KernelAction ours[kSignals + 1];
+std::atomic<uint32_t> changes{1};  // of any signal's handler; under Wishes where they are made here
+uint32_t looked_at_change = 0;     // `changes` when has_handlers was found out; 0: never
+bool has_handlers = false;
+AddressRange libc_code;
 
 bool is_ours(long signal) { return signal == SIGSEGV || signal == SIGTRAP || signal == SIGSYS; }
+
+int find_libc(dl_phdr_info* module, size_t, void*) {
+  if (!module->dlpi_name || !strstr(module->dlpi_name, "/libc.so.")) return 0;
+  for (int i = 0; i < module->dlpi_phnum; ++i) {
+    const auto& part = module->dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && part.p_flags & PF_X)
+      libc_code = AddressRange::of(module->dlpi_addr + part.p_vaddr, part.p_memsz);
+  }
+  return 1;
+}
+
+// glibc's handler of its own signal 33 (setuid and its relatives, on every thread) exists from the first
+// thread on. All it does is a system call, which is dispatched. That of 32 (cancellation) runs the program's
+// code.
+bool is_libcs_own(int signal, uintptr_t handler) {
+  constexpr int kSetId = 33;
+  return signal == kSetId && libc_code.contains(handler);
+}
 
 // The program's wishes; taken with all signals blocked.
 class Wishes {
@@ -135,7 +158,9 @@ void die_of(int signal, siginfo_t* info, ucontext_t* context, bool comes_again) 
 }  // namespace
 
 bool take_signals(Handler on_segv, Handler on_trap, Handler on_sys) {
+  dl_iterate_phdr(find_libc, nullptr);
   Wishes lock;
+  note_unseen_actions();
   const Handler handlers[] = {on_segv, on_trap, on_sys};
   for (int i = 0; i < 3; ++i) {
     KernelAction& action = ours[kOurs[i]];
@@ -161,6 +186,7 @@ void reclaim_signals() {
     changed |= kernel_sigaction(signal, nullptr, &now) == 0 && now.handler != ours[signal].handler;
   if (!changed) return;
   Wishes lock;
+  note_unseen_actions();
   for (int signal : kOurs) install(signal);
   strip_masks();
 }
@@ -187,6 +213,7 @@ long program_sigaction(int signal, const void* action, void* old, size_t set_byt
   if (action && !diogenes_copy(&wanted, action, sizeof wanted)) return -EFAULT;
   if (is_ours(signal)) {
     Wishes lock;
+    if (action) note_unseen_actions();
     before = programs[signal];
     if (action) {
       wanted.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
@@ -194,6 +221,7 @@ long program_sigaction(int signal, const void* action, void* old, size_t set_byt
     }
   } else {
     Wishes lock;
+    if (action) note_unseen_actions();  // before it is in force
     SignalBits bits = wanted.mask & kGuardSignals;
     wanted.mask &= ~bits;
     long result = kernel_sigaction(signal, action ? &wanted : nullptr, &before);
@@ -202,6 +230,24 @@ long program_sigaction(int signal, const void* action, void* old, size_t set_byt
     if (action) hidden[signal] = bits;
   }
   return old && !diogenes_copy(old, &before, sizeof before) ? -EFAULT : 0;
+}
+
+void note_unseen_actions() { changes.fetch_add(1, std::memory_order_seq_cst); }
+
+uint32_t action_changes() { return changes.load(std::memory_order_seq_cst); }
+
+bool program_has_handlers(uint32_t& at) {
+  Wishes lock;
+  at = action_changes();
+  if (at == looked_at_change) return has_handlers;
+  has_handlers = false;
+  for (int signal = 1; signal <= kSignals && !has_handlers; ++signal) {
+    KernelAction action = programs[signal];
+    if (!is_ours(signal)) kernel_sigaction(signal, nullptr, &action);
+    has_handlers = action.handler > 1 && !is_libcs_own(signal, action.handler);
+  }
+  looked_at_change = at;
+  return has_handlers;
 }
 
 long program_sigprocmask(ucontext_t* context, int how, const void* set, void* old, size_t set_bytes) {

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "agent/guard/wear.h"
+
 namespace diogenes::agent {
 
 WipedOnFork wiped;
 std::atomic<uint32_t> openings{0};
+std::atomic<uint32_t> touches{0};
 
 namespace {
 
@@ -176,10 +179,12 @@ void claim(uint32_t id, const Touch& touch) {
   guard.touch = touch;
   if (touch.by == TouchBy::program || touch.by == TouchBy::driver || touch.by == TouchBy::system_call)
     guard.touch.address = std::clamp(touch.address, guard.range.begin, guard.range.end - 1);
-  guard.state.store(Guard::touched, std::memory_order_release);  // pairs with collect()
+  guard.state.store(Guard::touched, std::memory_order_release);                      // pairs with collect()
+  if (touch.by != TouchBy::nobody) touches.fetch_add(1, std::memory_order_release);  // with touch_count()
 }
 
 void release(uint32_t id) {
+  if (guards[id].steps == 0) note_unworn(guards[id].range.pages());
   guards[id].state.store(Guard::unused, std::memory_order_relaxed);
   spare[spare_count++] = id;
 }

@@ -36,6 +36,7 @@ extern WipedOnFork wiped;
 
 inline bool guards_active() { return wiped.active.load(std::memory_order_acquire) != 0; }
 
+extern std::atomic<uint32_t> touches;   // guards that were touched so far
 extern std::atomic<uint32_t> openings;  // times that pages were given back; for faults that come late
 
 // Holds the table. Signals are blocked inside; a handler, where they already are, says so.

@@ -8,8 +8,10 @@
 #include <cstring>
 
 #include "agent/guard/region.h"
+#include "agent/guard/signals.h"
 #include "agent/guard/syscall_memory.h"
 #include "agent/guard/table.h"
+#include "agent/guard/task_file.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
@@ -31,6 +33,7 @@ std::atomic<uint32_t> slots_used{0};  // slots from here on were never used
 std::atomic<uint32_t> registered{0};
 std::atomic<uint32_t> unwatched{0};  // of the registered
 std::atomic<uint32_t> coming{0};     // made, and not registered yet
+std::atomic<uint32_t> arrivals{0};   // registrations so far
 std::atomic<bool> foreign{false};    // refuse_for_good
 std::atomic<bool> callbacks{false};  // the program's code was seen on a thread of the driver
 std::atomic<uint32_t> driver_threads[kDriverThreads];
@@ -52,6 +55,7 @@ void update_selector(Slot& slot) {
 
 void set_watched(Slot& slot) {
   if (slot.watched.exchange(1, std::memory_order_seq_cst)) return;
+  note_unseen_actions();  // what it did before was not dispatched
   unwatched.fetch_sub(1, std::memory_order_seq_cst);
   update_selector(slot);
 }
@@ -66,34 +70,10 @@ void free_slot(Slot& slot) {
   slot.before.store(0, std::memory_order_relaxed);
   slot.ready.store(0, std::memory_order_relaxed);
   slot.depth.store(0, std::memory_order_relaxed);
-  slot.step_count = 0;
+  slot.asleep_runs[0] = 0;
   slot.range_count.store(0, std::memory_order_relaxed);
   registered.fetch_sub(1, std::memory_order_relaxed);
   slot.thread.store(0, std::memory_order_release);
-}
-
-char* put_number(char* at, uint32_t value) {
-  char digits[10];
-  int count = 0;
-  do digits[count++] = static_cast<char>('0' + value % 10);
-  while (value /= 10);
-  while (count > 0) *at++ = digits[--count];
-  return at;
-}
-
-// /proc/self/task/THREAD/NAME. Bytes read, 0 where it cannot be.
-size_t read_task_file(uint32_t thread, const char* name, char* text, size_t room) {
-  char path[64] = "/proc/self/task/";
-  char* end = put_number(path + strlen(path), thread);
-  *end++ = '/';
-  strcpy(end, name);
-  long file = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  long bytes = raw_syscall(SYS_read, file, text, room - 1);
-  raw_syscall(SYS_close, file);
-  if (bytes <= 0) return 0;
-  text[bytes] = 0;
-  return static_cast<size_t>(bytes);
 }
 
 uint64_t hexadecimal(const char*& text) {
@@ -229,6 +209,7 @@ void register_this_thread() {
   slot->selector.store(kAllow, std::memory_order_relaxed);
   registered.fetch_add(1, std::memory_order_seq_cst);
   unwatched.fetch_add(1, std::memory_order_seq_cst);
+  arrivals.fetch_add(1, std::memory_order_seq_cst);
   if (raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code.begin, code.size(),
                   &slot->selector) != 0) {
     free_slot(*slot);
@@ -269,6 +250,7 @@ void forget_this_thread() {
 
 void forget_threads_in_child() {
   for (auto& slot : slots) {
+    slot.asleep_runs[0] = 0;
     slot.watched.store(0, std::memory_order_relaxed);
     slot.forking.store(0, std::memory_order_relaxed);
     slot.ready.store(0, std::memory_order_relaxed);
@@ -283,9 +265,9 @@ void forget_threads_in_child() {
 }
 
 void note_driver_thread() {
-  // The driver's threads block every signal. Data of theirs can lie on a page with guarded memory of the
-  // heap, and a fault that finds its signal blocked kills the process.
+  // The driver's threads block every signal: interpose/signals.cc.
   kernel_sigmask(SIG_UNBLOCK, kGuardSignals);
+  guard_thread.driver = true;
   driver_threads[driver_thread_at.fetch_add(1, std::memory_order_relaxed) % kDriverThreads].store(
       kernel_thread_id(), std::memory_order_release);
 }
@@ -300,10 +282,10 @@ void note_callback() { callbacks.store(true, std::memory_order_relaxed); }
 
 void refuse_for_good() { foreign.store(true, std::memory_order_seq_cst); }
 
-bool alone() {
-  return guard_thread.slot && registered.load(std::memory_order_seq_cst) == 1 &&
-         coming.load(std::memory_order_seq_cst) == 0 && !callbacks.load(std::memory_order_relaxed) &&
-         !foreign.load(std::memory_order_relaxed);
+Threads threads_now() {
+  return {slots, slots_used.load(std::memory_order_acquire), arrivals.load(std::memory_order_seq_cst),
+          coming.load(std::memory_order_seq_cst) == 0 && !callbacks.load(std::memory_order_relaxed) &&
+              !foreign.load(std::memory_order_relaxed)};
 }
 
 bool all_threads_watched() {
@@ -389,6 +371,9 @@ void set_alternate_stack(Slot& slot, const stack_t& stack) {
 }
 
 void begin_call(Slot& slot, uintptr_t stack) {
+  // Before in_flight: who reads that as set and this as it was before, knows that the thread is still inside
+  // the call that it was in then (quiet.cc).
+  slot.calls.fetch_add(1, std::memory_order_seq_cst);
   // A flag that is still set: this call comes from a signal handler that interrupted the one in flight, which
   // may start again without being dispatched again. Its ranges stay until the thread is back on its stack.
   slot.before.store(0, std::memory_order_relaxed);

@@ -20,6 +20,7 @@ namespace diogenes::agent {
 inline constexpr uint32_t kMaximumGuardedThreads = 1024;
 inline constexpr uint32_t kInFlightRanges = 8;
 inline constexpr uint32_t kStepPages = 8;
+inline constexpr uint32_t kRunsText = 56;  // /proc/self/task/ID/schedstat: three numbers
 
 struct alignas(64) Slot {
   std::atomic<uint8_t> selector{0};   // read by the kernel at each system call
@@ -38,18 +39,30 @@ struct alignas(64) Slot {
   uintptr_t call_stack = 0;    // stack pointer of the call in flight
   AddressRange own_memory[3];  // never guarded: stack at registration, thread-local storage, alternate stack
 
-  // The step under way: pages that are open for it, and what of the context comes back afterwards.
-  uint32_t step_count = 0;
-  uintptr_t step_pages[kStepPages];
-  SignalBits step_mask = 0;
-  bool step_flag = false;  // the program's own trap flag
+  std::atomic<uint32_t> calls{0};  // dispatched so far; never back to 0
+
+  // What a step saw of it when it began, and when it last was asleep (quiet.cc). Under the table's lock.
+  uint32_t seen_calls = 0;
+  bool seen_in_call = false;  // else: seen_runs holds
+  char seen_runs[kRunsText] = {};
+  char asleep_runs[kRunsText] = {};
 };
 static_assert(offsetof(Slot, in_flight) == 1);
+
+// The step under way: pages that are open for it, and what of the context comes back afterwards.
+struct Step {
+  uint32_t count = 0;
+  bool flag = false;  // the program's own trap flag
+  SignalBits mask = 0;
+  uintptr_t pages[kStepPages] = {};
+};
 
 // This thread's; part of the library's one block of thread-local storage, of the initial-exec model.
 struct GuardThread {
   Slot* slot = nullptr;
-  uint32_t depth = 0;          // inside the driver, also on threads without a slot
+  uint32_t depth = 0;   // inside the driver, also on threads without a slot
+  bool driver = false;  // made by the driver
+  Step step;
   uint32_t creating = 0;       // inside pthread_create: the clone that comes is no foreign one
   SignalBits hidden_mask = 0;  // those of kGuardSignals that the program believes to be blocked
   uintptr_t late_instruction = 0, late_address = 0;  // the last fault on an unguarded page, and
@@ -90,15 +103,23 @@ void note_thread_coming();  // pthread_create is about to make a thread of the p
 void note_thread_came();    // it is registered, or was not made
 bool in_driver_now();       // for pthread_create: the thread about to be made is the driver's
 
+struct Threads {
+  Slot* slots;  // `count` of them, some free
+  uint32_t count;
+  uint32_t arrivals;  // threads registered so far
+  bool known;         // no thread is on its way, and no other runs the program's code
+};
+Threads threads_now();
+
 // All under the table's lock.
 bool all_threads_watched();  // tries to watch those that are not, now and then
 bool no_foreign_threads();   // looks at /proc/self/task
-bool alone();                // one thread of the program, and it is the calling one
 bool in_flight(AddressRange pages);
 bool thread_memory(AddressRange pages);
 void set_alternate_stack(Slot& slot, const stack_t& stack);
 
-// The program's code runs on a thread that is not registered: nothing is stepped over from now on.
+// Code that may be the program's runs on a thread that is not registered: nothing is stepped over from now
+// on.
 void note_callback();
 // Guards are refused from now on: a thread that cannot be watched, memory that the kernel or another process
 // reaches by address at any time.

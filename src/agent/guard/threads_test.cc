@@ -61,28 +61,6 @@ TEST(Threads, OneOfManyIsTheFirst) {
   });
 }
 
-TEST(Threads, BesideIsExposedWhereOthersCouldTouchUnseen) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    char* memory = pages(1);
-    std::atomic<bool> begun{false};
-    std::atomic<bool> end{false};
-    std::thread other([&] {
-      begun = true;
-      while (!end) usleep(100);
-    });
-    while (!begun) sched_yield();
-    GuardHandle guard = guard_soon(memory, 100);
-    memory[200] = 1;
-    CHECK(lower_guard(guard).by == TouchBy::exposed);
-    end = true;
-    other.join();
-    guard = guard_soon(memory, 100);
-    memory[200] = 1;  // alone again
-    CHECK(lower_guard(guard).by == TouchBy::nobody);
-  });
-}
-
 TEST(Threads, ThoseFromBeforeTheGuardsAreWatchedToo) {
   RUN_IN_CHILD({
     int ends[2];

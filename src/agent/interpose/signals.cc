@@ -24,9 +24,12 @@ Next<SetMask> next_pthread_sigmask("pthread_sigmask");
 Next<SetMask> next_sigprocmask("sigprocmask");
 Next<int(const stack_t*, stack_t*)> next_sigaltstack("sigaltstack");
 
+// Threads of the driver never are, and must not block those signals either: memory of theirs can lie on a
+// guarded page of the heap, and a fault whose signal is blocked kills the process.
 bool waits_to_be_watched() {
   Slot* slot = guard_thread.slot;
-  return slot && !slot->watched.load(std::memory_order_relaxed);
+  if (!slot) return guard_thread.driver;
+  return !slot->watched.load(std::memory_order_relaxed);
 }
 
 SignalBits bits_of(const sigset_t& set) {
@@ -93,6 +96,7 @@ EXPORTED int sigaltstack(const stack_t* stack, stack_t* old) noexcept {
     return -1;
   }
   int result = next(stack, old);
-  if (result == 0 && stack && waits_to_be_watched()) set_alternate_stack(*guard_thread.slot, *stack);
+  if (result == 0 && stack && guard_thread.slot && waits_to_be_watched())
+    set_alternate_stack(*guard_thread.slot, *stack);
   return result;
 }

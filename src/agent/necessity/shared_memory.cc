@@ -111,6 +111,9 @@ bool SharedMemory::settle(Shared& shared, const Touch& touch, uint32_t sequence,
 }
 
 void SharedMemory::collect_touches(uint32_t sequence, int width) {
+  uint32_t touches = touch_count();
+  if (touches == touches_seen_) return;
+  touches_seen_ = touches;
   for (int i = count_; i-- > 0;) {
     if (shared_[i].guard == kNoGuard) continue;
     if (settle(shared_[i], collect(shared_[i].guard), sequence, width) && shared_[i].retired)

@@ -89,6 +89,7 @@ class SharedMemory {
   Instances* instances_;
   Shared shared_[kMaximumShared];
   int count_;
+  uint32_t touches_seen_;  // touch_count() when each guard was last asked
   Kernels kernels_[kMaximumStreams];
   uint32_t written_at_;  // sequence of the last synchronization that covered a kernel newly
 };

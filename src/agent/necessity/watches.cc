@@ -62,6 +62,9 @@ bool Watches::settle(int position, const Touch& touch) {
 }
 
 void Watches::collect_touches() {
+  uint32_t touches = touch_count();
+  if (touches == touches_seen_) return;
+  touches_seen_ = touches;
   for (int i = count_; i-- > 0;) {
     if (watches_[i].guard == kNoGuard) continue;
     Touch touch = collect(watches_[i].guard);

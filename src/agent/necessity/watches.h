@@ -70,6 +70,7 @@ class Watches {
   Instances* instances_;
   UnwatchableWork* unwatchable_;
   Watch watches_[kMaximumWatches];
+  uint32_t touches_seen_;  // touch_count() when each guard was last asked
   int count_;
   int pending_;  // unguarded and not suspended
   int suspended_;

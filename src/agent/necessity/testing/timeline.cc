@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "agent/driver_calls.h"
@@ -35,6 +36,11 @@ Touch collect(GuardHandle guard) { return guards.at(guard).touch; }
 Touch lower_guard(GuardHandle guard) {
   guards.at(guard).up = false;
   return guards.at(guard).touch;
+}
+uint32_t touch_count() {
+  return static_cast<uint32_t>(std::count_if(guards.begin(), guards.end(), [](const FakeGuard& guard) {
+    return guard.touch.by != TouchBy::nobody;
+  }));
 }
 void open_range(AddressRange range, TouchBy by) {
   for (auto& guard : guards)
