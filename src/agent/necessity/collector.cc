@@ -73,6 +73,7 @@ void start_necessity(Stage stage) {
     state.watches.reset();
     state.shared.reset();
     state.memory.reset();
+    state.named.reset();
     state.kernels.reset();
     state.duplicates.reset();
     reset_staging();
@@ -80,6 +81,7 @@ void start_necessity(Stage stage) {
     state.sequence = 0;
     state.undecidable = state.events_undecidable = false;
     state.work_reasons = state.kernel_reasons = 0;
+    state.unnamed_memory = state.variables = false;
     state.captures = 0;
   }
   state.started = true;
@@ -100,10 +102,11 @@ void necessity_before(Call& call) {
   }
   call.in_flight = number_of(state, *flight);
   flight->transfer = {};
-  describe(state, call, flight->effect);
+  describe(state, call, flight->effect, flight->given);
   flight->slot = slot_of(state, flight->effect, state.captures == 0);
   {
     LockGuard guard(state.lock);
+    name_work(state, call, *flight);
     before_order(state, call, *flight);
     before_memory(state, call, *flight);
     if (is_stream_destroy(call) && flight->slot != kNoSlot) state.order.destroy(flight->slot);
@@ -148,13 +151,15 @@ void necessity_after(Call& call) {
                        : region == Region::stack       ? kSmallRange
                                                        : kGuardRefused;
   }
-  bool managed_variable = false;
+  bool is_variable = succeeded && call.driver->arguments == Arguments::global;
   AddressRange variable;
-  if (succeeded && call.driver->arguments == Arguments::global && state.captures == 0) {
-    auto* address = call.pointer<const uint64_t*>(0);
-    auto* bytes = call.pointer<const size_t*>(1);
-    managed_variable = address && kind_of_pointer(*address) == MemoryKind::managed;
-    if (managed_variable && bytes) variable = AddressRange::of(*address, *bytes);
+  if (is_variable) {
+    // Managed ones were read as allocations, with the size that the driver tells where the program does not
+    // ask.
+    auto *address = call.pointer<const uint64_t*>(0), *bytes = call.pointer<const uint64_t*>(1);
+    variable = allocates          ? AddressRange::of(allocation.address, allocation.bytes)
+               : address && bytes ? AddressRange::of(*address, *bytes)
+                                  : AddressRange{};
   }
   bool host_handle = false;
   if (succeeded && operation_starts(call, "cuMemCreate"))
@@ -171,13 +176,14 @@ void necessity_after(Call& call) {
       state.watches.end_suspension(call.in_flight, succeeded);
       state.shared.end_suspension(call.in_flight, succeeded, state.sequence, state.order.width());
     }
-    if (managed_variable) after_variable(state, variable);
-    if (succeeded && allocates) after_allocation(state, call, region_reasons, context, allocation);
+    if (is_variable)
+      after_variable(state, variable, allocates);
+    else if (allocates)
+      after_allocation(state, call, region_reasons, context, allocation);
     if (succeeded) {
       after_objects(state, call, flight, context, created);
-      if (call.driver->arguments == Arguments::host_pointer)
-        if (const Allocation* known = state.memory.find(call.argument(1))) give_to_kernels(state, *known);
-      if (flight ? flight->effect.work : is_work(call)) tick = after_work(state, flight);
+      if (call.driver->arguments == Arguments::host_pointer) after_device_pointer(state, call);
+      if (flight ? flight->effect.work : is_work(call)) tick = after_work(state, call, flight);
     }
   }
   if (state.hashing() && flight) {

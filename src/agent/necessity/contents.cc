@@ -9,7 +9,8 @@ namespace diogenes::agent {
 
 namespace {
 
-constexpr uint64_t kScannedForAddresses = 1 << 20;  // bytes of a copy to the device
+// Of a copy to the device. It is read anyway for its content; what is larger takes too long twice.
+constexpr uint64_t kScannedForAddresses = 64 << 20;
 
 enum : int { kNone, kMaking, kThere, kFailed };
 std::atomic<int> staging_state{kNone};
@@ -72,6 +73,28 @@ void read_back(State& state, const Call& call, Flight& flight) {
   (void)call;
 }
 
+// Addresses that are copied to the device are given to the kernels that look there.
+void scan_for_addresses(State& state, const TransferArguments& copy) {
+  AddressBounds bounds{state.memory.host_bounds(), state.memory.device_bounds()};
+  if (bounds.empty()) return;
+  GivenAddresses given;
+  given.clear();
+  bool any = copy.bytes() > kScannedForAddresses;
+  for (uint64_t row = 0; row < copy.height && !any; ++row)
+    scan_words(reinterpret_cast<const void*>(copy.source + row * copy.source_pitch), copy.width,
+               copy.destination + row * copy.destination_pitch, bounds, given);
+  if (given.count == 0 && !any) return;
+  LockGuard guard(state.lock);
+  if (given.unknown)
+    state.memory.for_each_host([&](const Allocation& allocation) { give_to_kernels(state, allocation); });
+  for (int i = 0; i < given.count; ++i) {
+    const Allocation* allocation = allocation_near(state, given.address[i]);
+    any |= allocation != nullptr;
+    if (allocation && is_host_side(allocation->kind)) give_to_kernels(state, *allocation);
+  }
+  if (any) note_pointers(state, copy.destination);
+}
+
 }  // namespace
 
 void hash_before(State& state, const Call& call, Flight& flight) {
@@ -94,15 +117,9 @@ void hash_before(State& state, const Call& call, Flight& flight) {
     transfer.kind = TransferInFlight::to_device;
     transfer.host = {arguments.source, arguments.width, arguments.height, arguments.source_pitch};
     transfer.key.content = content_of(transfer.host);
-    GivenAddresses given;
-    AddressRange bounds = state.memory.host_bounds();
-    if (!bounds.empty() && transfer.host.contiguous() && transfer.key.bytes <= kScannedForAddresses)
-      scan_words(reinterpret_cast<const void*>(transfer.host.address), transfer.key.bytes, bounds, given);
+    scan_for_addresses(state, arguments);
     {
       LockGuard guard(state.lock);
-      for (int i = 0; i < given.count; ++i)
-        if (const Allocation* allocation = state.memory.find(given.address[i]))
-          give_to_kernels(state, *allocation);
       transfer.suspected = state.duplicates.find(transfer.key, &transfer.first);
     }
     if (transfer.suspected) read_back(state, call, flight);

@@ -161,8 +161,9 @@ void describe_transfer(State& state, const Call& call, bool may_ask, Effect& eff
 
 }  // namespace
 
-void describe(State& state, const Call& call, Effect& effect) {
+void describe(State& state, const Call& call, Effect& effect, GivenAddresses& given) {
   effect = {};
+  given.clear();
   bool may_ask = state.captures == 0;
   uint64_t handle = 0;
   bool per_thread = false;
@@ -181,7 +182,7 @@ void describe(State& state, const Call& call, Effect& effect) {
   switch (call.driver->role) {
     case Role::launch:
       effect.kernel = true;
-      state.kernels.scan(call, state.memory.host_bounds(), may_ask, effect.given);
+      state.kernels.scan(call, {state.memory.host_bounds(), state.memory.device_bounds()}, may_ask, given);
       break;
     case Role::graph_launch:
       effect.kernel = true;

@@ -8,7 +8,7 @@ namespace diogenes::agent {
 bool is_work(const Call& call);
 
 // Outside the lock.
-void describe(State& state, const Call& call, Effect& effect);
+void describe(State& state, const Call& call, Effect& effect, GivenAddresses& given);
 
 // The slot of the effect's stream; kNoSlot where it cannot be known. Outside the lock: an unknown handle is
 // asked of the driver, unless `may_ask` is not set.

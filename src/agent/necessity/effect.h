@@ -38,7 +38,6 @@ struct Effect {
   TransferArguments arguments;
   Side destination, source;
   uint32_t device = 0;
-  GivenAddresses given;
 
   // Self: a transfer or fill that waits covers its stream's earlier work, and itself.
   bool covers_earlier = false, covers_itself = false;

@@ -121,16 +121,37 @@ void Instances::credit_doubtful_writers(uint32_t since, const Use& the_use, int 
   }
 }
 
-void Instances::order(Slot slot, Clock& clock, int width) {
+Tick Instances::covered_with(Slot slot, Tick tick) const {
+  const StreamClaims& stream = streams_[slot];
+  for (int i = stream.count; i-- > 0;)
+    if (stream.claims[i].certain && stream.claims[i].tick >= tick) return stream.claims[i].tick;
+  return tick;
+}
+
+void Instances::order(Slot slot, Clock& clock, int width, const Named& named, const NamedMemory& memory) {
   for (int i = 0; i < width; ++i) {
     Slot other = static_cast<Slot>(i);
     StreamClaims& stream = streams_[other];
     if (other == slot || stream.count == 0) continue;
+    Tick ordered = clock[other], conflict = memory.latest_conflict(other, named);
+    if (conflict <= ordered) {
+      if (!memory.rests_on_arguments(other, ordered, named)) continue;
+      for (int c = 0; c < stream.count; ++c)
+        if (stream.claims[c].tick > ordered)
+          instances_[stream.claims[c].instance].conditions |= kConditionArguments;
+      continue;
+    }
     Use by_order{.reason = kOrder};
-    if (stream.known > clock[other]) credit_owners(other, stream.known, by_order);
-    credit_doubtful(other, clock[other] + 1, by_order);
+    // Of work that was given since the host last knew, the latest is kept alone: an earlier one may lie
+    // below.
+    if (conflict > stream.known) conflict = stream.known;
+    if (conflict > ordered) {
+      credit_owners(other, conflict, by_order);
+      // All that the owner covers is done, and the owner stays.
+      clock.raise(other, covered_with(other, conflict));
+    }
     // A doubtful claim orders nothing that later synchronizations could lean on.
-    clock.raise(other, stream.known);
+    credit_doubtful(other, ordered + 1, by_order);
   }
 }
 
@@ -150,6 +171,7 @@ void Instances::close(InstanceIndex index) {
   record.thread = instance.id.thread;
   record.sequence = instance.id.sequence;
   record.reasons = instance.reasons;
+  record.conditions = instance.conditions;
   record.use_stack = instance.used ? instance.first.stack : kNoStack;
   record.after_ns = -1;
   if (instance.used) {

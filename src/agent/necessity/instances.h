@@ -20,6 +20,7 @@
 
 #include "agent/call.h"
 #include "agent/guard/guards.h"
+#include "agent/necessity/named_memory.h"
 #include "agent/necessity/order.h"
 
 namespace diogenes::agent {
@@ -63,9 +64,11 @@ class Instances {
   void credit_doubtful(Slot stream, Tick tick, const Use& use);
   void credit_doubtful_writers(uint32_t since, const Use& use, int width);
 
-  // Clause 3: work is about to start in `stream`, ordered by the GPU after `clock`. Whoever told the host of
-  // more than that is what orders the two. `clock` then holds the host's knowledge too.
-  void order(Slot stream, Clock& clock, int width);
+  // Clause 3: work that names `named` is about to start in `stream`, ordered by the GPU after `clock`.
+  // Whoever told the host of more than that is what orders the two, if they may not run at the same time;
+  // `clock` then holds that knowledge too. If they may, because of what the kernels' arguments name, that is
+  // a condition, and the two stay without order: later work may need it.
+  void order(Slot stream, Clock& clock, int width, const Named& named, const NamedMemory& memory);
   // The slot gets another stream. False: not yet, some of its work is not known to be done.
   bool settle(Slot stream, Tick ticks);
 
@@ -80,6 +83,7 @@ class Instances {
     Nanoseconds end;
     Use first;
     uint16_t claims;
+    uint8_t conditions;
     bool recorded, counted, used;
   };
   struct Claim {
@@ -95,6 +99,8 @@ class Instances {
   };
 
   void use(InstanceIndex instance, const Use& use);
+  // The tick up to which the stream's work at `tick` is done, by its certain owner; `tick` where it has none.
+  Tick covered_with(Slot stream, Tick tick) const;
   void drop_claim(StreamClaims& stream, int position);
   void close(InstanceIndex instance);
 

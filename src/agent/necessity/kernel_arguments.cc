@@ -1,5 +1,6 @@
 #include "agent/necessity/kernel_arguments.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "agent/driver_calls.h"
@@ -14,14 +15,30 @@ constinit Lock functions_lock;
 
 }  // namespace
 
-void scan_words(const void* data, uint64_t bytes, AddressRange bounds, GivenAddresses& given) {
+void scan_words(const void* data, uint64_t bytes, uint64_t destination, const AddressBounds& bounds,
+                GivenAddresses& given) {
   auto* at = static_cast<const unsigned char*>(data);
   auto* end = at + bytes;
-  at += -reinterpret_cast<uintptr_t>(at) & 7;
-  for (; at + sizeof(uint64_t) <= end; at += sizeof(uint64_t)) {
+  if ((-destination & 7) >= bytes) return;
+  at += -destination & 7;
+  auto word_at = [](const unsigned char* place) {
     uint64_t word;
-    memcpy(&word, at, sizeof word);
-    given.add(word, bounds);
+    memcpy(&word, place, sizeof word);
+    return word;
+  };
+  // Most data holds no address: whether a block does is told by one loop without branches.
+  constexpr int kBlock = 128;
+  AddressRange all = bounds.host.empty()     ? bounds.device
+                     : bounds.device.empty() ? bounds.host
+                                             : AddressRange{std::min(bounds.host.begin, bounds.device.begin),
+                                                            std::max(bounds.host.end, bounds.device.end)};
+  uint64_t begin = all.begin - AddressBounds::kBelow, size = all.end - begin;
+  while (at + sizeof(uint64_t) <= end && !given.unknown) {
+    auto words = static_cast<int>(std::min<int64_t>((end - at) / 8, kBlock));
+    uint64_t found = 0;
+    for (int i = 0; i < words; ++i) found |= static_cast<uint64_t>(word_at(at + 8 * i) - begin < size);
+    for (int i = 0; found != 0 && i < words; ++i) given.add(word_at(at + 8 * i), bounds);
+    at += 8 * words;
   }
 }
 
@@ -65,8 +82,8 @@ void KernelArguments::forget_functions() {
   known_.clear();
 }
 
-void KernelArguments::scan(const Call& call, AddressRange bounds, bool may_ask, GivenAddresses& given) {
-  if (bounds.empty()) return;
+void KernelArguments::scan(const Call& call, const AddressBounds& bounds, bool may_ask,
+                           GivenAddresses& given) {
   uint64_t function = 0;
   void** parameters = nullptr;
   void** extra = nullptr;
@@ -109,7 +126,7 @@ void KernelArguments::scan(const Call& call, AddressRange bounds, bool may_ask, 
         bytes = *static_cast<size_t*>(extra[i + 1]);
     }
     if (buffer && bytes <= 1 << 16)
-      scan_words(buffer, bytes, bounds, given);
+      scan_words(buffer, bytes, 0, bounds, given);
     else
       given.unknown = true;
   }

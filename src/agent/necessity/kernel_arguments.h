@@ -1,4 +1,4 @@
-// Which host memory a kernel is given: the words of its parameters that lie in pinned or registered memory.
+// Which memory a kernel is given: the words of its parameters that lie where the driver gave memory.
 // Parameters are untyped, so every aligned word counts; a number that looks like such an address costs
 // precision only. Addresses that a kernel finds elsewhere (in device memory) are found when they are copied
 // there (transfers.h). Reads the program's memory and asks the driver: never under the collector's lock.
@@ -11,14 +11,28 @@
 
 namespace diogenes::agent {
 
-struct GivenAddresses {
-  static constexpr int kMaximum = 32;
-  uint64_t address[kMaximum];
-  int count = 0;
-  bool unknown = false;  // could not be read, or too many: any host memory may have been given
+// Where addresses that matter lie. A word a little below memory may be that memory's, too: arrays that are
+// counted from 1 are passed by the address before their first element.
+struct AddressBounds {
+  static constexpr uint64_t kBelow = 128;
+  AddressRange host, device;
 
-  void add(uint64_t word, AddressRange bounds) {
-    if (!bounds.contains(word)) return;
+  bool empty() const { return host.empty() && device.empty(); }
+  bool contain(uint64_t word) const { return in(host, word) || in(device, word); }
+  static bool in(AddressRange range, uint64_t word) {
+    return word + kBelow >= range.begin && word < range.end && !range.empty();
+  }
+};
+
+struct GivenAddresses {
+  static constexpr int kMaximum = 256;
+  uint64_t address[kMaximum];
+  int count;
+  bool unknown;  // could not be read, or too many: any memory may have been given
+
+  void clear() { count = 0, unknown = false; }
+  void add(uint64_t word, const AddressBounds& bounds) {
+    if (!bounds.contain(word)) return;
     if (count == kMaximum)
       unknown = true;
     else
@@ -26,13 +40,15 @@ struct GivenAddresses {
   }
 };
 
-// The words of `bytes` bytes at `data` that lie in `bounds`.
-void scan_words(const void* data, uint64_t bytes, AddressRange bounds, GivenAddresses& given);
+// The words of `bytes` bytes at `data` that lie in `bounds`. On the device they begin at `destination`: what
+// is a word there need not be one here.
+void scan_words(const void* data, uint64_t bytes, uint64_t destination, const AddressBounds& bounds,
+                GivenAddresses& given);
 
 // The sizes of each function's parameters, asked of the driver once.
 class KernelArguments {
  public:
-  void scan(const Call& call, AddressRange bounds, bool may_ask, GivenAddresses& given);
+  void scan(const Call& call, const AddressBounds& bounds, bool may_ask, GivenAddresses& given);
   void forget_functions();  // a module was unloaded: handles may come again
   void reset() { forget_functions(); }
 

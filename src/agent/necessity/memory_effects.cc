@@ -15,6 +15,12 @@ void note_sharing(State& state, const Call& call) {
       operation_has(call, "ImportExternal") || operation_starts(call, "cuMulticast") ||
       operation_has(call, "ImportPointer"))
     state.work_reasons |= kSharedMemory;
+  // Kernels reach these by handles, or at addresses that no allocation gave.
+  if (operation_starts(call, "cuTex") || operation_starts(call, "cuSurf") ||
+      operation_starts(call, "cuMemMap") || operation_starts(call, "cuIpcOpenMem") ||
+      operation_has(call, "GetMapped") || operation_starts(call, "cuGraphicsMap") ||
+      operation_starts(call, "cuMulticast") || operation_has(call, "ImportPointer"))
+    state.unnamed_memory = true;
   if (call.driver->role == Role::graph && operation_has(call, "EventRecordNode"))
     state.events_undecidable = true;
   if (call.driver->role == Role::graph && (operation_has(call, "AddNode") || operation_has(call, "Clone")))
@@ -58,10 +64,12 @@ void before_memory(State& state, const Call& call, Flight& flight) {
   int width = state.order.width();
   uint32_t number = number_of(state, flight);
   int64_t now = monotonic_now().count;
-  if (effect.given.unknown)
+  const GivenAddresses& given = flight.given;
+  if (given.unknown)
     state.memory.for_each_host([&](const Allocation& allocation) { give_to_kernels(state, allocation); });
-  for (int i = 0; i < effect.given.count; ++i)
-    if (const Allocation* allocation = state.memory.find(effect.given.address[i]))
+  for (int i = 0; i < given.count; ++i)
+    if (const Allocation* allocation = allocation_near(state, given.address[i]);
+        allocation && is_host_side(allocation->kind))
       give_to_kernels(state, *allocation);
   if (effect.transfer && effect.arguments.decoded) {
     if (effect.from_host() && !effect.arguments.fill) {
@@ -137,7 +145,7 @@ void note_read(State& state, const Side& side, Slot slot, Tick tick) {
 }  // namespace
 
 // Gives the stream its work. Returns its tick; 0: none.
-Tick after_work(State& state, const Flight* flight) {
+Tick after_work(State& state, const Call& call, const Flight* flight) {
   if (!flight || flight->slot == kNoSlot) {
     state.undecidable = true;
     return 0;
@@ -152,6 +160,17 @@ Tick after_work(State& state, const Flight* flight) {
     if (state.order[slot].page_tables) reasons |= kUnknownMemory;
   }
   if (reasons) state.unwatchable.note(slot, tick, reasons);
+  // What a stream-ordered allocation gives is there behind it in its stream.
+  Named named = flight->named;
+  if (call.driver->role == Role::allocate) {
+    AllocationArguments made;
+    const Allocation* allocation = read_allocation(call, &made) ? state.memory.find(made.address) : nullptr;
+    if (allocation)
+      named.add(allocation->name, true);
+    else
+      named.anything = true;
+  }
+  state.named.note(slot, tick, named);
   if (effect.transfer && effect.arguments.decoded) {
     if (effect.destination.kind != MemoryKind::device) note_written(state, effect.destination, slot, tick);
     if (!effect.arguments.fill && effect.source.kind != MemoryKind::device)
@@ -160,28 +179,36 @@ Tick after_work(State& state, const Flight* flight) {
   return tick;
 }
 
-void after_variable(State& state, AddressRange range) {
-  if (range.empty()) {
-    state.kernel_reasons |= kUnknownMemory;
-    return;
-  }
+void after_variable(State& state, AddressRange range, bool managed) {
+  // Kernels need no argument to reach it: all of the module's do, and which those are is not kept.
+  state.variables = true;
+  const Allocation* known = state.memory.find(range.begin);
+  if (known && known->variable == managed && known->name == kVariables) return;  // asked for before
   Allocation variable{};
   variable.range = range;
-  variable.kind = MemoryKind::managed;
-  variable.variable = true;
-  if (state.memory.find(range.begin)) return;  // asked for before
-  if (!state.memory.add(variable)) {
-    count_drop(Drop::objects_full);
-    state.kernel_reasons |= kUnknownMemory;
+  variable.kind = managed ? MemoryKind::managed : MemoryKind::device;
+  variable.variable = managed;
+  variable.name = kVariables;
+  if (range.empty() || !state.memory.add(variable)) {
+    if (!range.empty()) count_drop(Drop::objects_full);
+    if (managed) state.kernel_reasons |= kUnknownMemory;
+    state.unnamed_memory = true;
     return;
   }
-  give_to_kernels(state, variable);
+  if (managed) give_to_kernels(state, variable);
+}
+
+void after_device_pointer(State& state, const Call& call) {
+  if (const Allocation* known = state.memory.find(call.argument(1))) give_to_kernels(state, *known);
+  auto* device = call.pointer<const uint64_t*>(0);
+  if (!device || *device != call.argument(1)) state.unnamed_memory = true;
 }
 
 void after_allocation(State& state, const Call& call, uint32_t region_reasons, uint64_t context,
                       const AllocationArguments& allocation) {
   if (allocation.released) {
     state.memory.remove(allocation.address);
+    state.named.released(allocation.address);
     return;
   }
   Allocation made{};
@@ -190,10 +217,12 @@ void after_allocation(State& state, const Call& call, uint32_t region_reasons, u
   made.context = context;
   made.stream_ordered = call.driver->stream_argument >= 0;
   made.unguardable = region_reasons;
+  made.name = state.named.name_of(allocation.address);
   if (!state.memory.add(made)) {
     // From now on, memory that is not here is not known: host memory may be anything.
     count_drop(Drop::objects_full);
     state.work_reasons |= kUnknownMemory;
+    state.unnamed_memory = true;
     return;
   }
   bool mapped = false;

@@ -28,11 +28,10 @@ bool MemoryMap::add(const Allocation& allocation) {
           static_cast<size_t>(count_ - replaced) * sizeof(Allocation));
   count_ += 1 - (replaced - at);
   allocations_[at] = allocation;
-  if (is_host_side(allocation.kind)) {
-    if (host_bounds_.empty()) host_bounds_ = allocation.range;
-    host_bounds_.begin = std::min(host_bounds_.begin, allocation.range.begin);
-    host_bounds_.end = std::max(host_bounds_.end, allocation.range.end);
-  }
+  AddressRange& bounds = is_host_side(allocation.kind) ? host_bounds_ : device_bounds_;
+  if (bounds.empty()) bounds = allocation.range;
+  bounds.begin = std::min(bounds.begin, allocation.range.begin);
+  bounds.end = std::max(bounds.end, allocation.range.end);
   return true;
 }
 
@@ -47,6 +46,11 @@ void MemoryMap::remove(uint64_t begin) {
 const Allocation* MemoryMap::find(uint64_t address) const {
   int at = first_behind(address) - 1;
   return at >= 0 && allocations_[at].range.contains(address) ? &allocations_[at] : nullptr;
+}
+
+void MemoryMap::mark_pointers(uint64_t address) {
+  int at = first_behind(address) - 1;
+  if (at >= 0 && allocations_[at].range.contains(address)) allocations_[at].holds_pointers = true;
 }
 
 }  // namespace diogenes::agent

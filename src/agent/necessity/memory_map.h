@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "agent/necessity/named_memory.h"
 #include "base/range.h"
 #include "trace/format.h"
 
@@ -15,8 +16,10 @@ struct Allocation {
   AddressRange range;
   uint64_t context;  // current when it was made; 0: not known
   MemoryKind kind;
-  bool variable;         // of a module, not allocated
-  bool stream_ordered;   // cuMemAllocAsync
+  bool variable;        // of a module, not allocated
+  bool stream_ordered;  // cuMemAllocAsync
+  bool holds_pointers;  // device addresses were copied here: kernels may follow them
+  Name name;
   uint32_t unguardable;  // Reason bits for which no guard may lie on it; 0: it may
 };
 
@@ -30,9 +33,12 @@ class MemoryMap {
   bool add(const Allocation& allocation);
   void remove(uint64_t begin);
   const Allocation* find(uint64_t address) const;
+  void mark_pointers(uint64_t address);  // Allocation::holds_pointers
 
   // Pinned and registered memory lies in here: a quick no for words that are no pointers to it.
   AddressRange host_bounds() const { return host_bounds_; }
+  // The same of all other memory that the driver gave.
+  AddressRange device_bounds() const { return device_bounds_; }
   template <typename Visit>
   void for_each_host(Visit&& visit) const {
     for (int i = 0; i < count_; ++i)
@@ -42,14 +48,14 @@ class MemoryMap {
   void for_each(Visit&& visit) const {
     for (int i = 0; i < count_; ++i) visit(allocations_[i]);
   }
-  void reset() { count_ = 0, host_bounds_ = {}; }
+  void reset() { count_ = 0, host_bounds_ = device_bounds_ = {}; }
 
  private:
   int first_behind(uint64_t address) const;
 
   Allocation allocations_[kMaximumAllocations];  // by address
   int count_;
-  AddressRange host_bounds_;  // grows only
+  AddressRange host_bounds_, device_bounds_;  // grow only
 };
 
 }  // namespace diogenes::agent

@@ -109,7 +109,7 @@ void before_order(State& state, const Call& call, Flight& flight) {
   flight.clock.clear();
   if (effect.work && flight.slot != kNoSlot) {
     state.order.before_next_in(flight.slot, flight.clock);
-    state.instances.order(flight.slot, flight.clock, state.order.width());
+    state.instances.order(flight.slot, flight.clock, state.order.width(), flight.named, state.named);
   } else if (call.driver->role == Role::synchronize) {
     if (call.driver->stream_of == StreamOf::event)
       scope_event(state, call.argument(0), flight);

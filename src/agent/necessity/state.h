@@ -31,11 +31,13 @@ struct TransferInFlight {
 struct Flight {
   bool used;
   Effect effect;
-  Slot slot;         // of effect.stream
-  Clock clock;       // work: what it is ordered after. Waits: what they cover for certain
-  Doubt doubt;       // waits: what else they may cover
-  uint64_t context;  // the scope of `doubt`
-  bool scoped;       // `clock` and `doubt` are what a wait in this call covers
+  GivenAddresses given;  // to a kernel
+  Named named;           // by its work
+  Slot slot;             // of effect.stream
+  Clock clock;           // work: what it is ordered after. Waits: what they cover for certain
+  Doubt doubt;           // waits: what else they may cover
+  uint64_t context;      // the scope of `doubt`
+  bool scoped;           // `clock` and `doubt` are what a wait in this call covers
   TransferInFlight transfer;
 };
 
@@ -52,6 +54,7 @@ struct State {
   Watches watches;
   SharedMemory shared;
   MemoryMap memory;
+  NamedMemory named;
   KernelArguments kernels;  // has its own lock
   Duplicates duplicates;
 
@@ -64,6 +67,8 @@ struct State {
   bool events_undecidable;    // an event was recorded out of sight
   uint32_t work_reasons;      // Reason bits that all work has
   uint32_t kernel_reasons;    // ... that kernels and graphs have
+  bool unnamed_memory;        // kernels reach memory that no allocation gave: textures, mappings of others
+  bool variables;             // device variables of modules are known
   std::atomic<int> captures;  // under way
 
   bool hashing() const { return stage == Stage::memory_tracing; }
@@ -77,16 +82,25 @@ constexpr uint32_t number_of(const State& state, const Flight& flight) {
 }
 
 // Under the lock, in this order. Before the call:
+void name_work(State& state, const Call& call, Flight& flight);     // naming.cc
 void note_sharing(State& state, const Call& call);                  // memory_effects.cc
 void before_order(State& state, const Call& call, Flight& flight);  // scope.cc
 void before_memory(State& state, const Call& call, Flight& flight);
 // After it, where it succeeded:
 void after_allocation(State& state, const Call& call, uint32_t region_reasons, uint64_t context,
                       const AllocationArguments& allocation);
-// A managed variable of a module; empty: its size is not known.
-void after_variable(State& state, AddressRange range);
+// The address of a module's variable was asked for. Empty: its size is not known.
+void after_variable(State& state, AddressRange range, bool managed);
+// ... or that of host memory, as kernels use it.
+void after_device_pointer(State& state, const Call& call);
 void after_objects(State& state, const Call& call, const Flight* flight, uint64_t context, uint64_t created);
-Tick after_work(State& state, const Flight* flight);  // gives the stream its work; its tick, 0: none
+// Gives the stream its work; its tick, 0: none.
+Tick after_work(State& state, const Call& call, const Flight* flight);
+
+// The allocation that a kernel is given with this word, if any.
+const Allocation* allocation_near(const State& state, uint64_t word);  // naming.cc
+// Addresses of device or host memory were copied to `destination`: kernels that are given it may follow them.
+void note_pointers(State& state, uint64_t destination);  // naming.cc
 
 // Outside the lock: calls of and under stream capture (object_effects.cc).
 void after_captured(State& state, const Call& call);
