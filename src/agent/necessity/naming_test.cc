@@ -104,11 +104,12 @@ TEST_F(Naming, HostMemoryIsNamedToo) {
 // The wait inside the first: without it, it would come behind the second.
 TEST_F(Naming, TwoCopiesToTheSamePageableMemory) {
   char* host = static_cast<char*>(t.pageable(64 * kBytes));
+  uint64_t large = t.device(40 * kBytes);
   auto small = t.d2h_async(host + kBytes, a, 64, kX, true);
   auto beside = t.d2h_async(host + kBytes + 128, a, 64, kY, true);
   auto other_page = t.d2h_async(host, b, kBytes, kZ, true);
   auto both = t.d2h_async(host + kBytes - 8, c, 16, kY, true);
-  t.d2h_async(host, c, 40 * kBytes, kX, true);
+  t.d2h_async(host, large, 40 * kBytes, kX, true);
   EXPECT_EQ(t.reasons(small) & kOrder, uint32_t{kOrder});
   EXPECT_EQ(t.reasons(beside) & kOrder, 0u);  // the next wait of its stream covers it
   EXPECT_EQ(t.reasons(other_page) & kOrder, uint32_t{kOrder});
