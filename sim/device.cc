@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "costs.h"
+#include "gpu_times.h"
 #include "late.h"
 #include "state.h"
 
@@ -71,6 +72,7 @@ void Device::nobody_waits() {
 void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
   const int64_t now = now_ns();
   op->sequence = ++next_sequence_;
+  note_submitted(*op);
   op->ready_ns = now + op->work.latency_ns;
   if (late_mode) {
     op->submitted_ns = now;
@@ -173,6 +175,7 @@ void Device::fail(Op& op, CUresult error) {
 
 void Device::complete(const OpPtr& op, int64_t end_ns) {
   op->end_ns = end_ns;
+  note_ended(*op);
   int64_t& engine_free = engine_free_ns_[static_cast<int>(op->work.engine)];
   if (op->work.engine != Engine::none) engine_free = std::max(engine_free, end_ns);
   if (op->stream) {

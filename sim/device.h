@@ -67,6 +67,7 @@ struct Op {
   uint32_t pending = 0;
   bool effect_ran = false;
   int64_t ready_ns = 0, begin_ns = 0, end_ns = 0;
+  uint64_t recorded_for = 0;         // gpu_times.h; 0: nobody asked
   std::atomic<bool> running{false};  // by_host: it is the host's turn; release, pairs with acquire in wait.cc
   std::atomic<bool> done{
       false};  // release, pairs with acquire in wait.cc: effects before it are seen after it

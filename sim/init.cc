@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "api.h"
+#include "gpu_times.h"
 #include "include/simulated_driver.h"
 #include "state.h"
 #include "wait.h"
@@ -174,6 +175,7 @@ const DiogenesSimulatedTable kTable = {
     [] { return queue_waits_entered.load(std::memory_order_relaxed); },
     reinterpret_cast<const void*>(&wait_for_device),
     reinterpret_cast<const void*>(&wait_for_queue),
+    &kGpuTimesSource,
 };
 
 // A library that asked to be loaded into every CUDA process, as the real driver does it.

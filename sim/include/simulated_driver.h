@@ -1,8 +1,8 @@
 // What only the simulated driver has: a private table, as a real driver has private tables that NVIDIA's own
 // libraries use.
 //   const void* table; CUuuid id = DIOGENES_SIMULATED_TABLE_ID; cuGetExportTable(&table, &id);
-// Its `synchronize` waits for the current context without passing through any exported function. The rest is
-// for tests.
+// Its `synchronize` waits for the current context without passing through any exported function; `gpu_times`
+// tells when work ran. The rest is for tests.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -21,4 +21,5 @@ typedef struct DiogenesSimulatedTable_st {
   uint64_t (*queue_waits_entered)(void);  // the same of the one for a full launch queue
   const void* wait_function;              // their entries
   const void* queue_wait_function;
+  const void* gpu_times;  // diogenes::GpuTimesSource (driver/gpu_times_source.h)
 } DiogenesSimulatedTable;

@@ -5,6 +5,7 @@
 
 #include "agent/baseline.h"
 #include "agent/driver_image.h"
+#include "agent/gpu_times.h"
 #include "agent/guard/guards.h"
 #include "agent/necessity/collector.h"
 #include "agent/objects.h"
@@ -50,6 +51,7 @@ void note_initialized(const Call& call) {
     return;
   process_file()->used_cuda = 1;
   if (stage_uses_guards()) start_guards();
+  if (is(Stage::gpu_times)) start_gpu_times();
 }
 
 }  // namespace
@@ -64,6 +66,7 @@ void start_collecting() {
 void stop_collecting(ProcessEnd end) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
   if (stage_uses_guards()) finish_necessity();
+  if (is(Stage::gpu_times)) finish_gpu_times();
   if (ProcessFile* process = process_file()) {
     process->ended_ns = monotonic_now().count;
     process->end = end;
@@ -74,6 +77,7 @@ void restart_collecting_in_child() {
   hook_cost_total.store(0, std::memory_order_relaxed);
   hook_cost_count.store(0, std::memory_order_relaxed);
   tables_are_the_parents.store(true, std::memory_order_relaxed);
+  forget_gpu_times();
 }
 
 void collect_before(Call& call) {
@@ -81,6 +85,7 @@ void collect_before(Call& call) {
   if (is(Stage::baseline)) return;
   call.stack = capture_stack();
   number_objects(call);
+  if (is(Stage::gpu_times)) gpu_times_before();
   if (!stage_uses_guards()) return;
   if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false))
     start_necessity(plan().plan->stage);  // empty, with a lock that nobody holds
@@ -105,6 +110,7 @@ void collect_after(Call& call) {
   record.stream = call.stream;
   record.object = call.object;
   if (append(record, &call.id)) append_arguments(call);
+  if (is(Stage::gpu_times)) gpu_times_after();
   if (stage_uses_guards()) {
     necessity_after(call);
     necessity_returning(call);

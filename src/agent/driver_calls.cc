@@ -37,6 +37,7 @@ void find_driver_calls(const LoadedImage& image) {
   find(image, calls.event_record_ptsz, "cuEventRecord_ptsz");
   find(image, calls.event_query, "cuEventQuery");
   find(image, calls.func_get_param_info, "cuFuncGetParamInfo");
+  find(image, calls.get_export_table, "cuGetExportTable");
   find(image, calls.kernel_get_param_info, "cuKernelGetParamInfo");
 }
 

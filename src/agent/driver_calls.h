@@ -28,6 +28,7 @@ struct DriverCalls {
   CUresult (*event_record_ptsz)(CUevent, CUstream) = nullptr;
   CUresult (*event_query)(CUevent) = nullptr;
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
+  CUresult (*get_export_table)(const void**, const CUuuid*) = nullptr;
   CUresult (*kernel_get_param_info)(CUkernel, size_t, size_t*, size_t*) = nullptr;
 };
 

@@ -127,5 +127,14 @@ bool append(const TransferRecord& record) { return append_record(record, nullptr
 bool append(const AllocationRecord& record) { return append_record(record, nullptr); }
 bool append(const HashRecord& record) { return append_record(record, nullptr); }
 bool append(const VerdictRecord& record) { return append_record(record, nullptr); }
+bool append(const GpuTimeRecord& record) { return append_record(record, nullptr); }
+
+bool next_operation(OperationId& id) {
+  ThreadFile* file = file_of_this_thread();
+  if (!file || file->stopped) return false;
+  id.thread = static_cast<uint16_t>(file->index);
+  id.sequence = file->sequence;
+  return true;
+}
 
 }  // namespace diogenes::agent

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/fixes.h"
+#include "analysis/gpu_times.h"
 #include "analysis/groupings.h"
 #include "analysis/names.h"
 #include "analysis/notices.h"
@@ -63,15 +64,15 @@ class Analysis {
           {run.name, run.runtime_s, report_.runtime_s > 0 ? run.runtime_s / report_.runtime_s : 0});
   }
 
-  std::optional<Run> load_stage(Stage stage, bool evidence) {
+  std::optional<Run> load_stage(Stage stage, Load what) {
     const StageRun* state = run_of(session_, stage_name(stage));
     fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : stage_name(stage));
     std::error_code failed;
     if (!fs::is_directory(stage_folder, failed)) {
-      missing_.push_back(stage_name(stage));
+      if (stage != Stage::gpu_times) missing_.push_back(stage_name(stage));
       return std::nullopt;
     }
-    auto run = load_run(stage_folder, sites_, evidence);
+    auto run = load_run(stage_folder, sites_, what);
     if (!run) {
       report_.notices.emplace_back(run.error().c_str());
       return std::nullopt;
@@ -83,18 +84,28 @@ class Analysis {
   // One stage after the other: what stages 3 and 4 say of the operations goes to those of stage 2, and their
   // own are let go.
   void load() {
-    tracing_ = load_stage(Stage::tracing, false);
-    memory_tracing_ = load_stage(Stage::memory_tracing, true);
+    tracing_ = load_stage(Stage::tracing, Load::operations);
+    memory_tracing_ = load_stage(Stage::memory_tracing, Load::evidence);
+    if (tracing_) load_gpu_times();
     verdicts_.assign(sites_.size(), {});
     if (memory_tracing_) {
       if (tracing_) join_memory_tracing();
       drop_operations(*memory_tracing_);
     }
-    sync_use_ = load_stage(Stage::sync_use, true);
+    sync_use_ = load_stage(Stage::sync_use, Load::evidence);
     verdicts_.resize(sites_.size());
     if (!sync_use_) return;
     if (tracing_) join_first_uses(*tracing_, *sync_use_, sites_, first_uses_);
     drop_operations(*sync_use_);
+  }
+
+  void load_gpu_times() {
+    std::optional<Run> run = load_stage(Stage::gpu_times, Load::gpu_times);
+    if (!run) return;
+    GpuTimesFound found = join_gpu_times(*tracing_, *run, sites_, kAssumedMachine);
+    gpu_times_notices(*run, found, report_.notices);
+    calibrated_ = found.known > 0;
+    machine_ = found.machine;
   }
 
   void join_memory_tracing() {
@@ -173,7 +184,8 @@ class Analysis {
   void find() {
     Nanoseconds threshold{static_cast<int64_t>(report_.runtime_s * 1e9 * threshold_percent_ / 100)};
     ReplayOptions replay_options;
-    replay_options.gpu_times = options_.gpu_times;
+    replay_options.machine = machine_;
+    replay_options.calibrated = calibrated_;
     replay_options.unmatched = unmatched_;
     Replay replay(*tracing_, sites_, graph_, replay_options);
     Models models(graph_, &replay, options_.model);
@@ -279,7 +291,8 @@ class Analysis {
   EventGraph graph_;
   Names names_;
   std::map<std::string, ReportFunction> functions_;
-  bool used_cuda_ = false;
+  bool used_cuda_ = false, calibrated_ = false;
+  replay::Machine machine_ = kAssumedMachine;
   Report report_;
 };
 

@@ -15,7 +15,6 @@ struct AnalysisOptions {
       -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
   Model model =
       Model::paper;  // `replay` stands beside it until its ranges are validated (docs/measurements.md)
-  const GpuTimes* gpu_times = nullptr;  // of stage 2, where there are any
 };
 
 // Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is

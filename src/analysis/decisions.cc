@@ -57,7 +57,7 @@ Result<std::vector<std::string>> waiting_functions(const std::filesystem::path& 
 
 Result<std::vector<SiteKey>> needed_sites(const std::filesystem::path& memory_tracing_folder) {
   SiteTable sites;
-  auto run = load_run(memory_tracing_folder, sites, true);
+  auto run = load_run(memory_tracing_folder, sites, Load::evidence);
   if (!run) return run.error();
   std::set<SiteKey> needed;
   for (const Process& process : run->processes)

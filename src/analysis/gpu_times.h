@@ -1,20 +1,19 @@
-// When GPU work ran, where it is known. Optional: no model requires it.
+// When GPU work ran, as the run `gpu-times` recorded it: the run of tracing again, in which the driver or a
+// plug-in told. In: that run, and stage 2's. Out: the GPU time of each operation of stage 2 (its
+// counterpart's, by site and occurrence), and the machine's latencies. Optional: no model requires it.
 #pragma once
-#include <cstdint>
-#include <optional>
+#include "analysis/join.h"
+#include "analysis/replay_simulator.h"
 
 namespace diogenes {
 
-struct GpuTime {
-  int64_t begin_ns = 0, end_ns = 0;  // on the trace's clock
+struct GpuTimesFound {
+  uint64_t known = 0, unknown = 0;  // operations of stage 2 that give the GPU work: with a time, without
+  replay::Machine machine;          // where the times do not tell: as `assumed`
 };
 
-class GpuTimes {
- public:
-  virtual ~GpuTimes() = default;
-  // Of the work that one operation started; `thread` and `operation` are positions in Process::threads and
-  // Thread::operations.
-  virtual std::optional<GpuTime> of(uint32_t process, uint32_t thread, uint32_t operation) const = 0;
-};
+// Sets Operation::gpu in `tracing`. An operation without a counterpart gets its site's median.
+GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& sites,
+                             const replay::Machine& assumed);
 
 }  // namespace diogenes

@@ -50,10 +50,24 @@ class PlaceCounts {
 
 bool counts(const Operation& operation) { return operation.has(kWaited) || operation.bytes.count > 0; }
 
-// Calls pair(operation of `tracing` or null, their process, their thread, their index) for every instance of
-// `other`.
-template <typename Pair>
-JoinResult for_each_pair(Run& tracing, const Run& other, size_t sites, Pair&& pair) {
+// Threads that have each site, over all processes.
+std::vector<uint64_t> threads_with_site(const Run& run, size_t sites) {
+  std::vector<uint64_t> threads(sites, 0);
+  std::vector<uint32_t> last(sites, 0);
+  uint32_t number = 0;
+  for (const Process& process : run.processes)
+    for (const Thread& thread : process.threads) {
+      ++number;
+      for (const Operation& operation : thread.operations)
+        if (std::exchange(last[operation.site.value], number) != number) ++threads[operation.site.value];
+    }
+  return threads;
+}
+
+}  // namespace
+
+JoinResult join_operations(Run& tracing, const Run& other, const SiteTable& table, const PairVisitor& pair) {
+  size_t sites = table.size();
   JoinResult result;
   std::map<std::string, size_t> by_identity;
   for (size_t i = 0; i < tracing.processes.size(); ++i) by_identity[tracing.processes[i].identity] = i;
@@ -89,22 +103,6 @@ JoinResult for_each_pair(Run& tracing, const Run& other, size_t sites, Pair&& pa
   return result;
 }
 
-// Threads that have each site, over all processes.
-std::vector<uint64_t> threads_with_site(const Run& run, size_t sites) {
-  std::vector<uint64_t> threads(sites, 0);
-  std::vector<uint32_t> last(sites, 0);
-  uint32_t number = 0;
-  for (const Process& process : run.processes)
-    for (const Thread& thread : process.threads) {
-      ++number;
-      for (const Operation& operation : thread.operations)
-        if (std::exchange(last[operation.site.value], number) != number) ++threads[operation.site.value];
-    }
-  return threads;
-}
-
-}  // namespace
-
 JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTable& sites,
                          std::vector<SiteVerdicts>& verdicts) {
   verdicts.assign(sites.size(), {});
@@ -135,7 +133,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     operation->duplicate = duplicate;
     operation->after = {evidence.after_ns};
   };
-  JoinResult result = for_each_pair(tracing, memory_tracing, sites.size(), pair);
+  JoinResult result = join_operations(tracing, memory_tracing, sites, pair);
   for (size_t i = 0; i < sites.size(); ++i) {
     verdicts[i].threads = threads[i];
     verdicts[i].uses = uses[i].sorted();
@@ -166,12 +164,12 @@ JoinResult join_first_uses(Run& tracing, const Run& sync_use, const SiteTable& s
         const auto& after = first_uses[operation.site.value].after_ns;
         if (!after.empty() && is_movable(operation.reasons)) operation.after = {after[after.size() / 2]};
       }
-  return for_each_pair(tracing, sync_use, sites.size(),
-                       [](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
-                         const Evidence& evidence = thread.evidence[index];
-                         if (operation && evidence.judged && evidence.after_ns >= 0)
-                           operation->after = {evidence.after_ns};
-                       });
+  return join_operations(tracing, sync_use, sites,
+                         [](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
+                           const Evidence& evidence = thread.evidence[index];
+                           if (operation && evidence.judged && evidence.after_ns >= 0)
+                             operation->after = {evidence.after_ns};
+                         });
 }
 
 }  // namespace diogenes

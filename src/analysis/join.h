@@ -4,6 +4,8 @@
 // site, the main thread first). So neither addresses nor thread ids nor the operations between them matter:
 // each stage hooks different ones. What does not match stays unknown, which counts as needed, and is counted.
 #pragma once
+#include <functional>
+
 #include "analysis/run.h"
 
 namespace diogenes {
@@ -14,6 +16,11 @@ struct JoinResult {
   uint64_t unmatched = 0;  // without one
   uint64_t extra = 0;      // instances of the other run without one in stage 2
 };
+
+// For every instance of `other`: its counterpart in `tracing` or null, its process, thread and position
+// there.
+using PairVisitor = std::function<void(Operation*, const Process&, const Thread&, uint32_t)>;
+JoinResult join_operations(Run& tracing, const Run& other, const SiteTable& sites, const PairVisitor& pair);
 
 // What the run of stage 3 says of a whole site, instances without a counterpart included.
 struct SiteVerdicts {

@@ -141,6 +141,25 @@ void join_notices(const JoinResult& join, const std::string& stage, std::vector<
       " run, and " + grouped(join.extra) + " there have none here; those count as needed");
 }
 
+void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<std::string>& notices) {
+  const std::string without = "; the expected benefits rest on what the waits tell of the GPU's work";
+  bool refused = false, taken = false;
+  for (const ProcessTrace& trace : run.trace.processes) {
+    refused |= trace.process.gpu_times == GpuTimesState::refused;
+    taken |= trace.process.gpu_times == GpuTimesState::taken;
+  }
+  if (refused && !taken)
+    notices.push_back(
+        "gpu-times: the GPU's own times could not be taken (does another profiler hold the "
+        "interface?)" +
+        without);
+  else if (found.known == 0)
+    notices.push_back("gpu-times: no times of GPU work were recorded" + without);
+  else if (20 * found.unknown > found.known)
+    notices.push_back("gpu-times: of " + counted(found.known + found.unknown, "operation", "operations") +
+                      " on the GPU " + grouped(found.unknown) + " have no time of their own");
+}
+
 void mismatch_notice(double mismatch, std::vector<std::string>& notices) {
   if (mismatch <= 0.005) return;
   char share[32];

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/gpu_times.h"
 #include "analysis/join.h"
 #include "analysis/problems.h"
 #include "trace/session.h"
@@ -25,6 +26,7 @@ void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& noti
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices);
 
 // Of the model `replay`: `mismatch` is what replaying the recorded run misses of its time.
+void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<std::string>& notices);
 void mismatch_notice(double mismatch, std::vector<std::string>& notices);
 
 void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent,

@@ -28,22 +28,22 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
     Schedule schedule = schedule_of(tracing.processes[p], sites);
     int64_t begin = tracing.processes[p].trace->process.started_ns;
     KnownTimes known;
-    known.all = options.gpu_times && schedule.gpu_operations > 0;
-    if (options.gpu_times) known.of.resize(schedule.gpu_operations);
+    known.calibrated = options.calibrated;
+    const Process& process = tracing.processes[p];
     for (uint32_t t = 0; t < schedule.threads.size(); ++t) {
       const ThreadSchedule& thread = schedule.threads[t];
       of_[graph_thread[p][thread.thread]] = {p, t};
       for (const Node& node : thread.nodes) {
-        if (!options.gpu_times || node.gpu == kNone) continue;
-        if (auto time = options.gpu_times->of(p, thread.thread, node.operation)) {
-          known.of[node.gpu] = {std::max<int64_t>(time->begin_ns - begin, 0),
-                                std::max<int64_t>(time->end_ns - begin, 0)};
-          known.any = true;
-        } else {
-          known.all = false;
-        }
+        if (node.gpu == kNone || node.unseen()) continue;
+        Nanoseconds time = process.threads[thread.thread].operations[node.operation].gpu;
+        if (time.count < 0) continue;
+        if (known.of.empty()) known.of.resize(schedule.gpu_operations);
+        known.of[node.gpu] = {0, time.count};
+        known.any = true;
       }
     }
+    known.all = known.any && std::all_of(known.of.begin(), known.of.end(),
+                                         [](const KnownTime& time) { return time.end >= 0; });
     parts_.push_back(std::make_unique<Part>(std::move(schedule), known, options.machine, begin));
   }
 }

@@ -1,6 +1,6 @@
 // Expected benefit by running the recorded schedule again with the change applied. Source: models.md's
-// `replay`, with GPU times and without. In: the run of stage 2, GPU times where there are any, changes. Out:
-// the benefit and the range that it is in, with the reason where that is wide.
+// `replay`, with GPU times and without. In: the run of stage 2, with GPU times (gpu_times.h) where there are
+// any, changes. Out: the benefit and the range that it is in, with the reason where that is wide.
 //
 //   benefit = replay(recorded) - replay(changed)
 //
@@ -13,17 +13,18 @@
 #include <memory>
 
 #include "analysis/benefit.h"
-#include "analysis/gpu_times.h"
 #include "analysis/replay_process.h"
 
 namespace diogenes {
 
+// From a launch's return to the kernel's start, from its end to the waiting thread's return, between two
+// kernels: what is assumed where the run does not tell.
+inline constexpr replay::Machine kAssumedMachine{2'000, 1'000, 500, 1024, false, true};
+
 struct ReplayOptions {
-  const GpuTimes* gpu_times = nullptr;
-  // Where GPU times do not tell. From a launch's return to the kernel's start, from its end to the waiting
-  // thread's return, between two kernels: assumed, not measured yet.
-  replay::Machine machine{2'000, 1'000, 500, 1024, false, true};
-  double unmatched = 0;  // share of synchronizations and transfers that no verdict could be joined to
+  replay::Machine machine = kAssumedMachine;
+  bool calibrated = false;  // `machine` was found from GPU times
+  double unmatched = 0;     // share of synchronizations and transfers that no verdict could be joined to
 };
 
 class Replay {

@@ -16,12 +16,13 @@ namespace diogenes::replay {
 enum class Fill : uint8_t { first, equal, last };
 
 struct KnownTime {
-  int64_t begin = -1, end = -1;  // since the process's start; -1: unknown
+  int64_t begin = -1, end = -1;  // since the process's start, or since any other point; -1: unknown
 };
 
 struct KnownTimes {
   std::vector<KnownTime> of;  // by Node::gpu; empty: none is known
   bool any = false, all = false;
+  bool calibrated = false;  // the machine is known: begins and ends are another run's, and tell no latencies
 
   bool holds(uint32_t gpu) const { return gpu < of.size() && of[gpu].end >= 0; }
 };

@@ -32,7 +32,9 @@ int64_t ProcessReplay::recorded_mismatch(const Variant& variant) const {
 
 ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const Machine& assumed)
     : schedule_(std::move(recorded)) {
-  Machine machine = times.any ? machine_from(schedule_, times, assumed) : machine_within(schedule_, assumed);
+  Machine machine = times.calibrated ? assumed
+                    : times.any      ? machine_from(schedule_, times, assumed)
+                                     : machine_within(schedule_, assumed);
   std::vector<bool> with_kernels(schedule_.streams, false);
   for (const ThreadSchedule& thread : schedule_.threads)
     for (const Node& node : thread.nodes)

@@ -257,6 +257,8 @@ void finish_schedule(Schedule& schedule) {
   }
 }
 
+bool is_gpu_work(const DriverFunction& function) { return on_gpu(work_of(function, function.direction)); }
+
 Schedule schedule_of(const Process& process, const SiteTable& sites) {
   return Builder(process, sites).build();
 }

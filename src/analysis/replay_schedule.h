@@ -63,6 +63,9 @@ struct Schedule {
   int64_t idle_wait = 0;  // a wait of up to this found nothing to wait for
 };
 
+// Does a call of it give the GPU work that takes time?
+bool is_gpu_work(const DriverFunction& function);
+
 // Waits inside the driver's own threads are left out.
 Schedule schedule_of(const Process& process, const SiteTable& sites);
 

@@ -44,6 +44,7 @@ class ThreadLoader {
   }
   void operator()(const HashRecord&, uint32_t) {}
   void operator()(const VerdictRecord&, uint32_t) {}
+  void operator()(const GpuTimeRecord&, uint32_t) {}
 
  private:
   std::vector<Operation>& operations() { return process_.threads[thread_].operations; }
@@ -70,6 +71,7 @@ class EvidenceLoader {
   void operator()(const OperationRecord&, uint32_t) {}
   void operator()(const TransferRecord&, uint32_t) {}
   void operator()(const AllocationRecord&, uint32_t) {}
+  void operator()(const GpuTimeRecord&, uint32_t) {}
   void operator()(const HashRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);
     if (!evidence) return;
@@ -101,6 +103,33 @@ class EvidenceLoader {
 
   Run& run_;
   Process& process_;
+  std::unordered_map<uint32_t, Thread*> by_ordinal_;
+};
+
+class GpuTimesLoader {
+ public:
+  explicit GpuTimesLoader(Run& run, Process& process) : run_(run) {
+    for (Thread& thread : process.threads) by_ordinal_[thread.ordinal] = &thread;
+  }
+  void operator()(const GpuTimeRecord& record, uint32_t) {
+    auto found = by_ordinal_.find(record.thread);
+    if (found == by_ordinal_.end() || record.sequence >= found->second->operations.size()) {
+      ++run_.misplaced_records;
+      return;
+    }
+    if (record.begin_ns < 0 || record.end_ns < record.begin_ns || record.end_ns > kLatest) return;
+    auto& times = found->second->gpu_times;
+    if (times.empty()) times.resize(found->second->operations.size());
+    RecordedGpuTime& time = times[record.sequence];
+    bool first = time.end.count < 0;
+    time.begin.count = first ? record.begin_ns : std::min(time.begin.count, record.begin_ns);
+    time.end.count = std::max(time.end.count, record.end_ns);
+  }
+  template <typename Record>
+  void operator()(const Record&, uint32_t) {}
+
+ private:
+  Run& run_;
   std::unordered_map<uint32_t, Thread*> by_ordinal_;
 };
 
@@ -143,7 +172,7 @@ SiteIndex SiteTable::site_of(const ProcessTrace& process, uint16_t function, uin
   return found->second;
 }
 
-Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, bool evidence) {
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load) {
   auto stage = read_stage(stage_folder);
   if (!stage) return stage.error();
   Run run;
@@ -164,10 +193,14 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
       thread.visit(
           ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites, allocations));
       if (loaded.operations.capacity() > 2 * loaded.operations.size()) loaded.operations.shrink_to_fit();
-      if (evidence) loaded.evidence.resize(loaded.operations.size());
+      if (load == Load::evidence) loaded.evidence.resize(loaded.operations.size());
     }
     mark_reused(process, allocations);
-    if (evidence) {
+    if (load == Load::gpu_times) {
+      GpuTimesLoader loader(run, process);
+      for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
+    }
+    if (load == Load::evidence) {
       EvidenceLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
     }

@@ -56,6 +56,7 @@ struct Evidence {
 struct Operation {
   Nanoseconds begin, call, waited;
   Nanoseconds after{-1};  // joined: from its exit to the first use; -1: unknown
+  Nanoseconds gpu{-1};    // joined: how long its work ran on the GPU; -1: unknown
   Bytes bytes;            // of a transfer
   SiteIndex site;
   uint32_t reasons = kUnresolved;         // joined, as Evidence
@@ -68,11 +69,17 @@ struct Operation {
   Nanoseconds end() const { return begin + call; }
 };
 
+// Of the GPU work that one operation started: from the first piece's begin to the last one's end.
+struct RecordedGpuTime {
+  Nanoseconds begin{-1}, end{-1};  // -1: unknown
+};
+
 struct Thread {
   uint32_t ordinal = 0;
-  bool main = false;                  // the process's first thread
-  std::vector<Operation> operations;  // the index is the `sequence` of the records
-  std::vector<Evidence> evidence;     // stages 3 and 4: one for each operation
+  bool main = false;                       // the process's first thread
+  std::vector<Operation> operations;       // the index is the `sequence` of the records
+  std::vector<Evidence> evidence;          // stages 3 and 4: one for each operation
+  std::vector<RecordedGpuTime> gpu_times;  // run gpu-times: one for each operation; empty: none
 };
 
 struct Process {
@@ -87,8 +94,9 @@ struct Run {
   uint64_t misplaced_records = 0;  // evidence that names no operation of its process
 };
 
-// `evidence`: verdicts and hashes are loaded too.
-Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, bool evidence);
+// What is loaded beside the operations: verdicts and hashes, or GPU times.
+enum class Load : uint8_t { operations, evidence, gpu_times };
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load);
 
 const DriverFunction* function_of(const Site& site);
 std::string operation_name(

@@ -5,7 +5,8 @@
 
 namespace diogenes {
 
-enum class Stage : uint8_t { baseline = 1, tracing, memory_tracing, sync_use, analysis };
+// gpu_times: the run of tracing again, with the GPU's own times where they can be had.
+enum class Stage : uint8_t { baseline = 1, tracing, memory_tracing, sync_use, analysis, gpu_times };
 
 // The stage's name in session folders, reports and messages. Stages that run the program come first.
 constexpr const char* stage_name(Stage stage) {
@@ -20,6 +21,8 @@ constexpr const char* stage_name(Stage stage) {
       return "sync-use";
     case Stage::analysis:
       return "analysis";
+    case Stage::gpu_times:
+      return "gpu-times";
   }
   return "unknown";
 }

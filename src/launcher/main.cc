@@ -98,6 +98,10 @@ void add_run(CLI::App& app, RunOptions& options) {
                   "Least gain of a misplaced synchronization, in percent of the run time (default: 0.1)")
       ->type_name("PERCENT")
       ->check(kPercent);
+  run->add_option("--gpu-times", options.gpu_times,
+                  "Run once more to learn when the GPU worked: auto (default: where the driver tells) or off")
+      ->type_name("auto|off")
+      ->check(CLI::IsMember({"auto", "off"}).description(""));
   add_model(run, options.model);
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
   run->add_flag_callback(

@@ -159,6 +159,11 @@ bool Measurement::tracing() {
   return run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
 }
 
+bool Measurement::gpu_times() {
+  if (options_.gpu_times == "off" || !session_.simulated) return true;
+  return run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all);
+}
+
 bool Measurement::memory_tracing() {
   return run_stage(Stage::memory_tracing, "first uses of data, content of transfers", driver_->all);
 }

@@ -2,10 +2,10 @@
 // RunOptions. Out: a session folder with session.json, one folder a stage and report.json; the report as
 // text; the exit status.
 //
-// States: open() -> [plain_run()] -> baseline() -> tracing() -> memory_tracing() -> sync_use() -> analysis().
-// A stage that returns false ends the runs: the program cannot be run, never used CUDA, was interrupted, or
-// ended in another way than in the first run. analysis() then reports what the earlier stages gave, where
-// there is anything.
+// States: open() -> [plain_run()] -> baseline() -> tracing() -> gpu_times() -> memory_tracing() -> sync_use()
+// -> analysis(). A stage that returns false ends the runs: the program cannot be run, never used CUDA, was
+// interrupted, or ended in another way than in the first run. analysis() then reports what the earlier stages
+// gave, where there is anything.
 #pragma once
 #include <optional>
 #include <string>
@@ -37,6 +37,7 @@ class Measurement {
   bool plain_run();
   bool baseline();
   bool tracing();
+  bool gpu_times();  // not a stage of the paper: tracing again, with the GPU's own times
   bool memory_tracing();
   bool sync_use();
   void analysis();

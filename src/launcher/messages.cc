@@ -50,6 +50,7 @@ int columns(int fd) {
 }
 
 void Progress::begin(Stage stage, std::string_view what, bool shares_terminal) {
+  if (stage == Stage::gpu_times) return begin(stage_name(stage), what, shares_terminal);  // beside the five
   begin(fmt::format("[{}/5] {}", static_cast<int>(stage), stage_name(stage)), what, shares_terminal);
 }
 

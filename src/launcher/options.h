@@ -17,6 +17,7 @@ struct RunOptions {
   std::string report_file;  // empty: stderr
   double threshold_percent = 0.1;
   std::string model = "paper";
+  std::string gpu_times = "auto";  // or "off"
   int top = 10;
   bool use_cache = true;
   std::vector<std::string> command;

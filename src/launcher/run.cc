@@ -12,6 +12,7 @@ int run(const RunOptions& options) {
   bool more = !options.plain_run || measurement.plain_run();
   more = more && measurement.baseline();
   more = more && measurement.tracing();
+  more = more && measurement.gpu_times();
   more = more && measurement.memory_tracing();
   more = more && measurement.sync_use();
   measurement.analysis();

@@ -51,6 +51,13 @@ enum class HookState : uint8_t {
 
 enum class ProcessEnd : uint8_t { running, orderly, signal, exec };  // running: killed, or still going
 
+enum class GpuTimesState : uint8_t {
+  none,     // not asked for, or the driver was never initialized
+  taken,    // a source was there
+  missing,  // neither the driver nor a plug-in offers them
+  refused,  // the source did not start: another tool holds the profiling interface, or it failed
+};
+
 struct FileHeader {
   char magic[8];
   uint32_t version;
@@ -77,7 +84,8 @@ struct ProcessFile {
   char driver_path[512];
   uint8_t driver_build_id[20];
   uint8_t driver_build_id_length;
-  uint8_t reserved[3];
+  GpuTimesState gpu_times;
+  uint8_t reserved[2];
   int32_t driver_version;  // cuDriverGetVersion: 13000
   int32_t capability_major, capability_minor;
   char device_name[256];
@@ -123,7 +131,8 @@ struct StackHeader {
   // Frame frames[frame_count];
 };
 
-enum class RecordType : uint8_t { none, operation, transfer, allocation, hash, verdict };
+enum class RecordType : uint8_t { none, operation, transfer, allocation, hash, verdict, gpu_time };
+inline constexpr RecordType kLastRecordType = RecordType::gpu_time;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
@@ -246,5 +255,18 @@ struct VerdictRecord {
   uint64_t address;    // first use: what was touched; 0: none
 };
 static_assert(sizeof(VerdictRecord) == 32);
+
+// When one piece of the GPU work ran that an operation started. Written when it is known, in any thread's
+// file. Stage gpu_times.
+struct GpuTimeRecord {
+  RecordType type;
+  uint8_t work;     // GpuWork
+  uint16_t thread;  // of the operation
+  uint32_t sequence;
+  int64_t begin_ns, end_ns;
+  uint32_t stream;  // as the source numbers them
+  uint32_t reserved;
+};
+static_assert(sizeof(GpuTimeRecord) == 32);
 
 }  // namespace diogenes

@@ -125,7 +125,7 @@ ThreadTrace::ThreadTrace(uint32_t ordinal, MappedFile file) : ordinal_(ordinal),
   for (; file_.at<OperationRecord>(offset); offset += sizeof(OperationRecord), ++record_count_) {
     uint8_t type = *file_.at<uint8_t>(offset);
     if (type == static_cast<uint8_t>(RecordType::none)) return;
-    if (type > static_cast<uint8_t>(RecordType::verdict)) {
+    if (type > static_cast<uint8_t>(kLastRecordType)) {
       damage_ = "record of unknown type " + std::to_string(type) + " at offset " + std::to_string(offset) +
                 "; what follows is left out; run the stage again";
       return;

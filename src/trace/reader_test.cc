@@ -18,6 +18,7 @@ struct Seen {
   std::vector<VerdictRecord> verdicts;
   std::vector<HashRecord> hashes;
   std::vector<AllocationRecord> allocations;
+  std::vector<GpuTimeRecord> gpu_times;
 
   void operator()(const OperationRecord& record, uint32_t sequence) {
     operations.push_back(record);
@@ -27,6 +28,7 @@ struct Seen {
   void operator()(const AllocationRecord& record, uint32_t) { allocations.push_back(record); }
   void operator()(const HashRecord& record, uint32_t) { hashes.push_back(record); }
   void operator()(const VerdictRecord& record, uint32_t) { verdicts.push_back(record); }
+  void operator()(const GpuTimeRecord& record, uint32_t) { gpu_times.push_back(record); }
 };
 
 fs::path only_process(const fs::path& stage) { return stage / "node-100"; }

@@ -42,9 +42,9 @@ bool is_program_wait(const Operation& operation) {
 std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* result) {
   const fs::path session = folder;
   SiteTable sites;
-  auto tracing = load_run(session / "tracing", sites, false);
+  auto tracing = load_run(session / "tracing", sites, Load::operations);
   if (!tracing) return tracing.error().c_str();
-  auto watched = load_run(session / "memory-tracing", sites, true);
+  auto watched = load_run(session / "memory-tracing", sites, Load::evidence);
   if (!watched) return watched.error().c_str();
   std::vector<SiteVerdict> verdicts(sites.size());
   std::vector<SiteVerdicts> by_site;

@@ -49,7 +49,7 @@ struct Analysed {
     problems = find_problems({tracing, sites, graph, verdicts, first_uses, threshold});
   }
   Run load_one(const char* name, bool evidence) {
-    auto run = load_run(folder.path() / name, sites, evidence);
+    auto run = load_run(folder.path() / name, sites, evidence ? Load::evidence : Load::operations);
     EXPECT_TRUE(run.ok()) << run.error().c_str();
     return std::move(*run);
   }

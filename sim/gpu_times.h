@@ -1,0 +1,16 @@
+// When the simulated GPU's work ran, for whoever asks (driver/gpu_times_source.h): the same records that a
+// profiling interface gives of a real one. Nothing is kept before start().
+#pragma once
+#include "driver/gpu_times_source.h"
+
+namespace diogenes::sim {
+
+struct Op;
+
+extern const GpuTimesSource kGpuTimesSource;
+
+// By the device, its lock held.
+void note_submitted(Op& op);
+void note_ended(const Op& op);
+
+}  // namespace diogenes::sim

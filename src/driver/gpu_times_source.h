@@ -1,0 +1,37 @@
+// Who tells when work ran on the GPU: a table of functions. The simulated driver has one behind its private
+// table; src/gpu_times/ makes one of CUPTI. The agent calls them around and between the program's calls, on
+// the program's threads, so none of them waits for the GPU or for another thread.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace diogenes {
+
+enum class GpuWork : uint8_t { other, kernel, to_device, to_host, on_device, fill };
+
+// One piece of GPU work that has ended. A call that starts several (a graph) has several.
+struct GpuTime {
+  uint64_t operation;        // as begin() was told
+  int64_t begin_ns, end_ns;  // CLOCK_MONOTONIC
+  uint32_t stream;           // as the source numbers them
+  GpuWork work;
+  uint8_t reserved[3];
+};
+
+struct GpuTimesSource {
+  size_t bytes;  // of this structure
+  // Null: it runs. Else why not, in words; nothing else is called then.
+  const char* (*start)();
+  // What the calling thread gives the GPU from here on belongs to `operation` (not 0), until end().
+  void (*begin)(uint64_t operation);
+  void (*end)();
+  // Work that has ended since, at most so much; returns how much. Never waits: 0 may mean 'later'.
+  size_t (*take)(GpuTime* times, size_t most);
+  // At the program's orderly end: what has ended by now can be taken.
+  void (*finish)();
+};
+
+inline constexpr const char* kGpuTimesSourceSymbol =
+    "diogenes_gpu_times_source";  // a GpuTimesSource, in a plug-in
+
+}  // namespace diogenes
