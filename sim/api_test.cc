@@ -8,6 +8,8 @@
 #include <atomic>
 #include <fstream>
 
+#include "clock.h"
+#include "driver/gpu_times_source.h"
 #include "test_support.h"
 
 namespace diogenes::sim {
@@ -223,6 +225,35 @@ TEST_F(Api, AWaitingDeviceCostsNoCpuTime) {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
   const double used = double(after.tv_sec - before.tv_sec) + double(after.tv_nsec - before.tv_nsec) / 1e9;
   EXPECT_LT(used, 0.005);
+}
+
+TEST_F(Api, TellsWhenItsWorkRan) {
+  const auto& source = *static_cast<const GpuTimesSource*>(table->gpu_times);
+  ASSERT_EQ(source.bytes, sizeof(GpuTimesSource));
+  busy(100000);  // before start(): told to nobody
+  OK(cuCtxSynchronize());
+  EXPECT_EQ(source.start(), nullptr);
+  busy(100000);  // belongs to no operation
+  const int64_t begin = now_ns();
+  source.begin(7);
+  busy(2000000);
+  source.end();
+  source.begin(8);
+  busy(3000000);
+  source.end();
+  GpuTime times[4];
+  EXPECT_EQ(source.take(times, 4), 0u);  // still running
+  OK(cuCtxSynchronize());
+  ASSERT_EQ(source.take(times, 4), 2u);
+  EXPECT_EQ(times[0].operation, 7u);
+  EXPECT_EQ(times[0].end_ns - times[0].begin_ns, 2000000);
+  EXPECT_GE(times[0].begin_ns, begin);
+  EXPECT_EQ(times[1].operation, 8u);
+  EXPECT_EQ(times[1].begin_ns, times[0].end_ns);
+  EXPECT_EQ(times[1].end_ns - times[1].begin_ns, 3000000);
+  EXPECT_LE(times[1].end_ns, now_ns());
+  EXPECT_EQ(times[0].work, GpuWork::kernel);
+  EXPECT_EQ(source.take(times, 4), 0u);
 }
 
 }  // namespace

@@ -28,22 +28,23 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
     Schedule schedule = schedule_of(tracing.processes[p], sites);
     int64_t begin = tracing.processes[p].trace->process.started_ns;
     KnownTimes known;
-    known.calibrated = options.calibrated;
+    known.calibrated = known.all = options.calibrated;
     const Process& process = tracing.processes[p];
     for (uint32_t t = 0; t < schedule.threads.size(); ++t) {
       const ThreadSchedule& thread = schedule.threads[t];
       of_[graph_thread[p][thread.thread]] = {p, t};
       for (const Node& node : thread.nodes) {
-        if (node.gpu == kNone || node.unseen()) continue;
+        // A copy's that its own call waits for is told by the wait.
+        if (node.gpu == kNone || node.unseen() || node.waits == Waits::own) continue;
         Nanoseconds time = process.threads[thread.thread].operations[node.operation].gpu;
+        known.all &= time.count >= 0;
         if (time.count < 0) continue;
         if (known.of.empty()) known.of.resize(schedule.gpu_operations);
         known.of[node.gpu] = {0, time.count};
         known.any = true;
       }
     }
-    known.all = known.any && std::all_of(known.of.begin(), known.of.end(),
-                                         [](const KnownTime& time) { return time.end >= 0; });
+    known.all &= known.any;
     parts_.push_back(std::make_unique<Part>(std::move(schedule), known, options.machine, begin));
   }
 }

@@ -19,7 +19,7 @@ namespace diogenes {
 
 // From a launch's return to the kernel's start, from its end to the waiting thread's return, between two
 // kernels: what is assumed where the run does not tell.
-inline constexpr replay::Machine kAssumedMachine{2'000, 1'000, 500, 1024, false, true};
+inline constexpr replay::Machine kAssumedMachine{2'000, 1'000, 500, 1024, false, true, true};
 
 struct ReplayOptions {
   replay::Machine machine = kAssumedMachine;

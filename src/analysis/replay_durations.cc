@@ -32,6 +32,16 @@ int64_t median(std::vector<int64_t>& values) {
   return *middle;
 }
 
+// Of a latency that every operation pays: the mean, without the tenth part that lies farthest out above (a
+// thread that lost its processor).
+int64_t usual(std::vector<int64_t>& values) {
+  auto end = values.end() - static_cast<ptrdiff_t>(values.size() / 10);
+  std::nth_element(values.begin(), end == values.end() ? end - 1 : end, values.end());
+  double sum = 0;
+  for (auto value = values.begin(); value != end; ++value) sum += static_cast<double>(*value);
+  return static_cast<int64_t>(sum / static_cast<double>(end - values.begin()));
+}
+
 bool really_waited(const Schedule& schedule, const Node& node) { return node.waited > schedule.idle_wait; }
 
 // Time of a copy by its size: a line for each direction and kind of memory.
@@ -89,7 +99,9 @@ class CopyTimes {
 
 struct Waiting {
   uint32_t gpu = 0;
-  int64_t submitted = 0, time = 0;
+  int64_t handed_over = 0;
+  int64_t submitted = 0;  // from then on it can start
+  int64_t time = 0;
   bool unknown = false;  // a kernel without a time
 };
 
@@ -128,7 +140,7 @@ class Filler {
     }
     if (on_gpu(node)) submit(node);
     if (node.work == Work::record && node.event != kNone)
-      recorded_[node.event] = {node.stream, node.submitted()};
+      recorded_[node.event] = {node.stream, handed_over(machine_, node)};
     if (node.waits == Waits::no) return;
     bool real = really_waited(in_, node);
     int64_t begin = node.end() - node.waited - (node.work == Work::none ? node.own : 0);
@@ -144,11 +156,15 @@ class Filler {
   }
 
   void submit(const Node& node) {
-    Waiting waiting{node.gpu, node.submitted() + machine_.launch_latency, 0, false};
+    int64_t handed = handed_over(machine_, node);
+    Waiting waiting{node.gpu, handed, handed + handover(machine_, node).latency, 0, false};
     if (known_.holds(node.gpu)) {
       durations_[node.gpu] = known_.of[node.gpu].end - known_.of[node.gpu].begin;
       waiting.time = durations_[node.gpu];
       fixed_ = true;
+    } else if (node.waits == Waits::own && known_.any) {
+      // What a call waits for itself ends with the wait: so much is known better than by any clock.
+      waiting.unknown = really_waited(in_, node);
     } else if (node.unseen() || node.work == Work::kernel || !in_.copies[node.gpu].is_copy) {
       waiting.unknown = true;
     } else {
@@ -160,8 +176,7 @@ class Filler {
 
   size_t submitted_until(const Stream& stream, int64_t time) const {
     size_t count = 0;
-    while (count < stream.waiting.size() && stream.waiting[count].submitted - machine_.launch_latency <= time)
-      ++count;
+    while (count < stream.waiting.size() && stream.waiting[count].handed_over <= time) ++count;
     return count;
   }
 
@@ -175,7 +190,7 @@ class Filler {
     if (count == 0) return;
     std::vector<std::pair<uint32_t, size_t>> parts = {{s, count}};
     if (!machine_.kernels_overlap) {
-      int64_t last = streams_[s].waiting[count - 1].submitted - machine_.launch_latency;
+      int64_t last = streams_[s].waiting[count - 1].handed_over;
       for (uint32_t other = 0; other < streams_.size(); ++other)
         if (other != s)
           if (size_t more = submitted_until(streams_[other], last)) parts.push_back({other, more});
@@ -274,7 +289,9 @@ class Filler {
 namespace {
 
 struct Ran {
-  int64_t submitted, begin, end, previous;  // `previous`: end of the one before it in its stream
+  const Node* node;
+  int64_t begin, end, previous;  // `previous`: end of the one before it in its stream
+  int64_t ready;                 // when it could start, as far as its call goes
   uint32_t stream;
   bool kernel;
 };
@@ -283,12 +300,15 @@ struct Ran {
 // tell, and the others only where there are none.
 class Samples {
  public:
-  void add(int64_t value, int64_t margin) {
-    (margin >= kClear ? clear_ : close_).push_back(std::max<int64_t>(value, 0));
-  }
-  void settle(int64_t& latency) {
-    std::vector<int64_t>& samples = clear_.empty() ? close_ : clear_;
-    if (!samples.empty()) latency = median(samples);
+  void add(int64_t value, int64_t margin) { (margin >= kClear ? clear_ : close_).push_back(value); }
+  bool empty() const { return clear_.empty() && close_.empty(); }
+  int64_t middle() { return median(clear_.empty() ? close_ : clear_); }
+  // Median distance from the middle.
+  int64_t spread() {
+    int64_t at = middle();
+    std::vector<int64_t> distances = clear_.empty() ? close_ : clear_;
+    for (int64_t& value : distances) value = std::abs(value - at);
+    return median(distances);
   }
 
  private:
@@ -305,7 +325,7 @@ void see_overlap(std::vector<Ran> ran, Machine& machine) {
   for (size_t i = 1; i < ran.size(); ++i) {
     const Ran &one = ran[i], &before = ran[i - 1];
     if (one.stream == before.stream) continue;
-    int64_t ready = std::max(one.submitted + machine.launch_latency, one.previous + machine.gap);
+    int64_t ready = std::max(one.ready, one.previous + machine.gap);
     int64_t shortest = std::min(one.end - one.begin, before.end - before.begin);
     int64_t overlap = std::min(one.end, before.end) - one.begin;
     overlapped += overlap > shortest / 20;
@@ -319,8 +339,8 @@ void see_overlap(std::vector<Ran> ran, Machine& machine) {
 
 Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Machine& fallback) {
   Machine machine = fallback;
-  Samples latency, gap;
-  std::vector<int64_t> wake_up, ends;
+  Samples from_return, from_begin, gap;
+  std::vector<int64_t> wake_up, own_wake_up, ends;
   std::vector<Ran> ran;
   std::vector<int64_t> previous(schedule.streams, INT64_MIN / 2);
   int64_t all_ended = INT64_MIN / 2;
@@ -328,11 +348,13 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
     const Node& node = schedule.threads[at.thread].nodes[at.node];
     if (on_gpu(node) && known.holds(node.gpu)) {
       const KnownTime& time = known.of[node.gpu];
-      ran.push_back({node.submitted(), time.begin, time.end, previous[node.stream], node.stream,
-                     node.work == Work::kernel});
+      ran.push_back(
+          {&node, time.begin, time.end, previous[node.stream], 0, node.stream, node.work == Work::kernel});
       ends.push_back(time.end);
-      if (all_ended <= node.submitted())
-        latency.add(time.begin - node.submitted(), node.submitted() - all_ended);
+      if (all_ended <= node.submitted() && node.waits == Waits::no) {
+        from_return.add(time.begin - node.submitted(), node.submitted() - all_ended);
+        from_begin.add(time.begin - node.begin, node.submitted() - all_ended);
+      }
       previous[node.stream] = time.end;
       all_ended = std::max(all_ended, time.end);
     }
@@ -341,19 +363,28 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
     int64_t ended = whole ? all_ended : previous[node.stream];
     int64_t returned = node.work == Work::none ? node.begin + node.waited : node.end();
     // No GPU end lies behind the end of the wait for it: what seems to is another thread's.
-    if (ended > returned - node.waited && ended <= returned) wake_up.push_back(returned - ended);
+    // A copy that its own call waits for may run on the CPU's time: it tells where nothing else does.
+    if (ended > returned - node.waited && ended <= returned)
+      (node.work == Work::none ? wake_up : own_wake_up).push_back(returned - ended);
   }
-  latency.settle(machine.launch_latency);
-  if (!wake_up.empty()) machine.wake_up = median(wake_up);
+  if (!from_return.empty()) {
+    machine.launch_latency = from_return.middle();
+    // Where calls take now long and now short, the work may start so long after their begin all the same.
+    if (2 * from_begin.spread() < from_return.spread())
+      machine.launch_from_begin = std::max<int64_t>(from_begin.middle(), 0);
+  }
+  if (wake_up.empty()) wake_up = std::move(own_wake_up);
+  if (!wake_up.empty()) machine.wake_up = usual(wake_up);
   std::sort(ends.begin(), ends.end());
-  for (const Ran& one : ran) {
+  for (Ran& one : ran) {
+    one.ready = handed_over(machine, *one.node) + handover(machine, *one.node).latency;
     // Held up by its stream's previous operation, and not by one of another stream that ended since.
-    if (one.previous <= one.submitted + machine.launch_latency) continue;
+    if (one.previous <= one.ready) continue;
     auto later = std::upper_bound(ends.begin(), ends.end(), one.previous);
     if (later == ends.end() || *later > one.begin)
-      gap.add(one.begin - one.previous, one.previous - one.submitted - machine.launch_latency);
+      gap.add(std::max<int64_t>(one.begin - one.previous, 0), one.previous - one.ready);
   }
-  gap.settle(machine.gap);
+  if (!gap.empty()) machine.gap = gap.middle();
   see_overlap(std::move(ran), machine);
   return machine;
 }

@@ -84,8 +84,10 @@ class OneStream {
     if (node.work != Work::none && !call_removed) {
       if (node.gpu != kNone && submitted_ >= machine_.queue_depth)
         wait_for(submitted_ - machine_.queue_depth + 1, false);
-      now_ += node.own;
+      int64_t before = handover(machine_, node).before;
+      now_ += before;
       submit(node);
+      now_ += node.own - before;
     }
     if (node.waits != Waits::no) wait(node, change, which);
     if (node.work == Work::none && !call_removed) now_ += node.own;
@@ -116,7 +118,8 @@ class OneStream {
     if (marker) {
       last_end_ = std::max(last_end_, now_);
     } else {
-      int64_t begin = std::max({now_ + machine_.launch_latency, last_work_end_ + machine_.gap, last_end_});
+      int64_t begin =
+          std::max({now_ + handover(machine_, node).latency, last_work_end_ + machine_.gap, last_end_});
       last_end_ = last_work_end_ = begin + durations_[node.gpu];
     }
     ends_.push_back(last_end_);

@@ -8,7 +8,69 @@ namespace {
 
 constexpr double kMismatchThatCounts = 0.005;
 
+// Where neither the run nor its GPU times tell: between these the latencies of launches, of wake-ups and
+// between operations lie.
+constexpr Machine with_latencies(Machine machine, int64_t launch, int64_t wake_up, int64_t gap) {
+  machine.launch_latency = launch;
+  machine.wake_up = wake_up;
+  machine.gap = gap;
+  return machine;
+}
+constexpr Machine quick(const Machine& machine) { return with_latencies(machine, 0, 0, 0); }
+constexpr Machine slow(const Machine& machine) { return with_latencies(machine, 8'000, 5'000, 2'000); }
+
+const char* sentence(Cause cause) {
+  switch (cause) {
+    case Cause::durations:
+      return "how long each kernel ran is not known (no GPU times)";
+    case Cause::overlap:
+      return "whether kernels of different streams can overlap is not known";
+    case Cause::latencies:
+      return "how long launches and wake-ups take is not known (no GPU times)";
+    case Cause::moved_call:
+      return "moving the call itself gains less than an event recorded where it was";
+    case Cause::threads:
+      return "how the threads wait for each other is not known";
+    case Cause::mismatch:
+      return "replaying the recorded run misses its time";
+    case Cause::unmatched:
+      return "operations of the tracing run have no counterpart in the run that judged them";
+    case Cause::count_:
+      break;
+  }
+  return "";
+}
+
 }  // namespace
+
+void Spread::include(Cause cause, int64_t benefit) {
+  auto& [low, high] = by_[static_cast<size_t>(cause)];
+  low = std::min(low, benefit - middle_);
+  high = std::max(high, benefit - middle_);
+}
+
+void Spread::widen(Cause cause, int64_t by) {
+  include(cause, middle_ - by);
+  include(cause, middle_ + by);
+}
+
+Estimate Spread::estimate(int64_t run) const {
+  Estimate out;
+  int64_t low = middle_, high = middle_, most = 0;
+  Cause main = Cause::count_;
+  for (size_t i = 0; i < by_.size(); ++i) {
+    low += by_[i].first;
+    high += by_[i].second;
+    int64_t width = by_[i].second - by_[i].first;
+    if (width > most) main = static_cast<Cause>(i);
+    most = std::max(most, width);
+  }
+  out.benefit = {middle_};
+  out.low = {low};
+  out.high = {high};
+  if (20 * (high - low) > std::max(std::abs(middle_), run / 50)) out.reason = sentence(main);
+  return out;
+}
 
 // Where the CPU's progress was at a recorded time.
 void place_use(const ThreadSchedule& thread, int64_t time, Edit& edit) {
@@ -19,8 +81,9 @@ void place_use(const ThreadSchedule& thread, int64_t time, Edit& edit) {
   edit.use_offset = std::max<int64_t>(time - thread.nodes[index - 1].end(), 0);
 }
 
-void ProcessReplay::add_variant(const KnownTimes& times, const Machine& machine, Fill fill) {
+void ProcessReplay::add_variant(const KnownTimes& times, const Machine& machine, Fill fill, Cause cause) {
   Variant& variant = variants_.emplace_back();
+  variant.cause = cause;
   variant.machine = machine;
   variant.durations = durations_of(schedule_, times, machine, fill);
 }
@@ -40,7 +103,7 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
     for (const Node& node : thread.nodes)
       if (node.work == Work::kernel) with_kernels[node.stream] = true;
   several_streams_ = std::count(with_kernels.begin(), with_kernels.end(), true) > 1;
-  add_variant(times, machine, Fill::equal);
+  add_variant(times, machine, Fill::equal, Cause::count_);
   mismatch_ = recorded_mismatch(variants_[0]);
   if (several_streams_) {
     // Which of the two is nearer to the recorded time is the estimate; the other one is in the range.
@@ -48,19 +111,26 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
     Machine other = machine;
     other.kernels_overlap = !machine.kernels_overlap;
     if (!(times.any && machine.kernels_overlap)) {
-      add_variant(times, other, Fill::equal);
+      add_variant(times, other, Fill::equal, Cause::overlap);
       int64_t theirs = recorded_mismatch(variants_[1]);
       if (!times.any && theirs < mismatch_) {
         std::swap(variants_[0], variants_[1]);
+        std::swap(variants_[0].cause, variants_[1].cause);
         mismatch_ = theirs;
         machine = other;
       }
     }
   }
   if (!times.all) {
-    add_variant(times, machine, Fill::first);
-    add_variant(times, machine, Fill::last);
+    add_variant(times, machine, Fill::first, Cause::durations);
+    add_variant(times, machine, Fill::last, Cause::durations);
   }
+  if (!times.any && machine.assumed)
+    for (const Machine& other : {quick(machine), slow(machine)})
+      add_variant(times, machine_within(schedule_, other), Fill::equal, Cause::latencies);
+  all_known_ = times.all;
+  for (const ThreadSchedule& thread : schedule_.threads)
+    for (const Node& node : thread.nodes) calls_time_ += node.own + node.waited;
   for (Variant& variant : variants_)
     variant.base =
         simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
@@ -69,92 +139,62 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
                             {schedule_.hook_cost, false, true}, {});
 }
 
-void ProcessReplay::independent_range(std::span<const Edit> edits, Estimate& out) const {
+// Benefits with the threads taken as independent: of the whole, and of all threads summed.
+void ProcessReplay::independent(std::span<const Edit> edits, Spread& spread) const {
   Outcome changed = simulate(schedule_, variants_[0].durations, variants_[0].machine,
                              {schedule_.hook_cost, false, true}, edits);
   int64_t sum = 0;
   for (size_t t = 0; t < changed.threads.size(); ++t) sum += independent_.threads[t] - changed.threads[t];
-  for (int64_t benefit : {independent_.end - changed.end, sum}) {
-    out.low.count = std::min(out.low.count, benefit);
-    out.high.count = std::max(out.high.count, benefit);
-  }
+  for (int64_t benefit : {independent_.end - changed.end, sum}) spread.include(Cause::threads, benefit);
+}
+
+int64_t ProcessReplay::benefit(const Variant& variant, const Setting& how,
+                               std::span<const Edit> edits) const {
+  return variant.base.end -
+         simulate(schedule_, variant.durations, variant.machine, how, edits, nullptr, &variant.checkpoints)
+             .end;
 }
 
 Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) const {
-  Estimate out;
-  struct Cause {
-    const char* text;
-    int64_t width;
-  };
-  std::vector<Cause> causes;
-  int64_t width = 0;
-  auto widened_by = [&](const char* text) {
-    int64_t now = (out.high - out.low).count;
-    if (now > width) causes.push_back({text, now - width});
-    width = now;
-  };
-  auto include = [&](int64_t benefit) {
-    out.low.count = std::min(out.low.count, benefit);
-    out.high.count = std::max(out.high.count, benefit);
-  };
-  bool moves =
-      std::any_of(edits.begin(), edits.end(), [](const Edit& edit) { return edit.use_node != kNone; });
-  for (size_t i = 0; i < variants_.size(); ++i) {
-    const Variant& variant = variants_[i];
-    Outcome changed = simulate(schedule_, variant.durations, variant.machine, setting(), edits, nullptr,
-                               &variant.checkpoints);
-    int64_t benefit = variant.base.end - changed.end;
-    if (i == 0) out.benefit = out.low = out.high = {benefit};
-    include(benefit);
-    bool overlap =
-        several_streams_ && variant.machine.kernels_overlap != variants_[0].machine.kernels_overlap;
-    if (i > 0)
-      widened_by(overlap ? "whether kernels of different streams can overlap is not known"
-                         : "how long each kernel ran is not known (no GPU times)");
-  }
-  if (moves) {
+  Spread spread(benefit(variants_[0], setting(), edits));
+  for (size_t i = 1; i < variants_.size(); ++i)
+    spread.include(variants_[i].cause, benefit(variants_[i], setting(), edits));
+  auto moved = [](const Edit& edit) { return edit.use_node != kNone; };
+  if (std::any_of(edits.begin(), edits.end(), moved)) {
     Setting same_call = setting();
     same_call.moved_as_event = false;
-    include(variants_[0].base.end - simulate(schedule_, variants_[0].durations, variants_[0].machine,
-                                             same_call, edits, nullptr, &variants_[0].checkpoints)
-                                        .end);
-    widened_by("moving the call itself gains less than an event recorded where it was");
+    spread.include(Cause::moved_call, benefit(variants_[0], same_call, edits));
   }
+  int64_t changed_time = time_of(edits);
   if (schedule_.threads.size() > 1) {
-    independent_range(edits, out);
-    widened_by("how the threads wait for each other is not known");
+    independent(edits, spread);
+    if (!all_known_) {
+      // Which thread's work a wait waited for is a guess then. Nothing, and all the time that goes, are
+      // bounds.
+      spread.include(Cause::threads, 0);
+      spread.include(Cause::threads, changed_time);
+    }
   }
-  if (schedule_.end > 0 &&
+  if (schedule_.end > 0 && calls_time_ > 0 &&
       static_cast<double>(mismatch_) > kMismatchThatCounts * static_cast<double>(schedule_.end)) {
     // The part of it that the changed calls may answer for.
-    double share = time_of(edits);
-    auto more = static_cast<int64_t>(share * static_cast<double>(mismatch_));
-    out.low.count -= more;
-    out.high.count += more;
-    widened_by("replaying the recorded run misses its time");
+    double share = static_cast<double>(changed_time) / static_cast<double>(calls_time_);
+    spread.widen(Cause::mismatch, static_cast<int64_t>(share * static_cast<double>(mismatch_)));
   }
   if (unmatched > 0) {
-    double more =
-        std::abs(static_cast<double>(out.benefit.count)) * unmatched / (1 - std::min(unmatched, 0.9));
-    out.high.count += static_cast<int64_t>(more);
-    widened_by("operations of the tracing run have no counterpart in the run that judged them");
+    double more = std::abs(static_cast<double>(spread.middle())) * unmatched / (1 - std::min(unmatched, 0.9));
+    spread.include(Cause::unmatched, spread.middle() + static_cast<int64_t>(more));
   }
-  bool wide = 20 * width > std::max(std::abs(out.benefit.count), schedule_.end / 50);
-  auto main = std::max_element(causes.begin(), causes.end(),
-                               [](const Cause& a, const Cause& b) { return a.width < b.width; });
-  if (wide && main != causes.end()) out.reason = main->text;
-  return out;
+  return spread.estimate(schedule_.end);
 }
 
-double ProcessReplay::time_of(std::span<const Edit> edits) const {
-  double all = 0, changed = 0;
-  for (const ThreadSchedule& thread : schedule_.threads)
-    for (const Node& node : thread.nodes) all += static_cast<double>(node.own + node.waited);
+int64_t ProcessReplay::time_of(std::span<const Edit> edits) const {
+  int64_t changed = 0;
   for (const Edit& edit : edits) {
     const Node& node = schedule_.threads[edit.thread].nodes[edit.node];
-    changed += static_cast<double>(node.own + node.waited);
+    changed += node.waited + (edit.call_removed ? node.own : 0);
   }
-  return all > 0 ? changed / all : 0;
+  return changed;
 }
 
 }  // namespace diogenes::replay

@@ -1,5 +1,6 @@
 // The model `replay` for one process: its schedule, run again in every way in which it may have gone.
 #pragma once
+#include <array>
 #include <string>
 
 #include "analysis/replay_durations.h"
@@ -16,6 +17,32 @@ namespace replay {
 // A moved wait's place: where the CPU's progress was at a recorded time.
 void place_use(const ThreadSchedule& thread, int64_t time, Edit& edit);
 
+// What may be otherwise than the estimate takes it.
+enum class Cause : uint8_t {
+  durations,
+  overlap,
+  latencies,
+  moved_call,
+  threads,
+  mismatch,
+  unmatched,
+  count_
+};
+
+// The range of an estimate: of each cause the benefits that it leaves possible; causes add up.
+class Spread {
+ public:
+  explicit Spread(int64_t middle) : middle_(middle) {}
+  void include(Cause cause, int64_t benefit);
+  void widen(Cause cause, int64_t by);
+  int64_t middle() const { return middle_; }
+  Estimate estimate(int64_t run) const;  // with the largest cause as the reason where the range is wide
+
+ private:
+  int64_t middle_;
+  std::array<std::pair<int64_t, int64_t>, static_cast<size_t>(Cause::count_)> by_{};  // from the middle
+};
+
 class ProcessReplay {
  public:
   ProcessReplay(Schedule recorded, const KnownTimes& times, const Machine& assumed);
@@ -30,22 +57,26 @@ class ProcessReplay {
  private:
   // One way in which the run may have gone: durations and machine, with the unchanged run under them.
   struct Variant {
+    Cause cause = Cause::count_;
     Machine machine;
     std::vector<int64_t> durations;
     std::vector<Checkpoint> checkpoints;
     Outcome base;
   };
 
-  void add_variant(const KnownTimes& times, const Machine& machine, Fill fill);
+  void add_variant(const KnownTimes& times, const Machine& machine, Fill fill, Cause cause);
   int64_t recorded_mismatch(const Variant& variant) const;
-  void independent_range(std::span<const Edit> edits, Estimate& out) const;
-  double time_of(std::span<const Edit> edits) const;
+  int64_t benefit(const Variant& variant, const Setting& how, std::span<const Edit> edits) const;
+  void independent(std::span<const Edit> edits, Spread& spread) const;
+  int64_t time_of(std::span<const Edit> edits) const;
   Setting setting() const { return {schedule_.hook_cost, true, true}; }
 
   Schedule schedule_;
   std::vector<Variant> variants_;  // the first is the estimate
   Outcome independent_;            // unchanged, threads taken as independent
   int64_t mismatch_ = 0;
+  int64_t calls_time_ = 0;  // of all nodes
+  bool all_known_ = false;
   bool several_streams_ = false;
 };
 

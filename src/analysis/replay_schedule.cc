@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kLongestIdleWait = 500;
 constexpr int64_t kLongestHookCost = 100'000;
 constexpr int64_t kLongGap = 4;  // times the median: in which a thread may have been joined
+constexpr int64_t kSoon = 4;     // the gap goes on for this part of what it took until then, at most
 
 class Numbers {
  public:
@@ -251,8 +252,12 @@ void finish_schedule(Schedule& schedule) {
     if (first > 0) thread.spawned_behind = first - 1;
     uint32_t next = before(thread.exit);
     // The main thread waits for it there, if it does nothing else then and for long.
-    bool in_gap =
-        next >= nodes.size() || (nodes[next].begin >= thread.exit && gap_before(nodes, next) >= long_gap);
+    // And soon goes on when the thread has ended: another long gap would go on for as long as it likes.
+    bool in_gap = next >= nodes.size();
+    if (!in_gap && nodes[next].begin >= thread.exit && gap_before(nodes, next) >= long_gap) {
+      int64_t began = next > 0 ? nodes[next - 1].end() : 0;
+      in_gap = kSoon * (nodes[next].begin - thread.exit) <= thread.exit - began;
+    }
     if (in_gap && thread.exit <= schedule.threads[schedule.main_thread].exit) thread.joined_before = next;
   }
 }

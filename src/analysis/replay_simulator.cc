@@ -18,7 +18,7 @@ struct Target {  // all operations of the stream (kNone: of all streams) up to t
 
 struct Pending {
   uint64_t sequence = 0;
-  int64_t submitted = 0, duration = 0;
+  int64_t submitted = 0, duration = 0;  // `submitted`: from then on it can start
   Work work = Work::none;
   Target after;  // wait_event
 };
@@ -189,7 +189,7 @@ class Simulator {
         return queue(t, *node);
       case Phase::submit:
         submit(*node);
-        return goes_on(t, now_, Phase::wait);
+        return goes_on(t, now_ + node->own - handover(machine_, *node).before, Phase::wait);
       case Phase::wait:
         return wait(t, *node);
       case Phase::woken:
@@ -268,7 +268,7 @@ class Simulator {
       const Pending& until = stream.queue[stream.queue.size() - machine_.queue_depth];
       return wait_for(t, {node.stream, until.sequence}, Phase::queue);
     }
-    return goes_on(t, now_ + node.own, Phase::submit);
+    return goes_on(t, now_ + handover(machine_, node).before, Phase::submit);
   }
 
   bool wait(uint32_t t, const Node& node) {
@@ -373,7 +373,7 @@ class Simulator {
   void submit(const Node& node) {
     Pending operation;
     operation.sequence = ++sequence_;
-    operation.submitted = now_;
+    operation.submitted = now_ + handover(machine_, node).latency;
     operation.work = node.unseen() ? Work::kernel : node.work;
     if (node.gpu != kNone) operation.duration = durations_[node.gpu];
     if (node.work == Work::record && node.event != kNone) recorded_[node.event] = {node.stream, sequence_};
@@ -406,7 +406,7 @@ class Simulator {
     const Pending& operation = stream.queue[stream.head];
     int64_t time = now_;
     if (operation.work <= Work::on_device)
-      time = std::max({now_, operation.submitted + machine_.launch_latency, stream.last_end + machine_.gap});
+      time = std::max({now_, operation.submitted, stream.last_end + machine_.gap});
     events_.push({time, 1, s});
   }
 

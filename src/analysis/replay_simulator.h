@@ -5,10 +5,11 @@
 //     ready; kernels of different streams either exclude each other or overlap (Machine);
 //   - events, and the legacy default stream, which orders all work before and behind it;
 //   - a launch that finds its stream's queue full waits for a place;
-//   - from a launch's return to the start on an idle GPU (launch_latency), between operations of one stream
-//     (gap), from the GPU's end to the waiting thread's return (wake_up).
+//   - when work can start that a call hands over (Handover), the time between operations of one stream (gap),
+//     from the GPU's end to the waiting thread's return (wake_up).
 // Linear in the number of nodes; with one thread, only the parts of the run that an edit reaches are run.
 #pragma once
+#include <algorithm>
 #include <span>
 
 #include "analysis/replay_schedule.h"
@@ -16,11 +17,34 @@
 namespace diogenes::replay {
 
 struct Machine {
-  int64_t launch_latency = 0, wake_up = 0, gap = 0;
+  // From a launch's return to the start on an idle GPU. Below 0: the work can start before the call returns.
+  int64_t launch_latency = 0;
+  int64_t wake_up = 0, gap = 0;
   uint32_t queue_depth = 1024;
   bool kernels_overlap = false;
-  bool legacy_orders = true;  // user streams are blocking ones
+  bool legacy_orders = true;       // user streams are blocking ones
+  bool assumed = false;            // the latencies: they may be others
+  int64_t launch_from_begin = -1;  // from a launch's begin to the start; -1: launch_latency tells
 };
+
+// A call hands its work over when `before` of its own time has passed; the work can start `latency` later.
+struct Handover {
+  int64_t before, latency;
+};
+inline Handover handover(const Machine& machine, const Node& node) {
+  // What a call waits for itself is handed over when its own time has passed.
+  bool at_once = node.waits == Waits::no && node.work != Work::none;
+  if (at_once && machine.launch_from_begin >= 0) {
+    int64_t before = std::min(node.own, machine.launch_from_begin);
+    return {before, machine.launch_from_begin - before};
+  }
+  int64_t early = at_once ? std::max<int64_t>(-machine.launch_latency, 0) : 0;
+  return {std::max<int64_t>(node.own - early, 0), std::max<int64_t>(machine.launch_latency, 0)};
+}
+// When a recorded call handed its work over.
+inline int64_t handed_over(const Machine& machine, const Node& node) {
+  return node.submitted() - (node.unseen() ? 0 : node.own - handover(machine, node).before);
+}
 
 struct Edit {
   uint32_t thread = 0, node = 0;  // in Schedule::threads

@@ -97,6 +97,8 @@ class ThreadFiles {
   ThreadFiles(const Timeline& trace, const ProcessOptions& options, StackFile& stacks)
       : trace_(trace), options_(options), stacks_(stacks) {
     for (const Step& step : trace.steps()) write_operation(step);
+    if (options.stage == Stage::gpu_times)
+      for (size_t i = 0; i < trace.steps().size(); ++i) write_gpu_time(trace.steps()[i], ids_[i]);
     if (options.stage != Stage::memory_tracing && options.stage != Stage::sync_use) return;
     for (size_t i = 0; i < trace.steps().size(); ++i) write_evidence(trace.steps()[i], ids_[i]);
   }
@@ -139,6 +141,17 @@ class ThreadFiles {
       allocation.bytes = step.bytes;
       put(file(step.thread), allocation);
     }
+  }
+
+  void write_gpu_time(const Step& step, OperationId id) {
+    if (step.gpu_end_ns < 0) return;
+    GpuTimeRecord record{};
+    record.type = RecordType::gpu_time;
+    record.thread = id.thread;
+    record.sequence = id.sequence;
+    record.begin_ns = options_.start_ns + step.gpu_begin_ns;
+    record.end_ns = options_.start_ns + step.gpu_end_ns;
+    put(file(step.thread), record);
   }
 
   void write_evidence(const Step& step, OperationId id) {
@@ -200,6 +213,12 @@ Step& Timeline::add(const char* symbol, int64_t own_ns, int64_t waited_ns) {
   clock += own_ns + waited_ns;
   steps_.push_back(step);
   return steps_.back();
+}
+
+Timeline& Timeline::on_gpu(At begin, Lasting time) {
+  steps_.back().gpu_begin_ns = begin.ns;
+  steps_.back().gpu_end_ns = begin.ns + time.ns;
+  return *this;
 }
 
 Timeline& Timeline::launch(double own_us) {

@@ -45,7 +45,8 @@ struct Step {
   int64_t after_ns = -1;
   std::vector<Frame> use_stack;
   Duplicate duplicate = Duplicate::none;
-  int first = -1;  // step whose content this transfer repeats
+  int first = -1;                              // step whose content this transfer repeats
+  int64_t gpu_begin_ns = -1, gpu_end_ns = -1;  // of its work, in the run gpu-times
 };
 
 class Timeline {
@@ -72,8 +73,9 @@ class Timeline {
   Timeline& first_use(After from_exit, uint32_t reasons = kCpuAccess, uint64_t use_offset = 0x900);
   Timeline& first_use(At time);  // the same, on the thread's clock
   Timeline& repeats(int step, Duplicate duplicate = Duplicate::verified);
-  Timeline& flags(uint8_t flags);  // beside kWaited, which follows from the wait
-  Timeline& without_wait();        // the wait function was not entered
+  Timeline& flags(uint8_t flags);            // beside kWaited, which follows from the wait
+  Timeline& on_gpu(At begin, Lasting time);  // its work ran then: recorded in the run gpu-times
+  Timeline& without_wait();                  // the wait function was not entered
 
   int last() const { return static_cast<int>(steps_.size()) - 1; }
   const std::vector<Step>& steps() const { return steps_; }

@@ -1,0 +1,109 @@
+// GPU times of the run gpu-times: joined to stage 2, and what they say of the machine. Times in microseconds.
+#include "analysis/gpu_times.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/replay.h"
+#include "trace/testing/trace_builder.h"
+
+namespace diogenes {
+namespace {
+
+using namespace diogenes::testing;
+
+struct Joined {
+  explicit Joined(const Timeline& tracing, const Timeline& gpu_run) {
+    ProcessOptions options{.launches_traced = true};
+    write_process(folder.path() / "2", tracing, options);
+    options.stage = Stage::gpu_times;
+    write_process(folder.path() / "gpu", gpu_run, options);
+    auto first = load_run(folder.path() / "2", sites, Load::operations);
+    auto timed = load_run(folder.path() / "gpu", sites, Load::gpu_times);
+    run = std::move(*first);
+    found = join_gpu_times(run, *timed, sites, kAssumedMachine);
+  }
+  double gpu_us(size_t operation) const {
+    return static_cast<double>(run.processes[0].threads[0].operations[operation].gpu.count) / 1000;
+  }
+  TemporaryFolder folder;
+  SiteTable sites;
+  Run run;
+  GpuTimesFound found;
+};
+
+// L(own 4) at 0, starts 3 behind its return at 7, runs 40; S waits from 4 to 52: wake-up 5. L at 60, starts
+// at 67; S until 92.
+Timeline two_kernels() {
+  return timeline()
+      .launch(4)
+      .on_gpu(at(7), lasting(40))
+      .sync(lasting(48))
+      .at(at(60))
+      .launch(4)
+      .on_gpu(at(67), lasting(20))
+      .sync(lasting(28));
+}
+
+TEST(GpuTimes, GoToTheSameOccurrencesAndTellTheLatencies) {
+  Joined joined(two_kernels(), two_kernels());
+  EXPECT_EQ(joined.gpu_us(0), 40);
+  EXPECT_EQ(joined.gpu_us(2), 20);
+  EXPECT_EQ(joined.gpu_us(1), 0.001 * -1);  // a wait has none
+  EXPECT_EQ(joined.found.known, 2u);
+  EXPECT_EQ(joined.found.unknown, 0u);
+  EXPECT_EQ(joined.found.machine.launch_latency, 3000);
+  EXPECT_EQ(joined.found.machine.wake_up, 5000);
+  EXPECT_EQ(joined.found.machine.gap, kAssumedMachine.gap);  // no operation had to wait for another one
+}
+
+TEST(GpuTimes, ReplayTakesThemOverWhatTheWaitsTell) {
+  // L L S: 30 and 10 on the GPU, which the waits cannot tell apart. Without the first wait, the CPU is at its
+  // 2nd launch at 12: begins at 30 + gap 0, whatever came before.
+  auto trace = timeline().launch(1).on_gpu(at(1), lasting(30)).launch(1).on_gpu(at(31), lasting(10));
+  trace.sync(lasting(39)).work(10).launch(1).on_gpu(at(52), lasting(5)).sync(lasting(5));
+  Joined joined(trace, trace);
+  EXPECT_EQ(joined.gpu_us(0), 30);
+  EXPECT_EQ(joined.gpu_us(1), 10);
+  EventGraph graph = build_graph(joined.run, joined.sites);
+  Replay replay(joined.run, joined.sites, graph, {.machine = joined.found.machine, .calibrated = true});
+  Change change{.operation = 2, .wait = 0, .wait_change = Change::Wait::removed};
+  Estimate found = replay.estimate({change});
+  // Recorded: 41 + 10 + 1 + 5 = 57. Changed: 2 + 10 + 1 = 13, GPU busy until 41, then 5: 46.
+  EXPECT_NEAR(static_cast<double>(found.benefit.count), 11'000, 1);
+  EXPECT_EQ(found.low.count, found.high.count);
+  EXPECT_EQ(found.reason, "");
+}
+
+TEST(GpuTimes, AnOperationWithoutACounterpartGetsItsSitesMedian) {
+  auto tracing = timeline(), gpu_run = timeline();
+  for (int i = 0; i < 4; ++i) tracing.launch(2).from(0x1000).sync(lasting(30)).from(0x2000);
+  for (int i = 0; i < 3; ++i) {
+    gpu_run.launch(2).from(0x1000).on_gpu(at(40 * i), lasting(20 + i)).sync(lasting(30)).from(0x2000);
+  }
+  Joined joined(tracing, gpu_run);
+  EXPECT_EQ(joined.gpu_us(4), 22);
+  EXPECT_EQ(joined.gpu_us(6), 21);
+  EXPECT_EQ(joined.found.known, 4u);
+}
+
+TEST(GpuTimes, NoneRecordedIsNoneKnown) {
+  auto trace = timeline().launch(2).sync(lasting(30));
+  Joined joined(trace, trace);
+  EXPECT_EQ(joined.found.known, 0u);
+  EXPECT_LT(joined.gpu_us(0), 0);
+}
+
+TEST(GpuTimes, CallsOfVaryingLengthStartTheirWorkSoLongAfterTheirBegin) {
+  // Starts 6 after the begin, whether the call takes 4, 9 or 20.
+  auto trace = timeline();
+  double begin = 0;
+  for (double own : {4.0, 9.0, 20.0, 4.0, 15.0}) {
+    trace.at(at(begin)).launch(own).on_gpu(at(begin + 6), lasting(40)).sync(lasting(46 - own));
+    begin += 100;
+  }
+  Joined joined(trace, trace);
+  EXPECT_EQ(joined.found.machine.launch_from_begin, 6000);
+}
+
+}  // namespace
+}  // namespace diogenes
