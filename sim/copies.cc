@@ -1,4 +1,5 @@
 // The names of the copies: each says what it copies, and transfer.cc does it.
+#include "graphs.h"
 #include "transfer.h"
 
 namespace diogenes::sim {
@@ -79,9 +80,9 @@ CUresult planar(Null null, const CUDA_MEMCPY2D* c, Manner manner, CUstream strea
 }
 
 template <typename Description>  // CUDA_MEMCPY3D or CUDA_MEMCPY3D_PEER
-CUresult solid(Null null, const Description* c, Manner manner, CUstream stream = nullptr) {
+CUresult describe(const Description* c, Transfer* result) {
   if (!c) return CUDA_ERROR_INVALID_VALUE;
-  Transfer t;
+  Transfer& t = *result;
   t.width = c->WidthInBytes;
   t.height = c->Height;
   t.depth = c->Depth;
@@ -93,6 +94,13 @@ CUresult solid(Null null, const Description* c, Manner manner, CUstream stream =
                                   c->dstZ, c->dstPitch, c->dstHeight, t, &t.destination))
     return error;
   t.between_host_and_device = t.source.said == Extent::host || t.destination.said == Extent::host;
+  return CUDA_SUCCESS;
+}
+
+template <typename Description>
+CUresult solid(Null null, const Description* c, Manner manner, CUstream stream = nullptr) {
+  Transfer t;
+  if (const CUresult error = describe(c, &t)) return error;
   return transfer(null, t, manner, stream);
 }
 
@@ -107,6 +115,13 @@ CUresult peer(Null null, CUdeviceptr destination, CUcontext destination_context,
 }
 
 }  // namespace
+
+CUresult copy_work(const CUDA_MEMCPY3D& copy, Work* work) {
+  Transfer t;
+  if (const CUresult error = describe(&copy, &t)) return error;
+  return copy_work(t, work);
+}
+
 }  // namespace diogenes::sim
 
 using namespace diogenes::sim;

@@ -47,6 +47,8 @@ struct HostRange {
   bool written;
 };
 
+struct NodeDescription;  // graphs.h
+
 // What an operation does; a value, so that graphs can submit it again.
 struct Work {
   Kind kind = Kind::timed;
@@ -57,6 +59,7 @@ struct Work {
   std::function<Effect()> effect;
   std::function<void(CUresult)> function;  // callback
   std::vector<HostRange> host;
+  std::shared_ptr<const NodeDescription> node;  // captured: what it is in a graph
 };
 
 struct Op {

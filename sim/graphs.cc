@@ -1,22 +1,17 @@
 #include "graphs.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "wait.h"
 
 namespace diogenes::sim {
-namespace {
 
-// Guarded by the device lock, as all else.
-struct Graphs {
-  std::unordered_map<CUgraph, std::shared_ptr<Graph>> graphs;
-  std::unordered_map<CUgraphExec, std::shared_ptr<const Graph>> executables;
-};
-Graphs& all() {
+Graphs& all_graphs() {
   static Graphs* graphs = new Graphs;
   return *graphs;
 }
+
+namespace {
 
 // Does every node lead to one of `tail`?
 bool all_joined(const Graph& graph, const std::vector<size_t>& tail) {
@@ -79,7 +74,7 @@ CUresult end(Null null, CUstream handle, CUgraph* graph) {
   if (capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   if (!joined) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   *graph = reinterpret_cast<CUgraph>(capture->graph.get());
-  all().graphs[*graph] = capture->graph;
+  all_graphs().graphs[*graph] = capture->graph;
   return CUDA_SUCCESS;
 }
 
@@ -90,13 +85,13 @@ CUresult launch(Null null, CUgraphExec exec, CUstream handle) {
   {
     const Held held = hold_device();
     stream = find_stream(*call.context, handle, null);
-    if (!stream || !all().executables.contains(exec)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!stream || !all_graphs().executables.contains(exec)) return CUDA_ERROR_INVALID_HANDLE;
   }
   wait_for_room(call, *stream);
   const Held held = hold_device();
-  const auto found = all().executables.find(exec);
-  if (found == all().executables.end()) return CUDA_ERROR_INVALID_HANDLE;
-  const std::shared_ptr<const Graph> graph = found->second;
+  const auto found = all_graphs().executables.find(exec);
+  if (found == all_graphs().executables.end()) return CUDA_ERROR_INVALID_HANDLE;
+  const std::shared_ptr<Graph> graph = found->second;
   if (stream->capture) {  // a graph inside a graph: its nodes are taken over
     Capture& capture = *stream->capture;
     const std::vector<size_t> before = stream->capture_tail;
@@ -106,7 +101,7 @@ CUresult launch(Null null, CUgraphExec exec, CUstream handle) {
       if (!node.after.empty())
         for (size_t& index : after) index += first;
       stream->capture_tail.push_back(capture.graph->nodes.size());
-      capture.graph->nodes.push_back({node.work, std::move(after)});
+      capture.graph->nodes.push_back({node.work, std::move(after), driver().next_id++});
     }
     return CUDA_SUCCESS;
   }
@@ -133,7 +128,12 @@ CUresult launch(Null null, CUgraphExec exec, CUstream handle) {
 CUresult capture_work(Stream& stream, Work work) {
   Capture& capture = *stream.capture;
   if (capture.invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  capture.graph->nodes.push_back({std::move(work), stream.capture_tail});
+  if (!work.node) {  // an operation on memory, or one that has no node of its own
+    auto other = std::make_shared<NodeDescription>();
+    other->type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    work.node = std::move(other);
+  }
+  capture.graph->nodes.push_back({std::move(work), stream.capture_tail, driver().next_id++});
   stream.capture_tail = {capture.graph->nodes.size() - 1};
   return CUDA_SUCCESS;
 }
@@ -194,41 +194,16 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph, unsigned long long) {
-  DRIVER_CALL(a_context);
-  if (!exec) return CUDA_ERROR_INVALID_VALUE;
-  const Held held = hold_device();
-  const auto found = all().graphs.find(graph);
-  if (found == all().graphs.end()) return CUDA_ERROR_INVALID_HANDLE;
-  auto copy = std::make_shared<const Graph>(*found->second);
-  *exec = reinterpret_cast<CUgraphExec>(const_cast<Graph*>(copy.get()));
-  all().executables[*exec] = std::move(copy);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
-  DRIVER_CALL(nothing);
-  if (!count) return CUDA_ERROR_INVALID_VALUE;
-  const Held held = hold_device();
-  const auto found = all().graphs.find(graph);
-  if (found == all().graphs.end()) return CUDA_ERROR_INVALID_HANDLE;
-  std::vector<GraphNode>& known = found->second->nodes;
-  for (size_t i = 0; nodes && i < *count; ++i)
-    nodes[i] = i < known.size() ? reinterpret_cast<CUgraphNode>(&known[i]) : nullptr;
-  *count = nodes ? std::min(*count, known.size()) : known.size();
-  return CUDA_SUCCESS;
-}
-
 CUresult cuGraphDestroy(CUgraph graph) {
   DRIVER_CALL(nothing);
   const Held held = hold_device();
-  return all().graphs.erase(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return all_graphs().graphs.erase(graph) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   DRIVER_CALL(nothing);
   const Held held = hold_device();
-  return all().executables.erase(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return all_graphs().executables.erase(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) { return launch(kLegacy, exec, stream); }
@@ -237,10 +212,10 @@ CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) { return launch(k
 CUresult cuGraphUpload(CUgraphExec exec, CUstream) {
   DRIVER_CALL(a_context);
   const Held held = hold_device();
-  return all().executables.contains(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return all_graphs().executables.contains(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult cuGraphUpload_ptsz(CUgraphExec exec, CUstream) {
   DRIVER_CALL(a_context);
   const Held held = hold_device();
-  return all().executables.contains(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return all_graphs().executables.contains(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }

@@ -2,6 +2,7 @@
 // for first.
 #include <cstring>
 
+#include "graphs.h"
 #include "modules.h"
 #include "wait.h"
 
@@ -47,31 +48,47 @@ bool gather(const std::vector<PtxParameter>& wanted, void** parameters, void** e
   return true;
 }
 
+// Looks the function up and gathers its parameters. Takes the device lock.
+CUresult prepare(const Context& context, const CUDA_KERNEL_NODE_PARAMS_v2& kernel, const Kernel** found,
+                 std::vector<char>* bytes) {
+  const Shape shape{{kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ},
+                    {kernel.blockDimX, kernel.blockDimY, kernel.blockDimZ}};
+  if (!shape.possible()) return CUDA_ERROR_INVALID_VALUE;
+  {
+    const Held held = hold_device();
+    const Function* function =
+        find_function(kernel.func ? static_cast<const void*>(kernel.func) : kernel.kern);
+    if (!function || !function->kernel) return CUDA_ERROR_INVALID_HANDLE;
+    if (function->module->context && function->module->context != &context) return CUDA_ERROR_INVALID_CONTEXT;
+    *found = function->kernel;
+  }
+  // The program's memory is read with no lock held: a guard of its own may be on it.
+  if (kernel.kernelParams && kernel.extra) return CUDA_ERROR_INVALID_VALUE;
+  return gather((*found)->parameters, kernel.kernelParams, kernel.extra, bytes) ? CUDA_SUCCESS
+                                                                                : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult launch(Null null, CUfunction handle, const Shape& shape, CUstream stream_handle, void** parameters,
                 void** extra) {
   DRIVER_CALL(a_context);
   call.costs(kLaunchCost);
-  if (!shape.possible()) return CUDA_ERROR_INVALID_VALUE;
+  const CUDA_KERNEL_NODE_PARAMS_v2 described{handle,         shape.grid[0],  shape.grid[1],  shape.grid[2],
+                                             shape.block[0], shape.block[1], shape.block[2], 0,
+                                             parameters,     extra,          nullptr,        nullptr};
   std::vector<char> bytes;
-  StreamPtr stream;
   const Kernel* kernel;
+  if (const CUresult error = prepare(*call.context, described, &kernel, &bytes)) return error;
+  StreamPtr stream;
   {
     const Held held = hold_device();
-    const Function* function = find_function(handle);
-    if (!function || !function->kernel) return CUDA_ERROR_INVALID_HANDLE;
-    if (function->module->context && function->module->context != call.context)
-      return CUDA_ERROR_INVALID_CONTEXT;
     stream = find_stream(*call.context, stream_handle, null);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-    kernel = function->kernel;
   }
-  // The program's memory is read with no lock held: a guard of its own may be on it.
-  if (parameters && extra) return CUDA_ERROR_INVALID_VALUE;
-  if (!gather(kernel->parameters, parameters, extra, &bytes)) return CUDA_ERROR_INVALID_VALUE;
   Work work = kernel->work(bytes.data());
   work.latency_ns = kLaunchCost + kLaunchLatency;
   wait_for_room(call, *stream);
   const Held held = hold_device();
+  if (stream->capture) work.node = description_of(described, kernel->parameters, std::move(bytes));
   return enqueue(stream, std::move(work));
 }
 
@@ -82,6 +99,30 @@ CUresult launch_ex(Null null, const CUlaunchConfig* c, CUfunction function, void
 }
 
 }  // namespace
+
+std::shared_ptr<const NodeDescription> description_of(const CUDA_KERNEL_NODE_PARAMS_v2& kernel,
+                                                      const std::vector<PtxParameter>& wanted,
+                                                      std::vector<char> parameters) {
+  auto node = std::make_shared<NodeDescription>();
+  node->type = CU_GRAPH_NODE_TYPE_KERNEL;
+  node->kernel = kernel;
+  node->parameters = std::move(parameters);
+  for (const PtxParameter& parameter : wanted)
+    node->pointers.push_back(node->parameters.data() + parameter.offset);
+  node->kernel.kernelParams = node->pointers.data();
+  node->kernel.extra = nullptr;
+  return node;
+}
+
+CUresult kernel_work(const Context& context, const CUDA_KERNEL_NODE_PARAMS_v2& described, Work* work) {
+  std::vector<char> bytes;
+  const Kernel* kernel;
+  if (const CUresult error = prepare(context, described, &kernel, &bytes)) return error;
+  *work = kernel->work(bytes.data());
+  work->node = description_of(described, kernel->parameters, std::move(bytes));
+  return CUDA_SUCCESS;
+}
+
 }  // namespace diogenes::sim
 
 using namespace diogenes::sim;

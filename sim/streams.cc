@@ -94,10 +94,7 @@ CUresult submit(Null null, CUstream handle, Work work, int64_t cost) {
 
 CUresult host_function(Null null, CUstream handle, CUhostFn function, void* data) {
   if (!function) return CUDA_ERROR_INVALID_VALUE;
-  Work work;
-  work.kind = Kind::callback;
-  work.function = [function, data](CUresult) { function(data); };
-  return submit(null, handle, std::move(work), kSubmitCost);
+  return submit(null, handle, host_work({function, data}), kSubmitCost);
 }
 
 CUresult callback(Null null, CUstream handle, CUstreamCallback function, void* data, unsigned flags) {

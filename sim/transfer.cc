@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graphs.h"
 #include "memory_map.h"
 #include "wait.h"
 
@@ -182,6 +183,39 @@ Work engine_work(const Transfer& t, const Place& destination, const Place& sourc
   return work;
 }
 
+Work engine_fill(CUdeviceptr base, size_t pitch, uint32_t value, unsigned element, size_t width,
+                 size_t height, const Transfer& t, const Place& place) {
+  Work work;
+  work.bytes = t.bytes();
+  work.duration_ns = device_copy_ns(t.bytes());
+  work.latency_ns = kSubmitCost;
+  if (late_mode && on_host(place)) work.host.push_back({base, end_of(t.destination, t), true});
+  work.effect = [=] {
+    for (size_t y = 0; y < height; ++y)
+      if (!memory_map().fill(base + y * pitch, value, element, width)) return Effect::illegal_address;
+    return Effect::done;
+  };
+  return work;
+}
+
+// What a fill writes.
+CUresult fill_extent(CUdeviceptr base, size_t pitch, unsigned element, size_t width, size_t height,
+                     Transfer* t, Place* place) {
+  if (base % element != 0) return CUDA_ERROR_INVALID_VALUE;
+  t->width = width * element;
+  t->height = height;
+  t->destination = {base, height == 1 ? t->width : pitch, 0, Extent::device};
+  if (height > 1 && pitch < t->width) return CUDA_ERROR_INVALID_VALUE;
+  return locate(t->destination, *t, place);
+}
+
+std::shared_ptr<const NodeDescription> description_of(const CUDA_MEMSET_NODE_PARAMS& fill) {
+  auto node = std::make_shared<NodeDescription>();
+  node->type = CU_GRAPH_NODE_TYPE_MEMSET;
+  node->fill = fill;
+  return node;
+}
+
 // Submits, and waits where the manner is a blocking one.
 CUresult submit(ApiCall& call, const StreamPtr& stream, Work work, bool waits) {
   wait_for_room(call, *stream);
@@ -227,11 +261,14 @@ CUresult transfer(Null null, const Transfer& t, Manner manner, CUstream handle) 
       call.costs(std::max(
           kSubmitCost,
           copy_call_ns(CopyDirection::host_to_device, HostMemory::pageable, t.bytes()) - kSubmitCost));
-    return submit(call, stream, staged_work(t, !capturing), false);
+    Work staged = staged_work(t, !capturing);
+    if (capturing) staged.node = description_of(t);
+    return submit(call, stream, std::move(staged), false);
   }
   const bool on_device_only = destination.kind == MemoryKind::device && source.kind == MemoryKind::device;
-  return submit(call, stream, engine_work(t, destination, source),
-                blocking && (t.between_host_and_device || !on_device_only));
+  Work work = engine_work(t, destination, source);
+  if (capturing) work.node = description_of(t);
+  return submit(call, stream, std::move(work), blocking && (t.between_host_and_device || !on_device_only));
 }
 
 CUresult fill(Null null, CUdeviceptr base, size_t pitch, uint32_t value, unsigned element, size_t width,
@@ -239,29 +276,65 @@ CUresult fill(Null null, CUdeviceptr base, size_t pitch, uint32_t value, unsigne
   DRIVER_CALL(a_context);
   call.costs(kSubmitCost);
   if (width == 0 || height == 0) return CUDA_SUCCESS;
-  if (base % element != 0) return CUDA_ERROR_INVALID_VALUE;
   Transfer t;
-  t.width = width * element;
-  t.height = height;
-  t.destination = {base, height == 1 ? t.width : pitch, 0, Extent::device};
-  if (height > 1 && pitch < t.width) return CUDA_ERROR_INVALID_VALUE;
   Place place;
-  if (const CUresult error = locate(t.destination, t, &place)) return error;
+  if (const CUresult error = fill_extent(base, pitch, element, width, height, &t, &place)) return error;
   StreamPtr stream;
   bool capturing;
   if (const CUresult error = stream_for(call, null, handle, &stream, &capturing)) return error;
-  Work work;
-  work.bytes = t.bytes();
-  work.duration_ns = device_copy_ns(t.bytes());
-  work.latency_ns = kSubmitCost;
-  if (late_mode && on_host(place)) work.host.push_back({base, end_of(t.destination, t), true});
-  work.effect = [=] {
-    for (size_t y = 0; y < height; ++y)
-      if (!memory_map().fill(base + y * pitch, value, element, width)) return Effect::illegal_address;
-    return Effect::done;
-  };
+  Work work = engine_fill(base, pitch, value, element, width, height, t, place);
+  if (capturing) work.node = description_of({base, pitch, value, element, width, height});
   return submit(call, stream, std::move(work),
                 manner == Manner::blocking && place.kind != MemoryKind::device);
+}
+
+std::shared_ptr<const NodeDescription> description_of(const Transfer& t) {
+  auto node = std::make_shared<NodeDescription>();
+  node->type = CU_GRAPH_NODE_TYPE_MEMCPY;
+  CUDA_MEMCPY3D& c = node->copy;
+  c.WidthInBytes = t.width, c.Height = t.height, c.Depth = t.depth;
+  auto type = [](const Extent& extent) {
+    return extent.said == Extent::host     ? CU_MEMORYTYPE_HOST
+           : extent.said == Extent::device ? CU_MEMORYTYPE_DEVICE
+                                           : CU_MEMORYTYPE_UNIFIED;
+  };
+  auto pitch = [&t](const Extent& extent) { return extent.pitch ? extent.pitch : t.width; };
+  c.srcMemoryType = type(t.source), c.dstMemoryType = type(t.destination);
+  if (t.source.said == Extent::host)
+    c.srcHost = reinterpret_cast<const void*>(t.source.base);
+  else
+    c.srcDevice = t.source.base;
+  if (t.destination.said == Extent::host)
+    c.dstHost = reinterpret_cast<void*>(t.destination.base);
+  else
+    c.dstDevice = t.destination.base;
+  c.srcPitch = pitch(t.source), c.dstPitch = pitch(t.destination);
+  c.srcHeight = t.source.slice ? t.source.slice / c.srcPitch : t.height;
+  c.dstHeight = t.destination.slice ? t.destination.slice / c.dstPitch : t.height;
+  return node;
+}
+
+CUresult copy_work(const Transfer& t, Work* work) {
+  Place destination, source;
+  if (t.bytes() == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult error = locate(t.destination, t, &destination)) return error;
+  if (const CUresult error = locate(t.source, t, &source)) return error;
+  if (destination.pageable) return CUDA_ERROR_NOT_SUPPORTED;
+  *work = source.pageable ? staged_work(t, false) : engine_work(t, destination, source);
+  work->node = description_of(t);
+  return CUDA_SUCCESS;
+}
+
+CUresult fill_work(const CUDA_MEMSET_NODE_PARAMS& f, Work* work) {
+  if (f.width == 0 || f.height == 0 || (f.elementSize != 1 && f.elementSize != 2 && f.elementSize != 4))
+    return CUDA_ERROR_INVALID_VALUE;
+  Transfer t;
+  Place place;
+  if (const CUresult error = fill_extent(f.dst, f.pitch, f.elementSize, f.width, f.height, &t, &place))
+    return error;
+  *work = engine_fill(f.dst, f.pitch, f.value, f.elementSize, f.width, f.height, t, place);
+  work->node = description_of(f);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace diogenes::sim

@@ -39,6 +39,14 @@ void find_driver_calls(const LoadedImage& image) {
   find(image, calls.func_get_param_info, "cuFuncGetParamInfo");
   find(image, calls.get_export_table, "cuGetExportTable");
   find(image, calls.kernel_get_param_info, "cuKernelGetParamInfo");
+  find(image, calls.graph_get_nodes, "cuGraphGetNodes");
+  find(image, calls.graph_node_get_type, "cuGraphNodeGetType");
+  find(image, calls.graph_kernel_node_get_params, "cuGraphKernelNodeGetParams_v2",
+       "cuGraphKernelNodeGetParams");
+  find(image, calls.graph_kernel_node_get_attribute, "cuGraphKernelNodeGetAttribute");
+  find(image, calls.graph_memcpy_node_get_params, "cuGraphMemcpyNodeGetParams");
+  find(image, calls.graph_memset_node_get_params, "cuGraphMemsetNodeGetParams");
+  find(image, calls.graph_child_node_get_graph, "cuGraphChildGraphNodeGetGraph");
 }
 
 }  // namespace diogenes::agent

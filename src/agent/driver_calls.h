@@ -30,6 +30,14 @@ struct DriverCalls {
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
   CUresult (*get_export_table)(const void**, const CUuuid*) = nullptr;
   CUresult (*kernel_get_param_info)(CUkernel, size_t, size_t*, size_t*) = nullptr;
+  CUresult (*graph_get_nodes)(CUgraph, CUgraphNode*, size_t*) = nullptr;
+  CUresult (*graph_node_get_type)(CUgraphNode, CUgraphNodeType*) = nullptr;
+  CUresult (*graph_kernel_node_get_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*) = nullptr;
+  CUresult (*graph_kernel_node_get_attribute)(CUgraphNode, CUlaunchAttributeID,
+                                              CUlaunchAttributeValue*) = nullptr;
+  CUresult (*graph_memcpy_node_get_params)(CUgraphNode, CUDA_MEMCPY3D*) = nullptr;
+  CUresult (*graph_memset_node_get_params)(CUgraphNode, CUDA_MEMSET_NODE_PARAMS*) = nullptr;
+  CUresult (*graph_child_node_get_graph)(CUgraphNode, CUgraph*) = nullptr;
 };
 
 extern DriverCalls driver_calls;

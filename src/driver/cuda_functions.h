@@ -181,6 +181,48 @@ DIOGENES_CUDA_FUNCTION(cuEventElapsedTime_v2, float* milliseconds, CUevent start
 // ---- graphs ----
 DIOGENES_CUDA_FUNCTION(cuGraphInstantiateWithFlags, CUgraphExec* exec, CUgraph graph,
                        unsigned long long flags)
+DIOGENES_CUDA_FUNCTION(cuGraphInstantiate_v2, CUgraphExec* exec, CUgraph graph, CUgraphNode* error_node,
+                       char* log, size_t bytes)
+DIOGENES_CUDA_PTSZ(cuGraphInstantiateWithParams, CUgraphExec* exec, CUgraph graph,
+                   CUDA_GRAPH_INSTANTIATE_PARAMS* how)
+DIOGENES_CUDA_FUNCTION(cuGraphExecUpdate_v2, CUgraphExec exec, CUgraph graph,
+                       CUgraphExecUpdateResultInfo* info)
+DIOGENES_CUDA_FUNCTION(cuGraphCreate, CUgraph* graph, unsigned int flags)
+DIOGENES_CUDA_FUNCTION(cuGraphAddKernelNode_v2, CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                       size_t count, const CUDA_KERNEL_NODE_PARAMS_v2* kernel)
+DIOGENES_CUDA_FUNCTION(cuGraphAddMemcpyNode, CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                       size_t count, const CUDA_MEMCPY3D* copy, CUcontext context)
+DIOGENES_CUDA_FUNCTION(cuGraphAddMemsetNode, CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                       size_t count, const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context)
+DIOGENES_CUDA_FUNCTION(cuGraphAddHostNode, CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                       size_t count, const CUDA_HOST_NODE_PARAMS* host)
+DIOGENES_CUDA_FUNCTION(cuGraphAddEmptyNode, CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                       size_t count)
+DIOGENES_CUDA_FUNCTION(cuGraphAddChildGraphNode, CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                       size_t count, CUgraph child)
+DIOGENES_CUDA_FUNCTION(cuGraphAddDependencies, CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                       size_t count)
+DIOGENES_CUDA_FUNCTION(cuGraphAddDependencies_v2, CUgraph graph, const CUgraphNode* from,
+                       const CUgraphNode* to, const CUgraphEdgeData* edges, size_t count)
+DIOGENES_CUDA_FUNCTION(cuGraphNodeGetType, CUgraphNode node, CUgraphNodeType* type)
+DIOGENES_CUDA_FUNCTION(cuGraphKernelNodeGetParams_v2, CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v2* kernel)
+DIOGENES_CUDA_FUNCTION(cuGraphKernelNodeGetAttribute, CUgraphNode node, CUlaunchAttributeID attribute,
+                       CUlaunchAttributeValue* value)
+DIOGENES_CUDA_FUNCTION(cuGraphMemcpyNodeGetParams, CUgraphNode node, CUDA_MEMCPY3D* copy)
+DIOGENES_CUDA_FUNCTION(cuGraphMemsetNodeGetParams, CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* fill)
+DIOGENES_CUDA_FUNCTION(cuGraphHostNodeGetParams, CUgraphNode node, CUDA_HOST_NODE_PARAMS* host)
+DIOGENES_CUDA_FUNCTION(cuGraphChildGraphNodeGetGraph, CUgraphNode node, CUgraph* graph)
+DIOGENES_CUDA_FUNCTION(cuGraphKernelNodeSetParams_v2, CUgraphNode node,
+                       const CUDA_KERNEL_NODE_PARAMS_v2* kernel)
+DIOGENES_CUDA_FUNCTION(cuGraphHostNodeSetParams, CUgraphNode node, const CUDA_HOST_NODE_PARAMS* host)
+DIOGENES_CUDA_FUNCTION(cuGraphExecKernelNodeSetParams_v2, CUgraphExec exec, CUgraphNode node,
+                       const CUDA_KERNEL_NODE_PARAMS_v2* kernel)
+DIOGENES_CUDA_FUNCTION(cuGraphExecMemcpyNodeSetParams, CUgraphExec exec, CUgraphNode node,
+                       const CUDA_MEMCPY3D* copy, CUcontext context)
+DIOGENES_CUDA_FUNCTION(cuGraphExecMemsetNodeSetParams, CUgraphExec exec, CUgraphNode node,
+                       const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context)
+DIOGENES_CUDA_FUNCTION(cuGraphExecHostNodeSetParams, CUgraphExec exec, CUgraphNode node,
+                       const CUDA_HOST_NODE_PARAMS* host)
 DIOGENES_CUDA_FUNCTION(cuGraphGetNodes, CUgraph graph, CUgraphNode* nodes, size_t* count)
 DIOGENES_CUDA_FUNCTION(cuGraphDestroy, CUgraph graph)
 DIOGENES_CUDA_FUNCTION(cuGraphExecDestroy, CUgraphExec exec)

@@ -92,3 +92,9 @@
 #define cuMemsetD2D16Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD2D16Async)
 #define cuMemsetD2D32Async DIOGENES_CUDA_STREAM_PTSZ(cuMemsetD2D32Async)
 #define cuGraphInstantiate cuGraphInstantiateWithFlags
+#define cuGraphAddKernelNode cuGraphAddKernelNode_v2
+#define cuGraphKernelNodeGetParams cuGraphKernelNodeGetParams_v2
+#define cuGraphKernelNodeSetParams cuGraphKernelNodeSetParams_v2
+#define cuGraphExecKernelNodeSetParams cuGraphExecKernelNodeSetParams_v2
+#define cuGraphExecUpdate cuGraphExecUpdate_v2
+#define cuGraphInstantiateWithParams DIOGENES_CUDA_STREAM_PTSZ(cuGraphInstantiateWithParams)

@@ -74,6 +74,7 @@ void start_necessity(Stage stage) {
     state.shared.reset();
     state.memory.reset();
     state.named.reset();
+    state.graphs.reset();
     state.kernels.reset();
     state.duplicates.reset();
     reset_staging();
@@ -101,6 +102,8 @@ void necessity_before(Call& call) {
     if (!flight) return;
   }
   call.in_flight = number_of(state, *flight);
+  flight->graph = nullptr;
+  if (call.driver->role == Role::graph) before_graph_call(state, call);
   flight->transfer = {};
   describe(state, call, flight->effect, flight->given);
   flight->slot = slot_of(state, flight->effect, state.captures == 0);
@@ -167,6 +170,8 @@ void necessity_after(Call& call) {
       host_handle = properties[2] >= CU_MEM_LOCATION_TYPE_HOST;
   if (succeeded && call.driver->role == Role::module && operation_has(call, "Unload"))
     state.kernels.forget_functions();
+
+  if (succeeded && call.driver->role == Role::graph) after_graph_call(state, call);
 
   Tick tick = 0;
   {

@@ -36,8 +36,6 @@ namespace {
 uint32_t reasons_of(const Call& call) {
   constexpr Reason no_reason{};
   switch (call.driver->role) {
-    case Role::graph_launch:
-      return kUndecoded;
     case Role::host_function:
       return kHostFunction;
     case Role::launch:
@@ -183,9 +181,6 @@ void describe(State& state, const Call& call, Effect& effect, GivenAddresses& gi
     case Role::launch:
       effect.kernel = true;
       state.kernels.scan(call, {state.memory.host_bounds(), state.memory.device_bounds()}, may_ask, given);
-      break;
-    case Role::graph_launch:
-      effect.kernel = true;
       break;
     case Role::stream_wait:
     case Role::host_function:

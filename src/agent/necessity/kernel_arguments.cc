@@ -101,6 +101,11 @@ void KernelArguments::scan(const Call& call, const AddressBounds& bounds, bool m
       given.unknown = true;
       return;
   }
+  scan(function, parameters, extra, bounds, may_ask, given);
+}
+
+void KernelArguments::scan(uint64_t function, void* const* parameters, void* const* extra,
+                           const AddressBounds& bounds, bool may_ask, GivenAddresses& given) {
   if (parameters) {
     Sizes sizes;
     if (!sizes_of(function, may_ask, sizes)) {

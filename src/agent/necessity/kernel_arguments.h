@@ -49,6 +49,8 @@ void scan_words(const void* data, uint64_t bytes, uint64_t destination, const Ad
 class KernelArguments {
  public:
   void scan(const Call& call, const AddressBounds& bounds, bool may_ask, GivenAddresses& given);
+  void scan(uint64_t function, void* const* parameters, void* const* extra, const AddressBounds& bounds,
+            bool may_ask, GivenAddresses& given);
   void forget_functions();  // a module was unloaded: handles may come again
   void reset() { forget_functions(); }
 

@@ -86,6 +86,7 @@ void before_memory(State& state, const Call& call, Flight& flight) {
           side->kind != MemoryKind::unknown)
         state.kernel_reasons |= kUnknownMemory;
   }
+  if (call.driver->role == Role::graph_launch) before_graph_memory(state, call, flight);
   AllocationArguments allocation;
   if (call.driver->arguments == Arguments::release && read_allocation(call, &allocation)) {
     if (const Allocation* known = state.memory.find(allocation.address);
@@ -100,8 +101,6 @@ void before_memory(State& state, const Call& call, Flight& flight) {
   if (call.driver->arguments == Arguments::register_host)
     open_range(AddressRange::of(call.argument(0), call.argument(1)).pages(), TouchBy::driver);
 }
-
-namespace {
 
 // Written by the GPU, and visible to the host.
 void note_written(State& state, const Side& side, Slot slot, Tick tick) {
@@ -142,8 +141,6 @@ void note_read(State& state, const Side& side, Slot slot, Tick tick) {
   if (reasons) state.unwatchable.note(slot, tick, reasons);
 }
 
-}  // namespace
-
 // Gives the stream its work. Returns its tick; 0: none.
 Tick after_work(State& state, const Call& call, const Flight* flight) {
   if (!flight || flight->slot == kNoSlot) {
@@ -171,6 +168,7 @@ Tick after_work(State& state, const Call& call, const Flight* flight) {
       named.anything = true;
   }
   state.named.note(slot, tick, named);
+  if (call.driver->role == Role::graph_launch) after_graph_work(state, *flight, slot, tick);
   if (effect.transfer && effect.arguments.decoded) {
     if (effect.destination.kind != MemoryKind::device) note_written(state, effect.destination, slot, tick);
     if (!effect.arguments.fill && effect.source.kind != MemoryKind::device)

@@ -7,14 +7,12 @@
 
 namespace diogenes::agent {
 
-namespace {
-
-void name_kernel(State& state, Flight& flight) {
+void name_given(State& state, Flight& flight) {
   Named& named = flight.named;
   const GivenAddresses& given = flight.given;
   named.kernel = true;
-  named.anything = given.unknown || state.unnamed_memory ||
-                   (flight.slot != kNoSlot && state.order[flight.slot].page_tables);
+  named.anything |= given.unknown || state.unnamed_memory ||
+                    (flight.slot != kNoSlot && state.order[flight.slot].page_tables);
   bool pointers = false;
   for (int i = 0; i < given.count; ++i) {
     const Allocation* allocation = allocation_near(state, given.address[i]);
@@ -35,6 +33,8 @@ void name_kernel(State& state, Flight& flight) {
   named.anything = true;
   for (int i = 0; i < given.count; ++i) state.memory.mark_pointers(given.address[i]);
 }
+
+namespace {
 
 // False: where the GPU reaches memory that is not known.
 bool name_side(const State& state, const Side& side, uint64_t address, bool written, Named& named) {
@@ -78,7 +78,10 @@ void name_work(State& state, const Call& call, Flight& flight) {
   if (!flight.effect.work) return;
   switch (call.driver->role) {
     case Role::launch:
-      name_kernel(state, flight);
+      name_given(state, flight);
+      break;
+    case Role::graph_launch:
+      name_graph(state, call, flight);
       break;
     case Role::transfer:
     case Role::fill:

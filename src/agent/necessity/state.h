@@ -4,6 +4,7 @@
 #include "agent/lock.h"
 #include "agent/necessity/duplicates.h"
 #include "agent/necessity/effect.h"
+#include "agent/necessity/graphs.h"
 #include "agent/necessity/instances.h"
 #include "agent/necessity/kernel_arguments.h"
 #include "agent/necessity/memory_map.h"
@@ -31,13 +32,15 @@ struct TransferInFlight {
 struct Flight {
   bool used;
   Effect effect;
-  GivenAddresses given;  // to a kernel
-  Named named;           // by its work
-  Slot slot;             // of effect.stream
-  Clock clock;           // work: what it is ordered after. Waits: what they cover for certain
-  Doubt doubt;           // waits: what else they may cover
-  uint64_t context;      // the scope of `doubt`
-  bool scoped;           // `clock` and `doubt` are what a wait in this call covers
+  GivenAddresses given;       // to a kernel
+  Named named;                // by its work
+  const GraphEffects* graph;  // of a launch; null: not known
+  uint32_t graph_generation;
+  Slot slot;         // of effect.stream
+  Clock clock;       // work: what it is ordered after. Waits: what they cover for certain
+  Doubt doubt;       // waits: what else they may cover
+  uint64_t context;  // the scope of `doubt`
+  bool scoped;       // `clock` and `doubt` are what a wait in this call covers
   TransferInFlight transfer;
 };
 
@@ -55,6 +58,7 @@ struct State {
   SharedMemory shared;
   MemoryMap memory;
   NamedMemory named;
+  Graphs graphs;
   KernelArguments kernels;  // has its own lock
   Duplicates duplicates;
 
@@ -97,6 +101,11 @@ void after_objects(State& state, const Call& call, const Flight* flight, uint64_
 // Gives the stream its work; its tick, 0: none.
 Tick after_work(State& state, const Call& call, const Flight* flight);
 
+// The kernels of `flight` name what is in flight.given.
+void name_given(State& state, Flight& flight);  // naming.cc
+// Written by the GPU, and visible to the host; read by it, maybe after the call (memory_effects.cc).
+void note_written(State& state, const Side& side, Slot slot, Tick tick);
+void note_read(State& state, const Side& side, Slot slot, Tick tick);
 // The allocation that a kernel is given with this word, if any.
 const Allocation* allocation_near(const State& state, uint64_t word);  // naming.cc
 // Addresses of device or host memory were copied to `destination`: kernels that are given it may follow them.
