@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "gpu.h"
+#include "nodes.h"
 
 namespace {
 
@@ -48,6 +49,10 @@ enum class Ordering {
   two_waits,      // tested: the first of two waits in a row
   unrelated,      // tested: a wait for another stream, before the one that counts
   graph,          // the work is a captured graph
+  nodes,          // the work is a graph that was built node by node
+  apart,          // a kernel on other memory is started in another stream behind the wait
+  query,          // tested: a wait behind queries, the last of which said that all is done
+  foreign,        // tested: a wait for another context, before the one that counts
   host_function,  // a host function follows the work
 };
 enum class Consumer { same, late, other, call, next, reuse, stream, free_, none, source, count };
@@ -110,7 +115,7 @@ struct World {
   uint32_t* pinned = nullptr;  // for results and fills
   int pipe[2] = {-1, -1};
   Reader reader;
-  CUcontext context = nullptr;
+  CUcontext context = nullptr, foreign = nullptr;
 };
 World* world;
 
@@ -190,6 +195,16 @@ void give_work(const Cell& cell, Scene& scene, CUstream stream) {
     CHECK(cuMemcpyDtoHAsync(scene.data, scene.device, scene.words * 4, stream));
 }
 
+// Beside the primary one, which all else is done in. Made at its first use.
+CUcontext foreign_context() {
+  if (world->foreign) return world->foreign;
+  CUdevice device = 0;
+  CHECK(cuDeviceGet(&device, 0));
+  CHECK(cuCtxCreate(&world->foreign, 0, device));
+  CHECK(cuCtxPopCurrent(nullptr));
+  return world->foreign;
+}
+
 void synchronize(const Cell& cell, Scene& scene, CUstream stream) {
   World& w = *world;
   switch (cell.row->ordering) {
@@ -200,6 +215,21 @@ void synchronize(const Cell& cell, Scene& scene, CUstream stream) {
     case Ordering::legacy:
     case Ordering::per_thread:
     case Ordering::graph:
+    case Ordering::nodes:
+      CHECK(cuStreamSynchronize(stream));
+      break;
+    case Ordering::apart:
+      CHECK(cuStreamSynchronize(stream));
+      w.gpu.fill(w.other, 1, 16, 100, w.second);
+      break;
+    case Ordering::query:
+      while (cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) usleep(20);
+      CHECK(cuStreamSynchronize(stream));
+      break;
+    case Ordering::foreign:
+      CHECK(cuCtxPushCurrent(foreign_context()));
+      CHECK(cuCtxSynchronize());
+      CHECK(cuCtxPopCurrent(nullptr));
       CHECK(cuStreamSynchronize(stream));
       break;
     case Ordering::host_function:
@@ -323,6 +353,26 @@ void play(const Cell& cell, Scene& scene) {
   if (cell.row->memory == Memory::stack) scene.data = nullptr;
 }
 
+// The same as give_work(), for a graph.
+litmus::GraphWork as_nodes(const Cell& cell, const Scene& scene) {
+  litmus::GraphWork work{scene.device, scene.value, scene.words, kBusyUs, 0, 0, nullptr, nullptr};
+  const bool kernels = by_kernel(cell.row->memory);
+  if (is_source(cell.consumer)) {
+    work.value = 0;
+    work.to = scene.device;
+    if (kernels)
+      work.from = address(scene.data);
+    else
+      work.from_host = scene.data;
+  } else if (kernels && cell.consumer != Consumer::stream) {
+    work.written = address(scene.data);
+  } else if (cell.consumer != Consumer::stream) {
+    work.from = scene.device;
+    work.to_host = scene.data;
+  }
+  return work;
+}
+
 Scene prepare(const Cell& cell, uint32_t value) {
   World& w = *world;
   Scene scene;
@@ -379,6 +429,12 @@ Scene prepare(const Cell& cell, uint32_t value) {
     CHECK(cuGraphInstantiateWithFlags(&scene.graph, graph, 0));
     CHECK(cuGraphDestroy(graph));
   }
+  if (cell.row->ordering == Ordering::nodes) {
+    const CUgraph graph = litmus::graph_of_nodes(as_nodes(cell, scene));
+    CHECK(cuGraphInstantiateWithFlags(&scene.graph, graph, 0));
+    CHECK(cuGraphDestroy(graph));
+  }
+  if (cell.row->ordering == Ordering::foreign) foreign_context();
   return scene;
 }
 
@@ -418,6 +474,7 @@ constexpr auto kFrames = frames_of(std::make_index_sequence<kCells>{});
 const char* tested_function(Ordering ordering) {
   switch (ordering) {
     case Ordering::context:
+    case Ordering::foreign:
       return "cuCtxSynchronize";
     case Ordering::event:
       return "cuEventSynchronize";
