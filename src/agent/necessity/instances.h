@@ -58,6 +58,7 @@ class Instances {
   bool has_claims(Slot stream) const { return streams_[stream].count > 0; }
 
   void credit(InstanceIndex instance, uint32_t reason);
+  void rest_on(InstanceIndex instance, Condition condition) { instances_[instance].conditions |= condition; }
   // The owner of the stream's work at `tick`, and whoever may own it. False: nobody does yet.
   bool credit_owners(Slot stream, Tick tick, const Use& use);
   // Only those who may: from `tick` on, or that claim writes since `sequence`.

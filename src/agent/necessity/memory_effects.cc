@@ -141,6 +141,28 @@ void note_read(State& state, const Side& side, Slot slot, Tick tick) {
   if (reasons) state.unwatchable.note(slot, tick, reasons);
 }
 
+namespace {
+
+// Which of the memory that kernels and the host share the work may have written or read: what it is given, as
+// far as that is known.
+void note_kernel(State& state, const Flight& flight, Slot slot, Tick tick) {
+  if (state.shared.empty()) return;
+  if (flight.named.anything) {
+    state.shared.note_kernel(slot, tick);
+    return;
+  }
+  for (int i = 0; i < flight.given.count; ++i)
+    if (const Allocation* allocation = allocation_near(state, flight.given.address[i]);
+        allocation && allocation->kind != MemoryKind::device)
+      state.shared.note(allocation->range, slot, tick);
+  if (state.variables)
+    state.memory.for_each([&](const Allocation& allocation) {
+      if (allocation.variable) state.shared.note(allocation.range, slot, tick);
+    });
+}
+
+}  // namespace
+
 // Gives the stream its work. Returns its tick; 0: none.
 Tick after_work(State& state, const Call& call, const Flight* flight) {
   if (!flight || flight->slot == kNoSlot) {
@@ -152,7 +174,7 @@ Tick after_work(State& state, const Call& call, const Flight* flight) {
   Tick tick = state.order.submit(slot, flight->clock);
   uint32_t reasons = effect.reasons | state.work_reasons;
   if (effect.kernel) {
-    state.shared.note_kernel(slot, tick);
+    note_kernel(state, *flight, slot, tick);
     reasons |= state.kernel_reasons;
     if (state.order[slot].page_tables) reasons |= kUnknownMemory;
   }

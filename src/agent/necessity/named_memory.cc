@@ -48,9 +48,8 @@ void Named::add(Name name, bool written) {
   writes[count++] = written;
 }
 
-// A name that no allocation has. The one whose memory went first goes first: what was done to that is behind
-// all that is done now, because the release itself waited, or was ordered by its stream. Where all are in
-// use, the next one is shared.
+// A name that no allocation has; the one whose memory went first goes first. Where all are in use, the next
+// one is shared.
 Name NamedMemory::take() {
   if (fresh_ < kMaximumNames - kFirst) return static_cast<Name>(kFirst + fresh_++);
   int oldest = 0;
@@ -58,7 +57,6 @@ Name NamedMemory::take() {
     if (holders_[i].users == 0 && (oldest == 0 || holders_[i].released < holders_[oldest].released))
       oldest = i;
   if (oldest == 0) return static_cast<Name>(kFirst + shared_++ % (kMaximumNames - kFirst));
-  by_begin_.erase(holders_[oldest].begin);
   for (Last& last : last_) {
     if (last.any == 0) continue;
     last.read[oldest] = last.written[oldest] = 0;
@@ -73,10 +71,8 @@ Name NamedMemory::name_of(uint64_t begin) {
     return *known;
   }
   Name name = take();
-  // Without room in the map, the next allocation at this address gets another name; nothing is lost, as
-  // above.
-  if (holders_[name].users++ == 0) holders_[name].begin = begin;
-  by_begin_.insert(begin, name);
+  ++holders_[name].users;
+  by_begin_.insert(begin, name);  // no room: the name stays in use
   return name;
 }
 
@@ -85,8 +81,7 @@ void NamedMemory::released(uint64_t begin) {
   if (!name) return;
   Holder& holder = holders_[*name];
   if (holder.users > 0 && --holder.users == 0) holder.released = ++releases_;
-  // Shared: the map's entry may be of one that the name's holder does not know.
-  if (holder.begin != begin) by_begin_.erase(begin);
+  by_begin_.erase(begin);
 }
 
 Tick NamedMemory::latest_conflict(Slot stream, const Named& named) const {
@@ -109,7 +104,7 @@ void NamedMemory::note(Slot stream, Tick tick, const Named& named) {
   Last& last = last_[stream];
   last.any = tick;
   if (named.anything) last.anything = tick;
-  if (named.kernel) last.kernel = tick;
+  if (named.kernel && !named.anything) last.kernel = tick;
   for (int i = 0; i < named.count; ++i) (named.writes[i] ? last.written : last.read)[named.names[i]] = tick;
 }
 

@@ -2,11 +2,11 @@
 // common allocation need no order between them (DESIGN.md, section 7, clause 3). In: the work's allocations,
 // as name_work() finds them. Out: the latest work of a stream beside which other work may not run.
 //
-// An allocation's name is a small number: the same memory has the same one as long as it lives, and its
-// address keeps it until the number is wanted for other memory. Where there are more allocations than names,
-// some share one, which costs precision only. Copies and fills read or write; a kernel counts as if it wrote
-// all that it is given. What is not certain counts as 'anything': it may not run beside any work. Serialised
-// by the collector's lock.
+// An allocation's name is a small number, from its birth to its release. Other memory at the same address has
+// another one: the release waits for what was done to the old, or is ordered by its stream, and so would what
+// it is replaced by (a pool). Where there are more allocations than names, some share one, which costs
+// precision only. Copies and fills read or write; a kernel counts as if it wrote all that it is given. What is
+// not certain counts as 'anything': it may not run beside any work. Serialised by the collector's lock.
 #pragma once
 #include "agent/necessity/fixed_map.h"
 #include "agent/necessity/order.h"
@@ -48,6 +48,8 @@ class NamedMemory {
   Tick latest_conflict(Slot stream, const Named& named) const;
   // Is it only by their arguments that such work and that of `stream` after `tick` do not meet?
   bool rests_on_arguments(Slot stream, Tick tick, const Named& named) const;
+  // Has the stream got a kernel after `tick` whose memory is known by its arguments?
+  bool kernel_behind(Slot stream, Tick tick) const { return last_[stream].kernel > tick; }
   void note(Slot stream, Tick tick, const Named& named);
 
   void reset();
@@ -61,7 +63,6 @@ class NamedMemory {
   };
   Last last_[kMaximumStreams];
   struct Holder {
-    uint64_t begin;
     uint32_t users;     // allocations that live; more than one where names are shared
     uint32_t released;  // when the last of them went
   };

@@ -273,5 +273,52 @@ TEST_F(Naming, AManagedVariableWhoseSizeIsNotAskedFor) {
   EXPECT_EQ(t.reasons(second), kNotNeeded);
 }
 
+// ---- memory that kernels share with the host ----
+
+TEST_F(Naming, AKernelWritesTheManagedMemoryThatItIsGiven) {
+  char *given = static_cast<char*>(t.managed(kBytes)), *other = static_cast<char*>(t.managed(kBytes));
+  t.launch(kX, {t.address(given)});
+  auto wait = t.synchronize(kX);
+  EXPECT_FALSE(t.guarded(other));
+  EXPECT_TRUE(t.guarded(given));
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
+  EXPECT_EQ(conditions(wait), kConditionArguments);
+}
+
+TEST_F(Naming, WhatItIsGivenIsUsed) {
+  char *given = static_cast<char*>(t.managed(kBytes)), *other = static_cast<char*>(t.managed(kBytes));
+  t.launch(kX, {t.address(other)});
+  auto first = t.synchronize(kX);
+  t.launch(kX, {t.address(given) + 8});
+  auto second = t.synchronize(kX);
+  EXPECT_TRUE(t.touch(given + 100));
+  t.launch(kX, {a});
+  auto third = t.synchronize(kX);
+  EXPECT_TRUE(t.touch(other));
+  EXPECT_EQ(t.reasons(first), kNotNeeded);  // the third covers its work, too
+  EXPECT_EQ(t.reasons(second), kCpuAccess);
+  EXPECT_EQ(t.reasons(third), kCpuAccess);
+}
+
+TEST_F(Naming, AKernelOfUnknownArgumentsMayWriteAllOfIt) {
+  char* memory = static_cast<char*>(t.managed(kBytes));
+  t.call("cuLaunchKernel", {0xbad, 1, 1, 1, 1, 1, 1, 0, kX, t.address(&memory), 0});
+  auto wait = t.synchronize(kX);
+  EXPECT_TRUE(t.touch(memory));
+  EXPECT_EQ(t.reasons(wait), kCpuAccess);
+  EXPECT_EQ(conditions(wait), 0);
+}
+
+TEST_F(Naming, PinnedMemoryThatIsFoundThroughATable) {
+  char* mapped = static_cast<char*>(t.pinned(kBytes, CU_MEMHOSTALLOC_DEVICEMAP));
+  auto* table = static_cast<uint64_t*>(t.pageable(kBytes));
+  table[5] = t.address(mapped);
+  t.h2d(b, table, kBytes);
+  t.launch(kX, {b});
+  auto wait = t.synchronize(kX);
+  EXPECT_TRUE(t.touch(mapped));
+  EXPECT_EQ(t.reasons(wait), kCpuAccess);
+}
+
 }  // namespace
 }  // namespace diogenes::agent::testing
