@@ -50,7 +50,7 @@ struct World {
   void* host[kBuffers] = {};
   std::array<uint32_t, 3> small_bytes{};
   CUstream streams[kStreams] = {}, capture = nullptr;
-  CUevent events[kEvents] = {};
+  CUevent events[kEvents] = {}, start = nullptr;
   std::vector<CUgraphExec> graphs;
   std::vector<std::unique_ptr<HostWork>> host_work;
   int pipe[2] = {-1, -1};
@@ -300,6 +300,7 @@ void prepare() {
   CHECK(cuStreamCreate(&w.streams[3], CU_STREAM_DEFAULT));
   CHECK(cuStreamCreate(&w.capture, CU_STREAM_NON_BLOCKING));
   for (CUevent& event : w.events) CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  CHECK(cuEventCreate(&w.start, CU_EVENT_DISABLE_TIMING));
   if (pipe(w.pipe) != 0) perror("pipe");
 }
 
@@ -307,7 +308,15 @@ void prepare() {
 void begin(const Program& program) {
   World& w = *world;
   w.small_bytes = program.small_bytes;
+  // The GPU itself puts all of this program behind all that came before it, the first contents of its buffers
+  // included: else a wait in here would be the latest to cover that, too, which the generator does not know.
+  for (const CUstream stream : w.streams) {
+    CHECK(cuEventRecord(w.start, stream));
+    CHECK(cuStreamWaitEvent(nullptr, w.start, 0));
+  }
   for (int i = 0; i < kOrdered; ++i) CHECK(cuMemsetD32(w.device[i], 11, kLargeBytes / 4));
+  CHECK(cuEventRecord(w.start, nullptr));
+  for (const CUstream stream : w.streams) CHECK(cuStreamWaitEvent(stream, w.start, 0));
   CHECK(cuCtxSynchronize());
   for (int buffer = kDevice; buffer < kBuffers; ++buffer) memset(w.host[buffer], buffer, bytes_of(buffer));
   w.seen = 0xcbf29ce484222325;

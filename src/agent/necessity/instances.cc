@@ -133,7 +133,11 @@ void Instances::order(Slot slot, Clock& clock, int width, const Named& named, co
     Slot other = static_cast<Slot>(i);
     StreamClaims& stream = streams_[other];
     if (other == slot || stream.count == 0) continue;
-    Tick ordered = clock[other], conflict = memory.latest_conflict(other, named);
+    Tick ordered = clock[other], covered = 0;
+    for (int c = 0; c < stream.count; ++c)
+      if (stream.claims[c].tick > covered) covered = stream.claims[c].tick;
+    if (covered <= ordered) continue;  // the rule: nobody's wait orders more than the GPU does
+    Tick conflict = memory.latest_conflict(other, named);
     if (conflict <= ordered) {
       if (!memory.rests_on_arguments(other, ordered, named)) continue;
       for (int c = 0; c < stream.count; ++c)
