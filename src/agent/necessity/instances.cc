@@ -137,8 +137,7 @@ void Instances::order(Slot slot, Clock& clock, int width, const Named& named, co
     for (int c = 0; c < stream.count; ++c)
       if (stream.claims[c].tick > covered) covered = stream.claims[c].tick;
     if (covered <= ordered) continue;  // the rule: nobody's wait orders more than the GPU does
-    Tick conflict = memory.latest_conflict(other, named);
-    if (conflict <= ordered) {
+    if (memory.latest_conflict(other, named, covered) <= ordered) {
       if (!memory.rests_on_arguments(other, ordered, named)) continue;
       for (int c = 0; c < stream.count; ++c)
         if (stream.claims[c].tick > ordered)
@@ -146,10 +145,7 @@ void Instances::order(Slot slot, Clock& clock, int width, const Named& named, co
       continue;
     }
     Use by_order{.reason = kOrder};
-    // Of work that was given since the host last knew, the latest is kept alone: an earlier one may lie
-    // below.
-    if (conflict > stream.known) conflict = stream.known;
-    if (conflict > ordered) {
+    if (Tick conflict = memory.latest_conflict(other, named, stream.known); conflict > ordered) {
       credit_owners(other, conflict, by_order);
       // All that the owner covers is done, and the owner stays.
       clock.raise(other, covered_with(other, conflict));

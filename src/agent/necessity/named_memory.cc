@@ -5,32 +5,7 @@
 namespace diogenes::agent {
 
 namespace {
-
-constexpr int kFirst = kFirstName;
-
-// Host memory has three kinds of names: one for all of it, pages, and pieces of a page. Who touches some
-// bytes writes the smallest that it can, and reads the larger ones, so that it meets those who name these
-// alone.
-constexpr int kHashed = (kFirstName - kHostRange - 1) / 2;
-constexpr uint64_t kPieceBits = 6, kPageBits = 12;
-constexpr uint64_t kMaximumPieces = 8;
-
-Name hashed(uint64_t number, int kind) {
-  auto mixed = static_cast<int>((number * 0x9e3779b97f4a7c15) >> 40);
-  return static_cast<Name>(kHostRange + 1 + kind * kHashed + mixed % kHashed);
-}
-
-}  // namespace
-
-void Named::add_host(AddressRange range, bool written) {
-  if (range.empty()) return;
-  auto parts = [range](uint64_t bits) { return ((range.end - 1) >> bits) - (range.begin >> bits) + 1; };
-  bool pages = parts(kPageBits) <= kMaximumPieces, pieces = parts(kPieceBits) <= kMaximumPieces;
-  add(kHostRange, written && !pages);
-  for (uint64_t i = 0; pages && i < parts(kPageBits); ++i)
-    add(hashed((range.begin >> kPageBits) + i, 0), written && !pieces);
-  for (uint64_t i = 0; pieces && i < parts(kPieceBits); ++i)
-    add(hashed((range.begin >> kPieceBits) + i, 1), written);
+constexpr int kFirst = kVariables + 1;
 }
 
 void Named::add(Name name, bool written) {
@@ -48,6 +23,28 @@ void Named::add(Name name, bool written) {
   writes[count++] = written;
 }
 
+void Named::add_host(AddressRange range, bool written) {
+  if (range.empty()) return;
+  if (hosts == kHosts) {
+    anything = true;
+    return;
+  }
+  host[hosts] = range;
+  host_writes[hosts++] = written;
+}
+
+void NamedMemory::Ticks::add(Tick added) {
+  if (tick[0] == added) return;
+  for (int i = kKept - 1; i > 0; --i) tick[i] = tick[i - 1];
+  tick[0] = added;
+}
+
+Tick NamedMemory::Ticks::latest(Tick up_to) const {
+  for (Tick kept : tick)
+    if (kept <= up_to) return kept;
+  return up_to;
+}
+
 // A name that no allocation has; the one whose memory went first goes first. Where all are in use, the next
 // one is shared.
 Name NamedMemory::take() {
@@ -59,7 +56,7 @@ Name NamedMemory::take() {
   if (oldest == 0) return static_cast<Name>(kFirst + shared_++ % (kMaximumNames - kFirst));
   for (Last& last : last_) {
     if (last.any == 0) continue;
-    last.read[oldest] = last.written[oldest] = 0;
+    last.read[oldest] = last.written[oldest] = {};
   }
   return static_cast<Name>(oldest);
 }
@@ -84,14 +81,20 @@ void NamedMemory::released(uint64_t begin) {
   by_begin_.erase(begin);
 }
 
-Tick NamedMemory::latest_conflict(Slot stream, const Named& named) const {
+Tick NamedMemory::latest_conflict(Slot stream, const Named& named, Tick up_to) const {
   const Last& last = last_[stream];
-  if (named.anything) return last.any;
-  Tick latest = named.nothing() ? 0 : last.anything;
+  if (named.anything) return std::min(last.any, up_to);
+  if (named.nothing()) return 0;
+  Tick latest = last.anything.latest(up_to);
   for (int i = 0; i < named.count; ++i) {
-    latest = std::max(latest, last.written[named.names[i]]);
-    if (named.writes[i]) latest = std::max(latest, last.read[named.names[i]]);
+    latest = std::max(latest, last.written[named.names[i]].latest(up_to));
+    if (named.writes[i]) latest = std::max(latest, last.read[named.names[i]].latest(up_to));
   }
+  if (named.hosts > 0) latest = std::max(latest, std::min(last.more_host, up_to));
+  for (int i = 0; i < named.hosts; ++i)
+    for (const HostUse& use : last.host)
+      if (use.tick != 0 && use.range.overlaps(named.host[i]) && (use.written || named.host_writes[i]))
+        latest = std::max(latest, std::min(use.tick, up_to));  // where it is later, there may be an older one
   return latest;
 }
 
@@ -99,13 +102,28 @@ bool NamedMemory::rests_on_arguments(Slot stream, Tick tick, const Named& named)
   return last_[stream].any > tick && (named.kernel || last_[stream].kernel > tick);
 }
 
+void NamedMemory::note_host(Last& last, Tick tick, AddressRange range, bool written) {
+  HostUse* oldest = &last.host[0];
+  for (HostUse& use : last.host) {
+    if (use.tick != 0 && use.range == range && use.written == written) {
+      use.tick = tick;
+      return;
+    }
+    if (use.tick < oldest->tick) oldest = &use;
+  }
+  if (last.more_host < oldest->tick) last.more_host = oldest->tick;
+  *oldest = {range, tick, written};
+}
+
 void NamedMemory::note(Slot stream, Tick tick, const Named& named) {
   if (named.nothing()) return;
   Last& last = last_[stream];
   last.any = tick;
-  if (named.anything) last.anything = tick;
+  if (named.anything) last.anything.add(tick);
   if (named.kernel && !named.anything) last.kernel = tick;
-  for (int i = 0; i < named.count; ++i) (named.writes[i] ? last.written : last.read)[named.names[i]] = tick;
+  for (int i = 0; i < named.count; ++i)
+    (named.writes[i] ? last.written : last.read)[named.names[i]].add(tick);
+  for (int i = 0; i < named.hosts; ++i) note_host(last, tick, named.host[i], named.host_writes[i]);
 }
 
 void NamedMemory::reset() {

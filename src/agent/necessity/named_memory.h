@@ -5,8 +5,8 @@
 // An allocation's name is a small number, from its birth to its release. Other memory at the same address has
 // another one: the release waits for what was done to the old, or is ordered by its stream, and so would what
 // it is replaced by (a pool). Where there are more allocations than names, some share one, which costs
-// precision only. Copies and fills read or write; a kernel counts as if it wrote all that it is given. What is
-// not certain counts as 'anything': it may not run beside any work. Serialised by the collector's lock.
+// precision only. Copies and fills read or write; a kernel counts as if it wrote all that it is given. What
+// is not certain counts as 'anything': it may not run beside any work. Serialised by the collector's lock.
 #pragma once
 #include "agent/necessity/fixed_map.h"
 #include "agent/necessity/order.h"
@@ -17,24 +17,24 @@ namespace diogenes::agent {
 using Name = uint16_t;
 inline constexpr Name kNoName = 0;
 inline constexpr Name kVariables = 1;  // all device variables of modules whose address was asked for
-inline constexpr Name kHostRange = 2;  // host memory, by its address and not by its allocation, from here ...
-inline constexpr Name kFirstName = 0x300;  // ... to here
-inline constexpr int kMaximumNames = 0xb00;
+inline constexpr int kMaximumNames = 2048;
 
 // What one piece of work names.
 struct Named {
-  static constexpr int kMaximum = 64;
+  static constexpr int kMaximum = 64, kHosts = 8;
   Name names[kMaximum];
   bool writes[kMaximum];
-  uint8_t count;
+  // Pageable memory, and memory that is registered now, by its address: if a copy to it did not wait, it
+  // could be under way still when the next one comes to the same bytes.
+  AddressRange host[kHosts];
+  bool host_writes[kHosts];
+  uint8_t count, hosts;
   bool anything;  // reaches memory that is not known
   bool kernel;    // reaches nothing else, if it reaches memory only through its arguments
-  bool nothing() const { return count == 0 && !anything; }
+  bool nothing() const { return count == 0 && hosts == 0 && !anything; }
 
-  void clear() { count = 0, anything = kernel = false; }
+  void clear() { count = hosts = 0, anything = kernel = false; }
   void add(Name name, bool written);
-  // Host memory on one side of a copy. If the copy did not wait, it could be under way still when the next
-  // one comes to the same pageable bytes, or to bytes that were registered before.
   void add_host(AddressRange range, bool written);
 };
 
@@ -44,8 +44,8 @@ class NamedMemory {
   Name name_of(uint64_t begin);
   void released(uint64_t begin);
 
-  // The latest work of `stream` that may not run beside such work; 0: none.
-  Tick latest_conflict(Slot stream, const Named& named) const;
+  // The latest work of `stream`, up to that tick, that may not run beside such work; 0: none.
+  Tick latest_conflict(Slot stream, const Named& named, Tick up_to) const;
   // Is it only by their arguments that such work and that of `stream` after `tick` do not meet?
   bool rests_on_arguments(Slot stream, Tick tick, const Named& named) const;
   // Has the stream got a kernel after `tick` whose memory is known by its arguments?
@@ -57,10 +57,30 @@ class NamedMemory {
  private:
   Name take();
 
-  struct Last {
-    Tick any, anything, kernel;
-    Tick read[kMaximumNames], written[kMaximumNames];
+  // The last few ticks, the latest first.
+  struct Ticks {
+    static constexpr int kKept = 3;
+    Tick tick[kKept];
+
+    void add(Tick added);
+    // Where all that are kept are later, it counts as there: an older one may be.
+    Tick latest(Tick up_to) const;
   };
+  struct HostUse {
+    AddressRange range;
+    Tick tick;  // 0: none
+    bool written;
+  };
+  static constexpr int kHostUses = 16;
+  struct Last {
+    Tick any, kernel;
+    Ticks anything;
+    Ticks read[kMaximumNames], written[kMaximumNames];
+    HostUse host[kHostUses];
+    Tick more_host;  // the latest use of host memory that is not among these
+  };
+  void note_host(Last& last, Tick tick, AddressRange range, bool written);
+
   Last last_[kMaximumStreams];
   struct Holder {
     uint32_t users;     // allocations that live; more than one where names are shared

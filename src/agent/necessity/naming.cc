@@ -18,7 +18,7 @@ void name_given(State& state, Flight& flight) {
     const Allocation* allocation = allocation_near(state, given.address[i]);
     if (allocation) {
       named.add(allocation->name, true);
-      if (allocation->kind == MemoryKind::registered) named.add(kHostRange, true);
+      if (allocation->kind == MemoryKind::registered) named.add_host(allocation->range, true);
       if (allocation->name == kNoName) named.anything = true;
       pointers |= allocation->holds_pointers;
     } else if (AddressBounds::in(state.memory.device_bounds(), given.address[i])) {

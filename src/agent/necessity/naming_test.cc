@@ -273,6 +273,33 @@ TEST_F(Naming, AManagedVariableWhoseSizeIsNotAskedFor) {
   EXPECT_EQ(t.reasons(second), kNotNeeded);
 }
 
+// A query said that the later launch is done; what the wait covered was other memory.
+TEST_F(Naming, WorkThatNobodyWaitedForIsNotThatOfAnEarlierWait) {
+  t.launch(kX, {b});
+  auto wait = t.synchronize(kX);
+  t.launch(kX, {a});
+  t.call("cuStreamQuery", {kX});
+  t.launch(kY, {a});
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
+}
+
+TEST_F(Naming, ButOnlyAsFarBackAsIsKept) {
+  t.launch(kX, {a});
+  auto wait = t.synchronize(kX);
+  for (int i = 0; i < 4; ++i) t.launch(kX, {a});
+  t.call("cuStreamQuery", {kX});
+  t.launch(kY, {a});
+  EXPECT_EQ(t.reasons(wait), kOrder);
+}
+
+TEST_F(Naming, MorePageableMemoryThanIsKept) {
+  char* host = static_cast<char*>(t.pageable(64 * kBytes));
+  for (int i = 0; i < 40; ++i) t.d2h_async(host + i * 64, a, 64, kX, true);
+  auto last = t.d2h_async(host + 40 * 64, a, 64, kX, true);
+  t.d2h_async(host, b, 64, kY, true);
+  EXPECT_EQ(t.reasons(last) & kOrder, uint32_t{kOrder});
+}
+
 // ---- memory that kernels share with the host ----
 
 TEST_F(Naming, AKernelWritesTheManagedMemoryThatItIsGiven) {
