@@ -12,7 +12,7 @@ top=$built/portable/$name
 rm -rf "$top"
 mkdir -p "$top/bin" "$top/lib" "$top/libexec" "$top/share/diogenes"
 
-cp "$built/bin/diogenes" "$built/bin/bench-benefit" "$top/bin/"
+cp "$built/bin/diogenes" "$built/bin/bench-benefit" "$built/bin/bench-accuracy" "$top/bin/"
 for part in lib/libdiogenes-agent.so lib/simulated libexec bin/examples share; do
   if [ -e "$built/$part" ]; then cp -R "$built/$part" "$top/$(dirname "$part")/"; fi
 done

@@ -32,7 +32,7 @@ class Analysis {
         options.threshold_percent >= 0 ? options.threshold_percent : session_.threshold_percent;
   }
 
-  Report run() {
+  Result<Report> run() {
     describe_session();
     session_notices(session_, report_.notices);
     load();
@@ -43,6 +43,7 @@ class Analysis {
       find();
     }
     finish_notices();
+    if (!problem_.empty()) return error("%s", problem_.c_str());
     return std::move(report_);
   }
 
@@ -197,10 +198,36 @@ class Analysis {
       by_operation[operation_name(sites_[problem.site])].push_back(&problem.changes);
     for (auto& [operation, parts] : by_operation)
       functions_[operation].expected_benefit_s = models.figure(merged(parts)).benefit.seconds();
-    for (const Group& group : find_groups({*tracing_, sites_, graph_, problems.found, &models}, names_))
-      add_group(group);
-    mismatch_notice(replay.mismatch(), report_.notices);
-    problem_notices(problems, graph_, threshold_percent_, report_.notices);
+    GroupingInput grouping{*tracing_, sites_, graph_, problems.found, &models};
+    std::vector<Group> groups = find_groups(grouping, names_);
+    for (const Group& group : groups) add_group(group);
+    add_parts(grouping, groups);
+    if (!problems.found.empty()) add_together(grouping);
+    if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
+    problem_notices(problems, graph_, threshold_percent_, options_.model, report_.notices);
+  }
+
+  void add_parts(const GroupingInput& grouping, const std::vector<Group>& groups) {
+    for (const PartOfSequence& part : options_.parts) {
+      size_t position = 0;
+      for (size_t i = 0; i < groups.size(); ++i)
+        if ("G" + std::to_string(i + 1) == part.group) position = i + 1;
+      if (position == 0 || groups[position - 1].grouping != Group::Grouping::sequence)
+        problem_ =
+            "--subsequence: " + part.group + " is no sequence of this report; `diogenes report` lists them";
+      else if (part.last > groups[position - 1].members.size())
+        problem_ = "--subsequence: " + part.group + " has " +
+                   std::to_string(groups[position - 1].members.size()) + " entries";
+      else
+        add_group(subsequence(grouping, names_, groups[position - 1], part.first, part.last));
+    }
+  }
+
+  void add_together(const GroupingInput& grouping) {
+    std::vector<uint32_t> all(grouping.problems.size());
+    for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+    Figure figure = diogenes::together(grouping, all);
+    report_.together = {figure.benefit.seconds(), percent(figure.benefit), range_of(figure)};
   }
 
   static ReportRange range_of(const Figure& figure) {
@@ -291,12 +318,25 @@ class Analysis {
   EventGraph graph_;
   Names names_;
   std::map<std::string, ReportFunction> functions_;
+  std::string problem_;  // with what was asked for
   bool used_cuda_ = false, calibrated_ = false;
   replay::Machine machine_ = kAssumedMachine;
   Report report_;
 };
 
 }  // namespace
+
+Result<PartOfSequence> part_of_sequence(std::string_view text) {
+  PartOfSequence part;
+  char group[16] = {};
+  int end = 0;
+  std::string whole(text);
+  if (sscanf(whole.c_str(), "%15[G0-9]:%zu-%zu%n", group, &part.first, &part.last, &end) != 3 ||
+      static_cast<size_t>(end) != whole.size() || part.first < 1 || part.last < part.first)
+    return error("'%s' is no part of a sequence; entries 2 to 5 of G3 are G3:2-5", whole.c_str());
+  part.group = group;
+  return part;
+}
 
 Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options) {
   auto session = read_session(session_folder);

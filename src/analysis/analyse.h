@@ -1,6 +1,8 @@
 // Stage 5. In: a session folder. Out: an immutable report, and the sites that stage 4 has to watch.
 #pragma once
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/models.h"
@@ -10,11 +12,18 @@
 
 namespace diogenes {
 
+// `--subsequence G3:2-5`: entries 2 to 5 of the sequence that the report calls G3.
+struct PartOfSequence {
+  std::string group;
+  size_t first = 0, last = 0;
+};
+Result<PartOfSequence> part_of_sequence(std::string_view text);
+
 struct AnalysisOptions {
   double threshold_percent =
       -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
-  Model model =
-      Model::paper;  // `replay` stands beside it until its ranges are validated (docs/measurements.md)
+  Model model = Model::replay;
+  std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
 };
 
 // Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is

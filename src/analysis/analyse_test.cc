@@ -254,5 +254,45 @@ TEST(Analyse, DamagedSessionsNeverCrash) {
   }
 }
 
+TEST(Analyse, PartsOfSequencesAreGivenAsGroupAndEntries) {
+  auto part = part_of_sequence("G12:2-5");
+  ASSERT_TRUE(part.ok());
+  EXPECT_EQ(part->group, "G12");
+  EXPECT_EQ(part->first, 2u);
+  EXPECT_EQ(part->last, 5u);
+  for (const char* wrong : {"", "G3", "G3:2", "G3:5-2", "G3:0-2", "G3:1-2x", "P3:1-2", "G3:-1"})
+    EXPECT_FALSE(part_of_sequence(wrong).ok()) << wrong;
+}
+
+TEST(Analyse, APartOfASequenceIsEstimatedWhenAskedFor) {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i) {
+    for (uint64_t place : {0x100, 0x200, 0x300})
+      trace.launch(1).sync(lasting(10)).from(place).unnecessary().work(5);
+    trace.sync(lasting(1)).from(0x400).needed(kOrder);
+  }
+  TemporaryFolder folder;
+  write_session(folder.path(), trace);
+  auto report = analyse(folder.path());
+  ASSERT_TRUE(report.ok());
+  ASSERT_TRUE(report->together.has_value());
+  std::string sequence, fold;
+  for (const ReportGroup& group : report->groups) {
+    if (group.grouping == "sequence") sequence = group.id;
+    if (group.grouping == "folded-function") fold = group.id;
+    if (group.grouping == "sequence")
+      EXPECT_DOUBLE_EQ(group.expected_benefit_s, report->together->expected_benefit_s);
+  }
+  ASSERT_FALSE(sequence.empty());
+  auto asked = analyse(folder.path(), {.parts = {{sequence, 2, 3}}});
+  ASSERT_TRUE(asked.ok());
+  EXPECT_EQ(asked->groups.size(), report->groups.size() + 1);
+  EXPECT_EQ(asked->groups.back().grouping, "subsequence");
+  EXPECT_EQ(asked->groups.back().members.size(), 2u);
+  EXPECT_FALSE(analyse(folder.path(), {.parts = {{sequence, 2, 4}}}).ok());
+  EXPECT_FALSE(analyse(folder.path(), {.parts = {{fold, 1, 2}}}).ok());
+  EXPECT_FALSE(analyse(folder.path(), {.parts = {{"G99", 1, 2}}}).ok());
+}
+
 }  // namespace
 }  // namespace diogenes

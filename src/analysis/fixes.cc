@@ -56,7 +56,10 @@ constexpr Line kLines[] = {
     {kUnnecessary, "", Role::stream, "create the stream once and keep it", ""},
     {kUnnecessary, "", Role::event, "create the event once and keep it", ""},
     {kUnnecessary, "", Role::context, "create the context once and keep it", ""},
-    {kMisplaced, "", Role::synchronize, "move the wait to just before the first use of the data", ""},
+    {kMisplaced, "", Role::synchronize,
+     "record an event in its place, and wait for the event just before the first use of the data (the call "
+     "itself, moved there, would wait for later work too)",
+     ""},
     {kMisplaced, "", Role::transfer,
      "use the asynchronous copy with pinned memory, and wait just before the first use of the data", ""},
     {kMisplaced, "", Role::fill, "use cudaMemsetAsync, and wait just before the first use of the data", ""},

@@ -1,6 +1,7 @@
 #include "analysis/groupings.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "analysis/words.h"
@@ -9,20 +10,17 @@ namespace diogenes {
 namespace {
 
 constexpr size_t kMostSequences = 64;
+constexpr size_t kSequencesToDivide = 3, kMostParts = 3, kMostTried = 60;
 
 using Members = std::vector<uint32_t>;
 
 Group make_group(const GroupingInput& in, Group::Grouping grouping, std::string title, Members members) {
   Group group{grouping, std::move(title), std::move(members), {}, {}, 0, 0};
-  std::vector<const std::vector<Change>*> parts;
   for (uint32_t member : group.members) {
-    parts.push_back(&in.problems[member].changes);
     group.synchronization_issues += in.problems[member].synchronization_issue();
     group.transfer_issues += in.problems[member].transfer_issue();
   }
-  Models paper(in.graph, nullptr, Model::paper);
-  group.figure = parts.size() == 1 ? in.problems[group.members[0]].figure
-                                   : (in.models ? *in.models : paper).figure(merged(parts));
+  group.figure = together(in, group.members);
   group.benefit = group.figure.benefit;
   return group;
 }
@@ -174,18 +172,84 @@ class SequenceFinder {
   Members current_;
 };
 
-void sequences(const GroupingInput& in, Names& names, std::vector<Group>& groups) {
-  for (Members& members : SequenceFinder(in).find()) {
-    const Site& first = in.sites[in.problems[members.front()].site];
-    const Site& last = in.sites[in.problems[members.back()].site];
-    std::string title = "Sequence from " + names.called(first) + " in " +
-                        place_in_title(names.stack(first.place)) + " to " + names.called(last) + " in " +
-                        place_in_title(names.stack(last.place));
-    groups.push_back(make_group(in, Group::Grouping::sequence, title, std::move(members)));
+std::string between(const GroupingInput& in, Names& names, const Members& members) {
+  const Site& first = in.sites[in.problems[members.front()].site];
+  const Site& last = in.sites[in.problems[members.back()].site];
+  return "from " + names.called(first) + " in " + place_in_title(names.stack(first.place)) + " to " +
+         names.called(last) + " in " + place_in_title(names.stack(last.place));
+}
+
+// Of a sequence: the best part of each length, where it gains more than the shorter ones. Every part is tried
+// up to kMostTried; of longer sequences those which begin or end with the sequence.
+void best_parts(const GroupingInput& in, Names& names, const Group& sequence, std::vector<Group>& groups) {
+  const Members& all = sequence.members;
+  size_t count = all.size(), tried = 0;
+  if (count < 3 || sequence.benefit.count <= 0) return;
+  bool every = count * (count + 1) / 2 <= kMostTried;
+  Nanoseconds so_far{};
+  for (uint32_t member : all) so_far = std::max(so_far, in.problems[member].figure.benefit);
+  size_t chosen = 0;
+  for (size_t length = 2; length < count && chosen < kMostParts && tried < kMostTried; ++length) {
+    std::optional<size_t> best;
+    Nanoseconds gain{};
+    for (size_t first = 0; first + length <= count; ++first) {
+      if (!every && first != 0 && first + length != count) continue;
+      ++tried;
+      Members part(all.begin() + static_cast<ptrdiff_t>(first),
+                   all.begin() + static_cast<ptrdiff_t>(first + length));
+      Nanoseconds benefit = together(in, part).benefit;
+      if (!best || benefit > gain) {
+        best = first;
+        gain = benefit;
+      }
+    }
+    // A twentieth of what the whole sequence gains is worth another place.
+    if (!best || 20 * (gain - so_far).count < sequence.benefit.count) continue;
+    so_far = gain;
+    ++chosen;
+    groups.push_back(subsequence(in, names, sequence, *best + 1, *best + length));
+    // The rest of the sequence adds nothing worth a place.
+    if (20 * (sequence.benefit - gain).count < sequence.benefit.count) return;
   }
 }
 
+void sequences(const GroupingInput& in, Names& names, std::vector<Group>& groups) {
+  std::vector<Group> found;
+  for (Members& members : SequenceFinder(in).find()) {
+    std::string title = "Sequence " + between(in, names, members);
+    found.push_back(make_group(in, Group::Grouping::sequence, title, std::move(members)));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Group& a, const Group& b) { return a.benefit > b.benefit; });
+  std::vector<Group> parts;
+  for (size_t i = 0; i < std::min(found.size(), kSequencesToDivide); ++i)
+    best_parts(in, names, found[i], parts);
+  // The same problems may be parts of several sequences.
+  for (Group& part : parts) {
+    auto same = [&](const Group& other) { return other.members == part.members; };
+    if (std::none_of(found.begin(), found.end(), same)) found.push_back(std::move(part));
+  }
+  std::move(found.begin(), found.end(), std::back_inserter(groups));
+}
+
 }  // namespace
+
+Figure together(const GroupingInput& input, const std::vector<uint32_t>& members) {
+  if (members.size() == 1) return input.problems[members[0]].figure;
+  std::vector<const std::vector<Change>*> parts;
+  for (uint32_t member : members) parts.push_back(&input.problems[member].changes);
+  Models paper(input.graph, nullptr, Model::paper);
+  return (input.models ? *input.models : paper).figure(merged(parts));
+}
+
+Group subsequence(const GroupingInput& input, Names& names, const Group& sequence, size_t first,
+                  size_t last) {
+  Members part(sequence.members.begin() + static_cast<ptrdiff_t>(first - 1),
+               sequence.members.begin() + static_cast<ptrdiff_t>(last));
+  std::string title = "Part " + std::to_string(first) + " to " + std::to_string(last) + " of " +
+                      std::to_string(sequence.members.size()) + ", " + between(input, names, part);
+  return make_group(input, Group::Grouping::subsequence, title, std::move(part));
+}
 
 const char* grouping_name(Group::Grouping grouping) {
   switch (grouping) {
@@ -195,6 +259,8 @@ const char* grouping_name(Group::Grouping grouping) {
       return "folded-function";
     case Group::Grouping::sequence:
       return "sequence";
+    case Group::Grouping::subsequence:
+      return "subsequence";
   }
   return "unknown";
 }

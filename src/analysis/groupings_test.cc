@@ -14,6 +14,9 @@ struct Grouped {
   explicit Grouped(const Timeline& trace, ProcessOptions options = {}) : analysed(trace, std::move(options)) {
     groups = find_groups({analysed.tracing, analysed.sites, analysed.graph, analysed.problems.found}, names);
   }
+  GroupingInput input() const {
+    return {analysed.tracing, analysed.sites, analysed.graph, analysed.problems.found};
+  }
   std::vector<const Group*> of(Group::Grouping grouping) const {
     std::vector<const Group*> found;
     for (const Group& group : groups)
@@ -97,6 +100,42 @@ TEST(Groupings, SequenceIsALoopsBodyNotItsOccurrences) {
   EXPECT_EQ(sequences[0]->members.size(), 2u);
   // First round: min(4, 1). Then 99 gaps of 5 + 1, of waits that are longer, and 5 before the exit.
   EXPECT_DOUBLE_EQ(us(sequences[0]->benefit), 1 + 99 * 6 + 5);
+}
+
+// Once round: A waits 100 and leaves 2 of work to B, which waits 0 and leaves 100; C waits 10 and leaves 3 to
+// D, which leaves 1 to a needed wait. A alone 2, A and B 100, C and D 3 + 1, all 104.
+Timeline four_in_a_row() {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i) {
+    trace.launch(0).sync(lasting(100)).from(0x100).unnecessary().work(2);
+    trace.sync(lasting(0)).from(0x200).unnecessary().work(100);
+    trace.launch(0).sync(lasting(10)).from(0x300).unnecessary().work(3);
+    trace.sync(lasting(0)).from(0x400).unnecessary().work(1);
+    trace.sync(lasting(0)).from(0x500).needed(kOrder);
+  }
+  return trace;
+}
+
+TEST(Groupings, TheBestPartOfASequenceIsChosen) {
+  Grouped grouped(four_in_a_row());
+  auto sequences = grouped.of(Group::Grouping::sequence);
+  ASSERT_EQ(sequences.size(), 1u);
+  EXPECT_DOUBLE_EQ(us(sequences[0]->benefit), 3 * 104);
+  auto parts = grouped.of(Group::Grouping::subsequence);
+  ASSERT_EQ(parts.size(), 1u);  // two places gain 100 of 104: a third is not worth it
+  EXPECT_DOUBLE_EQ(us(parts[0]->benefit), 3 * 100);
+  EXPECT_EQ(parts[0]->members,
+            (std::vector<uint32_t>(sequences[0]->members.begin(), sequences[0]->members.begin() + 2)));
+  EXPECT_TRUE(parts[0]->title.starts_with("Part 1 to 2 of 4, from cuCtxSynchronize")) << parts[0]->title;
+}
+
+TEST(Groupings, AnyPartCanBeAskedFor) {
+  Grouped grouped(four_in_a_row());
+  const Group sequence = *grouped.of(Group::Grouping::sequence)[0];
+  Group part = subsequence(grouped.input(), grouped.names, sequence, 3, 4);
+  EXPECT_DOUBLE_EQ(us(part.benefit), 3 * 4);
+  EXPECT_EQ(part.members.size(), 2u);
+  EXPECT_DOUBLE_EQ(us(subsequence(grouped.input(), grouped.names, sequence, 1, 1).benefit), 3 * 2);
 }
 
 }  // namespace

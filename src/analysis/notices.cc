@@ -168,7 +168,7 @@ void mismatch_notice(double mismatch, std::vector<std::string>& notices) {
                     "; the ranges of the expected benefits are wider by it");
 }
 
-void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent,
+void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent, Model model,
                      std::vector<std::string>& notices) {
   char threshold[32];
   snprintf(threshold, sizeof threshold, "%g%%", threshold_percent);
@@ -185,6 +185,7 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
         "the time to the first use of " +
         counted(problems.first_uses_from_stage_3, "misplaced synchronization", "misplaced synchronizations") +
         " is from stage 3, whose overhead makes it longer: stage 4 did not see them");
+  if (model == Model::replay) return;  // it has the threads wait for each other as they did
   std::set<uint32_t> threads;
   std::set<uint32_t> processes;
   for (const Problem& problem : problems.found)

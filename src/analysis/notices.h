@@ -29,7 +29,7 @@ void join_notices(const JoinResult& join, const std::string& stage, std::vector<
 void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<std::string>& notices);
 void mismatch_notice(double mismatch, std::vector<std::string>& notices);
 
-void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent,
+void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent, Model model,
                      std::vector<std::string>& notices);
 
 }  // namespace diogenes

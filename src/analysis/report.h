@@ -29,6 +29,12 @@ struct ReportRange {
   double paper_s = 0, replay_s = 0;
 };
 
+// All problems fixed at once.
+struct ReportTogether {
+  double expected_benefit_s = 0, expected_benefit_percent = 0;
+  ReportRange range;
+};
+
 struct ReportProblem {
   std::string id;    // "P1": by expected benefit
   std::string key;   // the same in every session of the same binary
@@ -88,6 +94,7 @@ struct Report {
   std::vector<ReportFunction> functions;
   std::vector<ReportProblem> problems;
   std::vector<ReportGroup> groups;
+  std::optional<ReportTogether> together;  // none: no problems
   std::vector<std::string> notices;
 };
 

@@ -61,8 +61,8 @@ void add_driver(CLI::App& command, DriverKind& kind) {
 }
 
 void add_model(CLI::App* command, std::string& model) {
-  command->add_option("--model", model, "How the expected benefit is estimated: paper (default) or replay")
-      ->type_name("paper|replay")
+  command->add_option("--model", model, "How the expected benefit is estimated: replay (default) or paper")
+      ->type_name("replay|paper")
       ->check(CLI::IsMember({"paper", "replay"}).description(""));
 }
 
@@ -113,13 +113,20 @@ void add_run(CLI::App& app, RunOptions& options) {
 void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* report = app.add_subcommand("report", "Print the report of a session again");
   report->formatter(std::make_shared<WithUsage>("diogenes report [SESSION] [OPTIONS]"));
-  report->footer("Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3");
+  report->footer(
+      "Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3\n  diogenes report "
+      "--subsequence G3:2-5");
   report->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   report->add_option("--top", options.top, "Problems to print (default: 10)")
       ->type_name("N")
       ->check(kPositive);
   add_model(report, options.model);
+  report
+      ->add_option("--subsequence", options.subsequences,
+                   "Estimate a part of a sequence too: G3:2-5 is entries 2 to 5 of sequence G3")
+      ->type_name("GROUP:FIRST-LAST")
+      ->allow_extra_args(false);
   report->add_option("--format", options.format, "text (default) or json")
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}).description(""));

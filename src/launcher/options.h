@@ -16,7 +16,7 @@ struct RunOptions {
   double timeout_s = 0;     // 0: none
   std::string report_file;  // empty: stderr
   double threshold_percent = 0.1;
-  std::string model = "paper";
+  std::string model = "replay";
   std::string gpu_times = "auto";  // or "off"
   int top = 10;
   bool use_cache = true;
@@ -28,14 +28,15 @@ struct ReportOptions {
   std::string format = "text";
   int top = 10;
   double threshold_percent = -1;  // the session's own
-  std::string model = "paper";
+  std::string model = "replay";
+  std::vector<std::string> subsequences;  // G3:2-5
 };
 
 struct ExportOptions {
   std::string session;
   std::string format = "json";
   std::string file = "-";
-  std::string model = "paper";
+  std::string model = "replay";
   bool force = false;
 };
 

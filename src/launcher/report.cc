@@ -18,8 +18,13 @@ int report(const ReportOptions& options) {
   if (!folder) return fail(kOwnFailure, folder.error().c_str());
   Result<Session> session = read_session(*folder);
   if (!session) return fail(kOwnFailure, session.error().c_str());
-  Result<Report> result =
-      analyse(*folder, {.threshold_percent = options.threshold_percent, .model = model_of(options.model)});
+  AnalysisOptions analysis{.threshold_percent = options.threshold_percent, .model = model_of(options.model)};
+  for (const std::string& text : options.subsequences) {
+    Result<PartOfSequence> part = part_of_sequence(text);
+    if (!part) return fail(kUsage, part.error().c_str());
+    analysis.parts.push_back(*part);
+  }
+  Result<Report> result = analyse(*folder, analysis);
   if (!result) return fail(kOwnFailure, result.error().c_str());
 
   std::string text = options.format == "json" ? to_json(*result)

@@ -113,6 +113,12 @@ std::string to_json(const Report& report) {
   for (const ReportProblem& problem : report.problems) result["problems"].push_back(problem_json(problem));
   result["groups"] = Json::array();
   for (const ReportGroup& group : report.groups) result["groups"].push_back(group_json(group));
+  result["together"] = nullptr;
+  if (report.together) {
+    result["together"] = {{"expected_benefit_s", finite(report.together->expected_benefit_s)},
+                          {"expected_benefit_percent", finite(report.together->expected_benefit_percent)}};
+    put_range(result["together"], report.together->range);
+  }
   result["notices"] = report.notices;
   return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -185,12 +185,22 @@ class Writer {
       line(counted(outline_.findings.size() - shown, "more finding") + ", each of " +
            seconds_text(outline_.findings[shown].benefit_s()) + " or less.");
     }
+    together();
     if (outline_.findings.size() > 1) {
       line();
       wrapped("", 0,
               "Each figure is the benefit of fixing that finding alone (model: " + report_.model +
                   "); they need not add up.");
     }
+  }
+
+  void together() {
+    if (!report_.together || report_.problems.size() < 2) return;
+    const ReportTogether& all = *report_.together;
+    line();
+    line("    " + figures(all.expected_benefit_s, all.expected_benefit_percent) + "  " +
+         bold("All problems fixed together"));
+    range(all.range);
   }
 
   std::string figures(double seconds, double percent) const {

@@ -1,0 +1,362 @@
+// bench-accuracy: do the expected benefits come true? For each program of the bench and for random schedules:
+// what a profiler would show, what both models expect of fixing everything, and what the fixed variant gains,
+// measured without the tool in pairs of runs. Everything is found relative to this program:
+// DIR/bin/bench-accuracy, DIR/bin/diogenes, DIR/bin/examples.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "benefit.h"
+#include "run_process.h"
+
+namespace diogenes::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kUsage =
+    "Prints, for each program, the expected benefit of fixing all of its problems beside the actual one.\n\n"
+    "usage: bench-accuracy [options] [PROGRAM...]   default: all; PROGRAM: als, or a schedule such as "
+    "absorbed\n"
+    "  --driver system|simulated  default: system\n"
+    "  --pairs N                  of runs, original and fixed, in turns; default 7\n"
+    "  --random N                 random schedules besides; default 0\n"
+    "  --seed N                   of the first; default 1\n"
+    "  --gpu-times auto|off       passed on to `diogenes run`; default auto\n"
+    "  --keep DIR                 sessions and reports go there and stay\n"
+    "  --markdown FILE            the tables\n"
+    "  --json FILE                the figures, for programs\n";
+
+const std::vector<std::string> kPrograms = {
+    "als",        "cfd",        "multigrid", "gaussian",           "absorbed",
+    "together",   "gpu_bound",  "cpu_bound", "many_streams",       "many_threads",
+    "deep_queue", "copy_bound", "misplaced", "misplaced_launches", "duplicate",
+    "temporary",  "idle_waits"};
+const std::vector<std::string> kExamples = {"als", "cfd", "multigrid", "gaussian"};
+
+struct Options {
+  std::string driver = "system", keep, markdown, json_file, gpu_times = "auto";
+  int pairs = 7, random = 0;
+  long seed = 1;
+  std::vector<std::string> programs;
+};
+
+struct Layout {
+  fs::path top = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+  fs::path diogenes = top / "bin/diogenes";
+  fs::path examples = top / "bin/examples";
+  fs::path schedule = top / "bin/examples/schedule";
+  fs::path simulated = top / "lib/simulated";
+};
+
+[[noreturn]] void bad_usage(const std::string& what) {
+  std::fprintf(stderr, "bench-accuracy: %s\n%s", what.c_str(), kUsage);
+  std::exit(2);
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  bool named = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--help") {
+      std::printf("%s", kUsage);
+      std::exit(0);
+    }
+    if (!name.starts_with("--")) {
+      options.programs.push_back(name);
+      named = true;
+      continue;
+    }
+    if (++i == argc) bad_usage(name + " needs a value");
+    const std::string value = argv[i];
+    if (name == "--driver" && (value == "system" || value == "simulated"))
+      options.driver = value;
+    else if (name == "--gpu-times" && (value == "auto" || value == "off"))
+      options.gpu_times = value;
+    else if (name == "--pairs" && std::atoi(value.c_str()) > 0)
+      options.pairs = std::atoi(value.c_str());
+    else if (name == "--random" && std::atoi(value.c_str()) >= 0)
+      options.random = std::atoi(value.c_str()), named = true;
+    else if (name == "--seed" && std::atol(value.c_str()) > 0)
+      options.seed = std::atol(value.c_str());
+    else if (name == "--keep")
+      options.keep = value;
+    else if (name == "--markdown")
+      options.markdown = value;
+    else if (name == "--json")
+      options.json_file = value;
+    else
+      bad_usage("cannot use '" + name + " " + value + "'");
+  }
+  if (!named) options.programs = kPrograms;
+  for (int i = 0; i < options.random; ++i)
+    options.programs.push_back("random " + std::to_string(options.seed + i));
+  return options;
+}
+
+class Bench {
+ public:
+  explicit Bench(const Options& options)
+      : options_(options),
+        temporary_(false),
+        folder_(options.keep.empty() ? temporary_.path() : fs::path(options.keep)) {
+    fs::create_directories(folder_);
+  }
+
+  json measure(const std::string& name) const {
+    const json report = report_on(name);
+    json row = {{"program", name}, {"problems", report.at("problems").size()}};
+    double profiled = 0;
+    for (const auto& problem : report.at("problems")) profiled += problem.value("call_s", 0.0);
+    row["profiled_s"] = profiled;
+    const json& all = report.at("together");
+    const json none = {{"expected_benefit_s", 0.0},
+                       {"expected_benefit_range_s", {0.0, 0.0}},
+                       {"range_reason", nullptr},
+                       {"models", {{"paper", 0.0}, {"replay", 0.0}}}};
+    const json& found = all.is_null() ? none : all;
+    row["paper_s"] = found.at("models").at("paper");
+    row["replay_s"] = found.at("models").at("replay");
+    row["range_s"] = found.at("expected_benefit_range_s");
+    row["range_reason"] = found.at("range_reason");
+    row["functions"] = report.value("functions", json::array());
+    measure_actual(name, row);
+    judge(row);
+    return row;
+  }
+
+ private:
+  std::vector<std::string> command(const std::string& name, bool fixed) const {
+    std::vector<std::string> result;
+    if (std::find(kExamples.begin(), kExamples.end(), name) != kExamples.end()) {
+      result = {layout_.examples / name};
+    } else if (name.starts_with("random ")) {
+      result = {layout_.schedule, "random", name.substr(7)};
+    } else {
+      result = {layout_.schedule, name};
+    }
+    if (fixed) result.push_back("--fixed");
+    return result;
+  }
+
+  json report_on(const std::string& name) const {
+    std::string file_name = name;
+    std::replace(file_name.begin(), file_name.end(), ' ', '-');
+    const std::string session = folder_ / (file_name + ".diogenes"), file = folder_ / (file_name + ".json");
+    std::vector<std::string> run = {layout_.diogenes,
+                                    "run",
+                                    "--driver",
+                                    options_.driver,
+                                    "--output",
+                                    session,
+                                    "--force",
+                                    "--gpu-times",
+                                    options_.gpu_times,
+                                    "--report",
+                                    folder_ / (file_name + ".txt"),
+                                    "--"};
+    const auto program = command(name, false);
+    run.insert(run.end(), program.begin(), program.end());
+    must_succeed(run_process(run, {.limit_s = 300}), "diogenes run -- " + name);
+    must_succeed(
+        run_process({layout_.diogenes, "export", session, "--format", "json", "-o", file, "--force"}),
+        "diogenes export of " + name);
+    std::ifstream in(file);
+    const json report = json::parse(in);
+    std::error_code ignored;
+    if (options_.keep.empty()) fs::remove_all(session, ignored);
+    return report;
+  }
+
+  void measure_actual(const std::string& name, json& row) const {
+    std::vector<double> originals, differences;
+    for (int pair = 0; pair < options_.pairs; ++pair) {
+      const bool fixed_first = pair % 2 == 1;  // whatever drifts hits both
+      const ProcessRun first = plain_run(name, fixed_first), second = plain_run(name, !fixed_first);
+      const double original = (fixed_first ? second : first).seconds;
+      originals.push_back(original);
+      differences.push_back(original - (fixed_first ? first : second).seconds);
+      if (first.output != second.output) throw std::runtime_error(name + ": --fixed prints something else");
+    }
+    row["runtime_s"] = median(originals);
+    row["actual_s"] = median(differences);
+    row["actual_error_s"] = median_error(differences);
+  }
+
+  // Right: off by no more than the largest of a part of the actual benefit, 1% of the run and two standard
+  // errors.
+  void judge(json& row) const {
+    const double actual = row["actual_s"], share = options_.driver == "simulated" ? 0.05 : 0.10;
+    const double allowed = std::max({share * std::abs(actual), 0.01 * row["runtime_s"].get<double>(),
+                                     2 * row["actual_error_s"].get<double>()});
+    for (const char* model : {"paper", "replay"}) {
+      const double estimate = row[std::string(model) + "_s"];
+      row[std::string(model) + "_right"] = std::abs(estimate - actual) <= allowed;
+      row[std::string(model) + "_accuracy"] = accuracy(estimate, actual);
+    }
+    row["in_range"] = row["range_s"][0].get<double>() - allowed <= actual &&
+                      actual <= row["range_s"][1].get<double>() + allowed;
+    row["allowed_s"] = allowed;
+  }
+
+  ProcessRun plain_run(const std::string& name, bool fixed) const {
+    ProcessOptions options;
+    const char* own = std::getenv("LD_LIBRARY_PATH");
+    if (options_.driver == "simulated")
+      options.environment = {"LD_LIBRARY_PATH=" + layout_.simulated.string() +
+                             (own != nullptr && *own != 0 ? std::string(":") + own : "")};
+    ProcessRun run = run_process(command(name, fixed), options);
+    must_succeed(run, name + (fixed ? " --fixed" : ""));
+    return run;
+  }
+
+  static void must_succeed(const ProcessRun& run, const std::string& what) {
+    if (run.exit_status == 0) return;
+    throw std::runtime_error(
+        what + (run.timed_out ? ": took too long" : ": exit status " + std::to_string(run.exit_status)) +
+        "\n" + run.errors);
+  }
+
+  const Options& options_;
+  Layout layout_;
+  TemporaryFolder temporary_;
+  fs::path folder_;
+};
+
+std::string text(const char* format, double a, double b = 0) {
+  char line[64];
+  std::snprintf(line, sizeof line, format, a, b);
+  return line;
+}
+
+std::string ms(double seconds) { return text("%.1f", seconds * 1000); }
+
+std::string row_of(const json& row) {
+  const double runtime = row["runtime_s"], actual = row["actual_s"];
+  const auto one = [&](const char* model) {
+    const std::string name = model;
+    return ms(row[name + "_s"]) + " | " + text("%.0f%%", 100 * row[name + "_accuracy"].get<double>()) +
+           (row[name + "_right"] ? "" : " *");
+  };
+  std::string reason = row["range_reason"].is_null() ? "" : row["range_reason"].get<std::string>();
+  return "| " + row["program"].get<std::string>() + " | " + ms(runtime) + " | " + ms(row["profiled_s"]) +
+         " | " + one("paper") + " | " + one("replay") + " | " + ms(row["range_s"][0]) + " to " +
+         ms(row["range_s"][1]) + (row["in_range"] ? "" : " *") + " | " + ms(actual) + " +- " +
+         ms(row["actual_error_s"]) + " | " + text("%.1f%%", 100 * actual / runtime) + " | " + reason + " |\n";
+}
+
+// SC'19, Table 2: per function, what a profiler shows and what can be gained, with the ranks of both.
+std::string table_2(const json& row) {
+  std::vector<json> functions = row["functions"];
+  const auto rank = [&](const json& of, const char* key) {
+    return 1 + std::count_if(functions.begin(), functions.end(),
+                             [&](const json& other) { return other.value(key, 0.0) > of.value(key, 0.0); });
+  };
+  std::string table;
+  const double runtime = row["runtime_s"];
+  for (const json& function : functions) {
+    if (rank(function, "call_s") > 6) continue;
+    const double gain = function.value("expected_benefit_s", 0.0), call = function.value("call_s", 0.0);
+    table += "| " + row["program"].get<std::string>() + " | " + function.value("operation", "") + " | " +
+             ms(call) + " (" + text("%.1f%%", 100 * call / runtime) + ") | " +
+             std::to_string(rank(function, "call_s")) + " | " +
+             (gain > 0 ? ms(gain) + " (" + text("%.1f%%", 100 * gain / runtime) + ") | " +
+                             std::to_string(rank(function, "expected_benefit_s"))
+                       : std::string("- | -")) +
+             " |\n";
+  }
+  return table;
+}
+
+std::string tables(const json& rows) {
+  std::string out =
+      "Milliseconds. profiled: time in the calls of the problems; *: outside the tolerance.\n\n"
+      "| program | run time | profiled | paper | accuracy | replay | accuracy | range | actual | of the run "
+      "| wide because |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|\n";
+  int random = 0;
+  for (const json& row : rows) {
+    const bool is_random = row["program"].get<std::string>().starts_with("random ");
+    random += is_random;
+    if (!is_random) out += row_of(row);
+  }
+  if (random > 0) {
+    int paper = 0, replay = 0, in_range = 0, worth = 0;
+    double paper_sum = 0, replay_sum = 0;
+    for (const json& row : rows) {
+      if (!row["program"].get<std::string>().starts_with("random ")) continue;
+      paper += row["paper_right"].get<bool>();
+      replay += row["replay_right"].get<bool>();
+      in_range += row["in_range"].get<bool>();
+      if (row["actual_s"].get<double>() < 0.01 * row["runtime_s"].get<double>()) continue;
+      ++worth;
+      paper_sum += row["paper_accuracy"].get<double>();
+      replay_sum += row["replay_accuracy"].get<double>();
+    }
+    out +=
+        "\n| random schedules | right: paper | right: replay | in the range | mean accuracy: paper | replay "
+        "|\n"
+        "|---|---|---|---|---|---|\n| " +
+        std::to_string(random) + ", " + std::to_string(worth) + " with 1% or more | " +
+        std::to_string(paper) + " | " + std::to_string(replay) + " | " + std::to_string(in_range) + " | " +
+        text("%.3f", worth ? paper_sum / worth : 0) + " | " + text("%.3f", worth ? replay_sum / worth : 0) +
+        " |\n";
+  }
+  std::string functions;
+  for (const json& row : rows)
+    if (std::find(kExamples.begin(), kExamples.end(), row["program"].get<std::string>()) != kExamples.end())
+      functions += table_2(row);
+  if (!functions.empty())
+    out +=
+        "\n| program | function | time in the call | rank | expected benefit | rank "
+        "|\n|---|---|---|---|---|---|\n" +
+        functions;
+  return out;
+}
+
+int run(const Options& options) {
+  Bench bench(options);
+  json rows = json::array();
+  bool failed = false;
+  for (const auto& name : options.programs) {
+    try {
+      rows.push_back(bench.measure(name));
+      if (isatty(STDERR_FILENO)) std::fprintf(stderr, "%s", row_of(rows.back()).c_str());
+    } catch (const std::exception& problem) {
+      std::fprintf(stderr, "bench-accuracy: %s\n", problem.what());
+      failed = true;
+    }
+  }
+  const std::string result = tables(rows);
+  std::printf("%s", result.c_str());
+  if (!options.markdown.empty()) std::ofstream(options.markdown) << result;
+  if (!options.json_file.empty())
+    std::ofstream(options.json_file) << json{{"schema", "diogenes-bench-accuracy/1"},
+                                             {"driver", options.driver},
+                                             {"pairs", options.pairs},
+                                             {"programs", rows}}
+                                            .dump(2)
+                                     << "\n";
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace diogenes::bench
+
+int main(int argc, char** argv) {
+  const auto options = diogenes::bench::parse(argc, argv);
+  try {
+    return diogenes::bench::run(options);
+  } catch (const std::exception& failed) {
+    std::fprintf(stderr, "bench-accuracy: %s\n", failed.what());
+    return 1;
+  }
+}
