@@ -280,8 +280,9 @@ TEST(Analyse, APartOfASequenceIsEstimatedWhenAskedFor) {
   for (const ReportGroup& group : report->groups) {
     if (group.grouping == "sequence") sequence = group.id;
     if (group.grouping == "folded-function") fold = group.id;
-    if (group.grouping == "sequence")
+    if (group.grouping == "sequence") {
       EXPECT_DOUBLE_EQ(group.expected_benefit_s, report->together->expected_benefit_s);
+    }
   }
   ASSERT_FALSE(sequence.empty());
   auto asked = analyse(folder.path(), {.parts = {{sequence, 2, 3}}});
