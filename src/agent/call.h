@@ -23,9 +23,11 @@ struct Call {
   uint16_t function = kNoFunction;
   const DriverFunction* driver = nullptr;  // never null for collectors
   SavedArguments arguments{};
-  uint32_t stack = kNoStack;    // StackIndex; taken before the driver runs
-  OperationId id;               // valid after the operation was appended, so in after() only
-  uint32_t in_flight = 0;       // necessity/: what it keeps between before() and after()
+  uint32_t stack = kNoStack;  // StackIndex; taken before the driver runs
+  OperationId id;             // valid after the operation was appended, so in after() only
+  uint32_t in_flight = 0;     // necessity/: what it keeps between before() and after()
+  uint32_t host_entry = 0;    // host_functions.h: what it keeps between before and after
+  uint32_t host_copy = 0;
   Nanoseconds begin, end;       // end: in after() only
   Nanoseconds waited;           // after() only: inside the wait functions
   int32_t result = 0;           // after() only: CUresult

@@ -7,6 +7,7 @@
 #include "agent/driver_image.h"
 #include "agent/gpu_times.h"
 #include "agent/guard/guards.h"
+#include "agent/host_functions.h"
 #include "agent/necessity/collector.h"
 #include "agent/objects.h"
 #include "agent/process_folder.h"
@@ -38,19 +39,12 @@ void set_times(OperationRecord& record, Nanoseconds call, Nanoseconds waited) {
   record.waited = narrow(waited.count);
 }
 
-// Code of the program is about to run on a thread of the driver, whose system calls are not dispatched: one
-// with a guarded buffer would fail there.
-bool runs_host_code(const Call& call) {
-  return call.driver->role == Role::host_function ||
-         (call.driver->role == Role::graph && strstr(call.driver->operation, "HostNode"));
-}
-
 void note_initialized(const Call& call) {
   if (call.driver->role != Role::initialize || !call.succeeded() ||
       strcmp(call.driver->operation, "cuInit") != 0)
     return;
   process_file()->used_cuda = 1;
-  if (stage_uses_guards()) start_guards();
+  if (stage_uses_guards() && host_functions_are_hooked()) start_guards();
   if (is(Stage::gpu_times)) start_gpu_times();
 }
 
@@ -89,7 +83,6 @@ void collect_before(Call& call) {
   if (!stage_uses_guards()) return;
   if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false))
     start_necessity(plan().plan->stage);  // empty, with a lock that nobody holds
-  if (runs_host_code(call)) end_guarding();
   necessity_before(call);
 }
 

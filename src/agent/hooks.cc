@@ -10,6 +10,7 @@
 
 #include "agent/collector.h"
 #include "agent/guard/guards.h"
+#include "agent/host_functions.h"
 #include "agent/pass_through.h"
 #include "agent/process_folder.h"
 #include "agent/recorder.h"
@@ -71,6 +72,7 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   for (int i = 0; i < 6; ++i) call.arguments.integer[i] = frame->integer[i];
   call.arguments.on_stack = frame->caller + 1;
   collect_before(call);
+  if (stage_uses_guards()) give_host_function(call, frame->integer);
   state.public_depth = 1;
   call.begin = monotonic_now();
   return 1;
@@ -84,6 +86,7 @@ void exit_public(ThreadState& state, ThunkFrame* frame) {
   call.waited = {state.waited_ns};
   call.flags |= state.flags;
   if (call.result != 0) call.flags |= kFailed;
+  if (stage_uses_guards()) took_host_function(call);
   collect_after(call);
   state.public_depth = 0;
   // What recording added: the time in the hook on both sides, less one clock reading that the call's own time

@@ -54,6 +54,7 @@ class Numbers {
 
 constinit Numbers streams, events;
 std::atomic<int> captures{0};  // begun and not ended, in all threads
+std::atomic<bool> capture_begun{false};
 
 bool is_capturing(uint64_t stream, bool per_thread) {
   auto ask = per_thread ? driver_calls.stream_is_capturing_ptsz : driver_calls.stream_is_capturing;
@@ -79,7 +80,11 @@ uint64_t event_of(const Call& call) {
 
 }  // namespace
 
+bool any_capture_begun() { return capture_begun.load(std::memory_order_seq_cst); }
+
 void number_objects(Call& call) {
+  if (call.driver->role == Role::capture && strstr(call.driver->operation, "BeginCapture"))
+    capture_begun.store(true, std::memory_order_seq_cst);
   uint64_t handle = 0;
   bool per_thread = false;
   if (read_stream(call, &handle, &per_thread)) {

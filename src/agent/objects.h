@@ -7,6 +7,9 @@ namespace diogenes::agent {
 // Before the call: call.stream and call.object from its arguments; a destroyed handle is forgotten.
 void number_objects(Call& call);
 
+// A stream capture was begun in this process, or is about to be.
+bool any_capture_begun();
+
 // After a creation: a handle that was known before is another object now.
 void number_new_objects(Call& call);
 

@@ -11,9 +11,20 @@
 #include "agent/stage.h"
 #include "agent/thread_state.h"
 
+// Of this library, by the linker.
+extern "C" {
+extern __attribute__((visibility("hidden"))) const char __ehdr_start[];
+extern __attribute__((visibility("hidden"))) const char etext[];
+}
+
 namespace diogenes::agent {
 
 namespace {
+
+// Between a host function and the driver that runs it (host_functions.cc).
+bool in_agent(uintptr_t address) {
+  return address >= reinterpret_cast<uintptr_t>(__ehdr_start) && address < reinterpret_cast<uintptr_t>(etext);
+}
 
 struct Walk {
   uintptr_t addresses[kMaximumFrames];
@@ -35,6 +46,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* opaque) {
   } else if (_Unwind_GetCFA(context) < walk.from_frame) {
     return _URC_NO_REASON;
   }
+  if (in_agent(address)) return _URC_NO_REASON;
   if (walk.count == kMaximumFrames) {
     walk.cut = true;
     return _URC_END_OF_STACK;

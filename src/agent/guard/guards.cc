@@ -205,6 +205,50 @@ void end_guarding() {
   open_all(TouchBy::given_up);
 }
 
+bool guards_wanted() { return guards_active() && !refused_for_good(); }
+
+void enter_program_code(ProgramCode& before) {
+  GuardThread& me = guard_thread;
+  before = {me.depth, false};
+  if (!guards_wanted()) return;
+  if (me.slot) {
+    if (me.depth > 0) leave_undispatched(*me.slot);
+    me.depth = 0;
+    return;
+  }
+  KeepErrno keep;
+  SignalBits hidden = me.hidden_mask | (kernel_sigmask(SIG_UNBLOCK, kGuardSignals) & kGuardSignals);
+  me.depth = 0;
+  {
+    // In one piece: a guard that is raised by another thread finds this one watched, or not there at all.
+    Section section(Section::outside);
+    register_this_thread();
+    before.registered = watch_this_thread();
+  }
+  me.hidden_mask = hidden;
+  if (!before.registered) end_guarding();
+}
+
+void leave_program_code(const ProgramCode& before) {
+  GuardThread& me = guard_thread;
+  if (before.registered && me.slot) {
+    KeepErrno keep;
+    {
+      Section section(Section::outside);
+      end_dispatch();
+      forget_this_thread();
+    }
+    if (!me.driver) {
+      if (me.hidden_mask) kernel_sigmask(SIG_BLOCK, me.hidden_mask);
+      me.hidden_mask = 0;
+    }
+  } else if (me.slot && before.depth > 0 && me.depth == 0) {
+    enter_undispatched(*me.slot);
+    end_calls(*me.slot);
+  }
+  me.depth = before.depth;
+}
+
 bool any_guard_up() { return wiped.live.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace diogenes::agent

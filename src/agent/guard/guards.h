@@ -78,9 +78,20 @@ void open_range(AddressRange range, TouchBy by);
 // Before fork, vfork, posix_spawn and exec: everything open, nothing lost.
 void open_all(TouchBy by);
 
-// From now on code of the program runs where its system calls are not seen (a host function on a thread of
-// the driver): everything is opened, and no guard is raised any more in this process.
+// From now on code of the program runs where its system calls are not seen (a callback that cannot be
+// followed): everything is opened, and no guard is raised any more in this process.
 void end_guarding();
+bool guards_wanted();  // guards were started, and are not ended for good
+
+// The driver runs the program's code on the calling thread: a host function, on one of its own threads or
+// inside a call. From enter to leave that thread is one of the program's, whose touches are uses and whose
+// system calls are dispatched; then it is what it was before. Where it cannot be, guarding ends.
+struct ProgramCode {
+  uint32_t depth = 0;
+  bool registered = false;
+};
+void enter_program_code(ProgramCode& before);
+void leave_program_code(const ProgramCode& before);
 
 bool any_guard_up();  // one load; for interposed free and the like
 

@@ -15,6 +15,7 @@
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_OFF 0
 #define PR_SYS_DISPATCH_ON 1
 #endif
 
@@ -55,7 +56,6 @@ void update_selector(Slot& slot) {
 
 void set_watched(Slot& slot) {
   if (slot.watched.exchange(1, std::memory_order_seq_cst)) return;
-  note_unseen_actions();  // what it did before was not dispatched
   unwatched.fetch_sub(1, std::memory_order_seq_cst);
   update_selector(slot);
 }
@@ -142,6 +142,7 @@ bool try_to_watch(Slot& slot) {
     return true;
   }
   if (!signals_open(thread)) return false;
+  note_unseen_actions();  // what it did up to now was not dispatched
   // Watched first: a call that begins after this is dispatched, one that began before is seen in /proc.
   set_watched(slot);
   note_call_under_way(slot);
@@ -224,6 +225,7 @@ bool watch_this_thread() {
   GuardThread& me = guard_thread;
   if (!me.slot) return false;
   if (me.slot->watched.load(std::memory_order_relaxed)) return true;
+  if (!me.driver) note_unseen_actions();  // what it did up to now was not dispatched
   SignalBits blocked = kernel_sigmask() & kGuardSignals;
   if (blocked) kernel_sigmask(SIG_UNBLOCK, blocked);
   me.hidden_mask |= blocked;
@@ -240,6 +242,8 @@ void unwatch_this_thread(ucontext_t* context) {
   frame_mask(context) |= me.hidden_mask;
   me.hidden_mask = 0;
 }
+
+void end_dispatch() { raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0); }
 
 void forget_this_thread() {
   GuardThread& me = guard_thread;
@@ -266,7 +270,7 @@ void forget_threads_in_child() {
 
 void note_driver_thread() {
   // The driver's threads block every signal: interpose/signals.cc.
-  kernel_sigmask(SIG_UNBLOCK, kGuardSignals);
+  guard_thread.hidden_mask |= kernel_sigmask(SIG_UNBLOCK, kGuardSignals) & kGuardSignals;
   guard_thread.driver = true;
   driver_threads[driver_thread_at.fetch_add(1, std::memory_order_relaxed) % kDriverThreads].store(
       kernel_thread_id(), std::memory_order_release);
@@ -281,6 +285,8 @@ void note_thread_came() { coming.fetch_sub(1, std::memory_order_seq_cst); }
 void note_callback() { callbacks.store(true, std::memory_order_relaxed); }
 
 void refuse_for_good() { foreign.store(true, std::memory_order_seq_cst); }
+
+bool refused_for_good() { return foreign.load(std::memory_order_relaxed); }
 
 Threads threads_now() {
   return {slots, slots_used.load(std::memory_order_acquire), arrivals.load(std::memory_order_seq_cst),

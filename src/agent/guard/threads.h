@@ -95,7 +95,8 @@ void register_this_thread();  // dispatch on, selector ALLOW
 bool watch_this_thread();     // false: not registered
 void unwatch_this_thread(
     ucontext_t* context);   // from the dispatcher: the program's mask becomes the kernel's again
-void forget_this_thread();  // its last system call
+void end_dispatch();        // of this thread, which goes on
+void forget_this_thread();  // its last system call, or after end_dispatch
 void forget_threads_in_child();
 
 void note_driver_thread();  // runs on it
@@ -124,6 +125,7 @@ void note_callback();
 // Guards are refused from now on: a thread that cannot be watched, memory that the kernel or another process
 // reaches by address at any time.
 void refuse_for_good();
+bool refused_for_good();
 
 // The ranges of the call in flight on this thread.
 void begin_call(Slot& slot, uintptr_t stack);
