@@ -2,6 +2,8 @@
 // alone, in every run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "measured.h"
 
 namespace diogenes::e2e {
@@ -57,6 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Program{"end", "thread-segv", kSignal + 11, false},
                     Program{"end", "abort", kSignal + 6, false}, Program{"end", "throw", kSignal + 6, false},
                     Program{"end", "kill", kSignal + 9, false}, Program{"end", "term", kSignal + 15, false},
+                    Program{"handlers", "before"}, Program{"handlers", "after"}, Program{"host_functions"},
+                    Program{"raw_threads"}, Program{"neighbours"}, Program{"unload"},
                     Program{"no_cuda", nullptr, 7, false}),
     title);
 
@@ -66,6 +70,30 @@ TEST(PatchedDriver, TheProgramsOwnPatchIsCalledAsOften) {
   EXPECT_NE(measured.run.output.find("patched calls: 6\n"), std::string::npos) << measured.run.output;
   const auto late = run_measured({built("bin/tests/programs/patcher"), "late"});
   EXPECT_NE(late.run.output.find("patched calls: 3\n"), std::string::npos) << late.run.output;
+}
+
+// Its last twenty waits are needed by nobody: guards were still raised after host functions ran, and saw so.
+TEST(HostFunctions, DoNotEndGuarding) {
+  const auto measured = run_measured({built("bin/tests/programs/host_functions")});
+  int unnecessary = 0;
+  for (const auto& problem : measured.report.value("problems", nlohmann::json::array()))
+    if (problem.value("kind", "") == "unnecessary-synchronization" &&
+        problem.value("operation", "") == "cuStreamSynchronize")
+      unnecessary = std::max(unnecessary, problem.value("count", 0));
+  EXPECT_GE(unnecessary, 19) << measured.report_text;
+}
+
+TEST(Java, IsTheSameWhenMeasured) {
+  const std::string java = E2E_JAVA, folder = built("bin/tests/programs");
+  if (java.empty()) GTEST_SKIP() << "no Java development kit was found when this was built";
+  const std::vector<std::string> command = {java,  "-Xmx256m", "-Djava.library.path=" + folder,
+                                            "-cp", folder,     "Managed"};
+  const auto alone = run_alone(command);
+  ASSERT_EQ(alone.exit_status, 0) << alone.output << alone.errors;
+  ASSERT_NE(alone.output.find("overflow caught"), std::string::npos) << alone.output;
+  const auto measured = run_measured(command);
+  for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
+  EXPECT_TRUE(measured.report.is_object()) << measured.export_errors;
 }
 
 TEST(NoCuda, IsRunOnceAndSaysSo) {

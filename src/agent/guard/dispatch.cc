@@ -318,7 +318,10 @@ void before_call(Dispatched& call) {
       // From then on the kernel uses memory whenever it likes, or another process does (and does the same to
       // us).
       case SYS_io_uring_setup:
+      case SYS_io_uring_enter:  // of a ring from before the guards
+      case SYS_io_uring_register:
       case SYS_io_setup:
+      case SYS_io_submit:
       case SYS_userfaultfd:
       case SYS_process_vm_readv:
       case SYS_process_vm_writev:

@@ -1,6 +1,6 @@
 // A system call of the program's that was stopped by Syscall User Dispatch is made again from a stub here,
 // with all its registers, on its own stack: to the kernel, and to everything that depends on where the stack
-// is (sigreturn, clone, vfork, restarts after signals, cancellation), it is the program's call. A stub is
+// is (sigreturn, clone, vfork, restarts after signals), it is the program's call. A stub is
 //     syscall;  [mov %fs:slot, %r11;  movb $0, flag(%r11);]  jmp *site
 // %rcx and %r11 are free there, since the call destroys them.
 //
@@ -179,6 +179,14 @@ uintptr_t stub_for(uintptr_t site, Stub kind) {
   // Seen by the thread that asks through its own stores; by others through the table's lock.
   made[at] = {key, made_count};
   return reinterpret_cast<uintptr_t>(diogenes_stubs) + made_count++ * kStubBytes;
+}
+
+uintptr_t site_of_stub(uintptr_t code) {
+  auto begin = reinterpret_cast<uintptr_t>(diogenes_stubs);
+  if (code < begin || code >= begin + kStubs * kStubBytes || (code - begin) % kStubBytes != 0) return 0;
+  uintptr_t site;  // of a stub that was made: the thread is about to run it
+  memcpy(&site, reinterpret_cast<const char*>(code) + kSiteAt, sizeof site);
+  return site;
 }
 
 }  // namespace diogenes::agent

@@ -23,6 +23,10 @@ enum class Stub : uint8_t {
 // table's lock.
 uintptr_t stub_for(uintptr_t site, Stub kind);
 
+// The site of the stub that begins at `code`; 0: none does. There, nothing of the call has happened yet, and
+// every register but %rcx is what it was at the site's own `syscall`.
+uintptr_t site_of_stub(uintptr_t code);
+
 // Where %rcx must point while a stub runs, for unwinders (region.cc).
 inline constexpr uintptr_t kAfterSyscall = 2;
 

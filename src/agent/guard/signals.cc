@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "agent/guard/region.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
 
@@ -24,6 +25,29 @@ std::atomic<uint32_t> changes{1};  // of any signal's handler; under Wishes wher
 uint32_t looked_at_change = 0;     // `changes` when has_handlers was found out; 0: never
 bool has_handlers = false;
 AddressRange libc_code;
+
+// libc cancels a thread that waits by this signal, and from version 2.41 on only where it finds it at the
+// `syscall` of its own bridge.
+constexpr int kCancel = 32;
+std::atomic<uintptr_t> libcs_cancel{0};
+
+void on_cancel(int signal, siginfo_t* info, void* opaque) {
+  auto& registers = static_cast<ucontext_t*>(opaque)->uc_mcontext.gregs;
+  // In a stub before its call, or before it starts again: as well at the site itself, and dispatched anew.
+  if (uintptr_t site = site_of_stub(static_cast<uintptr_t>(registers[REG_RIP]))) {
+    registers[REG_RIP] = static_cast<greg_t>(site - 2);
+    if (Slot* slot = guard_thread.slot) slot->in_flight.store(0, std::memory_order_seq_cst);
+  }
+  reinterpret_cast<Handler>(libcs_cancel.load(std::memory_order_acquire))(signal, info, opaque);
+}
+
+// Puts ours in front of a handler for kCancel that is about to be set, or is.
+void stand_before_cancel(int signal, KernelAction& action) {
+  auto mine = reinterpret_cast<uintptr_t>(on_cancel);
+  if (signal != kCancel || action.handler <= 1 || action.handler == mine) return;
+  libcs_cancel.store(action.handler, std::memory_order_release);
+  action.handler = mine;
+}
 
 bool is_ours(long signal) { return signal == SIGSEGV || signal == SIGTRAP || signal == SIGSYS; }
 
@@ -79,9 +103,11 @@ void strip_masks() {
     KernelAction action;
     if (kernel_sigaction(signal, nullptr, &action) != 0 || action.handler <= 1) continue;
     SignalBits bits = action.mask & kGuardSignals;
-    if (!bits) continue;
-    action.mask &= ~bits;
-    if (kernel_sigaction(signal, &action, nullptr) == 0) hidden[signal] = bits;
+    KernelAction wanted = action;
+    stand_before_cancel(signal, wanted);
+    wanted.mask &= ~bits;
+    if (wanted.handler == action.handler && !bits) continue;
+    if (kernel_sigaction(signal, &wanted, nullptr) == 0) hidden[signal] = bits;
   }
 }
 
@@ -224,9 +250,12 @@ long program_sigaction(int signal, const void* action, void* old, size_t set_byt
     if (action) note_unseen_actions();  // before it is in force
     SignalBits bits = wanted.mask & kGuardSignals;
     wanted.mask &= ~bits;
+    uintptr_t cancel = libcs_cancel.load(std::memory_order_relaxed);
+    if (action) stand_before_cancel(signal, wanted);
     long result = kernel_sigaction(signal, action ? &wanted : nullptr, &before);
     if (result != 0) return result;
     before.mask |= hidden[signal];
+    if (before.handler == reinterpret_cast<uintptr_t>(on_cancel)) before.handler = cancel;
     if (action) hidden[signal] = bits;
   }
   return old && !diogenes_copy(old, &before, sizeof before) ? -EFAULT : 0;

@@ -8,8 +8,27 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <thread>
 
 #include "agent/guard/testing/child.h"
+
+// What libc does from version 2.41 on: a call that can be cancelled is made from one place, and the handler
+// of signal 32 cancels only a thread that it finds there, before the call or about to make it again.
+extern "C" long call_bridge(long number, long a, long b, long c);
+extern "C" char call_bridge_begin[], call_bridge_end[];
+asm(R"(
+  .text
+  .globl call_bridge, call_bridge_begin, call_bridge_end
+call_bridge:
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  mov %rdx, %rsi
+  mov %rcx, %rdx
+call_bridge_begin:
+  syscall
+call_bridge_end:
+  ret
+)");
 
 namespace diogenes::agent {
 namespace {
@@ -290,6 +309,67 @@ TEST(Signals, InterruptedCallsAreInterruptedAndRestarted) {
     CHECK(nanosleep(&time, nullptr) == 0);
     alarm(100);
   });
+}
+
+std::atomic<int> elsewhere{0};
+
+TEST(Signals, CancellationByThePlaceOfTheCall) {
+  for (bool before : {true, false})
+    RUN_IN_CHILD({
+      struct {
+        void (*handler)(int, siginfo_t*, void*);
+        unsigned long flags = SA_SIGINFO | SA_RESTART | 0x04000000;
+        void (*restorer)();
+        unsigned long mask = 0;
+      } action, old;
+      struct sigaction restorer {};
+      restorer.sa_handler = [](int) {};
+      CHECK(sigaction(SIGUSR1, &restorer, nullptr) == 0);
+      CHECK(syscall(SYS_rt_sigaction, SIGUSR1, nullptr, &old, 8) == 0);
+      action.restorer = old.restorer;
+      action.handler = [](int, siginfo_t*, void* opaque) {
+        auto at = static_cast<uintptr_t>(static_cast<ucontext_t*>(opaque)->uc_mcontext.gregs[REG_RIP]);
+        if (at < address_of(call_bridge_begin) || at >= address_of(call_bridge_end)) {
+          ++elsewhere;
+          return;
+        }
+        ++calls;
+        siglongjmp(back, 1);
+      };
+      if (before) CHECK(syscall(SYS_rt_sigaction, 32, &action, nullptr, 8) == 0);
+      CHECK(start_guards());
+      if (!before) CHECK(syscall(SYS_rt_sigaction, 32, &action, nullptr, 8) == 0);
+      CHECK(syscall(SYS_rt_sigaction, 32, nullptr, &old, 8) == 0 && old.handler == action.handler);
+      int ends[2];
+      CHECK(pipe(ends) == 0);
+      char* memory = pages(1);
+      pid_t thread = static_cast<pid_t>(syscall(SYS_gettid));
+      std::atomic<bool> end{false};
+      std::thread other([&] {
+        while (!end) {
+          usleep(2000);
+          syscall(SYS_tgkill, getpid(), thread, 32);
+        }
+      });
+      for (volatile int i = 0; i < 50;) {
+        GuardHandle guard = raise_guard(range_of(memory, 100), Protection::no_access);
+        if (sigsetjmp(back, 1) == 0) {
+          char byte;
+          call_bridge(SYS_read, ends[0], reinterpret_cast<long>(&byte), 1);
+          CHECK(false);
+        }
+        i = i + 1;
+        if (guard == kNoGuard) continue;
+        memory[7] = 1;
+        CHECK(lower_guard(guard).by == TouchBy::program);
+      }
+      CHECK(calls == 50);
+      end = true;
+      // A jump from the handler leaves the signal's mask as it was before.
+      action.handler = [](int, siginfo_t*, void*) {};
+      CHECK(syscall(SYS_rt_sigaction, 32, &action, nullptr, 8) == 0);
+      other.join();
+    });
 }
 
 TEST(Signals, ATimerDuringSteps) {

@@ -1,0 +1,86 @@
+// host_functions: the program's code on threads of the driver: functions and callbacks in a stream, functions
+// in a graph that is launched again and again. They read results that nobody has read yet, and hand them to
+// the kernel.
+#include <signal.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "cuda_user.h"
+
+static uint32_t* result;
+static std::atomic<int> ran{0};
+static CUstream stream;
+
+static void read_it(void* data) {
+  say("function %s: %lu\n", static_cast<const char*>(data), static_cast<unsigned long>(sum(result)));
+  ++ran;
+}
+
+static void write_it(void*) {
+  const ssize_t written = write(1, result, 8);
+  say("write %zd\n", written);
+  memset(result, 0, kBytes);
+  ++ran;
+}
+
+static void ask(void*) {
+  sigset_t before, now;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  sigset_t some;
+  sigemptyset(&some);
+  sigaddset(&some, SIGUSR1);
+  sigaddset(&some, SIGSEGV);
+  pthread_sigmask(SIG_BLOCK, &some, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, &now);
+  say("blocked %d %d, then %d %d\n", sigismember(&before, SIGUSR1), sigismember(&before, SIGSEGV),
+      sigismember(&now, SIGUSR1), sigismember(&now, SIGSEGV));
+  say("a call of the driver: %d\n", static_cast<int>(cuCtxSynchronize() != CUDA_SUCCESS));
+  ++ran;
+}
+
+static void call_back(CUstream where, CUresult status, void* data) {
+  say("callback %s: %d %d %lu\n", static_cast<const char*>(data), where == stream, static_cast<int>(status),
+      static_cast<unsigned long>(sum(result)));
+  ++ran;
+}
+
+static void wait_for(int count) {
+  while (ran != count) usleep(100);
+}
+
+int main() {
+  CudaUser user;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  result = CudaUser::pinned();
+  char name[] = "one";
+  user.compute_pinned(result, 0x0a414141);
+  CHECK(cuLaunchHostFunc(stream, read_it, name));
+  wait_for(1);
+  user.compute_pinned(result, 0x0a424242);
+  CHECK(cuLaunchHostFunc(stream, write_it, nullptr));
+  wait_for(2);
+  user.compute_pinned(result, 3);
+  CHECK(cuStreamAddCallback(stream, call_back, name, 0));
+  wait_for(3);
+  CHECK(cuLaunchHostFunc(stream, ask, nullptr));
+  wait_for(4);
+  say("refused: %d\n", static_cast<int>(cuLaunchHostFunc(stream, nullptr, nullptr) != CUDA_SUCCESS));
+
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CHECK(cuLaunchHostFunc(stream, read_it, name));
+  CHECK(cuLaunchHostFunc(stream, read_it, name));
+  CHECK(cuStreamEndCapture(stream, &graph));
+  CHECK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+  for (uint32_t i = 0; i < 5; ++i) {
+    user.compute_pinned(result, i);
+    CHECK(cuGraphLaunch(executable, stream));
+    CHECK(cuStreamSynchronize(stream));
+  }
+  say("ran %d\n", ran.load());
+  // Guards are raised as before: nobody reads behind these waits.
+  for (uint32_t i = 0; i < 20; ++i) user.compute_pinned(result, i);
+  return 0;
+}
