@@ -49,6 +49,42 @@ static void wait_for(int count) {
   while (ran != count) usleep(100);
 }
 
+// The driver tells the program what the program gave it.
+static void tell(const char* what, CUgraphNode node, CUhostFn function, void* data) {
+  CUDA_HOST_NODE_PARAMS told = {};
+  CHECK(cuGraphHostNodeGetParams(node, &told));
+  say("%s: its own %d\n", what, told.fn == function && told.userData == data);
+}
+
+static void build_graph(CudaUser& user, char* name) {
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CUgraphExec executable = nullptr;
+  CHECK(cuGraphCreate(&graph, 0));
+  CUDA_HOST_NODE_PARAMS host = {};
+  host.fn = read_it;
+  host.userData = name;
+  CHECK(cuGraphAddHostNode(&node, graph, nullptr, 0, &host));
+  say("not changed: %d\n", host.fn == read_it && host.userData == name);
+  tell("added", node, read_it, name);
+  CHECK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+  auto launch = [&](uint32_t value) {
+    user.compute_pinned(result, value);
+    CHECK(cuGraphLaunch(executable, stream));
+    CHECK(cuStreamSynchronize(stream));
+  };
+  launch(6);
+  host.fn = write_it;
+  CHECK(cuGraphExecHostNodeSetParams(executable, node, &host));
+  tell("the graph's", node, read_it, name);
+  launch(0x0a434343);
+  host.userData = nullptr;
+  CHECK(cuGraphHostNodeSetParams(node, &host));
+  tell("changed", node, write_it, nullptr);
+  CHECK(cuGraphExecDestroy(executable));
+  CHECK(cuGraphDestroy(graph));
+}
+
 int main() {
   CudaUser user;
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -79,6 +115,7 @@ int main() {
     CHECK(cuGraphLaunch(executable, stream));
     CHECK(cuStreamSynchronize(stream));
   }
+  build_graph(user, name);
   say("ran %d\n", ran.load());
   // Guards are raised as before: nobody reads behind these waits.
   for (uint32_t i = 0; i < 20; ++i) user.compute_pinned(result, i);
