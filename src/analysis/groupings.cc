@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMostSequences = 64;
 constexpr size_t kSequencesToDivide = 3, kMostParts = 3, kMostTried = 60;
+constexpr size_t kMostReplayed = 5'000'000;  // operations, for one sequence
 
 using Members = std::vector<uint32_t>;
 
@@ -180,16 +181,17 @@ std::string between(const GroupingInput& in, Names& names, const Members& member
 }
 
 // Of a sequence: the best part of each length, where it gains more than the shorter ones. Every part is tried
-// up to kMostTried; of longer sequences those which begin or end with the sequence.
-void best_parts(const GroupingInput& in, Names& names, const Group& sequence, std::vector<Group>& groups) {
+// up to `most_tried`; of longer sequences those which begin or end with the sequence.
+void best_parts(const GroupingInput& in, Names& names, const Group& sequence, size_t most_tried,
+                std::vector<Group>& groups) {
   const Members& all = sequence.members;
   size_t count = all.size(), tried = 0;
   if (count < 3 || sequence.benefit.count <= 0) return;
-  bool every = count * (count + 1) / 2 <= kMostTried;
+  bool every = count * (count + 1) / 2 <= most_tried;
   Nanoseconds so_far{};
   for (uint32_t member : all) so_far = std::max(so_far, in.problems[member].figure.benefit);
   size_t chosen = 0;
-  for (size_t length = 2; length < count && chosen < kMostParts && tried < kMostTried; ++length) {
+  for (size_t length = 2; length < count && chosen < kMostParts && tried < most_tried; ++length) {
     std::optional<size_t> best;
     Nanoseconds gain{};
     for (size_t first = 0; first + length <= count; ++first) {
@@ -221,9 +223,14 @@ void sequences(const GroupingInput& in, Names& names, std::vector<Group>& groups
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Group& a, const Group& b) { return a.benefit > b.benefit; });
+  // Each try replays the run: as many as that takes a second or so for.
+  size_t operations = 1;
+  for (const Process& process : in.tracing.processes)
+    for (const Thread& thread : process.threads) operations += thread.operations.size();
+  size_t most_tried = std::min(kMostTried, kMostReplayed / operations);
   std::vector<Group> parts;
   for (size_t i = 0; i < std::min(found.size(), kSequencesToDivide); ++i)
-    best_parts(in, names, found[i], parts);
+    best_parts(in, names, found[i], most_tried, parts);
   // The same problems may be parts of several sequences.
   for (Group& part : parts) {
     auto same = [&](const Group& other) { return other.members == part.members; };
