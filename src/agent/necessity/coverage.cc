@@ -68,7 +68,8 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
     auto claim = [&](Tick up_to, bool is_certain) {
       if (up_to > known) new_work = true;
       state.instances.credit(instance, state.unwatchable.covered(slot, known, up_to));
-      // Of the memory that they share with the host, kernels are taken to have used what they were given.
+      // Kernels that were given device memory alone are taken not to have used what others share with the
+      // host.
       if (up_to > known && !state.shared.empty() && state.named.kernel_behind(slot, known))
         state.instances.rest_on(instance, kConditionArguments);
       bool wrote = state.shared.covered(slot, known, up_to, is_certain, sequence);

@@ -62,7 +62,8 @@ void name_graph(State& state, const Call& call, Flight& flight) {
       if (!allocation || allocation->kind == MemoryKind::registered) named.add_host(range, written);
     }
     const Allocation* source = state.memory.find(copy.source.begin);
-    if (source && source->holds_pointers) state.memory.mark_pointers(copy.destination.begin);
+    if (source && source->holds_pointers && state.memory.find(copy.destination.begin))
+      note_pointers(state, copy.destination.begin);
   }
 }
 

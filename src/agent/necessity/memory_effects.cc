@@ -143,22 +143,16 @@ void note_read(State& state, const Side& side, Slot slot, Tick tick) {
 
 namespace {
 
-// Which of the memory that kernels and the host share the work may have written or read: what it is given, as
-// far as that is known.
+// Which of the memory that kernels and the host share the work may have written or read. A kernel that is
+// given some of it may find the addresses of the rest there: the CPU puts them there unseen. One that is
+// given device memory alone finds none, except in tables that were seen when they were copied there.
 void note_kernel(State& state, const Flight& flight, Slot slot, Tick tick) {
-  if (state.shared.empty()) return;
-  if (flight.named.anything) {
-    state.shared.note_kernel(slot, tick);
-    return;
+  bool may_reach = flight.named.anything || state.variables;
+  for (int i = 0; i < flight.given.count && !may_reach; ++i) {
+    const Allocation* allocation = allocation_near(state, flight.given.address[i]);
+    may_reach = allocation && allocation->kind != MemoryKind::device;
   }
-  for (int i = 0; i < flight.given.count; ++i)
-    if (const Allocation* allocation = allocation_near(state, flight.given.address[i]);
-        allocation && allocation->kind != MemoryKind::device)
-      state.shared.note(allocation->range, slot, tick);
-  if (state.variables)
-    state.memory.for_each([&](const Allocation& allocation) {
-      if (allocation.variable) state.shared.note(allocation.range, slot, tick);
-    });
+  if (may_reach) state.shared.note_kernel(slot, tick);
 }
 
 }  // namespace

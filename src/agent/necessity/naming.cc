@@ -32,6 +32,7 @@ void name_given(State& state, Flight& flight) {
   // It may pass them on.
   named.anything = true;
   for (int i = 0; i < given.count; ++i) state.memory.mark_pointers(given.address[i]);
+  if (state.variables) state.unnamed_memory = true;
 }
 
 namespace {
@@ -62,7 +63,7 @@ void name_transfer(State& state, Flight& flight) {
   if (effect.arguments.fill) return;
   if (!name_side(state, effect.source, from, false, named)) named.anything = true;
   const Allocation* source = state.memory.find(from);
-  if (source && source->holds_pointers) state.memory.mark_pointers(to);
+  if (source && source->holds_pointers && state.memory.find(to)) note_pointers(state, to);
 }
 
 }  // namespace
@@ -103,7 +104,9 @@ void name_work(State& state, const Call& call, Flight& flight) {
 }
 
 void note_pointers(State& state, uint64_t destination) {
-  if (state.memory.find(destination))
+  // Variables are within every kernel's reach.
+  const Allocation* allocation = state.memory.find(destination);
+  if (allocation && allocation->name != kVariables)
     state.memory.mark_pointers(destination);
   else
     state.unnamed_memory = true;

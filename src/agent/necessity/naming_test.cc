@@ -302,29 +302,35 @@ TEST_F(Naming, MorePageableMemoryThanIsKept) {
 
 // ---- memory that kernels share with the host ----
 
-TEST_F(Naming, AKernelWritesTheManagedMemoryThatItIsGiven) {
-  char *given = static_cast<char*>(t.managed(kBytes)), *other = static_cast<char*>(t.managed(kBytes));
-  t.launch(kX, {t.address(given)});
+TEST_F(Naming, AKernelOnDeviceMemoryAloneDoesNotWriteManagedMemory) {
+  char* managed = static_cast<char*>(t.managed(kBytes));
+  t.launch(kX, {a});
   auto wait = t.synchronize(kX);
-  EXPECT_FALSE(t.guarded(other));
-  EXPECT_TRUE(t.guarded(given));
+  EXPECT_FALSE(t.guarded(managed));
   EXPECT_EQ(t.reasons(wait), kNotNeeded);
   EXPECT_EQ(conditions(wait), kConditionArguments);
 }
 
-TEST_F(Naming, WhatItIsGivenIsUsed) {
+// An object in managed memory points to other managed memory; the CPU put the address there.
+TEST_F(Naming, AKernelThatIsGivenSomeManagedMemoryMayReachAllOfIt) {
   char *given = static_cast<char*>(t.managed(kBytes)), *other = static_cast<char*>(t.managed(kBytes));
-  t.launch(kX, {t.address(other)});
-  auto first = t.synchronize(kX);
-  t.launch(kX, {t.address(given) + 8});
-  auto second = t.synchronize(kX);
-  EXPECT_TRUE(t.touch(given + 100));
-  t.launch(kX, {a});
-  auto third = t.synchronize(kX);
+  t.launch(kX, {t.address(given)});
+  auto wait = t.synchronize(kX);
   EXPECT_TRUE(t.touch(other));
-  EXPECT_EQ(t.reasons(first), kNotNeeded);  // the third covers its work, too
-  EXPECT_EQ(t.reasons(second), kCpuAccess);
-  EXPECT_EQ(t.reasons(third), kCpuAccess);
+  EXPECT_EQ(t.reasons(wait), kCpuAccess);
+}
+
+TEST_F(Naming, AVariableThatHoldsAnAddressLeadsEveryKernelThere) {
+  uint64_t found = t.device(kBytes), bytes = 64;
+  world().pointers[found] = {CU_MEMORYTYPE_DEVICE, false};
+  t.call("cuModuleGetGlobal_v2", {t.address(&found), t.address(&bytes), 0x1, 0});
+  auto* address = static_cast<uint64_t*>(t.pageable(64));
+  *address = a;
+  t.h2d(found, address, 8);
+  t.call("cuMemsetD8Async", {a, 0, 16, kX});
+  auto wait = t.synchronize(kX);
+  t.launch(kY, {b});
+  EXPECT_EQ(t.reasons(wait), kOrder);
 }
 
 TEST_F(Naming, AKernelOfUnknownArgumentsMayWriteAllOfIt) {
