@@ -5,6 +5,9 @@
 // kernel would have used. No watched thread blocks the three in the kernel, be it by its mask, by the mask of
 // a running handler, or by a frame that is returned to: which of them the program believes blocked is
 // GuardThread::hidden_mask.
+//
+// In front of libc's handler of signal 32, which cancels threads, stands one that shows it a dispatched call
+// at its own site (region.h).
 #pragma once
 #include <signal.h>
 #include <ucontext.h>
