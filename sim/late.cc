@@ -4,6 +4,7 @@
 #include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -18,6 +19,7 @@
 #include <thread>
 
 #include "clock.h"
+#include "late_calls.h"
 #include "state.h"
 
 namespace diogenes::sim {
@@ -27,7 +29,7 @@ std::atomic<int64_t> late_last_call_ns{0};
 
 namespace {
 
-constexpr int64_t kPatienceNs = 100'000'000, kOldestNs = 2'000'000'000;
+constexpr int64_t kPatienceMs = 100, kOldestInPatience = 20;
 constexpr int kQueriesBeforeReady = 64;
 constexpr size_t kFrames = 64;
 constexpr uintptr_t kPage = 4096;
@@ -57,6 +59,7 @@ struct Late {
   std::set<uintptr_t> retired;
   std::vector<Moved> moved;  // the device's lock
   struct sigaction program_handler = {};
+  int64_t patience_ns = kPatienceMs * 1'000'000;
   int asked = 0;  // queries in a row that were answered 'not ready'
 };
 Late& late() {
@@ -128,7 +131,7 @@ struct LockedDevice {
     for (int i = 0; !device().lock.try_lock(); ++i) {
       if (i == 20000) {
         static const char text[] = "simulated driver: a moved wait was met inside the driver\n";
-        (void)!write(2, text, sizeof text - 1);
+        unstopped_call(SYS_write, 2, reinterpret_cast<long>(text), sizeof text - 1);
         _exit(1);
       }
       usleep(100);
@@ -197,9 +200,9 @@ void watch_for_silence() {
   for (;;) {
     usleep(20000);
     const int64_t now = now_ns();
-    const bool silent = now - late_last_call_ns.load(std::memory_order_relaxed) > kPatienceNs;
+    const bool silent = now - late_last_call_ns.load(std::memory_order_relaxed) > late().patience_ns;
     const std::lock_guard held(device().lock);
-    device().demand_all(silent ? INT64_MAX : now - kOldestNs);
+    device().demand_all(silent ? INT64_MAX : now - kOldestInPatience * late().patience_ns);
   }
 }
 
@@ -209,6 +212,8 @@ void start_late_mode() {
   const char* file = getenv("DIOGENES_SIMULATED_LATE");
   if (!file || late_mode) return;
   read_list(file);
+  if (const char* patience = getenv("DIOGENES_SIMULATED_LATE_PATIENCE_MS"))
+    late().patience_ns = std::max(1L, strtol(patience, nullptr, 10)) * 1'000'000;
   struct sigaction action = {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -260,6 +265,7 @@ bool move_wait(const std::vector<OpPtr>& ops) {
   for (const HostRange& range : ranges)
     if (range.end - range.begin < kPage || on_this_stack(range.begin, range.end) || in_heap(range.begin))
       return false;
+  if (!stop_calls_on_memory(late_touch)) return false;
   for (const HostRange& range : ranges) {
     const uintptr_t begin = range.begin / kPage * kPage, end = (range.end + kPage - 1) / kPage * kPage;
     bool closed = false;

@@ -18,7 +18,8 @@
 // 'As late as the order permits': an operation runs when a wait, a query asked for the 64th time, or a moved
 // wait needs it, and then only it and what the GPU orders before it, of two that no order ties the later one
 // first. What is never asked for is never done. A program that waits by itself (for a host function, for
-// mapped memory) goes on, too: with no driver call for 100 ms, or after 2 s, all that was given runs.
+// mapped memory) goes on, too: with no driver call for 100 ms (DIOGENES_SIMULATED_LATE_PATIENCE_MS), or after
+// 20 times that, all that was given runs.
 // Durations are 0.
 #pragma once
 #include <atomic>
@@ -43,8 +44,8 @@ Listed listed_caller();
 bool late_asked_enough();
 
 // The wait for `ops` is moved to the first touch of the host memory that they and what precedes them write,
-// or write to what they read. False: that cannot be seen (a range smaller than a page, or on a stack), so
-// wait here. Wants the device lock.
+// or write to what they read, by an instruction, a system call (late_calls.h) or a copy. False: that cannot
+// be seen (a range smaller than a page, or on a stack), so wait here. Wants the device lock.
 bool move_wait(const std::vector<OpPtr>& ops);
 // The GPU is about to read this host memory again: moved waits on it happen now. No lock held.
 void late_touch(uintptr_t begin, uintptr_t end);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <mutex>
 #include <shared_mutex>
 #include <vector>
+
+#include "late_calls.h"
 
 namespace diogenes::sim {
 namespace {
@@ -120,8 +123,8 @@ State& state() {
 bool whole(int file, bool write, void* buffer, uintptr_t address, size_t bytes) {
   auto* at = static_cast<char*>(buffer);
   while (bytes > 0) {
-    const ssize_t moved = write ? pwrite(file, at, bytes, static_cast<off_t>(address))
-                                : pread(file, at, bytes, static_cast<off_t>(address));
+    const long moved = unstopped_call(write ? SYS_pwrite64 : SYS_pread64, file, reinterpret_cast<long>(at),
+                                      static_cast<long>(bytes), static_cast<long>(address));
     if (moved <= 0) return false;
     at += moved;
     address += static_cast<size_t>(moved);
