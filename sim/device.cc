@@ -22,11 +22,12 @@ constexpr size_t kLargeEffect = 256 * 1024;  // bytes: from here on, the device 
 constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter = 2000000;
 constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kSleepBesideWaiters = 300000;
 
-// A thread of the driver's own: the program's signals are not for it.
+// A thread of the driver's own: the program's signals are not for it, but for the adversarial mode's.
 template <typename Body>
 bool start_thread(Body body) {
   sigset_t all, before;
   sigfillset(&all);
+  if (late_mode) sigdelset(&all, SIGSYS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool started = true;
   try {
@@ -199,6 +200,7 @@ void Device::finish(const OpPtr& op, int64_t end_ns) {
 }
 
 void Device::device_thread() {
+  late_inside_driver = 1;
   prctl(PR_SET_TIMERSLACK, 1UL);
   pthread_setname_np(pthread_self(), "simulated-gpu");
   std::unique_lock held(lock);
@@ -235,6 +237,7 @@ void Device::start_callbacks() {
 }
 
 void Device::callback_thread() {
+  late_inside_driver = 1;
   pthread_setname_np(pthread_self(), "simulated-calls");
   std::unique_lock held(lock);
   for (;;) {
@@ -243,7 +246,9 @@ void Device::callback_thread() {
     callbacks_.pop_front();
     held.unlock();
     const int error = op->context ? op->context->sticky_error.load(std::memory_order_relaxed) : 0;
+    late_inside_driver = 0;  // this is the program's
     op->work.function(static_cast<CUresult>(error));
+    late_inside_driver = 1;
     held.lock();
     complete(op, now_ns());
     advance(now_ns());

@@ -26,6 +26,7 @@ namespace diogenes::sim {
 
 bool late_mode = false;
 std::atomic<int64_t> late_last_call_ns{0};
+constinit thread_local int late_inside_driver = 0;
 
 namespace {
 
@@ -158,6 +159,10 @@ void demand_until_done(const std::vector<OpPtr>& ops) {
 
 // The moved waits that [begin, end) meets: waited for, and their pages opened again. False: none.
 bool touch(uintptr_t begin, uintptr_t end) {
+  struct Inside {
+    Inside() { ++late_inside_driver; }
+    ~Inside() { --late_inside_driver; }
+  } const inside;
   std::vector<OpPtr> ops;
   {
     const LockedDevice held;
@@ -197,6 +202,7 @@ bool in_heap(uintptr_t begin) {
 }
 
 void watch_for_silence() {
+  late_inside_driver = 1;
   for (;;) {
     usleep(20000);
     const int64_t now = now_ns();
@@ -221,6 +227,7 @@ void start_late_mode() {
   late_mode = true;
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGSYS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread(watch_for_silence).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -265,7 +272,10 @@ bool move_wait(const std::vector<OpPtr>& ops) {
   for (const HostRange& range : ranges)
     if (range.end - range.begin < kPage || on_this_stack(range.begin, range.end) || in_heap(range.begin))
       return false;
-  if (!stop_calls_on_memory(late_touch)) return false;
+  auto by_call = [](uintptr_t begin, uintptr_t end) {
+    if (late_inside_driver == 0) touch(begin, end);
+  };
+  if (!stop_calls_on_memory(by_call)) return false;
   for (const HostRange& range : ranges) {
     const uintptr_t begin = range.begin / kPage * kPage, end = (range.end + kPage - 1) / kPage * kPage;
     bool closed = false;

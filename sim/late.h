@@ -35,6 +35,9 @@ extern std::atomic<int64_t> late_last_call_ns;  // CLOCK_MONOTONIC, of the last 
 
 void start_late_mode();
 
+// Above 0: this thread is in the driver, or is one of its own. What it calls is no touch.
+extern thread_local int late_inside_driver;
+
 enum class Listed : uint8_t { no, skip, move };
 // Is the wait of this call listed? Walks the caller's stack, and counts the call: once a call.
 Listed listed_caller();

@@ -44,7 +44,8 @@ constexpr uint32_t kCodeBytes = 32;  // more than the function above has
 
 void (*report_touch)(uintptr_t, uintptr_t) = nullptr;
 
-// How a call names its memory: the arguments' numbers, from 0.
+// What a call does with it is not asked: memory that is released was a source, perhaps, and is to stay until
+// it was read. How a call names its memory: the arguments' numbers, from 0.
 enum class Names : uint8_t { bytes, vector, message };
 struct Stopped {
   long number;
@@ -54,11 +55,11 @@ struct Stopped {
 constexpr Stopped kStopped[] = {{SYS_read, Names::bytes, 1, 2},      {SYS_write, Names::bytes, 1, 2},
                                 {SYS_pread64, Names::bytes, 1, 2},   {SYS_pwrite64, Names::bytes, 1, 2},
                                 {SYS_sendto, Names::bytes, 1, 2},    {SYS_recvfrom, Names::bytes, 1, 2},
-                                {SYS_getrandom, Names::bytes, 0, 1}, {SYS_readv, Names::vector, 1, 2},
-                                {SYS_writev, Names::vector, 1, 2},   {SYS_preadv, Names::vector, 1, 2},
-                                {SYS_pwritev, Names::vector, 1, 2},  {SYS_preadv2, Names::vector, 1, 2},
-                                {SYS_pwritev2, Names::vector, 1, 2}, {SYS_sendmsg, Names::message, 1, 0},
-                                {SYS_recvmsg, Names::message, 1, 0}};
+                                {SYS_getrandom, Names::bytes, 0, 1}, {SYS_munmap, Names::bytes, 0, 1},
+                                {SYS_readv, Names::vector, 1, 2},    {SYS_writev, Names::vector, 1, 2},
+                                {SYS_preadv, Names::vector, 1, 2},   {SYS_pwritev, Names::vector, 1, 2},
+                                {SYS_preadv2, Names::vector, 1, 2},  {SYS_pwritev2, Names::vector, 1, 2},
+                                {SYS_sendmsg, Names::message, 1, 0}, {SYS_recvmsg, Names::message, 1, 0}};
 
 void touch_vector(const iovec* pieces, size_t count) {
   for (size_t i = 0; i < count; ++i) {

@@ -220,6 +220,18 @@ TEST_F(Late, WhatAFailedCallAnswersStays) {
   EXPECT_EQ(errno, EBADF);
 }
 
+TEST_F(Late, AReleaseIsATouchOfASource) {
+  void* own = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  static_cast<volatile uint32_t*>(own)[2] = 40;
+  OK(cuMemHostRegister(own, kBytes, 0));
+  OK(cuMemcpyHtoDAsync(device, own, kBytes, one));
+  OK(call(moves, cuStreamSynchronize, one));
+  OK(call(skips, cuMemHostUnregister, own));
+  EXPECT_EQ(cuStreamQuery(one), CUDA_ERROR_NOT_READY);
+  munmap(own, kBytes);
+  EXPECT_EQ(word_at(device + 8), 40u);
+}
+
 TEST_F(Late, ATransferIsATouch) {
   download();
   OK(call(moves, cuStreamSynchronize, one));

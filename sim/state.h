@@ -88,13 +88,17 @@ class ApiCall {
  public:
   enum Needs { nothing, a_context };
   explicit ApiCall(Needs needs) : begin_ns_(now_ns()) {
+    ++late_inside_driver;
     if (late_mode) late_last_call_ns.store(begin_ns_, std::memory_order_relaxed);
     if (__atomic_load_n(&driver_phase, __ATOMIC_ACQUIRE) != kReady)
       error = CUDA_ERROR_NOT_INITIALIZED;
     else if (needs == a_context)
       find_context();
   }
-  ~ApiCall() { spend(); }
+  ~ApiCall() {
+    spend();
+    --late_inside_driver;
+  }
   ApiCall(const ApiCall&) = delete;
   ApiCall& operator=(const ApiCall&) = delete;
 
