@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Of a kind that the adversarial driver can move: to the first use by an instruction of the program, a system call, or
-// a copy that it sees.
+// Of a kind that the adversarial driver can move: to the first use by an instruction of the program, a system
+// call, or a copy that it sees.
 constexpr uint32_t kMovedThere = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;
 
 std::string file_name(const char* path) { return fs::path(path).filename().string(); }
