@@ -43,6 +43,7 @@ class ThreadLoader {
                             thread_, sequence});
   }
   void operator()(const HashRecord&, uint32_t) {}
+  void operator()(const UnusedRecord&, uint32_t) {}
   void operator()(const VerdictRecord&, uint32_t) {}
   void operator()(const GpuTimeRecord&, uint32_t) {}
 
@@ -79,12 +80,19 @@ class EvidenceLoader {
     evidence->duplicate = record.duplicate;
     evidence->first = record.first;
   }
+  void operator()(const UnusedRecord& record, uint32_t) {
+    Evidence* evidence = of(record.thread, record.sequence);
+    if (!evidence) return;
+    evidence->unused = record.unused;
+    evidence->lost_by = record.by;
+  }
   void operator()(const VerdictRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);
     if (!evidence) return;
     // Two verdicts about one instance cannot be: take the one that keeps it needed.
     evidence->reasons = evidence->judged ? evidence->reasons | record.reasons : record.reasons;
     evidence->judged = true;
+    evidence->conditions |= record.conditions;
     if (record.after_ns >= 0) {
       evidence->after_ns = std::min(record.after_ns, kLatest);
       evidence->use_stack = record.use_stack;

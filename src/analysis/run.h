@@ -47,8 +47,10 @@ struct Evidence {
   uint32_t reasons = kUnresolved;  // Reason; 0: not needed
   uint32_t use_stack = kNoStack;
   int64_t after_ns = -1;
-  OperationId first;
+  OperationId first, lost_by;  // lost_by: what overwrote or released what is unused
   Duplicate duplicate = Duplicate::none;
+  Unused unused = Unused::no;
+  uint8_t conditions = 0;  // Condition
   bool judged = false;  // a verdict was written
   bool hashed = false;
 };
