@@ -72,6 +72,7 @@ class ThreadTrace {
           break;
         case RecordType::gpu_time:
           visitor(*file_.at<GpuTimeRecord>(offset), last);
+          break;
         case RecordType::unused:
           visitor(*file_.at<UnusedRecord>(offset), last);
           break;

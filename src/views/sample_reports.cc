@@ -140,7 +140,7 @@ Report bare_report() {
   ReportProblem problem;
   problem.id = "P1";
   problem.key = "1";
-  problem.kind = "repeated-allocation";  // a kind of a later version
+  problem.kind = "missed-parallelization";  // a kind of a later version
   problem.operation = "cuStreamSynchronize";
   problem.count = problem.instances = 1;
   problem.waited_s = 0.00000042;
