@@ -87,6 +87,7 @@ class EvidenceLoader {
     if (!evidence) return;
     evidence->unused = record.unused;
     evidence->lost_by = record.by;
+    evidence->conditions |= record.conditions;
   }
   void operator()(const VerdictRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);
