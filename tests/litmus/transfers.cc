@@ -85,7 +85,7 @@ struct Registered {
 };
 // Not inlined, and not made one with another that has the same code.
 #define PLAY(name)                                           \
-  [[gnu::noinline]] void name();                \
+  [[gnu::noinline]] void name();                             \
   const Registered registered_##name(#name, name, __LINE__); \
   void name()
 
@@ -230,9 +230,13 @@ PLAY(download_released) {
   void* memory = nullptr;
   CHECK(cuMemAllocHost(&memory, kBytes + world->fresh() % 64 * 4096));
   world->gpu.fill(world->one, world->fresh(), kWords, 10);
-  CHECK(cuMemcpyDtoHAsync(memory, world->one, kBytes, nullptr));
-  settle();
+  CHECK(cuMemcpyDtoH(memory, world->one, kBytes));
   CHECK(cuMemFreeHost(memory));
+}
+PLAY(download_asynchronous) {
+  world->gpu.fill(world->one, world->fresh(), kWords, 10);
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, nullptr));
+  settle();
 }
 PLAY(download_read) {
   world->gpu.fill(world->one, world->fresh(), kWords, 10);
@@ -281,10 +285,9 @@ PLAY(allocation_repeated) {
   CUdeviceptr memory = 0;
   CHECK(cuMemAlloc(&memory, kBytes));
   world->gpu.fill(memory, world->fresh(), kWords, 10);
-  uint32_t back[4] = {};
-  CHECK(cuMemcpyDtoH(back, memory, sizeof back));
-  world->seen += back[0];
-  CHECK(cuMemFree(memory));
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, memory, kBytes, nullptr));
+  CHECK(cuMemFree(memory));  // its wait is needed: the next line reads what it waited for
+  world->seen += sum(world->pinned);
 }
 PLAY(allocation_sizes) {
   static size_t more = 0;

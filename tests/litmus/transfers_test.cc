@@ -81,7 +81,9 @@ TEST(Transfers, EveryCellIsOfItsKind) {
     if (cell.name == "end" || (command.size() > 1 && cell.name != command[1])) continue;
     for (const auto& [kind, count] : found[&cell])
       EXPECT_EQ(kind, cell.kind) << cell.name << " was called " << kind << ", " << count << " times";
-    if (cell.kind != "none") EXPECT_GE(found[&cell][cell.kind], 2u) << cell.name;
+    if (cell.kind != "none") {
+      EXPECT_GE(found[&cell][cell.kind], 2u) << cell.name;
+    }
   }
 }
 

@@ -218,6 +218,9 @@ void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {
     note_fetched(state, transfer.key, transfer.host, call.id);
   }
   append_hash(call.id, transfer.key.content, judge_to_host(seen, transfer.held, transfer.key.content), first);
+  if (flight.slot == kNoSlot) return;
+  LockGuard guard(state.lock);
+  after_download(state, call, flight, tick);
 }
 
 void hash_covered(State& state, const Clock& certain) {

@@ -135,6 +135,7 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
 void before_unread(State& state, const Call& call, Flight& flight);
 void after_unread(State& state, const Call& call, const Flight* flight, Tick tick, AddressRange released,
                   const AllocationArguments* made);
+void after_download(State& state, const Call& call, const Flight& flight, Tick tick);  // that is done
 void settle_unread(State& state);
 
 // The content of transfers (contents.cc). Outside the lock; each takes it as needed.

@@ -135,9 +135,6 @@ void after_unread(State& state, const Call& call, const Flight* flight, Tick tic
     bool rests = false;
     if (recorded && is_upload(state, call, flight->effect) && is_alone(state, *flight, &rests))
       unread.uploaded(access, rests);
-    if (recorded && is_watchable_download(state, call, *flight))
-      state.unread_on_host.copied(call.id, flight->effect.destination.range,
-                                  (uint64_t{call.function} << 32) | call.stack, flight->slot, tick);
   }
   if (!released.empty()) {
     if (work)
@@ -150,6 +147,13 @@ void after_unread(State& state, const Call& call, const Flight* flight, Tick tic
   if (made && made->kind == MemoryKind::device && recorded && !state.undecidable && state.work_reasons == 0)
     unread.allocated(call.id, AddressRange::of(made->address, made->bytes), state.order.width(),
                      [&state](Slot slot) { return state.instances.known(slot); });
+}
+
+// Behind the hash: the agent's own look at the data must not be taken for the program's.
+void after_download(State& state, const Call& call, const Flight& flight, Tick tick) {
+  if (is_watchable_download(state, call, flight))
+    state.unread_on_host.copied(call.id, flight.effect.destination.range,
+                                (uint64_t{call.function} << 32) | call.stack, flight.slot, tick);
 }
 
 void settle_unread(State& state) {

@@ -3,9 +3,10 @@
 // UnusedRecord where a guard lay on the destination from the copy's return on, so that no touch can have been
 // missed.
 //
-// These guards are its own, beside those of watches.h, which go up only when a synchronization covers the
-// copy. They are for sites that go on being unused: one whose data is used is left alone after a few tries.
-// Serialised by the collector's lock.
+// So only copies that are done when their call returns: what happens to the others' data between the call and
+// the synchronization that covers it is not seen. These guards are its own, beside those of watches.h. They
+// are for sites that go on being unused: one whose data is used is left alone after a few tries. Serialised
+// by the collector's lock.
 #pragma once
 #include "agent/guard/guards.h"
 #include "agent/necessity/order.h"
@@ -18,7 +19,7 @@ class UnreadOnHost {
  public:
   // Is it worth a guard? `site`: function and stack.
   bool wants(uint64_t site) const;
-  // The copy has returned; the GPU may still be writing.
+  // The copy has returned, and is done.
   void copied(OperationId id, AddressRange range, uint64_t site, Slot stream, Tick tick);
 
   // The driver is about to write, read or release these bytes; the guards on them come down. `by`: not 0.

@@ -263,8 +263,7 @@ TEST_F(Download, OverwrittenByTheNextOne) {
 }
 
 TEST_F(Download, ReleasedUnread) {
-  auto copy = t.d2h_async(pinned, device, kBytes, kX);
-  t.synchronize(kX);
+  auto copy = t.d2h(pinned, device, kBytes);
   t.free_host(pinned);
   EXPECT_EQ(t.unused(copy), Unused::released);
 }
@@ -279,7 +278,7 @@ TEST_F(Download, FreedByTheProgram) {
 // Before any synchronization: a program may poll the memory.
 TEST_F(Download, LookedAtBeforeTheWait) {
   auto copy = t.d2h_async(pinned, device, kBytes, kX);
-  EXPECT_TRUE(t.touch(pinned));
+  EXPECT_FALSE(t.touch(pinned));  // nobody saw it
   t.synchronize(kX);
   t.free_host(pinned);
   EXPECT_EQ(t.unused(copy), Unused::no);
@@ -315,8 +314,7 @@ TEST_F(Download, CopiesInNoOrder) {
 }
 
 TEST_F(Download, WithinReachOfAKernel) {
-  auto copy = t.d2h_async(pinned, device, kBytes, kX);
-  t.synchronize(kX);
+  auto copy = t.d2h(pinned, device, kBytes);
   t.launch(kX, {Timeline::address(pinned)});
   t.synchronize(kX);
   t.free_host(pinned);
@@ -324,8 +322,7 @@ TEST_F(Download, WithinReachOfAKernel) {
 }
 
 TEST_F(Download, GraphsMayReadIt) {
-  auto copy = t.d2h_async(pinned, device, kBytes, kX);
-  t.synchronize(kX);
+  auto copy = t.d2h(pinned, device, kBytes);
   t.call("cuGraphLaunch", {0x77, kX});
   t.synchronize(kX);
   t.free_host(pinned);
@@ -344,13 +341,11 @@ TEST_F(Download, ASiteThatIsUsedIsLeftAlone) {
   world().refuse_guards = false;
   std::vector<Operation> copies;
   for (int i = 0; i < 10; ++i) {
-    copies.push_back(t.d2h_async(pinned, device, kBytes, kX));
+    copies.push_back(t.d2h(pinned, device, kBytes));
     t.touch(pinned);
-    t.synchronize(kX);
   }
-  auto unread = t.d2h_async(pinned, device, kBytes, kX);
-  EXPECT_FALSE(t.guarded(pinned));
-  t.synchronize(kX);
+  auto unread = t.d2h(pinned, device, kBytes);
+  EXPECT_EQ(t.guards_on(pinned), 1);  // the wait's
   t.free_host(pinned);
   EXPECT_EQ(t.unused(unread), Unused::no);
 }
