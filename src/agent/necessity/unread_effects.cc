@@ -17,7 +17,14 @@ bool is_plain(const TransferArguments& arguments) {
 bool may_read_any_host_memory(const State& state, const Call& call, const Effect& effect) {
   if (call.driver->role == Role::launch && call.driver->arguments != Arguments::launch_list)
     return state.kernel_reasons != 0;
-  return effect.kernel || (effect.work && effect.transfer && !effect.arguments.decoded);
+  switch (call.driver->role) {
+    case Role::allocate:
+    case Role::release:
+    case Role::host_function:  // on the CPU: guards see it
+      return false;
+    default:
+      return effect.kernel || (effect.work && !(effect.transfer && effect.arguments.decoded));
+  }
 }
 
 // The allocations that a kernel is given, where it reaches no others.
@@ -77,7 +84,7 @@ bool is_alone(const State& state, const Flight& flight, bool* rests) {
   for (int i = 0; i < state.order.width(); ++i) {
     Slot slot = static_cast<Slot>(i);
     if (slot == flight.slot) continue;
-    if (state.named.latest_conflict(slot, flight.named) > flight.order[slot]) return false;
+    if (state.named.latest_conflict(slot, flight.named, state.order[slot].ticks) > flight.order[slot]) return false;
     *rests |= state.named.rests_on_arguments(slot, flight.order[slot], flight.named);
   }
   return true;
