@@ -136,5 +136,6 @@ bool next_operation(OperationId& id) {
   id.sequence = file->sequence;
   return true;
 }
+bool append(const UnusedRecord& record) { return append_record(record, nullptr); }
 
 }  // namespace diogenes::agent

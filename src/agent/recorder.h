@@ -22,6 +22,7 @@ bool append(const GpuTimeRecord& record);
 
 // The id that the next operation appended by this thread will have. False: it will not be recorded.
 bool next_operation(OperationId& id);
+bool append(const UnusedRecord& record);
 
 void count_drop(Drop cause);
 void count_unwatched(uint32_t reasons);  // one instance: every set bit of `reasons` is counted

@@ -96,7 +96,8 @@ class Analysis {
     sync_use_ = load_stage(Stage::sync_use, Load::evidence);
     verdicts_.resize(sites_.size());
     if (!sync_use_) return;
-    if (tracing_) join_first_uses(*tracing_, *sync_use_, sites_, first_uses_);
+    if (tracing_)
+      first_use_join_notice(join_first_uses(*tracing_, *sync_use_, sites_, first_uses_), report_.notices);
     drop_operations(*sync_use_);
   }
 
@@ -115,6 +116,7 @@ class Analysis {
     auto all = static_cast<double>(joined.matched + joined.unmatched);
     if (all > 0) unmatched_ = static_cast<double>(joined.unmatched) / all;
     unwatched_notices(*memory_tracing_, report_.notices);
+    surroundings_ = surroundings_of(*memory_tracing_, sites_);
   }
 
   static void drop_operations(Run& run) {
@@ -190,8 +192,8 @@ class Analysis {
     replay_options.unmatched = unmatched_;
     Replay replay(*tracing_, sites_, graph_, replay_options);
     Models models(graph_, &replay, options_.model);
-    Problems problems =
-        find_problems({*tracing_, sites_, graph_, verdicts_, first_uses_, threshold, &models});
+    Problems problems = find_problems({*tracing_, sites_, graph_, verdicts_, first_uses_, threshold, &models,
+                                       memory_tracing_ ? &surroundings_ : nullptr});
     for (const Problem& problem : problems.found) add_problem(problem);
     std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;
     for (const Problem& problem : problems.found)
@@ -265,7 +267,9 @@ class Analysis {
     out.range = range_of(problem.figure);
     if (problem.after) out.first_use = ReportUse{problem.after->seconds(), most_frequent(problem.uses)};
     out.duplicate_of = most_frequent(problem.duplicates);
-    Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)));
+    out.lost_at = most_frequent(problem.lost);
+    Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)),
+                               place_of(most_frequent(problem.allocation_places)));
     out.fix = std::move(advice.fix);
     out.conditions = std::move(advice.conditions);
   }
@@ -315,6 +319,7 @@ class Analysis {
   std::vector<std::string> missing_;
   std::vector<SiteVerdicts> verdicts_;
   std::vector<SiteFirstUses> first_uses_;
+  std::vector<Surroundings> surroundings_;
   EventGraph graph_;
   Names names_;
   std::map<std::string, ReportFunction> functions_;

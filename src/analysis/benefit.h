@@ -26,9 +26,11 @@ struct Change {
   uint32_t wait = 0;       // ThreadGraph::wait_at
   enum class Wait : uint8_t { kept, removed, moved } wait_change = Wait::kept;
   bool call_removed = false;
+  bool work_kept = false;     // call_removed: the call gets shorter, and gives the GPU what it gave
   bool launch_first = false;  // own time before the wait
   bool waits = false;         // the operation has a wait, changed or not
-  Nanoseconds own;            // the call's own time
+  Nanoseconds own;            // call_removed: what is gained of the call's own time
+  Nanoseconds remains;        // call_removed: what the call in its place takes
   Nanoseconds after;          // moved: from its exit to the first use
 };
 

@@ -21,19 +21,7 @@ constexpr auto kDuplicate = ProblemKind::duplicate_transfer;
 
 // The first line that fits is taken.
 constexpr Line kLines[] = {
-    {kUnnecessary, "", Role::synchronize, "remove the call",
-     "errors of earlier GPU work surface here, and a timer read behind the call would stop earlier without "
-     "it"},
-    {kUnnecessary, "cuMemFreeHost", Role::release,
-     "keep the pinned memory and use it again, or release it after the last GPU work is done",
-     "the wait inside the release keeps the memory valid for GPU work that may still use it"},
-    {kUnnecessary, "", Role::release,
-     "move the allocation out of the loop, or use cudaMallocAsync/cudaFreeAsync (a memory pool), so that the "
-     "memory is "
-     "reused in stream order",
-     "the wait inside a free keeps the memory from being reused while GPU work may still use it: the reuse "
-     "must stay "
-     "in stream order"},
+    {kUnnecessary, "", Role::synchronize, "remove the call", ""},
     {kUnnecessary, "", Role::registration,
      "register the memory once and keep it registered, instead of for every use",
      "the wait inside the call keeps the memory pinned for GPU work that may still use it"},
@@ -67,7 +55,58 @@ constexpr Line kLines[] = {
      "remove the copy: send the data once, and again only when it has changed",
      "with other input the data may differ between copies: make sure that nothing writes source or "
      "destination"},
+    {ProblemKind::duplicate_elsewhere, "", Role::transfer,
+     "keep the data that was sent before, and copy it on the device instead (cudaMemcpyAsync, device to "
+     "device), on the stream of the work that reads it",
+     "with other input the data may differ between copies; what is copied from must not be written or "
+     "released before"},
+    {ProblemKind::unused_transfer, "cuMemcpyDtoH", Role::transfer,
+     "remove the copy, or make it only where its data is read", "with other input the data may be read"},
+    {ProblemKind::unused_transfer, "", Role::transfer,
+     "remove the copy, or make it only where its data is used",
+     "with other input the data may be used; a device that reads GPU memory by itself (RDMA) is not seen"},
+    {ProblemKind::pageable_transfer, "cuMemcpyDtoH", Role::transfer,
+     "bring the data into pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
+     "at "
+     "once",
+     "the CPU must wait for the copy before it reads the data: now the call does"},
+    {ProblemKind::pageable_transfer, "", Role::transfer,
+     "send the data from pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
+     "at "
+     "once",
+     "the source must not be written before the copy is done: now it has been read when the call returns"},
+    {ProblemKind::repeated_allocation, "", Role::allocate,
+     "allocate once before the loop and release behind it (or keep the memory in a pool)", ""},
+    {ProblemKind::unused_allocation, "", Role::allocate, "remove the allocation and its release",
+     "with other input the memory may be used"},
 };
+
+// The fix of a round trip is that of its instances: most of them decide.
+constexpr const char* kStillHeld =
+    "remove the copy back: the device still holds the data; the copy to the host may go, too, where the CPU "
+    "does "
+    "not read it";
+constexpr const char* kCopyOnDevice =
+    "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending "
+    "it "
+    "back; the copy to the host may go, too, where the CPU does not read it";
+
+// The fix of a release whose wait is needless, as its figure has it.
+constexpr const char* kHoist =
+    "move the allocation and the release out of the loop: allocate once, use the memory again, release it at "
+    "the "
+    "end";
+constexpr const char* kPool =
+    "keep the memory for the next one who allocates as much (a pool), instead of releasing it";
+constexpr const char* kStreamOrdered =
+    "release the memory with cudaFreeAsync (and allocate it with cudaMallocAsync)";
+constexpr const char* kReleaseLater = "release the pinned memory after the last GPU work is done";
+
+const char* release_fix(const Problem& problem, const DriverFunction& function) {
+  if (2 * problem.allocations >= problem.count && problem.allocations > 0) return kHoist;
+  if (problem.call_removed) return kPool;
+  return std::string_view(function.operation) == "cuMemFreeHost" ? kReleaseLater : kStreamOrdered;
+}
 
 // Roles that no line names (batches, graphs, mapping): what can be said of any call.
 constexpr Line kOtherwise[] = {
@@ -77,6 +116,13 @@ constexpr Line kOtherwise[] = {
      "use an asynchronous form of the call, and wait just before the first use of the data", ""},
     {kDuplicate, "", Role::synchronize,
      "remove the call: send the data once, and again only when it has changed", ""},
+    {ProblemKind::duplicate_elsewhere, "", Role::synchronize, "copy the data on the device instead", ""},
+    {ProblemKind::round_trip, "", Role::synchronize, "keep the data on the device", ""},
+    {ProblemKind::unused_transfer, "", Role::synchronize, "remove the call", ""},
+    {ProblemKind::pageable_transfer, "", Role::synchronize, "use pinned memory", ""},
+    {ProblemKind::repeated_allocation, "", Role::synchronize, "make the call once, and keep what it gives",
+     ""},
+    {ProblemKind::unused_allocation, "", Role::synchronize, "remove the call", ""},
 };
 
 const Line& line_for(ProblemKind kind, const DriverFunction& function) {
@@ -109,9 +155,41 @@ void add_unnecessary(const Problem& problem, const std::string& use_at,
   conditions.push_back(text);
 }
 
-void add_duplicate(const Problem& problem, std::vector<std::string>& conditions) {
-  conditions.push_back(grouped(problem.count) + " of " + grouped(problem.instances) +
-                       " transfers carried data that the destination already held");
+// 'in 3 of 5 ', or nothing where it is all.
+std::string in_some(uint64_t some, uint64_t all) {
+  return some == all ? "" : "in " + grouped(some) + " of " + grouped(all) + " ";
+}
+
+std::string what_was_wrong(const Problem& problem) {
+  switch (problem.kind) {
+    case ProblemKind::duplicate_transfer:
+      return "transfers carried data that the destination already held";
+    case ProblemKind::duplicate_elsewhere:
+      return "transfers carried data that was sent to another place of the device before";
+    case ProblemKind::round_trip:
+      return "transfers carried data that came from the device and did not change on the host";
+    case ProblemKind::unused_transfer:
+      return "transfers carried data that was overwritten or released before anything could use it";
+    case ProblemKind::pageable_transfer:
+      return "asynchronous transfers used pageable memory, and so did not return at once";
+    case ProblemKind::repeated_allocation:
+      return "allocations got as much as had been released just before, by the same call";
+    case ProblemKind::unused_allocation:
+      return "allocations were released before anything could use them";
+    default:
+      return "";
+  }
+}
+
+void add_transfer(const Problem& problem, std::vector<std::string>& conditions) {
+  conditions.push_back(grouped(problem.count) + " of " + grouped(problem.instances) + " " +
+                       what_was_wrong(problem));
+  if (problem.kind == ProblemKind::round_trip)
+    conditions.push_back(
+        problem.held == 0
+            ? std::string("the device did not hold the data any more where it was sent")
+            : in_some(problem.held, problem.count) +
+                  "the device still held the data where it was sent: there nothing has to be copied");
   if (problem.unnecessary_waits > 0) {
     bool all = problem.unnecessary_waits == problem.count;
     conditions.push_back("the wait in " +
@@ -124,6 +202,47 @@ void add_duplicate(const Problem& problem, std::vector<std::string>& conditions)
   if (needed > 0)
     conditions.push_back("the wait in " + grouped(needed) +
                          " of them is needed for other work: keep a synchronization there");
+}
+
+// What the figure takes in beside the problem's own calls.
+void add_companions(const Problem& problem, const std::string& allocation_at,
+                    std::vector<std::string>& conditions) {
+  if (problem.allocations == 0) return;
+  std::string where = allocation_at.empty() ? "" : " (most at " + allocation_at + ")";
+  if (problem.kind == ProblemKind::repeated_allocation)
+    conditions.push_back(
+        "the release before each of them goes as well" + where +
+        ", and its own time is part of the benefit; a wait inside that is needed has to be made "
+        "elsewhere");
+  else
+    conditions.push_back(grouped(problem.allocations) + " allocations of the same size" + where +
+                         " go as well, and their time is part of the benefit");
+}
+
+// Of waits: what was seen around them, and what their verdicts rest on.
+void add_seen(const Problem& problem, const DriverFunction& function, std::vector<std::string>& conditions) {
+  if (problem.conditional[0] > 0)
+    conditions.push_back(
+        in_some(problem.conditional[0], problem.count) +
+        "other GPU work follows that no stream or event orders: that needs no order as long as "
+        "kernels reach memory only through their arguments");
+  if (problem.kind != ProblemKind::unnecessary_synchronization || !problem.around) return;
+  const Surroundings& around = *problem.around;
+  if (around.errors_first > 0)
+    conditions.push_back(
+        in_some(around.errors_first, around.waits) +
+        "errors of earlier launches surface here (whether the program looks at the result is not "
+        "seen): without it they surface at a later call");
+  if (around.elapsed_behind > 0)
+    conditions.push_back(in_some(around.elapsed_behind, around.waits) +
+                         "it brackets a timer: cuEventElapsedTime follows, and is not ready without a wait");
+  if (around.most_launches > kLaunchQueue)
+    conditions.push_back("it throttles the launch queue: without it up to " + grouped(around.most_launches) +
+                         " launches follow each other, and the queue takes about " + grouped(kLaunchQueue));
+  if (function.role == Role::synchronize)
+    conditions.emplace_back(
+        "clocks that the program reads are not seen: a timer that is read behind the call stops earlier "
+        "without it");
 }
 
 }  // namespace
@@ -140,26 +259,38 @@ bool fix_removes_call(const DriverFunction& function, const Operation& operation
   }
 }
 
-Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at) {
+Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at,
+                  const std::string& allocation_at) {
   const Line& line = line_for(problem.kind, function);
   Advice advice{line.fix, {}};
+  bool release = problem.kind == kUnnecessary && function.role == Role::release;
   switch (problem.kind) {
     case ProblemKind::unnecessary_synchronization:
       add_unnecessary(problem, use_at, advice.conditions);
-      break;
-    case ProblemKind::duplicate_transfer:
-      add_duplicate(problem, advice.conditions);
       break;
     case ProblemKind::misplaced_synchronization:
       if (problem.count < problem.instances)
         advice.conditions.push_back("in " + grouped(problem.count) + " of " + grouped(problem.instances) +
                                     " the first use comes late enough for a move to gain");
       break;
+    default:
+      add_transfer(problem, advice.conditions);
   }
+  if (problem.kind == ProblemKind::round_trip)
+    advice.fix = 2 * problem.held >= problem.count ? kStillHeld : kCopyOnDevice;
+  if (release) advice.fix = release_fix(problem, function);
   if (*line.condition) advice.conditions.emplace_back(line.condition);
-  if (problem.kind == kUnnecessary && function.role == Role::release && !problem.call_removed)
+  add_companions(problem, allocation_at, advice.conditions);
+  if (release) {
     advice.conditions.emplace_back(
-        "the figure is that of the wait only: the memory still has to be released");
+        "memory must be reused in stream order: the wait inside keeps it from whoever gets it next while GPU "
+        "work "
+        "may still use it");
+    if (!problem.call_removed)
+      advice.conditions.emplace_back(
+          "the figure is that of the wait only: the memory still has to be released");
+  }
+  add_seen(problem, function, advice.conditions);
   return advice;
 }
 

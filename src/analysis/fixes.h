@@ -18,7 +18,9 @@ struct Advice {
 // Is the call itself gone after the fix for an unnecessary synchronization? Only then its own time is gained.
 bool fix_removes_call(const DriverFunction& function, const Operation& operation);
 
-// `use_at`: FILE:LINE of the most frequent first use, or "".
-Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at);
+// `use_at`: FILE:LINE of the most frequent first use, or "". `allocation_at`: the same of the calls that the
+// fix takes along (Problem::allocation_places).
+Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at,
+                  const std::string& allocation_at = "");
 
 }  // namespace diogenes

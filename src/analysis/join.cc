@@ -48,6 +48,20 @@ class PlaceCounts {
   std::map<StackPlace, uint64_t> counts_;
 };
 
+const Thread* thread_of(const Process& process, OperationId id) {
+  for (const Thread& thread : process.threads)
+    if (thread.ordinal == id.thread) return id.sequence < thread.operations.size() ? &thread : nullptr;
+  return nullptr;
+}
+const Operation* operation_of(const Process& process, OperationId id) {
+  const Thread* thread = thread_of(process, id);
+  return thread ? &thread->operations[id.sequence] : nullptr;
+}
+const Evidence* evidence_of(const Process& process, OperationId id) {
+  const Thread* thread = thread_of(process, id);
+  return thread ? &thread->evidence[id.sequence] : nullptr;
+}
+
 bool counts(const Operation& operation) { return operation.has(kWaited) || operation.bytes.count > 0; }
 
 // Threads that have each site, over all processes.
@@ -106,7 +120,7 @@ JoinResult join_operations(Run& tracing, const Run& other, const SiteTable& tabl
 JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTable& sites,
                          std::vector<SiteVerdicts>& verdicts) {
   verdicts.assign(sites.size(), {});
-  std::vector<PlaceCounts> uses(sites.size()), duplicates(sites.size());
+  std::vector<PlaceCounts> uses(sites.size()), duplicates(sites.size()), lost(sites.size());
   std::vector<uint64_t> threads = threads_with_site(memory_tracing, sites.size());
   auto pair = [&](Operation* operation, const Process& process, const Thread& thread, uint32_t index) {
     const Operation& theirs = thread.operations[index];
@@ -116,6 +130,14 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     // A failed call's caller acts on the error: it stays.
     uint32_t reasons = theirs.has(kFailed) ? evidence.reasons | kUnresolved : evidence.reasons;
     Duplicate duplicate = theirs.has(kFailed) ? Duplicate::none : evidence.duplicate;
+    Unused unused = theirs.has(kFailed) ? Unused::no : evidence.unused;
+    const Evidence* first = evidence_of(process, evidence.first);
+    const Evidence* by = evidence_of(process, evidence.lost_by);
+    // All findings hold together: what is copied from there on the device has to be sent there, and where a
+    // transfer is left out because the bytes are there already, the one before it stays.
+    if (duplicate == Duplicate::elsewhere && (!first || first->unused != Unused::no))
+      duplicate = Duplicate::none;
+    if (by && by->duplicate == Duplicate::verified) unused = Unused::no;
     if (waited) {
       ++site.instances;
       site.judged += evidence.judged;
@@ -124,13 +146,16 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
       if (reasons != 0 && !operation) ++site.unmatched_needed;
       if (reasons != 0) uses[theirs.site.value].add({process.trace, evidence.use_stack});
     }
-    if (duplicate == Duplicate::verified)
-      for (const Thread& first : process.threads)
-        if (first.ordinal == evidence.first.thread && evidence.first.sequence < first.operations.size())
-          duplicates[theirs.site.value].add(sites[first.operations[evidence.first.sequence].site].place);
+    auto add = [&](PlaceCounts& places, OperationId id) {
+      if (const Operation* other = operation_of(process, id)) places.add(sites[other->site].place);
+    };
+    if (repeats(duplicate)) add(duplicates[theirs.site.value], evidence.first);
+    if (unused != Unused::no) add(lost[theirs.site.value], evidence.lost_by);
     if (!operation) return;
     operation->reasons = waited ? reasons : static_cast<uint32_t>(kUnresolved);
     operation->duplicate = duplicate;
+    operation->unused = unused;
+    operation->conditions = evidence.conditions;
     operation->after = {evidence.after_ns};
   };
   JoinResult result = join_operations(tracing, memory_tracing, sites, pair);
@@ -138,6 +163,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     verdicts[i].threads = threads[i];
     verdicts[i].uses = uses[i].sorted();
     verdicts[i].duplicates = duplicates[i].sorted();
+    verdicts[i].lost = lost[i].sorted();
   }
   return result;
 }

@@ -29,8 +29,14 @@ struct SiteVerdicts {
   uint64_t unmatched_needed = 0;                      // needed, without a counterpart in stage 2
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // places of first use, most frequent first
   std::vector<std::pair<StackPlace, uint64_t>>
-      duplicates;  // where the content was sent first, most frequent first
+      duplicates;                                     // where the content was sent first, most frequent first
+  std::vector<std::pair<StackPlace, uint64_t>> lost;  // what overwrote or released unused data, likewise
 };
+
+// Findings that name an earlier transfer of the same content.
+inline bool repeats(Duplicate duplicate) {
+  return duplicate == Duplicate::verified || duplicate >= Duplicate::elsewhere;
+}
 
 // Reasons whose first use is at a known time on the CPU: the wait can be moved there.
 inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;

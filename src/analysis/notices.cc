@@ -160,6 +160,15 @@ void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<s
                       " on the GPU " + grouped(found.unknown) + " have no time of their own");
 }
 
+void first_use_join_notice(const JoinResult& join, std::vector<std::string>& notices) {
+  if (join.unmatched == 0 && join.extra == 0) return;
+  notices.push_back("the runs differ: of " +
+                    counted(join.matched + join.unmatched, "operation", "operations") +
+                    " in the tracing run " + grouped(join.unmatched) +
+                    " have no counterpart in the sync-use run, and " + grouped(join.extra) +
+                    " there have none here; the time to the first use of those is the median of their place");
+}
+
 void mismatch_notice(double mismatch, std::vector<std::string>& notices) {
   if (mismatch <= 0.005) return;
   char share[32];
@@ -176,6 +185,15 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
     notices.push_back(counted(problems.minor_instances, "wait", "waits") + " inside other calls at " +
                       counted(problems.minor_sites, "place", "places") +
                       " were unnecessary too, but each place is worth less than " + threshold +
+                      " of the run time; they are not listed");
+  if (problems.minor_transfer_sites > 0)
+    notices.push_back(counted(problems.minor_transfers, "transfer", "transfers") + " at " +
+                      counted(problems.minor_transfer_sites, "place", "places") +
+                      " could be spared or made cheaper too, but each place is worth less than " + threshold +
+                      " of the run time; they are not listed");
+  if (problems.minor_allocation_sites > 0)
+    notices.push_back("allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
+                      " are repeated or never used, but each place is worth less than " + threshold +
                       " of the run time; they are not listed");
   if (problems.rarely_unnecessary_sites > 0)
     notices.push_back("at " + counted(problems.rarely_unnecessary_sites, "place", "places") +

@@ -24,6 +24,7 @@ void session_notices(const Session& session, std::vector<std::string>& notices);
 void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& notices);
 
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices);
+void first_use_join_notice(const JoinResult& join, std::vector<std::string>& notices);  // of stage 4
 
 // Of the model `replay`: `mismatch` is what replaying the recorded run misses of its time.
 void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<std::string>& notices);

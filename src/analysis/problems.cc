@@ -2,53 +2,41 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "analysis/fixes.h"
 
 namespace diogenes {
 namespace {
 
-// Below this a first use tells nothing: the fault that shows it, and the way out of the hook, take as long.
-constexpr Nanoseconds kShortestMove{5'000};
-
 // Instances of one site, sorted by what they are.
 struct SiteInstances {
-  uint64_t waits = 0, transfers = 0, unnecessary = 0, duplicates = 0, movable = 0, unresolved = 0;
+  uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0;
+  uint64_t calls = 0;                      // that did not fail
+  uint64_t of_kind[kProblemKinds] = {};    // transfers and allocations, by own kind
+  Nanoseconds weight[kProblemKinds] = {};  // the most that mending those could gain
 };
 
-bool is_candidate(const Operation& operation) {
-  return !operation.has(kFailed) && !operation.has(kCapturing) && !operation.has(kLibraryCall) &&
-         !operation.has(kDriverThread);
-}
-bool is_program_wait(const Operation& operation) {
-  return is_wait(operation) && !operation.has(kCapturing) && !operation.has(kLibraryCall) &&
-         !operation.has(kDriverThread);
-}
-bool is_unnecessary(const Operation& operation) {
-  return is_wait(operation) && is_candidate(operation) && operation.reasons == 0;
-}
-bool is_duplicate(const Operation& operation) {
-  return is_candidate(operation) && operation.duplicate == Duplicate::verified;
-}
-bool is_moved(const Operation& operation) {
-  return is_wait(operation) && is_candidate(operation) && is_movable(operation.reasons) &&
-         operation.after >= kShortestMove;
-}
+constexpr size_t number(ProblemKind kind) { return static_cast<size_t>(kind); }
 
 class Finder {
  public:
-  explicit Finder(const ProblemInput& input) : in_(input), counts_(input.sites.size()) {}
+  explicit Finder(const ProblemInput& input)
+      : in_(input),
+        counts_(input.sites.size()),
+        replacing_call_(asynchronous_call(input.tracing, input.sites)) {}
 
   Problems find() {
     count();
     for (uint32_t site = 0; site < counts_.size(); ++site) open(SiteIndex{site});
     collect();
+    collect_reuses();
     Models paper(in_.graph, nullptr, Model::paper);
     for (Problem& problem : problems_) {
       problem.figure = (in_.models ? *in_.models : paper).figure(problem.changes);
       problem.benefit = problem.figure.benefit;
     }
-    drop_duplicates_of_no_weight();
+    drop_transfers_of_no_weight();
     drop_misplaced_of_no_weight();
     drop_minor();
     for (Problem& problem : problems_) describe(problem);
@@ -78,7 +66,12 @@ class Finder {
       SiteInstances& site = counts_[operation.site.value];
       const DriverFunction* driver = function(operation.site);
       site.transfers += driver && driver->role == Role::transfer && is_candidate(operation);
-      site.duplicates += is_duplicate(operation);
+      site.calls += is_candidate(operation);
+      if (auto kind = own_kind(driver, operation)) {
+        ++site.of_kind[number(*kind)];
+        site.weight[number(*kind)] +=
+            gain_of(*kind, operation) + (is_wait(operation) ? operation.waited : Nanoseconds{});
+      }
       if (!is_program_wait(operation)) return;
       ++site.waits;
       site.unnecessary += is_unnecessary(operation);
@@ -91,7 +84,7 @@ class Finder {
   void open(SiteIndex index) {
     const SiteInstances& site = counts_[index.value];
     const SiteVerdicts& verdicts = in_.verdicts[index.value];
-    first_problem_.push_back({-1, -1, -1});
+    first_problem_.emplace_back().fill(-1);
     if (!function(index)) return;
     auto add = [&](ProblemKind kind, uint64_t instances) {
       first_problem_.back()[static_cast<size_t>(kind)] = static_cast<int>(problems_.size());
@@ -100,7 +93,11 @@ class Finder {
       problem.site = index;
       problem.instances = instances;
     };
-    if (site.duplicates > 0) add(ProblemKind::duplicate_transfer, site.transfers);
+    for (size_t i = 0; i < kProblemKinds; ++i) {
+      auto kind = static_cast<ProblemKind>(i);
+      if (site.of_kind[i] > 0 && is_worth_opening(kind, site))
+        add(kind, is_transfer_kind(kind) ? site.transfers : site.calls);
+    }
     uint64_t instances = site.waits + verdicts.unmatched_needed;
     if (site.unnecessary > 0) {
       bool always = site.unnecessary == instances;
@@ -115,6 +112,26 @@ class Finder {
     if (all_movable) add(ProblemKind::misplaced_synchronization, site.waits);
   }
 
+  // Where it cannot matter, the instance's needless wait is left to the problem of the waits.
+  bool is_worth_opening(ProblemKind kind, const SiteInstances& site) {
+    bool enough = site.weight[number(kind)] >= in_.threshold;
+    bool goes = kind == ProblemKind::duplicate_transfer || kind == ProblemKind::unused_transfer;
+    if (enough || (goes && 2 * site.of_kind[number(kind)] >= site.transfers)) return true;
+    if (is_allocation_kind(kind)) {
+      ++result_.minor_allocation_sites;
+    } else {
+      ++result_.minor_transfer_sites;
+      result_.minor_transfers += site.of_kind[number(kind)];
+    }
+    return false;
+  }
+
+  // Of the call's own time.
+  Nanoseconds gain_of(ProblemKind kind, const Operation& operation) const {
+    Nanoseconds remains = replacement_of(kind, operation).any ? replacing_call_ : Nanoseconds{};
+    return std::max(operation.own() - remains, Nanoseconds{});
+  }
+
   Problem* problem_of(SiteIndex site, ProblemKind kind) {
     int found = first_problem_[site.value][static_cast<size_t>(kind)];
     return found < 0 ? nullptr : &problems_[static_cast<size_t>(found)];
@@ -124,7 +141,8 @@ class Finder {
   void collect() {
     each_operation([&](uint32_t thread, uint32_t position, const Operation& operation) {
       Problem* problem = nullptr;
-      if (is_duplicate(operation)) problem = problem_of(operation.site, ProblemKind::duplicate_transfer);
+      if (auto kind = own_kind(function(operation.site), operation))
+        problem = problem_of(operation.site, *kind);
       if (!problem && is_unnecessary(operation))
         problem = problem_of(operation.site, ProblemKind::unnecessary_synchronization);
       if (!problem && is_moved(operation))
@@ -136,9 +154,13 @@ class Finder {
     std::erase_if(problems_, [&](const Problem& problem) {
       if (problem.count == 0) return true;
       bool shares = problem.kind == ProblemKind::unnecessary_synchronization &&
-                    counts_[problem.site.value].duplicates > 0;
+                    counts_[problem.site.value].transfers > 0 &&
+                    problem.count < counts_[problem.site.value].unnecessary;
       return shares && (problem.count < 2 || 2 * problem.count < problem.instances);
     });
+    for (auto& kinds : first_problem_) kinds.fill(-1);
+    for (size_t i = 0; i < problems_.size(); ++i)
+      first_problem_[problems_[i].site.value][number(problems_[i].kind)] = static_cast<int>(i);
   }
 
   void add_instance(Problem& problem, uint32_t thread, uint32_t position, const Operation& operation) {
@@ -151,13 +173,20 @@ class Finder {
     change.launch_first = launches_first(driver);
     change.own = operation.own();
     switch (problem.kind) {
-      case ProblemKind::duplicate_transfer:
+      default: {
+        Replacement replacement = replacement_of(problem.kind, operation);
         change.call_removed = true;
+        change.work_kept = replacement.work_kept;
+        change.own = gain_of(problem.kind, operation);
+        change.remains = replacement.any ? std::min(replacing_call_, operation.own()) : Nanoseconds{};
         if (is_unnecessary(operation)) {
           change.wait_change = Change::Wait::removed;
           ++problem.unnecessary_waits;
         }
+        problem.held += operation.duplicate == Duplicate::returned_held;
+        problem.released_first += operation.unused == Unused::released;
         break;
+      }
       case ProblemKind::unnecessary_synchronization:
         change.wait_change = Change::Wait::removed;
         change.call_removed = fix_removes_call(*driver, operation);
@@ -169,16 +198,95 @@ class Finder {
     }
     problem.call_removed |= change.call_removed;
     problem.changes.push_back(change);
+    for (int bit = 0; bit < 8; ++bit) problem.conditional[bit] += operation.conditions >> bit & 1;
     ++problem.count;
     problem.waited += operation.waited;
     problem.call += operation.call;
     problem.bytes += operation.bytes;
   }
 
-  void drop_duplicates_of_no_weight() {
+  // Released and allocated again: with the release's needless wait, or by itself.
+  void collect_reuses() {
+    std::vector<int> own(in_.sites.size(), -1);
+    std::vector<bool> extended(problems_.size());
+    for (uint32_t t = 0; t < in_.graph.threads.size(); ++t) graph_thread_[in_.graph.origin[t]] = t;
+    for (uint32_t p = 0; p < in_.tracing.processes.size(); ++p)
+      for (const Reuse& reuse : in_.tracing.processes[p].reuses) {
+        const Operation& released = operation_at(p, reuse.released);
+        const Operation& allocated = operation_at(p, reuse.allocated);
+        const DriverFunction* driver = function(allocated.site);
+        // In a stream's order both only take from a pool.
+        if (!driver || driver->stream_argument >= 0 || !is_candidate(released) || !is_candidate(allocated) ||
+            allocated.unused != Unused::no)
+          continue;
+        Problem* problem = is_unnecessary(released)
+                               ? problem_of(released.site, ProblemKind::unnecessary_synchronization)
+                               : nullptr;
+        if (problem) {
+          add_companion(*problem, p, reuse.allocated, allocated);
+        } else {
+          int& known = own[allocated.site.value];
+          if (known < 0) {
+            known = static_cast<int>(problems_.size());
+            Problem& fresh = problems_.emplace_back();
+            fresh.kind = ProblemKind::repeated_allocation;
+            fresh.site = allocated.site;
+            fresh.instances = counts_[allocated.site.value].calls;
+          }
+          problem = &problems_[static_cast<size_t>(known)];
+          add_instance(*problem, thread_of(p, reuse.allocated), reuse.allocated.operation, allocated);
+          add_companion(*problem, p, reuse.released, released);
+        }
+        extended.resize(problems_.size());
+        extended[static_cast<size_t>(problem - problems_.data())] = true;
+      }
+    for (size_t i = 0; i < extended.size(); ++i) {
+      if (!extended[i]) continue;
+      std::sort(problems_[i].changes.begin(), problems_[i].changes.end(), in_cpu_order);
+      auto& places = problems_[i].allocation_places;
+      std::stable_sort(places.begin(), places.end(), [](auto& a, auto& b) { return a.second > b.second; });
+    }
+  }
+
+  uint32_t thread_of(uint32_t process, const Reuse::At& at) const {
+    return graph_thread_.at({process, at.thread});
+  }
+  const Operation& operation_at(uint32_t process, const Reuse::At& at) const {
+    return in_.tracing.processes[process].threads[at.thread].operations[at.operation];
+  }
+
+  // A call that the same fix ends, and that has no wait to change.
+  void add_companion(Problem& problem, uint32_t process, const Reuse::At& at, const Operation& operation) {
+    Change change;
+    change.thread = thread_of(process, at);
+    change.operation = at.operation;
+    change.wait = in_.graph.threads[change.thread].wait_at[at.operation];
+    change.waits = is_wait(operation);
+    change.call_removed = true;
+    change.own = operation.own();
+    problem.changes.push_back(change);
+    ++problem.allocations;
+    problem.allocation_time += operation.own();
+    StackPlace place = in_.sites[operation.site].place;
+    for (auto& [known, count] : problem.allocation_places)
+      if (known == place) return void(++count);
+    problem.allocation_places.emplace_back(place, 1);
+  }
+
+  void drop_transfers_of_no_weight() {
     std::erase_if(problems_, [&](const Problem& problem) {
-      return problem.kind == ProblemKind::duplicate_transfer && 2 * problem.count < problem.instances &&
-             problem.benefit < in_.threshold;
+      if (!is_transfer_kind(problem.kind) && !is_allocation_kind(problem.kind)) return false;
+      bool goes =
+          problem.kind == ProblemKind::duplicate_transfer || problem.kind == ProblemKind::unused_transfer;
+      bool kept = (goes && 2 * problem.count >= problem.instances) || problem.benefit >= in_.threshold;
+      if (kept && (goes || problem.benefit.count > 0)) return false;
+      if (is_allocation_kind(problem.kind)) {
+        ++result_.minor_allocation_sites;
+      } else {
+        ++result_.minor_transfer_sites;
+        result_.minor_transfers += problem.count;
+      }
+      return true;
     });
   }
 
@@ -219,7 +327,11 @@ class Finder {
     const SiteInstances& site = counts_[problem.site.value];
     const SiteVerdicts& verdicts = in_.verdicts[problem.site.value];
     problem.uses = verdicts.uses;
-    if (problem.kind == ProblemKind::duplicate_transfer) problem.duplicates = verdicts.duplicates;
+    if (is_transfer_kind(problem.kind)) problem.duplicates = verdicts.duplicates;
+    if (problem.kind == ProblemKind::unused_transfer || problem.kind == ProblemKind::unused_allocation)
+      problem.lost = verdicts.lost;
+    if (in_.surroundings && problem.site.value < in_.surroundings->size())
+      problem.around = (*in_.surroundings)[problem.site.value];
     if (problem.kind == ProblemKind::unnecessary_synchronization) {
       uint64_t others = problem.instances - site.unnecessary;
       for (const auto& use : verdicts.uses) problem.used += use.second;
@@ -242,24 +354,15 @@ class Finder {
 
   const ProblemInput& in_;
   std::vector<SiteInstances> counts_;
-  std::vector<std::array<int, 3>> first_problem_;  // by site and kind: position in problems_, or -1
+  Nanoseconds replacing_call_;
+  std::vector<std::array<int, kProblemKinds>>
+      first_problem_;  // by site and kind: position in problems_, or -1
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> graph_thread_;  // by process and thread
   std::vector<Problem> problems_;
   Problems result_;
 };
 
 }  // namespace
-
-const char* kind_name(ProblemKind kind) {
-  switch (kind) {
-    case ProblemKind::unnecessary_synchronization:
-      return "unnecessary-synchronization";
-    case ProblemKind::misplaced_synchronization:
-      return "misplaced-synchronization";
-    case ProblemKind::duplicate_transfer:
-      return "duplicate-transfer";
-  }
-  return "unknown";
-}
 
 Problems find_problems(const ProblemInput& input) { return Finder(input).find(); }
 

@@ -11,33 +11,31 @@
 //   An implicit one (inside a free, a fill, a copy, a module's load) whose call has to be made anyway is
 //   reported only where it matters: it waited, or gains alone or together with the others, the threshold of
 //   the run time. The rest is counted.
-// A transfer is a duplicate where stage 3 read back a destination that already held the bytes. Reported if
-// half of a site's transfers are, or what they gain reaches the threshold. A wait that the same instance need
-// not make belongs to the same problem: both go with the call. A synchronization is misplaced if the first
-// use of every needed instance of the site is the CPU's, at a known time, and moving the waits there gains
-// the threshold. A last instance per thread that the program's end left open is no obstacle. A failed call is
-// left alone.
+// A transfer has at most one kind of problem of its own (kinds.h). One that goes as a whole (a duplicate, or
+// unused) is reported if half of a site's transfers are, or what they gain reaches the threshold; one that is
+// replaced by a cheaper call, and an allocation, where the gain reaches the threshold. A wait that the same
+// instance need not make belongs to the same problem: both go with the call. Memory that the same call
+// releases and allocates over and over: where the release's wait is needless, its problem takes the
+// allocations along (one fix ends both), else they are a problem of their own. A synchronization is misplaced
+// if the first use of every needed instance of the site is the CPU's, at a known time, and moving the waits
+// there gains the threshold. A last instance per thread that the program's end left open is no obstacle. A
+// failed call is left alone.
 #pragma once
 #include <optional>
 
 #include "analysis/join.h"
+#include "analysis/kinds.h"
 #include "analysis/models.h"
+#include "analysis/surroundings.h"
 
 namespace diogenes {
-
-enum class ProblemKind : uint8_t {
-  unnecessary_synchronization,
-  misplaced_synchronization,
-  duplicate_transfer
-};
-const char* kind_name(ProblemKind kind);
 
 struct Problem {
   ProblemKind kind{};
   SiteIndex site;
-  uint64_t instances = 0;          // of the site: waits; transfers, where the kind is duplicate_transfer
+  uint64_t instances = 0;          // of the site: waits; transfers or allocations, where the kind is of these
   uint64_t count = 0;              // problematic
-  uint64_t unnecessary_waits = 0;  // duplicate_transfer: of the problematic, those whose wait is needless too
+  uint64_t unnecessary_waits = 0;  // of the problematic transfers, those whose wait is needless too
   uint64_t used = 0, unwatched = 0;  // unnecessary: of the other instances
   Nanoseconds waited, call;          // of the problematic instances
   Bytes bytes;
@@ -47,10 +45,20 @@ struct Problem {
   std::optional<Nanoseconds> after;                   // misplaced: median time to the first use
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // most frequent first
   std::vector<std::pair<StackPlace, uint64_t>> duplicates;
-  bool call_removed = false;  // the figure holds the calls' own time (some of them, for a release)
+  std::vector<std::pair<StackPlace, uint64_t>> lost;  // unused: what overwrote or released it
+  uint64_t held = 0;            // round_trip: that the device still held where they were sent
+  uint64_t released_first = 0;  // unused_transfer: by a release, not by overwriting
+  uint64_t allocations = 0;     // of a release's problem: that the fix ends too; of an allocation's: releases
+  Nanoseconds allocation_time;  // of those
+  std::vector<std::pair<StackPlace, uint64_t>> allocation_places;  // of those, most frequent first
+  uint64_t conditional[8] = {};        // problematic instances by bit of Condition
+  std::optional<Surroundings> around;  // of the site's waits
+  bool call_removed = false;           // the figure holds the calls' own time (some of them, for a release)
 
-  bool transfer_issue() const { return kind == ProblemKind::duplicate_transfer; }
-  bool synchronization_issue() const { return !transfer_issue() || unnecessary_waits > 0; }
+  bool transfer_issue() const { return is_transfer_kind(kind); }
+  bool synchronization_issue() const {
+    return (!transfer_issue() && !is_allocation_kind(kind)) || unnecessary_waits > 0;
+  }
 };
 
 struct ProblemInput {
@@ -60,13 +68,16 @@ struct ProblemInput {
   const std::vector<SiteVerdicts>& verdicts;
   const std::vector<SiteFirstUses>& first_uses;  // empty: stage 4 is missing
   Nanoseconds threshold;
-  const Models* models = nullptr;  // null: the model `paper`
+  const Models* models = nullptr;                           // null: the model `paper`
+  const std::vector<Surroundings>* surroundings = nullptr;  // null: stage 3 is missing
 };
 
 struct Problems {
   std::vector<Problem> found;                     // largest benefit first
-  uint64_t minor_sites = 0, minor_instances = 0;  // implicit, below the threshold
+  uint64_t minor_sites = 0, minor_instances = 0;  // implicit waits, below the threshold
   uint64_t rarely_unnecessary_sites = 0;
+  uint64_t minor_transfer_sites = 0, minor_transfers = 0;  // with a problem of their own, below the threshold
+  uint64_t minor_allocation_sites = 0;
   uint64_t first_uses_from_stage_3 = 0;  // misplaced problems whose time to first use is stage 3's
 };
 

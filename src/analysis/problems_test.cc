@@ -175,9 +175,9 @@ TEST(Problems, ImplicitWaitThatLetsAnotherSavingThroughIsListed) {
 
 TEST(Problems, EveryRuleHasAFixInWords) {
   for (size_t i = 0; i < kCatalogueSize; ++i)
-    for (ProblemKind kind : {kUnnecessary, kMisplaced, kDuplicate}) {
+    for (size_t kind = 0; kind < kProblemKinds; ++kind) {
       Problem problem;
-      problem.kind = kind;
+      problem.kind = static_cast<ProblemKind>(kind);
       EXPECT_FALSE(advice_for(problem, kCatalogue[i], "").fix.empty()) << kCatalogue[i].symbol;
     }
 }

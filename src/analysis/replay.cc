@@ -7,6 +7,24 @@ namespace {
 
 using namespace replay;
 
+// What is taken from the work before a node, and what is changed at the node itself, become one edit.
+void unite(std::vector<Edit>& edits) {
+  size_t kept = 0;
+  for (size_t i = 0; i < edits.size(); ++i) {
+    if (kept == 0 || edits[kept - 1].position() != edits[i].position()) {
+      edits[kept++] = edits[i];
+      continue;
+    }
+    Edit& one = edits[kept - 1];
+    int64_t before = one.before + edits[i].before;
+    bool only_work =
+        !edits[i].call_removed && !edits[i].wait_removed && edits[i].own < 0 && edits[i].use_node == kNone;
+    if (!only_work) one = edits[i];
+    one.before = before;
+  }
+  edits.resize(kept);
+}
+
 }  // namespace
 
 struct Replay::Part {
@@ -60,11 +78,22 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
     const ThreadSchedule& thread = parts_[p]->model.schedule().threads[t];
     auto node = std::lower_bound(thread.nodes.begin(), thread.nodes.end(), change.operation,
                                  [](const Node& a, uint32_t operation) { return a.operation < operation; });
-    if (node == thread.nodes.end() || node->operation != change.operation) continue;
+    if (node == thread.nodes.end()) continue;
+    if (node->operation != change.operation) {
+      // A call that neither waits nor gives work is CPU work before the next node.
+      if (!change.call_removed) continue;
+      Edit work;
+      work.thread = t;
+      work.node = static_cast<uint32_t>(node - thread.nodes.begin());
+      work.before = change.own.count;
+      edits[p].push_back(work);
+      continue;
+    }
     Edit edit;
     edit.thread = t;
     edit.node = static_cast<uint32_t>(node - thread.nodes.begin());
-    edit.call_removed = change.call_removed;
+    edit.call_removed = change.call_removed && !change.work_kept;
+    if (change.call_removed) edit.own = change.remains.count;
     edit.wait_removed = change.wait_change == Change::Wait::removed;
     if (change.wait_change == Change::Wait::moved) place_use(thread, node->end() + change.after.count, edit);
     edits[p].push_back(edit);
@@ -74,6 +103,7 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
   for (size_t p = 0; p < parts_.size(); ++p) {
     std::sort(edits[p].begin(), edits[p].end(),
               [](const Edit& a, const Edit& b) { return a.position() < b.position(); });
+    unite(edits[p]);
     found.emplace_back(parts_[p].get(),
                        edits[p].empty() ? Estimate{} : parts_[p]->model.estimate(edits[p], unmatched_));
   }

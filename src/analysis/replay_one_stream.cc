@@ -60,7 +60,9 @@ class OneStream {
     // A call's own recording falls into the work behind it.
     int64_t calls = last ? plan_.calls_behind : plan_.nodes[node].calls - 1;
     if (node > 0) ++calls;
-    int64_t work = std::max<int64_t>(to - from - calls * setting_.hook_cost, 0), gone = 0;
+    int64_t removed =
+        next_edit_ < edits_.size() && edits_[next_edit_].node == node ? edits_[next_edit_].before : 0;
+    int64_t work = std::max<int64_t>(to - from - calls * setting_.hook_cost - removed, 0), gone = 0;
     for (; next_moved_ < moved_.size() && moved_[next_moved_].node <= node; ++next_moved_) {
       Moved& wait = moved_[next_moved_];
       int64_t offset = std::clamp(wait.offset, gone, std::max(work, gone));
@@ -81,13 +83,15 @@ class OneStream {
       change = &edits_[which];
     }
     bool call_removed = change && change->call_removed;
+    int64_t own = change && change->own >= 0 ? change->own : call_removed ? 0 : node.own;
+    if (call_removed) now_ += own;
     if (node.work != Work::none && !call_removed) {
       if (node.gpu != kNone && submitted_ >= machine_.queue_depth)
         wait_for(submitted_ - machine_.queue_depth + 1, false);
-      int64_t before = handover(machine_, node).before;
+      int64_t before = std::min(handover(machine_, node).before, own);
       now_ += before;
       submit(node);
-      now_ += node.own - before;
+      now_ += own - before;
     }
     if (node.waits != Waits::no) wait(node, change, which);
     if (node.work == Work::none && !call_removed) now_ += node.own;

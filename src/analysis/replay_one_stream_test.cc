@@ -70,6 +70,8 @@ Case random_case(uint64_t seed) {
       Edit edit{.node = static_cast<uint32_t>(i)};
       edit.call_removed = random.chance(50);
       edit.wait_removed = random.chance(70);
+      if (random.chance(30)) edit.own = random.below(4'000);
+      if (random.chance(30)) edit.before = random.below(6'000);
       if (node.waits != Waits::no && random.chance(30)) {
         edit.use_node = static_cast<uint32_t>(std::min(i + 1 + random.below(6), nodes));
         edit.use_offset = random.below(20'000);

@@ -142,7 +142,9 @@ class Simulator {
     // A call's own recording falls into the work behind it.
     int64_t calls = last ? thread.calls_behind : thread.nodes[node].calls - 1;
     if (node > 0) ++calls;
-    return std::max<int64_t>(to - from - calls * setting_.hook_cost, 0);
+    const auto& edits = threads_[t].edits;
+    int64_t removed = !edits.empty() && edits.front().node == node ? edits.front().before : 0;
+    return std::max<int64_t>(to - from - calls * setting_.hook_cost - removed, 0);
   }
 
   // True: the thread goes on at once; else an event will take it up there.
@@ -189,7 +191,7 @@ class Simulator {
         return queue(t, *node);
       case Phase::submit:
         submit(*node);
-        return goes_on(t, now_ + node->own - handover(machine_, *node).before, Phase::wait);
+        return goes_on(t, now_ + own_of(t, *node) - before_handover(t, *node), Phase::wait);
       case Phase::wait:
         return wait(t, *node);
       case Phase::woken:
@@ -257,9 +259,19 @@ class Simulator {
 
   bool call(uint32_t t, const Node& node) {
     const Edit* change = edit(t);
-    if (change && change->call_removed) return goes_on(t, now_, Phase::wait);
+    if (change && change->call_removed)
+      return goes_on(t, now_ + std::max<int64_t>(change->own, 0), Phase::wait);
     if (node.work == Work::none) return goes_on(t, now_, Phase::wait);
     return queue(t, node);
+  }
+
+  // The call's own time, and the part of it before its work is handed over.
+  int64_t own_of(uint32_t t, const Node& node) const {
+    const Edit* change = edit(t);
+    return change && change->own >= 0 ? change->own : node.own;
+  }
+  int64_t before_handover(uint32_t t, const Node& node) const {
+    return std::min(handover(machine_, node).before, own_of(t, node));
   }
 
   bool queue(uint32_t t, const Node& node) {
@@ -268,7 +280,7 @@ class Simulator {
       const Pending& until = stream.queue[stream.queue.size() - machine_.queue_depth];
       return wait_for(t, {node.stream, until.sequence}, Phase::queue);
     }
-    return goes_on(t, now_ + handover(machine_, node).before, Phase::submit);
+    return goes_on(t, now_ + before_handover(t, node), Phase::submit);
   }
 
   bool wait(uint32_t t, const Node& node) {

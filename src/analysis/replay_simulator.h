@@ -49,6 +49,9 @@ inline int64_t handed_over(const Machine& machine, const Node& node) {
 struct Edit {
   uint32_t thread = 0, node = 0;  // in Schedule::threads
   bool wait_removed = false, call_removed = false;
+  int64_t own =
+      -1;  // the call's own time; with call_removed: of another one in its place. -1: as recorded, none
+  int64_t before = 0;         // taken from the CPU work before the node: calls there that are removed
   uint32_t use_node = kNone;  // moved: the wait happens in the CPU work before this node,
   int64_t use_offset = 0;     // so long after the node before it ended
   auto position() const { return std::pair(thread, node); }

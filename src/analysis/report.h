@@ -38,7 +38,7 @@ struct ReportTogether {
 struct ReportProblem {
   std::string id;    // "P1": by expected benefit
   std::string key;   // the same in every session of the same binary
-  std::string kind;  // "unnecessary-synchronization", "misplaced-synchronization", "duplicate-transfer"
+  std::string kind;  // as kind_name() has it: "unnecessary-synchronization", "duplicate-transfer", ...
   std::string operation;
   std::string api;         // "" : null
   uint64_t count = 0;      // problematic instances
@@ -49,6 +49,7 @@ struct ReportProblem {
   std::optional<ReportRange> range;
   std::optional<ReportUse> first_use;
   std::vector<ReportFrame> duplicate_of;  // empty: null
+  std::vector<ReportFrame> lost_at;       // what overwrote or released unused data; empty: null
   std::vector<std::string> conditions;
   std::string fix;                 // what the figure assumes was changed
   std::vector<ReportFrame> stack;  // innermost first

@@ -36,6 +36,8 @@ class ThreadLoader {
   }
   void operator()(const TransferRecord& record, uint32_t sequence) {
     operations()[sequence].bytes = {record.bytes};
+    operations()[sequence].pageable =
+        record.destination_kind == MemoryKind::pageable || record.source_kind == MemoryKind::pageable;
   }
   void operator()(const AllocationRecord& record, uint32_t sequence) {
     if (operations()[sequence].has(kFailed)) return;
@@ -43,6 +45,7 @@ class ThreadLoader {
                             thread_, sequence});
   }
   void operator()(const HashRecord&, uint32_t) {}
+  void operator()(const UnusedRecord&, uint32_t) {}
   void operator()(const VerdictRecord&, uint32_t) {}
   void operator()(const GpuTimeRecord&, uint32_t) {}
 
@@ -79,12 +82,20 @@ class EvidenceLoader {
     evidence->duplicate = record.duplicate;
     evidence->first = record.first;
   }
+  void operator()(const UnusedRecord& record, uint32_t) {
+    Evidence* evidence = of(record.thread, record.sequence);
+    if (!evidence) return;
+    evidence->unused = record.unused;
+    evidence->lost_by = record.by;
+    evidence->conditions |= record.conditions;
+  }
   void operator()(const VerdictRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);
     if (!evidence) return;
     // Two verdicts about one instance cannot be: take the one that keeps it needed.
     evidence->reasons = evidence->judged ? evidence->reasons | record.reasons : record.reasons;
     evidence->judged = true;
+    evidence->conditions |= record.conditions;
     if (record.after_ns >= 0) {
       evidence->after_ns = std::min(record.after_ns, kLatest);
       evidence->use_stack = record.use_stack;
@@ -133,6 +144,32 @@ class GpuTimesLoader {
   std::unordered_map<uint32_t, Thread*> by_ordinal_;
 };
 
+// Each allocation takes what its own call allocated, and somebody released, last.
+void note_reuses(Process& process, const std::vector<AllocationEvent>& events) {
+  using Kept = std::vector<const AllocationEvent*>;
+  std::map<std::pair<uint32_t, uint64_t>, Kept> kept;       // by site and size
+  std::unordered_map<uint64_t, const AllocationEvent*> at;  // allocations, by address
+  auto site_of = [&](const AllocationEvent& event) {
+    return process.threads[event.thread].operations[event.sequence].site.value;
+  };
+  for (const AllocationEvent& event : events) {
+    if (event.released) {
+      auto made = at.find(event.address);
+      if (made == at.end()) continue;
+      kept[{site_of(*made->second), made->second->bytes}].push_back(&event);
+      at.erase(made);
+      continue;
+    }
+    at[event.address] = &event;
+    if (event.bytes == 0) continue;
+    auto found = kept.find({site_of(event), event.bytes});
+    if (found == kept.end() || found->second.empty()) continue;
+    const AllocationEvent& released = *found->second.back();
+    found->second.pop_back();
+    process.reuses.push_back({{released.thread, released.sequence}, {event.thread, event.sequence}});
+  }
+}
+
 // A release whose size is allocated again later: memory that a pool, or moving both calls out of a loop,
 // would keep.
 void mark_reused(Process& process, std::vector<AllocationEvent>& events) {
@@ -145,6 +182,7 @@ void mark_reused(Process& process, std::vector<AllocationEvent>& events) {
     else if (event.bytes == 0)
       event.bytes = size_at.contains(event.address) ? size_at[event.address] : 0;
   }
+  note_reuses(process, events);
   std::unordered_map<uint64_t, uint64_t> allocated_later;
   for (auto event = events.rbegin(); event != events.rend(); ++event) {
     if (event->bytes == 0) continue;

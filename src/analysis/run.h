@@ -47,9 +47,11 @@ struct Evidence {
   uint32_t reasons = kUnresolved;  // Reason; 0: not needed
   uint32_t use_stack = kNoStack;
   int64_t after_ns = -1;
-  OperationId first;
+  OperationId first, lost_by;  // lost_by: what overwrote or released what is unused
   Duplicate duplicate = Duplicate::none;
-  bool judged = false;  // a verdict was written
+  Unused unused = Unused::no;
+  uint8_t conditions = 0;  // Condition
+  bool judged = false;     // a verdict was written
   bool hashed = false;
 };
 
@@ -61,7 +63,10 @@ struct Operation {
   SiteIndex site;
   uint32_t reasons = kUnresolved;         // joined, as Evidence
   Duplicate duplicate = Duplicate::none;  // joined
+  Unused unused = Unused::no;             // joined
+  uint8_t conditions = 0;                 // joined: Condition
   uint8_t flags = 0;                      // OperationFlag
+  bool pageable = false;                  // a transfer to or from pageable memory
   bool reused = false;                    // a release: as many bytes are allocated again later in the process
 
   bool has(OperationFlag flag) const { return (flags & flag) != 0; }
@@ -82,10 +87,19 @@ struct Thread {
   std::vector<RecordedGpuTime> gpu_times;  // run gpu-times: one for each operation; empty: none
 };
 
+// Memory that was released and allocated again: as many bytes, at the same call. `thread`: position in
+// Process::threads.
+struct Reuse {
+  struct At {
+    uint32_t thread = 0, operation = 0;
+  } released, allocated;
+};
+
 struct Process {
   const ProcessTrace* trace = nullptr;
   std::string identity;  // the same in every run: rank, executable, how many of these started before it
   std::vector<Thread> threads;
+  std::vector<Reuse> reuses;
 };
 
 struct Run {

@@ -20,7 +20,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 1;
+inline constexpr uint32_t kTraceVersion = 2;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
@@ -131,8 +131,8 @@ struct StackHeader {
   // Frame frames[frame_count];
 };
 
-enum class RecordType : uint8_t { none, operation, transfer, allocation, hash, verdict, gpu_time };
-inline constexpr RecordType kLastRecordType = RecordType::gpu_time;
+enum class RecordType : uint8_t { none, operation, transfer, allocation, hash, verdict, gpu_time, unused };
+inline constexpr RecordType kLastRecordType = RecordType::unused;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
@@ -202,6 +202,10 @@ enum class Duplicate : uint8_t {
   verified,     // seen before, and the destination still held it
   overwritten,  // seen before, but the destination held something else by then
   unverified,   // seen before, destination could not be read back
+  // To the device only, where the destination did not hold it:
+  elsewhere,      // sent before to another place of the same context's device memory
+  returned,       // came from the device to this very place of host memory, and goes back unchanged
+  returned_held,  // the same, and the destination, from which it came, still held it
 };
 
 // The content of a transfer. Written when it is known, in any thread's file, after the operation it names.
@@ -210,10 +214,32 @@ struct HashRecord {
   Duplicate duplicate;
   uint16_t thread;  // of the operation
   uint32_t sequence;
-  uint64_t hash[2];   // XXH3-128, low word first
-  OperationId first;  // the first operation with the same content, destination, size, direction, device
+  uint64_t hash[2];  // XXH3-128, low word first
+  // The first operation with the same content, destination, size, direction, device. elsewhere: the first to
+  // the other place. returned, returned_held: the copy that brought it to the host.
+  OperationId first;
 };
 static_assert(sizeof(HashRecord) == 32);
+
+enum class Unused : uint8_t {
+  no,
+  overwritten,  // a later transfer or fill wrote all of it first
+  released,     // its memory was released first
+};
+
+// Nothing can have used what an operation made: a transfer's data, or (where the operation is an allocation)
+// the memory. Stage 3; written when that is certain, in any thread's file, after the operation it names.
+struct UnusedRecord {
+  RecordType type;
+  Unused unused;
+  uint16_t thread;  // of the operation
+  uint32_t sequence;
+  uint8_t conditions;  // Condition
+  uint8_t reserved[7];
+  uint64_t bytes;
+  OperationId by;  // what overwrote or released it; 0xffff...: not a call of the driver
+};
+static_assert(sizeof(UnusedRecord) == 32);
 
 // Why a synchronization was needed (DESIGN.md, section 7), one bit each. Stage 3.
 enum Reason : uint32_t {
@@ -247,7 +273,7 @@ inline constexpr uint32_t kUnwatchedReasons =
 struct VerdictRecord {
   RecordType type;
   uint8_t conditions;  // Condition
-  uint16_t thread;  // of the synchronization
+  uint16_t thread;     // of the synchronization
   uint32_t sequence;
   uint32_t reasons;    // Reason; 0: not needed
   uint32_t use_stack;  // of the first use; kNoStack: none

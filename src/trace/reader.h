@@ -45,9 +45,9 @@ class ThreadTrace {
   }  // why the records end where they do, if not in zeros
 
   // Calls visitor(const XRecord&, uint32_t sequence) for every record: for an operation its own sequence, for
-  // a transfer or allocation that of the operation it follows, for a hash, verdict or GPU time the sequence
-  // of the last operation before it (they name theirs themselves). A transfer or allocation before any
-  // operation is left out.
+  // a transfer or allocation that of the operation it follows, for the others the sequence of the last
+  // operation before it (they name theirs themselves). A transfer or allocation before any operation is left
+  // out.
   template <typename Visitor>
   void visit(Visitor&& visitor) const {
     int64_t sequence = -1;
@@ -72,6 +72,9 @@ class ThreadTrace {
           break;
         case RecordType::gpu_time:
           visitor(*file_.at<GpuTimeRecord>(offset), last);
+          break;
+        case RecordType::unused:
+          visitor(*file_.at<UnusedRecord>(offset), last);
           break;
         case RecordType::none:
           break;

@@ -27,6 +27,7 @@ struct Seen {
   void operator()(const TransferRecord&, uint32_t sequence) { transfer_sequences.push_back(sequence); }
   void operator()(const AllocationRecord& record, uint32_t) { allocations.push_back(record); }
   void operator()(const HashRecord& record, uint32_t) { hashes.push_back(record); }
+  void operator()(const UnusedRecord&, uint32_t) {}
   void operator()(const VerdictRecord& record, uint32_t) { verdicts.push_back(record); }
   void operator()(const GpuTimeRecord& record, uint32_t) { gpu_times.push_back(record); }
 };

@@ -52,6 +52,8 @@ Json problem_json(const ReportProblem& problem) {
                            {"stack", frames_json(problem.first_use->stack)}};
   result["duplicate_of"] = nullptr;
   if (!problem.duplicate_of.empty()) result["duplicate_of"] = {{"stack", frames_json(problem.duplicate_of)}};
+  result["lost_at"] = nullptr;
+  if (!problem.lost_at.empty()) result["lost_at"] = {{"stack", frames_json(problem.lost_at)}};
   result["conditions"] = problem.conditions;
   result["fix"] = problem.fix;
   result["stack"] = frames_json(problem.stack);

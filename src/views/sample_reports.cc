@@ -140,7 +140,7 @@ Report bare_report() {
   ReportProblem problem;
   problem.id = "P1";
   problem.key = "1";
-  problem.kind = "repeated-allocation";  // a kind of a later version
+  problem.kind = "missed-parallelization";  // a kind of a later version
   problem.operation = "cuStreamSynchronize";
   problem.count = problem.instances = 1;
   problem.waited_s = 0.00000042;
@@ -152,6 +152,35 @@ Report bare_report() {
                    {"", "", 0, "", 0x7f0000001000, false},
                    {"void solve<double>(double const*)", "", 0, "/opt/app/libsolver.so", 0x2234, false}};
   report.problems = {problem};
+  return report;
+}
+
+Report transfers_report() {
+  Report report = empty_report();
+  report.command = {"./transfers"};
+  const std::string source = "/home/me/sim/transfers.cc";
+  auto add = [&](const char* kind, const char* operation, int line, double benefit) -> ReportProblem& {
+    ReportProblem& problem = report.problems.emplace_back();
+    problem.id = problem.key = "P" + std::to_string(report.problems.size());
+    problem.kind = kind;
+    problem.operation = operation;
+    problem.count = 99;
+    problem.instances = 100;
+    problem.waited_s = benefit / 4;
+    problem.call_s = benefit;
+    problem.expected_benefit_s = benefit;
+    problem.expected_benefit_percent = 40 * benefit;
+    problem.stack = {at("sim::step(int)", source, line, 0x100u + static_cast<unsigned>(line))};
+    return problem;
+  };
+  add("duplicate-transfer-elsewhere", "cuMemcpyHtoD", 10, 0.07).duplicate_of = {
+      at("sim::begin()", source, 4, 0x40)};
+  add("round-trip-transfer", "cuMemcpyHtoD", 20, 0.06).duplicate_of = {
+      at("sim::step(int)", source, 18, 0x112)};
+  add("unused-transfer", "cuMemcpyHtoD", 30, 0.05).lost_at = {at("sim::step(int)", source, 31, 0x11f)};
+  add("pageable-transfer", "cuMemcpyHtoDAsync", 40, 0.04).bytes = 1 << 30;
+  add("repeated-allocation", "cuMemAlloc", 50, 0.03).fix = "allocate once";
+  add("unused-allocation", "cuMemAlloc", 60, 0.02);
   return report;
 }
 

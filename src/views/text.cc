@@ -25,6 +25,12 @@ std::string kind_text(const std::string& kind) {
   if (kind == "unnecessary-synchronization") return "Unnecessary synchronization";
   if (kind == "misplaced-synchronization") return "Synchronization long before its data is used";
   if (kind == "duplicate-transfer") return "Transfer of data that was already there";
+  if (kind == "duplicate-transfer-elsewhere") return "Transfer of data that the device got before";
+  if (kind == "round-trip-transfer") return "Transfer of data back to where it came from, unchanged";
+  if (kind == "unused-transfer") return "Transfer of data that nothing uses";
+  if (kind == "pageable-transfer") return "Asynchronous transfer held up by pageable memory";
+  if (kind == "repeated-allocation") return "Memory released and allocated again";
+  if (kind == "unused-allocation") return "Memory that nothing uses";
   std::string words = kind;
   std::replace(words.begin(), words.end(), '-', ' ');
   if (!words.empty()) words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
@@ -169,7 +175,7 @@ class Writer {
     wrapped(
         "", 0,
         "Every synchronization was needed where it is, or could not be shown to be needless, and no transfer "
-        "brought data that was already there.");
+        "was found that could be spared.");
   }
 
   void findings() {
@@ -303,7 +309,10 @@ class Writer {
         places("first use", after + ", " + (frames[0]->file.empty() ? "" : "at "), frames);
     }
     if (!problem.duplicate_of.empty())
-      places("same as", "", telling_frames(problem.duplicate_of, 2, options_.working_folder));
+      places(problem.kind == "round-trip-transfer" ? "brought by" : "same as", "",
+             telling_frames(problem.duplicate_of, 2, options_.working_folder));
+    if (!problem.lost_at.empty())
+      places("lost at", "", telling_frames(problem.lost_at, 2, options_.working_folder));
     for (const std::string& condition : problem.conditions)
       if (std::find(said.begin(), said.end(), condition) == said.end()) labelled(indent_, "note", condition);
     if (with_fix && !problem.fix.empty()) labelled(indent_, "fix", problem.fix);

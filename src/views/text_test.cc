@@ -33,6 +33,7 @@ TextOptions options() {
 TEST(Text, NothingFound) { expect_golden("01-nothing-found.txt", to_text(empty_report(), options())); }
 TEST(Text, Findings) { expect_golden("02-findings.txt", to_text(als_report(), options())); }
 TEST(Text, WithoutNamesAndKilled) { expect_golden("03-bare.txt", to_text(bare_report(), options())); }
+TEST(Text, KindsOfTransfers) { expect_golden("06-transfers.txt", to_text(transfers_report(), options())); }
 TEST(Text, ShortByDefault) { expect_golden("04-crowded.txt", to_text(crowded_report(), options())); }
 
 TEST(Text, NarrowTerminal) {

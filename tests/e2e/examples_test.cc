@@ -72,7 +72,8 @@ std::string title(const testing::TestParamInfo<Example>& example) { return examp
 
 INSTANTIATE_TEST_SUITE_P(, Examples,
                          testing::Values(Example{"als", "75"}, Example{"cfd", "60"},
-                                         Example{"multigrid", "80"}, Example{"gaussian", "100"}),
+                                         Example{"multigrid", "80"}, Example{"gaussian", "100"},
+                                         Example{"transfers", "60"}),
                          title);
 
 }  // namespace

@@ -77,6 +77,9 @@ void start_necessity(Stage stage) {
     state.graphs.reset();
     state.kernels.reset();
     state.duplicates.reset();
+    state.places.reset();
+    state.unread.reset();
+    state.unread_on_host.reset();
     reset_staging();
     for (auto& flight : state.flights) flight.used = false;
     state.sequence = 0;
@@ -112,10 +115,13 @@ void necessity_before(Call& call) {
     name_work(state, call, *flight);
     before_order(state, call, *flight);
     before_memory(state, call, *flight);
+    if (state.hashing()) before_unread(state, call, *flight);
     if (is_stream_destroy(call) && flight->slot != kNoSlot) state.order.destroy(flight->slot);
     if (is_event_destroy(call)) state.order.forget_event(call.argument(0));
     if (ends_context(call)) {
       state.watches.give_up_all();
+      state.unread.give_up();
+      state.unread_on_host.forget({0, ~0ull});
       state.shared.give_up_all(state.sequence, state.order.width());
       if (call.driver->arguments == Arguments::context) state.order.destroy_context(call.argument(0));
     }
@@ -176,10 +182,14 @@ void necessity_after(Call& call) {
   Tick tick = 0;
   {
     LockGuard guard(state.lock);
+    AddressRange released;
+    if (allocates && allocation.released && call.driver->arguments == Arguments::release)
+      if (const Allocation* known = state.memory.find(allocation.address)) released = known->range;
     if (host_handle) state.kernel_reasons |= kUnknownMemory;
     if (flight) {
       state.watches.end_suspension(call.in_flight, succeeded);
       state.shared.end_suspension(call.in_flight, succeeded, state.sequence, state.order.width());
+      state.unread_on_host.end(call.in_flight, succeeded, call.id);
     }
     if (is_variable)
       after_variable(state, variable, allocates);
@@ -189,6 +199,9 @@ void necessity_after(Call& call) {
       after_objects(state, call, flight, context, created);
       if (call.driver->arguments == Arguments::host_pointer) after_device_pointer(state, call);
       if (flight ? flight->effect.work : is_work(call)) tick = after_work(state, call, flight);
+      if (state.hashing())
+        after_unread(state, call, flight, tick, released,
+                     allocates && !allocation.released ? &allocation : nullptr);
     }
   }
   if (state.hashing() && flight) {
@@ -207,6 +220,7 @@ void necessity_after(Call& call) {
     state.watches.collect_touches();
     state.shared.collect_touches(state.sequence, state.order.width());
     InstanceIndex instance = cover(state, call, flight, tick);
+    if (state.hashing()) settle_unread(state);
     call.in_flight = instance == kNoInstance ? 0 : instance + 1u;
   } else {
     call.in_flight = 0;
@@ -233,6 +247,7 @@ void finish_necessity() {
   state.watches.collect_touches();
   state.shared.collect_touches(state.sequence, state.order.width());
   state.instances.close_all(state.order.width());
+  if (state.hashing()) settle_unread(state);
 }
 
 }  // namespace diogenes::agent

@@ -95,6 +95,34 @@ void scan_for_addresses(State& state, const TransferArguments& copy) {
   if (any) note_pointers(state, copy.destination);
 }
 
+ContentKey content_key(const TransferKey& key) { return {key.content, key.bytes, key.context, key.device}; }
+
+// Under the lock: what was sent before, and what the destination has to be looked at for.
+void suspect(State& state, Flight& flight) {
+  TransferInFlight& transfer = flight.transfer;
+  Suspicion& suspicion = transfer.suspicion;
+  transfer.suspected = state.duplicates.find(transfer.key, &suspicion.held_first);
+  if (transfer.suspected) suspicion.held = Duplicate::verified;
+  if (!transfer.plain || transfer.key.context == 0) return;
+  ContentKey key = content_key(transfer.key);
+  uint64_t came_from = 0;
+  if (state.places.returned(key, transfer.host.address, &suspicion.first, &came_from)) {
+    suspicion.otherwise = Duplicate::returned;
+    if (!transfer.suspected && came_from == transfer.key.destination) {
+      suspicion.held = Duplicate::returned_held;
+      suspicion.held_first = suspicion.first;
+    }
+  } else if (state.places.elsewhere(key, transfer.key.destination, &suspicion.first)) {
+    suspicion.otherwise = Duplicate::elsewhere;
+  }
+}
+
+// Under the lock: the content of a copy to the host is known.
+void note_fetched(State& state, const TransferKey& key, const Rows& host, OperationId id) {
+  if (key.source != 0 && key.context != 0)
+    state.places.fetched(content_key(key), host.address, key.source, id);
+}
+
 }  // namespace
 
 void hash_before(State& state, const Call& call, Flight& flight) {
@@ -113,6 +141,12 @@ void hash_before(State& state, const Call& call, Flight& flight) {
   transfer.key.bytes = arguments.bytes();
   transfer.key.device = effect.device;
   transfer.key.to_device = from_host;
+  transfer.plain = arguments.height <= 1 || (arguments.source_pitch == arguments.width &&
+                                             arguments.destination_pitch == arguments.width);
+  const Side& device = to_host ? effect.source : effect.destination;
+  transfer.plain &= device.kind == MemoryKind::device;
+  if (transfer.plain) transfer.key.context = effect.context ? effect.context : current_context();
+  if (transfer.plain && to_host) transfer.key.source = arguments.source;
   if (from_host) {
     transfer.kind = TransferInFlight::to_device;
     transfer.host = {arguments.source, arguments.width, arguments.height, arguments.source_pitch};
@@ -120,9 +154,9 @@ void hash_before(State& state, const Call& call, Flight& flight) {
     scan_for_addresses(state, arguments);
     {
       LockGuard guard(state.lock);
-      transfer.suspected = state.duplicates.find(transfer.key, &transfer.first);
+      suspect(state, flight);
     }
-    if (transfer.suspected) read_back(state, call, flight);
+    if (transfer.suspicion.held != Duplicate::none) read_back(state, call, flight);
     return;
   }
   transfer.kind = TransferInFlight::to_host;
@@ -155,15 +189,14 @@ void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {
     bool pending = false;
     {
       LockGuard guard(state.lock);
-      if (!transfer.suspected)
-        state.duplicates.remember(transfer.key, call.id);
-      else if (transfer.readback)
+      if (!transfer.suspected) state.duplicates.remember(transfer.key, call.id);
+      if (transfer.plain && transfer.key.context != 0)
+        state.places.sent(content_key(transfer.key), transfer.key.destination, call.id);
+      if (transfer.readback)
         pending =
-            state.duplicates.belongs_to(transfer.readback, call.id, transfer.key.content, transfer.first);
+            state.duplicates.belongs_to(transfer.readback, call.id, transfer.key.content, transfer.suspicion);
     }
-    if (!pending)
-      append_hash(call.id, transfer.key.content, transfer.suspected ? Duplicate::unverified : Duplicate::none,
-                  transfer.first);
+    if (!pending) transfer.suspicion.append_unverified(call.id, transfer.key.content);
     return;
   }
   if (!recorded) return;
@@ -182,8 +215,12 @@ void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {
     LockGuard guard(state.lock);
     seen = state.duplicates.find(transfer.key, &first);
     if (!seen) state.duplicates.remember(transfer.key, call.id);
+    note_fetched(state, transfer.key, transfer.host, call.id);
   }
   append_hash(call.id, transfer.key.content, judge_to_host(seen, transfer.held, transfer.key.content), first);
+  if (flight.slot == kNoSlot) return;
+  LockGuard guard(state.lock);
+  after_download(state, call, flight, tick);
 }
 
 void hash_covered(State& state, const Clock& certain) {
@@ -204,9 +241,7 @@ void hash_covered(State& state, const Clock& certain) {
         LockGuard guard(state.lock);
         state.duplicates.release(ready.number);
       }
-      if (wanted)
-        append_hash(ready.id, ready.key.content,
-                    held == ready.key.content ? Duplicate::verified : Duplicate::overwritten, ready.first);
+      if (wanted) ready.suspicion.append(ready.id, ready.key.content, held == ready.key.content);
       continue;
     }
     if (!content_if_there(ready.rows, &ready.key.content)) continue;
@@ -215,6 +250,7 @@ void hash_covered(State& state, const Clock& certain) {
       LockGuard guard(state.lock);
       seen = state.duplicates.find(ready.key, &ready.first);
       if (!seen) state.duplicates.remember(ready.key, ready.id);
+      note_fetched(state, ready.key, ready.rows, ready.id);
     }
     append_hash(ready.id, ready.key.content, judge_to_host(seen, ready.held, ready.key.content), ready.first);
   }
@@ -237,7 +273,7 @@ void hash_rest(State& state) {
       LockGuard guard(state.lock);
       if (!state.duplicates.take_unverified(&ready)) return;
     }
-    append_hash(ready.id, ready.key.content, Duplicate::unverified, ready.first);
+    ready.suspicion.append_unverified(ready.id, ready.key.content);
   }
 }
 

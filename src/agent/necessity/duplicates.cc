@@ -16,6 +16,24 @@ void append_hash(OperationId id, const Content& content, Duplicate duplicate, Op
   append(record);
 }
 
+void Suspicion::append(OperationId id, const Content& content, bool still_held) const {
+  if (still_held)
+    append_hash(id, content, held, held_first);
+  else if (otherwise != Duplicate::none)
+    append_hash(id, content, otherwise, first);
+  else
+    append_hash(id, content, held == Duplicate::verified ? Duplicate::overwritten : Duplicate::none,
+                held_first);
+}
+
+void Suspicion::append_unverified(OperationId id, const Content& content) const {
+  if (otherwise != Duplicate::none)
+    append_hash(id, content, otherwise, first);
+  else
+    append_hash(id, content, held == Duplicate::verified ? Duplicate::unverified : Duplicate::none,
+                held_first);
+}
+
 Duplicate judge_to_host(bool seen, const Held& held, const Content& content) {
   if (!seen) return Duplicate::none;
   if (held.state != Held::known) return Duplicate::unverified;
@@ -99,13 +117,14 @@ void Duplicates::await_readback(uint32_t number, Slot stream, Tick tick) {
   ++waiting_;
 }
 
-bool Duplicates::belongs_to(uint32_t number, OperationId id, const Content& content, OperationId first) {
+bool Duplicates::belongs_to(uint32_t number, OperationId id, const Content& content,
+                            const Suspicion& suspicion) {
   if (number - 1 - first_readback_ >= next_readback_ - first_readback_) return false;
   Readback& readback = readbacks_[(number - 1) % kReadbacks];
   if (readback.state != Readback::waiting) return false;
   readback.wanted = true;
   readback.id = id;
-  readback.first = first;
+  readback.suspicion = suspicion;
   readback.content = content;
   return true;
 }
@@ -160,7 +179,7 @@ bool Duplicates::take_ready(const Clock& certain, Ready* ready) {
       oldest = i;
   if (oldest >= 0) {
     const Copy& copy = copies_[oldest];
-    *ready = {Ready::copy, 0, copy.id, {}, copy.key, copy.rows, copy.held};
+    *ready = {Ready::copy, 0, copy.id, {}, copy.key, copy.rows, copy.held, {}};
     copies_[oldest] = copies_[--copy_count_];
     return true;
   }
@@ -174,7 +193,7 @@ bool Duplicates::take_ready(const Clock& certain, Ready* ready) {
     ready->kind = Ready::readback;
     ready->number = n + 1;
     if (readback.wanted) ready->id = readback.id;
-    ready->first = readback.first;
+    ready->suspicion = readback.suspicion;
     ready->key.content = readback.content;
     ready->key.bytes = readback.bytes;
     return true;
@@ -191,7 +210,7 @@ bool Duplicates::take_unverified(Ready* ready) {
     if (!readback.wanted) continue;
     *ready = {};
     ready->id = readback.id;
-    ready->first = readback.first;
+    ready->suspicion = readback.suspicion;
     ready->key.content = readback.content;
     return true;
   }

@@ -18,6 +18,17 @@ struct TransferKey {
   uint64_t destination = 0, bytes = 0;
   uint32_t device = 0;
   bool to_device = false;
+  // For ContentPlaces; no part of what makes two transfers alike here.
+  uint64_t context = 0, source = 0;
+};
+
+// What a transfer to the device is where its destination still holds the bytes, and where it does not.
+struct Suspicion {
+  Duplicate held = Duplicate::none, otherwise = Duplicate::none;
+  OperationId held_first, first;
+
+  void append(OperationId id, const Content& content, bool still_held) const;
+  void append_unverified(OperationId id, const Content& content) const;
 };
 
 // What is known of the destination before a copy to the host.
@@ -49,7 +60,7 @@ class Duplicates {
   // Enqueued in `stream` at `tick`; the transfer it belongs to, or none if that failed.
   void await_readback(uint32_t readback, Slot stream, Tick tick);
   // False: it was covered and taken before that was known.
-  bool belongs_to(uint32_t readback, OperationId id, const Content& content, OperationId first);
+  bool belongs_to(uint32_t readback, OperationId id, const Content& content, const Suspicion& suspicion);
   void cancel_readback(uint32_t readback);
 
   // An asynchronous copy to the host: its destination can be hashed once `tick` is covered.
@@ -65,6 +76,7 @@ class Duplicates {
     TransferKey key;
     Rows rows;
     Held held;
+    Suspicion suspicion;
   };
   bool has_ready(const Clock& certain) const;
   // Takes one that `certain` covers.
@@ -92,7 +104,8 @@ class Duplicates {
     uint64_t bytes;
     Slot stream;
     Tick tick;
-    OperationId id, first;
+    OperationId id;
+    Suspicion suspicion;
     Content content;
   };
   struct Copy {

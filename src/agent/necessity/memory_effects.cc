@@ -30,6 +30,7 @@ void note_sharing(State& state, const Call& call) {
 void give_to_kernels(State& state, const Allocation& allocation) {
   uint32_t reasons = allocation.unguardable;
   if (allocation.kind == MemoryKind::device) return;
+  state.unread_on_host.forget(allocation.range);
   if (allocation.kind == MemoryKind::registered && allocation.range.size() < kSmallestPageable)
     reasons |= kSmallRange;
   if (reasons == 0 && !state.shared.add(allocation.range, state.sequence)) {

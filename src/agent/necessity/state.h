@@ -2,6 +2,7 @@
 // start.
 #pragma once
 #include "agent/lock.h"
+#include "agent/necessity/content_places.h"
 #include "agent/necessity/duplicates.h"
 #include "agent/necessity/effect.h"
 #include "agent/necessity/graphs.h"
@@ -10,6 +11,8 @@
 #include "agent/necessity/memory_map.h"
 #include "agent/necessity/order.h"
 #include "agent/necessity/shared_memory.h"
+#include "agent/necessity/unread.h"
+#include "agent/necessity/unread_on_host.h"
 #include "agent/necessity/unwatchable.h"
 #include "agent/necessity/watches.h"
 
@@ -18,11 +21,12 @@ namespace diogenes::agent {
 // A transfer's content, between before() and after().
 struct TransferInFlight {
   enum : uint8_t { nothing, to_device, to_host } kind;
-  bool suspected;
+  bool plain;      // to or from the device in one piece on both sides
+  bool suspected;  // to the device: the same was sent there before
   TransferKey key;
   Rows host;
   Held held;
-  OperationId first;
+  Suspicion suspicion;
   uint32_t readback;  // 0: none
   Tick readback_tick;
 };
@@ -40,6 +44,7 @@ struct Flight {
   Clock clock;       // work: what it is ordered after. Waits: what they cover for certain
   Doubt doubt;       // waits: what else they may cover
   uint64_t context;  // the scope of `doubt`
+  Clock order;       // work, stage 3: `clock` and all that the host knew to be done
   bool scoped;       // `clock` and `doubt` are what a wait in this call covers
   TransferInFlight transfer;
 };
@@ -61,6 +66,9 @@ struct State {
   Graphs graphs;
   KernelArguments kernels;  // has its own lock
   Duplicates duplicates;
+  ContentPlaces places;
+  Unread unread;
+  UnreadOnHost unread_on_host;
 
   Flight flights[kMaximumFlights];
   int next_flight;
@@ -121,6 +129,14 @@ void give_to_kernels(State& state, const Allocation& allocation);
 // A successful wait (coverage.cc): opens its instance, takes over, guards. Under the lock, after its own work
 // got `tick` (0: it gave none). `flight`: null where it was not known that the call could wait.
 InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick tick);
+
+// What is never used (unread_effects.cc). Under the lock: before the driver uses host memory; after work was
+// given, at `tick`, and memory made or released (`range`).
+void before_unread(State& state, const Call& call, Flight& flight);
+void after_unread(State& state, const Call& call, const Flight* flight, Tick tick, AddressRange released,
+                  const AllocationArguments* made);
+void after_download(State& state, const Call& call, const Flight& flight, Tick tick);  // that is done
+void settle_unread(State& state);
 
 // The content of transfers (contents.cc). Outside the lock; each takes it as needed.
 void hash_before(State& state, const Call& call, Flight& flight);

@@ -131,6 +131,7 @@ class ThreadFiles {
       transfer.type = RecordType::transfer;
       transfer.direction = static_cast<uint8_t>(function->direction);
       transfer.bytes = step.bytes;
+      transfer.source_kind = step.pageable ? MemoryKind::pageable : MemoryKind::pinned;
       put(file(step.thread), transfer);
     } else if (function->role == Role::allocate || function->role == Role::release) {
       AllocationRecord allocation{};
@@ -164,11 +165,21 @@ class ThreadFiles {
       hash.first = step.first >= 0 ? ids_[static_cast<size_t>(step.first)] : id;
       put(file(step.thread), hash);
     }
+    if (options_.stage == Stage::memory_tracing && step.unused != Unused::no) {
+      UnusedRecord unused{};
+      unused.type = RecordType::unused;
+      unused.unused = step.unused;
+      unused.thread = id.thread;
+      unused.sequence = id.sequence;
+      if (step.lost_by >= 0) unused.by = ids_[static_cast<size_t>(step.lost_by)];
+      put(file(step.thread), unused);
+    }
     if (!step.judged || (options_.stage == Stage::sync_use && step.reasons == 0)) return;
     VerdictRecord verdict{};
     verdict.type = RecordType::verdict;
     verdict.thread = id.thread;
     verdict.sequence = id.sequence;
+    verdict.conditions = step.conditions;
     verdict.reasons = step.reasons;
     verdict.use_stack = stacks_.intern(step.use_stack);
     verdict.after_ns = step.after_ns;
@@ -291,6 +302,22 @@ Timeline& Timeline::first_use(At time) {
 Timeline& Timeline::repeats(int step, Duplicate duplicate) {
   steps_.back().duplicate = duplicate;
   steps_.back().first = step;
+  return *this;
+}
+
+Timeline& Timeline::unused(Unused how, int by) {
+  steps_.back().unused = how;
+  steps_.back().lost_by = by;
+  return *this;
+}
+
+Timeline& Timeline::pageable() {
+  steps_.back().pageable = true;
+  return *this;
+}
+
+Timeline& Timeline::conditions(uint8_t conditions) {
+  steps_.back().conditions = conditions;
   return *this;
 }
 

@@ -47,6 +47,10 @@ struct Step {
   Duplicate duplicate = Duplicate::none;
   int first = -1;                              // step whose content this transfer repeats
   int64_t gpu_begin_ns = -1, gpu_end_ns = -1;  // of its work, in the run gpu-times
+  Unused unused = Unused::no;
+  int lost_by = -1;  // step that overwrote or released what is unused
+  bool pageable = false;
+  uint8_t conditions = 0;
 };
 
 class Timeline {
@@ -73,6 +77,9 @@ class Timeline {
   Timeline& first_use(After from_exit, uint32_t reasons = kCpuAccess, uint64_t use_offset = 0x900);
   Timeline& first_use(At time);  // the same, on the thread's clock
   Timeline& repeats(int step, Duplicate duplicate = Duplicate::verified);
+  Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
+  Timeline& pageable();                  // memory of the transfer's host side
+  Timeline& conditions(uint8_t conditions);
   Timeline& flags(uint8_t flags);            // beside kWaited, which follows from the wait
   Timeline& on_gpu(At begin, Lasting time);  // its work ran then: recorded in the run gpu-times
   Timeline& without_wait();                  // the wait function was not entered

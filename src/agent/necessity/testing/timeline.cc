@@ -63,6 +63,10 @@ bool append(const HashRecord& record) {
   testing::world().hashes.push_back(record);
   return true;
 }
+bool append(const UnusedRecord& record) {
+  testing::world().unused.push_back(record);
+  return true;
+}
 void count_drop(Drop cause) { ++testing::world().drops[cause]; }
 void count_unwatched(uint32_t reasons) { ++testing::world().unwatched[reasons]; }
 bool site_is_planned(uint16_t, uint32_t stack) { return testing::world().planned_stacks.count(stack) > 0; }
@@ -268,10 +272,11 @@ bool Timeline::touch(const void* where, bool write, TouchBy by, int64_t after) {
   return seen;
 }
 
-bool Timeline::guarded(const void* where) {
+int Timeline::guards_on(const void* where) {
+  int count = 0;
   for (auto& guard : guards)
-    if (guard.up && guard.touch.by == TouchBy::nobody && guard.range.contains(address(where))) return true;
-  return false;
+    count += guard.up && guard.touch.by == TouchBy::nobody && guard.range.contains(address(where));
+  return count;
 }
 
 void Timeline::finish() {
@@ -306,6 +311,16 @@ std::optional<HashRecord> Timeline::hash(Operation operation) {
   for (auto& hash : world().hashes)
     if (hash.sequence == operation) return hash;
   return {};
+}
+Unused Timeline::unused(Operation operation) {
+  finish();
+  Unused found = Unused::no;
+  for (auto& record : world().unused)
+    if (record.sequence == operation) {
+      EXPECT_EQ(found, Unused::no) << "twice for operation " << operation;
+      found = record.unused;
+    }
+  return found;
 }
 
 }  // namespace testing

@@ -71,8 +71,12 @@ class Timeline {
   std::optional<VerdictRecord> verdict(Operation operation);  // finishes
   uint32_t reasons(Operation operation);                      // finishes; ~0: no verdict
   std::optional<HashRecord> hash(Operation operation);
+  Unused unused(Operation operation);        // finishes
   bool verdict_is_out(Operation operation);  // without finishing
-  bool guarded(const void* where);
+  bool guarded(const void* where) { return guards_on(where) > 0; }
+  // A copy to the host may have one of its own from the start (unread_on_host.h), beside those that waits
+  // raise.
+  int guards_on(const void* where);
 
   static uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
   int64_t now() const { return now_; }
@@ -99,6 +103,7 @@ struct World {
   std::map<uint32_t, int> unwatched;
   std::vector<VerdictRecord> verdicts;
   std::vector<HashRecord> hashes;
+  std::vector<UnusedRecord> unused;
   uint32_t stack = 7;  // of the calls
 };
 World& world();

@@ -1,0 +1,92 @@
+#include "analysis/surroundings.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "analysis/kinds.h"
+
+namespace diogenes {
+namespace {
+
+struct At {
+  Nanoseconds begin;
+  const Operation* operation;
+  bool launch;
+};
+
+// Launches in a row, were one site's waits left out: those between a wait of another site and the next one.
+class Rows {
+ public:
+  explicit Rows(std::vector<Surroundings>& out) : out_(out) {}
+  void launch() { ++launches_; }
+  void wait(SiteIndex site) {
+    if (!any_ || site != site_) {
+      end();
+      site_ = site;
+      start_ = last_wait_;
+      any_ = true;
+    }
+    note();
+    last_wait_ = launches_;
+  }
+  void end() {
+    if (any_) note();
+  }
+
+ private:
+  void note() {
+    uint64_t& most = out_[site_.value].most_launches;
+    most = std::max(most, launches_ - start_);
+  }
+
+  std::vector<Surroundings>& out_;
+  SiteIndex site_;
+  bool any_ = false;
+  uint64_t launches_ = 0, last_wait_ = 0, start_ = 0;
+};
+
+bool is_elapsed(const DriverFunction* function) {
+  return function && strcmp(function->operation, "cuEventElapsedTime") == 0;
+}
+
+void walk(const Process& process, const SiteTable& sites, std::vector<Surroundings>& out) {
+  std::vector<At> order;
+  for (const Thread& thread : process.threads) {
+    const Operation* wait = nullptr;
+    for (const Operation& operation : thread.operations) {
+      if (!is_candidate(operation)) continue;
+      const DriverFunction* function = function_of(sites[operation.site]);
+      if (wait && is_elapsed(function)) ++out[wait->site.value].elapsed_behind;
+      wait = is_program_wait(operation) ? &operation : nullptr;
+      bool launch = function && (function->role == Role::launch || function->role == Role::graph_launch);
+      if (launch || wait) order.push_back({operation.begin, &operation, launch});
+    }
+  }
+  if (process.threads.size() > 1)
+    std::stable_sort(order.begin(), order.end(), [](const At& a, const At& b) { return a.begin < b.begin; });
+  Rows rows(out);
+  bool launched = false;
+  for (const At& at : order) {
+    if (at.launch) {
+      rows.launch();
+      launched = true;
+    }
+    if (!is_program_wait(*at.operation)) continue;
+    Surroundings& site = out[at.operation->site.value];
+    ++site.waits;
+    site.errors_first += launched;
+    launched = false;
+    rows.wait(at.operation->site);
+  }
+  rows.end();
+}
+
+}  // namespace
+
+std::vector<Surroundings> surroundings_of(const Run& run, const SiteTable& sites) {
+  std::vector<Surroundings> result(sites.size());
+  for (const Process& process : run.processes) walk(process, sites, result);
+  return result;
+}
+
+}  // namespace diogenes
