@@ -42,6 +42,8 @@
 #include "agent/guard/signals.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
+#include "agent/guard/watch_guards.h"
+#include "agent/guard/watchpoints.h"
 #include "agent/thread_state.h"
 
 namespace diogenes::agent {
@@ -88,6 +90,7 @@ void after_fork_in_child() {
   give_back_signals();
   forget_threads_in_child();
   forget_quiet_in_child();
+  end_watchpoints();
   start_state = Start::failed;  // the driver does not work in a forked child either
 }
 
@@ -122,17 +125,24 @@ Guard* guard_of(GuardHandle handle, uint32_t& id) {
   return guard;
 }
 
-// Under the table's lock: nothing stands against a guard over `pages` now.
-bool may_raise(AddressRange pages) {
+// Under the table's lock: nothing stands against a guard now.
+bool may_raise() {
   uint32_t turn = raises++;
   if (wiped.live.load(std::memory_order_relaxed) >= most_live) return false;
   if (turn % kLookForThreads == kLookForThreads - 1 && !no_foreign_threads()) return false;
   if (turn % kLookForHandlers == kLookForHandlers - 1) reclaim_signals();
-  return wiped.forking.load(std::memory_order_seq_cst) == 0 && all_threads_watched() && !thread_memory(pages);
+  return wiped.forking.load(std::memory_order_seq_cst) == 0 && all_threads_watched();
 }
 
 void take_down(uint32_t id) {
-  AddressRange pages = guard_at(id)->range.pages();
+  Guard& guard = *guard_at(id);
+  AddressRange pages = guard.range.pages();
+  if (guard.by_watchpoints) {
+    bool unseen = touched_unseen(guard);
+    claim(id,
+          unseen ? Touch{TouchBy::exposed, Access::unknown, monotonic_now(), guard.range.begin, 0} : Touch{});
+    return;
+  }
   claim(id, Touch{});
   settle(pages);
 }
@@ -154,7 +164,7 @@ void guard_this_thread() {
   if (guards_active()) watch_this_thread();
 }
 
-GuardHandle raise_guard(AddressRange range, Protection protection) {
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
   constexpr uintptr_t kUserEnd = uintptr_t{1} << 47;
   if (!guards_active() || range.empty() || range.begin < kPageSize || range.end > kUserEnd - kPageSize)
     return kNoGuard;
@@ -165,8 +175,10 @@ GuardHandle raise_guard(AddressRange range, Protection protection) {
   }
   Section section(Section::outside);
   uint32_t id;
-  if (!may_raise(range.pages()) || !make_live(range, protection, id)) return kNoGuard;
-  if (in_flight(range.pages()) || !settle(range.pages())) {
+  bool by_pages = how.way == Way::pages;
+  if (!may_raise() || (by_pages && thread_memory(range.pages())) || !make_live(range, protection, how, id))
+    return kNoGuard;
+  if (in_flight(range.pages()) || !(by_pages ? settle(range.pages()) : give_registers(id))) {
     take_down(id);
     release(id);
     return kNoGuard;
@@ -183,6 +195,17 @@ Touch collect(GuardHandle handle) {
 }
 
 uint32_t touch_count() { return touches.load(std::memory_order_acquire); }  // pairs with claim()
+
+void collect_unseen() {
+  if (wiped.watched.load(std::memory_order_relaxed) == 0) return;
+  Section section(Section::outside);
+  GuardList all = live_over({0, ~uintptr_t{0} & ~(kPageSize - 1)});
+  uint32_t ids[kWatchRegisters], count = 0;
+  for (uint32_t id : all)
+    if (guard_at(id)->by_watchpoints && count < kWatchRegisters) ids[count++] = id;
+  for (uint32_t i = 0; i < count; ++i)
+    if (touched_unseen(*guard_at(ids[i]))) take_down(ids[i]);
+}
 
 Touch lower_guard(GuardHandle handle) {
   uint32_t id;
