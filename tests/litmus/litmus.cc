@@ -142,7 +142,8 @@ struct Scene {
   uint32_t value = 0;
 };
 
-alignas(64) uint32_t global_data[16];
+constexpr size_t kSmallWords = 8;
+alignas(64) uint32_t global_data[kSmallWords];
 
 uint64_t sum(const uint32_t* data, size_t count) {
   uint64_t result = 0;
@@ -338,7 +339,7 @@ void consume(const Cell& cell, Scene& scene) {
 
 void play(const Cell& cell, Scene& scene) {
   CUstream stream = stream_of(cell.row->ordering);
-  uint32_t on_stack[16] = {};
+  alignas(8) uint32_t on_stack[kSmallWords] = {};
   if (cell.row->memory == Memory::stack) {
     scene.data = on_stack;
     if (is_source(cell.consumer))
@@ -378,7 +379,7 @@ Scene prepare(const Cell& cell, uint32_t value) {
   Scene scene;
   scene.value = value;
   const Memory memory = cell.row->memory;
-  scene.words = small(memory) ? 16 : memory == Memory::large ? 96 * 1024 : 8192;
+  scene.words = small(memory) ? kSmallWords : memory == Memory::large ? 96 * 1024 : 8192;
   const size_t bytes = scene.words * 4;
   void* data = nullptr;
   switch (memory) {

@@ -67,6 +67,10 @@ void guard_this_thread();
 // The driver's code: touches by it are the driver's, threads made by it are not the program's.
 void set_driver_range(AddressRange range);
 
+// Code of the agent's that reads what lies on the program's stack without using it (the thunk, which passes
+// on what may be arguments): its touches are nobody's. Once, before start_guards().
+void set_transparent_code(AddressRange code);
+
 // Raises a guard over the pages of `range`. kNoGuard: refused (limit reached, mprotect failed, a thread's
 // stack, a thread that cannot be watched, a fork or a system call on these pages under way: count it as
 // needed). /proc/self/maps is not read here: the caller passes ranges of heap, pinned or managed memory only,

@@ -19,6 +19,7 @@ struct Register {
   AddressRange piece;
 };
 Register registers[kWatchRegisters];
+AddressRange transparent;
 uint16_t turns[kSites];  // that call sites had; sites may share a place
 
 uint16_t& turns_of(uint32_t site) { return turns[site * 2654435761u >> 20]; }
@@ -152,11 +153,20 @@ bool frame_ended(const FrameMarks& frame) {
   return false;
 }
 
+void set_transparent_code(AddressRange code) { transparent = code; }
+
 bool take_watch_trap(siginfo_t* info, ucontext_t* context) {
   uintptr_t address = 0;
   bool ours = is_watchpoint_trap(info, address);
   if (!ours && wiped.watched.load(std::memory_order_acquire) == 0) return false;
   Undispatched undispatched;
+  auto next = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
+  if (ours && transparent.contains(next - 1)) {
+    Section section(Section::in_handler);
+    for (uint32_t i = 0; i < kWatchRegisters; ++i)
+      if (!is_free(registers[i]) && watchpoint_hits(i) != 0) forgive_hit(i);
+    return true;
+  }
   Hit hits[kWatchRegisters];
   uint32_t count;
   {
@@ -164,7 +174,6 @@ bool take_watch_trap(siginfo_t* info, ucontext_t* context) {
     count = find_hits(ours ? address : 0, hits);
   }
   if (count == 0) return ours;
-  auto next = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
   uint32_t back = interrupted_inside(context) ? 0 : 1;
   bool driver = in_driver_now() || (guard_thread.driver && !guard_thread.slot) || in_driver_code(next - back);
   if (!driver && !guard_thread.slot && !guard_thread.driver) note_callback();

@@ -209,6 +209,8 @@ uint64_t watchpoint_hits(uint32_t index) {
   return hits - counted[index];
 }
 
+void forgive_hit(uint32_t index) { ++counted[index]; }
+
 bool is_watchpoint_trap(const siginfo_t* info, uintptr_t& address) {
   if (info->si_code != kPerfTrap) return false;
   PerfTrap trap;

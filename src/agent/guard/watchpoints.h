@@ -42,6 +42,8 @@ void disarm_watchpoint(uint32_t index);
 // Touches that the register has seen, on all threads, since it was armed. Of a register that cannot be read:
 // not 0.
 uint64_t watchpoint_hits(uint32_t index);
+// One of them was nobody's.
+void forgive_hit(uint32_t index);
 
 // Of our events; `address`: of the piece that was touched.
 bool is_watchpoint_trap(const siginfo_t* info, uintptr_t& address);

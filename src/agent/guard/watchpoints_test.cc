@@ -227,6 +227,28 @@ TEST_F(Watchpoints, ThreadsThatAreMadeMeanwhile) {
   });
 }
 
+[[gnu::noinline]] void read_without_use(const uint64_t* from, uint64_t* to) {
+  asm volatile("mov (%0), %%rax; mov %%rax, (%1)" : : "r"(from), "r"(to) : "rax", "memory");
+}
+
+TEST_F(Watchpoints, TheAgentsThunkReadsForNobody) {
+  RUN_IN_CHILD({
+    auto code = reinterpret_cast<uintptr_t>(&read_without_use);
+    set_transparent_code({code, code + 10});
+    CHECK(start_guards());
+    alignas(8) static uint64_t word = 7;
+    uint64_t copy = 0;
+    GuardHandle guard = watch(&word, 8);
+    for (int i = 0; i < 3; ++i) read_without_use(&word, &copy);
+    CHECK(copy == 7 && collect(guard).by == TouchBy::nobody);
+    CHECK(*static_cast<volatile uint64_t*>(&word) == 7);
+    CHECK(lower_guard(guard).by == TouchBy::program);
+    guard = watch(&word, 8);
+    read_without_use(&word, &copy);
+    CHECK(lower_guard(guard).by == TouchBy::nobody);
+  });
+}
+
 TEST_F(Watchpoints, SystemCallsAreUses) {
   RUN_IN_CHILD({
     CHECK(start_guards());
