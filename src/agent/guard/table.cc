@@ -203,7 +203,7 @@ void claim(uint32_t id, const Touch& touch) {
 }
 
 void release(uint32_t id) {
-  if (guards[id].steps == 0) note_unworn(guards[id].range.pages());
+  if (guards[id].steps == 0 && !guards[id].by_watchpoints) note_unworn(guards[id].range.pages());
   guards[id].state.store(Guard::unused, std::memory_order_relaxed);
   spare[spare_count++] = id;
 }
