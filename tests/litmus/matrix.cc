@@ -73,9 +73,7 @@ std::map<std::string, std::string> lines_of(const std::string& output) {
 
 bool is_needed(char truth) { return truth == 'N' || truth == 'M' || truth == 'm'; }
 
-// Without its wait, a result on the stack comes when the frame is another's: that is the end of the whole
-// program, so these are not tried.
-bool is_tried(const Cell& cell) { return is_needed(cell.truth) && !begins(cell.name, "stack-"); }
+bool is_tried(const Cell& cell) { return is_needed(cell.truth); }
 
 }  // namespace
 

@@ -9,7 +9,12 @@
 // it ask for. touched: out of the index, `touch` says by what, and its pages have what the guards left over
 // them ask for.
 //
-// A fault (fault.cc) on a page under a live guard that forbids the access:
+// Small ranges are guarded by watchpoints instead (watch_guards.cc): their pages stay as they are, a touch
+// comes as SIGTRAP after the instruction, and nothing beside the range is seen. For small blocks of the heap
+// that do not fit into watchpoints there is no page guard: the driver keeps locks and structures of its own
+// on such pages, hands them to the kernel, and would be refused.
+//
+// A fault (fault.cc) on a page under a live page guard that forbids the access:
 //   1. bytes of a range may be touched          every guard over them: touched, by the program or the driver
 //   2. beside every range, the other threads    the page opens for one instruction (trap flag, all signals
 //      at rest (quiet.h), bounded reach, not    held back) and closes in SIGTRAP; the guards stay live, or
@@ -58,6 +63,7 @@ enum class Start : uint8_t { not_yet, done, failed };
 Start start_state = Start::not_yet;
 uint32_t most_live = kMaximumGuards;
 uint32_t raises = 0;
+NoWatchpoints no_watchpoints{};
 
 uint32_t quarter_of_map_count() {
   char text[32] = {};
@@ -166,6 +172,7 @@ void guard_this_thread() {
 
 GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
   constexpr uintptr_t kUserEnd = uintptr_t{1} << 47;
+  no_watchpoints = NoWatchpoints::not_now;
   if (!guards_active() || range.empty() || range.begin < kPageSize || range.end > kUserEnd - kPageSize)
     return kNoGuard;
   if (Slot* slot = guard_thread.slot) {
@@ -178,7 +185,7 @@ GuardHandle raise_guard(AddressRange range, Protection protection, const Watchin
   bool by_pages = how.way == Way::pages;
   if (!may_raise() || (by_pages && thread_memory(range.pages())) || !make_live(range, protection, how, id))
     return kNoGuard;
-  if (in_flight(range.pages()) || !(by_pages ? settle(range.pages()) : give_registers(id))) {
+  if (in_flight(range.pages()) || !(by_pages ? settle(range.pages()) : give_registers(id, no_watchpoints))) {
     take_down(id);
     release(id);
     return kNoGuard;
@@ -195,6 +202,8 @@ Touch collect(GuardHandle handle) {
 }
 
 uint32_t touch_count() { return touches.load(std::memory_order_acquire); }  // pairs with claim()
+
+NoWatchpoints why_no_watchpoints() { return no_watchpoints; }
 
 void collect_unseen() {
   if (wiped.watched.load(std::memory_order_relaxed) == 0) return;

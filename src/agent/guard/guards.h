@@ -78,6 +78,10 @@ void set_transparent_code(AddressRange code);
 // touch. By watchpoints: refused too where the range does not fit into those that are free.
 GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how = {});
 
+// Why the owner's last call of raise_guard with Way::watchpoints was refused.
+enum class NoWatchpoints : uint8_t { not_now, does_not_fit, none_here, all_taken };
+NoWatchpoints why_no_watchpoints();
+
 // Looks for touches by watchpoint whose signals have not come. Before the last collect() of a process.
 void collect_unseen();
 

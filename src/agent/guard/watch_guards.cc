@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kNobody = ~0u;
 constexpr uint32_t kSites = 4096;
+constexpr uint16_t kPatience = 16;  // refusals after which a site takes its turn from one that had as many
 
 struct Register {
   uint32_t guard = kNobody;
@@ -20,35 +21,46 @@ struct Register {
 };
 Register registers[kWatchRegisters];
 AddressRange transparent;
-uint16_t turns[kSites];  // that call sites had; sites may share a place
 
-uint16_t& turns_of(uint32_t site) { return turns[site * 2654435761u >> 20]; }
+// What a call site had; sites may share a place.
+struct Site {
+  uint16_t turns = 0;
+  uint16_t refused = 0;  // since its last turn
+};
+Site sites[kSites];
+
+Site& site_at(uint32_t site) { return sites[site * 2654435761u >> 20]; }
 static_assert(1u << (32 - 20) == kSites);
 
 bool is_free(const Register& one) { return one.guard == kNobody; }
 
-// Registers of guards whose sites had more turns than this one; the one with the most gives way first.
-uint32_t favourite(uint16_t turns_had) {
-  uint32_t most = kNobody;
-  for (const Register& one : registers) {
-    if (is_free(one) || turns_of(guard_at(one.guard)->site) <= turns_had) continue;
-    if (most == kNobody || turns_of(guard_at(one.guard)->site) > turns_of(guard_at(most)->site))
-      most = one.guard;
-  }
-  return most;
+void displace(uint32_t guard) {
+  Touch touch{TouchBy::displaced, Access::none, monotonic_now(), guard_at(guard)->range.begin, 0};
+  if (touched_unseen(*guard_at(guard))) touch.by = TouchBy::exposed;
+  claim(guard, touch);
 }
 
-bool make_room(uint32_t wanted, uint32_t there, uint16_t turns_had) {
+// Does this register's guard give way to a guard of that site?
+bool gives_way(const Register& one, const Site& asking) {
+  const Site& holding = site_at(guard_at(one.guard)->site);
+  return &holding != &asking && (holding.turns > asking.turns || asking.refused >= kPatience);
+}
+
+bool make_room(uint32_t wanted, uint32_t there, const Site& asking) {
   auto free = [there] { return static_cast<uint32_t>(std::count_if(registers, registers + there, is_free)); };
   uint32_t to_be_had = 0;
-  for (uint32_t i = 0; i < there; ++i)
-    to_be_had += is_free(registers[i]) || turns_of(guard_at(registers[i].guard)->site) > turns_had;
+  for (uint32_t i = 0; i < there; ++i) to_be_had += is_free(registers[i]) || gives_way(registers[i], asking);
   if (to_be_had < wanted) return false;  // nobody gives way for nothing
   while (free() < wanted) {
-    uint32_t guard = favourite(turns_had);
-    Touch touch{TouchBy::displaced, Access::none, monotonic_now(), guard_at(guard)->range.begin, 0};
-    if (touched_unseen(*guard_at(guard))) touch.by = TouchBy::exposed;
-    claim(guard, touch);
+    // Whose site had the most turns goes first.
+    uint32_t most = kNobody;
+    for (uint32_t i = 0; i < there; ++i) {
+      if (is_free(registers[i]) || !gives_way(registers[i], asking)) continue;
+      uint32_t guard = registers[i].guard;
+      if (most == kNobody || site_at(guard_at(guard)->site).turns > site_at(guard_at(most)->site).turns)
+        most = guard;
+    }
+    displace(most);
   }
   return true;
 }
@@ -96,14 +108,21 @@ uint32_t find_hits(uintptr_t address, Hit* hits) {
 
 }  // namespace
 
-bool give_registers(uint32_t id) {
+bool give_registers(uint32_t id, NoWatchpoints& why) {
   Guard& guard = *guard_at(id);
   WatchPieces pieces = watch_pieces(guard.range);
+  why = NoWatchpoints::does_not_fit;
   if (pieces.count == 0) return false;
   uint32_t there = watch_registers();
+  if (there == 0) why = no_watchpoints_here() ? NoWatchpoints::none_here : NoWatchpoints::not_now;
   if (there < pieces.count) return false;
-  uint16_t& had = turns_of(guard.site);
-  if (!make_room(pieces.count, there, had)) return false;
+  Site& site = site_at(guard.site);
+  why = NoWatchpoints::all_taken;
+  if (!make_room(pieces.count, there, site)) {
+    if (site.refused < kPatience) ++site.refused;
+    return false;
+  }
+  why = NoWatchpoints::not_now;
   uint32_t piece = 0;
   for (uint32_t i = 0; i < there && piece < pieces.count; ++i) {
     if (!is_free(registers[i])) continue;
@@ -118,7 +137,9 @@ bool give_registers(uint32_t id) {
     take_registers(id, false);
     return false;
   }
-  if (had < 0xffff) ++had;
+  site.refused = 0;
+  if (++site.turns == 0xffff)
+    for (Site& any : sites) any.turns /= 2;
   return true;
 }
 
@@ -195,10 +216,7 @@ void note_closing(uint64_t first, uint64_t last) {
   Section section(Section::in_handler);
   if (!watchpoint_files(first, last)) return;
   for (const Register& one : registers) {
-    if (is_free(one)) continue;
-    Touch touch{TouchBy::displaced, Access::none, monotonic_now(), one.piece.begin, 0};
-    if (touched_unseen(*guard_at(one.guard))) touch.by = TouchBy::exposed;
-    claim(one.guard, touch);
+    if (!is_free(one)) displace(one.guard);
   }
   for (Register& one : registers) one = {};
   end_watchpoints();

@@ -2,8 +2,8 @@
 // trap means, and when the memory was released rather than used. State machine of a guard: guards.cc.
 //
 // There are four registers. Where a range needs more than are free, guards of call sites that had more turns
-// than the one that asks give theirs up, and report `displaced`; so over many occurrences each site gets its
-// turn. A register whose guard was lowered untouched stays on its piece until it is needed elsewhere, or
+// than the one that asks (or, once it was refused often, of any other site) give theirs up, and report
+// `displaced`; so over many occurrences each site gets its turn. A register whose guard was lowered untouched stays on its piece until it is needed elsewhere, or
 // until it is touched: moving it costs a system call.
 //
 // All under the table's lock, but take_watch_trap.
@@ -15,8 +15,8 @@
 
 namespace diogenes::agent {
 
-// Puts registers on the live guard's range. False: it does not fit, or there are none.
-bool give_registers(uint32_t id);
+// Puts registers on the live guard's range. False: `why`.
+bool give_registers(uint32_t id, NoWatchpoints& why);
 // Takes them away. `armed`: they may stay where they are, until they are wanted.
 void take_registers(uint32_t id, bool armed);
 

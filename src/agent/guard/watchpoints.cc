@@ -63,21 +63,41 @@ perf_event_attr attributes_of(AddressRange piece, Protection protection, bool di
   return attributes;
 }
 
-// Where no usual program looks: below the limit, and not so high that the kernel's table grows much.
-long lowest_number() {
-  rlimit limit{};
-  if (raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) != 0) return 0;
-  uint64_t most = std::min<uint64_t>(limit.rlim_cur, 4096);
-  return static_cast<long>(most > 1024 ? most - 512 : most / 2);
-}
+// The files' numbers: above the program's limit, where they take none of its own and no loop that closes all
+// files comes by. The limit is up for as long as this lives; files stay valid behind a limit that came down.
+class AboveTheLimit {
+ public:
+  AboveTheLimit() {
+    constexpr uint64_t kFiles = uint64_t{kRoots} * kWatchRegisters, kLargeTable = 65536;
+    if (raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &before_) != 0) return;
+    lowest_ = static_cast<long>(before_.rlim_cur);
+    rlimit more{std::min(before_.rlim_max, before_.rlim_cur + kFiles), before_.rlim_max};
+    raised_ = before_.rlim_cur <= kLargeTable && more.rlim_cur - before_.rlim_cur == kFiles &&
+              raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &more, nullptr) == 0;
+    // No way up, or so large a limit that the kernel's table of files would grow: high ones below it.
+    uint64_t most = std::min<uint64_t>(before_.rlim_cur, 4096);
+    if (!raised_) lowest_ = static_cast<long>(most > 1024 ? most - 512 : most / 2);
+  }
+  ~AboveTheLimit() {
+    if (raised_) raw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &before_, nullptr);
+  }
+  AboveTheLimit(const AboveTheLimit&) = delete;
+  AboveTheLimit& operator=(const AboveTheLimit&) = delete;
+  long lowest() const { return lowest_; }
 
-long open_event(uint32_t thread) {
+ private:
+  rlimit before_{};
+  long lowest_ = 0;
+  bool raised_ = false;
+};
+
+long open_event(uint32_t thread, long lowest) {
   // On a place of our own, and off: the address must be one that the kernel takes.
   perf_event_attr attributes =
       attributes_of(AddressRange::of(reinterpret_cast<uintptr_t>(&counted), 8), Protection::no_access, true);
   long file = raw_syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (file < 0) return file;
-  long high = raw_syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, lowest_number());
+  long high = raw_syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, lowest);
   if (high < 0) return file;
   raw_syscall(SYS_close, file);
   return high;
@@ -92,13 +112,13 @@ bool known(uint32_t thread) {
 enum class Opened : uint8_t { all, inherited, gone, failed };
 
 // `want` events on the thread: all, or it has inherited them, which shows in that it has no register left.
-Opened open_on(uint32_t thread, uint32_t want, uint32_t& got) {
+Opened open_on(uint32_t thread, uint32_t want, uint32_t& got, long lowest) {
   got = 0;
   if (root_count == kRoots) return Opened::failed;
   Root& root = roots[root_count];
   root.thread = thread;
   long file = 0;
-  while (got < want && (file = open_event(thread)) >= 0) root.files[got++] = static_cast<int>(file);
+  while (got < want && (file = open_event(thread, lowest)) >= 0) root.files[got++] = static_cast<int>(file);
   if (got > 0 && (got == want || file == -ENOSPC)) {
     ++root_count;
     return Opened::all;
@@ -111,14 +131,15 @@ Opened open_on(uint32_t thread, uint32_t want, uint32_t& got) {
 // All threads that are there. A thread that one without events made meanwhile has none, so it is looked until
 // nothing new is seen.
 bool open_on_all() {
+  AboveTheLimit place;
   uint32_t got;
-  if (open_on(kernel_thread_id(), kWatchRegisters, got) != Opened::all) return false;
+  if (open_on(kernel_thread_id(), kWatchRegisters, got, place.lowest()) != Opened::all) return false;
   registers = got;
   for (int pass = 0; pass < 100; ++pass) {
     bool more = false;
     bool read = for_each_thread([&](uint32_t thread) {
       if (known(thread)) return true;
-      switch (open_on(thread, registers, got)) {
+      switch (open_on(thread, registers, got, place.lowest())) {
         case Opened::all:
           more = true;
           return got == registers;
@@ -185,6 +206,8 @@ uint32_t watch_registers() {
   }
   return state == State::there ? registers : 0;
 }
+
+bool no_watchpoints_here() { return state == State::none; }
 
 bool arm_watchpoint(uint32_t index, AddressRange piece, Protection protection) {
   if (state != State::there || index >= registers) return false;

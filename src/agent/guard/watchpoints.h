@@ -8,8 +8,8 @@
 // might get the event as it was before: arm_watchpoint() refuses then. A fork's child has no events; exec
 // ends them.
 //
-// The files lie at high numbers. A program that closes them all the same is noticed before it does
-// (watchpoint_files), and there are no watchpoints from then on.
+// The files' numbers lie above the program's limit. One that closes them all the same is noticed before it
+// does (watchpoint_files), and there are no watchpoints from then on.
 //
 // All under the table's lock, but is_watchpoint_trap.
 #pragma once
@@ -34,6 +34,8 @@ WatchPieces watch_pieces(AddressRange range);
 
 // Registers that this process can use; opens them at its first call. 0: none, now or for good.
 uint32_t watch_registers();
+
+bool no_watchpoints_here();  // for good
 
 // Puts a register on a piece. read_only: only writes are seen. False: it is on nothing.
 bool arm_watchpoint(uint32_t index, AddressRange piece, Protection protection);

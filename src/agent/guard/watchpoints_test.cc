@@ -1,40 +1,18 @@
-// Guards by watchpoints: first touches on all threads, neighbours, turns, frames that end, signals, files.
+// Watchpoints: first touches on all threads, neighbours, one signal for several guards.
 #include "agent/guard/watchpoints.h"
 
-#include <fcntl.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
-#include <sys/syscall.h>
 
 #include <atomic>
-#include <cerrno>
-#include <csignal>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <thread>
 #include <vector>
 
-#include "agent/guard/testing/child.h"
+#include "agent/guard/testing/watching.h"
 
 namespace diogenes::agent {
 namespace {
-
-GuardHandle watch(const volatile void* at, size_t bytes, uint32_t site = 1,
-                  Protection protection = Protection::no_access) {
-  return raise_guard(AddressRange::of(reinterpret_cast<uintptr_t>(at), bytes), protection,
-                     {Way::watchpoints, site, {}});
-}
-
-class Watchpoints : public testing::Test {
- protected:
-  void SetUp() override {
-    bool there = status_of([] {
-                   alignas(8) static volatile uint64_t word;
-                   if (!start_guards() || watch(&word, 8) == kNoGuard) _exit(3);
-                 }) == 0;
-    if (!there) GTEST_SKIP() << "no hardware watchpoints";
-  }
-};
 
 TEST(WatchPieces, CoverTheRangeAndNothingElse) {
   auto sizes = [](uintptr_t begin, uint64_t bytes) {
@@ -115,7 +93,7 @@ TEST_F(Watchpoints, EachByteOfThirtyTwoCounts) {
       bytes[i] = 1;
       CHECK(lower_guard(guard).by == (i >= 16 && i < 48 ? TouchBy::program : TouchBy::nobody));
     }
-    CHECK(watch(bytes + 12, 33) == kNoGuard);
+    CHECK(watch(bytes + 12, 33) == kNoGuard && why_no_watchpoints() == NoWatchpoints::does_not_fit);
   });
 }
 
@@ -271,195 +249,6 @@ TEST_F(Watchpoints, FreeIsNoUse) {
     CHECK(guard != kNoGuard);
     free(block);
     CHECK(collect(guard).by == TouchBy::gone);
-  });
-}
-
-// ---- frames ----
-
-[[gnu::noinline]] GuardHandle watch_in_frame(bool use) {
-  alignas(8) volatile uint64_t word = 0;
-  auto* place = static_cast<uintptr_t*>(__builtin_frame_address(0)) + 1;
-  Watching how{Way::watchpoints, 1, {1, {reinterpret_cast<uintptr_t>(place)}, {*place}}};
-  GuardHandle guard =
-      raise_guard(AddressRange::of(reinterpret_cast<uintptr_t>(&word), 8), Protection::no_access, how);
-  if (use) word = 1;
-  return guard;
-}
-
-[[gnu::noinline]] uint64_t other_frame(int depth) {
-  volatile uint64_t words[64];
-  for (int i = 0; i < 64; ++i) words[i] = static_cast<uint64_t>(i + depth);
-  return words[depth] + (depth > 0 ? other_frame(depth - 1) : 0);
-}
-
-TEST_F(Watchpoints, AFrameThatEndedIsNoUse) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    GuardHandle used = watch_in_frame(true);
-    CHECK(lower_guard(used).by == TouchBy::program);
-    GuardHandle guard = watch_in_frame(false);
-    CHECK(guard != kNoGuard && collect(guard).by == TouchBy::nobody);
-    CHECK(other_frame(3) != 0);
-    CHECK(lower_guard(guard).by == TouchBy::gone);
-  });
-}
-
-// ---- more ranges than registers ----
-
-TEST_F(Watchpoints, SitesTakeTurns) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    alignas(64) static volatile uint64_t words[64];
-    // One site takes all four, and never touches them.
-    GuardHandle first[4];
-    for (int i = 0; i < 4; ++i) CHECK((first[i] = watch(&words[i], 8, 10)) != kNoGuard);
-    CHECK(watch(&words[8], 8, 10) == kNoGuard);  // the same site waits
-    int turns[3] = {};
-    GuardHandle held[3] = {};
-    for (int round = 0; round < 60; ++round) {
-      uint32_t site = static_cast<uint32_t>(round % 3);
-      if (held[site]) lower_guard(held[site]);
-      held[site] = watch(&words[16 + 4 * site], 32, 20 + site);
-      turns[site] += held[site] != kNoGuard;
-    }
-    for (int i = 0; i < 4; ++i) CHECK(lower_guard(first[i]).by == TouchBy::displaced);
-    // All three sites need all four registers.
-    for (int turn : turns) CHECK(turn >= 10);
-  });
-}
-
-// ---- signals, forks, files ----
-
-std::atomic<int> program_traps{0};
-
-TEST_F(Watchpoints, TheProgramsTrapHandlerIsCalledForItsOwn) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    struct sigaction action {};
-    action.sa_handler = [](int) { ++program_traps; };
-    CHECK(sigaction(SIGTRAP, &action, nullptr) == 0);
-    alignas(8) static volatile uint64_t word;
-    for (int i = 0; i < 10; ++i) {
-      GuardHandle guard = watch(&word, 8);
-      word = 1;
-      CHECK(lower_guard(guard).by == TouchBy::program);
-      asm volatile("int3");
-      raise(SIGTRAP);
-    }
-    CHECK(program_traps == 20);
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGTRAP);
-    CHECK(pthread_sigmask(SIG_BLOCK, &blocked, nullptr) == 0);
-    GuardHandle guard = watch(&word, 8);
-    word = 2;
-    CHECK(collect(guard).by == TouchBy::program && program_traps == 20);
-    raise(SIGTRAP);
-    action.sa_handler = SIG_IGN;
-    CHECK(sigaction(SIGTRAP, &action, nullptr) == 0);
-    lower_guard(guard);
-    guard = watch(&word, 8);
-    word = 3;
-    CHECK(collect(guard).by == TouchBy::program);
-  });
-}
-
-TEST_F(Watchpoints, AForkTakesThemDownAndTheChildIsFree) {
-  RUN_IN_CHILD({
-    bool open_before[4096];
-    for (int file = 0; file < 4096; ++file) open_before[file] = fcntl(file, F_GETFD) != -1;
-    CHECK(start_guards());
-    alignas(8) static volatile uint64_t word;
-    GuardHandle guard = watch(&word, 8);
-    CHECK(guard != kNoGuard);
-    pid_t child = fork();
-    if (child == 0) {
-      word = 1;
-      for (int file = 0; file < 4096; ++file) CHECK(open_before[file] == (fcntl(file, F_GETFD) != -1));
-      _exit(7);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
-    CHECK(lower_guard(guard).by == TouchBy::given_up);
-    guard = watch(&word, 8);
-    CHECK(guard != kNoGuard);
-    word = 2;
-    CHECK(lower_guard(guard).by == TouchBy::program);
-  });
-}
-
-TEST_F(Watchpoints, AnExecLeavesNothingBehind) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    alignas(8) static volatile uint64_t word;
-    CHECK(watch(&word, 8) != kNoGuard);
-    execl("/bin/sh", "sh", "-c", "! ls -l /proc/$$/fd | grep -q perf", nullptr);
-    _exit(9);
-  });
-}
-
-TEST_F(Watchpoints, FilesThatTheProgramClosesAreNoticed) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    alignas(8) static volatile uint64_t word;
-    GuardHandle guard = watch(&word, 8);
-    CHECK(guard != kNoGuard);
-    for (int file = 1000; file >= 3; --file) close(file);  // by the usual loop, or at once
-    CHECK(syscall(SYS_close_range, 3u, ~0u, 0u) == 0);
-    word = 1;
-    CHECK(lower_guard(guard).by != TouchBy::nobody);
-    CHECK(watch(&word, 8) == kNoGuard);
-    // The numbers are the program's.
-    for (int i = 0; i < 600; ++i) CHECK(open("/dev/null", O_RDONLY) == 3 + i);
-    word = 2;
-    GuardHandle again = watch(&word, 8);
-    CHECK(again == kNoGuard);
-    for (int i = 0; i < 600; ++i) CHECK(fcntl(3 + i, F_GETFD) == 0);
-  });
-}
-
-// A page guard's step and a watchpoint in the same instruction.
-TEST_F(Watchpoints, ATouchByAnInstructionThatIsSteppedOver) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    char* memory = pages(1);
-    GuardHandle page = raise_guard(range_of(memory + 1024, 64), Protection::no_access);
-    GuardHandle word = watch(memory + 8, 8);
-    CHECK(page != kNoGuard && word != kNoGuard);
-    *reinterpret_cast<volatile uint64_t*>(memory + 16) = 1;
-    CHECK(collect(word).by == TouchBy::nobody && collect(page).by == TouchBy::nobody);
-    *reinterpret_cast<volatile uint64_t*>(memory + 8) = 1;
-    CHECK(collect(word).by == TouchBy::program && collect(page).by == TouchBy::nobody);
-    *reinterpret_cast<volatile uint64_t*>(memory + 8) = 2;
-    CHECK(collect(page).by == TouchBy::nobody);
-    memory[1024] = 1;
-    CHECK(collect(page).by == TouchBy::program);
-  });
-}
-
-TEST_F(Watchpoints, OtherEventsOfTheProgramAreItsOwn) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    struct sigaction action {};
-    action.sa_handler = [](int) { ++program_traps; };
-    CHECK(sigaction(SIGTRAP, &action, nullptr) == 0);
-    alignas(8) static volatile uint64_t theirs;
-    alignas(8) static volatile uint64_t ours[4];
-    perf_event_attr attributes{};
-    attributes.type = PERF_TYPE_BREAKPOINT;
-    attributes.size = sizeof attributes;
-    attributes.bp_type = 3;
-    attributes.bp_addr = reinterpret_cast<uint64_t>(&theirs);
-    attributes.bp_len = 8;
-    attributes.sample_period = 1;
-    attributes.sigtrap = attributes.remove_on_exec = attributes.exclude_kernel = attributes.exclude_hv = 1;
-    CHECK(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0) >= 0);
-    GuardHandle guard = watch(ours, 24);  // three are left
-    CHECK(guard != kNoGuard && watch(&ours[3], 8) == kNoGuard);
-    theirs = 1;
-    CHECK(program_traps == 1 && collect(guard).by == TouchBy::nobody);
-    ours[1] = 1;
-    CHECK(program_traps == 1 && collect(guard).by == TouchBy::program);
   });
 }
 

@@ -264,6 +264,7 @@ TEST_F(Necessity, ItemWithoutWatchpoints) {
   EXPECT_EQ(t.reasons(copy), kSmallRange);  // could not be watched: needed, by the first that covers it
   EXPECT_EQ(t.reasons(wait), kNotNeeded);   // the copy had waited already
   EXPECT_EQ(world().unwatched[kSmallRange], 1);
+  EXPECT_EQ(world().drops[Drop::watchpoints_missing], 1);
 }
 
 TEST_F(Necessity, SynchronousCopyToTheDeviceOrdersOtherStreams) {

@@ -77,6 +77,27 @@ GuardHandle Watches::raise(const Watch& watch) {
   return raise_guard(watch.range, watch.protection, {watch.way, watch.site, watch.frame});
 }
 
+uint32_t Watches::refusal(const Watch& watch) {
+  if (watch.way == Way::pages) {
+    count_drop(Drop::guards_full);
+    return kGuardRefused;
+  }
+  switch (why_no_watchpoints()) {
+    case NoWatchpoints::not_now:
+      count_drop(Drop::guards_full);
+      return kGuardRefused;
+    case NoWatchpoints::does_not_fit:
+      break;
+    case NoWatchpoints::none_here:
+      count_drop(Drop::watchpoints_missing);
+      break;
+    case NoWatchpoints::all_taken:
+      count_drop(Drop::watchpoints_full);
+      break;
+  }
+  return kSmallRange;
+}
+
 void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site) {
   if (pending_ == 0) return;
   for (int i = count_; i-- > 0;) {
@@ -88,9 +109,9 @@ void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t
       --pending_;
       continue;
     }
-    if (watch.way == Way::pages) count_drop(Drop::guards_full);
-    instances_->credit(instance, refusal(watch));
-    instances_->credit_owners(watch.stream, watch.tick, {.reason = refusal(watch)});
+    uint32_t reason = refusal(watch);
+    instances_->credit(instance, reason);
+    instances_->credit_owners(watch.stream, watch.tick, {.reason = reason});
     if (watch.tick <= instances_->known(watch.stream)) remove(i);
   }
 }

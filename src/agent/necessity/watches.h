@@ -68,11 +68,9 @@ class Watches {
     FrameMarks frame;
   };
 
-  // kNoGuard: refused, for the Reason that `refusal` says.
+  // kNoGuard: refused, for the Reason that `refusal` says, and counts.
   static GuardHandle raise(const Watch& watch);
-  static uint32_t refusal(const Watch& watch) {
-    return watch.way == Way::watchpoints ? kSmallRange : kGuardRefused;
-  }
+  static uint32_t refusal(const Watch& watch);
 
   bool settle(int position, const Touch& touch);
   void remove(int position);

@@ -27,9 +27,14 @@ std::vector<FakeGuard> guards(1);
 
 bool start_guards() { return true; }
 void guard_this_thread() {}
+NoWatchpoints no_watchpoints{};
+NoWatchpoints why_no_watchpoints() { return no_watchpoints; }
 GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
   if (testing::world().refuse_guards) return kNoGuard;
-  if (how.way == Way::watchpoints && (!testing::world().watchpoints || range.size() > 32)) return kNoGuard;
+  if (how.way == Way::watchpoints) {
+    no_watchpoints = range.size() > 32 ? NoWatchpoints::does_not_fit : NoWatchpoints::none_here;
+    if (!testing::world().watchpoints || range.size() > 32) return kNoGuard;
+  }
   guards.push_back({range, protection, true, {}});
   return static_cast<GuardHandle>(guards.size() - 1);
 }
