@@ -58,6 +58,10 @@ struct Late {
   std::mutex lock;  // of all but `moved`; taken last
   std::vector<Place> places;
   std::set<uintptr_t> retired;
+  struct Gone {
+    uintptr_t begin, end;
+  };
+  std::vector<Gone> gone;    // in order
   std::vector<Moved> moved;  // the device's lock
   struct sigaction program_handler = {};
   int64_t patience_ns = kPatienceMs * 1'000'000;
@@ -308,6 +312,24 @@ void late_retire(uintptr_t base) {
   const std::lock_guard held(late().lock);
   late().retired.insert(base);
 }
+
+void late_gone(uintptr_t begin, uintptr_t end) {
+  const std::lock_guard held(late().lock);
+  late().gone.push_back({begin, end});
+}
+
+uint64_t late_now() {
+  const std::lock_guard held(late().lock);
+  return late().gone.size();
+}
+
+bool late_gone_since(uint64_t then, uintptr_t begin, uintptr_t end) {
+  const std::lock_guard held(late().lock);
+  for (size_t i = then; i < late().gone.size(); ++i)
+    if (late().gone[i].begin < end && begin < late().gone[i].end) return true;
+  return false;
+}
+
 bool late_retired(uintptr_t base) {
   const std::lock_guard held(late().lock);
   return late().retired.contains(base);
@@ -323,3 +345,9 @@ void late_finish_all() {
 }
 
 }  // namespace diogenes::sim
+
+extern "C" __attribute__((visibility("default"))) void diogenes_simulated_gone(const void* begin,
+                                                                               size_t bytes) {
+  const auto at = reinterpret_cast<uintptr_t>(begin);
+  if (diogenes::sim::late_mode) diogenes::sim::late_gone(at, at + bytes);
+}

@@ -57,6 +57,12 @@ void late_touch(uintptr_t begin, uintptr_t end);
 void late_retire(uintptr_t base);
 bool late_retired(uintptr_t base);
 void late_forget_retired(uintptr_t base);
+// Memory that the program gave back in a way that no driver sees: a block of the heap, a stack frame's. Bytes
+// that calls of before still bring to it are lost, as those to unmapped memory are. Programs of the tests say
+// so by diogenes_simulated_gone().
+void late_gone(uintptr_t begin, uintptr_t end);
+uint64_t late_now();  // for late_gone_since
+bool late_gone_since(uint64_t then, uintptr_t begin, uintptr_t end);
 // Opens what moved waits keep closed and is done. Wants the device lock.
 void open_moved();
 // All that was given to the GPU is done when it returns; what waits for the program excepted. No lock held.

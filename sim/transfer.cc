@@ -137,9 +137,10 @@ bool on_host(const Place& place) { return place.host() || place.kind == MemoryKi
 // Memory that is gone by then loses them: a program that gave it back has no use for them.
 Work late_download(const Transfer& t) {
   Work work;
-  work.effect = [t] {
-    each_row(t, [](uintptr_t to, uintptr_t from, size_t bytes) {
+  work.effect = [t, then = late_now()] {
+    each_row(t, [then](uintptr_t to, uintptr_t from, size_t bytes) {
       std::vector<char> staging(bytes);
+      if (late_gone_since(then, to, to + bytes)) return true;
       return memory_map().read(staging.data(), from, bytes) &&
              memory_map().write_any(to, staging.data(), bytes);
     });

@@ -14,6 +14,7 @@
 #include "agent/recorder.h"
 #include "agent/stack.h"
 #include "agent/stage.h"
+#include "agent/x86_64/thunk.h"
 
 namespace diogenes::agent {
 
@@ -44,6 +45,8 @@ void note_initialized(const Call& call) {
       strcmp(call.driver->operation, "cuInit") != 0)
     return;
   process_file()->used_cuda = 1;
+  set_transparent_code(
+      {reinterpret_cast<uintptr_t>(diogenes_thunk), reinterpret_cast<uintptr_t>(diogenes_thunk_end)});
   if (stage_uses_guards() && host_functions_are_hooked()) start_guards();
   if (is(Stage::gpu_times)) start_gpu_times();
 }

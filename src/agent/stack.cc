@@ -55,21 +55,51 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* opaque) {
   return _URC_NO_REASON;
 }
 
-uint32_t walk_from(uintptr_t frame, uintptr_t address, bool in_signal) {
+uint32_t walk_from(uintptr_t frame, uintptr_t address, uint32_t back, bool in_signal) {
   Walk walk;
   walk.from_frame = frame;
   walk.from_address = address;
   _Unwind_Backtrace(visit, &walk);
   if (walk.count == 0 && address) walk.addresses[walk.count++] = address;
+  if (walk.count > 0) walk.addresses[0] -= back;
   return walk.count == 0 ? kNoStack : intern_stack(walk.addresses, walk.count, walk.cut, in_signal);
+}
+
+// A context's `CFA` is where the stack pointer stands when its frame goes on: the frame below ends there,
+// with its return address right before.
+struct MarkWalk {
+  uintptr_t address;
+  uintptr_t below = 0;  // where the frame begins that is looked at
+  FrameMarks marks;
+};
+
+_Unwind_Reason_Code visit_for_marks(_Unwind_Context* context, void* opaque) {
+  auto& walk = *static_cast<MarkWalk*>(opaque);
+  uintptr_t stack = _Unwind_GetCFA(context), return_address = _Unwind_GetIP(context);
+  bool holds = walk.below >= thread_state.call_frame && walk.below <= walk.address && walk.address < stack;
+  walk.below = stack;
+  if (!holds && walk.marks.count == 0) return stack > walk.address ? _URC_END_OF_STACK : _URC_NO_REASON;
+  uintptr_t place = stack - sizeof(uintptr_t);
+  // A signal's frame has none there.
+  if (*reinterpret_cast<const uintptr_t*>(place) != return_address) return _URC_END_OF_STACK;
+  walk.marks.places[walk.marks.count] = place;
+  walk.marks.addresses[walk.marks.count++] = return_address;
+  return walk.marks.count == kFrameMarks ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 }  // namespace
 
-uint32_t capture_stack() { return walk_from(thread_state.call_frame, 0, false); }
+uint32_t capture_stack() { return walk_from(thread_state.call_frame, 0, 0, false); }
 
-uint32_t capture_interrupted_stack(const ucontext_t* context) {
-  return walk_from(0, static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]), true);
+uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
+  return walk_from(0, static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]), back, true);
+}
+
+FrameMarks frame_marks(uintptr_t address) {
+  MarkWalk walk{.address = address};
+  if (thread_state.call_frame != 0 && address >= thread_state.call_frame)
+    _Unwind_Backtrace(visit_for_marks, &walk);
+  return walk.marks;
 }
 
 bool site_is_planned(uint16_t function, uint32_t stack) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "agent/frame_marks.h"
 #include "ffm/plan.h"
 
 namespace diogenes::agent {
@@ -15,8 +16,13 @@ namespace diogenes::agent {
 // (stage 1 hooks no other), the driver's frames are kept, to learn under which public call the wait happens.
 uint32_t capture_stack();
 
-// The stack at the place that a signal interrupted; its first frame is the exact instruction. Signal-safe.
-uint32_t capture_interrupted_stack(const ucontext_t* context);
+// The stack at the place that a signal interrupted; its first frame is the exact instruction, or `back` bytes
+// before it (1: some byte of the one before). Signal-safe.
+uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back = 0);
+
+// Of the program's frame on the calling thread's stack that holds the byte at `address`, inside the hooked
+// call under way.
+FrameMarks frame_marks(uintptr_t address);
 
 // Stage 4: is this call of `function` over `stack` one of the plan's sites? Cached by stack.
 bool site_is_planned(uint16_t function, uint32_t stack);

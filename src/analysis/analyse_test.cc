@@ -145,10 +145,11 @@ TEST(Analyse, LossesAreSaid) {
   auto report = analyse(folder.path());
   ASSERT_TRUE(report.ok());
   EXPECT_TRUE(has_notice(*report, "memory-tracing: 7 times: no page guard was free")) << all_notices(*report);
-  EXPECT_TRUE(
-      has_notice(*report,
-                 "2 of 2 synchronizations could not be watched and count as needed (1: too small for a "
-                 "page guard (stack, globals, small heap blocks); 1: the program ended"))
+  EXPECT_TRUE(has_notice(
+      *report,
+      "2 of 2 synchronizations could not be watched and count as needed (1: data smaller than a page (stack, "
+      "globals, small heap blocks) that no hardware watchpoint was there for: four pieces of 8 bytes "
+      "at a time; 1: the program ended"))
       << all_notices(*report);
   EXPECT_TRUE(has_notice(*report, "process 100 did not end in order"));
   EXPECT_TRUE(has_notice(*report, "1 function was not hooked (hook 1)"));

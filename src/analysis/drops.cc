@@ -24,6 +24,12 @@ const char* drop_sentence(Drop cause) {
     case Drop::objects_full:
       return "a table of streams, events, allocations or pending copies was full; what it concerns counts as "
              "needed";
+    case Drop::watchpoints_missing:
+      return "no hardware watchpoints here (perf_event_open is refused, as `diogenes doctor` tells, or there "
+             "were too many threads); results on stacks, in globals and in small heap blocks count as needed";
+    case Drop::watchpoints_full:
+      return "all hardware watchpoints were taken by other small results; the synchronization counts as "
+             "needed";
     case Drop::count_:
       break;
   }
@@ -33,7 +39,9 @@ const char* drop_sentence(Drop cause) {
 const char* unwatched_sentence(uint32_t reason) {
   switch (reason) {
     case kSmallRange:
-      return "too small for a page guard (stack, globals, small heap blocks)";
+      return "data smaller than a page (stack, globals, small heap blocks) that no hardware watchpoint was "
+             "there "
+             "for: four pieces of 8 bytes at a time";
     case kExposed:
       return "their page stood open to other threads";
     case kGuardRefused:

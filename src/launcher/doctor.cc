@@ -129,6 +129,10 @@ void check_watchpoints(Checks& checks) {
   attributes.bp_addr = reinterpret_cast<uint64_t>(&watched);
   attributes.bp_len = 8;
   attributes.exclude_kernel = attributes.exclude_hv = 1;
+  // As the agent opens them; the last two need Linux 5.13.
+  attributes.sample_period = 1;
+  attributes.disabled = attributes.inherit = attributes.remove_on_exec = 1;
+  attributes.inherit_thread = attributes.sigtrap = 1;
   int paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", 99);
   long fd = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0) {
@@ -137,8 +141,8 @@ void check_watchpoints(Checks& checks) {
   }
   checks.note(
       "watchpoints",
-      fmt::format("not to be had ({}; perf_event_paranoid {}, or the container's seccomp profile): small "
-                  "results count as needed",
+      fmt::format("not to be had ({}; perf_event_paranoid {}, the container's seccomp profile, or Linux "
+                  "before 5.13): results on stacks, in globals and in small heap blocks count as needed",
                   strerror(errno), paranoid));
 }
 

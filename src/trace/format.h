@@ -30,10 +30,12 @@ enum class Drop : uint8_t {
   stacks_full,   // the table of distinct stacks is full: the operation has no stack
   stack_cut,     // deeper than kMaximumFrames: the outer frames are missing
   modules_full,
-  threads_full,       // more threads than kMaximumThreads: theirs are not recorded
-  guards_full,        // no more page guards: counted as needed
-  verification_full,  // suspected duplicate not verified: the staging memory was taken
-  objects_full,       // tables of streams, events, allocations or pending copies: counted as needed
+  threads_full,         // more threads than kMaximumThreads: theirs are not recorded
+  guards_full,          // no more page guards: counted as needed
+  verification_full,    // suspected duplicate not verified: the staging memory was taken
+  objects_full,         // tables of streams, events, allocations or pending copies: counted as needed
+  watchpoints_missing,  // perf_event_open is refused: small ranges count as needed
+  watchpoints_full,     // all were taken by other small ranges: counted as needed
   count_
 };
 inline constexpr int kDropCauses = 16;
@@ -249,7 +251,7 @@ enum Reason : uint32_t {
   kDeviceReuse = 1u << 3,     // 1: the data went back to a GPU from host memory
   kOrder = 1u << 4,           // 3: it ordered GPU work that no stream or event orders
   kSharedMemory = 1u << 5,    // 2: other processes or devices reach the range
-  kSmallRange = 1u << 6,      // 4: too small for a page guard (stack, globals, small heap blocks)
+  kSmallRange = 1u << 6,      // 4: smaller than a page (stack, globals, heap), and no watchpoint for it
   kExposed = 1u << 7,         // 4: the page stood open to other threads
   kGuardRefused = 1u << 8,    // 4: no guard could be placed (limit, mprotect, device reads page tables)
   kUndecoded = 1u << 9,       // 4: covers work whose destination is not known (batches, arrays, graphs)

@@ -12,6 +12,7 @@
 // A cell is: the GPU works for 300 us and then writes a pattern to the memory, or reads it; the
 // synchronization that is tested; the consumer. What is prepared and taken down again is not played through
 // the cell's frame.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -142,12 +143,20 @@ struct Scene {
   uint32_t value = 0;
 };
 
-alignas(64) uint32_t global_data[16];
+constexpr size_t kSmallWords = 8;
+alignas(64) uint32_t global_data[kSmallWords];
 
 uint64_t sum(const uint32_t* data, size_t count) {
   uint64_t result = 0;
   for (size_t i = 0; i < count; ++i) result += static_cast<const volatile uint32_t*>(data)[i];
   return result;
+}
+
+// The adversarial driver hears of memory that is given back in a way that no driver sees.
+void tell_gone(const void* data, size_t words) {
+  using Gone = void(const void*, size_t);
+  static auto* gone = reinterpret_cast<Gone*>(dlsym(RTLD_DEFAULT, "diogenes_simulated_gone"));
+  if (gone) gone(data, words * 4);
 }
 
 void host_function(void*) {}
@@ -289,6 +298,7 @@ void release(const Cell& cell, Scene& scene) {
       munmap(scene.data, scene.words * 4);
       break;
     case Memory::heap:
+      tell_gone(scene.data, scene.words);
       free(scene.data);
       break;
     default:
@@ -338,7 +348,7 @@ void consume(const Cell& cell, Scene& scene) {
 
 void play(const Cell& cell, Scene& scene) {
   CUstream stream = stream_of(cell.row->ordering);
-  uint32_t on_stack[16] = {};
+  alignas(8) uint32_t on_stack[kSmallWords] = {};
   if (cell.row->memory == Memory::stack) {
     scene.data = on_stack;
     if (is_source(cell.consumer))
@@ -350,7 +360,10 @@ void play(const Cell& cell, Scene& scene) {
     give_work(cell, scene, stream);
   synchronize(cell, scene, stream);
   consume(cell, scene);
-  if (cell.row->memory == Memory::stack) scene.data = nullptr;
+  if (cell.row->memory == Memory::stack) {
+    tell_gone(scene.data, scene.words);
+    scene.data = nullptr;
+  }
 }
 
 // The same as give_work(), for a graph.
@@ -378,7 +391,7 @@ Scene prepare(const Cell& cell, uint32_t value) {
   Scene scene;
   scene.value = value;
   const Memory memory = cell.row->memory;
-  scene.words = small(memory) ? 16 : memory == Memory::large ? 96 * 1024 : 8192;
+  scene.words = small(memory) ? kSmallWords : memory == Memory::large ? 96 * 1024 : 8192;
   const size_t bytes = scene.words * 4;
   void* data = nullptr;
   switch (memory) {

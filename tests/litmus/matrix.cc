@@ -73,9 +73,7 @@ std::map<std::string, std::string> lines_of(const std::string& output) {
 
 bool is_needed(char truth) { return truth == 'N' || truth == 'M' || truth == 'm'; }
 
-// Without its wait, a result on the stack comes when the frame is another's: that is the end of the whole
-// program, so these are not tried.
-bool is_tried(const Cell& cell) { return is_needed(cell.truth) && !begins(cell.name, "stack-"); }
+bool is_tried(const Cell& cell) { return is_needed(cell.truth); }
 
 }  // namespace
 
@@ -117,6 +115,17 @@ const Cell* Matrix::cell_of(const SiteVerdict& site) const {
   return nullptr;
 }
 
+// Without watchpoints the 'asynchronous' copy's own wait is kept, as what it brought cannot be watched; so a
+// later one that covers the same is called needless, and with the earlier one kept that is right.
+bool Matrix::keeps_the_copys_wait(const Cell& cell) const {
+  if (machine.watchpoints || !is_small(cell.name)) return false;
+  for (const SiteVerdict& site : judged.sites)
+    if (cell_of(site) == &cell && site.function == "cuMemcpyDtoHAsync" && site.function != cell.function &&
+        site.unnecessary == 0)
+      return true;
+  return false;
+}
+
 std::vector<CellResult> Matrix::results() const {
   std::vector<CellResult> results;
   for (const Cell& cell : cells) {
@@ -136,6 +145,7 @@ std::vector<CellResult> Matrix::results() const {
     result.site = &site;
     result.called = verdict_of(site);
     result.state = result.called == result.expected                       ? CellState::right
+                   : result.called == 'U' && keeps_the_copys_wait(cell)   ? CellState::skipped
                    : result.called == 'U' && is_needed(cell.truth)        ? CellState::unsound
                    : result.called == 'N' && !lacks.empty() /* caution */ ? CellState::skipped
                                                                           : CellState::wrong;
@@ -164,7 +174,7 @@ std::vector<std::string> Matrix::wrongly_reported() const {
     }
     const Cell* cell = cell_of(site);
     if (!cell || problem.value("operation", "") != cell->function) continue;
-    if (is_needed(cell->truth)) result.push_back(cell->name);
+    if (is_needed(cell->truth) && !keeps_the_copys_wait(*cell)) result.push_back(cell->name);
   }
   return result;
 }

@@ -57,6 +57,7 @@ struct Matrix {
 
   const Cell* cell_of(const SiteVerdict& site) const;
   std::vector<CellResult> results() const;
+  bool keeps_the_copys_wait(const Cell& cell) const;
   // Cells that the report calls unnecessary against their truth.
   std::vector<std::string> wrongly_reported() const;
   // The oracle's own test: without its wait, what a needed cell prints is wrong. Otherwise the matrix proved

@@ -17,6 +17,7 @@
 #include "agent/guard/syscall_memory.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
+#include "agent/guard/watch_guards.h"
 #include "agent/stack.h"
 #include "agent/thread_state.h"
 
@@ -43,6 +44,7 @@ bool use_memory(Dispatched& call, AddressRange range, Access access) {
   if (!may_be_guarded(range)) return true;
   bool touched = false, concerned = false;
   auto concerns = [&](const Guard& guard) {
+    if (guard.by_watchpoints && !guard.range.overlaps(range)) return false;
     return guard.protection == Protection::no_access || access != Access::read;
   };
   {
@@ -206,6 +208,22 @@ void use_futex(Dispatched& call) {
     case 12:  // REQUEUE, CMP_REQUEUE, WAKE_OP, CMP_REQUEUE_PI
       use_memory(call, AddressRange::of(arguments[4], 4), Access::write);
       break;
+    default:
+      break;
+  }
+}
+
+// Watchpoints hang on files: those that the program closes without knowing are given up first.
+void before_closing(const Dispatched& call) {
+  const auto& arguments = call.arguments;
+  switch (call.number) {
+    case SYS_close:
+      return note_closing(arguments[0] & 0xffffffff, arguments[0] & 0xffffffff);
+    case SYS_close_range:
+      return note_closing(arguments[0] & 0xffffffff, arguments[1] & 0xffffffff);
+    case SYS_dup2:
+    case SYS_dup3:
+      return note_closing(arguments[1] & 0xffffffff, arguments[1] & 0xffffffff);
     default:
       break;
   }
@@ -427,6 +445,9 @@ void before_call(Dispatched& call) {
       break;
     case Action::futex:
       use_futex(call);
+      break;
+    case Action::closes:
+      before_closing(call);
       break;
     default:
       break;

@@ -10,6 +10,7 @@
 #include "agent/guard/signals.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
+#include "agent/guard/watch_guards.h"
 #include "agent/guard/wear.h"
 #include "agent/stack.h"
 #include "agent/thread_state.h"
@@ -70,7 +71,7 @@ uint32_t claimed[kMaximumGuards];  // under the table's lock
 // Under the table's lock: the guards over this page, whatever they forbid, are as good as touched.
 void expose_page(uintptr_t page) {
   uint32_t count = 0;
-  for (uint32_t id : live_over({page, page + kPageSize})) claimed[count++] = id;
+  for (uint32_t id : pages_closed_over({page, page + kPageSize})) claimed[count++] = id;
   claim_and_open({claimed, count}, {TouchBy::exposed, Access::unknown, monotonic_now(), page, 0});
 }
 
@@ -144,7 +145,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
   {
     Section section(Section::in_handler);
     uint32_t concerned = 0;
-    for (uint32_t id : live_over(fault.page)) {
+    for (uint32_t id : pages_closed_over(fault.page)) {
       const Guard& guard = *guard_at(id);
       touched |= touches(guard, fault);
       concerned += conflicts(guard, fault.write);
@@ -157,7 +158,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
   if (touched) touch.stack = capture_interrupted_stack(context);
   Section section(Section::in_handler);
   uint32_t count = 0;
-  GuardList near = live_over(fault.page);
+  GuardList near = pages_closed_over(fault.page);
   for (uint32_t id : near)
     if (touches(*guard_at(id), fault)) claimed[count++] = id;
   if (count == 0) {
@@ -194,10 +195,22 @@ void on_segv(int signal, siginfo_t* info, void* opaque) {
 
 void on_trap(int signal, siginfo_t* info, void* opaque) {
   auto* context = static_cast<ucontext_t*>(opaque);
-  if (guard_thread.step.count > 0 && info->si_code == kTraced) {
+  {
     KeepErrno keep;
-    end_step(context);
-    if (!guard_thread.step.flag) return;
+    bool watched = take_watch_trap(info, context);
+    // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
+    if (guard_thread.step.count > 0 && (watched || info->si_code == kTraced)) {
+      end_step(context);
+      if (!guard_thread.step.flag) return;
+      if (watched) {
+        *info = {};
+        info->si_signo = SIGTRAP;
+        info->si_code = kTraced;
+        info->si_addr = reinterpret_cast<void*>(context->uc_mcontext.gregs[REG_RIP]);
+      }
+    } else if (watched) {
+      return;
+    }
   }
   deliver_to_program(signal, info, context);
 }

@@ -9,7 +9,12 @@
 // it ask for. touched: out of the index, `touch` says by what, and its pages have what the guards left over
 // them ask for.
 //
-// A fault (fault.cc) on a page under a live guard that forbids the access:
+// Small ranges are guarded by watchpoints instead (watch_guards.cc): their pages stay as they are, a touch
+// comes as SIGTRAP after the instruction, and nothing beside the range is seen. For small blocks of the heap
+// that do not fit into watchpoints there is no page guard: the driver keeps locks and structures of its own
+// on such pages, hands them to the kernel, and would be refused.
+//
+// A fault (fault.cc) on a page under a live page guard that forbids the access:
 //   1. bytes of a range may be touched          every guard over them: touched, by the program or the driver
 //   2. beside every range, the other threads    the page opens for one instruction (trap flag, all signals
 //      at rest (quiet.h), bounded reach, not    held back) and closes in SIGTRAP; the guards stay live, or
@@ -42,6 +47,8 @@
 #include "agent/guard/signals.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
+#include "agent/guard/watch_guards.h"
+#include "agent/guard/watchpoints.h"
 #include "agent/thread_state.h"
 
 namespace diogenes::agent {
@@ -56,6 +63,7 @@ enum class Start : uint8_t { not_yet, done, failed };
 Start start_state = Start::not_yet;
 uint32_t most_live = kMaximumGuards;
 uint32_t raises = 0;
+NoWatchpoints no_watchpoints{};
 
 uint32_t quarter_of_map_count() {
   char text[32] = {};
@@ -88,6 +96,7 @@ void after_fork_in_child() {
   give_back_signals();
   forget_threads_in_child();
   forget_quiet_in_child();
+  end_watchpoints();
   start_state = Start::failed;  // the driver does not work in a forked child either
 }
 
@@ -122,17 +131,24 @@ Guard* guard_of(GuardHandle handle, uint32_t& id) {
   return guard;
 }
 
-// Under the table's lock: nothing stands against a guard over `pages` now.
-bool may_raise(AddressRange pages) {
+// Under the table's lock: nothing stands against a guard now.
+bool may_raise() {
   uint32_t turn = raises++;
   if (wiped.live.load(std::memory_order_relaxed) >= most_live) return false;
   if (turn % kLookForThreads == kLookForThreads - 1 && !no_foreign_threads()) return false;
   if (turn % kLookForHandlers == kLookForHandlers - 1) reclaim_signals();
-  return wiped.forking.load(std::memory_order_seq_cst) == 0 && all_threads_watched() && !thread_memory(pages);
+  return wiped.forking.load(std::memory_order_seq_cst) == 0 && all_threads_watched();
 }
 
 void take_down(uint32_t id) {
-  AddressRange pages = guard_at(id)->range.pages();
+  Guard& guard = *guard_at(id);
+  AddressRange pages = guard.range.pages();
+  if (guard.by_watchpoints) {
+    bool unseen = touched_unseen(guard);
+    claim(id,
+          unseen ? Touch{TouchBy::exposed, Access::unknown, monotonic_now(), guard.range.begin, 0} : Touch{});
+    return;
+  }
   claim(id, Touch{});
   settle(pages);
 }
@@ -154,8 +170,9 @@ void guard_this_thread() {
   if (guards_active()) watch_this_thread();
 }
 
-GuardHandle raise_guard(AddressRange range, Protection protection) {
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
   constexpr uintptr_t kUserEnd = uintptr_t{1} << 47;
+  no_watchpoints = NoWatchpoints::not_now;
   if (!guards_active() || range.empty() || range.begin < kPageSize || range.end > kUserEnd - kPageSize)
     return kNoGuard;
   if (Slot* slot = guard_thread.slot) {
@@ -165,8 +182,10 @@ GuardHandle raise_guard(AddressRange range, Protection protection) {
   }
   Section section(Section::outside);
   uint32_t id;
-  if (!may_raise(range.pages()) || !make_live(range, protection, id)) return kNoGuard;
-  if (in_flight(range.pages()) || !settle(range.pages())) {
+  bool by_pages = how.way == Way::pages;
+  if (!may_raise() || (by_pages && thread_memory(range.pages())) || !make_live(range, protection, how, id))
+    return kNoGuard;
+  if (in_flight(range.pages()) || !(by_pages ? settle(range.pages()) : give_registers(id, no_watchpoints))) {
     take_down(id);
     release(id);
     return kNoGuard;
@@ -183,6 +202,19 @@ Touch collect(GuardHandle handle) {
 }
 
 uint32_t touch_count() { return touches.load(std::memory_order_acquire); }  // pairs with claim()
+
+NoWatchpoints why_no_watchpoints() { return no_watchpoints; }
+
+void collect_unseen() {
+  if (wiped.watched.load(std::memory_order_relaxed) == 0) return;
+  Section section(Section::outside);
+  GuardList all = live_over({0, ~uintptr_t{0} & ~(kPageSize - 1)});
+  uint32_t ids[kWatchRegisters], count = 0;
+  for (uint32_t id : all)
+    if (guard_at(id)->by_watchpoints && count < kWatchRegisters) ids[count++] = id;
+  for (uint32_t i = 0; i < count; ++i)
+    if (touched_unseen(*guard_at(ids[i]))) take_down(ids[i]);
+}
 
 Touch lower_guard(GuardHandle handle) {
   uint32_t id;

@@ -1,15 +1,16 @@
-// Page guards: the program's first touch of a range, found by the hardware (DESIGN.md, section 7).
+// Guards: the program's first touch of a range, found by the hardware (DESIGN.md, section 7).
 //
-// A guard takes away access to the pages of a range. The first touch of the range, by any thread or by a
+// A page guard takes away access to the pages of a range. The first touch of the range, by any thread or by a
 // system call on the program's behalf, is kept in the guard itself and the pages are given back; nobody is
 // called from the signal handler. The owner asks with collect(). A touch of another part of a guarded page is
-// stepped over.
+// stepped over. A small range can be watched by watchpoints instead, where its pages must stay open.
 //
 // Owner: the necessity collector, which serialises its calls with its own lock. The signal handlers run at
 // any time on any thread, also inside these calls' callers, take no lock, and never wait.
 #pragma once
 #include <cstdint>
 
+#include "agent/frame_marks.h"
 #include "base/range.h"
 #include "base/units.h"
 
@@ -23,8 +24,9 @@ enum class TouchBy : uint8_t {
   driver,       // an instruction inside libcuda, or on a thread inside a driver call
   system_call,  // a system call was given the range
   exposed,      // its page stood open to other threads for a while: it may have been touched unseen
-  gone,         // munmap, madvise(DONTNEED), free of the whole range: the memory was released, not used
-  given_up,     // taken down for fork, vfork, exec, an unknown system call, or a foreign signal handler
+  displaced,    // its watchpoints were given to another range
+  gone,  // munmap, madvise(DONTNEED), free of the whole range, its stack frame has ended: released, not used
+  given_up,  // taken down for fork, vfork, exec, an unknown system call, or a foreign signal handler
 };
 
 struct Touch {
@@ -36,6 +38,18 @@ struct Touch {
 };
 
 enum class Protection : uint8_t { no_access, read_only };  // read_only: against writing (reuse of a source)
+
+enum class Way : uint8_t {
+  pages,        // heap, pinned or managed memory
+  watchpoints,  // small ranges whose pages must stay open: stacks, thread-local storage, shared with other
+                // data
+};
+
+struct Watching {
+  Way way = Way::pages;
+  uint32_t site = 0;  // of the call that the guard is for: watchpoints go around among sites
+  FrameMarks frame;   // of the stack frame that the range lies in
+};
 
 using GuardHandle = uint32_t;
 inline constexpr GuardHandle kNoGuard = 0;
@@ -53,12 +67,23 @@ void guard_this_thread();
 // The driver's code: touches by it are the driver's, threads made by it are not the program's.
 void set_driver_range(AddressRange range);
 
+// Code of the agent's that reads what lies on the program's stack without using it (the thunk, which passes
+// on what may be arguments): its touches are nobody's. Once, before start_guards().
+void set_transparent_code(AddressRange code);
+
 // Raises a guard over the pages of `range`. kNoGuard: refused (limit reached, mprotect failed, a thread's
 // stack, a thread that cannot be watched, a fork or a system call on these pages under way: count it as
 // needed). /proc/self/maps is not read here: the caller passes ranges of heap, pinned or managed memory only,
 // readable and writable. Ranges may overlap other guards' ranges and pages: each guard sees its own first
-// touch.
-GuardHandle raise_guard(AddressRange range, Protection protection);
+// touch. By watchpoints: refused too where the range does not fit into those that are free.
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how = {});
+
+// Why the owner's last call of raise_guard with Way::watchpoints was refused.
+enum class NoWatchpoints : uint8_t { not_now, does_not_fit, none_here, all_taken };
+NoWatchpoints why_no_watchpoints();
+
+// Looks for touches by watchpoint whose signals have not come. Before the last collect() of a process.
+void collect_unseen();
 
 // What happened to it since it was raised. Cheap; may be called at any time until lower_guard.
 Touch collect(GuardHandle guard);

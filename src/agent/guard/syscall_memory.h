@@ -31,6 +31,7 @@ enum class Action : uint8_t {
   move_break,
   device,   // ioctl
   control,  // prctl, arch_prctl, fcntl: by their operation
+  closes,   // files of ours, perhaps
   futex,    // its other arguments are pointers by operation
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "agent/guard/watch_guards.h"
 #include "agent/guard/wear.h"
 
 namespace diogenes::agent {
@@ -124,6 +125,14 @@ GuardList live_over(AddressRange pages) {
   return {found, count};
 }
 
+GuardList pages_closed_over(AddressRange pages) {
+  GuardList all = live_over(pages);
+  uint32_t count = 0;
+  for (uint32_t id : all)
+    if (!guards[id].by_watchpoints) found[count++] = id;
+  return {found, count};
+}
+
 bool may_be_guarded(AddressRange range) {
   if (wiped.live.load(std::memory_order_seq_cst) == 0 || range.empty()) return false;
   AddressRange pages = range.pages();
@@ -143,7 +152,7 @@ bool may_be_guarded(AddressRange range) {
   return guarded || wiped.version.load(std::memory_order_relaxed) != version;
 }
 
-bool make_live(AddressRange range, Protection protection, uint32_t& id) {
+bool make_live(AddressRange range, Protection protection, const Watching& how, uint32_t& id) {
   if (spare_count > 0)
     id = spare[--spare_count];
   else if (used_before < kMaximumGuards)
@@ -154,6 +163,10 @@ bool make_live(AddressRange range, Protection protection, uint32_t& id) {
   guard.range = range;
   guard.protection = protection;
   guard.steps = 0;
+  guard.registers = 0;
+  guard.by_watchpoints = how.way == Way::watchpoints;
+  guard.site = how.site;
+  guard.frame = how.frame;
   guard.touch = {};
   ++guard.generation;
   guard.state.store(Guard::live, std::memory_order_relaxed);
@@ -168,6 +181,7 @@ bool make_live(AddressRange range, Protection protection, uint32_t& id) {
   }
   // After the index: whoever reads it as zero came before this guard.
   wiped.live.fetch_add(1, std::memory_order_seq_cst);
+  if (guard.by_watchpoints) wiped.watched.fetch_add(1, std::memory_order_seq_cst);
   return true;
 }
 
@@ -177,6 +191,11 @@ void claim(uint32_t id, const Touch& touch) {
   erase_entry(id);
   wiped.live.fetch_sub(1, std::memory_order_seq_cst);
   guard.touch = touch;
+  if (guard.by_watchpoints) {
+    wiped.watched.fetch_sub(1, std::memory_order_seq_cst);
+    take_registers(id, touch.by == TouchBy::nobody);
+    if (touch.by != TouchBy::nobody && frame_ended(guard.frame)) guard.touch.by = TouchBy::gone;
+  }
   if (touch.by == TouchBy::program || touch.by == TouchBy::driver || touch.by == TouchBy::system_call)
     guard.touch.address = std::clamp(touch.address, guard.range.begin, guard.range.end - 1);
   guard.state.store(Guard::touched, std::memory_order_release);                      // pairs with collect()
@@ -184,7 +203,7 @@ void claim(uint32_t id, const Touch& touch) {
 }
 
 void release(uint32_t id) {
-  if (guards[id].steps == 0) note_unworn(guards[id].range.pages());
+  if (guards[id].steps == 0 && !guards[id].by_watchpoints) note_unworn(guards[id].range.pages());
   guards[id].state.store(Guard::unused, std::memory_order_relaxed);
   spare[spare_count++] = id;
 }
@@ -202,7 +221,7 @@ bool settle(AddressRange pages) {
       done = until;
     }
   };
-  for (uint32_t id : live_over(pages)) {
+  for (uint32_t id : pages_closed_over(pages)) {
     AddressRange over = guards[id].range.pages();
     emit(std::clamp(over.begin, pages.begin, pages.end));
     uintptr_t& to = guards[id].protection == Protection::no_access ? closed_to : read_only_to;
@@ -219,7 +238,10 @@ void claim_and_open(GuardList list, const Touch& touch) {
   for (uint32_t i = 0; i < list.count; ++i) claim(claimed_list[i], touch);
   for (uint32_t i = 0; i < list.count; ++i) {
     AddressRange pages = guards[claimed_list[i]].range.pages();
-    if (i > 0 && guards[claimed_list[i - 1]].range.pages().contains(pages)) continue;  // just done
+    if (guards[claimed_list[i]].by_watchpoints) continue;
+    if (i > 0 && guards[claimed_list[i - 1]].range.pages().contains(pages) &&
+        !guards[claimed_list[i - 1]].by_watchpoints)
+      continue;  // just done
     settle(pages);
   }
 }

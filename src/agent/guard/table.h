@@ -19,6 +19,10 @@ struct Guard {
   std::atomic<uint8_t> state{unused};  // release when touched, after `touch`; acquire in collect()
   uint16_t generation = 0;             // of the slot, in handles
   uint32_t steps = 0;                  // accesses beside it that were stepped over
+  uint8_t registers = 0;               // watchpoints that it has, one bit each
+  bool by_watchpoints = false;         // asks nothing of its pages
+  uint32_t site = 0;
+  FrameMarks frame;
   Touch touch;
 };
 
@@ -28,6 +32,7 @@ struct alignas(kPageSize) WipedOnFork {
   std::atomic<uint32_t> live{0};     // live guards
   std::atomic<uint32_t> active{0};   // handlers are installed and threads are dispatched
   std::atomic<uint32_t> version{0};  // of the index of live guards; odd while it changes
+  std::atomic<uint32_t> watched{0};  // of the live ones: by watchpoints
   std::atomic<uint32_t> forking{0};  // threads between the system call that forks and their next step
   SignalSafeLock table;
   SignalSafeLock signals;
@@ -70,11 +75,13 @@ struct GuardList {
 };
 GuardList live_over(AddressRange pages);
 
+GuardList pages_closed_over(AddressRange pages);  // page guards only
+
 // Without the lock: false only where no live guard's pages overlap.
 bool may_be_guarded(AddressRange range);
 
 // A new live guard, not yet protecting its pages. False: full.
-bool make_live(AddressRange range, Protection protection, uint32_t& id);
+bool make_live(AddressRange range, Protection protection, const Watching& how, uint32_t& id);
 // Live to touched. Its pages keep their protection until settle().
 void claim(uint32_t id, const Touch& touch);
 void release(uint32_t id);  // touched to unused

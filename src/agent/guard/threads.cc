@@ -12,6 +12,7 @@
 #include "agent/guard/syscall_memory.h"
 #include "agent/guard/table.h"
 #include "agent/guard/task_file.h"
+#include "agent/guard/task_folder.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
@@ -35,6 +36,7 @@ std::atomic<uint32_t> registered{0};
 std::atomic<uint32_t> unwatched{0};  // of the registered
 std::atomic<uint32_t> coming{0};     // made, and not registered yet
 std::atomic<uint32_t> arrivals{0};   // registrations so far
+std::atomic<uint32_t> creations_begun{0}, creations_ended{0};
 std::atomic<bool> foreign{false};    // refuse_for_good
 std::atomic<bool> callbacks{false};  // the program's code was seen on a thread of the driver
 std::atomic<uint32_t> driver_threads[kDriverThreads];
@@ -262,6 +264,7 @@ void forget_threads_in_child() {
     slot.thread.store(0, std::memory_order_relaxed);
   }
   for (auto& driver : driver_threads) driver.store(0, std::memory_order_relaxed);
+  creations_ended.store(creations_begun.load());
   coming.store(0), registered.store(0), unwatched.store(0), slots_used.store(0);
   uint32_t depth = guard_thread.depth;
   guard_thread = {};
@@ -281,6 +284,16 @@ bool in_driver_now() { return guard_thread.depth > 0; }
 void note_thread_coming() { coming.fetch_add(1, std::memory_order_seq_cst); }
 
 void note_thread_came() { coming.fetch_sub(1, std::memory_order_seq_cst); }
+
+ThreadsMade threads_made() {
+  uint32_t ended = creations_ended.load(std::memory_order_seq_cst);
+  uint32_t begun = creations_begun.load(std::memory_order_seq_cst);
+  return {begun - ended, begun};
+}
+
+void note_creation(bool ends) {
+  (ends ? creations_ended : creations_begun).fetch_add(1, std::memory_order_seq_cst);
+}
 
 void note_callback() { callbacks.store(true, std::memory_order_relaxed); }
 
@@ -315,30 +328,7 @@ bool all_threads_watched() {
 
 bool no_foreign_threads() {
   if (foreign.load(std::memory_order_relaxed)) return false;
-  long folder = raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return false;
-  struct Name {
-    uint64_t inode;
-    int64_t next;
-    uint16_t bytes;
-    uint8_t type;
-    char text[1];
-  };
-  alignas(8) char buffer[2048];
-  bool known = true;
-  for (long bytes; known && (bytes = raw_syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;) {
-    for (long at = 0; known && at < bytes;) {
-      auto* name = reinterpret_cast<Name*>(buffer + at);
-      at += name->bytes;
-      uint32_t thread = 0;
-      const char* digit = name->text;
-      for (; *digit >= '0' && *digit <= '9'; ++digit)
-        thread = thread * 10 + static_cast<uint32_t>(*digit - '0');
-      if (*digit == 0 && digit != name->text) known = known_thread(thread);
-    }
-  }
-  raw_syscall(SYS_close, folder);
-  return known;
+  return for_each_thread(known_thread);
 }
 
 bool in_flight(AddressRange pages) {

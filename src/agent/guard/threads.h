@@ -112,6 +112,14 @@ struct Threads {
 };
 Threads threads_now();
 
+// Threads that pthread_create is making now, and was asked to make so far: of the program and of the driver.
+struct ThreadsMade {
+  uint32_t coming = 0, made = 0;
+  bool operator==(const ThreadsMade&) const = default;
+};
+ThreadsMade threads_made();
+void note_creation(bool ends);
+
 // All under the table's lock.
 bool all_threads_watched();  // tries to watch those that are not, now and then
 bool no_foreign_threads();   // looks at /proc/self/task

@@ -70,7 +70,9 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
   bool driver = start->driver;
   if (!driver) note_thread_coming();
   ++guard_thread.creating;
+  note_creation(false);
   int result = next(thread, attributes, begin_thread, start);
+  note_creation(true);
   --guard_thread.creating;
   if (result != 0) {
     start->used.store(false, std::memory_order_release);

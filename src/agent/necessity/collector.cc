@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "agent/driver_calls.h"
+#include "agent/guard/guards.h"
 #include "agent/necessity/describe.h"
 #include "agent/necessity/regions.h"
 #include "agent/necessity/state.h"
@@ -244,6 +245,7 @@ void finish_necessity() {
   State& state = necessity_state();
   hash_rest(state);
   LockGuard guard(state.lock);
+  collect_unseen();
   state.watches.collect_touches();
   state.shared.collect_touches(state.sequence, state.order.width());
   state.instances.close_all(state.order.width());

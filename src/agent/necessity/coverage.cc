@@ -89,7 +89,7 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
   if (state.undecidable) state.instances.credit(instance, kUndecoded);
   if (waits_for_itself(call, new_work)) state.instances.credit(instance, kOwnWork);
   if (recorded) {
-    state.watches.guard_covered(reach, instance);
+    state.watches.guard_covered(reach, instance, call.stack);
     state.shared.guard_covered(reach, instance, sequence);
   }
   state.instances.opened(instance);

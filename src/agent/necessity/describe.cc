@@ -6,6 +6,7 @@
 #include "agent/driver_calls.h"
 #include "agent/necessity/regions.h"
 #include "agent/pass_through.h"
+#include "agent/stack.h"
 
 namespace diogenes::agent {
 
@@ -50,18 +51,22 @@ uint32_t reasons_of(const Call& call) {
   }
 }
 
-uint32_t reason_of_region(AddressRange range) {
-  switch (region_of(range)) {
+// Pageable memory that the GPU writes: how can it be guarded?
+void describe_region(Side& side) {
+  switch (region_of(side.range)) {
     case Region::private_memory:
-      return 0;
+      if (side.range.size() < kSmallestPageable) side.way = Way::watchpoints;
+      return;
     case Region::shared_memory:
-      return kSharedMemory;
+      side.unguardable = kSharedMemory;
+      return;
     case Region::stack:
-      return kSmallRange;
+      side.way = Way::watchpoints;
+      side.frame = frame_marks(side.range.begin);
+      return;
     case Region::unknown:
-      return kGuardRefused;
+      side.unguardable = kGuardRefused;
   }
-  return kGuardRefused;
 }
 
 // What the function's name says of one side.
@@ -78,6 +83,8 @@ Side side_of(State& state, uint64_t address, uint64_t span, Named named, bool wr
       side.unguardable = allocation->unguardable;
       // What reaches behind the allocation's end is an error of the program, and nothing to guard.
       side.range = side.range.intersection(allocation->range);
+      if (side.kind == MemoryKind::registered && side.range.size() < kSmallestPageable)
+        side.way = Way::watchpoints;
       return side;
     }
   }
@@ -94,7 +101,7 @@ Side side_of(State& state, uint64_t address, uint64_t span, Named named, bool wr
   if (named == Named::host && side.kind == MemoryKind::unknown) side.kind = MemoryKind::pageable;
   if (side.kind == MemoryKind::pageable) {
     if (!written) return side;
-    side.unguardable = side.range.size() < kSmallestPageable ? kSmallRange : reason_of_region(side.range);
+    describe_region(side);
   } else if (side.kind != MemoryKind::device) {
     // The driver knows it, and no allocation of it was seen: a variable of a module, memory of before,
     // another address of the same memory. Where it lies for the CPU is not known.

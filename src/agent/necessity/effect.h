@@ -3,6 +3,7 @@
 #pragma once
 #include "agent/arguments.h"
 #include "agent/call.h"
+#include "agent/guard/guards.h"
 #include "agent/necessity/kernel_arguments.h"
 #include "agent/necessity/memory_map.h"
 #include "agent/necessity/order.h"
@@ -22,6 +23,8 @@ struct Side {
   MemoryKind kind = MemoryKind::unknown;
   AddressRange range;        // empty: not known
   uint32_t unguardable = 0;  // Reason bits; as in Allocation
+  Way way = Way::pages;      // how it can be guarded
+  FrameMarks frame;          // of the stack frame that it lies in
 };
 
 struct Effect {

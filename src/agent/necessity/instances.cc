@@ -17,6 +17,8 @@ uint32_t reason_of(const Touch& touch, Protection protection) {
       return kDriverAccess;
     case TouchBy::system_call:
       return kSystemCall;
+    case TouchBy::displaced:
+      return kSmallRange;
     case TouchBy::exposed:
     case TouchBy::given_up:
       return kExposed;

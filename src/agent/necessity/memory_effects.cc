@@ -112,12 +112,9 @@ void note_written(State& state, const Side& side, Slot slot, Tick tick) {
     if (reasons) state.unwatchable.note(slot, tick, reasons);
     return;
   }
-  if (side.kind == MemoryKind::registered && side.range.size() < kSmallestPageable) reasons |= kSmallRange;
   if (side.kind == MemoryKind::pageable && state.order[slot].page_tables) reasons |= kGuardRefused;
   if (side.range.empty()) reasons |= kUndecoded;
-  if (reasons == 0 &&
-      !state.watches.add(side.range, Protection::no_access, side.kind == MemoryKind::pinned, slot, tick))
-    reasons = kUndecoded;
+  if (reasons == 0 && !state.watches.add(side, Protection::no_access, slot, tick)) reasons = kUndecoded;
   if (reasons) state.unwatchable.note(slot, tick, reasons);
 }
 
@@ -135,10 +132,7 @@ void note_read(State& state, const Side& side, Slot slot, Tick tick) {
     if (reasons) state.unwatchable.note(slot, tick, reasons);
     return;
   }
-  if (side.kind == MemoryKind::registered && side.range.size() < kSmallestPageable) reasons |= kSmallRange;
-  if (reasons == 0 &&
-      !state.watches.add(side.range, Protection::read_only, side.kind == MemoryKind::pinned, slot, tick))
-    reasons = kUndecoded;
+  if (reasons == 0 && !state.watches.add(side, Protection::read_only, slot, tick)) reasons = kUndecoded;
   if (reasons) state.unwatchable.note(slot, tick, reasons);
 }
 

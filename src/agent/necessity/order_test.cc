@@ -187,7 +187,7 @@ TEST_F(Necessity, SynchronousCopyInTheLegacyStreamCoversBlockingStreams) {
   auto copy = t.d2h(small, t.device(8), 8);
   EXPECT_TRUE(t.guarded(host));
   t.touch(host);
-  EXPECT_EQ(t.reasons(copy), kCpuAccess | kSmallRange);
+  EXPECT_EQ(t.reasons(copy), kCpuAccess);
 }
 
 // That the wait for the legacy stream covers blocking streams, without new work in it, is not documented.

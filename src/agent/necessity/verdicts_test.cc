@@ -221,12 +221,50 @@ TEST_F(Necessity, OfTwoCopiesUsedTogetherTheSecondIsNeeded) {
 // tensor.item(): four bytes into a local variable, then the stream is synchronized.
 TEST_F(Necessity, Item) {
   int value = 0;
+  auto copy = t.d2h_async(&value, t.device(4), sizeof value, kX, true);
+  auto wait = t.synchronize(kX);
+  EXPECT_TRUE(t.guarded(&value));
+  t.touch(&value);
+  EXPECT_EQ(t.reasons(copy), kNotNeeded);  // the latest one that covers it is the needed one
+  EXPECT_EQ(t.reasons(wait), kCpuAccess);
+}
+
+TEST_F(Necessity, ItemThatNobodyLooksAt) {
+  int value = 0;
+  auto copy = t.d2h(&value, t.device(4), sizeof value);
+  auto wait = t.synchronize(kX);
+  EXPECT_EQ(t.reasons(copy), kNotNeeded);
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
+}
+
+TEST_F(Necessity, ItemWhoseWatchpointWentToAnother) {
+  int value = 0;
+  auto copy = t.d2h(&value, t.device(4), sizeof value);
+  t.touch(&value, false, TouchBy::displaced);
+  EXPECT_EQ(t.reasons(copy), kSmallRange);
+}
+
+// Part of a block is overwritten: the rest of it is a small piece by then.
+TEST_F(Necessity, TheRestOfAPageIsWatchedByWatchpoint) {
+  auto* host = static_cast<char*>(t.pageable(2 * 4096));
+  auto copy = t.d2h(host, t.device(2 * 4096), 2 * 4096);
+  auto second = t.d2h(host, t.device(2 * 4096 - 16), 2 * 4096 - 16);
+  EXPECT_TRUE(t.guarded(host + 2 * 4096 - 16));
+  t.touch(host + 2 * 4096 - 8);
+  EXPECT_EQ(t.reasons(copy), kNotNeeded);
+  EXPECT_EQ(t.reasons(second), kCpuAccess);
+}
+
+TEST_F(Necessity, ItemWithoutWatchpoints) {
+  world().watchpoints = false;
+  int value = 0;
   uint64_t device = t.device(4);
   auto copy = t.d2h_async(&value, device, sizeof value, kX, true);
   auto wait = t.synchronize(kX);
   EXPECT_EQ(t.reasons(copy), kSmallRange);  // could not be watched: needed, by the first that covers it
   EXPECT_EQ(t.reasons(wait), kNotNeeded);   // the copy had waited already
   EXPECT_EQ(world().unwatched[kSmallRange], 1);
+  EXPECT_EQ(world().drops[Drop::watchpoints_missing], 1);
 }
 
 TEST_F(Necessity, SynchronousCopyToTheDeviceOrdersOtherStreams) {

@@ -4,12 +4,12 @@
 
 namespace diogenes::agent {
 
-bool Watches::add(AddressRange range, Protection protection, bool small, Slot stream, Tick tick) {
+bool Watches::add(const Side& side, Protection protection, Slot stream, Tick tick) {
   if (protection == Protection::read_only) {
     // Read again in the same stream: whoever makes sure of the later read makes sure of the earlier one.
     for (int i = count_; i-- > 0;) {
       Watch& watch = watches_[i];
-      if (watch.range != range || watch.protection != protection || watch.stream != stream ||
+      if (watch.range != side.range || watch.protection != protection || watch.stream != stream ||
           watch.suspended_by != 0)
         continue;
       // A touch up to now is the earlier read's, and its owner's.
@@ -26,7 +26,8 @@ bool Watches::add(AddressRange range, Protection protection, bool small, Slot st
     lost_ = true;
     return false;
   }
-  watches_[count_++] = {range, kNoGuard, stream, protection, small, tick, 0};
+  watches_[count_++] = {side.range, kNoGuard, stream, protection, side.way, side.kind == MemoryKind::pinned,
+                        tick,       kNoStack, 0,      side.frame};
   ++pending_;
   return true;
 }
@@ -72,19 +73,45 @@ void Watches::collect_touches() {
   }
 }
 
-void Watches::guard_covered(const Clock& reach, InstanceIndex instance) {
+GuardHandle Watches::raise(const Watch& watch) {
+  return raise_guard(watch.range, watch.protection, {watch.way, watch.site, watch.frame});
+}
+
+uint32_t Watches::refusal(const Watch& watch) {
+  if (watch.way == Way::pages) {
+    count_drop(Drop::guards_full);
+    return kGuardRefused;
+  }
+  switch (why_no_watchpoints()) {
+    case NoWatchpoints::not_now:
+      count_drop(Drop::guards_full);
+      return kGuardRefused;
+    case NoWatchpoints::does_not_fit:
+      break;
+    case NoWatchpoints::none_here:
+      count_drop(Drop::watchpoints_missing);
+      break;
+    case NoWatchpoints::all_taken:
+      count_drop(Drop::watchpoints_full);
+      break;
+  }
+  return kSmallRange;
+}
+
+void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site) {
   if (pending_ == 0) return;
   for (int i = count_; i-- > 0;) {
     Watch& watch = watches_[i];
     if (watch.guard != kNoGuard || watch.suspended_by != 0 || watch.tick > reach[watch.stream]) continue;
-    watch.guard = raise_guard(watch.range, watch.protection);
+    watch.site = site;
+    watch.guard = raise(watch);
     if (watch.guard != kNoGuard) {
       --pending_;
       continue;
     }
-    count_drop(Drop::guards_full);
-    instances_->credit(instance, kGuardRefused);
-    instances_->credit_owners(watch.stream, watch.tick, {.reason = kGuardRefused});
+    uint32_t reason = refusal(watch);
+    instances_->credit(instance, reason);
+    instances_->credit_owners(watch.stream, watch.tick, {.reason = reason});
     if (watch.tick <= instances_->known(watch.stream)) remove(i);
   }
 }
@@ -115,9 +142,7 @@ void Watches::keep_piece(const Watch& whole, AddressRange piece) {
   if (piece.empty()) return;
   bool known = whole.tick <= instances_->known(whole.stream);
   uint32_t reason = 0;
-  if (!whole.small && piece.size() < kSmallestPageable) {
-    reason = kSmallRange;
-  } else if (count_ == kMaximumWatches) {
+  if (count_ == kMaximumWatches) {
     count_drop(Drop::objects_full);
     reason = kUndecoded;
   } else {
@@ -125,9 +150,10 @@ void Watches::keep_piece(const Watch& whole, AddressRange piece) {
     part = whole;
     part.range = piece;
     part.suspended_by = 0;
+    if (!whole.own_pages && piece.size() < kSmallestPageable) part.way = Way::watchpoints;
     if (whole.guard != kNoGuard) {
-      part.guard = raise_guard(piece, whole.protection);
-      if (part.guard == kNoGuard) reason = kGuardRefused;
+      part.guard = raise(part);
+      if (part.guard == kNoGuard) reason = refusal(part);
     }
     if (reason == 0) {
       if (part.guard == kNoGuard) ++pending_;

@@ -10,6 +10,7 @@
 // lock.
 #pragma once
 #include "agent/guard/guards.h"
+#include "agent/necessity/effect.h"
 #include "agent/necessity/instances.h"
 #include "agent/necessity/unwatchable.h"
 #include "base/range.h"
@@ -18,7 +19,8 @@ namespace diogenes::agent {
 
 inline constexpr int kMaximumWatches = 8192;
 
-// Pageable memory is guarded from a page on: smaller ranges share theirs with the rest of the heap.
+// Pageable and registered memory is guarded by its pages from one on: smaller ranges share theirs with the
+// rest of the heap, and are guarded by watchpoints.
 inline constexpr uint64_t kSmallestPageable = kPageSize;
 
 class Watches {
@@ -28,14 +30,14 @@ class Watches {
     unwatchable_ = unwatchable;
   }
 
-  // The work at `tick` of `stream` writes (no_access) or reads (read_only) `range`. `small`: pieces of less
-  // than a page may be guarded, too. False: no room.
-  bool add(AddressRange range, Protection protection, bool small, Slot stream, Tick tick);
+  // The work at `tick` of `stream` writes (no_access) or reads (read_only) `side`. False: no room.
+  bool add(const Side& side, Protection protection, Slot stream, Tick tick);
 
   // Credits the owners of what was touched so far. Before any synchronization takes over.
   void collect_touches();
   // Guards what `reach` covers and nobody guards yet. Where that is refused, `instance` counts as needed.
-  void guard_covered(const Clock& reach, InstanceIndex instance);
+  // `site`: the synchronization's stack.
+  void guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site);
 
   // A copy from host memory uses it.
   void use(AddressRange range, const Use& by_device);
@@ -58,10 +60,17 @@ class Watches {
     GuardHandle guard;  // kNoGuard: pending
     Slot stream;
     Protection protection;
-    bool small;
+    Way way;
+    bool own_pages;  // pinned: pieces of less than a page may be guarded by it, too
     Tick tick;
+    uint32_t site;
     uint32_t suspended_by;  // 0: not
+    FrameMarks frame;
   };
+
+  // kNoGuard: refused, for the Reason that `refusal` says, and counts.
+  static GuardHandle raise(const Watch& watch);
+  static uint32_t refusal(const Watch& watch);
 
   bool settle(int position, const Touch& touch);
   void remove(int position);

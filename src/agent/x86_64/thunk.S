@@ -88,4 +88,7 @@ diogenes_thunk:
         jmp     r11
         .cfi_endproc
         .size   diogenes_thunk, . - diogenes_thunk
+        .globl  diogenes_thunk_end
+        .hidden diogenes_thunk_end
+diogenes_thunk_end:
         .section .note.GNU-stack, "", @progbits

@@ -37,6 +37,7 @@ static_assert(offsetof(ThunkFrame, rax) == 48 && offsetof(ThunkFrame, hook) == 6
 static_assert(sizeof(ThunkFrame) <= 448, "thunk.S reserves 448 bytes");
 
 extern "C" void diogenes_thunk();
+extern "C" char diogenes_thunk_end[];
 extern "C" int diogenes_on_enter(ThunkFrame* frame);
 extern "C" void diogenes_on_exit(ThunkFrame* frame);
 

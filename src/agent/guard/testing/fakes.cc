@@ -4,8 +4,8 @@
 
 namespace diogenes::agent {
 
-uint32_t capture_interrupted_stack(const ucontext_t* context) {
-  return static_cast<uint32_t>(context->uc_mcontext.gregs[REG_RIP]) | 1;
+uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
+  return static_cast<uint32_t>(context->uc_mcontext.gregs[REG_RIP] - back) | 1;
 }
 
 bool stage_uses_guards() { return true; }

@@ -27,12 +27,19 @@ std::vector<FakeGuard> guards(1);
 
 bool start_guards() { return true; }
 void guard_this_thread() {}
-GuardHandle raise_guard(AddressRange range, Protection protection) {
+NoWatchpoints no_watchpoints{};
+NoWatchpoints why_no_watchpoints() { return no_watchpoints; }
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
   if (testing::world().refuse_guards) return kNoGuard;
+  if (how.way == Way::watchpoints) {
+    no_watchpoints = range.size() > 32 ? NoWatchpoints::does_not_fit : NoWatchpoints::none_here;
+    if (!testing::world().watchpoints || range.size() > 32) return kNoGuard;
+  }
   guards.push_back({range, protection, true, {}});
   return static_cast<GuardHandle>(guards.size() - 1);
 }
 Touch collect(GuardHandle guard) { return guards.at(guard).touch; }
+void collect_unseen() {}
 Touch lower_guard(GuardHandle guard) {
   guards.at(guard).up = false;
   return guards.at(guard).touch;
@@ -53,6 +60,8 @@ void open_all(TouchBy by) { open_range({0, ~0ull}, by); }
 bool any_guard_up() { return true; }
 void enter_driver() {}
 void leave_driver() {}
+
+FrameMarks frame_marks(uintptr_t) { return {}; }
 
 // ---- recorder, stacks, own calls ----
 bool append(const VerdictRecord& record) {

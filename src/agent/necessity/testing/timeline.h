@@ -93,6 +93,7 @@ class Timeline {
 struct World {
   uint64_t context = 0x100;
   bool refuse_guards = false;
+  bool watchpoints = true;  // up to 32 bytes at a time; more than there are registers for is not played here
   std::map<uint64_t, std::pair<unsigned, bool>> pointers;  // unknown to the map: memory type, managed
   std::map<uint64_t, unsigned> stream_flags;               // of streams not seen created
   std::map<uint64_t, std::vector<size_t>> parameters;      // by function; none: the driver does not say
