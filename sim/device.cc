@@ -239,6 +239,9 @@ void Device::start_callbacks() {
 void Device::callback_thread() {
   late_inside_driver = 1;
   pthread_setname_np(pthread_self(), "simulated-calls");
+  sigset_t none;  // as measured of the real one: the program's functions may fault on it
+  sigemptyset(&none);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   std::unique_lock held(lock);
   for (;;) {
     while (callbacks_.empty()) callback_wake_.wait(held);

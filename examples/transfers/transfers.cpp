@@ -43,7 +43,7 @@ class Simulation {
     gpu_.add(tables_[number % 2], tables_[number % 2], parameters_, kWords, 100, stream_);
     gpu_.add(sum_, block_, block_, kBlockWords, 50, stream_);
     if (number % kKeepEvery == 0) keep_state(tables_[number % 2]);
-    gpu_.copy(result_, state_, kWords, 80, stream_);
+    gpu_.add(result_, state_, parameters_, kWords, 80, stream_);
     if (!fixed_) CHECK(cuMemcpyDtoH(log_.data(), result_, kBytes));  // PLANTED: transfers-log
     CHECK(cuMemcpyDtoH(result_host_.data(), result_, kBytes));
     mean_ = example::mean(result_host_.data(), kWords);
@@ -76,8 +76,8 @@ class Simulation {
       CHECK(cuMemcpyHtoDAsync(block_, block_host_, kBlockBytes, stream_));
     } else {
       block_pageable_[0] = static_cast<float>(number);
-      CHECK(cuMemcpyHtoDAsync(block_, block_pageable_.data(), kBlockBytes,
-                              stream_));  // PLANTED: transfers-block
+      const float* block = block_pageable_.data();
+      CHECK(cuMemcpyHtoDAsync(block_, block, kBlockBytes, stream_));  // PLANTED: transfers-block
     }
   }
 

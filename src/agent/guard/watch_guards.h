@@ -3,8 +3,8 @@
 //
 // There are four registers. Where a range needs more than are free, guards of call sites that had more turns
 // than the one that asks (or, once it was refused often, of any other site) give theirs up, and report
-// `displaced`; so over many occurrences each site gets its turn. A register whose guard was lowered untouched stays on its piece until it is needed elsewhere, or
-// until it is touched: moving it costs a system call.
+// `displaced`; so over many occurrences each site gets its turn. A register whose guard was lowered untouched
+// stays on its piece until it is needed elsewhere, or until it is touched: moving it costs a system call.
 //
 // All under the table's lock, but take_watch_trap.
 #pragma once

@@ -84,7 +84,8 @@ bool is_alone(const State& state, const Flight& flight, bool* rests) {
   for (int i = 0; i < state.order.width(); ++i) {
     Slot slot = static_cast<Slot>(i);
     if (slot == flight.slot) continue;
-    if (state.named.latest_conflict(slot, flight.named, state.order[slot].ticks) > flight.order[slot]) return false;
+    if (state.named.latest_conflict(slot, flight.named, state.order[slot].ticks) > flight.order[slot])
+      return false;
     *rests |= state.named.rests_on_arguments(slot, flight.order[slot], flight.named);
   }
   return true;
@@ -94,8 +95,7 @@ bool is_watchable_download(const State& state, const Call& call, const Flight& f
   const Effect& effect = flight.effect;
   const Side& to = effect.destination;
   return flight.transfer.kind == TransferInFlight::to_host && effect.copies_to_host(call) &&
-         is_host_side(to.kind) && to.unguardable == 0 && is_plain(effect.arguments) &&
-         (to.kind == MemoryKind::pinned || to.range.size() >= kSmallestPageable) &&
+         is_host_side(to.kind) && to.unguardable == 0 && to.way == Way::pages && is_plain(effect.arguments) &&
          (to.kind != MemoryKind::pageable || !state.order[flight.slot].page_tables) &&
          state.kernel_reasons == 0 && state.work_reasons == 0 && !state.shared.contains(to.range);
 }
