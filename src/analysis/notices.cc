@@ -195,6 +195,11 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
     notices.push_back("allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
                       " are repeated or never used, but each place is worth less than " + threshold +
                       " of the run time; they are not listed");
+  if (problems.unsure_moves > 0)
+    notices.push_back(
+        "synchronizations at " + counted(problems.unsure_moves, "place", "places") +
+        " come a little before their first use; what moving them gains is too small to be sure of, "
+        "and they are not listed");
   if (problems.rarely_unnecessary_sites > 0)
     notices.push_back("at " + counted(problems.rarely_unnecessary_sites, "place", "places") +
                       " fewer than half of the synchronizations were unnecessary; they are not listed");

@@ -290,10 +290,17 @@ class Finder {
     });
   }
 
+  // A move gains little where the first use comes soon, and then less than the model is sure of: a small gain
+  // counts where the whole range is one.
   void drop_misplaced_of_no_weight() {
+    constexpr int kSurelyWorthIt = 5;  // thresholds
     std::erase_if(problems_, [&](const Problem& problem) {
-      return problem.kind == ProblemKind::misplaced_synchronization &&
-             (problem.benefit < in_.threshold || problem.benefit.count <= 0);
+      if (problem.kind != ProblemKind::misplaced_synchronization) return false;
+      if (problem.benefit < in_.threshold || problem.benefit.count <= 0) return true;
+      bool unsure =
+          problem.benefit.count < kSurelyWorthIt * in_.threshold.count && problem.figure.low.count <= 0;
+      result_.unsure_moves += unsure;
+      return unsure;
     });
   }
 

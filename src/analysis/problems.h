@@ -78,6 +78,7 @@ struct Problems {
   uint64_t rarely_unnecessary_sites = 0;
   uint64_t minor_transfer_sites = 0, minor_transfers = 0;  // with a problem of their own, below the threshold
   uint64_t minor_allocation_sites = 0;
+  uint64_t unsure_moves = 0;             // misplaced, and their small gain may be none
   uint64_t first_uses_from_stage_3 = 0;  // misplaced problems whose time to first use is stage 3's
 };
 
