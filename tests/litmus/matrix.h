@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ enum class CellState : uint8_t {
   right,
   wrong,    // another verdict than the table's
   unsound,  // ... and one that calls a needed synchronization unnecessary
-  skipped   // the machine lacks what it needs
+  skipped   // the machine lacks what it needs, or its driver does not wait there
 };
 
 struct CellResult {
@@ -48,6 +49,7 @@ struct Matrix {
   std::map<uint64_t, const Cell*> by_frame;
   Judged judged;
   std::map<const Cell*, std::vector<const SiteVerdict*>> tested;
+  std::set<const Cell*> idle;  // whose tested calls did not wait
   Machine machine;
 
   // `part`: an argument of `litmus`: --host-functions, --no-host-functions, or the beginning of cells' names.

@@ -39,7 +39,8 @@ bool is_program_wait(const Operation& operation) {
 
 }  // namespace
 
-std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* result) {
+std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* result,
+                       std::vector<SiteVerdict>* idle) {
   const fs::path session = folder;
   SiteTable sites;
   auto tracing = load_run(session / "tracing", sites, Load::operations);
@@ -73,11 +74,11 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
     }
   for (uint32_t i = 0; i < verdicts.size(); ++i) {
     SiteVerdict& site = verdicts[i];
-    if (site.instances == 0) continue;
+    if (site.instances == 0 && (!idle || !thread_of.contains(i))) continue;
     site.function = operation_name(sites[SiteIndex{i}]);
     site.stack = stack_of(sites[SiteIndex{i}].place);
     site.unmatched_needed = by_site[i].unmatched_needed;
-    result->push_back(std::move(site));
+    (site.instances == 0 ? idle : result)->push_back(std::move(site));
   }
   return "";
 }
@@ -172,7 +173,7 @@ Judged judge(const std::vector<std::string>& command) {
     result.trouble = "measuring changed the program: exit status " +
                      std::to_string(result.alone.exit_status) + " and then " +
                      std::to_string(result.measured.exit_status) + "\n" + result.measured.errors;
-  const std::string unread = load_sites(session, &result.sites);
+  const std::string unread = load_sites(session, &result.sites, &result.idle);
   if (!unread.empty()) result.trouble += "\nsession: " + unread + "\n" + result.measured.errors;
   const auto exported = bench::run_process({tool("bin/diogenes"), "export", session, "--format", "json"},
                                            {.environment = environment});

@@ -42,6 +42,7 @@ struct Ran {
 struct Judged {
   Ran alone, measured;
   std::vector<SiteVerdict> sites;
+  std::vector<SiteVerdict> idle;  // made calls that did not wait
   nlohmann::json report;
   std::string trouble;  // "": none
 };
@@ -52,7 +53,9 @@ void use_driver(Driver driver);
 Driver driver();
 
 // Of a session. "" or what is wrong with it.
-std::string load_sites(const std::string& session, std::vector<SiteVerdict>* result);
+// `idle`: call sites that never waited, function and stack alone.
+std::string load_sites(const std::string& session, std::vector<SiteVerdict>* result,
+                       std::vector<SiteVerdict>* idle = nullptr);
 // Runs it alone, and under the tool; reads the session. Several threads may judge at a time.
 Judged judge(const std::vector<std::string>& command);
 

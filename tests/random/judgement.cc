@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -80,12 +81,22 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
                   o = Frames::find(frames.operations, site.stack);
     if (p >= 0 && o >= 0) by_place[{p, o}] = &site;
   }
+  std::set<std::pair<uint64_t, uint64_t>> idle;
+  for (const SiteVerdict& site : judged.idle) {
+    const int64_t p = Frames::find(frames.programs, site.stack),
+                  o = Frames::find(frames.operations, site.stack);
+    if (p >= 0 && o >= 0 && !by_place.contains({p, o})) idle.insert({p, o});
+  }
   std::istringstream lines(truths);
   uint64_t p, o;
   std::string kind, truth;
   while (lines >> p >> o >> kind >> truth) {
     if (truth == "unsure") {
       ++counts.unsure;
+      continue;
+    }
+    if (idle.contains({p, o})) {
+      ++counts.idle;  // found all done and did not wait: nothing is to be gained there
       continue;
     }
     ++counts.waits;
@@ -115,6 +126,7 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
 
 void RandomCounts::add(const RandomCounts& other) {
   programs += other.programs, runs += other.runs, changed += other.changed, waits += other.waits;
+  idle += other.idle;
   unsure += other.unsure, needed += other.needed, needless += other.needless;
   called_needless += other.called_needless, cautious += other.cautious, against += other.against;
   for (const auto& [what, count] : other.why) why[what] += count;
@@ -132,9 +144,9 @@ std::string RandomCounts::text() const {
   char percent[32];
   snprintf(percent, sizeof percent, "%.2f%%", cautious_percent());
   out << programs << " programs, " << changed << " of " << runs << " runs changed; " << waits << " waits ("
-      << unsure << " more that the generator is unsure of), " << needed << " needed; " << needless
-      << " needless: " << called_needless << " called needless, " << cautious << " (" << percent
-      << ") called needed\n"
+      << unsure << " more that the generator is unsure of, " << idle << " that found all done), " << needed
+      << " needed; " << needless << " needless: " << called_needless << " called needless, " << cautious
+      << " (" << percent << ") called needed\n"
       << against << " called needless and thought needed by the generator (the oracle decides)\n";
   for (const auto& [what, count] : why) out << "  " << count << " " << what << "\n";
   return out.str();
@@ -143,7 +155,7 @@ std::string RandomCounts::text() const {
 std::string RandomCounts::json() const {
   nlohmann::ordered_json result;
   result["programs"] = programs, result["runs"] = runs, result["changed"] = changed;
-  result["waits"] = waits, result["unsure"] = unsure, result["needed"] = needed;
+  result["waits"] = waits, result["unsure"] = unsure, result["idle"] = idle, result["needed"] = needed;
   result["needless"] = needless, result["called_needless"] = called_needless, result["cautious"] = cautious;
   result["cautious_percent"] = cautious_percent();
   result["called_needless_thought_needed"] = against;

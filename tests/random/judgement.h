@@ -14,6 +14,7 @@ struct RandomCounts {
   uint64_t programs = 0, runs = 0;
   uint64_t changed = 0;  // runs whose output changed: by measuring, or without the waits called needless
   uint64_t waits = 0;    // that the generator knows all about, `unsure` left out
+  uint64_t idle = 0;     // that found all done, and are left out: the driver did not wait
   uint64_t unsure = 0, needed = 0, needless = 0;
   uint64_t called_needless = 0;         // of the needless
   uint64_t cautious = 0;                // needless, and counted as needed
