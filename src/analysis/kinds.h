@@ -27,8 +27,9 @@ constexpr bool is_transfer_kind(ProblemKind kind) {
 }
 constexpr bool is_allocation_kind(ProblemKind kind) { return kind >= ProblemKind::repeated_allocation; }
 
-// Below this a first use tells nothing: the fault that shows it, and the way out of the hook, take as long. Uses
-// that come at once were read at 1.5 us on a GPU's host, and at 5 us and now and then 20 us in a virtual machine.
+// Below this a first use tells nothing: the fault that shows it, and the way out of the hook, take as long.
+// Uses that come at once were read at 1.5 us on a GPU's host, and at 5 us and now and then 20 us in a virtual
+// machine.
 inline constexpr Nanoseconds kShortestMove{10'000};
 
 bool is_candidate(const Operation& operation);
