@@ -38,8 +38,6 @@ inline bool repeats(Duplicate duplicate) {
   return duplicate == Duplicate::verified || duplicate >= Duplicate::elsewhere;
 }
 
-// Reasons whose first use is at a known time on the CPU: the wait can be moved there.
-inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;
 inline bool is_movable(uint32_t reasons) { return reasons != 0 && (reasons & ~kMovableReasons) == 0; }
 
 // Copies reasons, duplicates and (until stage 4's are joined) times to first use from `memory_tracing` to

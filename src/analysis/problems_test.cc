@@ -68,7 +68,7 @@ TEST(Problems, WithoutAVerdictItIsNeeded) {
 
 TEST(Problems, UnwatchedReasonsAreNeededAndNeverMoved) {
   for (uint32_t reason : {kSmallRange, kExposed, kGuardRefused, kUndecoded, kDriverAccess, kUnknownMemory,
-                          kOrder, kSharedMemory, kHostFunction}) {
+                          kOrder, kSharedMemory, kHostFunction, kConcurrentWait}) {
     auto trace = timeline().launch(1).sync(lasting(10)).first_use(after(50), reason).work(100);
     EXPECT_TRUE(Analysed(trace).problems.found.empty()) << reason;
   }

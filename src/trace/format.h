@@ -261,14 +261,18 @@ enum Reason : uint32_t {
   kUnknownMemory = 1u << 13,  // 4: managed or mapped memory that the agent does not know enough of
   kOwnWork =
       1u << 14,  // the call waits for what it does itself (context creation, a module's load): no verdict
+  kConcurrentWait = 1u << 15,  // 4: another thread waited for the same work at the same time
 };
 // What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.
 enum Condition : uint8_t {
   kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU
                                   // work, which nothing but the synchronization orders, did not need it
 };
+// Those whose first use is at a known time on the CPU: the wait can be moved there.
+inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;
 inline constexpr uint32_t kUnwatchedReasons =
-    kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory;
+    kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory |
+    kConcurrentWait;
 
 // Closes one instance of a synchronization: everything it covers was used, released, written again, or handed
 // to a later synchronization. Stages 3 and 4. An instance without one is unresolved, and counts as needed.

@@ -16,6 +16,11 @@ struct Buffer {
   std::vector<int> readers;  // since
 };
 
+// By their names, kernels may write whatever they are given, and so may run beside nothing that names it.
+bool has_kernel(Kind kind) {
+  return kind == Kind::fill || kind == Kind::copy || kind == Kind::graph || kind == Kind::host_function;
+}
+
 struct Wait {
   size_t operation;
   Before covers;
@@ -79,14 +84,18 @@ class Generator {
     given_[static_cast<size_t>(works_)] = stream;
     return works_++;
   }
-  // The program leans on knowing that this is done.
-  void lean_on(int work, int buffer) {
+  // The program leans on knowing that this is done: `order`, to start other work, or else to use what the
+  // buffer holds, which it then has.
+  void lean_on(int work, int buffer, bool order) {
+    if (settled_[static_cast<size_t>(work)]) return;
     const int by = owner(work, buffer);
     if (by == kNobody) return;
-    owner_when_used_[{work, buffer}] = by;
+    if (!order) owner_when_used_[{work, buffer}] = by;
     const Wait& wait = waits_[static_cast<size_t>(by)];
     if (!wait.query) {
       operations_[wait.operation].needed = true;
+      // It stays where it is, and so what it covers needs no other. Behind a use it may come later.
+      if (order) settled_ |= wait.covers;
       return;
     }
     // The query alone would do, or so it seems: whoever asks may also do something else when it is not done.
@@ -158,9 +167,9 @@ class Generator {
   void cpu_access(int buffer, bool writes) {
     for (const int work : wanted(buffer, writes))
       if (!known_[static_cast<size_t>(work)]) learn(work);
-    for (const int work : wanted(buffer, writes)) lean_on(work, buffer);
+    for (const int work : wanted(buffer, writes)) lean_on(work, buffer, false);
   }
-  void gpu_access(int buffer, bool writes, int stream) {
+  void gpu_access(int buffer, bool writes, int stream, bool kernel) {
     for (const int work : wanted(buffer, writes)) {
       if (next_in(stream)[static_cast<size_t>(work)] || known_[static_cast<size_t>(work)]) continue;
       if (chance(50)) {
@@ -171,7 +180,14 @@ class Generator {
       }
     }
     for (const int work : wanted(buffer, writes))
-      if (!next_in(stream)[static_cast<size_t>(work)]) lean_on(work, buffer);
+      if (!next_in(stream)[static_cast<size_t>(work)]) lean_on(work, buffer, true);
+    if (writes) return;
+    // Two that only read need no order, but nobody can tell that from their names. Where a wait came between
+    // them, it ordered them.
+    for (const int reader : buffers_[static_cast<size_t>(buffer)].readers)
+      if ((kernel || kernels_[static_cast<size_t>(reader)]) &&
+          !next_in(stream)[static_cast<size_t>(reader)])
+        lean_on(reader, buffer, true);
   }
 
   // ---- operations
@@ -215,13 +231,14 @@ class Generator {
     streams_[static_cast<size_t>(s)] |= events_[static_cast<size_t>(e)];
   }
   void work(Kind kind, int to, int from, int stream) {
-    if (to >= 0) gpu_access(to, true, stream);
-    if (from >= 0 && from != to) gpu_access(from, false, stream);
+    if (to >= 0) gpu_access(to, true, stream, has_kernel(kind));
+    if (from >= 0 && from != to) gpu_access(from, false, stream, has_kernel(kind));
     Operation& operation = add(kind);
     operation.to = to;
     operation.from = from;
     operation.stream = stream;
     const int piece = give(stream);
+    kernels_[static_cast<size_t>(piece)] = has_kernel(kind);
     if (from >= 0 && from != to) note(from, false, piece);
     note(to, true, piece);
   }
@@ -240,14 +257,15 @@ class Generator {
       if (node.kind == Kind::copy || node.kind == Kind::download) node.from = device();
       if (node.kind == Kind::upload) node.from = dma_host();
       if (node.to == node.from) node.kind = Kind::set, node.from = -1;
-      gpu_access(node.to, true, stream);
-      if (node.from >= 0) gpu_access(node.from, false, stream);
+      gpu_access(node.to, true, stream, true);
+      if (node.from >= 0) gpu_access(node.from, false, stream, true);
     }
     Operation& operation = add(Kind::graph);
     operation.stream = stream;
     operation.nodes = nodes;
     operation.node_count = count;
     const int piece = give(stream);
+    kernels_[static_cast<size_t>(piece)] = true;
     for (int i = 0; i < count; ++i) {
       const Node& node = nodes[static_cast<size_t>(i)];
       if (node.from >= 0) note(node.from, false, piece);
@@ -279,7 +297,7 @@ class Generator {
       return;
     }
     cpu_access(from, false);
-    gpu_access(to, true, s);
+    gpu_access(to, true, s, false);
     Operation& operation = add(now ? Kind::upload_now : Kind::upload);
     operation.to = to, operation.from = from, operation.stream = s;
     const Before earlier = next_in(s);
@@ -292,7 +310,7 @@ class Generator {
     const int to = host(), from = device(), s = now ? 0 : below(kStreams);
     if (is_staged(to)) {
       cpu_access(to, true);
-      gpu_access(from, false, s);
+      gpu_access(from, false, s, false);
     }
     work(now ? Kind::download_now : Kind::download, to, from, s);
     if (now || is_staged(to)) waited(streams_[static_cast<size_t>(s)]);
@@ -415,7 +433,7 @@ class Generator {
   std::array<Buffer, kBuffers> buffers_;
   std::array<int, kWork> given_{};
   std::map<std::pair<int, int>, int> owner_when_used_;
-  Before known_;
+  Before known_, settled_, kernels_;
   std::vector<Wait> waits_;
   int works_ = 0;
 };

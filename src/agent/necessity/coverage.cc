@@ -57,7 +57,8 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
   bool recorded = call.id.sequence != OperationId{}.sequence &&
                   (state.stage == Stage::memory_tracing || site_is_planned(call.function, call.stack));
   InstanceIndex instance =
-      state.instances.open(call.id, call.end, recorded, state.stage == Stage::memory_tracing);
+      state.instances.open(call.id, call.begin, call.end, recorded, state.stage == Stage::memory_tracing,
+                           recorded);
   if (instance == kNoInstance) return kNoInstance;
   uint32_t sequence = ++state.sequence;
   bool new_work = false;

@@ -26,7 +26,8 @@ uint32_t reason_of(const Touch& touch, Protection protection) {
   return kExposed;
 }
 
-InstanceIndex Instances::open(OperationId id, Nanoseconds end, bool recorded, bool counted) {
+InstanceIndex Instances::open(OperationId id, Nanoseconds begin, Nanoseconds end, bool recorded, bool counted,
+                              bool settles) {
   InstanceIndex index;
   if (free_count_ > 0) {
     index = free_[--free_count_];
@@ -39,9 +40,11 @@ InstanceIndex Instances::open(OperationId id, Nanoseconds end, bool recorded, bo
   Instance& instance = instances_[index];
   instance = {};
   instance.id = id;
+  instance.begin = begin;
   instance.end = end;
   instance.recorded = recorded;
   instance.counted = counted;
+  instance.settles = settles;
   instance.claims = 1;  // held until opened()
   return index;
 }
@@ -52,13 +55,38 @@ void Instances::returned(InstanceIndex index, OperationId id, Nanoseconds at) {
 }
 
 void Instances::opened(InstanceIndex instance) {
+  if (instances_[instance].stays) stays(instance);
   if (--instances_[instance].claims == 0) close(instance);
+}
+
+bool Instances::overlap(InstanceIndex one, InstanceIndex other) const {
+  const Instance &first = instances_[one], &second = instances_[other];
+  return first.id.thread != second.id.thread && first.end > second.begin && second.end > first.begin;
+}
+
+void Instances::stays(InstanceIndex index) {
+  if (!instances_[index].settles) return;
+  instances_[index].stays = true;
+  for (StreamClaims& stream : streams_)
+    for (int i = 0; i < stream.count; ++i)
+      if (const Claim& claim = stream.claims[i];
+          claim.instance == index && claim.certain && claim.tick > stream.settled)
+        stream.settled = claim.tick;
 }
 
 void Instances::claim(Slot slot, Tick up_to, InstanceIndex instance, bool certain, bool wrote,
                       uint32_t sequence) {
   if (up_to == 0) return;
   StreamClaims& stream = streams_[slot];
+  Tick from = stream.known;
+  for (int i = 0; i < stream.count; ++i) {
+    const Claim& other = stream.claims[i];
+    if (other.instance == instance || other.from >= other.tick || other.from >= up_to ||
+        !overlap(other.instance, instance))
+      continue;
+    credit(other.instance, kConcurrentWait);
+    credit(instance, kConcurrentWait);
+  }
   if (certain) {
     for (int i = stream.count; i-- > 0;)
       if (stream.claims[i].tick <= up_to) drop_claim(stream, i);
@@ -71,7 +99,7 @@ void Instances::claim(Slot slot, Tick up_to, InstanceIndex instance, bool certai
     count_drop(Drop::objects_full);
   }
   ++instances_[instance].claims;
-  stream.claims[stream.count++] = {up_to, sequence, instance, certain, wrote};
+  stream.claims[stream.count++] = {from, up_to, sequence, instance, certain, wrote};
 }
 
 void Instances::drop_claim(StreamClaims& stream, int position) {
@@ -82,13 +110,15 @@ void Instances::drop_claim(StreamClaims& stream, int position) {
 }
 
 void Instances::credit(InstanceIndex instance, uint32_t reason) {
-  if (instance != kNoInstance) instances_[instance].reasons |= reason;
+  if (instance == kNoInstance || reason == 0) return;
+  instances_[instance].reasons |= reason;
+  if (!instances_[instance].stays && (reason & ~kMovableReasons)) stays(instance);
 }
 
 void Instances::use(InstanceIndex index, const Use& use) {
   if (use.reason == 0) return;
   Instance& instance = instances_[index];
-  instance.reasons |= use.reason;
+  credit(index, use.reason);
   if (use.at == 0 || (instance.used && instance.first.at <= use.at)) return;
   instance.used = true;
   instance.first = use;
@@ -100,7 +130,8 @@ bool Instances::credit_owners(Slot slot, Tick tick, const Use& the_use) {
   for (int i = stream.count; i-- > 0;) {
     const Claim& claim = stream.claims[i];
     if (claim.tick < tick) continue;
-    use(claim.instance, the_use);
+    // Of settled work only the times of first uses are still of interest.
+    if (tick > stream.settled || instances_[claim.instance].reasons != 0) use(claim.instance, the_use);
     owned = true;
     if (claim.certain) break;
   }
@@ -135,6 +166,7 @@ void Instances::order(Slot slot, Clock& clock, int width, const Named& named, co
     Slot other = static_cast<Slot>(i);
     StreamClaims& stream = streams_[other];
     if (other == slot || stream.count == 0) continue;
+    clock.raise(other, stream.settled);
     Tick ordered = clock[other], covered = 0;
     for (int c = 0; c < stream.count; ++c)
       if (stream.claims[c].tick > covered) covered = stream.claims[c].tick;
@@ -193,7 +225,7 @@ void Instances::close_all(int width) {
 }
 
 void Instances::reset() {
-  for (auto& stream : streams_) stream.count = 0, stream.known = 0;
+  for (auto& stream : streams_) stream.count = 0, stream.known = stream.settled = 0;
   free_count_ = fresh_ = 0;
 }
 

@@ -12,6 +12,13 @@
 // doubtful one (the synchronization may have covered this work) takes nothing over: a use then counts for it
 // and for the owner. An instance without claims owns nothing any more: its verdict is final.
 //
+// An instance that is needed, and cannot be moved, stays where it is; so what it covers for certain is
+// settled: nothing that happens later needs another wait for it. One that can be moved settles nothing: people
+// may find a first use later than the one that was seen (memory that the work only could have written).
+//
+// Two threads that wait at the same time for the same work: neither leans on the other, whichever ends last.
+// Only the first touch is seen, and not who else would have come, so both count as needed.
+//
 // A successful query (cuEventQuery) makes no claim. It proves that work is done, but a program that would
 // have acted on 'not ready' differently (the host allocators of frameworks ask so) did not rely on it for
 // this use. Serialised by the collector's lock.
@@ -44,7 +51,9 @@ class Instances {
  public:
   // kNoInstance: no room; it stays without a verdict, which counts as needed, and must claim nothing.
   // `recorded`: its verdict is wanted (stage 4: planned sites only).
-  InstanceIndex open(OperationId id, Nanoseconds end, bool recorded, bool counted);
+  // `settles`: that it counts as needed here means that it stays in the program.
+  InstanceIndex open(OperationId id, Nanoseconds begin, Nanoseconds end, bool recorded, bool counted,
+                     bool settles);
   // `wrote`: some of what this claims may have written memory that kernels can reach.
   void claim(Slot stream, Tick up_to, InstanceIndex instance, bool certain, bool wrote, uint32_t sequence);
   // When the program goes on behind it; open()'s `end` until then. Nothing happens where it is closed
@@ -81,25 +90,28 @@ class Instances {
   struct Instance {
     OperationId id;
     uint32_t reasons;
-    Nanoseconds end;
+    Nanoseconds begin, end;
     Use first;
     uint16_t claims;
     uint8_t conditions;
-    bool recorded, counted, used;
+    bool recorded, counted, settles, stays, used;
   };
   struct Claim {
-    Tick tick;
+    Tick from, tick;  // from: what was known already
     uint32_t sequence;
     InstanceIndex instance;
     bool certain, wrote;
   };
   struct StreamClaims {
-    Tick known;
+    Tick known, settled;
     uint8_t count;
     Claim claims[kMaximumClaims];
   };
 
   void use(InstanceIndex instance, const Use& use);
+  // Where it is: what it covers is settled.
+  void stays(InstanceIndex instance);
+  bool overlap(InstanceIndex one, InstanceIndex other) const;
   // The tick up to which the stream's work at `tick` is done, by its certain owner; `tick` where it has none.
   Tick covered_with(Slot stream, Tick tick) const;
   void drop_claim(StreamClaims& stream, int position);

@@ -43,7 +43,8 @@ bool name_side(const State& state, const Side& side, uint64_t address, bool writ
   bool pageable = allocation ? allocation->kind == MemoryKind::registered : side.kind == MemoryKind::pageable;
   if (pageable) {
     if (side.range.empty()) return false;
-    named.add_host(side.range, written);
+    // What is pageable was read when the call returned.
+    if (written || allocation) named.add_host(side.range, written);
   }
   if (!allocation) return pageable;
   named.add(allocation->name, written);
