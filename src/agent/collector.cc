@@ -56,7 +56,8 @@ void note_initialized(const Call& call) {
 bool collecting() { return running.load(std::memory_order_relaxed); }
 
 void start_collecting() {
-  if (stage_uses_guards()) start_necessity(plan().plan->stage);
+  if (stage_uses_guards())
+    start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
   running.store(true, std::memory_order_relaxed);
 }
 
@@ -85,7 +86,8 @@ void collect_before(Call& call) {
   if (is(Stage::gpu_times)) gpu_times_before();
   if (!stage_uses_guards()) return;
   if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false))
-    start_necessity(plan().plan->stage);  // empty, with a lock that nobody holds
+    start_necessity(plan().plan->stage, plan().plan->watch_run,
+                    plan().plan->watch_runs);  // empty, with a lock that nobody holds
   necessity_before(call);
 }
 

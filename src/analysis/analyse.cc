@@ -8,6 +8,7 @@
 #include "analysis/groupings.h"
 #include "analysis/names.h"
 #include "analysis/notices.h"
+#include "analysis/parts.h"
 #include "analysis/words.h"
 #include "trace/session.h"
 
@@ -73,7 +74,8 @@ class Analysis {
       if (stage != Stage::gpu_times) missing_.push_back(stage_name(stage));
       return std::nullopt;
     }
-    auto run = load_run(stage_folder, sites_, what);
+    auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_)
+                                              : load_run(stage_folder, sites_, what);
     if (!run) {
       report_.notices.emplace_back(run.error().c_str());
       return std::nullopt;

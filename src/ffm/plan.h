@@ -14,6 +14,9 @@ inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the pl
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
+// So many runs stage 3 takes at most, where small results need more watchpoints than there are.
+inline constexpr uint8_t kWatchRuns = 4;
+
 // A call site: a driver function reached over one stack, the same in every run of the same binaries.
 // FNV-1a (64 bit) over the catalogue index, then for each frame from the innermost outside the driver to the
 // outermost: the module's build-id (or its path's last component where it has none) and the frame's offset.
@@ -26,9 +29,12 @@ struct Plan {
   Stage stage;
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
-  uint8_t reserved[2];
+  uint8_t watch_run;     // stage memory_tracing: which run this is, from 0: it watches that part of small
+                      // ranges. Behind the first, those of the plan's sites only, and nothing else
+  uint8_t watch_runs;  // ... of how many at most; 0: as 1
   uint32_t hook_count;
-  uint32_t site_count;            // stage sync_use: the needed synchronizations. Other stages: 0
+  uint32_t site_count;            // stage sync_use: the needed synchronizations. Behind the first run of
+                                  // memory_tracing: those that hang on what was not watched yet. Else: 0
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan
 };

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "analysis/analyse.h"
+#include "analysis/parts.h"
 #include "driver/catalogue.h"
 #include "launcher/machine.h"
 #include "launcher/session_folder.h"
@@ -165,7 +166,17 @@ bool Measurement::gpu_times() {
 }
 
 bool Measurement::memory_tracing() {
-  return run_stage(Stage::memory_tracing, "first uses of data, content of transfers", driver_->all);
+  if (!run_stage(Stage::memory_tracing, "first uses of data, content of transfers", driver_->all))
+    return false;
+  for (uint32_t run = 1; run < kWatchRuns; ++run) {
+    Result<std::vector<SiteKey>> sites = sites_to_watch(folder_);
+    if (!sites) notice(sites.error().c_str());
+    if (!sites || sites->empty()) break;
+    if (!run_stage(Stage::memory_tracing, "first uses of small results that were not watched yet",
+                   driver_->all, std::move(*sites), run))
+      return false;
+  }
+  return true;
 }
 
 bool Measurement::sync_use() {
@@ -230,8 +241,10 @@ void Measurement::print_text(const std::string& text) {
 }
 
 bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
-                            std::vector<SiteKey> sites) {
-  const std::string name = stage_name(stage);
+                            std::vector<SiteKey> sites, uint32_t watch_run) {
+  const std::string name =
+      stage == Stage::memory_tracing ? memory_tracing_name(watch_run) : stage_name(stage);
+  const bool more_runs = stage == Stage::memory_tracing;
   const fs::path stage_folder = folder_ / name;
   const bool first = session_.runs.empty();
   progress_.begin(stage, what, first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
@@ -241,7 +254,9 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                                       .driver = driver_->build_id,
                                                       .hooks = std::move(hooks),
                                                       .sites = std::move(sites),
-                                                      .recorded_bytes_limit = recorded_bytes_limit(folder_)});
+                                                      .recorded_bytes_limit = recorded_bytes_limit(folder_),
+                                                      .watch_run = static_cast<uint8_t>(watch_run),
+                                                      .watch_runs = more_runs ? kWatchRuns : uint8_t{1}});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());

@@ -21,6 +21,8 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.stage = contents.stage;
   plan.build_id_length = contents.driver.length;
   memcpy(plan.build_id, contents.driver.bytes.data(), sizeof plan.build_id);
+  plan.watch_run = contents.watch_run;
+  plan.watch_runs = contents.watch_runs;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());
   plan.site_count = static_cast<uint32_t>(contents.sites.size());
   plan.recorded_bytes_limit = contents.recorded_bytes_limit;

@@ -16,6 +16,7 @@ struct PlanContents {
   std::vector<HookSite> hooks;
   std::vector<SiteKey> sites;
   uint64_t recorded_bytes_limit = 0;
+  uint8_t watch_run = 0, watch_runs = 1;
 };
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);

@@ -262,7 +262,12 @@ enum Reason : uint32_t {
   kOwnWork =
       1u << 14,  // the call waits for what it does itself (context creation, a module's load): no verdict
   kConcurrentWait = 1u << 15,  // 4: another thread waited for the same work at the same time
+  // No reasons, but what is open until further runs have watched it (analysis/parts.h):
+  kInParts = 0xfu << 24,     // small ranges that have 1, 2, 3 or 4 parts, of which a run watches one
+  kNotThisRun = 0xfu << 16,  // the same, where all watchpoints were taken
 };
+constexpr uint32_t in_parts(uint32_t parts) { return 1u << (23 + parts); }
+constexpr uint32_t not_this_run(uint32_t parts) { return 1u << (15 + parts); }
 // What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.
 enum Condition : uint8_t {
   kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU
@@ -270,9 +275,8 @@ enum Condition : uint8_t {
 };
 // Those whose first use is at a known time on the CPU: the wait can be moved there.
 inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;
-inline constexpr uint32_t kUnwatchedReasons =
-    kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory |
-    kConcurrentWait;
+inline constexpr uint32_t kUnwatchedReasons = kSmallRange | kExposed | kGuardRefused | kUndecoded |
+                                              kDriverAccess | kUnresolved | kUnknownMemory | kConcurrentWait;
 
 // Closes one instance of a synchronization: everything it covers was used, released, written again, or handed
 // to a later synchronization. Stages 3 and 4. An instance without one is unresolved, and counts as needed.

@@ -37,7 +37,9 @@ class Generator {
  public:
   explicit Generator(uint64_t seed)
       : random_(seed * 0x9e3779b97f4a7c15 + 1), host_functions_(has_host_functions(seed)) {
-    for (uint32_t& bytes : small_bytes_) bytes = 4 * static_cast<uint32_t>(1 + below(16));
+    // As solvers have them: a norm, a few counters, seldom a small matrix.
+    for (uint32_t& bytes : small_bytes_)
+      bytes = 4 * static_cast<uint32_t>(1 + below(chance(60) ? 4 : chance(60) ? 8 : 16));
     threads_ = chance(25) ? kThreads : 2;
   }
 
@@ -185,8 +187,7 @@ class Generator {
     // Two that only read need no order, but nobody can tell that from their names. Where a wait came between
     // them, it ordered them.
     for (const int reader : buffers_[static_cast<size_t>(buffer)].readers)
-      if ((kernel || kernels_[static_cast<size_t>(reader)]) &&
-          !next_in(stream)[static_cast<size_t>(reader)])
+      if ((kernel || kernels_[static_cast<size_t>(reader)]) && !next_in(stream)[static_cast<size_t>(reader)])
         lean_on(reader, buffer, true);
   }
 

@@ -274,7 +274,10 @@ class Other {
   }
 
  private:
-  std::binary_semaphore asked_{0}, answered_{0};
+  // On a page of their own: a page on which a thread waits has no guard, and this heap's layout is not the
+  // same each time.
+  alignas(4096) std::binary_semaphore asked_{0};
+  std::binary_semaphore answered_{0};
   size_t program_ = 0, position_ = 0;
   const Operation* operation_ = nullptr;
 };

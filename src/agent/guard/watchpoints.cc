@@ -180,19 +180,6 @@ bool read_hits(uint32_t index, uint64_t& hits) {
 
 }  // namespace
 
-WatchPieces watch_pieces(AddressRange range) {
-  WatchPieces result;
-  uintptr_t at = range.begin;
-  while (at < range.end) {
-    if (result.count == kWatchRegisters) return {};
-    uintptr_t bytes = 8;
-    while (at % bytes != 0 || bytes > range.end - at) bytes /= 2;
-    result.pieces[result.count++] = AddressRange::of(at, bytes);
-    at += bytes;
-  }
-  return result;
-}
-
 uint32_t watch_registers() {
   if (state == State::not_yet) {
     ThreadsMade before = threads_made();

@@ -18,19 +18,10 @@
 #include <cstdint>
 
 #include "agent/guard/guards.h"
+#include "agent/guard/watch_pieces.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
-
-inline constexpr uint32_t kWatchRegisters = 4;
-
-struct WatchPieces {
-  uint32_t count = 0;  // 0: it does not fit
-  AddressRange pieces[kWatchRegisters];
-};
-
-// The fewest pieces that make up the range, and not a byte beside it.
-WatchPieces watch_pieces(AddressRange range);
 
 // Registers that this process can use; opens them at its first call. 0: none, now or for good.
 uint32_t watch_registers();

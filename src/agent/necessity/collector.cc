@@ -8,6 +8,7 @@
 // two threads' calls that overlap, neither is believed to be ordered before the other.
 #include "agent/necessity/collector.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "agent/driver_calls.h"
@@ -61,11 +62,12 @@ bool is_wait(const Call& call) {
 
 State& necessity_state() { return *reinterpret_cast<State*>(storage); }
 
-void start_necessity(Stage stage) {
+void start_necessity(Stage stage, uint32_t watch_run, uint32_t watch_runs) {
   State& state = necessity_state();
   if (state.started) state.lock.reset();  // in a forked child its holder does not exist
   LockGuard guard(state.lock);
-  state.watches.attach(&state.instances, &state.unwatchable);
+  state.watches.attach(&state.instances, &state.unwatchable, watch_run, std::max(1u, watch_runs));
+  state.first_run = watch_run == 0;
   state.shared.attach(&state.instances);
   if (state.started) {
     state.order.reset();

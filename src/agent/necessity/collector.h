@@ -8,7 +8,8 @@ namespace diogenes::agent {
 
 // `stage`: memory_tracing (all synchronizations watched, transfers hashed) or sync_use (planned sites only,
 // no hashing).
-void start_necessity(Stage stage);
+// `watch_run` of `watch_runs`: as in the plan.
+void start_necessity(Stage stage, uint32_t watch_run = 0, uint32_t watch_runs = 1);
 
 // `call` has its objects' numbers and kCapturing (agent/objects.h). Opens guards over memory that the call
 // uses.

@@ -112,7 +112,7 @@ void Instances::drop_claim(StreamClaims& stream, int position) {
 void Instances::credit(InstanceIndex instance, uint32_t reason) {
   if (instance == kNoInstance || reason == 0) return;
   instances_[instance].reasons |= reason;
-  if (!instances_[instance].stays && (reason & ~kMovableReasons)) stays(instance);
+  if (!instances_[instance].stays && (reason & ~(kMovableReasons | kNotThisRun | kInParts))) stays(instance);
 }
 
 void Instances::use(InstanceIndex index, const Use& use) {

@@ -13,8 +13,9 @@
 // and for the owner. An instance without claims owns nothing any more: its verdict is final.
 //
 // An instance that is needed, and cannot be moved, stays where it is; so what it covers for certain is
-// settled: nothing that happens later needs another wait for it. One that can be moved settles nothing: people
-// may find a first use later than the one that was seen (memory that the work only could have written).
+// settled: nothing that happens later needs another wait for it. One that can be moved settles nothing:
+// people may find a first use later than the one that was seen (memory that the work only could have
+// written).
 //
 // Two threads that wait at the same time for the same work: neither leans on the other, whichever ends last.
 // Only the first touch is seen, and not who else would have come, so both count as needed.

@@ -83,7 +83,9 @@ struct State {
   bool variables;             // device variables of modules are known
   std::atomic<int> captures;  // under way
 
-  bool hashing() const { return stage == Stage::memory_tracing; }
+  // Runs behind the first of stage 3 only watch small ranges.
+  bool first_run;
+  bool hashing() const { return stage == Stage::memory_tracing && first_run; }
 };
 
 // In .bss: its arrays must not weigh on a program that never uses CUDA.

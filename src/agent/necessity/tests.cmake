@@ -6,5 +6,6 @@ set_source_files_properties(necessity/content_avx2.cc ${CMAKE_CURRENT_LIST_DIR}/
 file(GLOB necessity_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc ${CMAKE_CURRENT_LIST_DIR}/testing/*.cc)
 file(GLOB necessity_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*_test.cc)
 list(FILTER necessity_sources EXCLUDE REGEX "_test\\.cc$")
-diogenes_test(agent_necessity_test SOURCES ${necessity_sources} ${necessity_tests} arguments.cc)
+diogenes_test(agent_necessity_test SOURCES ${necessity_sources} ${necessity_tests} arguments.cc
+  guard/watch_pieces.cc)
 target_include_directories(agent_necessity_test PRIVATE ${XXHASH_INCLUDE})

@@ -1,10 +1,12 @@
 #include "agent/necessity/watches.h"
 
+#include "agent/guard/watch_pieces.h"
 #include "agent/recorder.h"
 
 namespace diogenes::agent {
 
 bool Watches::add(const Side& side, Protection protection, Slot stream, Tick tick) {
+  if (run_ > 0 && side.way == Way::pages) return true;  // the first run saw to it
   if (protection == Protection::read_only) {
     // Read again in the same stream: whoever makes sure of the later read makes sure of the earlier one.
     for (int i = count_; i-- > 0;) {
@@ -26,16 +28,24 @@ bool Watches::add(const Side& side, Protection protection, Slot stream, Tick tic
     lost_ = true;
     return false;
   }
-  watches_[count_++] = {side.range, kNoGuard, stream, protection, side.way, side.kind == MemoryKind::pinned,
-                        tick,       kNoStack, 0,      side.frame};
+  watches_[count_++] = {side.range, kNoGuard, stream, protection, side.way,  side.kind == MemoryKind::pinned,
+                        tick,       kNoStack, 0,      0,          side.frame};
   ++pending_;
   return true;
+}
+
+Touch Watches::lower(Watch& watch) {
+  Touch touch = lower_guard(watch.guard);
+  watch.guard = kNoGuard;
+  in_parts_ -= watch.parts != 0;
+  watch.parts = 0;
+  return touch;
 }
 
 void Watches::remove(int position) {
   Watch& watch = watches_[position];
   if (watch.guard != kNoGuard)
-    lower_guard(watch.guard);
+    lower(watch);
   else if (watch.suspended_by == 0)
     --pending_;
   else
@@ -47,13 +57,14 @@ void Watches::remove(int position) {
 bool Watches::settle(int position, const Touch& touch) {
   Watch& watch = watches_[position];
   uint32_t reason = reason_of(touch, watch.protection);
+  if (touch.by == TouchBy::displaced)
+    if (uint32_t later = another_run(watch)) reason = later;
   if (reason != 0) {
     instances_->credit_owners(watch.stream, watch.tick, {reason, touch.at.count, touch.address, touch.stack});
     if (watch.tick > instances_->known(watch.stream)) {
       // Touched while nobody was sure of the work: the synchronization that is to come may be needed just the
       // same.
-      lower_guard(watch.guard);
-      watch.guard = kNoGuard;
+      lower(watch);
       ++pending_;
       return false;
     }
@@ -73,11 +84,24 @@ void Watches::collect_touches() {
   }
 }
 
-GuardHandle Watches::raise(const Watch& watch) {
-  return raise_guard(watch.range, watch.protection, {watch.way, watch.site, watch.frame});
+GuardHandle Watches::raise(Watch& watch) {
+  WatchPart part{watch.range, 1};
+  if (watch.way == Way::watchpoints) part = watch_part(watch.range, run_);
+  if (part.of > runs_) part = {watch.range, 1};  // which does not fit
+  GuardHandle guard = raise_guard(part.range, watch.protection, {watch.way, watch.site, watch.frame});
+  if (guard != kNoGuard && part.of > 1) {
+    watch.parts = static_cast<uint8_t>(part.of);
+    ++in_parts_;
+  }
+  return guard;
 }
 
-uint32_t Watches::refusal(const Watch& watch) {
+uint32_t Watches::another_run(const Watch& watch) const {
+  uint32_t parts = watch_part(watch.range, run_).of;
+  return runs_ > 1 && parts <= runs_ ? not_this_run(parts) | in_parts(parts) : 0;
+}
+
+uint32_t Watches::refusal(const Watch& watch) const {
   if (watch.way == Way::pages) {
     count_drop(Drop::guards_full);
     return kGuardRefused;
@@ -92,21 +116,37 @@ uint32_t Watches::refusal(const Watch& watch) {
       count_drop(Drop::watchpoints_missing);
       break;
     case NoWatchpoints::all_taken:
+      if (uint32_t later = another_run(watch)) return later;
       count_drop(Drop::watchpoints_full);
       break;
   }
   return kSmallRange;
 }
 
+// Where not all fit, other runs get other ranges.
 void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site) {
-  if (pending_ == 0) return;
+  bool large_first = run_ % 2 == 0;
+  if (pending_ > 1 && runs_ > 1)
+    guard_covered(reach, instance, site, large_first ? Size::large : Size::small);
+  guard_covered(reach, instance, site, Size::any);
+}
+
+void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site, Size size) {
+  if (pending_ == 0 && in_parts_ == 0) return;
   for (int i = count_; i-- > 0;) {
     Watch& watch = watches_[i];
+    if (watch.parts != 0 && watch.tick <= reach[watch.stream])
+      instances_->credit(instance, in_parts(watch.parts));
     if (watch.guard != kNoGuard || watch.suspended_by != 0 || watch.tick > reach[watch.stream]) continue;
+    if (size != Size::any &&
+        (watch.way == Way::pages || (watch_part(watch.range, run_).of > 1) != (size == Size::large)))
+      continue;
     watch.site = site;
     watch.guard = raise(watch);
     if (watch.guard != kNoGuard) {
       --pending_;
+      if (watch.parts != 0)
+        instances_->credit_owners(watch.stream, watch.tick, {.reason = in_parts(watch.parts)});
       continue;
     }
     uint32_t reason = refusal(watch);
@@ -126,8 +166,7 @@ void Watches::use(AddressRange range, const Use& by_device) {
       instances_->credit_owners(watch.stream, watch.tick, by_device);
       touch.by = TouchBy::gone;
       if (watch.tick > instances_->known(watch.stream)) {
-        lower_guard(watch.guard);
-        watch.guard = kNoGuard;
+        lower(watch);
         ++pending_;
         continue;
       }
@@ -150,6 +189,7 @@ void Watches::keep_piece(const Watch& whole, AddressRange piece) {
     part = whole;
     part.range = piece;
     part.suspended_by = 0;
+    part.parts = 0;
     if (!whole.own_pages && piece.size() < kSmallestPageable) part.way = Way::watchpoints;
     if (whole.guard != kNoGuard) {
       part.guard = raise(part);
@@ -179,8 +219,7 @@ void Watches::suspend(AddressRange range, bool released, uint32_t by) {
     keep_piece(whole, {inside.end, whole.range.end});
     if (whole.guard != kNoGuard) {
       // The last word: a touch up to now counts.
-      Touch touch = lower_guard(whole.guard);
-      watches_[i].guard = kNoGuard;
+      Touch touch = lower(watches_[i]);
       uint32_t reason = reason_of(touch, whole.protection);
       if (reason != 0)
         instances_->credit_owners(whole.stream, whole.tick,
@@ -235,7 +274,7 @@ bool Watches::in_flight(AddressRange range) const {
 void Watches::reset() {
   for (int i = 0; i < count_; ++i)
     if (watches_[i].guard != kNoGuard) lower_guard(watches_[i].guard);
-  count_ = pending_ = suspended_ = 0;
+  count_ = pending_ = suspended_ = in_parts_ = 0;
   lost_ = false;
 }
 

@@ -25,9 +25,13 @@ inline constexpr uint64_t kSmallestPageable = kPageSize;
 
 class Watches {
  public:
-  void attach(Instances* instances, UnwatchableWork* unwatchable) {
+  // Small ranges that need more watchpoints than there are: the run number `run` of up to `runs` watches one
+  // part of each.
+  void attach(Instances* instances, UnwatchableWork* unwatchable, uint32_t run = 0, uint32_t runs = 1) {
     instances_ = instances;
     unwatchable_ = unwatchable;
+    run_ = run;
+    runs_ = runs;
   }
 
   // The work at `tick` of `stream` writes (no_access) or reads (read_only) `side`. False: no room.
@@ -65,14 +69,22 @@ class Watches {
     Tick tick;
     uint32_t site;
     uint32_t suspended_by;  // 0: not
+    uint8_t parts;          // guarded in one of so many, of more than one; 0: not
     FrameMarks frame;
   };
 
   // kNoGuard: refused, for the Reason that `refusal` says, and counts.
-  static GuardHandle raise(const Watch& watch);
-  static uint32_t refusal(const Watch& watch);
+  GuardHandle raise(Watch& watch);
+  uint32_t refusal(const Watch& watch) const;
+  // It may be watched in another run. 0: not.
+  uint32_t another_run(const Watch& watch) const;
+
+  // Ranges for watchpoints: one part, or more.
+  enum class Size : uint8_t { any, small, large };
+  void guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site, Size size);
 
   bool settle(int position, const Touch& touch);
+  Touch lower(Watch& watch);
   void remove(int position);
   void keep_piece(const Watch& whole, AddressRange piece);
 
@@ -83,6 +95,8 @@ class Watches {
   int count_;
   int pending_;  // unguarded and not suspended
   int suspended_;
+  int in_parts_;  // guarded in part
+  uint32_t run_, runs_;
   bool lost_;  // there was no room once: what is in flight is not known any more
 };
 
