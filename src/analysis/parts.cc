@@ -13,6 +13,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint32_t kOpen = kNotThisRun | kInParts;
+// What further runs find out: uses, and what became of their guards. The rest the first run knew, which saw
+// more.
+constexpr uint32_t kOfGuards =
+    kMovableReasons | kSmallRange | kExposed | kGuardRefused | kDriverAccess | kOpen;
 constexpr uint32_t kMostParts = 4;
 static_assert(in_parts(kMostParts) == (kInParts & ~(kInParts >> 1)));
 
@@ -56,11 +60,11 @@ class Joined {
                       // A use that the first run did not see, where it saw everything: the two differ.
                       auto found = watched_.find(operation);
                       if (found == watched_.end())
-                        differing_[operation] |= evidence.reasons & (kMovableReasons | kOrder);
+                        differing_[operation] |= evidence.reasons & kMovableReasons;
                       else
                         found->second.add(run, thread.operations[index].has(kFailed)
-                                                   ? evidence.reasons | kUnresolved
-                                                   : evidence.reasons);
+                                                   ? uint32_t{kUnresolved}
+                                                   : evidence.reasons & (kOfGuards | kUnresolved));
                     });
   }
 

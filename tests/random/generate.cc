@@ -12,14 +12,16 @@ constexpr int kWork = 96;  // pieces of GPU work in one program, at most
 using Before = std::bitset<kWork>;
 
 struct Buffer {
-  int writer = -1;           // piece of work; -1: the CPU, or long ago
-  std::vector<int> readers;  // since
+  int writer = -1;  // piece of work; -1: the CPU, or long ago
+  struct Reader {
+    int work;
+    bool kernel;
+  };
+  std::vector<Reader> readers;  // since
 };
 
 // By their names, kernels may write whatever they are given, and so may run beside nothing that names it.
-bool has_kernel(Kind kind) {
-  return kind == Kind::fill || kind == Kind::copy || kind == Kind::graph || kind == Kind::host_function;
-}
+bool has_kernel(Kind kind) { return kind == Kind::fill || kind == Kind::copy || kind == Kind::host_function; }
 
 struct Wait {
   size_t operation;
@@ -126,16 +128,17 @@ class Generator {
     const Buffer& the = buffers_[static_cast<size_t>(buffer)];
     std::vector<int> result;
     if (the.writer >= 0) result.push_back(the.writer);
-    if (writes) result.insert(result.end(), the.readers.begin(), the.readers.end());
+    if (writes)
+      for (const Buffer::Reader& reader : the.readers) result.push_back(reader.work);
     return result;
   }
-  void note(int buffer, bool writes, int work) {
+  void note(int buffer, bool writes, int work, bool kernel = false) {
     Buffer& the = buffers_[static_cast<size_t>(buffer)];
     if (writes) {
       the.writer = work;
       the.readers.clear();
     } else if (work >= 0) {
-      the.readers.push_back(work);
+      the.readers.push_back({work, kernel});
     }
   }
 
@@ -186,9 +189,9 @@ class Generator {
     if (writes) return;
     // Two that only read need no order, but nobody can tell that from their names. Where a wait came between
     // them, it ordered them.
-    for (const int reader : buffers_[static_cast<size_t>(buffer)].readers)
-      if ((kernel || kernels_[static_cast<size_t>(reader)]) && !next_in(stream)[static_cast<size_t>(reader)])
-        lean_on(reader, buffer, true);
+    for (const Buffer::Reader& reader : buffers_[static_cast<size_t>(buffer)].readers)
+      if ((kernel || reader.kernel) && !next_in(stream)[static_cast<size_t>(reader.work)])
+        lean_on(reader.work, buffer, true);
   }
 
   // ---- operations
@@ -239,8 +242,7 @@ class Generator {
     operation.from = from;
     operation.stream = stream;
     const int piece = give(stream);
-    kernels_[static_cast<size_t>(piece)] = has_kernel(kind);
-    if (from >= 0 && from != to) note(from, false, piece);
+    if (from >= 0 && from != to) note(from, false, piece, has_kernel(kind));
     note(to, true, piece);
   }
   void graph(int stream) {
@@ -258,18 +260,17 @@ class Generator {
       if (node.kind == Kind::copy || node.kind == Kind::download) node.from = device();
       if (node.kind == Kind::upload) node.from = dma_host();
       if (node.to == node.from) node.kind = Kind::set, node.from = -1;
-      gpu_access(node.to, true, stream, true);
-      if (node.from >= 0) gpu_access(node.from, false, stream, true);
+      gpu_access(node.to, true, stream, has_kernel(node.kind));
+      if (node.from >= 0) gpu_access(node.from, false, stream, has_kernel(node.kind));
     }
     Operation& operation = add(Kind::graph);
     operation.stream = stream;
     operation.nodes = nodes;
     operation.node_count = count;
     const int piece = give(stream);
-    kernels_[static_cast<size_t>(piece)] = true;
     for (int i = 0; i < count; ++i) {
       const Node& node = nodes[static_cast<size_t>(i)];
-      if (node.from >= 0) note(node.from, false, piece);
+      if (node.from >= 0) note(node.from, false, piece, has_kernel(node.kind));
     }
     for (int i = 0; i < count; ++i) note(nodes[static_cast<size_t>(i)].to, true, piece);
   }
@@ -434,7 +435,7 @@ class Generator {
   std::array<Buffer, kBuffers> buffers_;
   std::array<int, kWork> given_{};
   std::map<std::pair<int, int>, int> owner_when_used_;
-  Before known_, settled_, kernels_;
+  Before known_, settled_;
   std::vector<Wait> waits_;
   int works_ = 0;
 };

@@ -49,6 +49,8 @@ struct Watching {
   Way way = Way::pages;
   uint32_t site = 0;  // of the call that the guard is for: watchpoints go around among sites
   FrameMarks frame;   // of the stack frame that the range lies in
+  // The driver mapped these pages: no thread has its stack or its local storage there, however near they lie.
+  bool own_pages = false;
 };
 
 using GuardHandle = uint32_t;

@@ -357,7 +357,7 @@ bool thread_memory(AddressRange pages) {
       if (!own.empty() && own.overlaps(pages)) return true;
   }
   uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  return AddressRange{here - 64 * 1024, here + 64 * 1024}.overlaps(pages);
+  return AddressRange{here - 64 * 1024, top_of_stack(here, here + 64 * 1024)}.overlaps(pages);
 }
 
 void set_alternate_stack(Slot& slot, const stack_t& stack) {

@@ -54,11 +54,10 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
   // Where another thread gave the stream work while this call ran, the order of the two is not known.
   if (moves && flight->effect.covers_itself && tick == flight->clock[flight->slot] + 1)
     certain.raise(flight->slot, tick);
-  bool planned = state.hashing() || site_is_planned(call.function, call.stack);
   bool recorded = call.id.sequence != OperationId{}.sequence &&
-                  (state.stage == Stage::memory_tracing || planned);
-  InstanceIndex instance = state.instances.open(call.id, call.begin, call.end, recorded,
-                                                state.stage == Stage::memory_tracing, recorded);
+                  (state.hashing() || site_is_planned(call.function, call.stack));
+  InstanceIndex instance = state.instances.open(call.id, call.begin, call.end, recorded, state.hashing(),
+                                                recorded && state.first_run);
   if (instance == kNoInstance) return kNoInstance;
   uint32_t sequence = ++state.sequence;
   bool new_work = false;
@@ -89,7 +88,7 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
   state.shared.advance(certain);
   if (state.undecidable) state.instances.credit(instance, kUndecoded);
   if (waits_for_itself(call, new_work)) state.instances.credit(instance, kOwnWork);
-  if (recorded && planned) {
+  if (recorded) {
     state.watches.guard_covered(reach, instance, call.stack);
     if (state.first_run) state.shared.guard_covered(reach, instance, sequence);
   }

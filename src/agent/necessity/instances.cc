@@ -1,5 +1,7 @@
 #include "agent/necessity/instances.h"
 
+#include <algorithm>
+
 #include "agent/recorder.h"
 
 namespace diogenes::agent {
@@ -74,6 +76,38 @@ void Instances::stays(InstanceIndex index) {
         stream.settled = claim.tick;
 }
 
+void Instances::was_used(InstanceIndex index) {
+  if (!instances_[index].settles) return;
+  for (StreamClaims& stream : streams_)
+    for (int i = 0; i < stream.count; ++i)
+      if (const Claim& claim = stream.claims[i];
+          claim.instance == index && claim.certain && claim.tick > stream.used) {
+        stream.used = claim.tick;
+        stream.used_by = instances_[index].id;
+      }
+}
+
+bool Instances::lean_on_used(StreamClaims& stream, Tick tick) {
+  if (tick > stream.used) return false;
+  for (int i = stream.count; i-- > 0;) {
+    const Claim& claim = stream.claims[i];
+    if (claim.tick < tick || !claim.certain) continue;
+    if (instances_[claim.instance].reasons != 0) return false;
+    break;
+  }
+  // Its verdict may be written: this one is added to it.
+  VerdictRecord more{};
+  more.type = RecordType::verdict;
+  more.thread = stream.used_by.thread;
+  more.sequence = stream.used_by.sequence;
+  more.reasons = kOrder;
+  more.use_stack = kNoStack;
+  more.after_ns = -1;
+  append(more);
+  stream.settled = std::max(stream.settled, stream.used);
+  return true;
+}
+
 void Instances::claim(Slot slot, Tick up_to, InstanceIndex instance, bool certain, bool wrote,
                       uint32_t sequence) {
   if (up_to == 0) return;
@@ -111,7 +145,9 @@ void Instances::drop_claim(StreamClaims& stream, int position) {
 
 void Instances::credit(InstanceIndex instance, uint32_t reason) {
   if (instance == kNoInstance || reason == 0) return;
+  bool first = instances_[instance].reasons == 0;
   instances_[instance].reasons |= reason;
+  if (first && (reason & kMovableReasons)) was_used(instance);
   if (!instances_[instance].stays && (reason & ~(kMovableReasons | kNotThisRun | kInParts))) stays(instance);
 }
 
@@ -179,7 +215,9 @@ void Instances::order(Slot slot, Clock& clock, int width, const Named& named, co
       continue;
     }
     Use by_order{.reason = kOrder};
-    if (Tick conflict = memory.latest_conflict(other, named, stream.known); conflict > ordered) {
+    Tick conflict = memory.latest_conflict(other, named, stream.known);
+    if (conflict > ordered && lean_on_used(stream, conflict)) clock.raise(other, stream.settled);
+    if (conflict > clock[other]) {
       credit_owners(other, conflict, by_order);
       // All that the owner covers is done, and the owner stays.
       clock.raise(other, covered_with(other, conflict));
@@ -225,7 +263,7 @@ void Instances::close_all(int width) {
 }
 
 void Instances::reset() {
-  for (auto& stream : streams_) stream.count = 0, stream.known = stream.settled = 0;
+  for (auto& stream : streams_) stream.count = 0, stream.known = stream.settled = stream.used = 0;
   free_count_ = fresh_ = 0;
 }
 

@@ -15,7 +15,8 @@
 // An instance that is needed, and cannot be moved, stays where it is; so what it covers for certain is
 // settled: nothing that happens later needs another wait for it. One that can be moved settles nothing:
 // people may find a first use later than the one that was seen (memory that the work only could have
-// written).
+// written). But other work that starts behind that use, and would need a wait that nothing else needs, leans
+// on the one that is needed anyway, which then stays.
 //
 // Two threads that wait at the same time for the same work: neither leans on the other, whichever ends last.
 // Only the first touch is seen, and not who else would have come, so both count as needed.
@@ -105,6 +106,8 @@ class Instances {
   };
   struct StreamClaims {
     Tick known, settled;
+    Tick used;  // covered by an instance that was used since, and can be moved: `used_by`
+    OperationId used_by;
     uint8_t count;
     Claim claims[kMaximumClaims];
   };
@@ -112,6 +115,11 @@ class Instances {
   void use(InstanceIndex instance, const Use& use);
   // Where it is: what it covers is settled.
   void stays(InstanceIndex instance);
+  // It is needed for a use: what it covers may be leaned on.
+  void was_used(InstanceIndex instance);
+  // Instead of an owner that nothing needs: the stream's instance that was used. False: there is none, or the
+  // owner is needed anyway.
+  bool lean_on_used(StreamClaims& stream, Tick tick);
   bool overlap(InstanceIndex one, InstanceIndex other) const;
   // The tick up to which the stream's work at `tick` is done, by its certain owner; `tick` where it has none.
   Tick covered_with(Slot stream, Tick tick) const;

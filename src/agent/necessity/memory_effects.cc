@@ -33,7 +33,8 @@ void give_to_kernels(State& state, const Allocation& allocation) {
   state.unread_on_host.forget(allocation.range);
   if (allocation.kind == MemoryKind::registered && allocation.range.size() < kSmallestPageable)
     reasons |= kSmallRange;
-  if (reasons == 0 && !state.shared.add(allocation.range, state.sequence)) {
+  if (reasons == 0 &&
+      !state.shared.add(allocation.range, state.sequence, allocation.kind != MemoryKind::registered)) {
     count_drop(Drop::objects_full);
     reasons = kUnknownMemory;
   }

@@ -105,8 +105,8 @@ TEST_F(Naming, HostMemoryIsNamedToo) {
 TEST_F(Naming, TwoCopiesToTheSamePageableMemory) {
   char* host = static_cast<char*>(t.pageable(64 * kBytes));
   uint64_t large = t.device(40 * kBytes);
-  auto small = t.d2h_async(host + kBytes, a, 64, kX, true);
-  auto beside = t.d2h_async(host + kBytes + 128, a, 64, kY, true);
+  auto small = t.d2h_async(host + kBytes, a, 32, kX, true);
+  auto beside = t.d2h_async(host + kBytes + 128, a, 32, kY, true);
   auto other_page = t.d2h_async(host, b, kBytes, kZ, true);
   auto both = t.d2h_async(host + kBytes - 8, c, 16, kY, true);
   t.d2h_async(host, large, 40 * kBytes, kX, true);
@@ -114,6 +114,14 @@ TEST_F(Naming, TwoCopiesToTheSamePageableMemory) {
   EXPECT_EQ(t.reasons(beside) & kOrder, 0u);  // the next wait of its stream covers it
   EXPECT_EQ(t.reasons(other_page) & kOrder, uint32_t{kOrder});
   EXPECT_EQ(t.reasons(both) & kOrder, uint32_t{kOrder});
+}
+
+TEST_F(Naming, APageableSourceIsReadWhenTheCallReturns) {
+  char* host = static_cast<char*>(t.pageable(2 * kBytes));
+  t.h2d_async(a, host, kBytes, kX);
+  auto wait = t.synchronize(kX);
+  t.d2h_async(host, b, kBytes, kY, true);
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
 }
 
 TEST_F(Naming, AKernelThatNamesNoMemoryMayReachAny) {
@@ -294,9 +302,9 @@ TEST_F(Naming, ButOnlyAsFarBackAsIsKept) {
 
 TEST_F(Naming, MorePageableMemoryThanIsKept) {
   char* host = static_cast<char*>(t.pageable(64 * kBytes));
-  for (int i = 0; i < 40; ++i) t.d2h_async(host + i * 64, a, 64, kX, true);
-  auto last = t.d2h_async(host + 40 * 64, a, 64, kX, true);
-  t.d2h_async(host, b, 64, kY, true);
+  for (int i = 0; i < 40; ++i) t.d2h_async(host + i * 32, a, 32, kX, true);
+  auto last = t.d2h_async(host + 40 * 32, a, 32, kX, true);
+  t.d2h_async(host, b, 32, kY, true);
   EXPECT_EQ(t.reasons(last) & kOrder, uint32_t{kOrder});
 }
 

@@ -108,6 +108,9 @@ void before_order(State& state, const Call& call, Flight& flight) {
   flight.context = effect.context;
   flight.clock.clear();
   if (effect.work && flight.slot != kNoSlot) {
+    // Whose uses came before this work: it may lean on them.
+    state.watches.collect_touches();
+    state.shared.collect_touches(state.sequence, state.order.width());
     state.order.before_next_in(flight.slot, flight.clock);
     state.instances.order(flight.slot, flight.clock, state.order.width(), flight.named, state.named);
   } else if (call.driver->role == Role::synchronize) {

@@ -4,7 +4,7 @@
 
 namespace diogenes::agent {
 
-bool SharedMemory::add(AddressRange range, uint32_t sequence) {
+bool SharedMemory::add(AddressRange range, uint32_t sequence, bool own_pages) {
   if (int at = find(range); at >= 0 && shared_[at].range == range) {
     shared_[at].retired = false;
     return true;
@@ -14,6 +14,7 @@ bool SharedMemory::add(AddressRange range, uint32_t sequence) {
   shared = {};
   shared.range = range;
   shared.seen = sequence;
+  shared.own_pages = own_pages;
   return true;
 }
 
@@ -139,7 +140,7 @@ void SharedMemory::guard_covered(const Clock& reach, InstanceIndex instance, uin
       due = transfers.newest > transfers.credited && reach[transfers.stream] >= transfers.oldest;
     }
     if (!due) continue;
-    shared.guard = raise_guard(shared.range, Protection::no_access);
+    shared.guard = raise_guard(shared.range, Protection::no_access, {.own_pages = shared.own_pages});
     if (shared.guard != kNoGuard) continue;
     count_drop(Drop::guards_full);
     instances_->credit(instance, kGuardRefused);

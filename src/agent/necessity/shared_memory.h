@@ -18,7 +18,8 @@ class SharedMemory {
   void attach(Instances* instances) { instances_ = instances; }
 
   // False: full. Twice the same: once. `sequence`: of the last synchronization.
-  bool add(AddressRange range, uint32_t sequence);
+  // `own_pages`: the driver mapped it.
+  bool add(AddressRange range, uint32_t sequence, bool own_pages = false);
   bool empty() const { return count_ == 0; }
   bool contains(AddressRange range) const { return find(range) >= 0; }
 
@@ -63,6 +64,7 @@ class SharedMemory {
     GuardHandle guard;
     uint32_t seen;  // sequence of the last synchronization before its last use
     uint32_t suspended_by;
+    bool own_pages;
     bool retired;
     uint8_t transfer_count;
     Transfers transfers[kStreams];

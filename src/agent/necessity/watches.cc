@@ -88,7 +88,8 @@ GuardHandle Watches::raise(Watch& watch) {
   WatchPart part{watch.range, 1};
   if (watch.way == Way::watchpoints) part = watch_part(watch.range, run_);
   if (part.of > runs_) part = {watch.range, 1};  // which does not fit
-  GuardHandle guard = raise_guard(part.range, watch.protection, {watch.way, watch.site, watch.frame});
+  GuardHandle guard =
+      raise_guard(part.range, watch.protection, {watch.way, watch.site, watch.frame, watch.own_pages});
   if (guard != kNoGuard && part.of > 1) {
     watch.parts = static_cast<uint8_t>(part.of);
     ++in_parts_;
