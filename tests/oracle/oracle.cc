@@ -77,7 +77,7 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
     if (site.instances == 0 && (!idle || !thread_of.contains(i))) continue;
     site.function = operation_name(sites[SiteIndex{i}]);
     site.stack = stack_of(sites[SiteIndex{i}].place);
-    site.unmatched_needed = by_site[i].unmatched_needed;
+    site.unmatched_needed = by_site[i].unmatched_needed + by_site[i].idle_needed;
     (site.instances == 0 ? idle : result)->push_back(std::move(site));
   }
   return "";

@@ -22,7 +22,7 @@ struct SiteVerdict {
   uint64_t unnecessary = 0;      // of them; all of them: the site is
   uint64_t movable = 0;          // with a first use by the CPU, at a known time
   uint64_t unresolved = 0;
-  uint64_t unmatched_needed = 0;           // in stage 3, without a counterpart
+  uint64_t unmatched_needed = 0;           // in stage 3, without a counterpart that waited
   uint32_t reasons = 0;                    // of any instance
   int64_t least_after_ns = -1;             // of the movable
   bool one_thread = true;                  // and each of its calls waited: its calls can be counted
