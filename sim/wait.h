@@ -22,8 +22,8 @@ extern std::atomic<uint64_t> waits_entered, queue_waits_entered;
 
 // Is all of it done? Moves the device on where that is due.
 bool poll_device(const WaitSet* set, uint64_t* first, uint32_t mode);
-// The wait function. May be entered when nothing is left to wait for. `waited_ns` gets the time inside. Returns
-// how often it polled before it was over.
+// The wait function. May be entered when nothing is left to wait for. `waited_ns` gets the time inside.
+// Returns how often it polled before it was over.
 uint64_t wait_for_device(const WaitSet* set, uint32_t mode, uint32_t flags, int64_t* waited_ns);
 // The other one.
 uint64_t wait_for_queue(Stream* stream, uint32_t limit, int64_t* waited_ns);
