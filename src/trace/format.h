@@ -133,8 +133,18 @@ struct StackHeader {
   // Frame frames[frame_count];
 };
 
-enum class RecordType : uint8_t { none, operation, transfer, allocation, hash, verdict, gpu_time, unused };
-inline constexpr RecordType kLastRecordType = RecordType::unused;
+enum class RecordType : uint8_t {
+  none,
+  operation,
+  transfer,
+  allocation,
+  hash,
+  verdict,
+  gpu_time,
+  unused,
+  clock_read
+};
+inline constexpr RecordType kLastRecordType = RecordType::clock_read;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
@@ -296,5 +306,16 @@ struct GpuTimeRecord {
   uint32_t reserved;
 };
 static_assert(sizeof(GpuTimeRecord) == 32);
+
+// The program read a clock behind a call that waits, and before its thread's next call. Stage 3.
+struct ClockReadRecord {
+  RecordType type;
+  uint8_t reserved;
+  uint16_t thread;  // of the operation
+  uint32_t sequence;
+  int64_t after_ns;  // from the operation's return to the first such reading
+  uint64_t reserved2[2];
+};
+static_assert(sizeof(ClockReadRecord) == 32);
 
 }  // namespace diogenes
