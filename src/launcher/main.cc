@@ -99,7 +99,8 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->type_name("PERCENT")
       ->check(kPercent);
   run->add_option("--gpu-times", options.gpu_times,
-                  "Run once more to learn when the GPU worked: auto (default: where the driver tells) or off")
+                  "Run once more to learn when the GPU worked: auto (default: where libcupti or the driver "
+                  "tells) or off")
       ->type_name("auto|off")
       ->check(CLI::IsMember({"auto", "off"}).description(""));
   add_model(run, options.model);

@@ -14,6 +14,7 @@
 
 #include "analysis/analyse.h"
 #include "driver/catalogue.h"
+#include "launcher/cupti.h"
 #include "launcher/machine.h"
 #include "launcher/session_folder.h"
 #include "launcher/target_environment.h"
@@ -160,8 +161,21 @@ bool Measurement::tracing() {
 }
 
 bool Measurement::gpu_times() {
-  if (options_.gpu_times == "off" || !session_.simulated) return true;
-  return run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all);
+  if (options_.gpu_times == "off") return true;
+  fs::path cupti;
+  if (!session_.simulated) {
+    StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
+    cupti = find_cupti(environment_, outcome.cuda_version, usual_toolkits());
+    if (cupti.empty()) {
+      notice(
+          "gpu-times: not run, because no libcupti for this driver was found; with one (it comes with CUDA "
+          "toolkits; DIOGENES_CUPTI names its file) the ranges of the expected benefits get narrower");
+      return true;
+    }
+  }
+  run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all, {}, cupti);
+  // It is never required: the other stages do not rest on it.
+  return session_.runs.back().state != "interrupted";
 }
 
 bool Measurement::memory_tracing() {
@@ -230,7 +244,7 @@ void Measurement::print_text(const std::string& text) {
 }
 
 bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
-                            std::vector<SiteKey> sites) {
+                            std::vector<SiteKey> sites, const fs::path& cupti) {
   const std::string name = stage_name(stage);
   const fs::path stage_folder = folder_ / name;
   const bool first = session_.runs.empty();
@@ -250,7 +264,9 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   }
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
-                                 .library_folder = driver_->driver.library_folder});
+                                 .library_folder = driver_->driver.library_folder,
+                                 .plug_in = cupti.empty() ? fs::path() : installation_.gpu_times,
+                                 .cupti = cupti});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
   if (outcome.used_cuda > 0) check_outcome(stage, outcome);
@@ -317,6 +333,8 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
 
 bool Measurement::judge(const std::string& name, const TargetResult& result) {
   const bool first = session_.runs.size() == 1;
+  const char* without_more =
+      name == stage_name(Stage::gpu_times) ? "its times count as far as it got" : "later stages were not run";
   StageRun& run = session_.runs.back();
   run.runtime_s = result.runtime.seconds();
   run.cpu_s = result.cpu_s;
@@ -342,12 +360,11 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
     if (first) exit_status_ = kTimeout;
     notice(
         options_.timeout_s > 0
-            ? fmt::format("{}: ended after the {} s of --timeout; later stages were not run", name,
-                          options_.timeout_s)
+            ? fmt::format("{}: ended after the {} s of --timeout; {}", name, options_.timeout_s, without_more)
             : fmt::format(
-                  "{}: ended after {:.0f} s, 20 times the first run and a minute: did it hang? later stages "
-                  "were not run; --timeout SECONDS sets another limit",
-                  name, result.runtime.seconds()));
+                  "{}: ended after {:.0f} s, 20 times the first run and a minute: did it hang? {}; --timeout "
+                  "SECONDS sets another limit",
+                  name, result.runtime.seconds(), without_more));
     if (first) say(session_.notices.back());
     return false;
   }
@@ -355,11 +372,11 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   const StageRun& original = session_.runs.front();
   if (result.signal != 0 && result.signal != first_signal_) {
     run.state = "failed";
-    notice(fmt::format(
-        "{}: the program {}, and in the first run it {}; this stage counts as far as it got, later stages "
-        "were not run; `--plain-run` shows whether it does so without measurement",
-        name, ended_text(result.exit_status, result.signal),
-        ended_text(original.exit_status, first_signal_)));
+    notice(
+        fmt::format("{}: the program {}, and in the first run it {}; this stage counts as far as it got, {}; "
+                    "`--plain-run` shows whether it does so without measurement",
+                    name, ended_text(result.exit_status, result.signal),
+                    ended_text(original.exit_status, first_signal_), without_more));
     return false;
   }
   if (result.exit_status != original.exit_status)

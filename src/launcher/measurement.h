@@ -53,7 +53,8 @@ class Measurement {
   bool run_program(const std::string& name, const AgentSettings& settings);
   bool judge(const std::string& name, const TargetResult& result);
   bool prepare_run(const std::string& name);
-  bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, std::vector<SiteKey> sites = {});
+  bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, std::vector<SiteKey> sites = {},
+                 const std::filesystem::path& cupti = {});
   std::string outcome_text() const;
   double reference_runtime() const;  // of the plain run, or else the baseline; 0: none yet
 

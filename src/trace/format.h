@@ -20,7 +20,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 2;
+inline constexpr uint32_t kTraceVersion = 3;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
@@ -98,6 +98,7 @@ struct ProcessFile {
   uint64_t drops[kDropCauses];        // by Drop
   uint64_t unwatched[32];             // instances by Reason bit (below), stage 3
   uint8_t hook_state[kMaximumHooks];  // by position in the plan: HookState
+  char gpu_times_refusal[128];        // for GpuTimesState::refused: why
 };
 
 // A loaded file. Appended when it is mapped; never removed.
