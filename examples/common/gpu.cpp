@@ -1,7 +1,5 @@
 #include "gpu.h"
 
-#include <time.h>
-
 #include <cstdlib>
 
 #include "kernels_ptx.h"
@@ -13,12 +11,6 @@ void fail(CUresult result, const char* call, const char* file, int line) {
   if (cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "unknown error";
   std::fprintf(stderr, "%s:%d: %s: %s (%d)\n", file, line, call, name, static_cast<int>(result));
   std::exit(1);
-}
-
-static int64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 Gpu::Gpu() {

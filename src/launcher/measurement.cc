@@ -157,7 +157,11 @@ bool Measurement::baseline() {
 }
 
 bool Measurement::tracing() {
-  return run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
+  bool more = run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
+  for (int i = 2; more && i <= options_.repeat; ++i)
+    more = run_stage(Stage::tracing, "the same again", driver_->all, {}, {},
+                     fmt::format("{}-{}", stage_name(Stage::tracing), i));
+  return more;
 }
 
 bool Measurement::gpu_times() {
@@ -244,8 +248,8 @@ void Measurement::print_text(const std::string& text) {
 }
 
 bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
-                            std::vector<SiteKey> sites, const fs::path& cupti) {
-  const std::string name = stage_name(stage);
+                            std::vector<SiteKey> sites, const fs::path& cupti, const std::string& repeat) {
+  const std::string name = repeat.empty() ? stage_name(stage) : repeat;
   const fs::path stage_folder = folder_ / name;
   const bool first = session_.runs.empty();
   progress_.begin(stage, what, first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));

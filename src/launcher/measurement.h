@@ -54,7 +54,7 @@ class Measurement {
   bool judge(const std::string& name, const TargetResult& result);
   bool prepare_run(const std::string& name);
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, std::vector<SiteKey> sites = {},
-                 const std::filesystem::path& cupti = {});
+                 const std::filesystem::path& cupti = {}, const std::string& repeat = {});
   std::string outcome_text() const;
   double reference_runtime() const;  // of the plain run, or else the baseline; 0: none yet
 

@@ -98,6 +98,7 @@ struct ProcessFile {
   uint64_t drops[kDropCauses];        // by Drop
   uint64_t unwatched[32];             // instances by Reason bit (below), stage 3
   uint8_t hook_state[kMaximumHooks];  // by position in the plan: HookState
+  int32_t multiprocessors;            // of the first device that was used; 0: not known
   char gpu_times_refusal[128];        // for GpuTimesState::refused: why
 };
 
@@ -174,7 +175,9 @@ struct OperationRecord {
   uint32_t call;      // ns from entry to exit (kCoarseTimes: 1,024 ns)
   uint32_t waited;    // ns inside the wait functions, same unit
   uint32_t stream;    // see above
-  uint32_t object;    // event number of an event call; context number of a context call; else 0
+  // Event number of an event call. Of a launch: how many blocks it has, as far as 32 bits go; 0: not known.
+  // Of a stream's creation: 1 if the legacy default stream does not order it (non-blocking). Else 0.
+  uint32_t object;
 };
 static_assert(sizeof(OperationRecord) == 32);
 
