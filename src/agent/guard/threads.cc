@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "agent/guard/region.h"
@@ -160,6 +161,9 @@ bool known_thread(uint32_t thread) {
   return false;
 }
 
+// So near to a thread-local of the agent's or of libc's, there are others of them.
+constexpr uintptr_t kNearVariables = 512;
+
 // What lies above a thread's stack is somebody else's memory, and may be guarded: a thread of pthread_create
 // has its control block at the very top of its stack.
 uintptr_t top_of_stack(uintptr_t stack, uintptr_t at_most) {
@@ -203,7 +207,11 @@ void register_this_thread() {
   uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   uintptr_t local = reinterpret_cast<uintptr_t>(&me);
   slot->own_memory[0] = {stack - 256 * 1024, top_of_stack(stack, stack + 64 * 1024)};
-  slot->own_memory[1] = {local - kPageSize, top_of_stack(local, local + kPageSize)};
+  // From the agent's and libc's own variables up to the control block. What lies below the block's pages is
+  // somebody else's: the main thread's block is a mapping of its own, and memory comes to lie right under it.
+  uintptr_t lowest = std::min(local, reinterpret_cast<uintptr_t>(&errno)) - kNearVariables;
+  slot->own_memory[1] = {AddressRange{lowest, lowest + 1}.pages().begin,
+                         top_of_stack(local, local + kPageSize)};
   slot->own_memory[2] = {};
   stack_t alternate{};
   if (raw_syscall(SYS_sigaltstack, nullptr, &alternate) == 0) set_alternate_stack(*slot, alternate);

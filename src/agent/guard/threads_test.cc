@@ -4,10 +4,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -58,6 +60,28 @@ TEST(Threads, OneOfManyIsTheFirst) {
       CHECK(touch.address >= address_of(memory) && touch.address < address_of(memory + 4 * kThreads));
     }
     for (auto& thread : threads) thread.join();
+  });
+}
+
+// Thread-local storage is never guarded, and what lies right under the main thread's is.
+TEST(Threads, MemoryUnderTheThreadLocalStorageIsGuarded) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    uintptr_t begin = 0, end = 0;
+    FILE* maps = fopen("/proc/self/maps", "re");
+    while (fscanf(maps, "%lx-%lx%*[^\n]", &begin, &end) == 2 &&
+           !(begin <= address_of(&errno) && address_of(&errno) < end)) {
+    }
+    fclose(maps);
+    CHECK(address_of(&errno) >= begin && address_of(&errno) < end);
+    auto* under = reinterpret_cast<char*>(begin - 4 * 4096);
+    CHECK(mmap(under, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+               0) == under);
+    GuardHandle guard = guard_over(under, 4 * 4096);
+    CHECK(guard != kNoGuard);
+    *static_cast<volatile char*>(under) = 1;
+    CHECK(lower_guard(guard).by == TouchBy::program);
+    CHECK(guard_over(&errno, sizeof errno) == kNoGuard);
   });
 }
 
