@@ -186,6 +186,14 @@ bool in_driver_code(uintptr_t instruction) {
          instruction < driver_end.load(std::memory_order_relaxed);
 }
 
+// What lies below these pages is somebody else's: the main thread's variables are in a mapping of their own,
+// and the program's memory comes to lie right under it.
+AddressRange thread_variables() {
+  uintptr_t local = reinterpret_cast<uintptr_t>(&guard_thread);
+  uintptr_t lowest = std::min(local, reinterpret_cast<uintptr_t>(&errno)) - kNearVariables;
+  return {AddressRange{lowest, local}.pages().begin, top_of_stack(local, local + kPageSize)};
+}
+
 void register_this_thread() {
   GuardThread& me = guard_thread;
   if (me.slot) return;
@@ -205,13 +213,8 @@ void register_this_thread() {
     return;
   }
   uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  uintptr_t local = reinterpret_cast<uintptr_t>(&me);
   slot->own_memory[0] = {stack - 256 * 1024, top_of_stack(stack, stack + 64 * 1024)};
-  // From the agent's and libc's own variables up to the control block. What lies below the block's pages is
-  // somebody else's: the main thread's block is a mapping of its own, and memory comes to lie right under it.
-  uintptr_t lowest = std::min(local, reinterpret_cast<uintptr_t>(&errno)) - kNearVariables;
-  slot->own_memory[1] = {AddressRange{lowest, lowest + 1}.pages().begin,
-                         top_of_stack(local, local + kPageSize)};
+  slot->own_memory[1] = thread_variables();
   slot->own_memory[2] = {};
   stack_t alternate{};
   if (raw_syscall(SYS_sigaltstack, nullptr, &alternate) == 0) set_alternate_stack(*slot, alternate);
