@@ -1,7 +1,6 @@
 // bench-accuracy: do the expected benefits come true? For each program of the bench and for random schedules:
 // what a profiler would show, what both models expect of fixing everything, and what the fixed variant gains,
-// measured without the tool in pairs of runs. Everything is found relative to this program:
-// DIR/bin/bench-accuracy, DIR/bin/diogenes, DIR/bin/examples.
+// measured without the tool in pairs of runs (trial.h).
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,12 +12,11 @@
 #include <nlohmann/json.hpp>
 
 #include "benefit.h"
-#include "run_process.h"
+#include "trial.h"
 
 namespace diogenes::bench {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kUsage =
@@ -26,7 +24,8 @@ constexpr const char* kUsage =
     "usage: bench-accuracy [options] [PROGRAM...]   default: all; PROGRAM: als, or a schedule such as "
     "absorbed\n"
     "  --driver system|simulated  default: system\n"
-    "  --pairs N                  of runs, original and fixed, in turns; default 7\n"
+    "  --pairs N                  of runs, original and fixed, in turns, at least; default 7\n"
+    "  --most-pairs N             where the benefit is not known well enough by then; default: no more\n"
     "  --random N                 random schedules besides; default 0\n"
     "  --seed N                   of the first; default 1\n"
     "  --gpu-times auto|off       passed on to `diogenes run`; default auto\n"
@@ -43,17 +42,10 @@ const std::vector<std::string> kExamples = {"als", "cfd", "multigrid", "gaussian
 
 struct Options {
   std::string driver = "system", keep, markdown, json_file, gpu_times = "auto";
-  int pairs = 7, random = 0;
+  Pairs pairs;
+  int random = 0;
   long seed = 1;
   std::vector<std::string> programs;
-};
-
-struct Layout {
-  fs::path top = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
-  fs::path diogenes = top / "bin/diogenes";
-  fs::path examples = top / "bin/examples";
-  fs::path schedule = top / "bin/examples/schedule";
-  fs::path simulated = top / "lib/simulated";
 };
 
 [[noreturn]] void bad_usage(const std::string& what) {
@@ -82,7 +74,9 @@ Options parse(int argc, char** argv) {
     else if (name == "--gpu-times" && (value == "auto" || value == "off"))
       options.gpu_times = value;
     else if (name == "--pairs" && std::atoi(value.c_str()) > 0)
-      options.pairs = std::atoi(value.c_str());
+      options.pairs.least = std::atoi(value.c_str());
+    else if (name == "--most-pairs" && std::atoi(value.c_str()) > 0)
+      options.pairs.most = std::atoi(value.c_str());
     else if (name == "--random" && std::atoi(value.c_str()) >= 0)
       options.random = std::atoi(value.c_str()), named = true;
     else if (name == "--seed" && std::atol(value.c_str()) > 0)
@@ -104,15 +98,10 @@ Options parse(int argc, char** argv) {
 
 class Bench {
  public:
-  explicit Bench(const Options& options)
-      : options_(options),
-        temporary_(false),
-        folder_(options.keep.empty() ? temporary_.path() : fs::path(options.keep)) {
-    fs::create_directories(folder_);
-  }
+  explicit Bench(const Options& options) : options_(options), trial_(options.driver, options.keep) {}
 
   json measure(const std::string& name) const {
-    const json report = report_on(name);
+    const json report = trial_.report(name, command(name, false), {"--gpu-times", options_.gpu_times});
     json row = {{"program", name}, {"problems", report.at("problems").size()}};
     double profiled = 0;
     for (const auto& problem : report.at("problems")) profiled += problem.value("call_s", 0.0);
@@ -128,67 +117,30 @@ class Bench {
     row["range_s"] = found.at("expected_benefit_range_s");
     row["range_reason"] = found.at("range_reason");
     row["functions"] = report.value("functions", json::array());
-    measure_actual(name, row);
+    const Actual actual = trial_.actual(name, command(name, false), command(name, true), options_.pairs);
+    row["runtime_s"] = actual.runtime_s;
+    row["actual_s"] = actual.benefit_s;
+    row["actual_error_s"] = actual.error_s;
+    row["process_benefit_s"] = actual.process_benefit_s;
+    row["process_error_s"] = actual.process_error_s;
+    row["differences_s"] = actual.differences_s;
     judge(row);
     return row;
   }
 
  private:
-  std::vector<std::string> command(const std::string& name, bool fixed) const {
-    std::vector<std::string> result;
+  Command command(const std::string& name, bool fixed) const {
+    const auto& examples = trial_.layout().examples;
+    Command result;
     if (std::find(kExamples.begin(), kExamples.end(), name) != kExamples.end()) {
-      result = {layout_.examples / name};
+      result = {examples / name};
     } else if (name.starts_with("random ")) {
-      result = {layout_.schedule, "random", name.substr(7)};
+      result = {examples / "schedule", "random", name.substr(7)};
     } else {
-      result = {layout_.schedule, name};
+      result = {examples / "schedule", name};
     }
     if (fixed) result.push_back("--fixed");
     return result;
-  }
-
-  json report_on(const std::string& name) const {
-    std::string file_name = name;
-    std::replace(file_name.begin(), file_name.end(), ' ', '-');
-    const std::string session = folder_ / (file_name + ".diogenes"), file = folder_ / (file_name + ".json");
-    std::vector<std::string> run = {layout_.diogenes,
-                                    "run",
-                                    "--driver",
-                                    options_.driver,
-                                    "--output",
-                                    session,
-                                    "--force",
-                                    "--gpu-times",
-                                    options_.gpu_times,
-                                    "--report",
-                                    folder_ / (file_name + ".txt"),
-                                    "--"};
-    const auto program = command(name, false);
-    run.insert(run.end(), program.begin(), program.end());
-    must_succeed(run_process(run, {.limit_s = 300}), "diogenes run -- " + name);
-    must_succeed(
-        run_process({layout_.diogenes, "export", session, "--format", "json", "-o", file, "--force"}),
-        "diogenes export of " + name);
-    std::ifstream in(file);
-    const json report = json::parse(in);
-    std::error_code ignored;
-    if (options_.keep.empty()) fs::remove_all(session, ignored);
-    return report;
-  }
-
-  void measure_actual(const std::string& name, json& row) const {
-    std::vector<double> originals, differences;
-    for (int pair = 0; pair < options_.pairs; ++pair) {
-      const bool fixed_first = pair % 2 == 1;  // whatever drifts hits both
-      const ProcessRun first = plain_run(name, fixed_first), second = plain_run(name, !fixed_first);
-      const double original = (fixed_first ? second : first).seconds;
-      originals.push_back(original);
-      differences.push_back(original - (fixed_first ? first : second).seconds);
-      if (first.output != second.output) throw std::runtime_error(name + ": --fixed prints something else");
-    }
-    row["runtime_s"] = median(originals);
-    row["actual_s"] = median(differences);
-    row["actual_error_s"] = median_error(differences);
   }
 
   // Right: off by no more than the largest of a part of the actual benefit, 1% of the run and two standard
@@ -207,28 +159,8 @@ class Bench {
     row["allowed_s"] = allowed;
   }
 
-  ProcessRun plain_run(const std::string& name, bool fixed) const {
-    ProcessOptions options;
-    const char* own = std::getenv("LD_LIBRARY_PATH");
-    if (options_.driver == "simulated")
-      options.environment = {"LD_LIBRARY_PATH=" + layout_.simulated.string() +
-                             (own != nullptr && *own != 0 ? std::string(":") + own : "")};
-    ProcessRun run = run_process(command(name, fixed), options);
-    must_succeed(run, name + (fixed ? " --fixed" : ""));
-    return run;
-  }
-
-  static void must_succeed(const ProcessRun& run, const std::string& what) {
-    if (run.exit_status == 0) return;
-    throw std::runtime_error(
-        what + (run.timed_out ? ": took too long" : ": exit status " + std::to_string(run.exit_status)) +
-        "\n" + run.errors);
-  }
-
   const Options& options_;
-  Layout layout_;
-  TemporaryFolder temporary_;
-  fs::path folder_;
+  Trial trial_;
 };
 
 std::string text(const char* format, double a, double b = 0) {
@@ -341,7 +273,8 @@ int run(const Options& options) {
   if (!options.json_file.empty())
     std::ofstream(options.json_file) << json{{"schema", "diogenes-bench-accuracy/1"},
                                              {"driver", options.driver},
-                                             {"pairs", options.pairs},
+                                             {"pairs", options.pairs.least},
+                                             {"most_pairs", options.pairs.most},
                                              {"programs", rows}}
                                             .dump(2)
                                      << "\n";

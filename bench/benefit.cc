@@ -1,6 +1,7 @@
 #include "benefit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -43,12 +44,19 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+// By how much the median absolute deviation of so few values is too small (Croux and Rousseeuw, 1992).
+static double small_sample_factor(size_t count) {
+  constexpr std::array<double, 10> kFactors = {1, 1, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};
+  const auto n = static_cast<double>(count);
+  return count < kFactors.size() ? kFactors[count] : n / (n - 0.8);
+}
+
 double median_error(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const double middle = median(values);
   std::vector<double> deviations;
   for (const double value : values) deviations.push_back(std::abs(value - middle));
-  const double sigma = 1.4826 * median(deviations);
+  const double sigma = small_sample_factor(values.size()) * 1.4826 * median(deviations);
   return 1.2533 * sigma / std::sqrt(static_cast<double>(values.size()));
 }
 

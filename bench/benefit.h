@@ -20,7 +20,8 @@ Estimate estimate_of(const nlohmann::json& findings, const nlohmann::json& repor
 // Median; 0 of nothing.
 double median(std::vector<double> values);
 
-// Standard error of the median of `values`, from their median absolute deviation (normal errors assumed).
+// Standard error of the median of `values`, from their median absolute deviation (normal errors assumed; so
+// few values as there are here are allowed for).
 double median_error(const std::vector<double>& values);
 
 // Smaller by larger; 0 where the two have different signs.

@@ -56,8 +56,10 @@ TEST(Benefit, MedianAndItsError) {
   EXPECT_DOUBLE_EQ(median({}), 0);
   EXPECT_DOUBLE_EQ(median({3, 1, 2}), 2);
   EXPECT_DOUBLE_EQ(median({4, 1, 2, 3}), 2.5);
-  // deviations from 2: 1 0 1 0 2, their median 1: 1.2533 * 1.4826 / sqrt(5)
-  EXPECT_NEAR(median_error({1, 2, 3, 2, 4}), 0.8310, 1e-4);
+  // deviations from 2: 1 0 1 0 2, their median 1: 1.2533 * 1.4826 * 1.206 (of five values) / sqrt(5)
+  EXPECT_NEAR(median_error({1, 2, 3, 2, 4}), 1.0022, 1e-4);
+  // deviations from 2: 1 0 1, their median 1: 1.2533 * 1.4826 * 1.495 / sqrt(3)
+  EXPECT_NEAR(median_error({1, 2, 3}), 1.6038, 1e-4);
 }
 
 TEST(Benefit, AccuracyIsSmallerByLarger) {

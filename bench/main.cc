@@ -1,7 +1,6 @@
 // bench-benefit: estimate beside actual benefit, for each example. It measures the example with `diogenes
 // run`, takes what the report expects from correcting the planted problems, then runs the example and its
-// corrected variant in turns without the tool. Figures as they are: nothing passes or fails here. Everything
-// is found relative to this program: DIR/bin/bench-benefit, DIR/bin/diogenes, DIR/bin/examples.
+// corrected variant in turns without the tool. Figures as they are: nothing passes or fails here (trial.h).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benefit.h"
-#include "run_process.h"
+#include "trial.h"
 
 namespace diogenes::bench {
 namespace {
@@ -33,13 +32,6 @@ struct Options {
   std::string driver = "system", iterations, keep, json_file;
   int pairs = 7;
   std::vector<std::string> programs;
-};
-
-struct Layout {
-  fs::path top = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
-  fs::path diogenes = top / "bin/diogenes";
-  fs::path examples = top / "bin/examples";
-  fs::path simulated = top / "lib/simulated";
 };
 
 [[noreturn]] void bad_usage(const std::string& what) {
@@ -89,14 +81,11 @@ class Bench {
  public:
   explicit Bench(const Options& options)
       : options_(options),
-        temporary_(false),
-        folder_(options.keep.empty() ? temporary_.path() : fs::path(options.keep)),
-        expected_(read_json(layout_.examples / "expected.json")) {
-    fs::create_directories(folder_);
-  }
+        trial_(options.driver, options.keep),
+        expected_(read_json(trial_.layout().examples / "expected.json")) {}
 
   json measure(const std::string& name) {
-    const json report = report_on(name);
+    const json report = trial_.report(name, command(name, false));
     const Estimate estimate = estimate_of(findings_of(name), report);
     json row = {{"program", name},
                 {"estimate_s", estimate.seconds},
@@ -104,14 +93,19 @@ class Bench {
                 {"planted_problems_found", estimate.problems},
                 {"problems", report.value("problems", json::array()).size()},
                 {"stages", report.value("stages", json::array())}};
-    measure_actual(name, row);
+    const Actual actual =
+        trial_.actual(name, command(name, false), command(name, true), {options_.pairs, options_.pairs});
+    row["runtime_s"] = actual.runtime_s;
+    row["actual_s"] = actual.benefit_s;
+    row["actual_error_s"] = actual.error_s;
+    row["differences_s"] = actual.differences_s;
     row["accuracy"] = accuracy(estimate.seconds, row["actual_s"]);
     return row;
   }
 
  private:
   std::vector<std::string> command(const std::string& name, bool fixed) const {
-    std::vector<std::string> result = {layout_.examples / name};
+    std::vector<std::string> result = {trial_.layout().examples / name};
     if (fixed) result.push_back("--fixed");
     if (!options_.iterations.empty()) result.insert(result.end(), {"--iterations", options_.iterations});
     return result;
@@ -125,61 +119,8 @@ class Bench {
     return expected_.at("programs").value(key, json::array());
   }
 
-  json report_on(const std::string& name) const {
-    const std::string session = folder_ / (name + ".diogenes"), file = folder_ / (name + ".json");
-    std::vector<std::string> run = {
-        layout_.diogenes, "run",     "--driver", options_.driver,           "--output",
-        session,          "--force", "--report", folder_ / (name + ".txt"), "--"};
-    const auto program = command(name, false);
-    run.insert(run.end(), program.begin(), program.end());
-    must_succeed(run_process(run, {.limit_s = 300}), "diogenes run -- " + name);
-    must_succeed(
-        run_process({layout_.diogenes, "export", session, "--format", "json", "-o", file, "--force"}),
-        "diogenes export of " + name);
-    return read_json(file);
-  }
-
-  void measure_actual(const std::string& name, json& row) const {
-    std::vector<double> originals, differences;
-    for (int pair = 0; pair < options_.pairs; ++pair) {
-      const bool fixed_first = pair % 2 == 1;  // whatever drifts hits both
-      const ProcessRun first = plain_run(name, fixed_first), second = plain_run(name, !fixed_first);
-      const double original = (fixed_first ? second : first).seconds;
-      const double fixed = (fixed_first ? first : second).seconds;
-      originals.push_back(original);
-      differences.push_back(original - fixed);
-      if (first.output != second.output) throw std::runtime_error(name + ": --fixed prints something else");
-    }
-    row["runtime_s"] = median(originals);
-    row["actual_s"] = median(differences);
-    row["actual_error_s"] = median_error(differences);
-    row["differences_s"] = differences;
-  }
-
-  ProcessRun plain_run(const std::string& name, bool fixed) const {
-    ProcessOptions options;
-    if (options_.driver == "simulated") options.environment = {"LD_LIBRARY_PATH=" + library_path()};
-    ProcessRun run = run_process(command(name, fixed), options);
-    must_succeed(run, name + (fixed ? " --fixed" : ""));
-    return run;
-  }
-
-  std::string library_path() const {
-    const char* own = std::getenv("LD_LIBRARY_PATH");
-    return layout_.simulated.string() + (own != nullptr && *own != 0 ? std::string(":") + own : "");
-  }
-
-  static void must_succeed(const ProcessRun& run, const std::string& what) {
-    if (run.exit_status == 0) return;
-    throw std::runtime_error(
-        what + (run.timed_out ? ": took too long" : ": exit status " + std::to_string(run.exit_status)) +
-        "\n" + run.errors);
-  }
-
   Options options_;
-  Layout layout_;
-  TemporaryFolder temporary_;
-  fs::path folder_;
+  Trial trial_;
   json expected_;
 };
 

@@ -156,7 +156,7 @@ CUresult cuEventSynchronize(CUevent handle) {
     if (event->op) ops.push_back(event->op);
     sleeps = (event->flags & CU_EVENT_BLOCKING_SYNC) != 0;
   }
-  return wait_for(call, ops, kWaitUntilDone, sleeps);
+  return wait_unless_done(call, ops, sleeps);
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {

@@ -47,7 +47,7 @@ CUresult synchronize(Null null, CUstream handle) {
     if (const CUresult error = allowed_outside_capture(*stream)) return error;
     ops = outstanding(*stream);
   }
-  return wait_for(call, ops);
+  return wait_unless_done(call, ops);
 }
 
 CUresult query(Null null, CUstream handle) {

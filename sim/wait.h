@@ -1,5 +1,6 @@
 // Where the driver waits for the GPU: one function under every call that does, and another for a full launch
-// queue.
+// queue. Waits for a stream or an event look first, and do not enter it when all is done; a context's, and
+// the others, enter it always (docs/measurements.md).
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -19,8 +20,10 @@ struct WaitSet {
 // How often each was entered, in this process.
 extern std::atomic<uint64_t> waits_entered, queue_waits_entered;
 
-// The wait function. Entered also when nothing is left to wait for. `waited_ns` gets the time inside. Returns
-// how often it polled before it was over.
+// Is all of it done? Moves the device on where that is due.
+bool poll_device(const WaitSet* set, uint64_t* first, uint32_t mode);
+// The wait function. May be entered when nothing is left to wait for. `waited_ns` gets the time inside.
+// Returns how often it polled before it was over.
 uint64_t wait_for_device(const WaitSet* set, uint32_t mode, uint32_t flags, int64_t* waited_ns);
 // The other one.
 uint64_t wait_for_queue(Stream* stream, uint32_t limit, int64_t* waited_ns);
@@ -39,6 +42,17 @@ bool leaves_out_wait(ApiCall& call, const std::vector<OpPtr>& ops);
   wait_for_device(&set, mode, sleeps ? kWaitSleeps : kWaitSpins, &call.waited_ns);
   return call.context ? static_cast<CUresult>(call.context->sticky_error.load(std::memory_order_relaxed))
                       : CUDA_SUCCESS;
+}
+// The same, not entering the wait function when all is done.
+[[gnu::always_inline]] inline CUresult wait_unless_done(ApiCall& call, const std::vector<OpPtr>& ops,
+                                                        bool may_sleep = false) {
+  if (!late_mode) {  // there the call is looked up, and counted, in wait_for()
+    const WaitSet set{ops.data(), ops.size()};
+    uint64_t first = 0;
+    if (poll_device(&set, &first, kWaitUntilDone))
+      return static_cast<CUresult>(call.context->sticky_error.load(std::memory_order_relaxed));
+  }
+  return wait_for(call, ops, kWaitUntilDone, may_sleep);
 }
 inline void wait_for_room(ApiCall& call, Stream& stream) {
   if (stream.queued.load(std::memory_order_relaxed) >= kLaunchQueue)

@@ -165,6 +165,40 @@ TEST_F(DriverTest, WaitFunctionIsEnteredWhenIdle) {
   EXPECT_EQ(entered + 1, table->waits_entered());
 }
 
+// ... but not for a stream or an event, which the driver looks at first.
+TEST_F(DriverTest, StreamAndEventWaitsAreNotEnteredWhenIdle) {
+  CUstream stream;
+  CUevent spinning, blocking;
+  OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  OK(cuEventCreate(&spinning, CU_EVENT_DISABLE_TIMING));
+  OK(cuEventCreate(&blocking, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC));
+  busy(1000, stream);
+  OK(cuEventRecord(spinning, stream));
+  OK(cuEventRecord(blocking, stream));
+  OK(cuCtxSynchronize());
+  uint64_t entered = table->waits_entered();
+  OK(cuStreamSynchronize(stream));
+  OK(cuStreamSynchronize(nullptr));
+  OK(cuEventSynchronize(spinning));
+  OK(cuEventSynchronize(blocking));
+  EXPECT_EQ(entered, table->waits_entered());
+  busy(5'000'000, stream);
+  OK(cuEventRecord(spinning, stream));
+  OK(cuEventSynchronize(spinning));
+  busy(5'000'000, stream);
+  OK(cuStreamSynchronize(stream));
+  EXPECT_EQ(entered + 2, table->waits_entered());
+}
+
+// Done, though nobody has asked: the wait sees it by the clock, and returns the error of the work.
+TEST_F(DriverTest, WaitThatFindsAllDoneReturnsTheWorksError) {
+  fill_words(1, 7, 1, 1000);  // no such memory
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const uint64_t entered = table->waits_entered();
+  EXPECT_EQ(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(nullptr));
+  EXPECT_EQ(entered, table->waits_entered());
+}
+
 TEST_F(DriverTest, PrivateSynchronizeWaitsInTheSameFunction) {
   hold();
   const uint64_t entered = table->waits_entered();

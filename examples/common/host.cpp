@@ -1,5 +1,7 @@
 #include "host.h"
 
+#include <time.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,10 +37,19 @@ Options parse_options(int argc, char** argv, const char* purpose, int default_it
   return options;
 }
 
+int64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 double host_work(int microseconds, double seed) {
+  const int64_t end = now_ns() + int64_t{1000} * microseconds;
   double x = 0.25 + 0.5 * (seed - static_cast<double>(static_cast<int64_t>(seed)));
   if (x < 0) x = -x;
-  for (int64_t step = 0; step < int64_t{450} * microseconds; ++step) x = 3.75 * x * (1.0 - x);
+  for (int64_t step = 0; step < int64_t{150} * microseconds; ++step) x = 3.75 * x * (1.0 - x);
+  while (now_ns() < end) {
+  }
   return x;
 }
 

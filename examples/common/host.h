@@ -14,8 +14,12 @@ struct Options {
 // Understands --fixed, --iterations N and --help; anything else ends the program with status 2.
 Options parse_options(int argc, char** argv, const char* purpose, int default_iterations);
 
-// Keeps the CPU busy with real arithmetic for very roughly `microseconds`. The result depends on the
-// arguments only.
+// Nanoseconds of CLOCK_MONOTONIC.
+int64_t now_ns();
+
+// Keeps the CPU busy for `microseconds` on the clock, with real arithmetic and then with waiting for the
+// rest: how fast the processor happens to be decides neither how long a run takes nor what a change gains.
+// (One that is too slow for the arithmetic takes longer.) The result depends on the arguments only.
 double host_work(int microseconds, double seed);
 
 // A number that changes with every bit of the data.

@@ -181,6 +181,23 @@ bool read_stream(const Call& call, uint64_t* handle, bool* per_thread) {
   return true;
 }
 
+uint32_t launched_blocks(const Call& call) {
+  uint64_t grid[3] = {};
+  if (call.driver->arguments == Arguments::launch ||
+      call.driver->arguments == Arguments::launch_cooperative) {
+    for (int i = 0; i < 3; ++i) grid[i] = static_cast<uint32_t>(call.argument(1 + i));
+  } else if (call.driver->arguments == Arguments::launch_ex) {
+    auto* configuration = call.pointer<const CUlaunchConfig*>(0);
+    if (!configuration) return 0;
+    grid[0] = configuration->gridDimX;
+    grid[1] = configuration->gridDimY;
+    grid[2] = configuration->gridDimZ;
+  }
+  constexpr uint64_t kMost = UINT32_MAX;
+  uint64_t rows = grid[1] * grid[2];
+  return static_cast<uint32_t>(rows != 0 && grid[0] > kMost / rows ? kMost : grid[0] * rows);
+}
+
 MemoryKind kind_of_pointer(uint64_t address) {
   auto ask = driver_calls.pointer_get_attribute;
   if (address == 0 || !ask) return MemoryKind::unknown;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "agent/baseline.h"
+#include "agent/clock_reads.h"
 #include "agent/driver_image.h"
 #include "agent/gpu_times.h"
 #include "agent/guard/guards.h"
@@ -76,6 +77,7 @@ void restart_collecting_in_child() {
   hook_cost_count.store(0, std::memory_order_relaxed);
   tables_are_the_parents.store(true, std::memory_order_relaxed);
   forget_gpu_times();
+  end_clock_wait(thread_state);  // what it names is in the parent's files
 }
 
 void collect_before(Call& call) {

@@ -84,6 +84,7 @@ void describe_device_once() {
                                device);
     calls.device_get_attribute(&process->capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
                                device);
+    calls.device_get_attribute(&process->multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
   }
 }
 

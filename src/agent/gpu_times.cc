@@ -83,7 +83,9 @@ void start_gpu_times() {
     process->gpu_times = GpuTimesState::missing;
     return;
   }
-  bool runs = found->start() == nullptr;
+  const char* refusal = found->start();
+  bool runs = refusal == nullptr;
+  if (refusal) strncpy(process->gpu_times_refusal, refusal, sizeof process->gpu_times_refusal - 1);
   process->gpu_times = runs ? GpuTimesState::taken : GpuTimesState::refused;
   // release: what start() made is there for who finds the source. Pairs with the acquires below.
   if (runs) source.store(found, std::memory_order_release);

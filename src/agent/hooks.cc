@@ -8,6 +8,7 @@
 // nested in it and waits nested in a wait jump straight on.
 #include <atomic>
 
+#include "agent/clock_reads.h"
 #include "agent/collector.h"
 #include "agent/guard/guards.h"
 #include "agent/host_functions.h"
@@ -59,6 +60,7 @@ void exit_wait(ThreadState& state, ThunkFrame* frame) {
 int enter_public(ThreadState& state, ThunkFrame* frame) {
   if (state.public_depth > 0 || state.wait_depth > 0) return 0;
   PassThrough pass;
+  end_clock_wait(state);
   // Until exit_public: what this thread touches and which system calls it makes are the agent's or the
   // driver's.
   if (stage_uses_guards()) enter_driver();
@@ -91,8 +93,10 @@ void exit_public(ThreadState& state, ThunkFrame* frame) {
   state.public_depth = 0;
   // What recording added: the time in the hook on both sides, less one clock reading that the call's own time
   // holds.
-  count_hook_cost((call.begin.count - frame->entered_ns) + (monotonic_now().count - call.end.count));
+  Nanoseconds now = monotonic_now();
+  count_hook_cost((call.begin.count - frame->entered_ns) + (now - call.end).count);
   if (stage_uses_guards()) leave_driver();
+  await_clock_read(state, call, now);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "agent/lock.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
+#include "driver/cuda_abi.h"
 
 namespace diogenes::agent {
 
@@ -92,6 +93,7 @@ void number_objects(Call& call) {
     if (is_capturing(handle, per_thread)) call.flags |= kCapturing;
   }
   if (uint64_t event = event_of(call)) call.object = events.number_of(event);
+  if (call.driver->role == Role::launch) call.object = launched_blocks(call);
   if (call.driver->role == Role::stream && call.driver->arguments == Arguments::stream)
     streams.forget(call.argument(0));
   if (call.driver->role == Role::event && call.driver->arguments == Arguments::event)
@@ -107,6 +109,7 @@ void number_new_objects(Call& call) {
   if (call.driver->arguments == Arguments::stream_create) {
     streams.forget(created());
     call.stream = streams.number_of(created());
+    call.object = (call.argument(1) & CU_STREAM_NON_BLOCKING) != 0;
   } else if (call.driver->arguments == Arguments::event_create) {
     events.forget(created());
     call.object = events.number_of(created());

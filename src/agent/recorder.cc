@@ -128,6 +128,8 @@ bool append(const AllocationRecord& record) { return append_record(record, nullp
 bool append(const HashRecord& record) { return append_record(record, nullptr); }
 bool append(const VerdictRecord& record) { return append_record(record, nullptr); }
 bool append(const GpuTimeRecord& record) { return append_record(record, nullptr); }
+bool append(const UnusedRecord& record) { return append_record(record, nullptr); }
+bool append(const ClockReadRecord& record) { return append_record(record, nullptr); }
 
 bool next_operation(OperationId& id) {
   ThreadFile* file = file_of_this_thread();
@@ -136,6 +138,5 @@ bool next_operation(OperationId& id) {
   id.sequence = file->sequence;
   return true;
 }
-bool append(const UnusedRecord& record) { return append_record(record, nullptr); }
 
 }  // namespace diogenes::agent

@@ -19,10 +19,11 @@ bool append(const AllocationRecord& record);
 bool append(const HashRecord& record);
 bool append(const VerdictRecord& record);
 bool append(const GpuTimeRecord& record);
+bool append(const UnusedRecord& record);
+bool append(const ClockReadRecord& record);
 
 // The id that the next operation appended by this thread will have. False: it will not be recorded.
 bool next_operation(OperationId& id);
-bool append(const UnusedRecord& record);
 
 void count_drop(Drop cause);
 void count_unwatched(uint32_t reasons);  // one instance: every set bit of `reasons` is counted

@@ -5,19 +5,23 @@
 #include <cstdint>
 
 #include "agent/pass_through.h"
+#include "trace/format.h"
 
 namespace diogenes::agent {
 
 struct ThreadFile;
 
 struct ThreadState {
-  int32_t pass = 0;          // > 0: inside the agent; hooks pass straight through
-  int32_t public_depth = 0;  // 1: inside an outermost public call
-  int32_t wait_depth = 0;    // 1: inside a wait function
-  uint8_t flags = 0;         // OperationFlag of the public call under way
-  int64_t waited_ns = 0;     // in the public call under way
+  int32_t pass = 0;           // > 0: inside the agent; hooks pass straight through
+  int32_t public_depth = 0;   // 1: inside an outermost public call
+  int32_t wait_depth = 0;     // 1: inside a wait function
+  bool awaits_clock = false;  // the next clock that the program reads is noted (clock_reads.h)
+  uint8_t flags = 0;          // OperationFlag of the public call under way
+  int64_t waited_ns = 0;      // in the public call under way
   uintptr_t call_frame =
       0;  // canonical frame address of the thunk under way: frames below are the agent's or driver's
+  OperationId returned;     // awaits_clock: behind this call
+  int64_t returned_ns = 0;  // ... when it returned
   ThreadFile* file = nullptr;
   uint32_t file_generation = 0;  // of the process folder that `file` belongs to; a fork makes a new one
 };

@@ -9,6 +9,7 @@
 #include "analysis/names.h"
 #include "analysis/notices.h"
 #include "analysis/parts.h"
+#include "analysis/repeats.h"
 #include "analysis/words.h"
 #include "trace/session.h"
 
@@ -21,6 +22,14 @@ const StageRun* run_of(const Session& session, const std::string& name) {
   for (const StageRun& run : session.runs)
     if (run.name == name) return &run;
   return nullptr;
+}
+
+// The complete runs that repeat the tracing run: tracing-2, tracing-3, ...
+std::vector<std::string> repeats_of(const Session& session, const std::string& tracing) {
+  std::vector<std::string> names;
+  for (const StageRun& run : session.runs)
+    if (run.name.starts_with(tracing + "-") && run.state == "complete") names.push_back(run.name);
+  return names;
 }
 
 // The steps of stage 5, in order; what one leaves is the next one's input.
@@ -67,8 +76,9 @@ class Analysis {
   }
 
   std::optional<Run> load_stage(Stage stage, Load what) {
-    const StageRun* state = run_of(session_, stage_name(stage));
-    fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : stage_name(stage));
+    const std::string name = stage == Stage::tracing ? options_.tracing_run : stage_name(stage);
+    const StageRun* state = run_of(session_, name);
+    fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
     std::error_code failed;
     if (!fs::is_directory(stage_folder, failed)) {
       if (stage != Stage::gpu_times) missing_.push_back(stage_name(stage));
@@ -80,7 +90,7 @@ class Analysis {
       report_.notices.emplace_back(run.error().c_str());
       return std::nullopt;
     }
-    stage_notices(*run, stage_name(stage), report_.notices);
+    stage_notices(*run, name, report_.notices);
     return std::move(*run);
   }
 
@@ -348,7 +358,21 @@ Result<PartOfSequence> part_of_sequence(std::string_view text) {
 Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options) {
   auto session = read_session(session_folder);
   if (!session) return session.error();
-  return Analysis(session_folder, std::move(*session), options).run();
+  Result<Report> report = Analysis(session_folder, *session, options).run();
+  if (!report) return report;
+  std::vector<Report> repeats;
+  for (const std::string& repeat : repeats_of(*session, options.tracing_run)) {
+    AnalysisOptions again = options;
+    again.tracing_run = repeat;
+    again.parts.clear();  // ids are the first run's
+    Result<Report> other = Analysis(session_folder, *session, again).run();
+    if (other)
+      repeats.push_back(std::move(*other));
+    else
+      report->notices.push_back(repeat + ": left out: " + other.error().c_str());
+  }
+  unite_repeats(*report, repeats);
+  return report;
 }
 
 }  // namespace diogenes

@@ -23,7 +23,8 @@ struct AnalysisOptions {
   double threshold_percent =
       -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
   Model model = Model::replay;
-  std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
+  std::vector<PartOfSequence> parts;    // to estimate beside the groups that are found
+  std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
 };
 
 // Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is

@@ -220,29 +220,30 @@ void add_companions(const Problem& problem, const std::string& allocation_at,
 }
 
 // Of waits: what was seen around them, and what their verdicts rest on.
-void add_seen(const Problem& problem, const DriverFunction& function, std::vector<std::string>& conditions) {
+void add_seen(const Problem& problem, std::vector<std::string>& conditions) {
   if (problem.conditional[0] > 0)
     conditions.push_back(
         in_some(problem.conditional[0], problem.count) +
         "other GPU work follows that no stream or event orders: that needs no order as long as "
         "kernels reach memory only through their arguments");
-  if (problem.kind != ProblemKind::unnecessary_synchronization || !problem.around) return;
+  if (!problem.around) return;
   const Surroundings& around = *problem.around;
-  if (around.errors_first > 0)
+  bool unnecessary = problem.kind == ProblemKind::unnecessary_synchronization;
+  if (unnecessary && around.errors_first > 0)
     conditions.push_back(
         in_some(around.errors_first, around.waits) +
         "errors of earlier launches surface here (whether the program looks at the result is not "
         "seen): without it they surface at a later call");
-  if (around.elapsed_behind > 0)
+  if (unnecessary && around.elapsed_behind > 0)
     conditions.push_back(in_some(around.elapsed_behind, around.waits) +
                          "it brackets a timer: cuEventElapsedTime follows, and is not ready without a wait");
-  if (around.most_launches > kLaunchQueue)
+  if ((unnecessary || problem.kind == kMisplaced) && around.clock_behind > 0)
+    conditions.push_back(in_some(around.clock_behind, around.waits) +
+                         "it brackets a timer: the program reads a clock right behind the call, and does so "
+                         "earlier without it");
+  if (unnecessary && around.most_launches > kLaunchQueue)
     conditions.push_back("it throttles the launch queue: without it up to " + grouped(around.most_launches) +
                          " launches follow each other, and the queue takes about " + grouped(kLaunchQueue));
-  if (function.role == Role::synchronize)
-    conditions.emplace_back(
-        "clocks that the program reads are not seen: a timer that is read behind the call stops earlier "
-        "without it");
 }
 
 }  // namespace
@@ -290,7 +291,7 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
       advice.conditions.emplace_back(
           "the figure is that of the wait only: the memory still has to be released");
   }
-  add_seen(problem, function, advice.conditions);
+  add_seen(problem, advice.conditions);
   return advice;
 }
 

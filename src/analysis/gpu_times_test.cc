@@ -74,6 +74,28 @@ TEST(GpuTimes, ReplayTakesThemOverWhatTheWaitsTell) {
   EXPECT_EQ(found.reason, "");
 }
 
+TEST(GpuTimes, KernelsAndCopiesHaveGapsOfTheirOwn) {
+  // K0 at 4 for 30, K1 1 behind it, a copy 6 behind that, K2 8 behind the copy.
+  auto trace = timeline().launch(2).on_gpu(at(4), lasting(30)).launch(2).on_gpu(at(35), lasting(20));
+  trace.copy("cuMemcpyDtoHAsync_v2", 64, lasting(0), 2).without_wait().on_gpu(at(61), lasting(5));
+  trace.launch(2).on_gpu(at(74), lasting(10)).sync(lasting(78));
+  Joined joined(trace, trace);
+  EXPECT_EQ(joined.found.machine.gap, 1'000);
+  EXPECT_EQ(joined.found.machine.gap_across, 7'000);  // the mean
+}
+
+TEST(GpuTimes, AWaitThatFoundAllDoneAbsorbsAllTheSame) {
+  // Case 3 of the study, its second wait back before the driver's wait function: L100 S(100) W2 S W100.
+  // Without the first wait, the second one waits for 98.
+  auto trace = timeline().launch(0).on_gpu(at(0), lasting(100)).sync(lasting(100)).work(2);
+  trace.call("cuStreamSynchronize", lasting(0)).without_wait().work(100);
+  Joined joined(trace, trace);
+  EventGraph graph = build_graph(joined.run, joined.sites);
+  Replay replay(joined.run, joined.sites, graph, {.machine = {}, .calibrated = true});
+  Change change{.operation = 1, .wait = 0, .wait_change = Change::Wait::removed};
+  EXPECT_NEAR(static_cast<double>(replay.estimate({change}).benefit.count), 2'000, 1);
+}
+
 TEST(GpuTimes, AnOperationWithoutACounterpartGetsItsSitesMedian) {
   auto tracing = timeline(), gpu_run = timeline();
   for (int i = 0; i < 4; ++i) tracing.launch(2).from(0x1000).sync(lasting(30)).from(0x2000);

@@ -126,7 +126,9 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     const Operation& theirs = thread.operations[index];
     const Evidence& evidence = thread.evidence[index];
     SiteVerdicts& site = verdicts[theirs.site.value];
-    bool waited = theirs.has(kWaited) && !theirs.has(kCapturing);
+    // A synchronization that found all done and did not wait got its verdict like any other: how fast the GPU
+    // was in that run says nothing of who needs it.
+    bool judged = (theirs.has(kWaited) || evidence.judged) && !theirs.has(kCapturing);
     // A failed call's caller acts on the error: it stays.
     uint32_t reasons = theirs.has(kFailed) ? evidence.reasons | kUnresolved : evidence.reasons;
     Duplicate duplicate = theirs.has(kFailed) ? Duplicate::none : evidence.duplicate;
@@ -138,12 +140,16 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     if (duplicate == Duplicate::elsewhere && (!first || first->unused != Unused::no))
       duplicate = Duplicate::none;
     if (by && by->duplicate == Duplicate::verified) unused = Unused::no;
-    if (waited) {
+    if (judged) {
       ++site.instances;
       site.judged += evidence.judged;
       site.unnecessary += reasons == 0;
       site.movable += is_movable(reasons) && evidence.after_ns >= 0;
       if (reasons != 0 && !operation) ++site.unmatched_needed;
+      if (reasons != 0 && operation && !operation->has(kWaited)) {
+        ++site.idle_needed;
+        site.idle_movable += is_movable(reasons) && evidence.after_ns >= 0;
+      }
       if (reasons != 0) uses[theirs.site.value].add({process.trace, evidence.use_stack});
     }
     auto add = [&](PlaceCounts& places, OperationId id) {
@@ -152,7 +158,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     if (repeats(duplicate)) add(duplicates[theirs.site.value], evidence.first);
     if (unused != Unused::no) add(lost[theirs.site.value], evidence.lost_by);
     if (!operation) return;
-    operation->reasons = waited ? reasons : static_cast<uint32_t>(kUnresolved);
+    operation->reasons = judged ? reasons : static_cast<uint32_t>(kUnresolved);
     operation->duplicate = duplicate;
     operation->unused = unused;
     operation->conditions = evidence.conditions;

@@ -27,6 +27,7 @@ struct SiteVerdicts {
   uint64_t instances = 0, judged = 0, unnecessary = 0, movable = 0;
   uint64_t threads = 0;                               // that have the site
   uint64_t unmatched_needed = 0;                      // needed, without a counterpart in stage 2
+  uint64_t idle_needed = 0, idle_movable = 0;         // needed, and the counterpart did not wait
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // places of first use, most frequent first
   std::vector<std::pair<StackPlace, uint64_t>>
       duplicates;                                     // where the content was sent first, most frequent first

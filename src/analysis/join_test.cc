@@ -63,10 +63,54 @@ TEST(Join, NeededInstancesWithoutACounterpartSpeakAgainstTheSite) {
   EXPECT_TRUE(Analysed(trace, {}, {}, &later).problems.found.empty());
 }
 
-TEST(Join, VerdictOfACallThatDidNotWaitThereDoesNotCount) {
+// On a driver that returns at once where all is done, how fast the GPU was decides whether a call waited.
+TEST(Join, VerdictOfASynchronizationThatFoundAllDoneThereCounts) {
   auto trace = timeline().sync(lasting(1)).from(0x100).unnecessary().work(5);
   auto later = timeline().sync(lasting(0)).from(0x100).unnecessary().without_wait().work(5);
+  Analysed needless(trace, {}, {}, &later);
+  ASSERT_EQ(needless.problems.found.size(), 1u);
+  EXPECT_EQ(needless.problems.found[0].count, 1u);
+  auto used = timeline().sync(lasting(0)).from(0x100).needed(kCpuAccess).without_wait().work(5);
+  EXPECT_TRUE(Analysed(trace, {}, {}, &used).problems.found.empty());
+}
+
+TEST(Join, CallThatDidNotWaitThereAndHasNoVerdictIsNeeded) {
+  auto trace = timeline().sync(lasting(1)).from(0x100).unnecessary().work(5);
+  auto later = timeline().sync(lasting(0)).from(0x100).without_wait().work(5);
   EXPECT_TRUE(Analysed(trace, {}, {}, &later).problems.found.empty());
+}
+
+// Two waits of one site are needless; between them a third call found all done, and its data is read.
+TEST(Join, NeededCallsThatFoundAllDoneSpeakAgainstTheSite) {
+  auto with_third = [](auto third) {
+    auto trace = timeline().launch(1).sync(lasting(10)).from(0x100).unnecessary().work(50);
+    trace.sync(lasting(0)).from(0x100).without_wait();
+    third(trace);
+    trace.work(50).launch(1).sync(lasting(10)).from(0x100).unnecessary().work(50);
+    return trace;
+  };
+  auto find = [](const Analysed& analysed) -> const Problem* {
+    return analysed.problems.found.size() == 1 ? &analysed.problems.found[0] : nullptr;
+  };
+  Analysed needed(with_third([](auto& trace) { trace.first_use(after(1)); }));
+  ASSERT_NE(find(needed), nullptr);
+  EXPECT_EQ(find(needed)->count, 2u);
+  EXPECT_EQ(find(needed)->instances, 3u);
+  EXPECT_EQ(find(needed)->used, 1u);
+  Analysed needless(with_third([](auto& trace) { trace.unnecessary(); }));
+  ASSERT_NE(find(needless), nullptr);
+  EXPECT_EQ(find(needless)->instances, 2u);
+}
+
+// All are used late, those too that found all done: the call can be moved. One that is needed for another
+// reason is in the way.
+TEST(Join, CallsThatFoundAllDoneAreMovedWithTheOthers) {
+  for (uint32_t reason : {kCpuAccess, kOrder}) {
+    auto trace = timeline().launch(1).sync(lasting(30)).from(0x100).first_use(after(20)).work(50);
+    trace.sync(lasting(0)).from(0x100).without_wait().first_use(after(20), reason).work(50);
+    Analysed analysed(trace);
+    EXPECT_EQ(analysed.problems.found.size(), reason == kCpuAccess ? 1u : 0u);
+  }
 }
 
 }  // namespace

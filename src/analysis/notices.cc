@@ -144,15 +144,16 @@ void join_notices(const JoinResult& join, const std::string& stage, std::vector<
 void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<std::string>& notices) {
   const std::string without = "; the expected benefits rest on what the waits tell of the GPU's work";
   bool refused = false, taken = false;
+  std::string refusal;
   for (const ProcessTrace& trace : run.trace.processes) {
+    if (trace.process.gpu_times == GpuTimesState::refused && !refused)
+      refusal = trace.process.gpu_times_refusal;
     refused |= trace.process.gpu_times == GpuTimesState::refused;
     taken |= trace.process.gpu_times == GpuTimesState::taken;
   }
   if (refused && !taken)
-    notices.push_back(
-        "gpu-times: the GPU's own times could not be taken (does another profiler hold the "
-        "interface?)" +
-        without);
+    notices.push_back("gpu-times: the GPU's own times could not be taken" +
+                      (refusal.empty() ? std::string() : " (" + refusal + ")") + without);
   else if (found.known == 0)
     notices.push_back("gpu-times: no times of GPU work were recorded" + without);
   else if (20 * found.unknown > found.known)

@@ -5,7 +5,7 @@
 
 #include "analysis/join.h"
 #include "ffm/plan.h"
-#include "ffm/stage.h"
+#include "trace/session.h"
 
 namespace diogenes {
 namespace {
@@ -110,11 +110,11 @@ class Joined {
 // Calls `use` with the first run and what all of them together know.
 template <typename Use>
 Result<Run> with_all_runs(const fs::path& session, SiteTable& sites, Use use) {
-  auto first = load_run(session / memory_tracing_name(0), sites, Load::evidence);
+  auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence);
   if (!first) return first;
   Joined joined(*first, sites);
   for (uint32_t run = 1; run < kWatchRuns; ++run) {
-    const fs::path folder = session / memory_tracing_name(run);
+    const fs::path folder = session / run_name(Stage::memory_tracing, static_cast<int>(run) + 1);
     std::error_code failed;
     if (!fs::is_directory(folder, failed)) break;
     if (auto other = load_run(folder, sites, Load::evidence)) joined.add(*other, run);
@@ -124,11 +124,6 @@ Result<Run> with_all_runs(const fs::path& session, SiteTable& sites, Use use) {
 }
 
 }  // namespace
-
-std::string memory_tracing_name(uint32_t run) {
-  std::string name = stage_name(Stage::memory_tracing);
-  return run == 0 ? name : name + "-" + std::to_string(run + 1);
-}
 
 Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites) {
   return with_all_runs(session, sites, [](Joined& joined) { joined.finish(); });

@@ -12,9 +12,6 @@
 
 namespace diogenes {
 
-// The folder, and the name in session.json, of stage 3's run number `run`, from 0.
-std::string memory_tracing_name(uint32_t run);
-
 // Loads the first run and takes in the others that are there. What hangs on something that none of them
 // watched counts as needed. What was used is not moved where there were more parts than one: the first use is
 // not known.

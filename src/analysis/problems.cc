@@ -98,7 +98,8 @@ class Finder {
       if (site.of_kind[i] > 0 && is_worth_opening(kind, site))
         add(kind, is_transfer_kind(kind) ? site.transfers : site.calls);
     }
-    uint64_t instances = site.waits + verdicts.unmatched_needed;
+    // Who removes the call removes those as well that happened not to wait, and are needed.
+    uint64_t instances = site.waits + verdicts.unmatched_needed + verdicts.idle_needed;
     if (site.unnecessary > 0) {
       bool always = site.unnecessary == instances;
       if (always || (site.unnecessary >= 2 && 2 * site.unnecessary >= instances))
@@ -108,7 +109,8 @@ class Finder {
     }
     uint64_t needed = site.waits - site.unnecessary;
     bool all_movable = site.movable > 0 && site.movable + site.unresolved >= needed &&
-                       site.unresolved <= verdicts.threads && verdicts.unmatched_needed == 0;
+                       site.unresolved <= verdicts.threads && verdicts.unmatched_needed == 0 &&
+                       verdicts.idle_movable == verdicts.idle_needed;
     if (all_movable) add(ProblemKind::misplaced_synchronization, site.waits);
   }
 

@@ -114,6 +114,41 @@ TEST(Problems, MisplacedBelowTheThresholdIsNone) {
   EXPECT_TRUE(Analysed(at_once).problems.found.empty());
 }
 
+// A move that gains 20 us, by the paper's model. With a second thread that waits, and no GPU times, replay
+// has it that it may gain nothing; in a thread alone it surely gains something.
+Problems moved_by_20(bool threads, Nanoseconds threshold, Nanoseconds* low = nullptr) {
+  auto trace = timeline().launch(1).sync(lasting(30)).from(0x100).first_use(after(20)).work(50);
+  if (threads) trace.on_thread(1).launch(1).sync(lasting(30)).from(0x200).first_use(after(0)).work(50);
+  Analysed analysed(trace, {.launches_traced = true});
+  Replay replay(analysed.tracing, analysed.sites, analysed.graph);
+  Models models(analysed.graph, &replay, Model::paper);
+  Problems problems = find_problems({analysed.tracing, analysed.sites, analysed.graph, analysed.verdicts,
+                                     analysed.first_uses, threshold, &models, &analysed.surroundings});
+  if (low && !problems.found.empty()) *low = problems.found[0].figure.low;
+  return problems;
+}
+
+TEST(Problems, SmallMoveThatMayGainNothingIsCountedOnly) {
+  // 20 us are less than five thresholds of 4,001 ns.
+  Problems unsure = moved_by_20(true, Nanoseconds{4'001});
+  EXPECT_TRUE(unsure.found.empty());
+  EXPECT_EQ(unsure.unsure_moves, 1u);
+}
+
+TEST(Problems, MoveIsListedWhereItIsLargeOrItsWholeRangeIsAGain) {
+  Nanoseconds low{1};
+  Problems large = moved_by_20(true, Nanoseconds{4'000}, &low);
+  ASSERT_EQ(large.found.size(), 1u);
+  EXPECT_EQ(large.found[0].kind, kMisplaced);
+  EXPECT_DOUBLE_EQ(us(large.found[0].benefit), 20);
+  EXPECT_LE(low.count, 0);
+  EXPECT_EQ(large.unsure_moves, 0u);
+  Problems sure = moved_by_20(false, Nanoseconds{4'001}, &low);
+  ASSERT_EQ(sure.found.size(), 1u);
+  EXPECT_GT(low.count, 0);
+  EXPECT_EQ(sure.unsure_moves, 0u);
+}
+
 TEST(Problems, DuplicateTransferTakesItsNeedlessWaitAlong) {
   auto trace = timeline().copy("cuMemcpyHtoD_v2", 4096, lasting(0), 6).from(0x200).needed(kOrder);
   for (int i = 0; i < 3; ++i)

@@ -103,6 +103,7 @@ struct Waiting {
   int64_t submitted = 0;  // from then on it can start
   int64_t time = 0;
   bool unknown = false;  // a kernel without a time
+  Work work = Work::kernel;
 };
 
 class Filler {
@@ -120,7 +121,7 @@ class Filler {
 
   std::vector<int64_t> fill() {
     for (NodeAt at : order_) visit(in_.threads[at.thread].nodes[at.node]);
-    close_all(in_.end, in_.end, false);
+    close_all(in_.end, in_.end, false, false);
     return std::move(durations_);
   }
 
@@ -149,7 +150,7 @@ class Filler {
       auto [stream, time] = recorded_[node.event];
       if (stream != kNone) close_until(stream, time, end, real);
     } else if (node.waits == Waits::context || node.stream == in_.legacy) {
-      close_all(begin, end, real);
+      close_all(begin, end, real, node.waits != Waits::context);
     } else {
       close_until(node.stream, begin, end, real);
     }
@@ -157,7 +158,8 @@ class Filler {
 
   void submit(const Node& node) {
     int64_t handed = handed_over(machine_, node);
-    Waiting waiting{node.gpu, handed, handed + handover(machine_, node).latency, 0, false};
+    Waiting waiting{node.gpu, handed, handed + handover(machine_, node).latency,
+                    0,        false,  node.unseen() ? Work::kernel : node.work};
     if (known_.holds(node.gpu)) {
       durations_[node.gpu] = known_.of[node.gpu].end - known_.of[node.gpu].begin;
       waiting.time = durations_[node.gpu];
@@ -198,10 +200,13 @@ class Filler {
     settle(parts, end, real);
   }
 
-  void close_all(int64_t submitted, int64_t end, bool real) {
+  void close_all(int64_t submitted, int64_t end, bool real, bool blocking_only) {
     std::vector<std::pair<uint32_t, size_t>> parts;
     for (uint32_t s = 0; s < streams_.size(); ++s)
-      if (size_t count = submitted_until(streams_[s], submitted)) parts.push_back({s, count});
+      if (blocking_only && in_.is_independent(s))
+        continue;
+      else if (size_t count = submitted_until(streams_[s], submitted))
+        parts.push_back({s, count});
     settle(parts, end, real);
   }
 
@@ -254,7 +259,8 @@ class Filler {
     int64_t time = INT64_MAX, known = 0, weights = 0;
     double scale = 1;  // of the copies, should they not fit
     for (size_t i = chain.size(); i-- > 0;) {
-      known += chain[i].time + (i + 1 < chain.size() ? machine_.gap : 0);
+      known += chain[i].time;
+      if (i + 1 < chain.size()) known += machine_.gap_between(chain[i].work, chain[i + 1].work);
       if (any) weights += weight(i);
       int64_t begin = std::max(chain[i].submitted, i == 0 ? from : INT64_MIN / 2);
       int64_t room = std::max<int64_t>(end - begin, 0);
@@ -291,6 +297,7 @@ namespace {
 struct Ran {
   const Node* node;
   int64_t begin, end, previous;  // `previous`: end of the one before it in its stream
+  Work after;                    // which kind that one was
   int64_t ready;                 // when it could start, as far as its call goes
   uint32_t stream;
   bool kernel;
@@ -303,6 +310,7 @@ class Samples {
   void add(int64_t value, int64_t margin) { (margin >= kClear ? clear_ : close_).push_back(value); }
   bool empty() const { return clear_.empty() && close_.empty(); }
   int64_t middle() { return median(clear_.empty() ? close_ : clear_); }
+  int64_t mean() { return usual(clear_.empty() ? close_ : clear_); }
   // Median distance from the middle.
   int64_t spread() {
     int64_t at = middle();
@@ -325,37 +333,40 @@ void see_overlap(std::vector<Ran> ran, Machine& machine) {
   for (size_t i = 1; i < ran.size(); ++i) {
     const Ran &one = ran[i], &before = ran[i - 1];
     if (one.stream == before.stream) continue;
-    int64_t ready = std::max(one.ready, one.previous + machine.gap);
+    int64_t ready = std::max(one.ready, one.previous + machine.gap_between(one.after, one.node->work));
     int64_t shortest = std::min(one.end - one.begin, before.end - before.begin);
     int64_t overlap = std::min(one.end, before.end) - one.begin;
     overlapped += overlap > shortest / 20;
     excluded += ready < before.end - shortest / 20 && ready >= before.begin && one.begin >= before.end;
   }
-  if (overlapped > excluded) machine.kernels_overlap = true;
-  if (excluded > overlapped) machine.kernels_overlap = false;
+  if (overlapped == excluded) return;
+  machine.kernels_overlap = overlapped > excluded;
+  machine.overlap_seen = true;
 }
 
 }  // namespace
 
 Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Machine& fallback) {
   Machine machine = fallback;
-  Samples from_return, from_begin, gap;
+  Samples from_return, from_begin, gap, gap_across;
   std::vector<int64_t> wake_up, own_wake_up, ends;
   std::vector<Ran> ran;
   std::vector<int64_t> previous(schedule.streams, INT64_MIN / 2);
+  std::vector<Work> previous_work(schedule.streams, Work::none);
   int64_t all_ended = INT64_MIN / 2;
   for (NodeAt at : in_time_order(schedule)) {
     const Node& node = schedule.threads[at.thread].nodes[at.node];
     if (on_gpu(node) && known.holds(node.gpu)) {
       const KnownTime& time = known.of[node.gpu];
-      ran.push_back(
-          {&node, time.begin, time.end, previous[node.stream], 0, node.stream, node.work == Work::kernel});
+      ran.push_back({&node, time.begin, time.end, previous[node.stream], previous_work[node.stream], 0,
+                     node.stream, node.work == Work::kernel});
       ends.push_back(time.end);
       if (all_ended <= node.submitted() && node.waits == Waits::no) {
         from_return.add(time.begin - node.submitted(), node.submitted() - all_ended);
         from_begin.add(time.begin - node.begin, node.submitted() - all_ended);
       }
       previous[node.stream] = time.end;
+      previous_work[node.stream] = node.work;
       all_ended = std::max(all_ended, time.end);
     }
     if (node.waits == Waits::no || node.waits == Waits::event || !really_waited(schedule, node)) continue;
@@ -382,7 +393,14 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
     if (one.previous <= one.ready) continue;
     auto later = std::upper_bound(ends.begin(), ends.end(), one.previous);
     if (later == ends.end() || *later > one.begin)
-      gap.add(std::max<int64_t>(one.begin - one.previous, 0), one.previous - one.ready);
+      (across(one.after, one.node->work) ? gap_across : gap)
+          .add(std::max<int64_t>(one.begin - one.previous, 0), one.previous - one.ready);
+  }
+  // From one engine to another it takes now long and now short: what it takes in sum is what counts. On one
+  // engine it takes no longer.
+  if (!gap_across.empty()) {
+    machine.gap_across = gap_across.mean();
+    machine.gap = std::min(machine.gap, machine.gap_across);
   }
   if (!gap.empty()) machine.gap = gap.middle();
   see_overlap(std::move(ran), machine);

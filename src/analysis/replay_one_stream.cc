@@ -109,8 +109,8 @@ class OneStream {
     }
     if (change && change->wait_removed) return;
     // A wait that finds nothing to wait for costs what it cost.
-    if (node.waited <= in_.idle_wait && end_of(target) <= now_)
-      now_ += node.waited;
+    if (end_of(target) <= now_)
+      now_ += in_.idle_time(node);
     else
       wait_for(target, true);
   }
@@ -122,9 +122,11 @@ class OneStream {
     if (marker) {
       last_end_ = std::max(last_end_, now_);
     } else {
-      int64_t begin =
-          std::max({now_ + handover(machine_, node).latency, last_work_end_ + machine_.gap, last_end_});
+      Work work = node.unseen() ? Work::kernel : node.work;
+      int64_t free = last_work_end_ + machine_.gap_between(last_work_, work);
+      int64_t begin = std::max({now_ + handover(machine_, node).latency, free, last_end_});
       last_end_ = last_work_end_ = begin + durations_[node.gpu];
+      last_work_ = work;
     }
     ends_.push_back(last_end_);
     if (ends_.size() >= 2 * kForgotten && ends_[kForgotten - 1] <= now_) {
@@ -175,6 +177,7 @@ class OneStream {
   std::vector<int64_t> ends_;       // of the operations from number `first_` on
   uint64_t first_ = 1, submitted_ = 0;
   int64_t now_ = 0, last_end_ = kLongAgo, last_work_end_ = kLongAgo;
+  Work last_work_ = Work::none;
 };
 
 }  // namespace

@@ -64,6 +64,7 @@ class ProcessReplay {
     Outcome base;
   };
 
+  bool place_kernels(Machine& machine) const;
   void add_variant(const KnownTimes& times, const Machine& machine, Fill fill, Cause cause);
   int64_t recorded_mismatch(const Variant& variant) const;
   int64_t benefit(const Variant& variant, const Setting& how, std::span<const Edit> edits) const;

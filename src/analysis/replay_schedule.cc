@@ -9,6 +9,9 @@ namespace diogenes::replay {
 namespace {
 
 constexpr int64_t kLongestIdleWait = 500;
+// The same where it is known that there was nothing to wait for: the first after a copy takes 1.5 us on the
+// H200, and whatever is not known of took as long.
+constexpr int64_t kLongestWaitForNothing = 2'500;
 constexpr int64_t kLongestHookCost = 100'000;
 constexpr int64_t kLongGap = 4;  // times the median: in which a thread may have been joined
 constexpr int64_t kSoon = 4;     // the gap goes on for this part of what it took until then, at most
@@ -65,6 +68,11 @@ class Builder {
     schedule_.streams = streams_.size();
     schedule_.events = events_.size();
     schedule_.legacy = streams_.find(kLegacyStream);
+    schedule_.independent.resize(streams_.size());
+    for (uint32_t stream : independent_) schedule_.independent[stream] = true;
+    schedule_.blocks = std::move(blocks_);
+    schedule_.blocks.resize(streams_.size(), 0);
+    schedule_.multiprocessors = static_cast<uint32_t>(std::max(process_.trace->process.multiprocessors, 0));
     finish_schedule(schedule_);
     return std::move(schedule_);
   }
@@ -89,7 +97,11 @@ class Builder {
         (function->stream_of == StreamOf::event || function->arguments == Arguments::event ||
          function->arguments == Arguments::event_record || function->arguments == Arguments::stream_wait))
       node.event = events_.of(record.object);
-    node.waits = is_wait(operation) ? waits_of(function, node) : Waits::no;
+    // An explicit synchronization that found all done may have returned before the driver's wait function.
+    bool explicit_wait = function && function->role == Role::synchronize && !idle;
+    node.waits = is_wait(operation) || explicit_wait ? waits_of(function, node) : Waits::no;
+    if (function && function->arguments == Arguments::stream_create && record.object == 1)
+      independent_.push_back(node.stream);
     node.queue_full = on_gpu(node.work) && node.waits == Waits::no && operation.has(kQueueFull);
     if (node.waits == Waits::no && !node.queue_full) {
       node.own += node.waited;
@@ -101,6 +113,8 @@ class Builder {
       node.gpu = schedule_.gpu_operations++;
       schedule_.copies.push_back({0, function->role == Role::transfer, false});
     }
+    if (node.work == Work::kernel)
+      note_blocks(node.stream, function->role == Role::launch ? record.object : 0);
     calls_ = 0;
     thread.nodes.push_back(node);
     last_ = &thread.nodes.back();
@@ -120,6 +134,11 @@ class Builder {
   void operator()(const Record&, uint32_t) {}
 
  private:
+  void note_blocks(uint32_t stream, uint32_t blocks) {
+    if (blocks_.size() <= stream) blocks_.resize(stream + 1, 0);
+    blocks_[stream] = std::max(blocks_[stream], blocks == 0 ? UINT32_MAX : blocks);
+  }
+
   void add_thread(uint32_t t) {
     const Thread& thread = process_.threads[t];
     if (thread.operations.empty()) return;
@@ -174,6 +193,8 @@ class Builder {
   bool driver_only_ = false;
   Node* last_ = nullptr;
   Numbers streams_, events_;
+  std::vector<uint32_t> independent_;
+  std::vector<uint32_t> blocks_;
   Schedule schedule_;
 };
 
@@ -189,8 +210,9 @@ int64_t median_gap(const std::vector<Node>& nodes) {
   return gaps[gaps.size() / 2];
 }
 
-// Waits that really waited although no work is known that they could have waited for.
-void add_unseen_work(Schedule& schedule) {
+// Visits the waits for which no work is known that they could have waited for.
+template <typename Visit>
+void for_waits_without_work(Schedule& schedule, Visit visit) {
   std::vector<Node*> order;
   for (ThreadSchedule& thread : schedule.threads)
     for (Node& node : thread.nodes) order.push_back(&node);
@@ -203,7 +225,7 @@ void add_unseen_work(Schedule& schedule) {
   for (Node* node : order) {
     if (node->gpu != kNone) submitted[node->stream] = std::max(submitted[node->stream], node->submitted());
     if (node->work == Work::record && node->event != kNone) recorded[node->event] = node->stream;
-    if (node->waits == Waits::no || node->waited <= schedule.idle_wait) continue;
+    if (node->waits == Waits::no) continue;
     uint32_t stream = node->waits == Waits::event ? recorded[node->event] : node->stream;
     bool all = node->waits == Waits::context || stream == kNone || stream == schedule.legacy;
     bool any = false;
@@ -215,7 +237,30 @@ void add_unseen_work(Schedule& schedule) {
       covered[s] = std::max(covered[s], begin + 1);
       covering[s] = std::max(covering[s], node->end());
     }
-    if (any || node->work != Work::none) continue;
+    if (!any && node->work == Work::none) visit(*node);
+  }
+}
+
+// What waits take that find nothing, and the work that was not seen of those that waited all the same.
+void find_idle_waits(Schedule& schedule) {
+  int64_t shortest = kLongestIdleWait, longest_for_nothing = 0;
+  for (const ThreadSchedule& thread : schedule.threads)
+    for (const Node& node : thread.nodes)
+      if (node.waits != Waits::no && node.waited > 0) shortest = std::min(shortest, node.waited);
+  std::vector<int64_t> for_nothing;
+  std::vector<Node*> unseen;
+  for_waits_without_work(schedule, [&](Node& node) {
+    if (node.waited > kLongestWaitForNothing) return unseen.push_back(&node);
+    for_nothing.push_back(node.waited);
+    longest_for_nothing = std::max(longest_for_nothing, node.waited);
+  });
+  schedule.idle_wait = std::max(std::min(kLongestIdleWait, shortest + shortest / 2), longest_for_nothing);
+  if (!for_nothing.empty()) {
+    auto middle = for_nothing.begin() + static_cast<ptrdiff_t>(for_nothing.size() / 2);
+    std::nth_element(for_nothing.begin(), middle, for_nothing.end());
+    schedule.idle_cost = *middle;
+  }
+  for (Node* node : unseen) {
     node->gpu = schedule.gpu_operations++;
     schedule.copies.emplace_back();
   }
@@ -224,18 +269,14 @@ void add_unseen_work(Schedule& schedule) {
 }  // namespace
 
 void finish_schedule(Schedule& schedule) {
-  int64_t shortest = kLongestIdleWait;
   schedule.end = 0;
   schedule.main_thread = kNone;
   for (uint32_t t = 0; t < schedule.threads.size(); ++t) {
     ThreadSchedule& thread = schedule.threads[t];
     if (thread.main) schedule.main_thread = t;
     schedule.end = std::max(schedule.end, thread.exit);
-    for (const Node& node : thread.nodes)
-      if (node.waits != Waits::no) shortest = std::min(shortest, node.waited);
   }
-  schedule.idle_wait = std::min(kLongestIdleWait, shortest + shortest / 2);
-  add_unseen_work(schedule);
+  find_idle_waits(schedule);
   if (schedule.main_thread == kNone) return;
   const auto& nodes = schedule.threads[schedule.main_thread].nodes;
   int64_t long_gap = schedule.threads.size() > 1 ? kLongGap * median_gap(nodes) : 0;

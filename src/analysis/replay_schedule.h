@@ -56,11 +56,20 @@ struct Schedule {
   std::vector<ThreadSchedule> threads;
   uint32_t main_thread = kNone;  // position in threads
   uint32_t streams = 0, events = 0, gpu_operations = 0;
-  uint32_t legacy = kNone;   // the legacy default stream, where it is used
-  std::vector<Copy> copies;  // by Node::gpu
+  uint32_t legacy = kNone;  // the legacy default stream, where it is used
+  // By stream: made as non-blocking, so that the legacy default stream does not order it.
+  std::vector<bool> independent;
+  std::vector<uint32_t> blocks;  // by stream: of its largest kernel; UINT32_MAX: not known of one of them
+  uint32_t multiprocessors = 0;  // of the GPU; 0: not known
+  std::vector<Copy> copies;      // by Node::gpu
   int64_t hook_cost = 0;
   int64_t end = 0;        // recorded
   int64_t idle_wait = 0;  // a wait of up to this found nothing to wait for
+  int64_t idle_cost = 0;  // what one costs that finds nothing, and did find something when it was recorded
+
+  bool is_independent(uint32_t stream) const { return stream < independent.size() && independent[stream]; }
+  // Time of a wait that finds nothing to wait for.
+  int64_t idle_time(const Node& node) const { return node.waited <= idle_wait ? node.waited : idle_cost; }
 };
 
 // Does a call of it give the GPU work that takes time?
@@ -69,7 +78,7 @@ bool is_gpu_work(const DriverFunction& function);
 // Waits inside the driver's own threads are left out.
 Schedule schedule_of(const Process& process, const SiteTable& sites);
 
-// Sets what is inferred: main thread, spawns, joins, end, idle_wait, work that was not seen.
+// Sets what is inferred: main thread, spawns, joins, end, idle waits, work that was not seen.
 void finish_schedule(Schedule& schedule);
 
 }  // namespace diogenes::replay

@@ -14,6 +14,7 @@ constexpr uint64_t kNothing = UINT64_MAX;
 struct Target {  // all operations of the stream (kNone: of all streams) up to this sequence number
   uint32_t stream = kNone;
   uint64_t up_to = 0;
+  bool blocking_only = false;  // of all streams but the non-blocking ones
 };
 
 struct Pending {
@@ -27,6 +28,7 @@ struct Stream {
   std::vector<Pending> queue;  // from `head` on
   size_t head = 0;
   int64_t last_end = INT64_MIN / 2;
+  Work last_work = Work::none;
   bool active = false;  // its head is scheduled, waits for an engine, or runs
 
   bool empty() const { return head == queue.size(); }
@@ -301,7 +303,7 @@ class Simulator {
     }
     if (change && change->wait_removed) return goes_on(t, now_, Phase::woken);
     // A wait that finds nothing to wait for costs what it cost.
-    if (node.waited <= in_.idle_wait && reached(target)) return goes_on(t, now_ + node.waited, Phase::woken);
+    if (reached(target)) return goes_on(t, now_ + in_.idle_time(node), Phase::woken);
     return wait_for(t, target, Phase::woken);
   }
 
@@ -353,7 +355,7 @@ class Simulator {
     switch (node.waits) {
       case Waits::own:
       case Waits::stream:
-        if (machine_.legacy_orders && node.stream == in_.legacy) break;
+        if (machine_.legacy_orders && node.stream == in_.legacy) return {kNone, sequence_, true};
         return {node.stream, sequence_};
       case Waits::event:
         return recorded_[node.event];
@@ -366,8 +368,10 @@ class Simulator {
   bool reached(const Target& target) const {
     if (pending_ == 0) return true;
     if (target.stream != kNone) return streams_[target.stream].first() > target.up_to;
-    return std::all_of(streams_.begin(), streams_.end(),
-                       [&](const Stream& stream) { return stream.first() > target.up_to; });
+    for (uint32_t s = 0; s < streams_.size(); ++s)
+      if (streams_[s].first() <= target.up_to && !(target.blocking_only && in_.is_independent(s)))
+        return false;
+    return true;
   }
 
   bool wait_for(uint32_t t, const Target& target, Phase then) {
@@ -402,9 +406,10 @@ class Simulator {
         streams_[operation.after.stream].first() <= operation.after.up_to)
       return false;
     if (!machine_.legacy_orders || in_.legacy == kNone || streams_.size() == 1) return true;
-    if (s != in_.legacy) return streams_[in_.legacy].first() > operation.sequence;
-    return std::all_of(streams_.begin(), streams_.end(),
-                       [&](const Stream& stream) { return stream.first() >= operation.sequence; });
+    if (s != in_.legacy) return in_.is_independent(s) || streams_[in_.legacy].first() > operation.sequence;
+    for (uint32_t other = 0; other < streams_.size(); ++other)
+      if (streams_[other].first() < operation.sequence && !in_.is_independent(other)) return false;
+    return true;
   }
 
   void schedule_head(uint32_t s) {
@@ -418,26 +423,32 @@ class Simulator {
     const Pending& operation = stream.queue[stream.head];
     int64_t time = now_;
     if (operation.work <= Work::on_device)
-      time = std::max({now_, operation.submitted, stream.last_end + machine_.gap});
+      time = std::max({now_, operation.submitted,
+                       stream.last_end + machine_.gap_between(stream.last_work, operation.work)});
     events_.push({time, 1, s});
   }
 
-  // Which engine excludes others: kernels and copies on the device, copies to it, copies from it; -1: none.
+  // Which engine holds others up: kernels and copies on the device, copies to it, copies from it; -1: none.
   int engine_of(Work work) const {
     if (work == Work::to_device) return 1;
     if (work == Work::to_host) return 2;
-    return work == Work::kernel && !machine_.kernels_overlap ? 0 : -1;
+    bool limited = !machine_.kernels_overlap || machine_.kernels_at_once > 0;
+    return work == Work::kernel && limited ? 0 : -1;
+  }
+  // How many operations an engine runs at once.
+  uint32_t places(int engine) const {
+    return engine == 0 && machine_.kernels_overlap ? machine_.kernels_at_once : 1;
   }
 
   void ready(uint32_t s) {
     int engine = engine_of(streams_[s].queue[streams_[s].head].work);
     if (engine >= 0) {
       Engine& used = engines_[static_cast<size_t>(engine)];
-      if (used.busy) {
+      if (used.busy >= places(engine)) {
         used.waiting.push_back(s);
         return;
       }
-      used.busy = true;
+      ++used.busy;
     }
     events_.push({now_ + streams_[s].queue[streams_[s].head].duration, 0, s});
   }
@@ -445,7 +456,10 @@ class Simulator {
   void finish(uint32_t s) {
     Stream& stream = streams_[s];
     const Pending operation = stream.queue[stream.head];
-    if (operation.work <= Work::on_device) stream.last_end = now_;
+    if (operation.work <= Work::on_device) {
+      stream.last_end = now_;
+      stream.last_work = operation.work;
+    }
     gpu_end_ = std::max(gpu_end_, now_);
     stream.pop();
     stream.active = false;
@@ -453,7 +467,7 @@ class Simulator {
     int engine = engine_of(operation.work);
     if (engine >= 0) {
       Engine& used = engines_[static_cast<size_t>(engine)];
-      used.busy = false;
+      --used.busy;
       if (!used.waiting.empty()) {
         uint32_t first = used.waiting.front();
         used.waiting.pop_front();
@@ -482,7 +496,7 @@ class Simulator {
   }
 
   struct Engine {
-    bool busy = false;
+    uint32_t busy = 0;
     std::deque<uint32_t> waiting;
   };
 

@@ -2,8 +2,9 @@
 // machine, edits. Out: when each thread and the whole ends. CPU work, call costs and GPU durations are held
 // fixed; waits follow from them. Modelled:
 //   - streams in order; one engine for each direction of copies, served in the order in which operations get
-//     ready; kernels of different streams either exclude each other or overlap (Machine);
-//   - events, and the legacy default stream, which orders all work before and behind it;
+//     ready; kernels of different streams either exclude each other or overlap, up to a number (Machine);
+//   - events, and the legacy default stream, which orders all work before and behind it but that of
+//     non-blocking streams;
 //   - a launch that finds its stream's queue full waits for a place;
 //   - when work can start that a call hands over (Handover), the time between operations of one stream (gap),
 //     from the GPU's end to the waiting thread's return (wake_up).
@@ -16,6 +17,12 @@
 
 namespace diogenes::replay {
 
+// Do two operations run on different engines?
+inline bool across(Work one, Work next) {
+  auto engine = [](Work work) { return work == Work::to_device ? 1 : work == Work::to_host ? 2 : 0; };
+  return engine(one) != engine(next);
+}
+
 struct Machine {
   // From a launch's return to the start on an idle GPU. Below 0: the work can start before the call returns.
   int64_t launch_latency = 0;
@@ -25,6 +32,14 @@ struct Machine {
   bool legacy_orders = true;       // user streams are blocking ones
   bool assumed = false;            // the latencies: they may be others
   int64_t launch_from_begin = -1;  // from a launch's begin to the start; -1: launch_latency tells
+  // Between two operations of a stream on different engines (a kernel and a copy); -1: as `gap`.
+  int64_t gap_across = -1;
+  uint32_t kernels_at_once = 0;  // where they can overlap; 0: no limit
+  bool overlap_seen = false;     // the times told whether they can
+
+  int64_t gap_between(Work one, Work next) const {
+    return gap_across >= 0 && across(one, next) ? gap_across : gap;
+  }
 };
 
 // A call hands its work over when `before` of its own time has passed; the work can start `latency` later.

@@ -227,6 +227,75 @@ TEST(Patterns, LegacyStreamOrdersTheOthers) {
   EXPECT_EQ(simulate(schedule, run.durations(), machine, {}, {}).end, 80'000);
 }
 
+TEST(Patterns, LegacyStreamDoesNotOrderNonBlockingOnes) {
+  // The streams of the test above; the user's is non-blocking: 50 and 30 beside 20. The wait for the default
+  // stream is over at 20.
+  Recorded run = Recorded().on_stream(1).launch(50).on_stream(0).launch(20).on_stream(1).launch(30);
+  run.on_stream(0).sync(20, 0, Waits::stream).work(5);
+  Schedule schedule = run.schedule();
+  schedule.legacy = 0;
+  schedule.independent = {false, true};
+  Outcome found = simulate(schedule, run.durations(), {.kernels_overlap = true}, {}, {});
+  EXPECT_EQ(found.end, 80'000);
+  EXPECT_EQ(found.threads[0], 25'000);
+}
+
+TEST(Patterns, AsManyKernelsOverlapAsThereArePlaces) {
+  Recorded run = Recorded().on_stream(0).launch(100).on_stream(1).launch(100).on_stream(2).launch(100);
+  run.sync(200);
+  auto end = [&](uint32_t at_once) {
+    Machine machine{.kernels_overlap = true};
+    machine.kernels_at_once = at_once;
+    return run.end_us({}, machine);
+  };
+  EXPECT_DOUBLE_EQ(end(0), 100);
+  EXPECT_DOUBLE_EQ(end(1), 300);
+  EXPECT_DOUBLE_EQ(end(2), 200);
+  EXPECT_DOUBLE_EQ(end(3), 100);
+}
+
+TEST(Patterns, KernelsWithAPlaceBesideEachOtherAreTakenToOverlap) {
+  // As TwoStreamsExclusiveOrOverlapping, on a GPU of 132: 2 x 32 blocks have a place, 100 and 32 have not.
+  Recorded run = Recorded().on_stream(0).launch(100).sync(100, 0, Waits::stream);
+  run.on_stream(1).launch(100).sync(100, 0, Waits::stream).on_stream(0).sync(0, 0, Waits::stream);
+  auto estimate = [&](std::vector<uint32_t> blocks) {
+    Schedule schedule = run.schedule();
+    schedule.multiprocessors = 132;
+    schedule.blocks = std::move(blocks);
+    return ProcessReplay(std::move(schedule), {}, {}).estimate(std::vector{Recorded::remove_call(1)});
+  };
+  expect_range(estimate({32, 32}), 0, 100, 100);
+  EXPECT_NEAR(us(estimate({100, 32}).benefit), 0, 0.01);
+  EXPECT_NEAR(us(estimate({UINT32_MAX, 32}).benefit), 0, 0.01);
+}
+
+TEST(Patterns, KernelsAndCopiesAreFurtherApartThanKernels) {
+  // Gap 1, between engines 4: 0 to 10, 14 to 19, 23 to 33, 34 to 44. By either simulator.
+  Machine machine{.gap = 1'000};
+  machine.gap_across = 4'000;
+  Recorded run = Recorded().launch(10).copy(Work::to_host, 5, 0).launch(10).launch(10).sync(44);
+  EXPECT_DOUBLE_EQ(run.end_us({}, machine), 44);
+  EXPECT_EQ(simulate_events(run.schedule(), run.durations(), machine, {}, {}).end, 44'000);
+}
+
+TEST(Replay, ShortWaitsForNothingAreIdleOnes) {
+  // On the real driver the first wait behind a copy takes longer than the others, with nothing to wait for.
+  Recorded run = Recorded().launch(20).sync(20).work(5).sync(1.5).work(5).sync(0.3).work(5).sync(0.4);
+  Schedule schedule = run.schedule();
+  EXPECT_EQ(schedule.gpu_operations, 1u) << "no work that was not seen";
+  EXPECT_EQ(schedule.idle_wait, 1'500);
+  EXPECT_EQ(schedule.idle_cost, 400);
+  EXPECT_NEAR(benefit(run, {Recorded::remove_call(2), Recorded::remove_call(3)}), 1.8, 1e-9);
+  // Without the launch the first wait finds nothing, and costs what such a wait does.
+  EXPECT_NEAR(benefit(run, {Recorded::remove_call(0)}), 19.6, 1e-9);
+}
+
+TEST(Replay, ALongWaitForNothingWaitedForWorkThatWasNotSeen) {
+  Recorded run = Recorded().work(5).sync(30).work(5);
+  EXPECT_EQ(run.schedule().gpu_operations, 1u);
+  EXPECT_DOUBLE_EQ(us(run.estimate({Recorded::remove_call(0)}).benefit), 5);
+}
+
 TEST(Replay, CostOfTracingIsTakenOut) {
   // L40 S(36) with 4 of tracing in the work between them; L20 S(20). Untraced, nothing of the 4 is left.
   Recorded run = Recorded().launch(40).work(4).sync(36).work(14).launch(20).work(4).sync(16);

@@ -46,6 +46,7 @@ class ThreadLoader {
   }
   void operator()(const HashRecord&, uint32_t) {}
   void operator()(const UnusedRecord&, uint32_t) {}
+  void operator()(const ClockReadRecord&, uint32_t) {}
   void operator()(const VerdictRecord&, uint32_t) {}
   void operator()(const GpuTimeRecord&, uint32_t) {}
 
@@ -88,6 +89,10 @@ class EvidenceLoader {
     evidence->unused = record.unused;
     evidence->lost_by = record.by;
     evidence->conditions |= record.conditions;
+  }
+  void operator()(const ClockReadRecord& record, uint32_t) {
+    if (Evidence* evidence = of(record.thread, record.sequence))
+      evidence->clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatest);
   }
   void operator()(const VerdictRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);

@@ -47,7 +47,8 @@ struct Evidence {
   uint32_t reasons = kUnresolved;  // Reason; 0: not needed
   uint32_t use_stack = kNoStack;
   int64_t after_ns = -1;
-  OperationId first, lost_by;  // lost_by: what overwrote or released what is unused
+  int64_t clock_after_ns = -1;  // when the program read a clock behind it; -1: it did not
+  OperationId first, lost_by;   // lost_by: what overwrote or released what is unused
   Duplicate duplicate = Duplicate::none;
   Unused unused = Unused::no;
   uint8_t conditions = 0;  // Condition

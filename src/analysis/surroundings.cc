@@ -53,12 +53,17 @@ void walk(const Process& process, const SiteTable& sites, std::vector<Surroundin
   std::vector<At> order;
   for (const Thread& thread : process.threads) {
     const Operation* wait = nullptr;
-    for (const Operation& operation : thread.operations) {
+    for (size_t i = 0; i < thread.operations.size(); ++i) {
+      const Operation& operation = thread.operations[i];
       if (!is_candidate(operation)) continue;
       const DriverFunction* function = function_of(sites[operation.site]);
       if (wait && is_elapsed(function)) ++out[wait->site.value].elapsed_behind;
       wait = is_program_wait(operation) ? &operation : nullptr;
       bool launch = function && (function->role == Role::launch || function->role == Role::graph_launch);
+      if (wait && i < thread.evidence.size()) {
+        int64_t clock = thread.evidence[i].clock_after_ns;
+        out[operation.site.value].clock_behind += clock >= 0 && clock <= kRightBehind;
+      }
       if (launch || wait) order.push_back({operation.begin, &operation, launch});
     }
   }

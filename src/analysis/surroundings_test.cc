@@ -56,6 +56,21 @@ TEST(Conditions, ATimerByEvents) {
   EXPECT_FALSE(Said(another).says("it brackets a timer"));
 }
 
+TEST(Conditions, ATimerByAClock) {
+  auto trace = timeline();
+  for (int i = 0; i < 4; ++i) {
+    trace.launch(1).sync(lasting(5)).from(0x100).unnecessary();
+    if (i < 2) trace.clock_read(after(3));
+    if (i == 2) trace.clock_read(after(200));  // some time later: for something else
+    trace.work(10);
+  }
+  EXPECT_TRUE(Said(trace).says("in 2 of 4 it brackets a timer: the program reads a clock right behind"));
+  auto late = timeline().launch(1).sync(lasting(30)).first_use(after(20)).clock_read(after(1)).work(50);
+  EXPECT_TRUE(Said(late).says("it brackets a timer: the program reads a clock"));
+  Said none(timeline().launch(1).sync(lasting(5)).unnecessary().work(10));
+  EXPECT_FALSE(none.says("it brackets a timer"));
+}
+
 // 600 launches between waits of one site: without them 1,200 and more in a row. A needed wait in between ends
 // the row.
 TEST(Conditions, TheLaunchQueue) {

@@ -1,5 +1,5 @@
 // Who tells when work ran on the GPU: a table of functions. The simulated driver has one behind its private
-// table; src/gpu_times/ makes one of CUPTI. The agent calls them around and between the program's calls, on
+// table; src/gpu_times/ makes one of CUPTI's records. The agent calls them around and between the program's calls, on
 // the program's threads, so none of them waits for the GPU or for another thread.
 #pragma once
 #include <cstddef>
@@ -22,7 +22,8 @@ struct GpuTimesSource {
   size_t bytes;  // of this structure
   // Null: it runs. Else why not, in words; nothing else is called then.
   const char* (*start)();
-  // What the calling thread gives the GPU from here on belongs to `operation` (not 0), until end().
+  // What the calling thread gives the GPU from here on belongs to `operation` (not 0, below 2^52), until
+  // end().
   void (*begin)(uint64_t operation);
   void (*end)();
   // Work that has ended since, at most so much; returns how much. Never waits: 0 may mean 'later'.

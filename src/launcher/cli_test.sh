@@ -38,6 +38,7 @@ expect 2 'unknown option --frobnicate' "$diogenes" run --frobnicate -- true
 one_line 'unknown option'
 expect 2 '^diogenes: ' "$diogenes" run --timeout soon -- true
 expect 2 '^diogenes: ' "$diogenes" run --driver imaginary -- true
+expect 2 '^diogenes: ' "$diogenes" run --repeat 0 -- true
 expect 2 '^diogenes: ' "$diogenes" export --format pdf
 expect 0 '' "$diogenes" --version
 expect 0 '' "$diogenes" run --help
@@ -102,6 +103,13 @@ run 0 '' --output good.diogenes --force --report report.txt --plain-run -- "$fau
 [ -s report.txt ] || bad '--report wrote nothing'
 [ ! -s err ] || bad 'with --report and no terminal, something was said'
 grep -q '"plain"' good.diogenes/session.json || bad '--plain-run left no trace'
+run 0 '' --output repeated.diogenes --repeat 3 -- "$faulty"
+for run in tracing tracing-2 tracing-3; do
+  [ -d "repeated.diogenes/$run" ] || bad "--repeat 3 left no $run"
+done
+[ ! -e repeated.diogenes/tracing-4 ] || bad '--repeat 3 ran four times'
+run 0 '' --output without.diogenes --gpu-times off -- "$faulty"
+[ ! -e without.diogenes/gpu-times ] || bad '--gpu-times off ran it all the same'
 run 0 '' -- "$faulty"
 run 0 '' -- "$faulty"
 if [ ! -d faulty.1.diogenes ] || [ ! -d faulty.2.diogenes ]; then bad 'sessions are not numbered'; fi

@@ -12,6 +12,7 @@ Installation find_installation() {
   auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
   auto top = program.parent_path().parent_path();
   Installation result{top / "lib/libdiogenes-agent.so",
+                      top / "lib/libdiogenes-gpu-times.so",
                       top / "libexec/diogenes-discover",
                       top / "lib/simulated/libcuda.so.1",
                       {}};

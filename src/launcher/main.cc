@@ -99,9 +99,15 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->type_name("PERCENT")
       ->check(kPercent);
   run->add_option("--gpu-times", options.gpu_times,
-                  "Run once more to learn when the GPU worked: auto (default: where the driver tells) or off")
+                  "Run once more to learn when the GPU worked: auto (default: where libcupti or the driver "
+                  "tells) or off")
       ->type_name("auto|off")
       ->check(CLI::IsMember({"auto", "off"}).description(""));
+  run->add_option(
+         "--repeat", options.repeat,
+         "Trace N times: expected benefits are medians, and ranges hold what each run says (default: 1)")
+      ->type_name("N")
+      ->check(kPositive);
   add_model(run, options.model);
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
   run->add_flag_callback(

@@ -15,6 +15,7 @@
 #include "analysis/analyse.h"
 #include "analysis/parts.h"
 #include "driver/catalogue.h"
+#include "launcher/cupti.h"
 #include "launcher/machine.h"
 #include "launcher/session_folder.h"
 #include "launcher/target_environment.h"
@@ -157,23 +158,39 @@ bool Measurement::baseline() {
 }
 
 bool Measurement::tracing() {
-  return run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
+  bool more = run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
+  for (int i = 2; more && i <= options_.repeat; ++i)
+    more = run_stage(Stage::tracing, "the same again", driver_->all, {.number = i});
+  return more;
 }
 
 bool Measurement::gpu_times() {
-  if (options_.gpu_times == "off" || !session_.simulated) return true;
-  return run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all);
+  if (options_.gpu_times == "off") return true;
+  fs::path cupti;
+  if (!session_.simulated) {
+    StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
+    cupti = find_cupti(environment_, outcome.cuda_version, usual_toolkits());
+    if (cupti.empty()) {
+      notice(
+          "gpu-times: not run, because no libcupti for this driver was found; with one (it comes with CUDA "
+          "toolkits; DIOGENES_CUPTI names its file) the ranges of the expected benefits get narrower");
+      return true;
+    }
+  }
+  run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all, {.cupti = cupti});
+  // It is never required: the other stages do not rest on it.
+  return session_.runs.back().state != "interrupted";
 }
 
 bool Measurement::memory_tracing() {
   if (!run_stage(Stage::memory_tracing, "first uses of data, content of transfers", driver_->all))
     return false;
-  for (uint32_t run = 1; run < kWatchRuns; ++run) {
+  for (int run = 1; run < kWatchRuns; ++run) {
     Result<std::vector<SiteKey>> sites = sites_to_watch(folder_);
     if (!sites) notice(sites.error().c_str());
     if (!sites || sites->empty()) break;
     if (!run_stage(Stage::memory_tracing, "first uses of small results that were not watched yet",
-                   driver_->all, std::move(*sites), run))
+                   driver_->all, {.number = run + 1, .sites = std::move(*sites)}))
       return false;
   }
   return true;
@@ -191,7 +208,7 @@ bool Measurement::sync_use() {
     return true;
   }
   return run_stage(Stage::sync_use, "time from synchronizations to first uses", driver_->all,
-                   std::move(*sites));
+                   {.sites = std::move(*sites)});
 }
 
 void Measurement::analysis() {
@@ -241,22 +258,22 @@ void Measurement::print_text(const std::string& text) {
 }
 
 bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
-                            std::vector<SiteKey> sites, uint32_t watch_run) {
-  const std::string name =
-      stage == Stage::memory_tracing ? memory_tracing_name(watch_run) : stage_name(stage);
-  const bool more_runs = stage == Stage::memory_tracing;
+                            StageSettings settings) {
+  const std::string name = run_name(stage, settings.number);
+  const bool watches = stage == Stage::memory_tracing;
   const fs::path stage_folder = folder_ / name;
   const bool first = session_.runs.empty();
   progress_.begin(stage, what, first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
-  Status planned = write_plan(stage_folder / "plan", {.stage = stage,
-                                                      .driver = driver_->build_id,
-                                                      .hooks = std::move(hooks),
-                                                      .sites = std::move(sites),
-                                                      .recorded_bytes_limit = recorded_bytes_limit(folder_),
-                                                      .watch_run = static_cast<uint8_t>(watch_run),
-                                                      .watch_runs = more_runs ? kWatchRuns : uint8_t{1}});
+  Status planned =
+      write_plan(stage_folder / "plan", {.stage = stage,
+                                         .driver = driver_->build_id,
+                                         .hooks = std::move(hooks),
+                                         .sites = std::move(settings.sites),
+                                         .recorded_bytes_limit = recorded_bytes_limit(folder_),
+                                         .watch_run = static_cast<uint8_t>(watches ? settings.number - 1 : 0),
+                                         .watch_runs = watches ? kWatchRuns : uint8_t{1}});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());
@@ -265,7 +282,9 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   }
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
-                                 .library_folder = driver_->driver.library_folder});
+                                 .library_folder = driver_->driver.library_folder,
+                                 .plug_in = settings.cupti.empty() ? fs::path() : installation_.gpu_times,
+                                 .cupti = settings.cupti});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
   if (outcome.used_cuda > 0) check_outcome(stage, outcome);
@@ -332,6 +351,8 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
 
 bool Measurement::judge(const std::string& name, const TargetResult& result) {
   const bool first = session_.runs.size() == 1;
+  const char* without_more =
+      name == stage_name(Stage::gpu_times) ? "its times count as far as it got" : "later stages were not run";
   StageRun& run = session_.runs.back();
   run.runtime_s = result.runtime.seconds();
   run.cpu_s = result.cpu_s;
@@ -357,12 +378,11 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
     if (first) exit_status_ = kTimeout;
     notice(
         options_.timeout_s > 0
-            ? fmt::format("{}: ended after the {} s of --timeout; later stages were not run", name,
-                          options_.timeout_s)
+            ? fmt::format("{}: ended after the {} s of --timeout; {}", name, options_.timeout_s, without_more)
             : fmt::format(
-                  "{}: ended after {:.0f} s, 20 times the first run and a minute: did it hang? later stages "
-                  "were not run; --timeout SECONDS sets another limit",
-                  name, result.runtime.seconds()));
+                  "{}: ended after {:.0f} s, 20 times the first run and a minute: did it hang? {}; --timeout "
+                  "SECONDS sets another limit",
+                  name, result.runtime.seconds(), without_more));
     if (first) say(session_.notices.back());
     return false;
   }
@@ -370,11 +390,11 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   const StageRun& original = session_.runs.front();
   if (result.signal != 0 && result.signal != first_signal_) {
     run.state = "failed";
-    notice(fmt::format(
-        "{}: the program {}, and in the first run it {}; this stage counts as far as it got, later stages "
-        "were not run; `--plain-run` shows whether it does so without measurement",
-        name, ended_text(result.exit_status, result.signal),
-        ended_text(original.exit_status, first_signal_)));
+    notice(
+        fmt::format("{}: the program {}, and in the first run it {}; this stage counts as far as it got, {}; "
+                    "`--plain-run` shows whether it does so without measurement",
+                    name, ended_text(result.exit_status, result.signal),
+                    ended_text(original.exit_status, first_signal_), without_more));
     return false;
   }
   if (result.exit_status != original.exit_status)

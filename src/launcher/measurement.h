@@ -53,8 +53,15 @@ class Measurement {
   bool run_program(const std::string& name, const AgentSettings& settings);
   bool judge(const std::string& name, const TargetResult& result);
   bool prepare_run(const std::string& name);
-  bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, std::vector<SiteKey> sites = {},
-                 uint32_t watch_run = 0);
+  struct StageSettings {
+    int number = 1;              // of the stage's runs
+    std::vector<SiteKey> sites;  // of the plan
+    std::filesystem::path cupti;
+  };
+  bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, StageSettings settings);
+  bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks) {
+    return run_stage(stage, what, std::move(hooks), {});
+  }
   std::string outcome_text() const;
   double reference_runtime() const;  // of the plain run, or else the baseline; 0: none yet
 

@@ -18,6 +18,7 @@ struct RunOptions {
   double threshold_percent = 0.1;
   std::string model = "replay";
   std::string gpu_times = "auto";  // or "off"
+  int repeat = 1;                  // tracing runs
   int top = 10;
   bool use_cache = true;
   std::vector<std::string> command;

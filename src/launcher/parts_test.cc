@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "driver/catalogue.h"
+#include "launcher/cupti.h"
 #include "launcher/plan_file.h"
 #include "launcher/stage_outcome.h"
 #include "launcher/standard_streams.h"
@@ -107,6 +108,41 @@ TEST_F(Parts, TheUsersOwnPreloadAndInjectionAreKept) {
   EXPECT_EQ(value_of(environment, "LD_LIBRARY_PATH"), "/a/sim");
   EXPECT_EQ(value_of(environment, "DIOGENES_PLAN"), "/s/plan");
   EXPECT_EQ(value_of(environment, "HOME"), "/h");
+}
+
+TEST_F(Parts, ThePlugInForGpuTimesComesBehindTheAgent) {
+  auto environment =
+      target_environment({"LD_PRELOAD=/his.so", "DIOGENES_CUPTI="}, {.agent = "/a/agent.so",
+                                                                     .plan = "/s/plan",
+                                                                     .plug_in = "/a/gpu-times.so",
+                                                                     .cupti = "/cuda/libcupti.so.13"});
+  EXPECT_EQ(value_of(environment, "LD_PRELOAD"), "/a/agent.so:/a/gpu-times.so:/his.so");
+  EXPECT_EQ(value_of(environment, "DIOGENES_CUPTI"), "/cuda/libcupti.so.13");
+}
+
+TEST_F(Parts, OfTheLibrariesTheNewestThatTheDriverServesIsTaken) {
+  auto library = [&](const char* place) {
+    fs::create_directories((folder_ / place).parent_path());
+    std::ofstream(folder_ / place) << "";
+    return folder_ / place;
+  };
+  auto found = [&](const std::string& environment, int version) {
+    return find_cupti({environment}, version, {folder_ / "new", folder_ / "old"});
+  };
+  EXPECT_EQ(found("A=b", 13000), "");
+  auto twelve = library("old/extras/CUPTI/lib64/libcupti.so.12");
+  library("old/extras/CUPTI/lib64/libcupti.so.2023.1.1");
+  library("old/extras/CUPTI/lib64/libcupti.so");
+  auto thirteen = library("new/lib64/libcupti.so.13");
+  EXPECT_EQ(found("A=b", 13000), thirteen);
+  EXPECT_EQ(found("A=b", 12080), twelve);
+  EXPECT_EQ(found("A=b", 11080), "");
+  EXPECT_EQ(found("A=b", 0), thirteen);
+  auto near = library("near/libcupti.so.13");
+  EXPECT_EQ(found("LD_LIBRARY_PATH=/nowhere:" + near.parent_path().string(), 13000), near);
+  auto home = library("home/lib64/libcupti.so.13");
+  EXPECT_EQ(found("CUDA_HOME=" + (folder_ / "home").string(), 13000), home);
+  EXPECT_EQ(found("DIOGENES_CUPTI=/named/by/the/user.so", 11080), "/named/by/the/user.so");
 }
 
 TEST_F(Parts, APlainRunHasNothingOfOurs) {

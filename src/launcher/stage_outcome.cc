@@ -39,6 +39,7 @@ StageOutcome read_stage_outcome(const std::filesystem::path& stage_folder,
       ++outcome.other_driver;
     outcome.driver_path.assign(process->driver_path,
                                strnlen(process->driver_path, sizeof process->driver_path));
+    outcome.cuda_version = std::max(outcome.cuda_version, static_cast<int>(process->driver_version));
     int planned = std::min<int>(static_cast<int>(process->hook_count), kMaximumHooks);
     auto* end = process->hook_state + std::max(planned, 0);
     auto installed = std::count(process->hook_state, end, static_cast<uint8_t>(HookState::installed));

@@ -57,7 +57,12 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
     set(result, "LD_LIBRARY_PATH",
         in_front(settings.library_folder.string(), value_of(original, "LD_LIBRARY_PATH")));
   if (settings.agent.empty()) return result;
-  set(result, "LD_PRELOAD", in_front(settings.agent.string(), value_of(original, "LD_PRELOAD")));
+  std::string preloaded = settings.agent.string();
+  if (!settings.plug_in.empty()) {
+    preloaded += ":" + settings.plug_in.string();
+    set(result, "DIOGENES_CUPTI", settings.cupti.string());
+  }
+  set(result, "LD_PRELOAD", in_front(preloaded, value_of(original, "LD_PRELOAD")));
   set(result, kPlanVariable, settings.plan.string());
   set(result, kAgentVariable, settings.agent.string());
   if (value_of(original, "CUDA_INJECTION64_PATH").empty())

@@ -20,7 +20,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 2;
+inline constexpr uint32_t kTraceVersion = 3;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
@@ -98,6 +98,8 @@ struct ProcessFile {
   uint64_t drops[kDropCauses];        // by Drop
   uint64_t unwatched[32];             // instances by Reason bit (below), stage 3
   uint8_t hook_state[kMaximumHooks];  // by position in the plan: HookState
+  int32_t multiprocessors;            // of the first device that was used; 0: not known
+  char gpu_times_refusal[128];        // for GpuTimesState::refused: why
 };
 
 // A loaded file. Appended when it is mapped; never removed.
@@ -133,8 +135,18 @@ struct StackHeader {
   // Frame frames[frame_count];
 };
 
-enum class RecordType : uint8_t { none, operation, transfer, allocation, hash, verdict, gpu_time, unused };
-inline constexpr RecordType kLastRecordType = RecordType::unused;
+enum class RecordType : uint8_t {
+  none,
+  operation,
+  transfer,
+  allocation,
+  hash,
+  verdict,
+  gpu_time,
+  unused,
+  clock_read
+};
+inline constexpr RecordType kLastRecordType = RecordType::clock_read;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
@@ -163,7 +175,9 @@ struct OperationRecord {
   uint32_t call;      // ns from entry to exit (kCoarseTimes: 1,024 ns)
   uint32_t waited;    // ns inside the wait functions, same unit
   uint32_t stream;    // see above
-  uint32_t object;    // event number of an event call; context number of a context call; else 0
+  // Event number of an event call. Of a launch: how many blocks it has, as far as 32 bits go; 0: not known.
+  // Of a stream's creation: 1 if the legacy default stream does not order it (non-blocking). Else 0.
+  uint32_t object;
 };
 static_assert(sizeof(OperationRecord) == 32);
 
@@ -304,5 +318,16 @@ struct GpuTimeRecord {
   uint32_t reserved;
 };
 static_assert(sizeof(GpuTimeRecord) == 32);
+
+// The program read a clock behind a call that waits, and before its thread's next call. Stage 3.
+struct ClockReadRecord {
+  RecordType type;
+  uint8_t reserved;
+  uint16_t thread;  // of the operation
+  uint32_t sequence;
+  int64_t after_ns;  // from the operation's return to the first such reading
+  uint64_t reserved2[2];
+};
+static_assert(sizeof(ClockReadRecord) == 32);
 
 }  // namespace diogenes

@@ -159,6 +159,7 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   terminate(trace.process.executable);
   terminate(trace.process.driver_path);
   terminate(trace.process.device_name);
+  terminate(trace.process.gpu_times_refusal);
   trace.process.driver_build_id_length = std::min<uint8_t>(trace.process.driver_build_id_length, 20);
   trace.process.hook_count = std::min<uint32_t>(trace.process.hook_count, kMaximumHooks);
   read_modules(trace);

@@ -76,6 +76,9 @@ class ThreadTrace {
         case RecordType::unused:
           visitor(*file_.at<UnusedRecord>(offset), last);
           break;
+        case RecordType::clock_read:
+          visitor(*file_.at<ClockReadRecord>(offset), last);
+          break;
         case RecordType::none:
           break;
       }

@@ -19,6 +19,7 @@ struct Seen {
   std::vector<HashRecord> hashes;
   std::vector<AllocationRecord> allocations;
   std::vector<GpuTimeRecord> gpu_times;
+  std::vector<ClockReadRecord> clock_reads;
 
   void operator()(const OperationRecord& record, uint32_t sequence) {
     operations.push_back(record);
@@ -28,6 +29,7 @@ struct Seen {
   void operator()(const AllocationRecord& record, uint32_t) { allocations.push_back(record); }
   void operator()(const HashRecord& record, uint32_t) { hashes.push_back(record); }
   void operator()(const UnusedRecord&, uint32_t) {}
+  void operator()(const ClockReadRecord& record, uint32_t) { clock_reads.push_back(record); }
   void operator()(const VerdictRecord& record, uint32_t) { verdicts.push_back(record); }
   void operator()(const GpuTimeRecord& record, uint32_t) { gpu_times.push_back(record); }
 };
@@ -36,8 +38,11 @@ fs::path only_process(const fs::path& stage) { return stage / "node-100"; }
 
 TEST(Reader, ReadsBackWhatWasWritten) {
   TemporaryFolder folder;
-  auto trace =
-      timeline().sync(at(10), lasting(5)).first_use(at(40)).copy("cuMemcpyHtoD_v2", 64, lasting(2), 3);
+  auto trace = timeline()
+                   .sync(at(10), lasting(5))
+                   .first_use(at(40))
+                   .clock_read(after(7))
+                   .copy("cuMemcpyHtoD_v2", 64, lasting(2), 3);
   trace.on_thread(3).release(0x1000, lasting(1)).unnecessary();
   write_process(folder.path(), trace, {.stage = Stage::memory_tracing, .start_ns = 1000});
   auto stage = read_stage(folder.path());
@@ -58,6 +63,9 @@ TEST(Reader, ReadsBackWhatWasWritten) {
   EXPECT_EQ(seen.operations[0].waited, 5'000u);
   EXPECT_EQ(seen.operations[1].call, 5'000u);
   EXPECT_EQ(seen.sequences, (std::vector<uint32_t>{0, 1}));
+  ASSERT_EQ(seen.clock_reads.size(), 1u);
+  EXPECT_EQ(seen.clock_reads[0].sequence, 0u);
+  EXPECT_EQ(seen.clock_reads[0].after_ns, 7'000);
   EXPECT_EQ(seen.transfer_sequences, std::vector<uint32_t>{1});
   ASSERT_EQ(seen.verdicts.size(), 1u);
   EXPECT_EQ(seen.verdicts[0].after_ns, 25'000);  // 40 - (10 + 5)

@@ -146,6 +146,11 @@ Status write_all(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
+std::string run_name(Stage stage, int number) {
+  std::string name = stage_name(stage);
+  return number == 1 ? name : name + "-" + std::to_string(number);
+}
+
 Result<Session> read_session(const fs::path& folder) {
   fs::path path = folder / kFile;
   std::error_code failed;

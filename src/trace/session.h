@@ -21,8 +21,11 @@ struct WaitFunction {
   bool queue = false;   // the launch-queue wait
 };
 
+// The folder of a stage's run in the session, and its name: "tracing", "tracing-2". `number`: from 1.
+std::string run_name(Stage stage, int number);
+
 struct StageRun {
-  std::string name;             // stage_name(), or "plain"
+  std::string name;             // run_name(), or "plain"
   std::string folder;           // relative to the session; "" for plain
   std::string state;            // "running", "complete", "failed", "timeout", "interrupted"
   double runtime_s = 0;         // exec to exit

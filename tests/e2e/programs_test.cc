@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "measured.h"
 
@@ -47,10 +48,10 @@ constexpr int kSignal = 128;
 
 INSTANTIATE_TEST_SUITE_P(
     , Programs,
-    testing::Values(Program{"fork", "before", 3}, Program{"fork", "after", 3}, Program{"fork", "many", 3},
-                    Program{"spawn", "exec"}, Program{"spawn", "exec-after"}, Program{"spawn", "spawn"},
-                    Program{"spawn", "system"}, Program{"spawn", "vfork"}, Program{"threads"},
-                    Program{"segv_handler", "before"}, Program{"segv_handler", "after"},
+    testing::Values(Program{"clocks"}, Program{"fork", "before", 3}, Program{"fork", "after", 3},
+                    Program{"fork", "many", 3}, Program{"spawn", "exec"}, Program{"spawn", "exec-after"},
+                    Program{"spawn", "spawn"}, Program{"spawn", "system"}, Program{"spawn", "vfork"},
+                    Program{"threads"}, Program{"segv_handler", "before"}, Program{"segv_handler", "after"},
                     Program{"segv_handler", "ignore"}, Program{"memory"}, Program{"timers"},
                     Program{"dynamic", "dlopen"}, Program{"dynamic", "proc-address"}, Program{"patcher"},
                     Program{"patcher", "late"}, Program{"patcher_early"}, Program{"end", "return", 17},
@@ -81,6 +82,25 @@ TEST(HostFunctions, DoNotEndGuarding) {
         problem.value("operation", "") == "cuStreamSynchronize")
       unnecessary = std::max(unnecessary, problem.value("count", 0));
   EXPECT_GE(unnecessary, 19) << measured.report_text;
+}
+
+// A clock that is read right behind a wait is a condition of the finding, however it is read.
+TEST(Clocks, ReadBehindAWaitAreSaid) {
+  const auto measured = run_measured({built("bin/tests/programs/clocks")});
+  std::map<std::string, bool> said;  // by function
+  for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
+    bool timer = false;
+    for (const std::string condition : problem["conditions"])
+      timer |= condition.find("the program reads a clock right behind") != std::string::npos;
+    for (const auto& frame : problem["stack"])
+      if (const std::string function = frame["function"]; problem["operation"] == "cuStreamSynchronize")
+        said[function.substr(0, function.find('('))] |= timer;
+  }
+  for (const char* name :
+       {"with_clock_gettime", "with_chrono", "with_gettimeofday", "with_timespec_get", "with_clock"})
+    EXPECT_TRUE(said[name]) << name << "\n" << measured.report_text;
+  ASSERT_TRUE(said.contains("without_a_clock")) << measured.report_text;
+  EXPECT_FALSE(said["without_a_clock"]) << measured.report_text;
 }
 
 TEST(Java, IsTheSameWhenMeasured) {

@@ -24,6 +24,7 @@ while IFS= read -r file; do
       may["ffm"] = "driver base"
       may["trace"] = "ffm driver base"
       may["agent"] = "trace ffm driver base"
+      may["gpu_times"] = "driver base"
       may["analysis"] = "trace ffm driver base"
       may["views"] = "base"              # and of the analysis the report alone
       may["launcher"] = "views analysis trace ffm driver base"

@@ -58,7 +58,7 @@ std::string lacking(const Cell& cell, const Machine& machine) {
   return "";
 }
 
-// N, U or M, as the tool has it.
+// N, U or M, as the tool has it, of a site that waited.
 char verdict_of(const SiteVerdict& site) {
   if (site.always_unnecessary()) return 'U';
   return site.always_movable() && site.least_after_ns >= kLate ? 'M' : 'N';
@@ -138,12 +138,15 @@ std::vector<CellResult> Matrix::results() const {
     const auto sites = tested.find(&cell);
     if (sites == tested.end() || sites->second.size() != 1) {
       const size_t count = sites == tested.end() ? 0 : sites->second.size();
-      // A driver may see that all is done, and not enter its wait (the simulated one does as a context's
-      // wait).
-      if (lacks.empty() && idle.contains(&cell) && driver() == Driver::system)
-        lacks = "this driver does not wait there: all is done";
-      result.text = lacks.empty() ? std::to_string(count) + " sites of " + cell.function : lacks;
-      if (!lacks.empty() && count == 0) result.state = CellState::skipped;
+      const bool is_idle = count == 0 && idle.contains(&cell);
+      if (is_idle) result.called = 'I';
+      result.text = !lacks.empty() ? lacks
+                    : is_idle      ? "found all done and did not wait"
+                                   : std::to_string(count) + " sites of " + cell.function;
+      if (is_idle && cell.truth == 'I')
+        result.state = CellState::right;
+      else if (!lacks.empty() && count == 0)
+        result.state = CellState::skipped;
       results.push_back(result);
       continue;
     }
@@ -171,7 +174,8 @@ std::vector<CellResult> Matrix::results() const {
 std::vector<std::string> Matrix::wrongly_reported() const {
   std::vector<std::string> result;
   for (const auto& problem : judged.report["problems"]) {
-    if (problem.value("kind", "") != "unnecessary-synchronization") continue;
+    const std::string kind = problem.value("kind", "");
+    if (!kind.ends_with("-synchronization")) continue;
     SiteVerdict site;
     for (const auto& frame : problem["stack"]) {
       const std::string module = frame["module"].get<std::string>();
@@ -180,7 +184,9 @@ std::vector<std::string> Matrix::wrongly_reported() const {
     }
     const Cell* cell = cell_of(site);
     if (!cell || problem.value("operation", "") != cell->function) continue;
-    if (is_needed(cell->truth) && !keeps_the_copys_wait(*cell)) result.push_back(cell->name);
+    const bool needless = kind == "unnecessary-synchronization";
+    if (cell->truth == 'I' || (needless && is_needed(cell->truth) && !keeps_the_copys_wait(*cell)))
+      result.push_back(cell->name);
   }
   return result;
 }

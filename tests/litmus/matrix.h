@@ -32,13 +32,13 @@ enum class CellState : uint8_t {
   right,
   wrong,    // another verdict than the table's
   unsound,  // ... and one that calls a needed synchronization unnecessary
-  skipped   // the machine lacks what it needs, or its driver does not wait there
+  skipped   // the machine lacks what it needs
 };
 
 struct CellResult {
   const Cell* cell = nullptr;
   const SiteVerdict* site = nullptr;  // null: not one site of the tested function, or not played
-  char expected = 0, called = 0;      // N, U or M; 0: not called anything
+  char expected = 0, called = 0;      // N, U, M or I (did not wait); 0: not called anything
   CellState state = CellState::wrong;
   std::string text;  // why, where it is not right
 };

@@ -238,6 +238,20 @@ PLAY(download_asynchronous) {
   CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, nullptr));
   settle();
 }
+PLAY(download_async_released) {
+  void* memory = nullptr;
+  CHECK(cuMemAllocHost(&memory, kBytes + world->fresh() % 64 * 4096));
+  world->gpu.fill(world->one, world->fresh(), kWords, 10);
+  CHECK(cuMemcpyDtoHAsync(memory, world->one, kBytes, nullptr));
+  settle();
+  CHECK(cuMemFreeHost(memory));
+}
+PLAY(download_async_read) {
+  world->gpu.fill(world->one, world->fresh(), kWords, 10);
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, nullptr));
+  settle();
+  world->seen += world->pinned.words[kWords / 2];
+}
 PLAY(download_read) {
   world->gpu.fill(world->one, world->fresh(), kWords, 10);
   CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));

@@ -79,6 +79,8 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
     site.function = operation_name(sites[SiteIndex{i}]);
     site.stack = stack_of(sites[SiteIndex{i}].place);
     site.unmatched_needed = by_site[i].unmatched_needed;
+    site.idle_needed = by_site[i].idle_needed;
+    site.idle_movable = by_site[i].idle_movable;
     (site.instances == 0 ? idle : result)->push_back(std::move(site));
   }
   return "";
@@ -188,7 +190,8 @@ std::string late_list(const std::vector<SiteVerdict>& sites, uint64_t* skipped, 
   auto is_needless = [](uint32_t reasons) { return reasons == 0; };
   auto can_move = [](uint32_t reasons) { return reasons != 0 && (reasons & ~kMovedThere) == 0; };
   for (const SiteVerdict& site : sites) {
-    if (site.stack.empty() || site.unmatched_needed > 0) continue;
+    // What did not wait has no number in the list, and would be left out or moved with the others.
+    if (site.stack.empty() || site.unmatched_needed + site.idle_needed > 0) continue;
     if (site.always_unnecessary()) {
       add_place(out, site, "skip", "all");
       if (skipped) ++*skipped;

@@ -23,15 +23,19 @@ struct SiteVerdict {
   uint64_t movable = 0;          // with a first use by the CPU, at a known time
   uint64_t unresolved = 0;
   uint64_t unmatched_needed = 0;           // in stage 3, without a counterpart
+  uint64_t idle_needed = 0;                // ... whose counterpart found all done and did not wait
+  uint64_t idle_movable = 0;               // of those
   uint32_t reasons = 0;                    // of any instance
   int64_t least_after_ns = -1;             // of the movable
   bool one_thread = true;                  // and each of its calls waited: its calls can be counted
   std::vector<uint32_t> instance_reasons;  // in order; where one_thread
 
   bool always_unnecessary() const {
-    return instances > 0 && unnecessary == instances && unmatched_needed == 0;
+    return instances > 0 && unnecessary == instances && unmatched_needed == 0 && idle_needed == 0;
   }
-  bool always_movable() const { return instances > 0 && movable == instances && unmatched_needed == 0; }
+  bool always_movable() const {
+    return instances > 0 && movable == instances && unmatched_needed == 0 && idle_movable == idle_needed;
+  }
 };
 
 struct Ran {

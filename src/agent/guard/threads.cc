@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "agent/guard/region.h"
@@ -160,6 +161,9 @@ bool known_thread(uint32_t thread) {
   return false;
 }
 
+// So near to a thread-local of the agent's or of libc's, there are others of them.
+constexpr uintptr_t kNearVariables = 512;
+
 // What lies above a thread's stack is somebody else's memory, and may be guarded: a thread of pthread_create
 // has its control block at the very top of its stack.
 uintptr_t top_of_stack(uintptr_t stack, uintptr_t at_most) {
@@ -182,6 +186,14 @@ bool in_driver_code(uintptr_t instruction) {
          instruction < driver_end.load(std::memory_order_relaxed);
 }
 
+// What lies below these pages is somebody else's: the main thread's variables are in a mapping of their own,
+// and the program's memory comes to lie right under it.
+AddressRange thread_variables() {
+  uintptr_t local = reinterpret_cast<uintptr_t>(&guard_thread);
+  uintptr_t lowest = std::min(local, reinterpret_cast<uintptr_t>(&errno)) - kNearVariables;
+  return {AddressRange{lowest, local}.pages().begin, top_of_stack(local, local + kPageSize)};
+}
+
 void register_this_thread() {
   GuardThread& me = guard_thread;
   if (me.slot) return;
@@ -201,9 +213,8 @@ void register_this_thread() {
     return;
   }
   uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  uintptr_t local = reinterpret_cast<uintptr_t>(&me);
   slot->own_memory[0] = {stack - 256 * 1024, top_of_stack(stack, stack + 64 * 1024)};
-  slot->own_memory[1] = {local - kPageSize, top_of_stack(local, local + kPageSize)};
+  slot->own_memory[1] = thread_variables();
   slot->own_memory[2] = {};
   stack_t alternate{};
   if (raw_syscall(SYS_sigaltstack, nullptr, &alternate) == 0) set_alternate_stack(*slot, alternate);

@@ -90,6 +90,7 @@ class Undispatched {
 };
 
 bool in_driver_code(uintptr_t instruction);  // set_driver_range
+AddressRange thread_variables();  // of the calling thread, libc's among them: whole pages, never guarded
 
 void register_this_thread();  // dispatch on, selector ALLOW
 bool watch_this_thread();     // false: not registered

@@ -8,11 +8,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
 
 #include "agent/guard/testing/child.h"
+#include "agent/guard/threads.h"
 
 namespace diogenes::agent {
 namespace {
@@ -58,6 +60,22 @@ TEST(Threads, OneOfManyIsTheFirst) {
       CHECK(touch.address >= address_of(memory) && touch.address < address_of(memory + 4 * kThreads));
     }
     for (auto& thread : threads) thread.join();
+  });
+}
+
+// The main thread's are in a mapping of their own: what lies under it is somebody else's, and is guarded.
+TEST(Threads, VariablesOfTheMainThread) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    const AddressRange own = thread_variables();
+    uintptr_t begin = 0, end = 0;
+    FILE* maps = fopen("/proc/self/maps", "re");
+    while (fscanf(maps, "%lx-%lx%*[^\n]", &begin, &end) == 2 && end <= address_of(&errno)) {
+    }
+    fclose(maps);
+    CHECK(begin <= own.begin);
+    CHECK(own.contains(range_of(&errno, sizeof errno)) && own.contains(range_of(&guard_thread, 8)));
+    CHECK(guard_over(&errno, sizeof errno) == kNoGuard);
   });
 }
 

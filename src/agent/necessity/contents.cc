@@ -205,7 +205,11 @@ void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {
   if (!done) {
     if (flight.slot == kNoSlot) return;
     LockGuard guard(state.lock);
-    state.duplicates.await_copy(transfer.key, transfer.host, transfer.held, call.id, flight.slot, tick);
+    uint64_t site = download_site(state, call, flight);
+    if (site != 0 && state.unread_on_host.copied(call.id, flight.effect.destination.range, site, flight.slot,
+                                                 tick, UnreadOnHost::From::flight))
+      return;
+    state.duplicates.await_copy(transfer.key, transfer.host, transfer.held, call.id, flight.slot, tick, site);
     return;
   }
   transfer.key.content = content_of(transfer.host);
@@ -219,8 +223,11 @@ void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {
   }
   append_hash(call.id, transfer.key.content, judge_to_host(seen, transfer.held, transfer.key.content), first);
   if (flight.slot == kNoSlot) return;
+  // Behind the hash: the agent's own look at the data must not be taken for the program's.
   LockGuard guard(state.lock);
-  after_download(state, call, flight, tick);
+  if (uint64_t site = download_site(state, call, flight))
+    state.unread_on_host.copied(call.id, flight.effect.destination.range, site, flight.slot, tick,
+                                UnreadOnHost::From::done);
 }
 
 void hash_covered(State& state, const Clock& certain) {
@@ -251,6 +258,9 @@ void hash_covered(State& state, const Clock& certain) {
       seen = state.duplicates.find(ready.key, &ready.first);
       if (!seen) state.duplicates.remember(ready.key, ready.id);
       note_fetched(state, ready.key, ready.rows, ready.id);
+      if (ready.site != 0)
+        state.unread_on_host.copied(ready.id, ready.rows.span(), ready.site, ready.stream, ready.tick,
+                                    UnreadOnHost::From::wait);
     }
     append_hash(ready.id, ready.key.content, judge_to_host(seen, ready.held, ready.key.content), ready.first);
   }

@@ -145,12 +145,12 @@ void Duplicates::release(uint32_t number) {
 }
 
 void Duplicates::await_copy(const TransferKey& key, const Rows& rows, const Held& held, OperationId id,
-                            Slot stream, Tick tick) {
+                            Slot stream, Tick tick, uint64_t site) {
   if (copy_count_ == kCopies) {
     count_drop(Drop::objects_full);
     return;
   }
-  copies_[copy_count_++] = {key, rows, held, id, stream, tick};
+  copies_[copy_count_++] = {key, rows, held, id, stream, tick, site};
 }
 
 void Duplicates::forget_copies(AddressRange range) {
@@ -179,7 +179,8 @@ bool Duplicates::take_ready(const Clock& certain, Ready* ready) {
       oldest = i;
   if (oldest >= 0) {
     const Copy& copy = copies_[oldest];
-    *ready = {Ready::copy, 0, copy.id, {}, copy.key, copy.rows, copy.held, {}};
+    *ready = {Ready::copy, 0,  copy.id,     {},        copy.key, copy.rows,
+              copy.held,   {}, copy.stream, copy.tick, copy.site};
     copies_[oldest] = copies_[--copy_count_];
     return true;
   }

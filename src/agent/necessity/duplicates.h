@@ -63,9 +63,10 @@ class Duplicates {
   bool belongs_to(uint32_t readback, OperationId id, const Content& content, const Suspicion& suspicion);
   void cancel_readback(uint32_t readback);
 
-  // An asynchronous copy to the host: its destination can be hashed once `tick` is covered.
+  // An asynchronous copy to the host: its destination can be hashed once `tick` is covered. `site`: for
+  // Ready.
   void await_copy(const TransferKey& key, const Rows& rows, const Held& held, OperationId id, Slot stream,
-                  Tick tick);
+                  Tick tick, uint64_t site);
   // Its destination is overwritten or released: its content will never be known.
   void forget_copies(AddressRange range);
 
@@ -77,6 +78,9 @@ class Duplicates {
     Rows rows;
     Held held;
     Suspicion suspicion;
+    Slot stream;  // copies: as await_copy() was told
+    Tick tick;
+    uint64_t site;
   };
   bool has_ready(const Clock& certain) const;
   // Takes one that `certain` covers.
@@ -115,6 +119,7 @@ class Duplicates {
     OperationId id;
     Slot stream;
     Tick tick;
+    uint64_t site;
   };
   static uint64_t mix(const TransferKey& key, bool with_content);
 

@@ -15,6 +15,17 @@ TEST_F(Necessity, FreeCoversTheContext) {
   EXPECT_EQ(t.reasons(release), kCpuAccess);
 }
 
+// Measured: it waits for non-blocking streams, too. So the wait before it is the needless one of two.
+TEST_F(Necessity, ReleaseOfPinnedMemoryCoversNonBlockingStreams) {
+  void *other = t.pinned(kBytes), *host = t.pinned(kBytes);
+  t.d2h_async(host, kDevice, kBytes, kX);
+  auto wait = t.synchronize(kX);
+  auto release = t.free_host(other);
+  t.touch(host);
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
+  EXPECT_EQ(t.reasons(release), kCpuAccess);
+}
+
 TEST_F(Necessity, FreeBehindKernelsIsNeedless) {
   uint64_t memory = t.device(64);
   t.launch(kLegacy, {memory});

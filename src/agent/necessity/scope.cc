@@ -76,17 +76,18 @@ void scope_stream(State& state, Flight& flight) {
 // The scope of the wait inside a release, an unregistration or a module's load, as measured
 // (docs/measurements.md).
 void scope_implicit(State& state, const Call& call, uint64_t current, Flight& flight) {
-  bool measured = operation_starts(call, "cuModuleLoad") || operation_starts(call, "cuModuleUnload");
-  bool free_device = false;
+  bool unload = operation_starts(call, "cuModuleUnload");
+  bool measured = operation_starts(call, "cuModuleLoad") || unload;
+  bool non_blocking_too = unload;  // of a load it was not looked up
   uint64_t context = current;
   if (call.driver->arguments == Arguments::release || call.driver->arguments == Arguments::unregister_host) {
     const Allocation* allocation = state.memory.find(call.argument(0));
     measured = allocation && !allocation->stream_ordered;
     if (measured) context = allocation->context;
-    free_device = operation_starts(call, "cuMemFree") && !operation_has(call, "Host");
+    non_blocking_too = true;
   }
   if (measured) {
-    scope_context(state, context, free_device, flight);
+    scope_context(state, context, non_blocking_too, flight);
   } else {
     flight.scoped = true;
     flight.clock.clear();

@@ -161,8 +161,8 @@ TEST_F(Necessity, UnregisteredMemoryIsOutOfKernelsReach) {
   t.launch(kX);
   auto later = t.synchronize(kX);
   EXPECT_FALSE(t.touch(host));
-  // The unregistration's wait is not known to cover non-blocking streams: both may own the data.
-  EXPECT_EQ(t.reasons(wait), kCpuAccess);
+  // The unregistration waits for non-blocking streams, too: it owns the data.
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
   EXPECT_EQ(t.reasons(unregister), kCpuAccess);
   EXPECT_EQ(t.reasons(later), kNotNeeded);
 }

@@ -137,7 +137,8 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
 void before_unread(State& state, const Call& call, Flight& flight);
 void after_unread(State& state, const Call& call, const Flight* flight, Tick tick, AddressRange released,
                   const AllocationArguments* made);
-void after_download(State& state, const Call& call, const Flight& flight, Tick tick);  // that is done
+// Function and stack of a copy to the host whose destination can be watched for being unused; 0: it cannot.
+uint64_t download_site(const State& state, const Call& call, const Flight& flight);
 void settle_unread(State& state);
 
 // The content of transfers (contents.cc). Outside the lock; each takes it as needed.

@@ -156,11 +156,8 @@ void after_unread(State& state, const Call& call, const Flight* flight, Tick tic
                      [&state](Slot slot) { return state.instances.known(slot); });
 }
 
-// Behind the hash: the agent's own look at the data must not be taken for the program's.
-void after_download(State& state, const Call& call, const Flight& flight, Tick tick) {
-  if (is_watchable_download(state, call, flight))
-    state.unread_on_host.copied(call.id, flight.effect.destination.range,
-                                (uint64_t{call.function} << 32) | call.stack, flight.slot, tick);
+uint64_t download_site(const State& state, const Call& call, const Flight& flight) {
+  return is_watchable_download(state, call, flight) ? (uint64_t{call.function} << 32) | call.stack : 0;
 }
 
 void settle_unread(State& state) {

@@ -10,23 +10,39 @@ int UnreadOnHost::site_of(uint64_t key) const {
   return -1;
 }
 
-bool UnreadOnHost::wants(uint64_t site) const {
+bool UnreadOnHost::wants(uint64_t site, From from) const {
   if (count_ == kKept) return false;
   int known = site_of(site);
-  if (known < 0) return site_count_ < kSites;
-  return sites_[known].used < sites_[known].unused + kTries;
+  if (known < 0) return site_count_ < kSites && from != From::flight;
+  const Site& its = sites_[known];
+  return its.used < its.unused + its.suspected + (from == From::flight ? 0 : kTries);
 }
 
-void UnreadOnHost::copied(OperationId id, AddressRange range, uint64_t site, Slot stream, Tick tick) {
-  if (!wants(site)) return;
+bool UnreadOnHost::copied(OperationId id, AddressRange range, uint64_t site, Slot stream, Tick tick,
+                          From from) {
+  if (!wants(site, from)) return false;
   int known = site_of(site);
   if (known < 0) {
     known = site_count_++;
-    sites_[known] = {site, 0, 0};
+    sites_[known] = {site, 0, 0, 0};
   }
   GuardHandle guard = raise_guard(range, Protection::no_access);
-  if (guard == kNoGuard) return;
-  entries_[count_++] = {range, id, guard, stream, tick, 0, static_cast<uint16_t>(known), Unused::no};
+  if (guard == kNoGuard) return false;
+  entries_[count_++] = {range, id, guard, stream, tick, 0, static_cast<uint16_t>(known), Unused::no, from};
+  return true;
+}
+
+// Nobody touched it.
+void UnreadOnHost::close(int position, Unused unused, OperationId by) {
+  Entry& entry = entries_[position];
+  Site& site = sites_[entry.site];
+  if (entry.from == From::wait) {
+    ++site.suspected;
+  } else {
+    append_unused(entry.id, unused, entry.range, by);
+    ++site.unused;
+  }
+  remove(position, false);
 }
 
 void UnreadOnHost::remove(int position, bool used) {
@@ -78,11 +94,10 @@ void UnreadOnHost::end(uint32_t by, bool succeeded, OperationId id) {
   for (int i = count_; i-- > 0;) {
     Entry& entry = entries_[i];
     if (entry.by != by) continue;
-    if (succeeded) {
-      append_unused(entry.id, entry.unused, entry.range, id);
-      ++sites_[entry.site].unused;
-    }
-    remove(i, !succeeded);
+    if (succeeded)
+      close(i, entry.unused, id);
+    else
+      remove(i, true);
   }
 }
 
@@ -97,11 +112,10 @@ void UnreadOnHost::collect_touches() {
     if (entry.by != 0) continue;
     TouchBy by = collect(entry.guard).by;
     if (by == TouchBy::nobody) continue;
-    if (by == TouchBy::gone) {
-      append_unused(entry.id, Unused::released, entry.range, {});
-      ++sites_[entry.site].unused;
-    }
-    remove(i, by != TouchBy::gone);
+    if (by == TouchBy::gone)
+      close(i, Unused::released, {});
+    else
+      remove(i, true);
   }
 }
 

@@ -253,6 +253,12 @@ struct Download : UnreadTest {
     t.launch(kX);
     t.synchronize_context();
   }
+  // The site's first asynchronous copy is looked at, and not used.
+  Operation guarded_in_flight() {
+    auto first = t.d2h_async(pinned, device, kBytes, kX);
+    t.synchronize(kX);
+    return first;
+  }
 };
 
 TEST_F(Download, OverwrittenByTheNextOne) {
@@ -277,11 +283,59 @@ TEST_F(Download, FreedByTheProgram) {
 
 // Before any synchronization: a program may poll the memory.
 TEST_F(Download, LookedAtBeforeTheWait) {
+  guarded_in_flight();
   auto copy = t.d2h_async(pinned, device, kBytes, kX);
-  EXPECT_FALSE(t.touch(pinned));  // nobody saw it
+  EXPECT_TRUE(t.touch(pinned));
   t.synchronize(kX);
   t.free_host(pinned);
   EXPECT_EQ(t.unused(copy), Unused::no);
+}
+
+TEST_F(Download, AsynchronousAndNeverLookedAt) {
+  auto first = guarded_in_flight();
+  auto second = t.d2h_async(pinned, device, kBytes, kX);
+  EXPECT_TRUE(t.guarded(pinned));
+  t.synchronize(kX);
+  auto third = t.d2h_async(pinned, device, kBytes, kX);  // not waited for before it is overwritten
+  auto fourth = t.d2h_async(pinned, device, kBytes, kX);
+  t.synchronize(kX);
+  t.free_host(pinned);
+  EXPECT_EQ(t.unused(first), Unused::no);  // between the call and the wait it was out of sight
+  EXPECT_EQ(t.unused(second), Unused::overwritten);
+  EXPECT_EQ(t.unused(third), Unused::overwritten);
+  EXPECT_EQ(t.unused(fourth), Unused::released);
+  EXPECT_TRUE(t.hash(first));
+  EXPECT_FALSE(t.hash(second));
+}
+
+TEST_F(Download, AsynchronousAndLookedAtBehindTheWait) {
+  guarded_in_flight();
+  auto copy = t.d2h_async(pinned, device, kBytes, kX);
+  auto wait = t.synchronize(kX);
+  t.touch(pinned);
+  t.free_host(pinned);
+  EXPECT_EQ(t.unused(copy), Unused::no);
+  EXPECT_EQ(t.reasons(wait), kCpuAccess);
+}
+
+// In no order: either may be what is there at the end.
+TEST_F(Download, AsynchronousAndOverwrittenInNoOrder) {
+  guarded_in_flight();
+  auto copy = t.d2h_async(pinned, device, kBytes, kX);
+  t.d2h_async(pinned, device, kBytes, kY);
+  t.synchronize_context();
+  EXPECT_EQ(t.unused(copy), Unused::no);
+}
+
+// Where the data is used, the content is what is looked at, each time.
+TEST_F(Download, AsynchronousOnesThatAreUsedAreHashed) {
+  for (int i = 0; i < 5; ++i) {
+    auto copy = t.d2h_async(pinned, device, kBytes, kX);
+    EXPECT_EQ(t.guards_on(pinned), 0);
+    t.synchronize(kX);
+    t.touch(pinned);
+    EXPECT_TRUE(t.hash(copy)) << i;
+  }
 }
 
 TEST_F(Download, SentBackOrOverwrittenInPart) {

@@ -174,6 +174,14 @@ class ThreadFiles {
       if (step.lost_by >= 0) unused.by = ids_[static_cast<size_t>(step.lost_by)];
       put(file(step.thread), unused);
     }
+    if (options_.stage == Stage::memory_tracing && step.clock_after_ns >= 0) {
+      ClockReadRecord clock{};
+      clock.type = RecordType::clock_read;
+      clock.thread = id.thread;
+      clock.sequence = id.sequence;
+      clock.after_ns = step.clock_after_ns;
+      put(file(step.thread), clock);
+    }
     if (!step.judged || (options_.stage == Stage::sync_use && step.reasons == 0)) return;
     VerdictRecord verdict{};
     verdict.type = RecordType::verdict;
@@ -323,6 +331,11 @@ Timeline& Timeline::conditions(uint8_t conditions) {
 
 Timeline& Timeline::flags(uint8_t flags) {
   steps_.back().flags |= flags;
+  return *this;
+}
+
+Timeline& Timeline::clock_read(After from_exit) {
+  steps_.back().clock_after_ns = from_exit.ns;
   return *this;
 }
 

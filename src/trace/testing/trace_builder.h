@@ -51,6 +51,7 @@ struct Step {
   int lost_by = -1;  // step that overwrote or released what is unused
   bool pageable = false;
   uint8_t conditions = 0;
+  int64_t clock_after_ns = -1;  // the program reads a clock then
 };
 
 class Timeline {
@@ -80,6 +81,7 @@ class Timeline {
   Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
   Timeline& pageable();                  // memory of the transfer's host side
   Timeline& conditions(uint8_t conditions);
+  Timeline& clock_read(After from_exit);     // by the program, behind it
   Timeline& flags(uint8_t flags);            // beside kWaited, which follows from the wait
   Timeline& on_gpu(At begin, Lasting time);  // its work ran then: recorded in the run gpu-times
   Timeline& without_wait();                  // the wait function was not entered

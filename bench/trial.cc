@@ -1,0 +1,112 @@
+#include "trial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
+#include "benefit.h"
+
+namespace diogenes::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr double kLimit_s = 300;  // of a run under the tool
+constexpr double kErrorOfBenefit = 0.025, kErrorOfRun = 0.0025;
+
+void must_succeed(const ProcessRun& run, const std::string& what) {
+  if (run.exit_status == 0) return;
+  throw std::runtime_error(
+      what + (run.timed_out ? ": took too long" : ": exit status " + std::to_string(run.exit_status)) + "\n" +
+      run.errors);
+}
+
+// What the program noted of its own run (examples/common/gpu.h); below 0: nothing.
+double noted_seconds(const fs::path& file) {
+  std::ifstream in(file);
+  double seconds = -1;
+  return in >> seconds ? seconds : -1;
+}
+
+bool precise_enough(const Actual& actual) {
+  return actual.error_s <=
+         std::max(kErrorOfBenefit * std::abs(actual.benefit_s), kErrorOfRun * actual.runtime_s);
+}
+
+}  // namespace
+
+Trial::Trial(std::string driver, const std::string& keep)
+    : driver_(std::move(driver)),
+      temporary_(false),
+      folder_(keep.empty() ? temporary_.path() : fs::path(keep)),
+      kept_(!keep.empty()) {
+  fs::create_directories(folder_);
+}
+
+json Trial::report(const std::string& name, const Command& program, const Command& options) const {
+  std::string file_name = name;
+  std::replace(file_name.begin(), file_name.end(), ' ', '-');
+  const std::string session = folder_ / (file_name + ".diogenes"), file = folder_ / (file_name + ".json");
+  Command run = {layout_.diogenes, "run",      "--driver",
+                 driver_,          "--output", session,
+                 "--force",        "--report", folder_ / (file_name + ".txt")};
+  run.insert(run.end(), options.begin(), options.end());
+  run.push_back("--");
+  run.insert(run.end(), program.begin(), program.end());
+  must_succeed(run_process(run, {.limit_s = kLimit_s}), "diogenes run -- " + name);
+  must_succeed(run_process({layout_.diogenes, "export", session, "--format", "json", "-o", file, "--force"}),
+               "diogenes export of " + name);
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(file + ": cannot be read");
+  json report = json::parse(in);
+  std::error_code ignored;
+  if (!kept_) fs::remove_all(session, ignored);
+  return report;
+}
+
+Actual Trial::actual(const std::string& name, const Command& original, const Command& fixed,
+                     const Pairs& pairs) const {
+  std::vector<double> runtimes, noted, process;
+  Actual actual;
+  plain_run(name, original);
+  actual.noted = plain_run(name + " --fixed", fixed).noted_s >= 0;
+  for (int pair = 0; pair < std::max(pairs.least, pairs.most); ++pair) {
+    if (pair >= pairs.least && precise_enough(actual)) break;
+    Timed original_run, fixed_run;
+    const bool fixed_first = pair % 2 == 1;  // whatever drifts hits both
+    if (fixed_first) fixed_run = plain_run(name + " --fixed", fixed);
+    original_run = plain_run(name, original);
+    if (!fixed_first) fixed_run = plain_run(name + " --fixed", fixed);
+    if (original_run.output != fixed_run.output)
+      throw std::runtime_error(name + ": --fixed prints something else");
+    runtimes.push_back(original_run.process_s);
+    process.push_back(original_run.process_s - fixed_run.process_s);
+    noted.push_back(original_run.noted_s - fixed_run.noted_s);
+    actual.runtime_s = median(runtimes);
+    actual.process_benefit_s = median(process);
+    actual.process_error_s = median_error(process);
+    actual.differences_s = actual.noted ? noted : process;
+    actual.benefit_s = median(actual.differences_s);
+    actual.error_s = median_error(actual.differences_s);
+  }
+  return actual;
+}
+
+Trial::Timed Trial::plain_run(const std::string& name, const Command& program) const {
+  const fs::path note = temporary_.path() / "noted-seconds";
+  std::error_code ignored;
+  fs::remove(note, ignored);
+  ProcessOptions options;
+  options.environment = {"EXAMPLE_TIME_FILE=" + note.string()};
+  const char* own = std::getenv("LD_LIBRARY_PATH");
+  if (driver_ == "simulated")
+    options.environment.push_back("LD_LIBRARY_PATH=" + layout_.simulated.string() +
+                                  (own != nullptr && *own != 0 ? std::string(":") + own : ""));
+  const ProcessRun run = run_process(program, options);
+  must_succeed(run, name);
+  return {run.seconds, noted_seconds(note), run.output};
+}
+
+}  // namespace diogenes::bench

@@ -1,0 +1,63 @@
+// The clocks that programs time themselves with: the reading is theirs, as it would be without us; what is
+// noted is that it happened (clock_reads.h). std::chrono, omp_get_wtime, MPI_Wtime and Python's clocks end
+// here, too.
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/clock_reads.h"
+#include "agent/interpose/next.h"
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using namespace diogenes::agent;
+
+Next<int(clockid_t, timespec*)> next_clock_gettime("clock_gettime");
+Next<int(timeval*, void*)> next_gettimeofday("gettimeofday");
+Next<int(timespec*, int)> next_timespec_get("timespec_get");
+Next<clock_t()> next_clock("clock");
+
+__attribute__((constructor)) void look_up() {
+  next_clock_gettime.get(), next_gettimeofday.get(), next_timespec_get.get(), next_clock.get();
+}
+
+inline void note(void* caller) {
+  if (!thread_state.awaits_clock) [[likely]]
+    return;
+  KeepErrno keep;
+  note_clock_read(reinterpret_cast<uintptr_t>(caller));
+}
+
+}  // namespace
+
+// Without the next one in line (it is being looked up): what the kernel says.
+EXPORTED int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  auto* next = next_clock_gettime.get();
+  int result = next ? next(clock, time) : static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+  note(__builtin_return_address(0));
+  return result;
+}
+
+EXPORTED int gettimeofday(timeval* time, void* zone) noexcept {
+  auto* next = next_gettimeofday.get();
+  int result = next ? next(time, zone) : static_cast<int>(syscall(SYS_gettimeofday, time, zone));
+  note(__builtin_return_address(0));
+  return result;
+}
+
+EXPORTED int timespec_get(timespec* time, int base) noexcept {
+  auto* next = next_timespec_get.get();
+  int result = next ? next(time, base) : base == TIME_UTC && !clock_gettime(CLOCK_REALTIME, time) ? base : 0;
+  note(__builtin_return_address(0));
+  return result;
+}
+
+EXPORTED clock_t clock() noexcept {
+  auto* next = next_clock.get();
+  clock_t result = next ? next() : static_cast<clock_t>(-1);  // as where there is none
+  note(__builtin_return_address(0));
+  return result;
+}

@@ -1,0 +1,168 @@
+// The plug-in that makes a GpuTimesSource of CUPTI's activity records: libdiogenes-gpu-times.so, preloaded
+// beside the agent in the run `gpu-times` alone. It opens the libcupti that the launcher found
+// (DIOGENES_CUPTI), or the one of that name that the program has already; it is never linked against it.
+//
+// CUPTI calls back at each entry of a driver function, on the thread that calls: there the call's correlation
+// id gets the operation that the agent told (correlations.h). Records of kernels, copies and fills come on
+// CUPTI's own thread when a buffer is full, at the latest at the program's end; their times go back to the
+// program's threads (times_channel.h), which alone write the trace. No lock is taken on a program's thread,
+// nothing is allocated there but by start().
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "driver/gpu_times_source.h"
+#include "gpu_times/correlations.h"
+#include "gpu_times/cupti_abi.h"
+#include "gpu_times/times_channel.h"
+
+namespace diogenes {
+namespace {
+
+using namespace cupti;
+
+constexpr size_t kBufferBytes = 256 << 10;  // about a thousand kernels: what a kill loses
+constexpr Kind kKinds[] = {kConcurrentKernel, kMemcpy, kMemset};
+
+Functions functions;
+Subscriber subscriber = nullptr;
+Correlations correlations;
+TimesChannel channel;
+// CUPTI may be gone when the program's last destructors have run: flushed once, before them where there is an
+// orderly way out.
+std::atomic<bool> flushed{true};
+thread_local uint64_t current_operation __attribute__((tls_model("initial-exec"))) = 0;
+
+uint64_t monotonic_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void on_call(void*, uint32_t domain, uint32_t, const void* data) {
+  const auto* call = static_cast<const CallbackData*>(data);
+  if (domain == kDomainDriver && call->site == kSiteEnter && current_operation != 0)
+    correlations.set(call->correlation, current_operation);
+}
+
+void buffer_requested(uint8_t** buffer, size_t* bytes, size_t* most_records) {
+  void* memory = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  *buffer = memory == MAP_FAILED ? nullptr : static_cast<uint8_t*>(memory);
+  *bytes = memory == MAP_FAILED ? 0 : kBufferBytes;
+  *most_records = 0;
+}
+
+GpuWork direction_of(uint8_t copy_kind) {
+  if (copy_kind == kHostToDevice || copy_kind == kHostToArray) return GpuWork::to_device;
+  if (copy_kind == kDeviceToHost || copy_kind == kArrayToHost) return GpuWork::to_host;
+  return GpuWork::on_device;
+}
+
+template <typename Record>
+void give(TimesChannel::Giver& giver, const Record& record, GpuWork work) {
+  // A record that was delivered before its work ended has no times.
+  if (record.start == 0 || record.end < record.start) return;
+  const uint64_t operation = correlations.operation(record.correlation);
+  if (operation == 0) return;
+  giver.add({operation,
+             static_cast<int64_t>(record.start),
+             static_cast<int64_t>(record.end),
+             record.stream,
+             work,
+             {}});
+}
+
+void buffer_completed(void*, uint32_t, uint8_t* buffer, size_t bytes, size_t valid) {
+  if (!buffer) return;
+  {
+    TimesChannel::Giver giver(channel);
+    Activity* record = nullptr;
+    while (functions.next_record(buffer, valid, &record) == kSuccess) {
+      if (record->kind == kConcurrentKernel) {
+        give(giver, *reinterpret_cast<const Kernel*>(record), GpuWork::kernel);
+      } else if (record->kind == kMemcpy) {
+        const auto& copy = *reinterpret_cast<const Memcpy*>(record);
+        give(giver, copy, direction_of(copy.copy_kind));
+      } else if (record->kind == kMemset) {
+        give(giver, *reinterpret_cast<const Memset*>(record), GpuWork::fill);
+      }
+    }
+  }
+  munmap(buffer, bytes);
+}
+
+void flush() {
+  // relaxed: whoever is first flushes; what it brings comes through the channel.
+  if (!flushed.exchange(true, std::memory_order_relaxed)) functions.flush_all(kFlushForced);
+}
+
+void* open_library() {
+  const char* path = getenv("DIOGENES_CUPTI");
+  if (!path || !*path) return nullptr;
+  const char* slash = strrchr(path, '/');
+  if (void* own = dlopen(slash ? slash + 1 : path, RTLD_NOW | RTLD_NOLOAD)) return own;
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+bool find_functions(void* library) {
+  auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+    return function != nullptr;
+  };
+  return find(functions.subscribe, "cuptiSubscribe") && find(functions.unsubscribe, "cuptiUnsubscribe") &&
+         find(functions.enable_domain, "cuptiEnableDomain") &&
+         find(functions.register_callbacks, "cuptiActivityRegisterCallbacks") &&
+         find(functions.register_timestamp, "cuptiActivityRegisterTimestampCallback") &&
+         find(functions.enable, "cuptiActivityEnable") && find(functions.disable, "cuptiActivityDisable") &&
+         find(functions.next_record, "cuptiActivityGetNextRecord") &&
+         find(functions.flush_all, "cuptiActivityFlushAll");
+}
+
+bool enable_records() {
+  if (functions.register_timestamp(monotonic_clock) != kSuccess ||
+      functions.register_callbacks(buffer_requested, buffer_completed) != kSuccess)
+    return false;
+  for (Kind kind : kKinds)
+    if (functions.enable(kind) != kSuccess) return false;
+  return functions.enable_domain(1, subscriber, kDomainDriver) == kSuccess;
+}
+
+const char* start() {
+  if (subscriber) return "it was started before";
+  void* library = open_library();
+  if (!library) return "libcupti cannot be opened";
+  if (!find_functions(library)) return "this libcupti is too old";
+  if (!correlations.open()) return "there is no memory for it";
+  const Result result = functions.subscribe(&subscriber, on_call, nullptr);
+  if (result == kErrorMultipleSubscribers)
+    return "another tool holds the profiling interface (CUPTI), which serves one at a time";
+  if (result != kSuccess) return "libcupti does not work with this driver, or may not be used here";
+  if (!enable_records()) {
+    for (Kind kind : kKinds) functions.disable(kind);
+    functions.unsubscribe(subscriber);
+    subscriber = nullptr;
+    return "libcupti does not record kernels and copies here";
+  }
+  flushed.store(false, std::memory_order_relaxed);
+  // Runs before the driver's own way out, which was arranged earlier.
+  atexit(flush);
+  return nullptr;
+}
+
+}  // namespace
+
+// The agent looks for it by name (gpu_times_source.h).
+extern "C" __attribute__((visibility("default"))) const GpuTimesSource diogenes_gpu_times_source = {
+    sizeof(GpuTimesSource),
+    start,
+    [](uint64_t operation) { current_operation = operation; },
+    [] { current_operation = 0; },
+    [](GpuTime* times, size_t most) { return channel.take(times, most); },
+    flush,
+};
+
+}  // namespace diogenes

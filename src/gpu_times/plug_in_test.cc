@@ -1,0 +1,153 @@
+// The built plug-in, with a library that plays CUPTI.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "driver/gpu_times_source.h"
+#include "gpu_times/testdata/fake_cupti.h"
+
+namespace diogenes {
+namespace {
+
+namespace fs = std::filesystem;
+using fake_cupti::Controls;
+
+// A copy of each library of its own, so that every test starts from nothing.
+class PlugIn : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::temp_directory_path() / "gpu-times-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    const fs::path plug_in = folder_ / "plug-in.so", cupti = folder_ / (folder_.filename().string() + ".so");
+    fs::copy_file(DIOGENES_GPU_TIMES, plug_in);
+    fs::copy_file(DIOGENES_FAKE_CUPTI, cupti);
+    setenv("DIOGENES_CUPTI", cupti.c_str(), 1);
+    void* fake = dlopen(cupti.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(fake, nullptr) << dlerror();
+    cupti_ = static_cast<Controls*>(dlsym(fake, "fake_cupti"));
+    ASSERT_NE(cupti_, nullptr);
+    void* library = dlopen(plug_in.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    source_ = static_cast<const GpuTimesSource*>(dlsym(library, kGpuTimesSourceSymbol));
+    ASSERT_NE(source_, nullptr);
+    ASSERT_EQ(source_->bytes, sizeof(GpuTimesSource));
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::vector<GpuTime> take_all() const {
+    std::vector<GpuTime> times;
+    GpuTime some[5];
+    for (size_t count; (count = source_->take(some, 5)) > 0;) times.insert(times.end(), some, some + count);
+    return times;
+  }
+  uint32_t call_for(uint64_t operation) const {
+    source_->begin(operation);
+    const uint32_t correlation = cupti_->call();
+    source_->end();
+    return correlation;
+  }
+
+  fs::path folder_;
+  Controls* cupti_ = nullptr;
+  const GpuTimesSource* source_ = nullptr;
+};
+
+TEST_F(PlugIn, WorkGetsTheOperationOfTheCallThatGaveIt) {
+  ASSERT_EQ(source_->start(), nullptr);
+  const uint32_t kernel = call_for(7), copy = call_for(8), down = call_for(9), fill = call_for(10);
+  cupti_->copy(copy, 300, 400, cupti::kHostToDevice);  // ends before the kernel
+  cupti_->kernel(kernel, 100, 500, 13);
+  cupti_->copy(down, 500, 510, cupti::kDeviceToHost);
+  cupti_->fill(fill, 600, 601);
+  EXPECT_TRUE(take_all().empty()) << "nothing was delivered yet";
+  source_->finish();
+  const std::vector<GpuTime> times = take_all();
+  ASSERT_EQ(times.size(), 4u);
+  EXPECT_EQ(times[0].operation, 8u);
+  EXPECT_EQ(times[0].work, GpuWork::to_device);
+  EXPECT_EQ(times[1].operation, 7u);
+  EXPECT_EQ(times[1].begin_ns, 100);
+  EXPECT_EQ(times[1].end_ns, 500);
+  EXPECT_EQ(times[1].stream, 13u);
+  EXPECT_EQ(times[1].work, GpuWork::kernel);
+  EXPECT_EQ(times[2].work, GpuWork::to_host);
+  EXPECT_EQ(times[3].operation, 10u);
+  EXPECT_EQ(times[3].work, GpuWork::fill);
+}
+
+TEST_F(PlugIn, WorkOfNobodysOperationAndWorkWithoutTimesIsLeftOut) {
+  ASSERT_EQ(source_->start(), nullptr);
+  const uint32_t between = cupti_->call(), unfinished = call_for(3);
+  cupti_->kernel(between, 100, 200, 1);
+  cupti_->kernel(unfinished, 0, 0, 1);
+  source_->finish();
+  EXPECT_TRUE(take_all().empty());
+}
+
+TEST_F(PlugIn, IsFlushedOnce) {
+  ASSERT_EQ(source_->start(), nullptr);
+  source_->finish();
+  source_->finish();
+  EXPECT_EQ(cupti_->flushes, 1);
+}
+
+TEST_F(PlugIn, StepsAsideForAnotherSubscriber) {
+  cupti_->subscribe_result = cupti::kErrorMultipleSubscribers;
+  const char* refusal = source_->start();
+  ASSERT_NE(refusal, nullptr);
+  EXPECT_NE(std::string(refusal).find("another tool"), std::string::npos) << refusal;
+  EXPECT_FALSE(cupti_->enabled[cupti::kConcurrentKernel]) << "the other tool's records are its own";
+  source_->finish();
+  EXPECT_EQ(cupti_->flushes, 0);
+}
+
+TEST_F(PlugIn, LeavesNothingBehindWhereKernelsCannotBeRecorded) {
+  cupti_->kernels_result = 35;  // CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
+  ASSERT_NE(source_->start(), nullptr);
+  EXPECT_FALSE(cupti_->subscribed);
+  EXPECT_FALSE(cupti_->domain_enabled);
+}
+
+TEST_F(PlugIn, WithoutALibraryItSaysSo) {
+  setenv("DIOGENES_CUPTI", "/nonexistent/libcupti.so.13", 1);
+  const char* refusal = source_->start();
+  ASSERT_NE(refusal, nullptr);
+  EXPECT_NE(std::string(refusal).find("cannot be opened"), std::string::npos) << refusal;
+  setenv("DIOGENES_CUPTI", DIOGENES_GPU_TIMES, 1);  // a library, but not that one
+  ASSERT_NE(source_->start(), nullptr);
+}
+
+TEST_F(PlugIn, ThreadsKeepTheirOperationsApart) {
+  ASSERT_EQ(source_->start(), nullptr);
+  constexpr uint64_t kThreads = 4, kCalls = 5000;
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      GpuTime ignored[1];
+      for (uint64_t i = 1; i <= kCalls; ++i) {
+        const uint64_t operation = (t << 32) + i;
+        const auto begin = static_cast<int64_t>(operation);
+        cupti_->kernel(call_for(operation), begin, begin + 1, 0);
+        if (i % 1000 == 0 && source_->take(ignored, 0) != 0) ADD_FAILURE();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  source_->finish();
+  std::map<uint64_t, int> seen;
+  for (const GpuTime& time : take_all()) {
+    EXPECT_EQ(time.begin_ns, static_cast<int64_t>(time.operation));
+    ++seen[time.operation];
+  }
+  EXPECT_EQ(seen.size(), kThreads * kCalls);
+  for (auto [operation, count] : seen) ASSERT_EQ(count, 1) << operation;
+}
+
+}  // namespace
+}  // namespace diogenes

@@ -1,0 +1,66 @@
+// What all cells share: device memory, streams, events, threads, and a second context.
+#pragma once
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <semaphore>
+
+#include "gpu.h"
+
+namespace litmus {
+
+// A thread that is there from the start, and does what it is asked to while the asking one waits.
+class Worker {
+ public:
+  void start(CUcontext context);  // current there; null: none
+  void run(std::function<void()> work) {
+    work_ = std::move(work);
+    asked_.release();
+    answered_.acquire();
+  }
+
+ private:
+  std::binary_semaphore asked_{0}, answered_{0};
+  std::function<void()> work_;
+};
+
+// A context beside the primary one, with a stream, memory and the kernel of its own.
+struct Foreign {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;  // non-blocking
+  CUevent event = nullptr;
+  CUdeviceptr device = 0;
+  CUfunction kernel = nullptr;
+
+  Foreign();
+  void fill(CUdeviceptr destination, uint32_t value, size_t words, uint64_t busy_us) const;
+};
+
+struct World {
+  example::Gpu gpu;  // in the primary context
+  CUdeviceptr device = 0, other = 0, result = 0;
+  CUstream first = nullptr, second = nullptr;  // non-blocking
+  CUevent event = nullptr, between = nullptr;
+  uint32_t* pinned = nullptr;  // for results and fills
+  int pipe[2] = {-1, -1};
+  Worker reader;  // without a context
+  Worker helper;  // with the primary one
+  World();
+};
+extern World* world;
+Foreign& foreign();  // made at its first use
+
+// The context is current as long as this lives.
+struct Within {
+  explicit Within(CUcontext context) { CHECK(cuCtxPushCurrent(context)); }
+  ~Within() { CHECK(cuCtxPopCurrent(nullptr)); }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+};
+
+uint64_t sum(const uint32_t* data, size_t count);
+inline CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+}  // namespace litmus
