@@ -145,9 +145,7 @@ void Instances::drop_claim(StreamClaims& stream, int position) {
 
 void Instances::credit(InstanceIndex instance, uint32_t reason) {
   if (instance == kNoInstance || reason == 0) return;
-  bool first = instances_[instance].reasons == 0;
   instances_[instance].reasons |= reason;
-  if (first && (reason & kMovableReasons)) was_used(instance);
   if (!instances_[instance].stays && (reason & ~(kMovableReasons | kNotThisRun | kInParts))) stays(instance);
 }
 
@@ -156,8 +154,10 @@ void Instances::use(InstanceIndex index, const Use& use) {
   Instance& instance = instances_[index];
   credit(index, use.reason);
   if (use.at == 0 || (instance.used && instance.first.at <= use.at)) return;
+  bool first = !instance.used;
   instance.used = true;
   instance.first = use;
+  if (first && use.at - instance.end.count <= kAtOnce) was_used(index);
 }
 
 bool Instances::credit_owners(Slot slot, Tick tick, const Use& the_use) {

@@ -16,7 +16,7 @@
 // settled: nothing that happens later needs another wait for it. One that can be moved settles nothing:
 // people may find a first use later than the one that was seen (memory that the work only could have
 // written). But other work that starts behind that use, and would need a wait that nothing else needs, leans
-// on the one that is needed anyway, which then stays.
+// on the one that is needed anyway, which then stays, if it was used at once: from there nothing moves it.
 //
 // Two threads that wait at the same time for the same work: neither leans on the other, whichever ends last.
 // Only the first touch is seen, and not who else would have come, so both count as needed.
@@ -37,7 +37,8 @@ namespace diogenes::agent {
 using InstanceIndex = uint16_t;
 inline constexpr InstanceIndex kNoInstance = 0xffff;
 inline constexpr int kMaximumInstances = 4096;
-inline constexpr int kMaximumClaims = 16;  // of one stream
+inline constexpr int kMaximumClaims = 16;   // of one stream
+inline constexpr int64_t kAtOnce = 10'000;  // ns from a wait's end to its first use, in a run with guards
 
 struct Use {
   uint32_t reason = 0;
@@ -115,7 +116,7 @@ class Instances {
   void use(InstanceIndex instance, const Use& use);
   // Where it is: what it covers is settled.
   void stays(InstanceIndex instance);
-  // It is needed for a use: what it covers may be leaned on.
+  // It is needed for a use at once: what it covers may be leaned on.
   void was_used(InstanceIndex instance);
   // Instead of an owner that nothing needs: the stream's instance that was used. False: there is none, or the
   // owner is needed anyway.

@@ -199,7 +199,7 @@ Operation Timeline::end(Open& open, bool wait, int32_t result) {
   open.call.end = {now_};
   open.call.result = result;
   if (wait) open.call.flags |= kWaited;
-  open.call.id.thread = 0;
+  open.call.id.thread = open.thread;
   open.call.id.sequence = ++operations_;
   PassThrough pass;
   necessity_after(open.call);

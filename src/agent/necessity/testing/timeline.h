@@ -38,6 +38,7 @@ class Timeline {
   struct Open {
     Call call;
     std::vector<uint64_t> arguments;
+    uint16_t thread = 0;
   };
   void begin(Open& open, const char* symbol, std::vector<uint64_t> arguments, uint8_t flags = 0);
   Operation end(Open& open, bool wait = false, int32_t result = 0);
