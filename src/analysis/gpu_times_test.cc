@@ -96,6 +96,18 @@ TEST(GpuTimes, AWaitThatFoundAllDoneAbsorbsAllTheSame) {
   EXPECT_NEAR(static_cast<double>(replay.estimate({change}).benefit.count), 2'000, 1);
 }
 
+TEST(GpuTimes, ASynchronizationThatIsGoneWaitsNoMoreEvenIfItDidNotThen) {
+  // The same, with both waits removed: W2 W100 beside the kernel. 202 -> 102.
+  auto trace = timeline().launch(0).on_gpu(at(0), lasting(100)).sync(lasting(100)).work(2);
+  trace.call("cuStreamSynchronize", lasting(0)).without_wait().work(100);
+  Joined joined(trace, trace);
+  EventGraph graph = build_graph(joined.run, joined.sites);
+  Replay replay(joined.run, joined.sites, graph, {.machine = {}, .calibrated = true});
+  Change first{.operation = 1, .wait = 0, .wait_change = Change::Wait::removed};
+  Change second{.operation = 2, .wait = 1, .call_removed = true};
+  EXPECT_NEAR(static_cast<double>(replay.estimate({first, second}).benefit.count), 100'000, 1);
+}
+
 TEST(GpuTimes, AnOperationWithoutACounterpartGetsItsSitesMedian) {
   auto tracing = timeline(), gpu_run = timeline();
   for (int i = 0; i < 4; ++i) tracing.launch(2).from(0x1000).sync(lasting(30)).from(0x2000);
