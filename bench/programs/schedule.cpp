@@ -275,16 +275,16 @@ void random_schedule(Run& run) {
   body.push_back({0, 0, 5, static_cast<double>(gpu_scale)});
   body.push_back({3, 0, 5, 0});
   constexpr size_t kBytes = 256 << 10;
+  const size_t floats = static_cast<size_t>(run.iterations) * 64 + kBytes / 4;
   std::vector<CUdeviceptr> data, copied;
   std::vector<CUstream> on;
   for (int s = 0; s < streams; ++s) {
     data.push_back(device_words());
-    copied.push_back(device_words(kBytes / 4));
+    copied.push_back(device_words(floats));
     on.push_back(stream());
   }
-  float* host = example::pinned_floats(static_cast<size_t>(run.iterations) * 64 + kBytes / 4);
-  for (size_t i = 0; i < static_cast<size_t>(run.iterations) * 64 + kBytes / 4; ++i)
-    host[i] = static_cast<float>(i);
+  float* host = example::pinned_floats(floats);
+  for (size_t i = 0; i < floats; ++i) host[i] = static_cast<float>(i);
   for (int i = 0; i < run.iterations; ++i)
     for (size_t k = 0; k < body.size(); ++k) {
       const Step& step = body[k];
@@ -292,11 +292,14 @@ void random_schedule(Run& run) {
       const auto s = static_cast<size_t>(step.stream);
       if (step.kind == 0)
         run.gpu.fill(data[s], static_cast<uint32_t>(i), kWords, static_cast<uint64_t>(step.gpu_us), on[s]);
-      // New content each time, from memory that nobody writes.
-      if (step.kind == 1) CHECK(cuMemcpyHtoDAsync(copied[s], host + 64 * i + k, kBytes, on[s]));
+      // New content each time, from memory that nobody writes, and none of it overwritten as a whole before
+      // it is used at the end: the waits are the only problems.
+      const size_t at = 64 * static_cast<size_t>(i) + k;
+      if (step.kind == 1) CHECK(cuMemcpyHtoDAsync(copied[s] + 4 * at, host + at, kBytes, on[s]));
       if (step.kind == 2 && !run.fixed) CHECK(cuStreamSynchronize(on[s]));  // FIXED
       if (step.kind == 3 && !run.fixed) CHECK(cuCtxSynchronize());          // FIXED
     }
+  for (size_t s = 0; s < on.size(); ++s) run.gpu.copy(data[s], copied[s], kWords, 5, on[s]);
   CHECK(cuCtxSynchronize());
   for (const CUdeviceptr each : data) report(each);
 }

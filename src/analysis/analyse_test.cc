@@ -41,6 +41,30 @@ std::string all_notices(const Report& report) {
   return text;
 }
 
+// 50 rounds of L200 S(200) W10, a second synchronization, W300: nobody needs either. The second finds all
+// done, and does not wait; it would for 190 without the first. A third one, behind the CPU's work, never
+// would.
+TEST(Analyse, ASynchronizationThatWouldWaitWithoutTheOthersIsAProblemToo) {
+  Timeline trace;
+  for (int i = 0; i < 50; ++i) {
+    trace.launch(0).sync(lasting(200)).from(0x200).unnecessary().work(10);
+    trace.call("cuStreamSynchronize", lasting(0), 0.3).from(0x300).unnecessary().without_wait().work(300);
+    trace.call("cuStreamSynchronize", lasting(0), 0.3).from(0x400).unnecessary().without_wait().work(20);
+  }
+  TemporaryFolder folder;
+  write_session(folder.path(), trace, {.launches_traced = true}, 27'000);
+  auto report = analyse(folder.path());
+  ASSERT_TRUE(report.ok()) << report.error().c_str();
+  ASSERT_EQ(report->problems.size(), 2u);
+  EXPECT_EQ(report->problems[0].operation, "cuCtxSynchronize");
+  EXPECT_EQ(report->problems[1].operation, "cuStreamSynchronize");
+  EXPECT_EQ(report->problems[1].count, 50u);
+  EXPECT_EQ(report->problems[1].waited_s, 0);
+  EXPECT_NEAR(report->problems[0].expected_benefit_s, 50 * 10e-6, 60e-6);  // the second waits instead
+  ASSERT_TRUE(report->together);
+  EXPECT_NEAR(report->together->expected_benefit_s, 50 * 200e-6, 200e-6);
+}
+
 TEST(Analyse, ReportOfAWholeSession) {
   TemporaryFolder folder;
   write_session(folder.path(), example(), {}, 200'000);

@@ -226,6 +226,11 @@ void add_seen(const Problem& problem, std::vector<std::string>& conditions) {
         in_some(problem.conditional[0], problem.count) +
         "other GPU work follows that no stream or event orders: that needs no order as long as "
         "kernels reach memory only through their arguments");
+  if (problem.conditional[1] > 0)
+    conditions.push_back(
+        in_some(problem.conditional[1], problem.count) +
+        "an asynchronous copy that nothing had waited for still used the memory: whoever gets it next "
+        "must come behind that copy");
   if (!problem.around) return;
   const Surroundings& around = *problem.around;
   bool unnecessary = problem.kind == ProblemKind::unnecessary_synchronization;

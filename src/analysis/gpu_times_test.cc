@@ -84,6 +84,27 @@ TEST(GpuTimes, KernelsAndCopiesHaveGapsOfTheirOwn) {
   EXPECT_EQ(joined.found.machine.gap_across, 7'000);  // the mean
 }
 
+TEST(GpuTimes, KernelsAndCopiesStartWithLatenciesOfTheirOwn) {
+  // Kernels start 3 behind their call's return, copies 2 before it.
+  auto trace = timeline();
+  for (double begin : {0.0, 200.0, 400.0}) {
+    trace.at(at(begin)).launch(4).on_gpu(at(begin + 7), lasting(40)).sync(lasting(44));
+    trace.at(at(begin + 100)).copy("cuMemcpyHtoDAsync_v2", 4096, lasting(0), 4).without_wait();
+    trace.on_gpu(at(begin + 102), lasting(20)).sync(lasting(19));
+  }
+  Joined joined(trace, trace);
+  const replay::Machine& machine = joined.found.machine;
+  EXPECT_EQ(machine.launch_latency, 3'000);
+  EXPECT_TRUE(machine.copies_apart);
+  EXPECT_EQ(machine.copy_latency, -2'000);
+  replay::Node copy{.own = 4'000, .work = replay::Work::to_device},
+      kernel{.own = 4'000, .work = replay::Work::kernel};
+  EXPECT_EQ(replay::handover(machine, copy).before, 2'000);
+  EXPECT_EQ(replay::handover(machine, copy).latency, 0);
+  EXPECT_EQ(replay::handover(machine, kernel).before, 4'000);
+  EXPECT_EQ(replay::handover(machine, kernel).latency, 3'000);
+}
+
 TEST(GpuTimes, AWaitThatFoundAllDoneAbsorbsAllTheSame) {
   // Case 3 of the study, its second wait back before the driver's wait function: L100 S(100) W2 S W100.
   // Without the first wait, the second one waits for 98.
@@ -94,6 +115,18 @@ TEST(GpuTimes, AWaitThatFoundAllDoneAbsorbsAllTheSame) {
   Replay replay(joined.run, joined.sites, graph, {.machine = {}, .calibrated = true});
   Change change{.operation = 1, .wait = 0, .wait_change = Change::Wait::removed};
   EXPECT_NEAR(static_cast<double>(replay.estimate({change}).benefit.count), 2'000, 1);
+}
+
+TEST(GpuTimes, ASynchronizationThatIsGoneWaitsNoMoreEvenIfItDidNotThen) {
+  // The same, with both waits removed: W2 W100 beside the kernel. 202 -> 102.
+  auto trace = timeline().launch(0).on_gpu(at(0), lasting(100)).sync(lasting(100)).work(2);
+  trace.call("cuStreamSynchronize", lasting(0)).without_wait().work(100);
+  Joined joined(trace, trace);
+  EventGraph graph = build_graph(joined.run, joined.sites);
+  Replay replay(joined.run, joined.sites, graph, {.machine = {}, .calibrated = true});
+  Change first{.operation = 1, .wait = 0, .wait_change = Change::Wait::removed};
+  Change second{.operation = 2, .wait = 1, .call_removed = true};
+  EXPECT_NEAR(static_cast<double>(replay.estimate({first, second}).benefit.count), 100'000, 1);
 }
 
 TEST(GpuTimes, AnOperationWithoutACounterpartGetsItsSitesMedian) {

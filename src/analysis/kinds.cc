@@ -45,6 +45,11 @@ bool is_unnecessary(const Operation& operation) {
   return is_wait(operation) && is_candidate(operation) && operation.reasons == 0;
 }
 
+bool is_idle_unnecessary(const DriverFunction* function, const Operation& operation) {
+  return function && function->role == Role::synchronize && !is_wait(operation) && is_candidate(operation) &&
+         operation.reasons == 0;
+}
+
 bool is_moved(const Operation& operation) {
   return is_wait(operation) && is_candidate(operation) && is_movable(operation.reasons) &&
          operation.after >= kShortestMove;

@@ -36,6 +36,9 @@ bool is_candidate(const Operation& operation);
 bool is_program_wait(const Operation& operation);
 bool is_unnecessary(const Operation& operation);
 bool is_moved(const Operation& operation);
+// A needless explicit synchronization that found all done and returned before it waited. It waits as soon as
+// the ones before it do not: who removes them has to remove it as well.
+bool is_idle_unnecessary(const DriverFunction* function, const Operation& operation);
 
 // The kind of a transfer's or an allocation's own problem. `function`: its own, may be null.
 std::optional<ProblemKind> own_kind(const DriverFunction* function, const Operation& operation);

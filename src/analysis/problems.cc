@@ -12,10 +12,13 @@ namespace {
 // Instances of one site, sorted by what they are.
 struct SiteInstances {
   uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0;
+  uint64_t idle_unnecessary = 0;           // beside `waits`: needless ones that found all done
   uint64_t calls = 0;                      // that did not fail
   uint64_t of_kind[kProblemKinds] = {};    // transfers and allocations, by own kind
   Nanoseconds weight[kProblemKinds] = {};  // the most that mending those could gain
 };
+
+constexpr size_t kMostIdleSites = 16;  // each is one more replay of the whole run
 
 constexpr size_t number(ProblemKind kind) { return static_cast<size_t>(kind); }
 
@@ -36,6 +39,7 @@ class Finder {
       problem.figure = (in_.models ? *in_.models : paper).figure(problem.changes);
       problem.benefit = problem.figure.benefit;
     }
+    drop_idle_of_no_weight();
     drop_transfers_of_no_weight();
     drop_misplaced_of_no_weight();
     drop_minor();
@@ -72,6 +76,7 @@ class Finder {
         site.weight[number(*kind)] +=
             gain_of(*kind, operation) + (is_wait(operation) ? operation.waited : Nanoseconds{});
       }
+      site.idle_unnecessary += is_idle_unnecessary(driver, operation);
       if (!is_program_wait(operation)) return;
       ++site.waits;
       site.unnecessary += is_unnecessary(operation);
@@ -99,12 +104,14 @@ class Finder {
         add(kind, is_transfer_kind(kind) ? site.transfers : site.calls);
     }
     // Who removes the call removes those as well that happened not to wait, and are needed.
-    uint64_t instances = site.waits + verdicts.unmatched_needed + verdicts.idle_needed;
-    if (site.unnecessary > 0) {
-      bool always = site.unnecessary == instances;
-      if (always || (site.unnecessary >= 2 && 2 * site.unnecessary >= instances))
+    uint64_t instances =
+        site.waits + site.idle_unnecessary + verdicts.unmatched_needed + verdicts.idle_needed;
+    uint64_t unnecessary = site.unnecessary + site.idle_unnecessary;
+    if (unnecessary > 0) {
+      bool always = unnecessary == instances;
+      if (always || (unnecessary >= 2 && 2 * unnecessary >= instances))
         add(ProblemKind::unnecessary_synchronization, instances);
-      else if (site.unnecessary >= 2)
+      else if (unnecessary >= 2)
         ++result_.rarely_unnecessary_sites;
     }
     uint64_t needed = site.waits - site.unnecessary;
@@ -145,7 +152,8 @@ class Finder {
       Problem* problem = nullptr;
       if (auto kind = own_kind(function(operation.site), operation))
         problem = problem_of(operation.site, *kind);
-      if (!problem && is_unnecessary(operation))
+      bool needless = is_unnecessary(operation) || is_idle_unnecessary(function(operation.site), operation);
+      if (!problem && needless)
         problem = problem_of(operation.site, ProblemKind::unnecessary_synchronization);
       if (!problem && is_moved(operation))
         problem = problem_of(operation.site, ProblemKind::misplaced_synchronization);
@@ -190,7 +198,7 @@ class Finder {
         break;
       }
       case ProblemKind::unnecessary_synchronization:
-        change.wait_change = Change::Wait::removed;
+        if (change.waits) change.wait_change = Change::Wait::removed;
         change.call_removed = fix_removes_call(*driver, operation);
         break;
       case ProblemKind::misplaced_synchronization:
@@ -273,6 +281,33 @@ class Finder {
     for (auto& [known, count] : problem.allocation_places)
       if (known == place) return void(++count);
     problem.allocation_places.emplace_back(place, 1);
+  }
+
+  // Synchronizations that never waited are a problem where they would wait once the others are fixed: where
+  // fixing all but one of them gains less, by more than its calls took.
+  void drop_idle_of_no_weight() {
+    auto is_idle = [&](const Problem& problem) {
+      return problem.kind == ProblemKind::unnecessary_synchronization &&
+             counts_[problem.site.value].waits == 0;
+    };
+    auto gained_without = [&](const Problem* left_out) {
+      std::vector<const std::vector<Change>*> parts;
+      for (const Problem& problem : problems_)
+        if (&problem != left_out) parts.push_back(&problem.changes);
+      return in_.models->figure(merged(parts)).benefit;
+    };
+    std::vector<const Problem*> idle;
+    for (const Problem& problem : problems_)
+      if (is_idle(problem)) idle.push_back(&problem);
+    const bool tried = in_.models && !idle.empty() && idle.size() <= kMostIdleSites;
+    const Nanoseconds all = tried ? gained_without(nullptr) : Nanoseconds{};
+    std::erase_if(idle, [&](const Problem* problem) {
+      return tried && all - gained_without(problem) > std::max(in_.threshold, problem->call + problem->call);
+    });
+    std::vector<Problem> kept;
+    for (Problem& problem : problems_)
+      if (std::find(idle.begin(), idle.end(), &problem) == idle.end()) kept.push_back(std::move(problem));
+    problems_ = std::move(kept);
   }
 
   void drop_transfers_of_no_weight() {

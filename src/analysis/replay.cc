@@ -94,7 +94,9 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
     edit.node = static_cast<uint32_t>(node - thread.nodes.begin());
     edit.call_removed = change.call_removed && !change.work_kept;
     if (change.call_removed) edit.own = change.remains.count;
-    edit.wait_removed = change.wait_change == Change::Wait::removed;
+    // A synchronization that is gone waits for nothing, whether it waited when it was recorded or not.
+    edit.wait_removed =
+        change.wait_change == Change::Wait::removed || (edit.call_removed && node->work == Work::none);
     if (change.wait_change == Change::Wait::moved) place_use(thread, node->end() + change.after.count, edit);
     edits[p].push_back(edit);
   }

@@ -324,6 +324,19 @@ class Samples {
   std::vector<int64_t> clear_, close_;
 };
 
+// When work starts on an idle GPU, by the calls that gave it.
+struct Latency {
+  Samples from_return, from_begin;
+
+  void tell(int64_t& latency, int64_t& after_begin) {
+    if (from_return.empty()) return;
+    latency = from_return.middle();
+    // Where calls take now long and now short, the work may start so long after their begin all the same.
+    if (2 * from_begin.spread() < from_return.spread())
+      after_begin = std::max<int64_t>(from_begin.middle(), 0);
+  }
+};
+
 // Could kernels of different streams overlap? Seen to: yes. One that was ready while another stream's ran,
 // and began when that had ended: no. Else it is not known.
 void see_overlap(std::vector<Ran> ran, Machine& machine) {
@@ -348,7 +361,8 @@ void see_overlap(std::vector<Ran> ran, Machine& machine) {
 
 Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Machine& fallback) {
   Machine machine = fallback;
-  Samples from_return, from_begin, gap, gap_across;
+  Latency kernels, copies;
+  Samples gap, gap_across;
   std::vector<int64_t> wake_up, own_wake_up, ends;
   std::vector<Ran> ran;
   std::vector<int64_t> previous(schedule.streams, INT64_MIN / 2);
@@ -362,8 +376,9 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
                      node.stream, node.work == Work::kernel});
       ends.push_back(time.end);
       if (all_ended <= node.submitted() && node.waits == Waits::no) {
-        from_return.add(time.begin - node.submitted(), node.submitted() - all_ended);
-        from_begin.add(time.begin - node.begin, node.submitted() - all_ended);
+        Latency& latency = is_copy(node.work) ? copies : kernels;
+        latency.from_return.add(time.begin - node.submitted(), node.submitted() - all_ended);
+        latency.from_begin.add(time.begin - node.begin, node.submitted() - all_ended);
       }
       previous[node.stream] = time.end;
       previous_work[node.stream] = node.work;
@@ -378,12 +393,10 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
     if (ended > returned - node.waited && ended <= returned)
       (node.work == Work::none ? wake_up : own_wake_up).push_back(returned - ended);
   }
-  if (!from_return.empty()) {
-    machine.launch_latency = from_return.middle();
-    // Where calls take now long and now short, the work may start so long after their begin all the same.
-    if (2 * from_begin.spread() < from_return.spread())
-      machine.launch_from_begin = std::max<int64_t>(from_begin.middle(), 0);
-  }
+  Latency& launches = kernels.from_return.empty() ? copies : kernels;
+  launches.tell(machine.launch_latency, machine.launch_from_begin);
+  machine.copies_apart = !kernels.from_return.empty() && !copies.from_return.empty();
+  if (machine.copies_apart) copies.tell(machine.copy_latency, machine.copy_from_begin);
   if (wake_up.empty()) wake_up = std::move(own_wake_up);
   if (!wake_up.empty()) machine.wake_up = usual(wake_up);
   std::sort(ends.begin(), ends.end());

@@ -17,6 +17,8 @@
 
 namespace diogenes::replay {
 
+inline bool is_copy(Work work) { return work == Work::to_device || work == Work::to_host; }
+
 // Do two operations run on different engines?
 inline bool across(Work one, Work next) {
   auto engine = [](Work work) { return work == Work::to_device ? 1 : work == Work::to_host ? 2 : 0; };
@@ -32,6 +34,9 @@ struct Machine {
   bool legacy_orders = true;       // user streams are blocking ones
   bool assumed = false;            // the latencies: they may be others
   int64_t launch_from_begin = -1;  // from a launch's begin to the start; -1: launch_latency tells
+  // The same two of copies that are only handed over, where both kinds were seen to start on an idle GPU.
+  bool copies_apart = false;
+  int64_t copy_latency = 0, copy_from_begin = -1;
   // Between two operations of a stream on different engines (a kernel and a copy); -1: as `gap`.
   int64_t gap_across = -1;
   uint32_t kernels_at_once = 0;  // where they can overlap; 0: no limit
@@ -49,12 +54,15 @@ struct Handover {
 inline Handover handover(const Machine& machine, const Node& node) {
   // What a call waits for itself is handed over when its own time has passed.
   bool at_once = node.waits == Waits::no && node.work != Work::none;
-  if (at_once && machine.launch_from_begin >= 0) {
-    int64_t before = std::min(node.own, machine.launch_from_begin);
-    return {before, machine.launch_from_begin - before};
+  bool copy = at_once && machine.copies_apart && is_copy(node.work);
+  int64_t latency = copy ? machine.copy_latency : machine.launch_latency;
+  int64_t from_begin = copy ? machine.copy_from_begin : machine.launch_from_begin;
+  if (at_once && from_begin >= 0) {
+    int64_t before = std::min(node.own, from_begin);
+    return {before, from_begin - before};
   }
-  int64_t early = at_once ? std::max<int64_t>(-machine.launch_latency, 0) : 0;
-  return {std::max<int64_t>(node.own - early, 0), std::max<int64_t>(machine.launch_latency, 0)};
+  int64_t early = at_once ? std::max<int64_t>(-latency, 0) : 0;
+  return {std::max<int64_t>(node.own - early, 0), std::max<int64_t>(latency, 0)};
 }
 // When a recorded call handed its work over.
 inline int64_t handed_over(const Machine& machine, const Node& node) {

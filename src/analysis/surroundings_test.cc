@@ -56,6 +56,16 @@ TEST(Conditions, ATimerByEvents) {
   EXPECT_FALSE(Said(another).says("it brackets a timer"));
 }
 
+TEST(Conditions, ReleasedUnderACopy) {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i) {
+    trace.launch(1).release(0x1000, lasting(5)).from(0x100).unnecessary();
+    if (i < 2) trace.conditions(kConditionInUse);
+    trace.work(10);
+  }
+  EXPECT_TRUE(Said(trace).says("in 2 of 3 an asynchronous copy that nothing had waited for still used"));
+}
+
 TEST(Conditions, ATimerByAClock) {
   auto trace = timeline();
   for (int i = 0; i < 4; ++i) {

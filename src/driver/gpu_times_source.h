@@ -1,6 +1,6 @@
 // Who tells when work ran on the GPU: a table of functions. The simulated driver has one behind its private
-// table; src/gpu_times/ makes one of CUPTI's records. The agent calls them around and between the program's calls, on
-// the program's threads, so none of them waits for the GPU or for another thread.
+// table; src/gpu_times/ makes one of CUPTI's records. The agent calls them around and between the program's
+// calls, on the program's threads, so none of them waits for the GPU or for another thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -26,6 +26,27 @@ TEST_F(Necessity, ReleaseOfPinnedMemoryCoversNonBlockingStreams) {
   EXPECT_EQ(t.reasons(release), kCpuAccess);
 }
 
+TEST_F(Necessity, ReleaseUnderACopyRestsOnThat) {
+  void *destination = t.pinned(kBytes), *source = t.pinned(kBytes), *waited_for = t.pinned(kBytes);
+  t.d2h_async(waited_for, kDevice, kBytes, kX);
+  t.synchronize(kX);
+  t.d2h_async(destination, kDevice, kBytes, kX);
+  t.h2d_async(kDevice, source, kBytes, kX);
+  // Each release waits for all.
+  auto late = t.free_host(destination), second = t.free_host(source), third = t.free_host(waited_for);
+  EXPECT_EQ(t.verdict(late)->conditions & kConditionInUse, kConditionInUse);
+  EXPECT_EQ(t.verdict(second)->conditions & kConditionInUse, 0);
+  EXPECT_EQ(t.verdict(third)->conditions & kConditionInUse, 0);
+}
+
+TEST_F(Necessity, ReleaseUnderACopyFromItRestsOnThat) {
+  void* source = t.pinned(kBytes);
+  t.h2d_async(kDevice, source, kBytes, kX);
+  auto release = t.free_host(source);
+  EXPECT_EQ(t.reasons(release), kNotNeeded);
+  EXPECT_EQ(t.verdict(release)->conditions, kConditionInUse);
+}
+
 TEST_F(Necessity, FreeBehindKernelsIsNeedless) {
   uint64_t memory = t.device(64);
   t.launch(kLegacy, {memory});

@@ -83,6 +83,7 @@ void scope_implicit(State& state, const Call& call, uint64_t current, Flight& fl
   if (call.driver->arguments == Arguments::release || call.driver->arguments == Arguments::unregister_host) {
     const Allocation* allocation = state.memory.find(call.argument(0));
     measured = allocation && !allocation->stream_ordered;
+    flight.in_use = allocation && state.watches.in_use(allocation->range);
     if (measured) context = allocation->context;
     non_blocking_too = true;
   }
@@ -104,7 +105,7 @@ bool may_wait_with_scope(const Call& call) {
 
 void before_order(State& state, const Call& call, Flight& flight) {
   const Effect& effect = flight.effect;
-  flight.scoped = false;
+  flight.scoped = flight.in_use = false;
   flight.doubt = Doubt::nothing;
   flight.context = effect.context;
   flight.clock.clear();

@@ -45,6 +45,7 @@ struct Flight {
   Doubt doubt;       // waits: what else they may cover
   uint64_t context;  // the scope of `doubt`
   Clock order;       // work, stage 3: `clock` and all that the host knew to be done
+  bool in_use;       // releases: copies that are not known to be done use the memory
   bool scoped;       // `clock` and `doubt` are what a wait in this call covers
   TransferInFlight transfer;
 };

@@ -272,6 +272,13 @@ bool Watches::in_flight(AddressRange range) const {
   return false;
 }
 
+bool Watches::in_use(AddressRange range) const {
+  for (int i = 0; i < count_; ++i)
+    if (watches_[i].tick > instances_->known(watches_[i].stream) && watches_[i].range.overlaps(range))
+      return true;
+  return false;
+}
+
 void Watches::reset() {
   for (int i = 0; i < count_; ++i)
     if (watches_[i].guard != kNoGuard) lower_guard(watches_[i].guard);

@@ -55,6 +55,8 @@ class Watches {
 
   // May some work that is not known to be done still write here?
   bool in_flight(AddressRange range) const;
+  // ... or read it? Of what is known here: false where it cannot be told.
+  bool in_use(AddressRange range) const;
   bool empty() const { return count_ == 0; }
   void reset();
 
