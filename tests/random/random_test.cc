@@ -14,7 +14,7 @@ namespace {
 
 // Of the waits that the generator knows were needless, at most so many may be called needed.
 // The aim is 2. Each step of the tool towards it lowers this.
-constexpr double kMostCautiousPercent = 30;
+constexpr double kMostCautiousPercent = 8;
 
 uint64_t setting(const char* name, uint64_t otherwise) {
   const char* value = getenv(name);
