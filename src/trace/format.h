@@ -280,8 +280,9 @@ enum Reason : uint32_t {
 enum Condition : uint8_t {
   kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU
                                   // work, which nothing but the synchronization orders, did not need it
-  kConditionInUse = 1u << 1,  // of a release: an asynchronous copy that was not known to be done still read
-                              // or wrote the memory
+  kConditionInUse = 1u << 1,   // of a release: an asynchronous copy that was not known to be done still read
+                               // or wrote the memory
+  kConditionPrints = 1u << 2,  // what kernels printed came out in this call
 };
 inline constexpr uint32_t kUnwatchedReasons =
     kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory;
