@@ -156,7 +156,9 @@ CUresult cuEventSynchronize(CUevent handle) {
     if (event->op) ops.push_back(event->op);
     sleeps = (event->flags & CU_EVENT_BLOCKING_SYNC) != 0;
   }
-  return wait_unless_done(call, ops, sleeps);
+  const CUresult result = wait_unless_done(call, ops, sleeps);
+  flush_prints();  // also where it found all done; a stream's wait does not
+  return result;
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {

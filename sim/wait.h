@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "prints.h"
 #include "state.h"
 
 namespace diogenes::sim {
@@ -40,6 +41,7 @@ bool leaves_out_wait(ApiCall& call, const std::vector<OpPtr>& ops);
   const WaitSet set{ops.data(), ops.size()};
   const bool sleeps = may_sleep || (call.context && (call.context->flags & CU_CTX_SCHED_BLOCKING_SYNC) != 0);
   wait_for_device(&set, mode, sleeps ? kWaitSleeps : kWaitSpins, &call.waited_ns);
+  if (mode == kWaitUntilDone) flush_prints();
   return call.context ? static_cast<CUresult>(call.context->sticky_error.load(std::memory_order_relaxed))
                       : CUDA_SUCCESS;
 }

@@ -68,6 +68,7 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   state.call_frame = reinterpret_cast<uintptr_t>(frame->caller) + sizeof(uint64_t);
   state.waited_ns = 0;
   state.flags = 0;
+  state.printed = false;
   Call& call = *new (&frame->call) Call{};
   call.function = frame->hook->function;
   call.driver = driver_function(call.function);
@@ -87,6 +88,7 @@ void exit_public(ThreadState& state, ThunkFrame* frame) {
   call.result = static_cast<int32_t>(frame->rax);
   call.waited = {state.waited_ns};
   call.flags |= state.flags;
+  call.printed = state.printed;
   if (call.result != 0) call.flags |= kFailed;
   if (stage_uses_guards()) took_host_function(call);
   collect_after(call);

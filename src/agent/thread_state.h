@@ -16,6 +16,7 @@ struct ThreadState {
   int32_t public_depth = 0;   // 1: inside an outermost public call
   int32_t wait_depth = 0;     // 1: inside a wait function
   bool awaits_clock = false;  // the next clock that the program reads is noted (clock_reads.h)
+  bool printed = false;       // the driver printed in the public call under way (interpose/prints.cc)
   uint8_t flags = 0;          // OperationFlag of the public call under way
   int64_t waited_ns = 0;      // in the public call under way
   uintptr_t call_frame =

@@ -231,6 +231,9 @@ void add_seen(const Problem& problem, std::vector<std::string>& conditions) {
         in_some(problem.conditional[1], problem.count) +
         "an asynchronous copy that nothing had waited for still used the memory: whoever gets it next "
         "must come behind that copy");
+  if (problem.conditional[2] > 0)
+    conditions.push_back(in_some(problem.conditional[2], problem.count) +
+                         "what kernels printed comes out here: without it, it comes out at a later call");
   if (!problem.around) return;
   const Surroundings& around = *problem.around;
   bool unnecessary = problem.kind == ProblemKind::unnecessary_synchronization;

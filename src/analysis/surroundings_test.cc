@@ -66,6 +66,12 @@ TEST(Conditions, ReleasedUnderACopy) {
   EXPECT_TRUE(Said(trace).says("in 2 of 3 an asynchronous copy that nothing had waited for still used"));
 }
 
+TEST(Conditions, PrintsOfKernels) {
+  auto trace = timeline().launch(1).sync(lasting(5)).from(0x100).unnecessary().conditions(kConditionPrints);
+  trace.launch(1).sync(lasting(5)).from(0x100).unnecessary().work(10);
+  EXPECT_TRUE(Said(trace).says("in 1 of 2 what kernels printed comes out here"));
+}
+
 TEST(Conditions, ATimerByAClock) {
   auto trace = timeline();
   for (int i = 0; i < 4; ++i) {

@@ -286,8 +286,9 @@ constexpr uint32_t not_this_run(uint32_t parts) { return 1u << (15 + parts); }
 enum Condition : uint8_t {
   kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU
                                   // work, which nothing but the synchronization orders, did not need it
-  kConditionInUse = 1u << 1,  // of a release: an asynchronous copy that was not known to be done still read
-                              // or wrote the memory
+  kConditionInUse = 1u << 1,   // of a release: an asynchronous copy that was not known to be done still read
+                               // or wrote the memory
+  kConditionPrints = 1u << 2,  // what kernels printed came out in this call
 };
 // Those whose first use is at a known time on the CPU: the wait can be moved there.
 inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;

@@ -48,15 +48,16 @@ constexpr int kSignal = 128;
 
 INSTANTIATE_TEST_SUITE_P(
     , Programs,
-    testing::Values(Program{"clocks"}, Program{"fork", "before", 3}, Program{"fork", "after", 3},
-                    Program{"fork", "many", 3}, Program{"spawn", "exec"}, Program{"spawn", "exec-after"},
-                    Program{"spawn", "spawn"}, Program{"spawn", "system"}, Program{"spawn", "vfork"},
-                    Program{"threads"}, Program{"segv_handler", "before"}, Program{"segv_handler", "after"},
-                    Program{"segv_handler", "ignore"}, Program{"memory"}, Program{"timers"},
-                    Program{"dynamic", "dlopen"}, Program{"dynamic", "proc-address"}, Program{"patcher"},
-                    Program{"patcher", "late"}, Program{"patcher_early"}, Program{"end", "return", 17},
-                    Program{"end", "exit", 18}, Program{"end", "_exit", 19}, Program{"end", "quick_exit", 20},
-                    Program{"end", "thread-exit", 21}, Program{"end", "segv", kSignal + 11, false},
+    testing::Values(Program{"clocks"}, Program{"prints"}, Program{"fork", "before", 3},
+                    Program{"fork", "after", 3}, Program{"fork", "many", 3}, Program{"spawn", "exec"},
+                    Program{"spawn", "exec-after"}, Program{"spawn", "spawn"}, Program{"spawn", "system"},
+                    Program{"spawn", "vfork"}, Program{"threads"}, Program{"segv_handler", "before"},
+                    Program{"segv_handler", "after"}, Program{"segv_handler", "ignore"}, Program{"memory"},
+                    Program{"timers"}, Program{"dynamic", "dlopen"}, Program{"dynamic", "proc-address"},
+                    Program{"patcher"}, Program{"patcher", "late"}, Program{"patcher_early"},
+                    Program{"end", "return", 17}, Program{"end", "exit", 18}, Program{"end", "_exit", 19},
+                    Program{"end", "quick_exit", 20}, Program{"end", "thread-exit", 21},
+                    Program{"end", "segv", kSignal + 11, false},
                     Program{"end", "thread-segv", kSignal + 11, false},
                     Program{"end", "abort", kSignal + 6, false}, Program{"end", "throw", kSignal + 6, false},
                     Program{"end", "kill", kSignal + 9, false}, Program{"end", "term", kSignal + 15, false},
@@ -101,6 +102,24 @@ TEST(Clocks, ReadBehindAWaitAreSaid) {
     EXPECT_TRUE(said[name]) << name << "\n" << measured.report_text;
   ASSERT_TRUE(said.contains("without_a_clock")) << measured.report_text;
   EXPECT_FALSE(said["without_a_clock"]) << measured.report_text;
+}
+
+// So is what kernels print.
+TEST(Prints, ThatComeOutAtAWaitAreSaid) {
+  const auto measured = run_measured({built("bin/tests/programs/prints")});
+  EXPECT_NE(measured.run.output.find("a kernel says 9\n"), std::string::npos) << measured.run.output;
+  std::map<std::string, bool> said;  // by function
+  for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
+    bool prints = false;
+    for (const std::string condition : problem["conditions"])
+      prints |= condition.find("what kernels printed comes out here") != std::string::npos;
+    for (const auto& frame : problem["stack"])
+      if (const std::string function = frame["function"]; problem["operation"] == "cuStreamSynchronize")
+        said[function.substr(0, function.find('('))] |= prints;
+  }
+  ASSERT_TRUE(said.contains("with_prints") && said.contains("without_prints")) << measured.report_text;
+  EXPECT_TRUE(said["with_prints"]) << measured.report_text;
+  EXPECT_FALSE(said["without_prints"]) << measured.report_text;
 }
 
 TEST(Java, IsTheSameWhenMeasured) {

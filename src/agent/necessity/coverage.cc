@@ -87,6 +87,7 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
   }
   state.shared.advance(certain);
   if (state.undecidable) state.instances.credit(instance, kUndecoded);
+  if (call.printed) state.instances.rest_on(instance, kConditionPrints);
   if (flight && flight->in_use) state.instances.rest_on(instance, kConditionInUse);
   if (waits_for_itself(call, new_work)) state.instances.credit(instance, kOwnWork);
   if (recorded) {
