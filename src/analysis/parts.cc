@@ -26,7 +26,7 @@ struct Watched {
   uint32_t runs[kMostParts + 1] = {};  // by parts: bits, of the runs that watched all ranges of so many
 
   void add(uint32_t run, uint32_t found) {
-    reasons |= found & ~kNotThisRun;
+    reasons |= found & ~kNotThisRun;  // all of these: the run did not look at it
     if (found & kUnresolved) return;
     for (uint32_t parts = 1; parts <= kMostParts; ++parts)
       if (!(found & not_this_run(parts))) runs[parts] |= 1u << run;

@@ -1,9 +1,10 @@
-// One instance of a wait on a small range, as up to four runs of stage 3 saw it.
+// One instance of a wait on a small range, as the runs of stage 3 saw it.
 #include "analysis/parts.h"
 
 #include <gtest/gtest.h>
 
 #include "analysis/testing/analysed.h"
+#include "ffm/plan.h"
 #include "trace/session.h"
 
 namespace diogenes {
@@ -100,7 +101,7 @@ TEST_F(Parts, RefusedInTheFirstRunThePartComesRoundAgain) {
 }
 
 TEST_F(Parts, RefusedInAllRuns) {
-  for (int i = 0; i < 4; ++i) run(kRefused2);
+  for (int i = 0; i < kWatchRuns; ++i) run(kRefused2);
   EXPECT_EQ(reasons(), kSmallRange);
 }
 

@@ -15,7 +15,7 @@ inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
 // So many runs stage 3 takes at most, where small results need more watchpoints than there are.
-inline constexpr uint8_t kWatchRuns = 4;
+inline constexpr uint8_t kWatchRuns = 6;
 
 // A call site: a driver function reached over one stack, the same in every run of the same binaries.
 // FNV-1a (64 bit) over the catalogue index, then for each frame from the innermost outside the driver to the

@@ -278,7 +278,7 @@ enum Reason : uint32_t {
   kConcurrentWait = 1u << 15,  // 4: another thread waited for the same work at the same time
   // No reasons, but what is open until further runs have watched it (analysis/parts.h):
   kInParts = 0xfu << 24,     // small ranges that have 1, 2, 3 or 4 parts, of which a run watches one
-  kNotThisRun = 0xfu << 16,  // the same, where all watchpoints were taken
+  kNotThisRun = 0xfu << 16,  // the same, where all watchpoints were taken; all: not in this run's plan
 };
 constexpr uint32_t in_parts(uint32_t parts) { return 1u << (23 + parts); }
 constexpr uint32_t not_this_run(uint32_t parts) { return 1u << (15 + parts); }

@@ -57,13 +57,13 @@ void Watches::remove(int position) {
 bool Watches::settle(int position, const Touch& touch) {
   Watch& watch = watches_[position];
   uint32_t reason = reason_of(touch, watch.protection);
-  if (touch.by == TouchBy::displaced)
-    if (uint32_t later = another_run(watch)) reason = later;
+  uint32_t later = touch.by == TouchBy::displaced ? another_run(watch) : 0;
+  if (later != 0) reason = later;
   if (reason != 0) {
     instances_->credit_owners(watch.stream, watch.tick, {reason, touch.at.count, touch.address, touch.stack});
-    if (watch.tick > instances_->known(watch.stream)) {
-      // Touched while nobody was sure of the work: the synchronization that is to come may be needed just the
-      // same.
+    if (later != 0 || watch.tick > instances_->known(watch.stream)) {
+      // Touched while nobody was sure of the work, or not seen in this run: the synchronization that is to
+      // come may be needed just the same.
       lower(watch);
       ++pending_;
       return false;
@@ -153,7 +153,8 @@ void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t
     uint32_t reason = refusal(watch);
     instances_->credit(instance, reason);
     instances_->credit_owners(watch.stream, watch.tick, {.reason = reason});
-    if (watch.tick <= instances_->known(watch.stream)) remove(i);
+    // What another run can watch hangs on whoever takes over, too.
+    if (watch.tick <= instances_->known(watch.stream) && !(reason & kNotThisRun)) remove(i);
   }
 }
 
