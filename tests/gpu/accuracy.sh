@@ -2,8 +2,9 @@
 # accuracy.sh PORTABLE [OUT]: expected benefits beside actual ones on this machine's GPU, from the unpacked portable
 # folder: the examples, the schedules that defeat naive estimates, and random schedules. OUT (default: $OUT, or
 # ./gpu-results) gets accuracy.md (the tables of docs/accuracy.md), accuracy.json and the reports.
-# PAIRS, MOST_PAIRS: runs of original and fixed variant (default 5, and 9 where that is not enough); RANDOM_SCHEDULES: how many (default 20); DRIVER: simulated, to
-# try this script. Exit status: 0 if every program was measured.
+# PAIRS, MOST_PAIRS: runs of original and fixed variant (default 5, and up to 9 where that is not enough);
+# RANDOM_SCHEDULES: how many (default 20); DRIVER: simulated, to try this script. Exit status: 0 if every program was
+# measured.
 set -u
 top=$(cd "${1:?usage: accuracy.sh PORTABLE [OUT]}" && pwd) || exit 2
 out=${2:-${OUT:-gpu-results}}
