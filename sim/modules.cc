@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "variables.h"
 #include "wait.h"
 
 namespace diogenes::sim {
@@ -28,6 +29,7 @@ Module* find_module(const void* handle) {
 
 void forget(Module& module) {
   for (const auto& function : module.functions) all().functions.erase(function.get());
+  release_variables(module);
 }
 
 // An ELF file or a fat binary, with or without its wrapper. Reads no further than the text goes.
@@ -53,6 +55,7 @@ CUresult make_module(const char* text, Context* context, void** handle) {
     function->entry = std::move(entry);
     module->functions.push_back(std::move(function));
   }
+  if (!make_variables(text, *module)) return CUDA_ERROR_OUT_OF_MEMORY;
   const Held held = hold_device();
   for (const auto& function : module->functions) all().functions.insert(function.get());
   *handle = module.get();
@@ -216,10 +219,19 @@ CUresult check_function(const void* handle) {
   return find_function(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult no_global(const void* handle) {
+CUresult get_global(CUdeviceptr* address, size_t* bytes, const void* handle, const char* name) {
   DRIVER_CALL(a_context);
   const Held held = hold_device();
-  return find_module(handle) ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;
+  const Module* module = find_module(handle);
+  if (!module) return CUDA_ERROR_INVALID_HANDLE;
+  if (!name) return CUDA_ERROR_INVALID_VALUE;
+  for (const Variable& variable : module->variables) {
+    if (variable.name != name) continue;
+    if (address) *address = variable.base;
+    if (bytes) *bytes = variable.bytes;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult load_library(CUlibrary* library, const void* code) {
@@ -287,8 +299,8 @@ CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) { return cou
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
   return enumerate(functions, count, module);
 }
-CUresult cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, CUmodule module, const char*) {
-  return no_global(module);
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
+  return get_global(address, bytes, module, name);
 }
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned,
@@ -320,8 +332,8 @@ CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
   *module = reinterpret_cast<CUmodule>(library);
   return CUDA_SUCCESS;
 }
-CUresult cuLibraryGetGlobal(CUdeviceptr*, size_t*, CUlibrary library, const char*) {
-  return no_global(library);
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+  return get_global(address, bytes, library, name);
 }
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {

@@ -19,8 +19,15 @@ struct Function {
   int dynamic_shared = 0;
 };
 
+struct Variable {
+  std::string name;
+  uintptr_t base;  // memory of its own; managed, or the device's
+  size_t bytes;
+};
+
 struct Module {
   Context* context = nullptr;  // null: a library, which belongs to none
+  std::vector<Variable> variables;
   std::vector<std::unique_ptr<Function>> functions;
 };
 

@@ -83,7 +83,57 @@ bool parse_parameters(Tokens& tokens, PtxEntry& entry) {
   }
 }
 
+// From after `.global` to the declaration's end. Nothing: it has an initial value, or its size is not known.
+std::optional<PtxVariable> parse_variable(Tokens& tokens) {
+  PtxVariable variable{{}, 0, false};
+  size_t count = 1;
+  bool in_array = false, initialized = false;
+  for (;;) {
+    const std::string_view token = tokens.next();
+    if (token.empty()) return std::nullopt;
+    if (token == ";") break;
+    if (token == "=") initialized = true;
+    if (initialized) continue;
+    if (token == ".align") {
+      tokens.next();
+    } else if (token == ".managed") {
+      variable.managed = true;
+    } else if (token == "[" || token == "]") {
+      in_array = token == "[";
+    } else if (in_array) {
+      count *= static_cast<size_t>(atol(std::string(token).c_str()));
+    } else if (const size_t bytes = bytes_of_type(token)) {
+      variable.bytes = bytes;
+    } else if (token[0] != '.' && token != "(" && token != ")") {
+      variable.name = token;
+    }
+  }
+  variable.bytes *= count;
+  if (initialized || variable.bytes == 0 || variable.name.empty()) return std::nullopt;
+  return variable;
+}
+
 }  // namespace
+
+std::vector<PtxVariable> parse_ptx_variables(std::string_view text) {
+  const std::string plain = without_comments(text);
+  std::vector<PtxVariable> variables;
+  Tokens tokens(plain);
+  bool is_extern = false;
+  int depth = 0;  // of brackets: code and parameter lists hold no variables of the module
+  for (std::string_view token = tokens.next(); !token.empty(); token = tokens.next()) {
+    if (token == "{" || token == "(") ++depth;
+    if (token == "}" || token == ")") --depth;
+    if (token == ".global" && depth == 0) {
+      if (auto variable = parse_variable(tokens); variable && !is_extern)
+        variables.push_back(std::move(*variable));
+      is_extern = false;
+    } else if (token != ".visible") {
+      is_extern = token == ".extern";
+    }
+  }
+  return variables;
+}
 
 std::optional<std::vector<PtxEntry>> parse_ptx(std::string_view text) {
   const std::string plain = without_comments(text);

@@ -19,6 +19,14 @@ struct PtxEntry {
   std::vector<PtxParameter> parameters;
 };
 
+// A variable of the module, with no initial value: `.global .attribute(.managed) .align 4 .b8 name[64];`
+struct PtxVariable {
+  std::string name;
+  size_t bytes;
+  bool managed;
+};
+std::vector<PtxVariable> parse_ptx_variables(std::string_view text);
+
 // Nothing: this is no PTX (no .version, .target, or a parameter list that does not end).
 std::optional<std::vector<PtxEntry>> parse_ptx(std::string_view text);
 

@@ -26,6 +26,23 @@ TEST(Ptx, OffsetsFollowAlignment) {
   EXPECT_TRUE((*entries)[1].parameters.empty());
 }
 
+TEST(Ptx, Variables) {
+  const auto variables = parse_ptx_variables(
+      ".version 7.0 .target sm_70\n.visible .global .attribute(.managed) .align 4 .b8 shared_data[64];\n"
+      ".global .align 4 .u32 counter; .global .f64 grid[2][3];\n"
+      ".extern .global .u32 elsewhere; .global .align 1 .b8 text[3] = {1, 2, 0};\n"
+      ".visible .entry one(.param .u64 .ptr .global .align 8 b) { ld.global.u32 %r1, [counter]; }\n");
+  ASSERT_EQ(3u, variables.size());
+  EXPECT_EQ("shared_data", variables[0].name);
+  EXPECT_EQ(64u, variables[0].bytes);
+  EXPECT_TRUE(variables[0].managed);
+  EXPECT_EQ("counter", variables[1].name);
+  EXPECT_EQ(4u, variables[1].bytes);
+  EXPECT_FALSE(variables[1].managed);
+  EXPECT_EQ("grid", variables[2].name);
+  EXPECT_EQ(48u, variables[2].bytes);
+}
+
 TEST(Ptx, WhatIsNoPtx) {
   EXPECT_FALSE(parse_ptx(""));
   EXPECT_FALSE(parse_ptx("hello"));

@@ -9,6 +9,10 @@ namespace {
 
 using replay::kNone;
 
+// What is so many times, and so much, above its site's median took that long in one run, maybe, and not in
+// another.
+constexpr int64_t kFarAbove = 3, kShortestOutlier = 10'000;
+
 // The schedule of one process of the GPU run, with the times that it recorded.
 struct TimedSchedule {
   replay::Schedule schedule;
@@ -73,7 +77,9 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
       for (Operation& operation : thread.operations) {
         if (!works_on_gpu(operation, sites)) continue;
         const auto& times = by_site[operation.site.value];
-        if (operation.gpu.count < 0 && !times.empty()) operation.gpu = {times[times.size() / 2]};
+        const int64_t usual = times.empty() ? 0 : times[times.size() / 2];
+        if (operation.gpu.count < 0 && !times.empty()) operation.gpu = {usual};
+        operation.gpu_outlier = operation.gpu.count > kFarAbove * usual + kShortestOutlier;
         ++(operation.gpu.count >= 0 ? found.known : found.unknown);
       }
   return found;

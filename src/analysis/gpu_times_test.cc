@@ -105,6 +105,29 @@ TEST(GpuTimes, KernelsAndCopiesStartWithLatenciesOfTheirOwn) {
   EXPECT_EQ(replay::handover(machine, kernel).latency, 3'000);
 }
 
+TEST(GpuTimes, WhatTookLongInTheOtherRunAloneIsCutToWhatTheWaitsTell) {
+  // Three rounds of a copy of 20, a kernel of 100 and a wait. In the run that told the times, the first copy
+  // took 300: the first touch of its memory.
+  auto rounds = [](double first) {
+    auto trace = timeline();
+    for (int i = 0; i < 3; ++i) {
+      double begin = 1000.0 * i, copy = i == 0 ? first : 20;
+      trace.at(at(begin)).copy("cuMemcpyHtoDAsync_v2", 4096, lasting(0), 0).from(0x100);
+      trace.without_wait().on_gpu(at(begin), lasting(copy)).launch(0).on_gpu(at(begin + copy), lasting(100));
+      trace.sync(lasting(copy + 100)).work(30);
+    }
+    return trace;
+  };
+  Joined joined(rounds(20), rounds(300));
+  EXPECT_EQ(joined.gpu_us(0), 300);
+  EventGraph graph = build_graph(joined.run, joined.sites);
+  Replay replay(joined.run, joined.sites, graph, {.machine = {}, .calibrated = true});
+  EXPECT_LT(replay.mismatch(), 0.001);
+  // Without the first wait there is the work of 30 beside the GPU, and 850 more until the second round.
+  Change change{.operation = 2, .wait = 0, .wait_change = Change::Wait::removed};
+  EXPECT_NEAR(static_cast<double>(replay.estimate({change}).benefit.count), 120'000, 100);
+}
+
 TEST(GpuTimes, AWaitThatFoundAllDoneAbsorbsAllTheSame) {
   // Case 3 of the study, its second wait back before the driver's wait function: L100 S(100) W2 S W100.
   // Without the first wait, the second one waits for 98.

@@ -59,6 +59,8 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
         if (time.count < 0) continue;
         if (known.of.empty()) known.of.resize(schedule.gpu_operations);
         known.of[node.gpu] = {0, time.count};
+        if (process.threads[thread.thread].operations[node.operation].gpu_outlier)
+          known.outliers.insert(node.gpu);
         known.any = true;
       }
     }

@@ -106,6 +106,9 @@ struct Waiting {
   Work work = Work::kernel;
 };
 
+constexpr int64_t kShortestOutlier = 10'000;
+constexpr size_t kMostOutliers = 8;  // in what one wait covers
+
 class Filler {
  public:
   Filler(const Schedule& schedule, const KnownTimes& known, const Machine& machine, Fill fill)
@@ -237,9 +240,36 @@ class Filler {
     }
   }
 
+  // Times are those of another run. Where they would end long behind the end that this run's wait tells,
+  // something took longer there (the first touch of memory, say): the longest outlier of those without a
+  // pause before the end gets shorter.
+  void cut_outliers(std::vector<Waiting>& chain, int64_t from, int64_t end) {
+    for (size_t round = 0; round < kMostOutliers; ++round) {
+      int64_t now = from;
+      size_t busy_from = 0;
+      for (size_t i = 0; i < chain.size(); ++i) {
+        int64_t free = i == 0 ? from : now + machine_.gap_between(chain[i - 1].work, chain[i].work);
+        if (chain[i].submitted > free) busy_from = i;
+        now = std::max(chain[i].submitted, free) + chain[i].time;
+      }
+      int64_t length = end - std::max(chain[busy_from].submitted, from);
+      if (now - end <= std::max(kShortestOutlier, length / 20)) return;
+      auto outlier_time = [&](const Waiting& one) {
+        return known_.outliers.contains(one.gpu) ? one.time : 0;
+      };
+      auto longest = std::max_element(
+          chain.begin() + static_cast<ptrdiff_t>(busy_from), chain.end(),
+          [&](const Waiting& a, const Waiting& b) { return outlier_time(a) < outlier_time(b); });
+      if (outlier_time(*longest) == 0) return;
+      longest->time -= std::min(now - end, longest->time);
+      durations_[longest->gpu] = longest->time;
+    }
+  }
+
   // Gives the chain's unknown operations times with which its last one ends at `end`. The end, as a function
   // of a common time x, is the maximum over k of: k's earliest begin + what k and all behind it take.
   void solve(std::vector<Waiting>& chain, int64_t from, int64_t end, bool real) {
+    if (!known_.outliers.empty()) cut_outliers(chain, from, end);
     size_t first = chain.size(), last = chain.size();
     for (size_t i = 0; i < chain.size(); ++i)
       if (chain[i].unknown) {

@@ -8,6 +8,7 @@
 // it.
 #pragma once
 #include <optional>
+#include <unordered_set>
 
 #include "analysis/replay_simulator.h"
 
@@ -20,7 +21,8 @@ struct KnownTime {
 };
 
 struct KnownTimes {
-  std::vector<KnownTime> of;  // by Node::gpu; empty: none is known
+  std::vector<KnownTime> of;              // by Node::gpu; empty: none is known
+  std::unordered_set<uint32_t> outliers;  // by Node::gpu: far above what its calls usually take
   bool any = false, all = false;
   bool calibrated = false;  // the machine is known: begins and ends are another run's, and tell no latencies
 

@@ -67,6 +67,7 @@ struct Operation {
   Unused unused = Unused::no;             // joined
   uint8_t conditions = 0;                 // joined: Condition
   uint8_t flags = 0;                      // OperationFlag
+  bool gpu_outlier = false;               // joined: `gpu` is far above what its site's calls take
   bool pageable = false;                  // a transfer to or from pageable memory
   bool reused = false;                    // a release: as many bytes are allocated again later in the process
 

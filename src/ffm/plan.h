@@ -30,8 +30,8 @@ struct Plan {
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
   uint8_t watch_run;     // stage memory_tracing: which run this is, from 0: it watches that part of small
-                      // ranges. Behind the first, those of the plan's sites only, and nothing else
-  uint8_t watch_runs;  // ... of how many at most; 0: as 1
+                         // ranges. Behind the first, those of the plan's sites only, and nothing else
+  uint8_t watch_runs;    // ... of how many at most; 0: as 1
   uint32_t hook_count;
   uint32_t site_count;            // stage sync_use: the needed synchronizations. Behind the first run of
                                   // memory_tracing: those that hang on what was not watched yet. Else: 0

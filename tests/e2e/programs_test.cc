@@ -48,7 +48,7 @@ constexpr int kSignal = 128;
 
 INSTANTIATE_TEST_SUITE_P(
     , Programs,
-    testing::Values(Program{"clocks"}, Program{"prints"}, Program{"fork", "before", 3},
+    testing::Values(Program{"clocks"}, Program{"prints"}, Program{"variables"}, Program{"fork", "before", 3},
                     Program{"fork", "after", 3}, Program{"fork", "many", 3}, Program{"spawn", "exec"},
                     Program{"spawn", "exec-after"}, Program{"spawn", "spawn"}, Program{"spawn", "system"},
                     Program{"spawn", "vfork"}, Program{"threads"}, Program{"segv_handler", "before"},
@@ -120,6 +120,20 @@ TEST(Prints, ThatComeOutAtAWaitAreSaid) {
   ASSERT_TRUE(said.contains("with_prints") && said.contains("without_prints")) << measured.report_text;
   EXPECT_TRUE(said["with_prints"]) << measured.report_text;
   EXPECT_FALSE(said["without_prints"]) << measured.report_text;
+}
+
+// A managed variable: the waits behind which it is read are needed, the others are not.
+TEST(ManagedVariable, IsWatched) {
+  const auto measured = run_measured({built("bin/tests/programs/variables")});
+  EXPECT_NE(measured.run.output.find("65536 bytes, 0 at first, then 737280 and 147456\n"), std::string::npos)
+      << measured.run.output;
+  std::map<std::string, int> unnecessary;  // by function
+  for (const auto& problem : measured.report.value("problems", nlohmann::json::array()))
+    for (const auto& frame : problem["stack"])
+      if (const std::string function = frame["function"]; problem["kind"] == "unnecessary-synchronization")
+        unnecessary[function.substr(0, function.find('('))] += problem["count"].get<int>();
+  EXPECT_EQ(unnecessary["used"], 0) << measured.report_text;
+  EXPECT_GE(unnecessary["not_used"], 9) << measured.report_text;
 }
 
 TEST(Java, IsTheSameWhenMeasured) {

@@ -183,7 +183,8 @@ GuardHandle raise_guard(AddressRange range, Protection protection, const Watchin
   Section section(Section::outside);
   uint32_t id;
   bool by_pages = how.way == Way::pages;
-  if (!may_raise() || (by_pages && !how.own_pages && thread_memory(range.pages())) || !make_live(range, protection, how, id))
+  if (!may_raise() || (by_pages && !how.own_pages && thread_memory(range.pages())) ||
+      !make_live(range, protection, how, id))
     return kNoGuard;
   if (in_flight(range.pages()) || !(by_pages ? settle(range.pages()) : give_registers(id, no_watchpoints))) {
     take_down(id);

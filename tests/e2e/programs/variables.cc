@@ -1,0 +1,61 @@
+// variables: a managed variable of a module, which kernels fill. Its address is asked for, and it is no
+// argument of the allocation calls: whose waits are needed is known all the same.
+#include <cstring>
+
+#include "cuda_user.h"
+
+static const char kModule[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .attribute(.managed) .align 8 .b8 results[65536];
+)";
+
+struct Filler {
+  CUfunction fill = nullptr;
+  CUdeviceptr results = 0;
+  void operator()(uint32_t value) {
+    uint64_t words = kWords, ns = 200'000;
+    void* parameters[] = {&results, &value, &words, &ns};
+    CHECK(cuLaunchKernel(fill, 8, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr));
+  }
+};
+
+// The CPU reads it behind each wait.
+[[gnu::noinline]] static uint64_t used(Filler& filler, const void* results) {
+  uint64_t total = 0;
+  for (uint32_t i = 0; i < 10; ++i) {
+    filler(i);
+    CHECK(cuStreamSynchronize(nullptr));
+    total += sum(results);
+  }
+  return total;
+}
+
+// Nobody does before it is filled again.
+[[gnu::noinline]] static void not_used(Filler& filler) {
+  for (uint32_t i = 0; i < 10; ++i) {
+    filler(i);
+    CHECK(cuStreamSynchronize(nullptr));
+  }
+}
+
+int main() {
+  const CudaUser user;
+  CUmodule module = nullptr, kernels = nullptr;
+  Filler filler;
+  size_t bytes = 0;
+  CHECK(cuModuleLoadData(&module, kModule));
+  CHECK(cuModuleLoadData(&kernels, diogenes_kernels_ptx));
+  CHECK(cuModuleGetFunction(&filler.fill, kernels, "fill"));
+  CHECK(cuModuleGetGlobal(&filler.results, &bytes, module, "results"));
+  const auto* results = reinterpret_cast<const void*>(filler.results);
+  const uint64_t at_first = sum(results);
+  const uint64_t total = used(filler, results);
+  not_used(filler);
+  CHECK(cuCtxSynchronize());
+  say("%lu bytes, %lu at first, then %lu and %lu\n", static_cast<unsigned long>(bytes),
+      static_cast<unsigned long>(at_first), static_cast<unsigned long>(total),
+      static_cast<unsigned long>(sum(results)));
+  return 0;
+}
