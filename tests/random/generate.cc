@@ -18,6 +18,7 @@ struct Buffer {
     bool kernel;
   };
   std::vector<Reader> readers;  // since
+  std::vector<int> history;     // all work that named it
 };
 
 // By their names, kernels may write whatever they are given, and so may run beside nothing that names it.
@@ -81,7 +82,9 @@ class Generator {
       if (waits_[i].covers[static_cast<size_t>(work)]) return static_cast<int>(i);
     return kNobody;
   }
-  int give(int stream) {
+  int give(int stream, bool host_function = false) {
+    order_behind_host_functions(stream, host_function);
+    host_work_[static_cast<size_t>(works_)] = host_function;
     Before& own = streams_[static_cast<size_t>(stream)];
     own = next_in(stream);
     own.set(static_cast<size_t>(works_));
@@ -103,15 +106,29 @@ class Generator {
       return;
     }
     // The query alone would do, or so it seems: whoever asks may also do something else when it is not done.
-    for (int i = by; i-- > 0;) {
+    // Without it, the waits before it would be the ones for this work and for what named the buffer earlier.
+    guess_before(by, work);
+    for (const int earlier : buffers_[static_cast<size_t>(buffer)].history) guess_before(by, earlier);
+  }
+  void guess_before(int query, int work) {
+    for (int i = query; i-- > 0;) {
       const Wait& before = waits_[static_cast<size_t>(i)];
       if (before.query || !before.covers[static_cast<size_t>(work)]) continue;
       operations_[before.operation].guess = true;
       return;
     }
   }
+  // What host functions do is out of sight, and they may do anything: the first wait for one is needed by
+  // that, and no other work may run beside it.
+  void order_behind_host_functions(int stream, bool is_one) {
+    for (int work = 0; work < works_; ++work) {
+      const auto w = static_cast<size_t>(work);
+      if ((is_one || host_work_[w]) && known_[w] && !next_in(stream)[w]) lean_on(work, kCell, true);
+    }
+  }
   void waited(const Before& covered, bool query = false) {
     waits_.push_back({operations_.size() - 1, covered, query});
+    if (!query && (covered & host_work_ & ~known_).any()) operations_.back().guess = true;
     known_ |= covered;
     operations_.back().waits = !query;
   }
@@ -134,6 +151,7 @@ class Generator {
   }
   void note(int buffer, bool writes, int work, bool kernel = false) {
     Buffer& the = buffers_[static_cast<size_t>(buffer)];
+    if (work >= 0) the.history.push_back(work);
     if (writes) {
       the.writer = work;
       the.readers.clear();
@@ -241,7 +259,7 @@ class Generator {
     operation.to = to;
     operation.from = from;
     operation.stream = stream;
-    const int piece = give(stream);
+    const int piece = give(stream, kind == Kind::host_function);
     if (from >= 0 && from != to) note(from, false, piece, has_kernel(kind));
     note(to, true, piece);
   }
@@ -435,7 +453,7 @@ class Generator {
   std::array<Buffer, kBuffers> buffers_;
   std::array<int, kWork> given_{};
   std::map<std::pair<int, int>, int> owner_when_used_;
-  Before known_, settled_;
+  Before known_, settled_, host_work_;
   std::vector<Wait> waits_;
   int works_ = 0;
 };
