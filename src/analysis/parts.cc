@@ -17,7 +17,6 @@ constexpr uint32_t kOpen = kNotThisRun | kInParts;
 // more.
 constexpr uint32_t kOfGuards =
     kMovableReasons | kSmallRange | kExposed | kGuardRefused | kDriverAccess | kOpen;
-constexpr uint32_t kMostParts = 4;
 static_assert(in_parts(kMostParts) == (kInParts & ~(kInParts >> 1)));
 
 // What the runs together know of one instance that hangs on small ranges.

@@ -280,6 +280,7 @@ enum Reason : uint32_t {
   kInParts = 0xfu << 24,     // small ranges that have 1, 2, 3 or 4 parts, of which a run watches one
   kNotThisRun = 0xfu << 16,  // the same, where all watchpoints were taken; all: not in this run's plan
 };
+inline constexpr uint32_t kMostParts = 4;  // a range that has more is not watched
 constexpr uint32_t in_parts(uint32_t parts) { return 1u << (23 + parts); }
 constexpr uint32_t not_this_run(uint32_t parts) { return 1u << (15 + parts); }
 // What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.

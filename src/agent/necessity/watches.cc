@@ -87,7 +87,7 @@ void Watches::collect_touches() {
 GuardHandle Watches::raise(Watch& watch) {
   WatchPart part{watch.range, 1};
   if (watch.way == Way::watchpoints) part = watch_part(watch.range, run_);
-  if (part.of > runs_) part = {watch.range, 1};  // which does not fit
+  if (part.of > most_parts()) part = {watch.range, 1};  // which does not fit
   GuardHandle guard =
       raise_guard(part.range, watch.protection, {watch.way, watch.site, watch.frame, watch.own_pages});
   if (guard != kNoGuard && part.of > 1) {
@@ -99,7 +99,7 @@ GuardHandle Watches::raise(Watch& watch) {
 
 uint32_t Watches::another_run(const Watch& watch) const {
   uint32_t parts = watch_part(watch.range, run_).of;
-  return runs_ > 1 && parts <= runs_ ? not_this_run(parts) | in_parts(parts) : 0;
+  return runs_ > 1 && parts <= most_parts() ? not_this_run(parts) | in_parts(parts) : 0;
 }
 
 uint32_t Watches::refusal(const Watch& watch) const {

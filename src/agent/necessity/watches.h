@@ -78,6 +78,7 @@ class Watches {
   // kNoGuard: refused, for the Reason that `refusal` says, and counts.
   GuardHandle raise(Watch& watch);
   uint32_t refusal(const Watch& watch) const;
+  uint32_t most_parts() const { return runs_ < kMostParts ? runs_ : kMostParts; }
   // It may be watched in another run. 0: not.
   uint32_t another_run(const Watch& watch) const;
 

@@ -154,7 +154,7 @@ CUresult memcpy_dtoh_async(void* to, CUdeviceptr from, size_t bytes, CUstream) {
 
 }  // namespace
 
-Timeline::Timeline(Stage stage) {
+Timeline::Timeline(Stage stage, uint32_t watch_run, uint32_t watch_runs) {
   driver_calls = {};
   driver_calls.ctx_get_current = ctx_get_current;
   driver_calls.ctx_get_device = ctx_get_device;
@@ -166,7 +166,7 @@ Timeline::Timeline(Stage stage) {
   driver_calls.memcpy_dtoh_async = memcpy_dtoh_async;
   driver_calls.memcpy_dtoh_async_ptsz = memcpy_dtoh_async;
   now_ = monotonic_now().count;
-  start_necessity(stage);  // lowers the guards of the test before
+  start_necessity(stage, watch_run, watch_runs);  // lowers the guards of the test before
   world() = {};
   guards.assign(1, {});
 }

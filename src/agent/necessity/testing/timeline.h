@@ -28,7 +28,8 @@ inline constexpr uint64_t kLegacy = 0, kOwn = 2;  // default streams: legacy, pe
 
 class Timeline {
  public:
-  explicit Timeline(Stage stage = Stage::memory_tracing);
+  // `watch_run` of `watch_runs`: as in the plan.
+  explicit Timeline(Stage stage = Stage::memory_tracing, uint32_t watch_run = 0, uint32_t watch_runs = 1);
   ~Timeline();
 
   // Any call of the catalogue. `wait`: it entered the wait function.
