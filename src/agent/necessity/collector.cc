@@ -111,6 +111,7 @@ void necessity_before(Call& call) {
   flight->graph = nullptr;
   if (call.driver->role == Role::graph) before_graph_call(state, call);
   flight->transfer = {};
+  flight->kept = {};
   describe(state, call, flight->effect, flight->given);
   flight->slot = slot_of(state, flight->effect, state.captures == 0);
   {

@@ -37,7 +37,8 @@ bool is_mapped(AddressRange range) {
 namespace {
 
 // Through the kernel: `piece` takes `size` bytes at a time.
-bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* content) {
+bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* content, LookAtPiece look,
+                   void* context) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   pid_t self = getpid();
@@ -48,6 +49,7 @@ bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* conten
       iovec to{piece, bytes}, from{reinterpret_cast<void*>(at), bytes};
       if (syscall(SYS_process_vm_readv, self, &to, 1, &from, 1, 0) != static_cast<long>(bytes)) return false;
       XXH3_128bits_update(&state, piece, bytes);
+      if (look) look(context, piece, bytes);
       at += bytes;
       left -= bytes;
     }
@@ -58,16 +60,16 @@ bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* conten
 }
 
 constinit Lock large_lock;
-char large_piece[256 << 10];
+alignas(8) char large_piece[256 << 10];
 
 }  // namespace
 
-bool content_if_there(const Rows& rows, Content* content) {
-  char piece[8192];
+bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context) {
+  alignas(8) char piece[8192];
   // The large buffer saves most system calls; who finds it taken does without.
   if (rows.bytes() <= sizeof piece || !large_lock.try_lock(1))
-    return read_and_hash(rows, piece, sizeof piece, content);
-  bool there = read_and_hash(rows, large_piece, sizeof large_piece, content);
+    return read_and_hash(rows, piece, sizeof piece, content, look, context);
+  bool there = read_and_hash(rows, large_piece, sizeof large_piece, content, look, context);
   large_lock.unlock();
   return there;
 }

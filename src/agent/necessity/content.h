@@ -29,7 +29,10 @@ Content content_of(const Rows& rows);
 // Is there memory at all of these addresses?
 bool is_mapped(AddressRange range);
 
-// Memory that may be gone or out of reach: read through the kernel. False: it was.
-bool content_if_there(const Rows& rows, Content* content);
+// Memory that may be gone or out of reach: read through the kernel. False: it was. `look`, where given, sees
+// each piece of it, too.
+using LookAtPiece = void (*)(void* context, const void* piece, uint64_t bytes);
+bool content_if_there(const Rows& rows, Content* content, LookAtPiece look = nullptr,
+                      void* context = nullptr);
 
 }  // namespace diogenes::agent

@@ -73,9 +73,13 @@ void read_back(State& state, const Call& call, Flight& flight) {
   (void)call;
 }
 
+AddressBounds bounds_of(const State& state) {
+  return {state.memory.host_bounds(), state.memory.device_bounds()};
+}
+
 // Addresses that are copied to the device are given to the kernels that look there.
 void scan_for_addresses(State& state, const TransferArguments& copy) {
-  AddressBounds bounds{state.memory.host_bounds(), state.memory.device_bounds()};
+  AddressBounds bounds = bounds_of(state);
   if (bounds.empty()) return;
   GivenAddresses given;
   given.clear();
@@ -93,6 +97,36 @@ void scan_for_addresses(State& state, const TransferArguments& copy) {
     if (allocation && is_host_side(allocation->kind)) give_to_kernels(state, *allocation);
   }
   if (any) note_pointers(state, copy.destination);
+}
+
+// Pieces of a whole that begins at a multiple of a word.
+struct AddressesIn {
+  AddressBounds bounds;
+  GivenAddresses given;
+
+  static void look(void* context, const void* piece, uint64_t bytes) {
+    auto* in = static_cast<AddressesIn*>(context);
+    if (!in->bounds.empty()) scan_words(piece, bytes, 0, in->bounds, in->given);
+  }
+  bool any() const { return given.count > 0 || given.unknown; }
+};
+
+// What a copy to the host brought is known, and remains so until somebody touches it: a copy that fetches it
+// back need not look again, which would end its guard. Addresses in it are another matter: where there are
+// any, each such copy looks itself.
+bool may_keep(State& state, const Rows& rows, Slot stream, Tick tick, AddressesIn* addresses) {
+  if (!rows.contiguous() || rows.address % 8 != 0 || rows.bytes() > kScannedForAddresses) return false;
+  LockGuard guard(state.lock);
+  addresses->bounds = bounds_of(state);
+  addresses->given.clear();
+  return state.watches.may_keep_content(rows.span(), stream, tick);
+}
+
+void keep(State& state, const Rows& rows, Slot stream, Tick tick, const Content& content,
+          const AddressesIn& addresses) {
+  if (addresses.any()) return;
+  LockGuard guard(state.lock);
+  state.watches.keep_content(rows.span(), stream, tick, content, addresses.bounds.bytes());
 }
 
 ContentKey content_key(const TransferKey& key) { return {key.content, key.bytes, key.context, key.device}; }
@@ -150,10 +184,19 @@ void hash_before(State& state, const Call& call, Flight& flight) {
   if (from_host) {
     transfer.kind = TransferInFlight::to_device;
     transfer.host = {arguments.source, arguments.width, arguments.height, arguments.source_pitch};
-    transfer.key.content = content_of(transfer.host);
-    scan_for_addresses(state, arguments);
+    if (flight.kept.kept) {
+      transfer.key.content = flight.kept.content;
+    } else {
+      transfer.key.content = content_of(transfer.host);
+      scan_for_addresses(state, arguments);
+    }
     {
       LockGuard guard(state.lock);
+      // Its source is still being written: what was read is not what will be sent.
+      if (!flight.kept.kept && state.watches.in_flight(effect.source.range)) {
+        transfer.kind = TransferInFlight::nothing;
+        return;
+      }
       suspect(state, flight);
     }
     if (transfer.suspicion.held != Duplicate::none) read_back(state, call, flight);
@@ -213,6 +256,12 @@ void hash_after(State& state, const Call& call, Flight& flight, Tick tick) {
     return;
   }
   transfer.key.content = content_of(transfer.host);
+  AddressesIn addresses;
+  if (flight.slot != kNoSlot && may_keep(state, transfer.host, flight.slot, tick, &addresses)) {
+    AddressesIn::look(&addresses, reinterpret_cast<const void*>(transfer.host.address),
+                      transfer.host.bytes());
+    keep(state, transfer.host, flight.slot, tick, transfer.key.content, addresses);
+  }
   OperationId first;
   bool seen;
   {
@@ -251,7 +300,11 @@ void hash_covered(State& state, const Clock& certain) {
       if (wanted) ready.suspicion.append(ready.id, ready.key.content, held == ready.key.content);
       continue;
     }
-    if (!content_if_there(ready.rows, &ready.key.content)) continue;
+    AddressesIn addresses;
+    bool kept = may_keep(state, ready.rows, ready.stream, ready.tick, &addresses);
+    if (!content_if_there(ready.rows, &ready.key.content, kept ? AddressesIn::look : nullptr, &addresses))
+      continue;
+    if (kept) keep(state, ready.rows, ready.stream, ready.tick, ready.key.content, addresses);
     bool seen;
     {
       LockGuard guard(state.lock);

@@ -77,8 +77,7 @@ void before_graph_memory(State& state, const Call& call, Flight& flight) {
     Side from = side_of(state, copy.source, copy.from_host);
     if (!copy.source.empty() && is_watched(from)) {
       Use by_device{kDeviceReuse, now, from.range.begin, call.stack};
-      state.watches.use(from.range, by_device);
-      state.shared.use(from.range, by_device, state.sequence, state.order.width());
+      note_fetched_back(state, from.range, by_device, flight);
     }
     if (is_watched(to)) {
       state.watches.suspend(to.range, false, number_of(state, flight));

@@ -18,6 +18,8 @@ struct AddressBounds {
   AddressRange host, device;
 
   bool empty() const { return host.empty() && device.empty(); }
+  // They grow only: of the same size, they are the same.
+  uint64_t bytes() const { return host.size() + device.size(); }
   bool contain(uint64_t word) const { return in(host, word) || in(device, word); }
   static bool in(AddressRange range, uint64_t word) {
     return word + kBelow >= range.begin && word < range.end && !range.empty();

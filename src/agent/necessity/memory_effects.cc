@@ -61,6 +61,17 @@ void forget_variables(State& state, uint32_t stack) {
 
 }  // namespace
 
+void note_fetched_back(State& state, AddressRange range, const Use& by_device, Flight& flight) {
+  static constexpr Clock kNothing{};
+  const TransferArguments& copy = flight.effect.arguments;
+  bool by_kernels = state.shared.contains(range);  // they may have changed it since
+  bool hashed = flight.effect.transfer && state.hashing();
+  if (hashed && copy.destination % 8 == 0)
+    flight.kept.looked = AddressBounds{state.memory.host_bounds(), state.memory.device_bounds()}.bytes();
+  state.watches.use(range, by_device, by_kernels ? kNothing : flight.clock, hashed ? &flight.kept : nullptr);
+  state.shared.use(range, by_device, state.sequence, state.order.width());
+}
+
 void before_memory(State& state, const Call& call, Flight& flight) {
   Effect& effect = flight.effect;
   int width = state.order.width();
@@ -76,8 +87,7 @@ void before_memory(State& state, const Call& call, Flight& flight) {
   if (effect.transfer && effect.arguments.decoded) {
     if (effect.from_host() && !effect.arguments.fill) {
       Use by_device{kDeviceReuse, now, effect.source.range.begin, call.stack};
-      state.watches.use(effect.source.range, by_device);
-      state.shared.use(effect.source.range, by_device, state.sequence, width);
+      note_fetched_back(state, effect.source.range, by_device, flight);
     }
     if (effect.to_host()) {
       state.watches.suspend(effect.destination.range, false, number);

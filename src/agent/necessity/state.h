@@ -44,6 +44,7 @@ struct Flight {
   Clock clock;       // work: what it is ordered after. Waits: what they cover for certain
   Doubt doubt;       // waits: what else they may cover
   uint64_t context;  // the scope of `doubt`
+  KeptContent kept;  // of the source that this copy fetches back
   Clock order;       // work, stage 3: `clock` and all that the host knew to be done
   bool in_use;       // releases: copies that are not known to be done use the memory
   bool scoped;       // `clock` and `doubt` are what a wait in this call covers
@@ -125,6 +126,9 @@ void note_pointers(State& state, uint64_t destination);  // naming.cc
 // Outside the lock: calls of and under stream capture (object_effects.cc).
 void after_captured(State& state, const Call& call);
 void count_captures(State& state, const Call& call);
+
+// A copy from host memory uses `range`. Under the lock.
+void note_fetched_back(State& state, AddressRange range, const Use& by_device, Flight& flight);
 
 // Pinned or registered memory was given to kernels. Under the lock.
 void give_to_kernels(State& state, const Allocation& allocation);

@@ -28,8 +28,17 @@ bool Watches::add(const Side& side, Protection protection, Slot stream, Tick tic
     lost_ = true;
     return false;
   }
-  watches_[count_++] = {side.range, kNoGuard, stream, protection, side.way,  side.kind == MemoryKind::pinned,
-                        tick,       kNoStack, 0,      0,          side.frame};
+  Watch& watch = watches_[count_++];
+  watch = {};
+  watch.range = side.range;
+  watch.stream = stream;
+  watch.protection = protection;
+  watch.way = side.way;
+  watch.own_pages = side.kind == MemoryKind::pinned;
+  watch.page_locked = watch.own_pages || side.kind == MemoryKind::registered;
+  watch.tick = tick;
+  watch.site = kNoStack;
+  watch.frame = side.frame;
   ++pending_;
   return true;
 }
@@ -39,6 +48,7 @@ Touch Watches::lower(Watch& watch) {
   watch.guard = kNoGuard;
   in_parts_ -= watch.parts != 0;
   watch.parts = 0;
+  watch.content.kept = false;
   return touch;
 }
 
@@ -158,12 +168,39 @@ void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t
   }
 }
 
-void Watches::use(AddressRange range, const Use& by_device) {
+const Watches::Watch* Watches::find(AddressRange range, Slot stream, Tick tick) const {
+  for (int i = count_; i-- > 0;) {
+    const Watch& watch = watches_[i];
+    if (watch.range == range && watch.stream == stream && watch.tick == tick &&
+        watch.protection == Protection::no_access)
+      return &watch;
+  }
+  return nullptr;
+}
+
+bool Watches::may_keep_content(AddressRange range, Slot stream, Tick tick) const {
+  const Watch* watch = find(range, stream, tick);
+  return watch && watch->page_locked && watch->guard == kNoGuard && watch->suspended_by == 0;
+}
+
+void Watches::keep_content(AddressRange range, Slot stream, Tick tick, const Content& content,
+                           uint64_t looked) {
+  if (may_keep_content(range, stream, tick))
+    watches_[find(range, stream, tick) - watches_].content = {true, content, looked};
+}
+
+void Watches::use(AddressRange range, const Use& by_device, const Clock& behind, KeptContent* kept) {
   for (int i = count_; i-- > 0;) {
     Watch& watch = watches_[i];
     if (watch.guard == kNoGuard || watch.protection == Protection::read_only || !watch.range.overlaps(range))
       continue;
     Touch touch = collect(watch.guard);
+    bool by_itself = watch.page_locked && watch.tick <= behind[watch.stream];
+    bool known = kept && watch.range == range && watch.content.kept && watch.content.looked == kept->looked;
+    if (touch.by == TouchBy::nobody && by_itself && (known || !kept)) {
+      if (known) *kept = watch.content;
+      continue;
+    }
     if (touch.by == TouchBy::nobody) {
       instances_->credit_owners(watch.stream, watch.tick, by_device);
       touch.by = TouchBy::gone;
@@ -192,6 +229,7 @@ void Watches::keep_piece(const Watch& whole, AddressRange piece) {
     part.range = piece;
     part.suspended_by = 0;
     part.parts = 0;
+    part.content.kept = false;
     if (!whole.own_pages && piece.size() < kSmallestPageable) part.way = Way::watchpoints;
     if (whole.guard != kNoGuard) {
       part.guard = raise(part);

@@ -10,12 +10,20 @@
 // lock.
 #pragma once
 #include "agent/guard/guards.h"
+#include "agent/necessity/content.h"
 #include "agent/necessity/effect.h"
 #include "agent/necessity/instances.h"
 #include "agent/necessity/unwatchable.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
+
+// What lies in memory that nobody touched since.
+struct KeptContent {
+  bool kept = false;
+  Content content;
+  uint64_t looked = 0;  // it holds no addresses in the AddressBounds of so many bytes
+};
 
 inline constexpr int kMaximumWatches = 8192;
 
@@ -43,8 +51,14 @@ class Watches {
   // `site`: the synchronization's stack.
   void guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site);
 
-  // A copy from host memory uses it.
-  void use(AddressRange range, const Use& by_device);
+  // A copy from host memory, ordered after `behind`, uses it. What the GPU wrote itself and fetches back in
+  // its own order needs nobody's wait, and its guard stays up: the driver's code may still touch it. So must
+  // the agent not; `kept` (null: it need not know) is for what lies there, and without that the guard goes.
+  void use(AddressRange range, const Use& by_device, const Clock& behind, KeptContent* kept);
+  // What the work at `tick` of `stream` wrote to page-locked memory, read before a guard was raised.
+  // `looked`: as in KeptContent.
+  bool may_keep_content(AddressRange range, Slot stream, Tick tick) const;
+  void keep_content(AddressRange range, Slot stream, Tick tick, const Content& content, uint64_t looked);
   // The driver is about to overwrite these bytes, or to release them: parts beside them stay watched. `by`:
   // not 0. Sources that are overwritten by the GPU stay watched: it is the CPU that must not write them.
   void suspend(AddressRange range, bool released, uint32_t by);
@@ -68,13 +82,16 @@ class Watches {
     Protection protection;
     Way way;
     bool own_pages;  // pinned: pieces of less than a page may be guarded by it, too
+    bool page_locked;
     Tick tick;
     uint32_t site;
     uint32_t suspended_by;  // 0: not
     uint8_t parts;          // guarded in one of so many, of more than one; 0: not
     FrameMarks frame;
+    KeptContent content;
   };
 
+  const Watch* find(AddressRange range, Slot stream, Tick tick) const;
   // kNoGuard: refused, for the Reason that `refusal` says, and counts.
   GuardHandle raise(Watch& watch);
   uint32_t refusal(const Watch& watch) const;
