@@ -190,11 +190,12 @@ void Instances::credit_doubtful_writers(uint32_t since, const Use& the_use, int 
   }
 }
 
-Tick Instances::covered_with(Slot slot, Tick tick) const {
+Tick Instances::settled_with(Slot slot, Tick tick) const {
   const StreamClaims& stream = streams_[slot];
   for (int i = stream.count; i-- > 0;)
-    if (stream.claims[i].certain && stream.claims[i].tick >= tick) return stream.claims[i].tick;
-  return tick;
+    if (const Claim& claim = stream.claims[i]; claim.certain && claim.tick >= tick)
+      return instances_[claim.instance].stays ? claim.tick : 0;
+  return 0;
 }
 
 void Instances::order(Slot slot, Clock& clock, int width, const Named& named, const NamedMemory& memory) {
@@ -219,8 +220,9 @@ void Instances::order(Slot slot, Clock& clock, int width, const Named& named, co
     if (conflict > ordered && lean_on_used(stream, conflict)) clock.raise(other, stream.settled);
     if (conflict > clock[other]) {
       credit_owners(other, conflict, by_order);
-      // All that the owner covers is done, and the owner stays.
-      clock.raise(other, covered_with(other, conflict));
+      // All that an owner covers is done, if it stays. In runs behind the first of stage 3 none does: whether
+      // it is needed for this order the first run says, and what it owns must not pass to this work's wait.
+      clock.raise(other, settled_with(other, conflict));
     }
     // A doubtful claim orders nothing that later synchronizations could lean on.
     credit_doubtful(other, ordered + 1, by_order);

@@ -122,8 +122,8 @@ class Instances {
   // owner is needed anyway.
   bool lean_on_used(StreamClaims& stream, Tick tick);
   bool overlap(InstanceIndex one, InstanceIndex other) const;
-  // The tick up to which the stream's work at `tick` is done, by its certain owner; `tick` where it has none.
-  Tick covered_with(Slot stream, Tick tick) const;
+  // Up to where the certain owner of the stream's work at `tick` settles it; 0: it has none that stays.
+  Tick settled_with(Slot stream, Tick tick) const;
   void drop_claim(StreamClaims& stream, int position);
   void close(InstanceIndex instance);
 

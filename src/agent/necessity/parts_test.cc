@@ -64,6 +64,22 @@ TEST(InParts, FurtherRunsSayWhomTheyDidNotLookAt) {
   EXPECT_EQ(t.reasons(wait), kNotThisRun);
 }
 
+// X: write b, small result to the host | wait for all | copy b to the host, in another stream
+// Whether the wait is needed for the order of the two streams, the first run says. If it is not, then the copy's
+// wait does not cover the result, and the first use counts for the one before it.
+TEST(InParts, FurtherRunsHandNothingOnForTheSakeOfOrder) {
+  OneOfSeveralRuns t(1);
+  const uint64_t b = t.device(kBytes);
+  t.stream(kX, CU_STREAM_NON_BLOCKING);
+  t.launch(kX, {b});
+  t.d2h_async(t.host, t.a, 16, kX, true);
+  auto wait = t.synchronize_context();
+  auto copy = t.d2h(t.pinned(kBytes), b, kBytes);
+  EXPECT_TRUE(t.touch(t.host));
+  EXPECT_EQ(t.reasons(wait), kCpuAccess | kOrder);
+  EXPECT_EQ(t.reasons(copy), 0u);
+}
+
 TEST(InParts, AnOnlyRunWatchesNoParts) {
   Timeline t;
   t.stream(kX);
