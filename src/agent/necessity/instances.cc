@@ -66,25 +66,31 @@ bool Instances::overlap(InstanceIndex one, InstanceIndex other) const {
   return first.id.thread != second.id.thread && first.end > second.begin && second.end > first.begin;
 }
 
+template <typename Visit>
+void Instances::for_each_covered(InstanceIndex index, Visit visit) {
+  for (StreamClaims& stream : streams_) {
+    for (int i = 0; i < stream.count; ++i)
+      if (const Claim& claim = stream.claims[i]; claim.instance == index && claim.certain)
+        visit(stream, claim.tick);
+    for (int i = 0; i < stream.passed_count; ++i)
+      if (stream.passed[i].instance == index) visit(stream, stream.passed[i].tick);
+  }
+}
+
 void Instances::stays(InstanceIndex index) {
   if (!instances_[index].settles) return;
   instances_[index].stays = true;
-  for (StreamClaims& stream : streams_)
-    for (int i = 0; i < stream.count; ++i)
-      if (const Claim& claim = stream.claims[i];
-          claim.instance == index && claim.certain && claim.tick > stream.settled)
-        stream.settled = claim.tick;
+  for_each_covered(index,
+                   [](StreamClaims& stream, Tick tick) { stream.settled = std::max(stream.settled, tick); });
 }
 
 void Instances::was_used(InstanceIndex index) {
   if (!instances_[index].settles) return;
-  for (StreamClaims& stream : streams_)
-    for (int i = 0; i < stream.count; ++i)
-      if (const Claim& claim = stream.claims[i];
-          claim.instance == index && claim.certain && claim.tick > stream.used) {
-        stream.used = claim.tick;
-        stream.used_by = instances_[index].id;
-      }
+  for_each_covered(index, [&](StreamClaims& stream, Tick tick) {
+    if (tick <= stream.used) return;
+    stream.used = tick;
+    stream.used_by = instances_[index].id;
+  });
 }
 
 bool Instances::lean_on_used(StreamClaims& stream, Tick tick) {
@@ -122,8 +128,12 @@ void Instances::claim(Slot slot, Tick up_to, InstanceIndex instance, bool certai
     credit(instance, kConcurrentWait);
   }
   if (certain) {
-    for (int i = stream.count; i-- > 0;)
-      if (stream.claims[i].tick <= up_to) drop_claim(stream, i);
+    for (int i = stream.count; i-- > 0;) {
+      if (stream.claims[i].tick > up_to) continue;
+      const Claim passed = stream.claims[i];
+      drop_claim(stream, i);
+      if (passed.certain && passed.instance != instance) pass_on(stream, passed);
+    }
     if (stream.known < up_to) stream.known = up_to;
   }
   if (stream.count == kMaximumClaims) {
@@ -134,6 +144,20 @@ void Instances::claim(Slot slot, Tick up_to, InstanceIndex instance, bool certai
   }
   ++instances_[instance].claims;
   stream.claims[stream.count++] = {from, up_to, sequence, instance, certain, wrote};
+}
+
+void Instances::pass_on(StreamClaims& stream, const Claim& claim) {
+  Instance& owner = instances_[claim.instance];
+  if (owner.claims == 0 || !owner.settles || owner.stays) return;  // closed, or settled already
+  if (stream.passed_count == kMaximumPassed) forget_passed(stream, 0);
+  ++owner.passed;
+  stream.passed[stream.passed_count++] = {claim.tick, claim.instance};
+}
+
+void Instances::forget_passed(StreamClaims& stream, int position) {
+  --instances_[stream.passed[position].instance].passed;
+  for (int i = position + 1; i < stream.passed_count; ++i) stream.passed[i - 1] = stream.passed[i];
+  --stream.passed_count;
 }
 
 void Instances::drop_claim(StreamClaims& stream, int position) {
@@ -199,6 +223,8 @@ Tick Instances::settled_with(Slot slot, Tick tick) const {
 }
 
 void Instances::order(Slot slot, Clock& clock, int width, const Named& named, const NamedMemory& memory) {
+  Slot waiting[kMaximumStreams];  // streams with work that another wait orders before this
+  int count = 0;
   for (int i = 0; i < width; ++i) {
     Slot other = static_cast<Slot>(i);
     StreamClaims& stream = streams_[other];
@@ -215,18 +241,44 @@ void Instances::order(Slot slot, Clock& clock, int width, const Named& named, co
           instances_[stream.claims[c].instance].conditions |= kConditionArguments;
       continue;
     }
-    Use by_order{.reason = kOrder};
-    Tick conflict = memory.latest_conflict(other, named, stream.known);
-    if (conflict > ordered && lean_on_used(stream, conflict)) clock.raise(other, stream.settled);
-    if (conflict > clock[other]) {
-      credit_owners(other, conflict, by_order);
-      // All that an owner covers is done, if it stays. In runs behind the first of stage 3 none does: whether
-      // it is needed for this order the first run says, and what it owns must not pass to this work's wait.
-      clock.raise(other, settled_with(other, conflict));
-    }
-    // A doubtful claim orders nothing that later synchronizations could lean on.
-    credit_doubtful(other, ordered + 1, by_order);
+    waiting[count++] = other;
   }
+  // Of what the oldest owner covers, a part may be a later owner's.
+  while (count > 0) {
+    int next = 0;
+    Tick conflict = 0;
+    uint32_t oldest = 0;
+    for (int i = 0; i < count; ++i) {
+      const StreamClaims& stream = streams_[waiting[i]];
+      const Tick latest = memory.latest_conflict(waiting[i], named, stream.known);
+      const uint32_t sequence = owner_sequence(stream, latest);
+      if (i > 0 && sequence >= oldest) continue;
+      next = i, oldest = sequence, conflict = latest;
+    }
+    const Slot other = waiting[next];
+    waiting[next] = waiting[--count];
+    lean(streams_[other], other, conflict, clock[other], clock);
+  }
+}
+
+uint32_t Instances::owner_sequence(const StreamClaims& stream, Tick tick) const {
+  for (int i = stream.count; i-- > 0;)
+    if (stream.claims[i].certain && stream.claims[i].tick >= tick) return stream.claims[i].sequence;
+  return ~0u;
+}
+
+void Instances::lean(StreamClaims& stream, Slot slot, Tick conflict, Tick ordered, Clock& clock) {
+  const Use by_order{.reason = kOrder};
+  clock.raise(slot, stream.settled);
+  if (conflict > clock[slot] && lean_on_used(stream, conflict)) clock.raise(slot, stream.settled);
+  if (conflict > clock[slot]) {
+    credit_owners(slot, conflict, by_order);
+    // All that an owner covers is done, if it stays. In runs behind the first of stage 3 none does: whether
+    // it is needed for this order the first run says, and what it owns must not pass to this work's wait.
+    clock.raise(slot, settled_with(slot, conflict));
+  }
+  // A doubtful claim orders nothing that later synchronizations could lean on.
+  credit_doubtful(slot, ordered + 1, by_order);
 }
 
 bool Instances::settle(Slot slot, Tick ticks) {
@@ -239,6 +291,9 @@ bool Instances::settle(Slot slot, Tick ticks) {
 void Instances::close(InstanceIndex index) {
   Instance& instance = instances_[index];
   free_[free_count_++] = index;
+  for (StreamClaims* stream = streams_; instance.passed > 0; ++stream)
+    for (int i = stream->passed_count; i-- > 0;)
+      if (stream->passed[i].instance == index) forget_passed(*stream, i);
   if (!instance.recorded) return;
   VerdictRecord record{};
   record.type = RecordType::verdict;
@@ -265,7 +320,7 @@ void Instances::close_all(int width) {
 }
 
 void Instances::reset() {
-  for (auto& stream : streams_) stream.count = 0, stream.known = stream.settled = stream.used = 0;
+  for (auto& stream : streams_) stream = {};
   free_count_ = fresh_ = 0;
 }
 

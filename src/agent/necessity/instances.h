@@ -18,6 +18,11 @@
 // written). But other work that starts behind that use, and would need a wait that nothing else needs, leans
 // on the one that is needed anyway, which then stays, if it was used at once: from there nothing moves it.
 //
+// What was taken over from an instance is still covered by it. So where it turns out to be needed later, for
+// what it still owns in another stream, that is settled too: `passed` keeps the last few of them. And of
+// several instances that one piece of work could lean on, the oldest comes first: it may settle the others'
+// part.
+//
 // Two threads that wait at the same time for the same work: neither leans on the other, whichever ends last.
 // Only the first touch is seen, and not who else would have come, so both count as needed.
 //
@@ -38,6 +43,7 @@ using InstanceIndex = uint16_t;
 inline constexpr InstanceIndex kNoInstance = 0xffff;
 inline constexpr int kMaximumInstances = 4096;
 inline constexpr int kMaximumClaims = 16;   // of one stream
+inline constexpr int kMaximumPassed = 8;    // of one stream
 inline constexpr int64_t kAtOnce = 10'000;  // ns from a wait's end to its first use, in a run with guards
 
 struct Use {
@@ -95,7 +101,7 @@ class Instances {
     uint32_t reasons;
     Nanoseconds begin, end;
     Use first;
-    uint16_t claims;
+    uint16_t claims, passed;
     uint8_t conditions;
     bool recorded, counted, settles, stays, used;
   };
@@ -105,12 +111,18 @@ class Instances {
     InstanceIndex instance;
     bool certain, wrote;
   };
+  // A certain claim of an instance that is still open, taken over by a later one.
+  struct Passed {
+    Tick tick;
+    InstanceIndex instance;
+  };
   struct StreamClaims {
     Tick known, settled;
     Tick used;  // covered by an instance that was used since, and can be moved: `used_by`
     OperationId used_by;
-    uint8_t count;
+    uint8_t count, passed_count;
     Claim claims[kMaximumClaims];
+    Passed passed[kMaximumPassed];  // the oldest first
   };
 
   void use(InstanceIndex instance, const Use& use);
@@ -122,6 +134,14 @@ class Instances {
   // owner is needed anyway.
   bool lean_on_used(StreamClaims& stream, Tick tick);
   bool overlap(InstanceIndex one, InstanceIndex other) const;
+  // Of all certain claims of the instance, those that were taken over among them: visit(stream, tick).
+  template <typename Visit>
+  void for_each_covered(InstanceIndex instance, Visit visit);
+  void pass_on(StreamClaims& stream, const Claim& claim);
+  void forget_passed(StreamClaims& stream, int position);
+  // Which certain instance owns the stream's work at `tick`: the sequence of its claim; none: behind all.
+  uint32_t owner_sequence(const StreamClaims& stream, Tick tick) const;
+  void lean(StreamClaims& stream, Slot slot, Tick conflict, Tick ordered, Clock& clock);
   // Up to where the certain owner of the stream's work at `tick` settles it; 0: it has none that stays.
   Tick settled_with(Slot stream, Tick tick) const;
   void drop_claim(StreamClaims& stream, int position);

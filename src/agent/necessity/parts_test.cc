@@ -65,8 +65,8 @@ TEST(InParts, FurtherRunsSayWhomTheyDidNotLookAt) {
 }
 
 // X: write b, small result to the host | wait for all | copy b to the host, in another stream
-// Whether the wait is needed for the order of the two streams, the first run says. If it is not, then the copy's
-// wait does not cover the result, and the first use counts for the one before it.
+// Whether the wait is needed for the order of the two streams, the first run says. If it is not, then the
+// copy's wait does not cover the result, and the first use counts for the one before it.
 TEST(InParts, FurtherRunsHandNothingOnForTheSakeOfOrder) {
   OneOfSeveralRuns t(1);
   const uint64_t b = t.device(kBytes);

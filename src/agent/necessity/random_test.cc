@@ -71,14 +71,13 @@ struct Model {
     return -1;
   }
 
-  // A wait is needed. Whoever stays where it is settles what it is the latest to cover.
+  // A wait is needed. Whoever stays where it is settles what it covers.
   void credit(Wait& wait, uint32_t reason) {
     wait.reasons |= reason;
     if ((reason & ~kMovableReasons) == 0 || wait.stays) return;
     wait.stays = true;
     for (int stream = 0; stream < kStreams; ++stream) {
-      int last = last_of(wait.covers & own[stream]);
-      if (last >= 0 && latest_covering(last) == &wait) settled[stream] = std::max(settled[stream], last);
+      settled[stream] = std::max(settled[stream], last_of(wait.covers & own[stream]));
     }
   }
   void use_of(int work, uint32_t reason) {
@@ -97,10 +96,17 @@ struct Model {
       return all;
     };
     WorkSet before = join(frontier), purely = join(pure), host = known();
-    for (int other : {1, 2, 3, 4, 0}) {  // as the collector meets them first
-      WorkSet ahead = host & own[other];
-      if (other != stream && (ahead & ~before).any() && last_of(ahead) > settled[other])
-        credit(*latest_covering(last_of(ahead)), kOrder);
+    // What the oldest of the waits settles needs no other.
+    for (;;) {
+      Wait* oldest = nullptr;
+      for (int other = 0; other < kStreams; ++other) {
+        WorkSet ahead = host & own[other];
+        if (other == stream || (ahead & ~before).none() || last_of(ahead) <= settled[other]) continue;
+        Wait* owner = latest_covering(last_of(ahead));
+        if (!oldest || owner->at < oldest->at) oldest = owner;
+      }
+      if (!oldest) break;
+      credit(*oldest, kOrder);
     }
     starts.push_back({now, purely, host});
     before |= host;

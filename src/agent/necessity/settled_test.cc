@@ -79,6 +79,44 @@ TEST_F(Settled, ButNotWhereTheLaterOneIsNeededAnyway) {
   EXPECT_EQ(t.reasons(again), kCpuAccess | kOrder);
 }
 
+// X: fill a | Y: fill b | wait for all | wait X | legacy: fill b | legacy: fill a
+// b leans on the first wait, which stays then, and has covered a, too.
+TEST_F(Settled, WhatALaterWaitTookOverIsSettledWithTheEarlierOne) {
+  const uint64_t b = t.device(kBytes);
+  t.launch(kX, {a});
+  t.launch(kY, {b});
+  auto all = t.synchronize_context();
+  auto x = t.synchronize(kX);
+  t.launch(kLegacy, {b});
+  t.launch(kLegacy, {a});
+  EXPECT_EQ(t.reasons(all), kOrder);
+  EXPECT_EQ(t.reasons(x), 0u);
+}
+
+// The same where one piece of work needs both, whichever stream is looked at first.
+TEST_F(Settled, TheOldestIsLeanedOnFirst) {
+  const uint64_t b = t.device(kBytes);
+  t.launch(kX, {a});
+  t.launch(kY, {b});
+  auto all = t.synchronize_context();
+  auto x = t.synchronize(kX);
+  t.launch(kLegacy, {a, b});
+  EXPECT_EQ(t.reasons(all), kOrder);
+  EXPECT_EQ(t.reasons(x), 0u);
+}
+
+TEST_F(Settled, WhatTheEarlierOneDidNotCoverIsNot) {
+  const uint64_t b = t.device(kBytes);
+  t.launch(kX, {a});
+  t.launch(kY, {b});
+  auto all = t.synchronize_context();
+  t.launch(kX, {a});
+  auto x = t.synchronize(kX);
+  t.launch(kLegacy, {a, b});
+  EXPECT_EQ(t.reasons(all), kOrder);
+  EXPECT_EQ(t.reasons(x), kOrder);
+}
+
 // Each thread may use the data behind its own wait, and only the first touch is seen.
 TEST_F(Settled, TwoThreadsThatWaitAtTheSameTime) {
   t.launch(kX, {a});
