@@ -186,7 +186,10 @@ GuardHandle raise_guard(AddressRange range, Protection protection, const Watchin
   if (!may_raise() || (by_pages && !how.own_pages && thread_memory(range.pages())) ||
       !make_live(range, protection, how, id))
     return kNoGuard;
-  if (in_flight(range.pages()) || !(by_pages ? settle(range.pages()) : give_registers(id, no_watchpoints))) {
+  // Watchpoints leave the page open: a call under way elsewhere on it (a thread that waits on a semaphore) is
+  // no matter.
+  if (in_flight(by_pages ? range.pages() : range) ||
+      !(by_pages ? settle(range.pages()) : give_registers(id, no_watchpoints))) {
     take_down(id);
     release(id);
     return kNoGuard;

@@ -128,7 +128,7 @@ void note_call_under_way(Slot& slot) {
       argument = hexadecimal(at);
     }
     told = for_each_piece(syscall_entry(number), arguments, read_self, [&](AddressRange range, Access) {
-      if (count < kInFlightRanges) slot.before_ranges[count] = range.pages();
+      if (count < kInFlightRanges) slot.before_ranges[count] = range;
       return ++count <= kInFlightRanges;
     });
   }
@@ -342,20 +342,20 @@ bool no_foreign_threads() {
   return for_each_thread(known_thread);
 }
 
-bool in_flight(AddressRange pages) {
+bool in_flight(AddressRange wanted) {
   uint32_t used = slots_used.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < used; ++i) {
     Slot& slot = slots[i];
     if (slot.thread.load(std::memory_order_acquire) == 0) continue;
     if (slot.before.load(std::memory_order_seq_cst))
       for (const AddressRange& range : slot.before_ranges)
-        if (range.overlaps(pages)) return true;
+        if (range.overlaps(wanted)) return true;
     // seq_cst: either this sees the call, or the call's dispatcher sees the guard (may_be_guarded).
     if (!slot.in_flight.load(std::memory_order_seq_cst) && !slot.nested.load(std::memory_order_seq_cst))
       continue;
     uint32_t count = std::min(slot.range_count.load(std::memory_order_seq_cst), kInFlightRanges);
     for (uint32_t n = 0; n < count; ++n)
-      if (slot.ranges[n].overlaps(pages)) return true;
+      if (slot.ranges[n].overlaps(wanted)) return true;
   }
   return false;
 }
@@ -398,15 +398,14 @@ void begin_call(Slot& slot, uintptr_t stack) {
 }
 
 void add_range(Slot& slot, AddressRange range) {
-  AddressRange pages = range.pages();
-  if (pages.empty()) return;
+  if (range.empty()) return;
   uint32_t count = slot.range_count.load(std::memory_order_relaxed);
   if (count < kInFlightRanges) {
-    slot.ranges[count] = pages;
+    slot.ranges[count] = range;
     slot.range_count.store(count + 1, std::memory_order_seq_cst);
   } else {
     AddressRange& last = slot.ranges[kInFlightRanges - 1];
-    last = {std::min(last.begin, pages.begin), std::max(last.end, pages.end)};
+    last = {std::min(last.begin, range.begin), std::max(last.end, range.end)};
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }

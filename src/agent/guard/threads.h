@@ -124,7 +124,7 @@ void note_creation(bool ends);
 // All under the table's lock.
 bool all_threads_watched();  // tries to watch those that are not, now and then
 bool no_foreign_threads();   // looks at /proc/self/task
-bool in_flight(AddressRange pages);
+bool in_flight(AddressRange range);
 bool thread_memory(AddressRange pages);
 void set_alternate_stack(Slot& slot, const stack_t& stack);
 

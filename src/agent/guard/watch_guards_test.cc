@@ -51,6 +51,39 @@ TEST_F(WatchGuards, AFrameThatEndedIsNoUse) {
   });
 }
 
+// ---- the page is shared ----
+
+// A small block of the heap beside what another thread waits on: by pages there is no guard for it.
+TEST_F(WatchGuards, ACallUnderWayElsewhereOnThePage) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    alignas(4096) static volatile uint64_t page[512];
+    int pipes[2];
+    CHECK(pipe(pipes) == 0);
+    GuardHandle dispatched = raise_guard(AddressRange::of(reinterpret_cast<uintptr_t>(&page[0]), 8),
+                                         Protection::no_access, {Way::watchpoints, 1, {}});
+    CHECK(dispatched != kNoGuard);
+    pthread_t reader;
+    CHECK(pthread_create(
+              &reader, nullptr,
+              [](void* end) -> void* {
+                CHECK(read(*static_cast<int*>(end), const_cast<uint64_t*>(&page[100]), 8) == 8);
+                return nullptr;
+              },
+              &pipes[0]) == 0);
+    usleep(50'000);
+    auto at = [](int word) { return AddressRange::of(reinterpret_cast<uintptr_t>(&page[word]), 8); };
+    CHECK(raise_guard(at(100), Protection::no_access, {Way::watchpoints, 1, {}}) == kNoGuard);
+    GuardHandle beside = raise_guard(at(101), Protection::no_access, {Way::watchpoints, 1, {}});
+    CHECK(beside != kNoGuard);
+    CHECK(write(pipes[1], "12345678", 8) == 8);
+    CHECK(pthread_join(reader, nullptr) == 0);
+    CHECK(collect(beside).by == TouchBy::nobody);
+    page[101] = 1;
+    CHECK(lower_guard(beside).by == TouchBy::program);
+  });
+}
+
 // ---- more ranges than registers ----
 
 TEST_F(WatchGuards, SitesTakeTurns) {
