@@ -68,6 +68,24 @@ Work copy(const char* parameters) {
   return work;
 }
 
+Work copy_as_told(const char* parameters) {
+  const auto told = read<uint64_t>(parameters, 0), words = read<uint64_t>(parameters, 8);
+  Work work = lasting(read<uint64_t>(parameters, 16), words);
+  work.effect = [=] {
+    uint64_t sides[2];
+    return checked(memory_map().read(sides, told, sizeof sides) &&
+                   (words == 0 || memory_map().copy(sides[0], sides[1], words * 4)));
+  };
+  // A program that has its waits moved says so before the launch.
+  uint64_t sides[2];
+  reaches(&work, told, 4, false);
+  if (memory_map().read(sides, told, sizeof sides)) {
+    reaches(&work, sides[0], words, true);
+    reaches(&work, sides[1], words, false);
+  }
+  return work;
+}
+
 bool add_words(uint64_t dst, uint64_t a, uint64_t b, uint64_t words) {
   constexpr size_t kPiece = 4096;
   float x[kPiece], y[kPiece];
@@ -111,6 +129,7 @@ const Kernel* find_kernel(const PtxEntry& entry) {
       {"busy_for", {{0, 8}}, busy_for},
       {"fill", {{0, 8}, {8, 4}, {16, 8}, {24, 8}}, fill},
       {"copy", {{0, 8}, {8, 8}, {16, 8}, {24, 8}}, copy},
+      {"copy_as_told", {{0, 8}, {8, 8}, {16, 8}}, copy_as_told},
       {"add", {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {32, 8}}, add},
       {"say", {{0, 8}}, say},
   };

@@ -36,6 +36,8 @@ enum class Ordering {
   thread_busy,    // tested: another thread's wait for its own default stream, before the one that counts
   in_thread,      // another thread gives the work to its default stream and waits
   host_function,  // a host function follows the work
+  linked,         // the kernel finds the data's address in other memory of its kind, which it is given
+  beside,         // tested: a wait for a kernel that is given such other memory, which holds no address
 };
 enum class Consumer { same, late, other, call, next, reuse, stream, free_, none, source, count };
 inline constexpr size_t kConsumerCount = static_cast<size_t>(Consumer::count);

@@ -34,6 +34,8 @@ void synchronize(const Cell& cell, Scene& scene, CUstream stream) {
     case Ordering::graph:
     case Ordering::nodes:
     case Ordering::done:
+    case Ordering::linked:
+    case Ordering::beside:
       CHECK(cuStreamSynchronize(stream));
       break;
     case Ordering::apart:

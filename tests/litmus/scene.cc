@@ -44,17 +44,33 @@ GraphWork as_nodes(const Cell& cell, const Scene& scene) {
   return work;
 }
 
+// By a kernel that finds both sides' addresses where the CPU put them.
+void give_linked(const Cell& cell, Scene& scene, CUstream stream) {
+  World& w = *world;
+  const bool source = cell.is_source();
+  w.gpu.fill(scene.device, source ? 0 : scene.value, scene.words, kBusyUs, stream);
+  scene.other[0] = source ? scene.device : address(scene.data);
+  scene.other[1] = source ? address(scene.data) : scene.device;
+  uint64_t told = address(scene.other), words = scene.words, ns = 10'000;
+  void* parameters[] = {&told, &words, &ns};
+  CHECK(cuLaunchKernel(w.copy_as_told, 32, 1, 1, 256, 1, 1, 0, stream, parameters, nullptr));
+}
+
 // The GPU writes the memory, or reads it.
 void give_use(const Cell& cell, Scene& scene, CUstream stream) {
   World& w = *world;
   const Memory memory = cell.row->memory;
   const Ordering ordering = cell.row->ordering;
+  const size_t words = ordering == Ordering::beside ? kSmallWords : scene.words;
   auto fill = [&](CUdeviceptr to, uint32_t value) {
     if (is_in_foreign(ordering))
-      foreign().fill(to, value, scene.words, kBusyUs);
+      foreign().fill(to, value, words, kBusyUs);
     else
-      w.gpu.fill(to, value, scene.words, kBusyUs, stream);
+      w.gpu.fill(to, value, words, kBusyUs, stream);
   };
+  if (ordering == Ordering::beside) return fill(address(scene.other), scene.value);
+  if (ordering == Ordering::linked && cell.consumer != Consumer::stream)
+    return give_linked(cell, scene, stream);
   if (cell.is_source()) {  // the GPU reads the memory
     fill(scene.device, 0);
     if (by_kernel(memory))
@@ -105,6 +121,22 @@ void give_work(const Cell& cell, Scene& scene, CUstream stream) {
     world->gpu.fill(world->other, 1, 16, kBusyUs, stream);
 }
 
+namespace {
+
+// Memory that kernels and the program share, of the cell's kind.
+void* new_shared(Memory memory, size_t bytes) {
+  void* data = nullptr;
+  CUdeviceptr managed = 0;
+  if (memory == Memory::mapped) {
+    CHECK(cuMemHostAlloc(&data, bytes, CU_MEMHOSTALLOC_DEVICEMAP));
+    return data;
+  }
+  CHECK(cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL));
+  return reinterpret_cast<void*>(managed);
+}
+
+}  // namespace
+
 void release(const Cell& cell, Scene& scene) {
   switch (cell.row->memory) {
     case Memory::pinned:
@@ -117,9 +149,9 @@ void release(const Cell& cell, Scene& scene) {
       break;
     case Memory::registered:
       if (!scene.unregistered) CHECK(cuMemHostUnregister(scene.data));
-      munmap(scene.data, scene.words * 4);
-      break;
+      [[fallthrough]];
     case Memory::large:
+      tell_gone(scene.data, scene.words);  // the next mapping may get the same address
       munmap(scene.data, scene.words * 4);
       break;
     case Memory::heap:
@@ -146,7 +178,8 @@ Scene prepare(const Cell& cell, uint32_t value) {
       CHECK(cuMemAllocHost(&data, bytes));
       break;
     case Memory::mapped:
-      CHECK(cuMemHostAlloc(&data, bytes, CU_MEMHOSTALLOC_DEVICEMAP));
+    case Memory::managed:
+      data = new_shared(memory, bytes);
       break;
     case Memory::registered:
     case Memory::large:
@@ -159,12 +192,6 @@ Scene prepare(const Cell& cell, uint32_t value) {
     case Memory::global:
       data = global_data;
       break;
-    case Memory::managed: {
-      CUdeviceptr managed = 0;
-      CHECK(cuMemAllocManaged(&managed, bytes, CU_MEM_ATTACH_GLOBAL));
-      data = reinterpret_cast<void*>(managed);
-      break;
-    }
     case Memory::stack:
       break;
   }
@@ -176,6 +203,8 @@ Scene prepare(const Cell& cell, uint32_t value) {
     CHECK(cuMemAllocAsync(&scene.device, bytes, stream_of(cell.row->ordering)));
   else
     scene.device = is_in_foreign(cell.row->ordering) ? foreign().device : w.device;
+  if (cell.row->ordering == Ordering::linked || cell.row->ordering == Ordering::beside)
+    scene.other = static_cast<CUdeviceptr*>(new_shared(memory, kSmallWords * 4));
   if (cell.row->ordering == Ordering::free_) CHECK(cuMemAlloc(&scene.scratch, 4096));
   if (is_in_foreign(cell.row->ordering)) {
     const Within there(foreign().context);
@@ -220,6 +249,8 @@ uint64_t take_down(const Cell& cell, Scene& scene) {
   }
   if (scene.graph) CHECK(cuGraphExecDestroy(scene.graph));
   if (scene.scratch) CHECK(cuMemFree(scene.scratch));
+  if (scene.other && cell.row->memory == Memory::mapped) CHECK(cuMemFreeHost(scene.other));
+  if (scene.other && cell.row->memory == Memory::managed) CHECK(cuMemFree(address(scene.other)));
   if (cell.row->memory == Memory::ordered) {
     CHECK(cuMemFreeAsync(scene.device, w.first));
     CHECK(cuStreamSynchronize(w.first));

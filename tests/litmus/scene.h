@@ -15,6 +15,7 @@ struct Scene {
   uint32_t* data = nullptr;
   size_t words = 0;
   CUdeviceptr device = 0, scratch = 0;  // scratch: freed by an implicit wait
+  CUdeviceptr* other = nullptr;         // of the data's kind, for a kernel: where to and where from
   CUgraphExec graph = nullptr;
   uint64_t seen = 0;
   bool released = false, unregistered = false;

@@ -27,6 +27,9 @@ World::World() {
   CHECK(cuMemAlloc(&device, kDeviceBytes));
   CHECK(cuMemAlloc(&other, kDeviceBytes));
   CHECK(cuMemAlloc(&result, kDeviceBytes));
+  CUmodule module = nullptr;
+  CHECK(cuModuleLoadData(&module, diogenes_kernels_ptx));
+  CHECK(cuModuleGetFunction(&copy_as_told, module, "copy_as_told"));
   CHECK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
   CHECK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
   CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));

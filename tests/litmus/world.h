@@ -41,6 +41,7 @@ struct Foreign {
 struct World {
   example::Gpu gpu;  // in the primary context
   CUdeviceptr device = 0, other = 0, result = 0;
+  CUfunction copy_as_told = nullptr;
   CUstream first = nullptr, second = nullptr;  // non-blocking
   CUevent event = nullptr, between = nullptr;
   uint32_t* pinned = nullptr;  // for results and fills

@@ -114,6 +114,13 @@ void necessity_before(Call& call) {
   flight->kept = {};
   describe(state, call, flight->effect, flight->given);
   flight->slot = slot_of(state, flight->effect, state.captures == 0);
+  flight->blocks.clear();
+  if (call.driver->role == Role::graph_launch) {
+    LockGuard guard(state.lock);
+    give_graph(state, call, *flight);
+  }
+  if (call.driver->role == Role::launch || call.driver->role == Role::graph_launch)
+    read_given_blocks(state, *flight);
   {
     LockGuard guard(state.lock);
     name_work(state, call, *flight);

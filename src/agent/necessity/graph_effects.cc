@@ -31,22 +31,33 @@ bool is_watched(const Side& side) { return is_host_side(side.kind) || side.kind 
 
 }  // namespace
 
+void give_graph(State& state, const Call& call, Flight& flight) {
+  const GraphEffects* effects = state.graphs.find(call.argument(0));
+  flight.graph = effects;
+  flight.given.clear();
+  if (!effects) return;
+  flight.graph_generation = effects->generation;
+  flight.graph_words = effects->words;
+  for (int i = 0; i < effects->words; ++i) flight.given.address[flight.given.count++] = effects->word[i];
+}
+
 void name_graph(State& state, const Call& call, Flight& flight) {
   Effect& effect = flight.effect;
   Named& named = flight.named;
   GraphEffects* effects = state.graphs.find(call.argument(0));
-  flight.graph = effects;
+  // Another thread may have changed it since.
+  if (flight.graph != effects ||
+      (effects && (flight.graph_generation != effects->generation || flight.graph_words != effects->words))) {
+    give_graph(state, call, flight);
+    flight.blocks.clear();
+  }
   if (!effects) {
     effect.kernel = named.anything = true;
     effect.reasons |= kUndecoded;
     return;
   }
-  flight.graph_generation = effects->generation;
   effect.reasons |= effects->reasons;
   effect.kernel = effects->kernels || effects->anything;
-  GivenAddresses& given = flight.given;
-  given.clear();
-  for (int i = 0; i < effects->words; ++i) given.address[given.count++] = effects->word[i];
   if (effects->kernels) name_given(state, flight);
   named.anything |= effects->anything;
   for (int i = 0; i < effects->copies; ++i) {

@@ -62,6 +62,7 @@ void after_graph_call(State& state, const Call& call);
 void before_graph_call(State& state, const Call& call);
 
 // A launch (graph_effects.cc). Under the lock, in this order.
+void give_graph(State& state, const Call& call, Flight& flight);  // what its kernels are given
 void name_graph(State& state, const Call& call, Flight& flight);
 void before_graph_memory(State& state, const Call& call, Flight& flight);
 void after_graph_work(State& state, const Flight& flight, uint16_t slot, uint32_t tick);

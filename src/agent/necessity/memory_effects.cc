@@ -150,15 +150,22 @@ void note_read(State& state, const Side& side, Slot slot, Tick tick) {
 namespace {
 
 // Which of the memory that kernels and the host share the work may have written or read. A kernel that is
-// given some of it may find the addresses of the rest there: the CPU puts them there unseen. One that is
-// given device memory alone finds none, except in tables that were seen when they were copied there.
+// given some of it may find the addresses of the rest there, unless what it is given was read, and holds
+// none. One that is given device memory alone finds none, except in tables that were seen when they were
+// copied there.
 void note_kernel(State& state, const Flight& flight, Slot slot, Tick tick) {
-  bool may_reach = flight.named.anything || state.variables;
-  for (int i = 0; i < flight.given.count && !may_reach; ++i) {
+  bool shared = false, all = flight.named.anything || state.variables;
+  for (int i = 0; i < flight.given.count && !all; ++i) {
     const Allocation* allocation = allocation_near(state, flight.given.address[i]);
-    may_reach = allocation && allocation->kind != MemoryKind::device;
+    if (!allocation || allocation->kind == MemoryKind::device) continue;
+    shared = true;
+    all = !flight.blocks.all_read || !flight.blocks.contains(allocation->range);
   }
-  if (may_reach) state.shared.note_kernel(slot, tick);
+  if (all) return state.shared.note_kernel(slot, tick);
+  for (int i = 0; i < flight.given.count && shared; ++i)
+    if (const Allocation* allocation = allocation_near(state, flight.given.address[i]);
+        allocation && allocation->kind != MemoryKind::device)
+      state.shared.note(allocation->range, slot, tick);
 }
 
 }  // namespace

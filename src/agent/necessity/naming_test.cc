@@ -319,15 +319,6 @@ TEST_F(Naming, AKernelOnDeviceMemoryAloneDoesNotWriteManagedMemory) {
   EXPECT_EQ(conditions(wait), kConditionArguments);
 }
 
-// An object in managed memory points to other managed memory; the CPU put the address there.
-TEST_F(Naming, AKernelThatIsGivenSomeManagedMemoryMayReachAllOfIt) {
-  char *given = static_cast<char*>(t.managed(kBytes)), *other = static_cast<char*>(t.managed(kBytes));
-  t.launch(kX, {t.address(given)});
-  auto wait = t.synchronize(kX);
-  EXPECT_TRUE(t.touch(other));
-  EXPECT_EQ(t.reasons(wait), kCpuAccess);
-}
-
 TEST_F(Naming, AVariableThatHoldsAnAddressLeadsEveryKernelThere) {
   uint64_t found = t.device(kBytes), bytes = 64;
   world().pointers[found] = {CU_MEMORYTYPE_DEVICE, false};

@@ -1,5 +1,7 @@
 #include "agent/necessity/shared_memory.h"
 
+#include <algorithm>
+
 #include "agent/recorder.h"
 
 namespace diogenes::agent {
@@ -31,20 +33,18 @@ bool SharedMemory::note(AddressRange range, Slot stream, Tick tick) {
     if (!shared.range.overlaps(range) || shared.retired) continue;
     found = true;
     int at = 0;
-    while (at < shared.transfer_count && shared.transfers[at].stream != stream) ++at;
+    while (at < shared.work_count && shared.work[at].stream != stream) ++at;
     if (at == kStreams) {
       note_kernel(stream, tick);  // no room: as if it had written everything
       continue;
     }
-    if (at == shared.transfer_count) shared.transfers[shared.transfer_count++] = {stream, tick, 0, 0, 0};
-    Transfers& transfers = shared.transfers[at];
-    if (transfers.newest == transfers.credited) transfers.oldest = tick;
-    transfers.newest = tick;
+    if (at == shared.work_count) shared.work[shared.work_count++] = {stream, {}, 0, 0};
+    shared.work[at].ticks.add(tick);
   }
   return found;
 }
 
-void SharedMemory::Kernels::add(Tick tick) {
+void SharedMemory::Ticks::add(Tick tick) {
   if (count > 0 && ticks[count - 1] == tick) return;
   if (count == kKept) {
     for (int i = 1; i < kKept; ++i) ticks[i - 1] = ticks[i];
@@ -53,7 +53,7 @@ void SharedMemory::Kernels::add(Tick tick) {
   ticks[count++] = tick;
 }
 
-Tick SharedMemory::Kernels::latest(Tick up_to) const {
+Tick SharedMemory::Ticks::latest(Tick up_to) const {
   for (int i = count; i-- > 0;)
     if (ticks[i] <= up_to) return ticks[i];
   return count == kKept ? up_to : 0;
@@ -62,7 +62,7 @@ Tick SharedMemory::Kernels::latest(Tick up_to) const {
 bool SharedMemory::covered(Slot stream, Tick known, Tick up_to, bool certain, uint32_t sequence) {
   Kernels& kernels = kernels_[stream];
   if (up_to <= known) return false;
-  Tick latest = kernels.latest(up_to);
+  Tick latest = kernels.ticks.latest(up_to);
   if (latest <= known) return false;
   if (certain) {
     kernels.known = latest;
@@ -74,12 +74,9 @@ bool SharedMemory::covered(Slot stream, Tick known, Tick up_to, bool certain, ui
 
 void SharedMemory::advance(const Clock& certain) {
   for (int i = 0; i < count_; ++i)
-    for (int t = 0; t < shared_[i].transfer_count; ++t) {
-      Transfers& transfers = shared_[i].transfers[t];
-      Tick reached = certain[transfers.stream];
-      if (reached < transfers.oldest) continue;
-      if (reached > transfers.newest) reached = transfers.newest;
-      if (reached > transfers.known) transfers.known = reached;
+    for (int w = 0; w < shared_[i].work_count; ++w) {
+      Work& work = shared_[i].work[w];
+      work.known = std::max(work.known, work.ticks.latest(certain[work.stream]));
     }
 }
 
@@ -90,16 +87,14 @@ void SharedMemory::credit(Shared& shared, const Use& use, uint32_t sequence, int
   instances_->credit_doubtful_writers(shared.seen, use, width);
   shared.seen = sequence;
   int kept = 0;
-  for (int t = 0; t < shared.transfer_count; ++t) {
-    Transfers transfers = shared.transfers[t];
-    if (transfers.known > transfers.credited)
-      instances_->credit_owners(transfers.stream, transfers.known, use);
-    if (transfers.newest > transfers.known)
-      instances_->credit_doubtful(transfers.stream, transfers.known + 1, use);
-    transfers.credited = transfers.known;
-    if (transfers.newest > transfers.credited) shared.transfers[kept++] = transfers;
+  for (int w = 0; w < shared.work_count; ++w) {
+    Work work = shared.work[w];
+    if (work.known > work.credited) instances_->credit_owners(work.stream, work.known, use);
+    if (work.ticks.newest() > work.known) instances_->credit_doubtful(work.stream, work.known + 1, use);
+    work.credited = work.known;
+    if (work.ticks.newest() > work.credited) shared.work[kept++] = work;
   }
-  shared.transfer_count = static_cast<uint8_t>(kept);
+  shared.work_count = static_cast<uint8_t>(kept);
 }
 
 bool SharedMemory::settle(Shared& shared, const Touch& touch, uint32_t sequence, int width) {
@@ -135,10 +130,8 @@ void SharedMemory::guard_covered(const Clock& reach, InstanceIndex instance, uin
     Shared& shared = shared_[i];
     if (shared.guard != kNoGuard || shared.suspended_by != 0 || shared.retired) continue;
     bool due = written_at_ > shared.seen;
-    for (int t = 0; t < shared.transfer_count && !due; ++t) {
-      const Transfers& transfers = shared.transfers[t];
-      due = transfers.newest > transfers.credited && reach[transfers.stream] >= transfers.oldest;
-    }
+    for (int w = 0; w < shared.work_count && !due; ++w)
+      due = shared.work[w].ticks.latest(reach[shared.work[w].stream]) > shared.work[w].credited;
     if (!due) continue;
     shared.guard = raise_guard(shared.range, Protection::no_access, {.own_pages = shared.own_pages});
     if (shared.guard != kNoGuard) continue;

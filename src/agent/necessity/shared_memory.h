@@ -1,9 +1,9 @@
 // Host memory that kernels reach: managed allocations, and pinned ones whose address a kernel was given. A
-// kernel may write or read any of it, so each allocation is watched as a whole: guarded once a
+// kernel may write or read any of what it reaches, so each allocation is watched as a whole: guarded once a
 // synchronization covers work that may have written since its last use, until it is touched.
 //
-// In: kernels (any allocation), copies and fills (one allocation), uses. Out: credits to the owners of that
-// work. Serialised by the collector's lock.
+// In: kernels (any allocation, or those that they were given), copies and fills (one allocation), uses. Out:
+// credits to the owners of that work. Serialised by the collector's lock.
 #pragma once
 #include "agent/guard/guards.h"
 #include "agent/necessity/instances.h"
@@ -21,11 +21,12 @@ class SharedMemory {
   // `own_pages`: the driver mapped it.
   bool add(AddressRange range, uint32_t sequence, bool own_pages = false);
   bool empty() const { return count_ == 0; }
+  bool holds_several() const { return count_ > 1; }
   bool contains(AddressRange range) const { return find(range) >= 0; }
 
   // Work that may write any of it.
-  void note_kernel(Slot stream, Tick tick) { kernels_[stream].add(tick); }
-  // Work that writes or reads the allocation that holds `range`. False: there is none.
+  void note_kernel(Slot stream, Tick tick) { kernels_[stream].ticks.add(tick); }
+  // Work that may write or read the allocation that holds `range`, and no other. False: there is none.
   bool note(AddressRange range, Slot stream, Tick tick);
 
   // A synchronization covers `stream` up to `up_to`, of which the host knew `known`. True: that may have
@@ -50,12 +51,24 @@ class SharedMemory {
   void reset();
 
  private:
-  // One stream's copies and fills on one allocation.
-  struct Transfers {
+  // The last ticks of a stream's work, the latest last.
+
+  struct Ticks {
+    static constexpr int kKept = 16;
+    Tick ticks[kKept];
+    uint8_t count;
+
+    void add(Tick tick);
+    // The latest up to there. Where that is older than all that are kept, it counts as there: an older one
+    // may be.
+    Tick latest(Tick up_to) const;
+    Tick newest() const { return ticks[count - 1]; }
+  };
+  // One stream's work on one allocation.
+  struct Work {
     Slot stream;
-    Tick oldest;    // not used since
-    Tick newest;    // given to the stream
-    Tick known;     // covered by a certain claim
+    Ticks ticks;
+    Tick known;     // the latest of it that a certain claim covers
     Tick credited;  // used since
   };
   static constexpr int kStreams = 4;
@@ -66,20 +79,13 @@ class SharedMemory {
     uint32_t suspended_by;
     bool own_pages;
     bool retired;
-    uint8_t transfer_count;
-    Transfers transfers[kStreams];
+    uint8_t work_count;
+    Work work[kStreams];
   };
   struct Kernels {
-    static constexpr int kKept = 16;
-    Tick ticks[kKept];  // that may have written, the latest last
-    uint8_t count;
+    Ticks ticks;        // that may have written
     Tick known;         // the latest of them that the host knows to be done
     uint32_t known_at;  // sequence of the synchronization that told it
-
-    void add(Tick tick);
-    // The latest up to there. Where that is older than all that are kept, it counts as there: an older one
-    // may be.
-    Tick latest(Tick up_to) const;
   };
 
   int find(AddressRange range) const;

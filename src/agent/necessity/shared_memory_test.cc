@@ -121,6 +121,88 @@ TEST_F(Necessity, PinnedMemoryGivenThroughDeviceMemory) {
   EXPECT_EQ(t.reasons(wait), kCpuAccess);
 }
 
+// ---- what a kernel is given of it, and what it finds there ----
+
+struct GivenShared : Necessity {
+  uint64_t* one = static_cast<uint64_t*>(t.managed(kBytes));
+  uint64_t* other = static_cast<uint64_t*>(t.managed(kBytes));
+};
+
+TEST_F(GivenShared, AKernelThatIsGivenOneLeavesTheOtherAlone) {
+  t.launch(kX, {t.address(one)});
+  auto wait = t.synchronize(kX);
+  EXPECT_FALSE(t.touch(other));
+  auto again = t.synchronize(kX);
+  EXPECT_TRUE(t.touch(one));
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
+  EXPECT_EQ(t.reasons(again), kCpuAccess);
+}
+
+TEST_F(GivenShared, UnlessItFindsItsAddressThere) {
+  one[kBytes / 8 - 1] = t.address(other) + 64;
+  t.launch(kX, {t.address(one)});
+  auto wait = t.synchronize(kX);
+  EXPECT_TRUE(t.touch(other));
+  EXPECT_EQ(t.reasons(wait), kCpuAccess);
+}
+
+TEST_F(GivenShared, OrInWhatItFinds) {
+  auto* third = static_cast<uint64_t*>(t.pinned(kBytes, CU_MEMHOSTALLOC_DEVICEMAP));
+  one[7] = t.address(third);
+  third[512] = t.address(other);
+  t.launch(kX, {t.address(one)});
+  t.synchronize(kX);
+  EXPECT_TRUE(t.guarded(third));
+  EXPECT_TRUE(t.guarded(other));
+}
+
+// A list's next node, put behind by the CPU between two launches.
+TEST_F(GivenShared, OrSinceALaterLaunch) {
+  t.launch(kX, {t.address(one)});
+  t.synchronize(kX);
+  EXPECT_FALSE(t.guarded(other));
+  one[0] = t.address(other);
+  t.launch(kX, {t.address(one)});
+  t.synchronize(kX);
+  EXPECT_TRUE(t.guarded(other));
+}
+
+// What device memory points at was not looked for: it is known only that there is something.
+TEST_F(GivenShared, OrDeviceMemoryThatLeadsOn) {
+  uint64_t table = t.device(64), pointers[8] = {t.address(other)};
+  t.h2d(table, pointers, sizeof pointers);
+  one[0] = table;
+  t.launch(kX, {t.address(one)});
+  t.synchronize(kX);
+  EXPECT_TRUE(t.guarded(other));
+}
+
+TEST_F(GivenShared, WhatIsTooLargeToBeReadMayPointAnywhere) {
+  void* large = t.managed(128 << 10);
+  t.launch(kX, {t.address(large)});
+  t.synchronize(kX);
+  EXPECT_TRUE(t.guarded(other));
+}
+
+// The first wait owns the first kernel's work. The CPU uses that while the second runs; the second wait
+// covers other work of the stream, but not the second kernel.
+TEST_F(GivenShared, AUseCountsForWhoCoversItsWork) {
+  uint64_t device = t.device(kBytes);
+  t.launch(kX, {t.address(one)});
+  auto first = t.synchronize(kX);
+  t.launch(kX, {device});
+  t.record(kE, kX);
+  t.launch(kX, {t.address(one)});
+  EXPECT_TRUE(t.touch(one));
+  auto second = t.synchronize_event(kE);
+  EXPECT_FALSE(t.touch(one));
+  auto third = t.synchronize(kX);
+  EXPECT_TRUE(t.touch(one));
+  EXPECT_EQ(t.reasons(first), kCpuAccess);
+  EXPECT_EQ(t.reasons(second), kNotNeeded);
+  EXPECT_EQ(t.reasons(third), kCpuAccess);
+}
+
 TEST_F(Necessity, MappedAndAskedFor) {
   void *mapped = t.pinned(kBytes, CU_MEMHOSTALLOC_DEVICEMAP), *asked = t.pinned(kBytes);
   uint64_t device = 0;

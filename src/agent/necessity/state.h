@@ -5,6 +5,7 @@
 #include "agent/necessity/content_places.h"
 #include "agent/necessity/duplicates.h"
 #include "agent/necessity/effect.h"
+#include "agent/necessity/given_contents.h"
 #include "agent/necessity/graphs.h"
 #include "agent/necessity/instances.h"
 #include "agent/necessity/kernel_arguments.h"
@@ -37,9 +38,10 @@ struct Flight {
   bool used;
   Effect effect;
   GivenAddresses given;       // to a kernel
+  GivenBlocks blocks;         // that these lie in
   Named named;                // by its work
   const GraphEffects* graph;  // of a launch; null: not known
-  uint32_t graph_generation;
+  uint32_t graph_generation, graph_words;
   Slot slot;         // of effect.stream
   Clock clock;       // work: what it is ordered after. Waits: what they cover for certain
   Doubt doubt;       // waits: what else they may cover
