@@ -38,14 +38,15 @@ inline constexpr size_t kPageableAtOnce =
     64 * 1024;  // largest asynchronous pageable host-to-device copy that does not
                 // wait; measured: 4 KiB does not, 64 MiB does
 
-// A blocking copy between host and device, from call to return, with an idle device.
+// A blocking copy between host and device, from call to return, with an idle device: an H200's, and no less
+// than the modelled link needs.
 int64_t copy_call_ns(CopyDirection direction, HostMemory memory, size_t bytes);
 // The part of it in which a copy engine is busy.
 int64_t copy_engine_ns(CopyDirection direction, HostMemory memory, size_t bytes);
 // Copies and fills inside device memory.
 int64_t device_copy_ns(size_t bytes);
-// How long the simulator itself needs to move so many bytes: its work starts that much before the modelled
-// end.
+// How long the simulator itself needs to move so many bytes, at most: its work starts that much before the
+// modelled end.
 int64_t simulation_ns(size_t bytes);
 
 }  // namespace diogenes::sim

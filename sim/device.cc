@@ -18,9 +18,12 @@
 namespace diogenes::sim {
 namespace {
 
-constexpr size_t kLargeEffect = 256 * 1024;  // bytes: from here on, the device thread's
+constexpr size_t kLargeEffect = 64 * 1024;  // bytes: from here on, outside the lock
 constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter = 2000000;
-constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kSleepBesideWaiters = 300000;
+// While the program makes calls, and for a while after, the device thread looks by itself every now and then:
+// waking it would cost those calls some microseconds, now more and now less.
+constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 50000, kNapBesideWaiters = 100000,
+                  kStaysAwake = 3000000;
 
 // A thread of the driver's own: the program's signals are not for it, but for the adversarial mode's.
 template <typename Body>
@@ -56,9 +59,7 @@ void Device::wake_device_thread(int64_t at_ns) {
     device_thread_runs_ = start_thread([this] { device_thread(); });
     return;
   }
-  const int64_t slack =
-      host_waiters.load(std::memory_order_relaxed) > 0 ? kSleepBesideWaiters : kShortestSleep;
-  if (at_ns + slack < asleep_until_ns_) {
+  if (at_ns + kNapBesideWaiters < asleep_until_ns_) {
     asleep_until_ns_ = 0;
     device_wake_.notify_one();
   }
@@ -83,6 +84,8 @@ void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
     late_.push_back(op);
     return;
   }
+  last_call_ns_ = now;
+  do_due(now);  // what was ready before this operation gets its engine first
   for (const OpPtr& dependency : dependencies) {
     if (!dependency) continue;
     if (dependency->done.load(std::memory_order_relaxed)) {
@@ -111,17 +114,38 @@ void Device::schedule(const OpPtr& op) {
   push(at, op);
 }
 
-void Device::advance(int64_t now) {
+void Device::do_due(int64_t now) {
   while (!timeline_.empty() && timeline_.top().at_ns <= now) {
-    const Entry entry = timeline_.top();
+    const OpPtr op = timeline_.top().op;
     timeline_.pop();
-    step(entry.op, entry.at_ns, now);
+    step(op, now);
   }
   next_event_ns_.store(timeline_.empty() ? INT64_MAX : timeline_.top().at_ns, std::memory_order_relaxed);
-  if (!timeline_.empty()) wake_device_thread(timeline_.top().at_ns);
 }
 
-void Device::step(const OpPtr& op, int64_t at_ns, int64_t now) {
+void Device::advance(int64_t now) {
+  do_due(now);
+  if (!large_effects_.empty())
+    wake_device_thread(0);
+  else if (!timeline_.empty())
+    wake_device_thread(timeline_.top().at_ns);
+}
+
+void Device::help(int64_t now) {
+  std::unique_lock held(lock, std::try_to_lock);
+  if (!held) return;
+  last_call_ns_ = now;
+  do_due(now);
+  // Nothing that it may wait for can be over before the effect is.
+  while (!large_effects_.empty() &&
+         (timeline_.empty() || timeline_.top().at_ns >= large_effects_.front()->end_ns)) {
+    run_large_effect(held);
+    do_due(now_ns());
+  }
+  advance(now);
+}
+
+void Device::step(const OpPtr& op, int64_t now) {
   switch (op->work.kind) {
     case Kind::timed:
       if (op->effect_ran || !op->work.effect) {
@@ -131,13 +155,12 @@ void Device::step(const OpPtr& op, int64_t at_ns, int64_t now) {
           complete(op, op->end_ns);
       } else if (op->work.bytes >= kLargeEffect) {
         large_effects_.push_back(op);
-        wake_device_thread(0);
       } else {
-        run_effect(op, at_ns);
+        run_effect(op);
       }
       break;
     case Kind::polled:
-      run_effect(op, at_ns);
+      run_effect(op);
       break;
     case Kind::by_host:
       op->running.store(true, std::memory_order_release);
@@ -149,12 +172,23 @@ void Device::step(const OpPtr& op, int64_t at_ns, int64_t now) {
   }
 }
 
-void Device::run_effect(const OpPtr& op, int64_t at_ns) {
+void Device::run_effect(const OpPtr& op) {
   const Effect result = op->work.effect();
-  after_effect(op, result, at_ns, now_ns());
+  after_effect(op, result, 0, now_ns());
 }
 
-void Device::after_effect(const OpPtr& op, Effect result, int64_t begun, int64_t now) {
+void Device::run_large_effect(std::unique_lock<std::mutex>& held) {
+  const OpPtr op = large_effects_.front();
+  large_effects_.pop_front();
+  held.unlock();
+  const int64_t begun = thread_ns();
+  const Effect result = op->work.effect();
+  const int64_t took = thread_ns() - begun;
+  held.lock();
+  after_effect(op, result, took, now_ns());
+}
+
+void Device::after_effect(const OpPtr& op, Effect result, int64_t took_ns, int64_t now) {
   if (result == Effect::illegal_address) fail(*op, CUDA_ERROR_ILLEGAL_ADDRESS);
   if (op->work.kind == Kind::polled) {
     if (result != Effect::not_yet) return complete(op, now);
@@ -162,8 +196,9 @@ void Device::after_effect(const OpPtr& op, Effect result, int64_t begun, int64_t
     return;
   }
   op->effect_ran = true;
-  // Where the simulator was slower than the GPU would be, device time slips with it.
-  if (op->work.bytes >= kLargeEffect && begun < now) op->end_ns = std::max(op->end_ns, now);
+  // Where the simulator is slower than the modelled GPU, device time slips with it; but not where its thread
+  // only came late.
+  op->end_ns = std::max(op->end_ns, op->begin_ns + took_ns);
   if (op->end_ns > now)
     push(op->end_ns, op);
   else
@@ -202,31 +237,27 @@ void Device::finish(const OpPtr& op, int64_t end_ns) {
 void Device::device_thread() {
   late_inside_driver = 1;
   prctl(PR_SET_TIMERSLACK, 1UL);
+  // Takes an idle processor, but not the one of the thread that wakes it.
+  const sched_param unused{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &unused);
   pthread_setname_np(pthread_self(), "simulated-gpu");
   std::unique_lock held(lock);
   for (;;) {
-    while (!large_effects_.empty()) {
-      const OpPtr op = large_effects_.front();
-      large_effects_.pop_front();
-      held.unlock();
-      const int64_t begun = now_ns();
-      const Effect result = op->work.effect();
-      held.lock();
-      after_effect(op, result, begun, now_ns());
-    }
+    while (!large_effects_.empty()) run_large_effect(held);
     const int64_t now = now_ns();
     advance(now);
     if (!large_effects_.empty()) continue;
-    if (timeline_.empty()) {
-      asleep_until_ns_ = INT64_MAX;
+    const bool beside = host_waiters.load(std::memory_order_relaxed) > 0;
+    const int64_t next = timeline_.empty() ? INT64_MAX
+                         : beside          ? timeline_.top().at_ns + kNapBesideWaiters
+                                           : timeline_.top().at_ns - kWakeBefore;
+    const bool called = now - last_call_ns_ < kStaysAwake;
+    const int64_t latest = !called ? INT64_MAX : now + (beside ? kNapBesideWaiters : kNap);
+    asleep_until_ns_ = std::clamp(next, now + kShortestSleep, latest);
+    if (asleep_until_ns_ == INT64_MAX)
       device_wake_.wait(held);
-    } else {
-      const int64_t next = timeline_.top().at_ns;
-      const bool beside = host_waiters.load(std::memory_order_relaxed) > 0;
-      asleep_until_ns_ = beside ? std::max(next, now) + kSleepBesideWaiters
-                                : std::max(now + kShortestSleep, next - kWakeBefore);
+    else
       device_wake_.wait_for(held, std::chrono::nanoseconds(asleep_until_ns_ - now));
-    }
     asleep_until_ns_ = 0;
   }
 }

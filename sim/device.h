@@ -2,9 +2,11 @@
 // runs while the device is busy; an operation's effect on memory takes place so that it is there at its
 // modelled end, and not before.
 //
-// Who moves time on: whichever host thread waits in the driver (advance), and a device thread that sleeps
-// until the next event, for programs that wait elsewhere. Large effects run on the device thread, outside the
-// lock. Every function here wants the device lock held, except where said.
+// Who moves time on: whichever host thread waits in the driver (help), and a device thread that sleeps until
+// the next event, for programs that wait elsewhere. Large effects run outside the lock, on the device thread
+// or on a host thread that has nothing else to see in the meantime. Begin and end follow from modelled times
+// alone: who comes late to an operation makes it seen late, and moves no other. Every function here wants the
+// device lock held, except where said.
 //
 // State of an operation: blocked (pending > 0) -> scheduled (an entry of the timeline at its begin, or at the
 // time at which its effect must start) -> [running: polled, held by the host, or in a host function] -> ended
@@ -91,6 +93,8 @@ class Device {
   void finish(const OpPtr& op, int64_t end_ns);
   // Does all that is due at `now`.
   void advance(int64_t now);
+  // The same on a thread that waits, large effects included. Takes the lock where it is free.
+  void help(int64_t now);
   // Adversarial mode (late.h): runs what these wait for, as far as that is possible now, and no more.
   void demand(const OpPtr* ops, size_t count);
   // The same for all that was submitted by then.
@@ -118,9 +122,11 @@ class Device {
   bool start_late(const OpPtr& op);
   void schedule(const OpPtr& op);
   void push(int64_t at_ns, const OpPtr& op);
-  void step(const OpPtr& op, int64_t at_ns, int64_t now);
-  void run_effect(const OpPtr& op, int64_t at_ns);
-  void after_effect(const OpPtr& op, Effect result, int64_t begun, int64_t now);
+  void step(const OpPtr& op, int64_t now);
+  void do_due(int64_t now);
+  void run_effect(const OpPtr& op);
+  void run_large_effect(std::unique_lock<std::mutex>& held);
+  void after_effect(const OpPtr& op, Effect result, int64_t took_ns, int64_t now);
   void complete(const OpPtr& op, int64_t end_ns);
   void fail(Op& op, CUresult error);
   void wake_device_thread(int64_t at_ns);
@@ -134,6 +140,7 @@ class Device {
   std::condition_variable device_wake_, callback_wake_;
   std::atomic<int64_t> next_event_ns_{INT64_MAX};
   int64_t asleep_until_ns_ = 0;  // of the device thread
+  int64_t last_call_ns_ = 0;     // that submitted or waited
   uint64_t next_sequence_ = 0;
   int64_t engine_free_ns_[4] = {};
   bool device_thread_runs_ = false, callback_thread_runs_ = false;

@@ -23,6 +23,8 @@ constexpr size_t kDeviceAlignment = 512;
 constexpr size_t kHostArena = size_t{16} << 30;    // sparse
 constexpr size_t kReturnPages = size_t{32} << 20;  // freed device memory of this size goes back to the system
 constexpr size_t kBounce = 64 * 1024;
+constexpr size_t kMostPopulated = size_t{16}
+                                  << 20;  // of one allocation; beyond, memory is had as it is touched
 
 size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
@@ -72,7 +74,22 @@ struct MemoryFile {
     void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (at != MAP_FAILED) view = static_cast<char*>(at);
   }
-  void return_pages(uint64_t at, size_t bytes) const {
+  // Gets the pages now: the first touch of each takes a microsecond or two, which no copy on a GPU has.
+  void populate(uint64_t at, size_t bytes) {
+    if (bytes > kMostPopulated) return;
+    const uint64_t first = at / kPage, end = (at + bytes + kPage - 1) / kPage;
+    if (populated.size() < end) populated.resize(end);
+    for (uint64_t from = first; from < end; ++from) {
+      if (populated[from]) continue;
+      uint64_t to = from;
+      while (to < end && !populated[to]) populated[to++] = true;
+      madvise(view + from * kPage, (to - from) * kPage, MADV_POPULATE_WRITE);
+      from = to - 1;
+    }
+  }
+  void return_pages(uint64_t at, size_t bytes) {
+    for (uint64_t page = at / kPage; page < std::min((at + bytes) / kPage + 1, populated.size()); ++page)
+      populated[page] = false;
     fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
               static_cast<off_t>(bytes));
   }
@@ -80,6 +97,7 @@ struct MemoryFile {
   char* view = nullptr;  // null: the system did not give it; every allocation fails
   size_t size;
   OffsetAllocator offsets;
+  std::vector<bool> populated;  // by page
 };
 
 struct State {
@@ -156,6 +174,7 @@ uintptr_t MemoryMap::allocate_device(size_t bytes, Context* context, bool stream
   const size_t reserved = round_up(std::max<size_t>(bytes, 1), kDeviceAlignment);
   const auto offset = s.device.offsets.take(reserved);
   if (!offset) return 0;
+  s.device.populate(*offset, reserved);
   const uintptr_t base = s.device_base + *offset;
   s.allocations[base] = {base,    bytes,       MemoryKind::device,      stream_ordered, 0,
                          context, s.next_id++, s.device.view + *offset, *offset,        reserved};
@@ -175,6 +194,9 @@ uintptr_t MemoryMap::allocate_host(size_t bytes, MemoryKind kind, unsigned flags
     s.host.offsets.give(*offset, reserved);
     return 0;
   }
+  s.host.populate(*offset, reserved);
+  // Pinned memory is there for the program, too.
+  if (kind == MemoryKind::pinned && reserved <= kMostPopulated) madvise(at, reserved, MADV_POPULATE_WRITE);
   const auto base = reinterpret_cast<uintptr_t>(at);
   s.allocations[base] = {base,    bytes,   kind, false, flags, context, s.next_id++, s.host.view + *offset,
                          *offset, reserved};

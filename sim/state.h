@@ -134,7 +134,18 @@ class ApiCall {
   if (__builtin_expect(call.error != CUDA_SUCCESS, 0)) return call.error
 
 using Held = std::unique_lock<std::mutex>;
-inline Held hold_device() { return Held(device().lock); }
+// Others hold it for a microsecond or two: a thread that went to sleep for that would come back later than
+// any call of a real driver.
+inline Held hold_device() {
+  constexpr int kSpins = 1000;
+  Held held(device().lock, std::try_to_lock);
+  for (int spin = 0; spin < kSpins && !held; ++spin) {
+    cpu_relax();
+    static_cast<void>(held.try_lock());
+  }
+  if (!held) held.lock();
+  return held;
+}
 
 // Which stream a null handle means.
 enum class Null : uint8_t { legacy, per_thread };

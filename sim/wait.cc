@@ -18,9 +18,7 @@ void help_device(const WaitSet* set) {
     return;
   }
   const int64_t now = now_ns();
-  if (gpu.next_event() > now || !gpu.lock.try_lock()) return;
-  gpu.advance(now);
-  gpu.lock.unlock();
+  if (gpu.next_event() <= now) gpu.help(now);
 }
 
 }  // namespace
