@@ -26,7 +26,7 @@ void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer);
 // A wait outside any public call.
 void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag);
 
-// Time that recording one operation added to the program.
-void count_hook_cost(int64_t nanoseconds);
+// Time that recording one operation added to the program, before its call's begin and after its end.
+void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after);
 
 }  // namespace diogenes::agent

@@ -96,7 +96,7 @@ void exit_public(ThreadState& state, ThunkFrame* frame) {
   // What recording added: the time in the hook on both sides, less one clock reading that the call's own time
   // holds.
   Nanoseconds now = monotonic_now();
-  count_hook_cost((call.begin.count - frame->entered_ns) + (now - call.end).count);
+  count_hook_cost(call, call.begin - Nanoseconds{frame->entered_ns}, now - call.end);
   if (stage_uses_guards()) leave_driver();
   await_clock_read(state, call, now);
 }

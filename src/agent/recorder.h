@@ -21,6 +21,7 @@ bool append(const VerdictRecord& record);
 bool append(const GpuTimeRecord& record);
 bool append(const UnusedRecord& record);
 bool append(const ClockReadRecord& record);
+bool append(const RecordingRecord& record);
 
 // The id that the next operation appended by this thread will have. False: it will not be recorded.
 bool next_operation(OperationId& id);

@@ -105,6 +105,14 @@ TEST(PaperModel, CostOfTracingIsTakenOut) {
   EXPECT_DOUBLE_EQ(us(Analysed(trace, {.hook_cost_ns = 4'000}).problems.found.at(0).benefit), 6);
 }
 
+TEST(PaperModel, WhatRecordingOneCallTookIsTakenOutWhereItLies) {
+  // 10 us lie between the waits, of which recording took 3 behind the first and 5 before the second; the
+  // usual cost is that of other calls.
+  auto trace = timeline().sync(lasting(50)).unnecessary().recorded(0, 3).work(10);
+  trace.sync(lasting(1)).first_use(kUsedAtOnce).recorded(5, 0);
+  EXPECT_DOUBLE_EQ(us(Analysed(trace, {.hook_cost_ns = 4'000}).problems.found.at(0).benefit), 2);
+}
+
 TEST(PaperModel, WhatIsRemovedCannotOverlap) {
   // Between the two waits lie 20 of work and an asynchronous duplicate of 5. Together: 5 + min(50, 20), not 5
   // + 25.

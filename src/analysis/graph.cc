@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/recording_cost.h"
+
 namespace diogenes {
 namespace {
 
@@ -12,17 +14,21 @@ Nanoseconds exit_of(const Process& process, const Thread& thread, Nanoseconds la
 }
 
 ThreadGraph build_thread(const Process& process, const Thread& thread, const SiteTable& sites) {
-  const Nanoseconds hook_cost{std::clamp<int64_t>(process.trace->process.hook_cost_ns, 0, 100'000)};
+  RecordingCost recording(process, thread);
+  Nanoseconds recorded{};  // behind the last call
   ThreadGraph graph;
   graph.wait_at.reserve(thread.operations.size());
   Nanoseconds cpu{}, now{};
   bool first = true;
-  for (const Operation& operation : thread.operations) {
+  for (uint32_t i = 0; i < thread.operations.size(); ++i) {
+    const Operation& operation = thread.operations[i];
+    const auto cost = recording.of(i);
     if (!first) {
-      Nanoseconds gap = operation.begin - now - hook_cost;  // CWork
+      Nanoseconds gap = operation.begin - now - recorded - cost.before;  // CWork
       cpu += std::max(gap, Nanoseconds{});
     }
     first = false;
+    recorded = cost.behind;
     now = std::max(now, operation.end());
     graph.wait_at.push_back(static_cast<uint32_t>(graph.waits.size()));
     if (!is_wait(operation)) {
@@ -34,7 +40,7 @@ ThreadGraph build_thread(const Process& process, const Thread& thread, const Sit
     graph.waits.push_back({cpu, operation.waited});
     if (!launch_first) cpu += operation.own();
   }
-  if (!first) cpu += std::max(exit_of(process, thread, now) - now - hook_cost, Nanoseconds{});
+  if (!first) cpu += std::max(exit_of(process, thread, now) - now - recorded, Nanoseconds{});
   graph.waits.push_back({cpu, {}});
   return graph;
 }

@@ -8,7 +8,7 @@
 // operation.
 //
 // Departures: every thread ends in an exit node that waits 0 (models.md). What recording an operation cost
-// (ProcessFile::hook_cost_ns) is taken out of the CWork after it. A call's own time lies before its wait
+// (recording_cost.h) is taken out of the CWork around it. A call's own time lies before its wait
 // where the call is a transfer (it is set up, then waited for), and behind it otherwise (a free waits, then
 // unmaps).
 #pragma once

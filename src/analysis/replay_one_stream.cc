@@ -57,12 +57,11 @@ class OneStream {
     int64_t from = node == 0 ? plan_.start : plan_.nodes[node - 1].end();
     bool last = node == plan_.nodes.size();
     int64_t to = last ? plan_.exit : plan_.nodes[node].begin;
-    // A call's own recording falls into the work behind it.
-    int64_t calls = last ? plan_.calls_behind : plan_.nodes[node].calls - 1;
-    if (node > 0) ++calls;
+    int64_t recording = last ? plan_.recording_behind : plan_.nodes[node].recording;
+    if (!setting_.recording_out) recording = 0;
     int64_t removed =
         next_edit_ < edits_.size() && edits_[next_edit_].node == node ? edits_[next_edit_].before : 0;
-    int64_t work = std::max<int64_t>(to - from - calls * setting_.hook_cost - removed, 0), gone = 0;
+    int64_t work = std::max<int64_t>(to - from - recording - removed, 0), gone = 0;
     for (; next_moved_ < moved_.size() && moved_[next_moved_].node <= node; ++next_moved_) {
       Moved& wait = moved_[next_moved_];
       int64_t offset = std::clamp(wait.offset, gone, std::max(work, gone));
@@ -124,7 +123,8 @@ class OneStream {
     } else {
       Work work = node.unseen() ? Work::kernel : node.work;
       int64_t free = last_work_end_ + machine_.gap_between(last_work_, work);
-      int64_t begin = std::max({now_ + handover(machine_, node).latency, free, last_end_});
+      int64_t begin =
+          std::max({now_ + start_latency(machine_, in_, node, durations_[node.gpu]), free, last_end_});
       last_end_ = last_work_end_ = begin + durations_[node.gpu];
       last_work_ = work;
     }

@@ -29,7 +29,6 @@ Case random_case(uint64_t seed) {
   schedule.events = 3;
   schedule.main_thread = 0;
   schedule.idle_wait = 400;
-  schedule.hook_cost = 100;
   made.machine = {random.below(5000),
                   random.below(3000),
                   random.below(8000),
@@ -47,7 +46,7 @@ Case random_case(uint64_t seed) {
     node.own = random.below(3'000);
     node.operation = static_cast<uint32_t>(i);
     node.stream = 0;
-    node.calls = static_cast<uint32_t>(1 + random.below(3));
+    node.recording = static_cast<uint32_t>(100 * random.below(3));
     int64_t kind = random.below(10);
     if (kind < 4) {
       node.work = static_cast<Work>(1 + random.below(4));
@@ -82,7 +81,7 @@ Case random_case(uint64_t seed) {
     thread.nodes.push_back(node);
   }
   thread.exit = schedule.end = now + random.below(20'000);
-  thread.calls_behind = static_cast<uint32_t>(random.below(3));
+  thread.recording_behind = static_cast<uint32_t>(100 * random.below(3));
   return made;
 }
 
@@ -92,7 +91,7 @@ TEST(OneStream, GivesWhatTheEventsGive) {
     Case made = random_case(seed);
     ASSERT_TRUE(in_one_stream(made.schedule));
     for (bool as_event : {true, false}) {
-      Setting setting{made.schedule.hook_cost, true, as_event};
+      Setting setting{true, true, as_event};
       std::vector<Checkpoint> points;
       int64_t base =
           simulate_one_stream(made.schedule, made.durations, made.machine, setting, {}, &points).end;

@@ -154,14 +154,13 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
     variant.base =
         simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
   if (schedule_.threads.size() > 1)
-    independent_ = simulate(schedule_, variants_[0].durations, variants_[0].machine,
-                            {schedule_.hook_cost, false, true}, {});
+    independent_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, {});
 }
 
 // Benefits with the threads taken as independent: of the whole, and of all threads summed.
 void ProcessReplay::independent(std::span<const Edit> edits, Spread& spread) const {
-  Outcome changed = simulate(schedule_, variants_[0].durations, variants_[0].machine,
-                             {schedule_.hook_cost, false, true}, edits);
+  Outcome changed =
+      simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, edits);
   int64_t sum = 0;
   for (size_t t = 0; t < changed.threads.size(); ++t) sum += independent_.threads[t] - changed.threads[t];
   for (int64_t benefit : {independent_.end - changed.end, sum}) spread.include(Cause::threads, benefit);

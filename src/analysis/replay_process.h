@@ -70,7 +70,7 @@ class ProcessReplay {
   int64_t benefit(const Variant& variant, const Setting& how, std::span<const Edit> edits) const;
   void independent(std::span<const Edit> edits, Spread& spread) const;
   int64_t time_of(std::span<const Edit> edits) const;
-  Setting setting() const { return {schedule_.hook_cost, true, true}; }
+  static Setting setting() { return {true, true, true}; }
 
   Schedule schedule_;
   std::vector<Variant> variants_;  // the first is the estimate

@@ -1,9 +1,11 @@
 #include "analysis/replay_schedule.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "analysis/graph.h"
+#include "analysis/recording_cost.h"
 
 namespace diogenes::replay {
 namespace {
@@ -12,7 +14,6 @@ constexpr int64_t kLongestIdleWait = 500;
 // The same where it is known that there was nothing to wait for: the first after a copy takes 1.5 us on the
 // H200, and whatever is not known of took as long.
 constexpr int64_t kLongestWaitForNothing = 2'500;
-constexpr int64_t kLongestHookCost = 100'000;
 constexpr int64_t kLongGap = 4;  // times the median: in which a thread may have been joined
 constexpr int64_t kSoon = 4;     // the gap goes on for this part of what it took until then, at most
 
@@ -60,7 +61,6 @@ class Builder {
  public:
   Builder(const Process& process, const SiteTable& sites) : process_(process), sites_(sites) {
     origin_ = process.trace->process.started_ns;
-    schedule_.hook_cost = std::clamp<int64_t>(process.trace->process.hook_cost_ns, 0, kLongestHookCost);
   }
 
   Schedule build() {
@@ -79,9 +79,9 @@ class Builder {
 
   void operator()(const OperationRecord& record, uint32_t sequence) {
     const Operation& operation = process_.threads[thread_].operations[sequence];
-    ++calls_;
+    const auto cost = recording_->of(sequence);
+    recorded_ += cost.before;
     last_ = nullptr;
-    if (operation.has(kDriverThread) && driver_only_) return;
     const DriverFunction* function = function_of(sites_[operation.site]);
     ThreadSchedule& thread = schedule_.threads.back();
     bool idle = operation.has(kFailed) || operation.has(kCapturing);
@@ -90,7 +90,7 @@ class Builder {
     node.own = operation.own().count;
     node.waited = operation.waited.count;
     node.operation = sequence;
-    node.calls = calls_;
+    node.recording = narrow(recorded_);
     node.work = !function || idle ? Work::none : work_of(*function, function->direction);
     node.stream = stream_of(record.stream, function);
     if (record.object != 0 && function &&
@@ -108,14 +108,15 @@ class Builder {
       node.waited = 0;
     }
     now_ = std::max(now_, node.end());
-    if (node.work == Work::none && node.waits == Waits::no) return;
+    const bool is_node = node.work != Work::none || node.waits != Waits::no;
+    recorded_ = (is_node ? Nanoseconds{} : recorded_) + cost.behind;
+    if (!is_node) return;
     if (on_gpu(node.work)) {
       node.gpu = schedule_.gpu_operations++;
       schedule_.copies.push_back({0, function->role == Role::transfer, false});
     }
     if (node.work == Work::kernel)
       note_blocks(node.stream, function->role == Role::launch ? record.object : 0);
-    calls_ = 0;
     thread.nodes.push_back(node);
     last_ = &thread.nodes.back();
   }
@@ -139,14 +140,19 @@ class Builder {
     blocks_[stream] = std::max(blocks_[stream], blocks == 0 ? UINT32_MAX : blocks);
   }
 
+  static uint32_t narrow(Nanoseconds time) {
+    return static_cast<uint32_t>(std::min<int64_t>(time.count, UINT32_MAX));
+  }
+
   void add_thread(uint32_t t) {
     const Thread& thread = process_.threads[t];
     if (thread.operations.empty()) return;
-    driver_only_ = std::all_of(thread.operations.begin(), thread.operations.end(),
-                               [](const Operation& operation) { return operation.has(kDriverThread); });
-    if (driver_only_) return;
+    if (std::all_of(thread.operations.begin(), thread.operations.end(),
+                    [](const Operation& operation) { return operation.has(kDriverThread); }))
+      return;
     thread_ = t;
-    calls_ = 0;
+    recorded_ = {};
+    recording_.emplace(process_, thread);
     ThreadSchedule& out = schedule_.threads.emplace_back();
     out.thread = t;
     out.main = thread.main;
@@ -160,7 +166,7 @@ class Builder {
       out.start = 0;
       out.exit = std::max(now_, process_.trace->process.ended_ns - origin_);
     }
-    out.calls_behind = calls_;
+    out.recording_behind = narrow(recorded_);
   }
 
   uint32_t stream_of(uint32_t number, const DriverFunction* function) {
@@ -189,8 +195,9 @@ class Builder {
   const Process& process_;
   const SiteTable& sites_;
   int64_t origin_ = 0, now_ = 0;
-  uint32_t thread_ = 0, calls_ = 0;
-  bool driver_only_ = false;
+  uint32_t thread_ = 0;
+  std::optional<RecordingCost> recording_;  // of that thread
+  Nanoseconds recorded_;                    // since the last node
   Node* last_ = nullptr;
   Numbers streams_, events_;
   std::vector<uint32_t> independent_;

@@ -26,7 +26,7 @@ struct Node {
   // Position of its duration; none for markers. A wait that really waited, with no recorded work to wait for,
   // has one too: of work that was not seen, taken as handed over where the wait begins.
   uint32_t gpu = kNone;
-  uint32_t calls = 1;  // recorded calls since the node before, that one included: what tracing cost
+  uint32_t recording = 0;  // what recording took out of the CPU work before the node
   Work work = Work::none;
   Waits waits = Waits::no;
   bool queue_full = false;
@@ -45,7 +45,7 @@ struct ThreadSchedule {
   bool main = false;
   uint32_t thread = 0;  // position in Process::threads
   int64_t start = 0, exit = 0;
-  uint32_t calls_behind = 0;  // recorded calls behind the last node
+  uint32_t recording_behind = 0;  // the same of the work behind the last node
   // Inferred from the times (joins and locks are not recorded): the main thread's node behind which this
   // thread began, and the one before which it had ended.
   uint32_t spawned_behind = kNone, joined_before = kNone;
@@ -62,9 +62,8 @@ struct Schedule {
   std::vector<uint32_t> blocks;  // by stream: of its largest kernel; UINT32_MAX: not known of one of them
   uint32_t multiprocessors = 0;  // of the GPU; 0: not known
   std::vector<Copy> copies;      // by Node::gpu
-  int64_t hook_cost = 0;
-  int64_t end = 0;        // recorded
-  int64_t idle_wait = 0;  // a wait of up to this found nothing to wait for
+  int64_t end = 0;               // recorded
+  int64_t idle_wait = 0;         // a wait of up to this found nothing to wait for
   int64_t idle_cost = 0;  // what one costs that finds nothing, and did find something when it was recorded
 
   bool is_independent(uint32_t stream) const { return stream < independent.size() && independent[stream]; }

@@ -141,12 +141,11 @@ class Simulator {
     int64_t from = node == 0 ? thread.start : thread.nodes[node - 1].end();
     bool last = node == thread.nodes.size();
     int64_t to = last ? thread.exit : thread.nodes[node].begin;
-    // A call's own recording falls into the work behind it.
-    int64_t calls = last ? thread.calls_behind : thread.nodes[node].calls - 1;
-    if (node > 0) ++calls;
+    int64_t recording = last ? thread.recording_behind : thread.nodes[node].recording;
+    if (!setting_.recording_out) recording = 0;
     const auto& edits = threads_[t].edits;
     int64_t removed = !edits.empty() && edits.front().node == node ? edits.front().before : 0;
-    return std::max<int64_t>(to - from - calls * setting_.hook_cost - removed, 0);
+    return std::max<int64_t>(to - from - recording - removed, 0);
   }
 
   // True: the thread goes on at once; else an event will take it up there.
@@ -389,9 +388,9 @@ class Simulator {
   void submit(const Node& node) {
     Pending operation;
     operation.sequence = ++sequence_;
-    operation.submitted = now_ + handover(machine_, node).latency;
     operation.work = node.unseen() ? Work::kernel : node.work;
     if (node.gpu != kNone) operation.duration = durations_[node.gpu];
+    operation.submitted = now_ + start_latency(machine_, in_, node, operation.duration);
     if (node.work == Work::record && node.event != kNone) recorded_[node.event] = {node.stream, sequence_};
     if (node.work == Work::wait_event && node.event != kNone) operation.after = recorded_[node.event];
     Stream& stream = streams_[node.stream];

@@ -64,6 +64,13 @@ inline Handover handover(const Machine& machine, const Node& node) {
   int64_t early = at_once ? std::max<int64_t>(-latency, 0) : 0;
   return {std::max<int64_t>(node.own - early, 0), std::max<int64_t>(latency, 0)};
 }
+// The same latency for work that takes `duration`. A copy whose own call waits, and found nothing to wait
+// for, was made by the call itself: no GPU starts it late.
+inline int64_t start_latency(const Machine& machine, const Schedule& schedule, const Node& node,
+                             int64_t duration) {
+  bool by_call = node.waits == Waits::own && node.waited <= schedule.idle_wait && duration == 0;
+  return by_call ? 0 : handover(machine, node).latency;
+}
 // When a recorded call handed its work over.
 inline int64_t handed_over(const Machine& machine, const Node& node) {
   return node.submitted() - (node.unseen() ? 0 : node.own - handover(machine, node).before);
@@ -81,7 +88,7 @@ struct Edit {
 };
 
 struct Setting {
-  int64_t hook_cost = 0;       // of each recorded call: left out of the CPU work
+  bool recording_out = false;  // what recording took is left out of the CPU work
   bool threads_joined = true;  // spawns and joins as inferred; else every thread keeps its start
   bool moved_as_event = true;  // a moved wait waits for what it covered; else for all that is there by then
 };

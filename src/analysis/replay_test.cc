@@ -296,11 +296,23 @@ TEST(Replay, ALongWaitForNothingWaitedForWorkThatWasNotSeen) {
   EXPECT_DOUBLE_EQ(us(run.estimate({Recorded::remove_call(0)}).benefit), 5);
 }
 
+TEST(Replay, ACopyThatItsOwnCallMadeStartsAtOnce) {
+  // Pageable memory, nothing left to wait for: 5 of the CPU's time, with no launch latency of 3 behind it.
+  Recorded run = Recorded().launch(30).work(3).sync(32).copy(Work::to_device, 0, 5, 1000, 0).work(5);
+  Machine machine{3'000, 2'000, 1'000};
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(2)}, machine), 0);
+  // Without the wait before it, it waits itself: the kernel ends at 33, and 33 + 1 + 2 is 4 less than 40.
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}, machine), 4);
+}
+
 TEST(Replay, CostOfTracingIsTakenOut) {
   // L40 S(36) with 4 of tracing in the work between them; L20 S(20). Untraced, nothing of the 4 is left.
   Recorded run = Recorded().launch(40).work(4).sync(36).work(14).launch(20).work(4).sync(16);
   Schedule schedule = run.schedule();
-  EXPECT_EQ(simulate(schedule, run.durations(), {}, {4'000, true, true}, {}).end, 70'000);  // 40 + 10 + 20
+  for (Node& node : schedule.threads[0].nodes)
+    if (&node != schedule.threads[0].nodes.data()) node.recording = 4'000;
+  EXPECT_EQ(simulate(schedule, run.durations(), {}, {true, true, true}, {}).end, 70'000);  // 40 + 10 + 20
+  EXPECT_EQ(simulate(schedule, run.durations(), {}, {false, true, true}, {}).end, 74'000);
 }
 
 TEST(Replay, SkippingWhatNoEditReachesChangesNothing) {

@@ -46,6 +46,12 @@ class ThreadLoader {
   }
   void operator()(const HashRecord&, uint32_t) {}
   void operator()(const UnusedRecord&, uint32_t) {}
+  void operator()(const RecordingRecord& record, uint32_t sequence) {
+    auto sane = [](int64_t ns) { return Nanoseconds{std::clamp<int64_t>(ns, 0, kLatest)}; };
+    auto& recordings = process_.threads[thread_].long_recordings;
+    if (recordings.empty() || recordings.back().operation != sequence)
+      recordings.push_back({sequence, sane(record.before_ns), sane(record.after_ns)});
+  }
   void operator()(const ClockReadRecord&, uint32_t) {}
   void operator()(const VerdictRecord&, uint32_t) {}
   void operator()(const GpuTimeRecord&, uint32_t) {}
@@ -76,6 +82,7 @@ class EvidenceLoader {
   void operator()(const TransferRecord&, uint32_t) {}
   void operator()(const AllocationRecord&, uint32_t) {}
   void operator()(const GpuTimeRecord&, uint32_t) {}
+  void operator()(const RecordingRecord&, uint32_t) {}
   void operator()(const HashRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);
     if (!evidence) return;

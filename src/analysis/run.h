@@ -81,12 +81,19 @@ struct RecordedGpuTime {
   Nanoseconds begin{-1}, end{-1};  // -1: unknown
 };
 
+// A call whose recording took longer than usual (RecordingRecord).
+struct LongRecording {
+  uint32_t operation = 0;
+  Nanoseconds before, after;
+};
+
 struct Thread {
   uint32_t ordinal = 0;
-  bool main = false;                       // the process's first thread
-  std::vector<Operation> operations;       // the index is the `sequence` of the records
-  std::vector<Evidence> evidence;          // stages 3 and 4: one for each operation
-  std::vector<RecordedGpuTime> gpu_times;  // run gpu-times: one for each operation; empty: none
+  bool main = false;                           // the process's first thread
+  std::vector<Operation> operations;           // the index is the `sequence` of the records
+  std::vector<LongRecording> long_recordings;  // in the order of the operations
+  std::vector<Evidence> evidence;              // stages 3 and 4: one for each operation
+  std::vector<RecordedGpuTime> gpu_times;      // run gpu-times: one for each operation; empty: none
 };
 
 // Memory that was released and allocated again: as many bytes, at the same call. `thread`: position in

@@ -91,10 +91,11 @@ struct ProcessFile {
   int32_t driver_version;  // cuDriverGetVersion: 13000
   int32_t capability_major, capability_minor;
   char device_name[256];
-  uint64_t driver_base;               // where the image lies
-  uint32_t threads;                   // thread files made
-  uint32_t hook_count;                // of hook_state
-  int64_t hook_cost_ns;               // measured in this process: what recording one operation adds to it
+  uint64_t driver_base;  // where the image lies
+  uint32_t threads;      // thread files made
+  uint32_t hook_count;   // of hook_state
+  // Measured in this process: what recording one operation adds to it, mean of those with no RecordingRecord.
+  int64_t hook_cost_ns;
   uint64_t drops[kDropCauses];        // by Drop
   uint64_t unwatched[32];             // instances by Reason bit (below), stage 3
   uint8_t hook_state[kMaximumHooks];  // by position in the plan: HookState
@@ -144,9 +145,10 @@ enum class RecordType : uint8_t {
   verdict,
   gpu_time,
   unused,
-  clock_read
+  clock_read,
+  recording
 };
-inline constexpr RecordType kLastRecordType = RecordType::clock_read;
+inline constexpr RecordType kLastRecordType = RecordType::recording;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
@@ -333,5 +335,15 @@ struct ClockReadRecord {
   uint64_t reserved2[2];
 };
 static_assert(sizeof(ClockReadRecord) == 32);
+
+// Follows the OperationRecord of a call whose recording took long: the first walk of a stack, say, or the
+// growth of a file. Stage 2.
+struct RecordingRecord {
+  RecordType type;
+  uint8_t reserved[7];
+  int64_t before_ns, after_ns;  // what it took, before the call's begin and after its end
+  uint64_t reserved2;
+};
+static_assert(sizeof(RecordingRecord) == 32);
 
 }  // namespace diogenes

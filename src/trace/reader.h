@@ -79,6 +79,9 @@ class ThreadTrace {
         case RecordType::clock_read:
           visitor(*file_.at<ClockReadRecord>(offset), last);
           break;
+        case RecordType::recording:
+          if (sequence >= 0) visitor(*file_.at<RecordingRecord>(offset), last);
+          break;
         case RecordType::none:
           break;
       }

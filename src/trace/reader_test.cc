@@ -30,6 +30,7 @@ struct Seen {
   void operator()(const HashRecord& record, uint32_t) { hashes.push_back(record); }
   void operator()(const UnusedRecord&, uint32_t) {}
   void operator()(const ClockReadRecord& record, uint32_t) { clock_reads.push_back(record); }
+  void operator()(const RecordingRecord&, uint32_t) {}
   void operator()(const VerdictRecord& record, uint32_t) { verdicts.push_back(record); }
   void operator()(const GpuTimeRecord& record, uint32_t) { gpu_times.push_back(record); }
 };

@@ -124,7 +124,17 @@ class ThreadFiles {
     record.call = static_cast<uint32_t>(step.own_ns + step.waited_ns);
     record.waited = static_cast<uint32_t>(step.waited_ns);
     put(file(step.thread), record);
-    const DriverFunction* function = driver_function(record.function);
+    write_arguments(step, record.function);
+    if (step.recording_before_ns + step.recording_after_ns == 0) return;
+    RecordingRecord recording{};
+    recording.type = RecordType::recording;
+    recording.before_ns = step.recording_before_ns;
+    recording.after_ns = step.recording_after_ns;
+    put(file(step.thread), recording);
+  }
+
+  void write_arguments(const Step& step, uint16_t index) {
+    const DriverFunction* function = driver_function(index);
     if (!function) return;
     if (function->role == Role::transfer) {
       TransferRecord transfer{};
@@ -336,6 +346,12 @@ Timeline& Timeline::flags(uint8_t flags) {
 
 Timeline& Timeline::clock_read(After from_exit) {
   steps_.back().clock_after_ns = from_exit.ns;
+  return *this;
+}
+
+Timeline& Timeline::recorded(double before_us, double after_us) {
+  steps_.back().recording_before_ns = static_cast<int64_t>(before_us * 1000);
+  steps_.back().recording_after_ns = static_cast<int64_t>(after_us * 1000);
   return *this;
 }
 
