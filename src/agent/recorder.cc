@@ -131,6 +131,7 @@ bool append(const GpuTimeRecord& record) { return append_record(record, nullptr)
 bool append(const UnusedRecord& record) { return append_record(record, nullptr); }
 bool append(const ClockReadRecord& record) { return append_record(record, nullptr); }
 bool append(const RecordingRecord& record) { return append_record(record, nullptr); }
+bool append(const WatchedRecord& record) { return append_record(record, nullptr); }
 
 bool next_operation(OperationId& id) {
   ThreadFile* file = file_of_this_thread();

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,9 +17,11 @@ namespace {
 MappedPlan mapped;
 
 bool well_formed(const Plan& plan, uint64_t size) {
-  return memcmp(plan.magic, kPlanMagic, sizeof kPlanMagic) == 0 && plan.version == 1 &&
+  return memcmp(plan.magic, kPlanMagic, sizeof kPlanMagic) == 0 && plan.version == 2 &&
          plan.file_bytes == size && plan.hook_count <= kMaximumHooks && plan.build_id_length <= 20 &&
-         sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.site_count * sizeof(SiteKey) == size;
+         sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.site_count * sizeof(SiteKey) +
+                 plan.part_count * sizeof(PartKey) ==
+             size;
 }
 }  // namespace
 
@@ -40,6 +43,7 @@ bool load_plan() {
   }
   mapped.hooks = reinterpret_cast<const HookSite*>(header + 1);
   mapped.sites = reinterpret_cast<const SiteKey*>(mapped.hooks + header->hook_count);
+  mapped.parts = reinterpret_cast<const PartKey*>(mapped.sites + header->site_count);
   strcpy(mapped.folder, path);
   *strrchr(mapped.folder, '/') = 0;
   mapped.plan = header;
@@ -47,6 +51,10 @@ bool load_plan() {
 }
 
 const MappedPlan& plan() { return mapped; }
+
+bool part_is_planned(PartKey part) {
+  return mapped.plan && std::binary_search(mapped.parts, mapped.parts + mapped.plan->part_count, part);
+}
 
 bool stage_uses_guards() {
   return mapped.plan &&

@@ -10,12 +10,16 @@ struct MappedPlan {
   const Plan* plan = nullptr;  // null: no plan, the agent does nothing
   const HookSite* hooks = nullptr;
   const SiteKey* sites = nullptr;
+  const PartKey* parts = nullptr;
   char folder[480] = {};  // of the stage: the plan file's
 };
 
 // Maps the file that DIOGENES_PLAN names and checks it. Once, at start.
 bool load_plan();
 const MappedPlan& plan();
+
+// Is this part of a small range still to be watched?
+bool part_is_planned(PartKey part);
 
 // True in stages 3 and 4, from process start on.
 bool stage_uses_guards();

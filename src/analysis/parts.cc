@@ -1,6 +1,8 @@
 #include "analysis/parts.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <set>
 
 #include "analysis/join.h"
@@ -12,76 +14,147 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kOpen = kNotThisRun | kInParts;
+constexpr uint32_t kOpen = kNotThisRun | kNotWhole;
 // What further runs find out: uses, and what became of their guards. The rest the first run knew, which saw
 // more.
 constexpr uint32_t kOfGuards =
     kMovableReasons | kSmallRange | kExposed | kGuardRefused | kDriverAccess | kOpen;
-static_assert(in_parts(kMostParts) == (kInParts & ~(kInParts >> 1)));
+
+constexpr uint32_t kWatchpoints = 4;  // of a processor
+
+// Which part of each range a process watched in one run, somewhere.
+using SeenParts = std::unordered_map<uint64_t, uint8_t>;
+
+SeenParts seen_parts(const Process& process) {
+  SeenParts result;
+  for (const RangeWatched& record : process.watched)
+    if (record.seen) result[record.range] = record.part;
+  return result;
+}
 
 // What the runs together know of one instance that hangs on small ranges.
 struct Watched {
+  struct Parts {
+    uint32_t count = 0, seen = 0;  // seen: bits
+    uint32_t registers = 0;
+    uint32_t told = 0;  // bits: runs in which the instance hung on it
+  };
   uint32_t reasons = 0;
-  uint32_t runs[kMostParts + 1] = {};  // by parts: bits, of the runs that watched all ranges of so many
+  std::map<uint64_t, Parts> ranges;
+  const SeenParts* looked[kWatchRuns] = {};  // by run; null: the instance was not looked at
 
-  void add(uint32_t run, uint32_t found) {
-    reasons |= found & ~kNotThisRun;  // all of these: the run did not look at it
-    if (found & kUnresolved) return;
-    for (uint32_t parts = 1; parts <= kMostParts; ++parts)
-      if (!(found & not_this_run(parts))) runs[parts] |= 1u << run;
-  }
-  bool whole() const {
-    for (uint32_t parts = 1; parts <= kMostParts; ++parts) {
-      if (!(reasons & in_parts(parts))) continue;
-      for (uint32_t part = 0; part < parts; ++part) {
-        bool seen = false;
-        for (uint32_t run = part; run < kWatchRuns; run += parts) seen |= (runs[parts] & 1u << run) != 0;
-        if (!seen) return false;
-      }
+  void add(uint32_t run, uint32_t found, std::span<const RangeWatched> records, const SeenParts& seen) {
+    reasons |= found & ~kNotThisRun;
+    if (!(found & kNotThisRun)) looked[run] = &seen;
+    for (const RangeWatched& record : records) {
+      Parts& parts = ranges[record.range];
+      parts.count = record.parts;
+      parts.registers = std::max<uint32_t>(parts.registers, record.registers);
+      parts.told |= 1u << run;
+      if (record.seen) parts.seen |= 1u << record.part;
     }
-    return true;
+  }
+  // Calls `visit` with each part that no run has watched. A run that watched the range, and in
+  // which it hung on this instance no more, saw its part used before; that was another instance's business.
+  template <typename Visit>
+  void for_each_unseen(Visit visit) const {
+    for (const auto& [range, parts] : ranges) {
+      uint32_t seen = parts.seen;
+      for (uint32_t run = 0; run < kWatchRuns; ++run) {
+        if (!looked[run] || (parts.told & 1u << run)) continue;
+        if (auto found = looked[run]->find(range); found != looked[run]->end()) seen |= 1u << found->second;
+      }
+      for (uint32_t part = 0; part < parts.count; ++part)
+        if (!(seen & 1u << part)) visit(range, part);
+    }
+  }
+  // Nothing is known of ranges whose records are not there.
+  bool whole() const {
+    bool all = !ranges.empty();
+    for_each_unseen([&](uint64_t, uint32_t) { all = false; });
+    return all;
+  }
+  bool in_more_than_one() const {
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [](const auto& entry) { return entry.second.count > 1; });
   }
 };
 
 class Joined {
  public:
   Joined(Run& first, const SiteTable& sites) : first_(first), sites_(sites) {
-    for_each_open([&](const Operation& operation, const Evidence& evidence) {
-      watched_[&operation].add(0, evidence.reasons);
+    std::unordered_map<const Process*, const SeenParts*> seen = seen_parts_of(first);
+    for_each_open([&](const Process& process, const Thread& thread, uint32_t index) {
+      watched_[&thread.operations[index]].add(0, thread.evidence[index].reasons,
+                                              process.watched_by(thread, index), *seen.at(&process));
     });
   }
 
   void add(const Run& other, uint32_t run) {
+    std::unordered_map<const Process*, const SeenParts*> seen = seen_parts_of(other);
     join_operations(first_, other, sites_,
-                    [&](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
+                    [&](Operation* operation, const Process& process, const Thread& thread, uint32_t index) {
                       const Evidence& evidence = thread.evidence[index];
                       if (!operation || !evidence.judged) return;
                       // A use that the first run did not see, where it saw everything: the two differ.
                       auto found = watched_.find(operation);
                       if (found == watched_.end())
                         differing_[operation] |= evidence.reasons & kMovableReasons;
-                      else
-                        found->second.add(run, thread.operations[index].has(kFailed)
-                                                   ? uint32_t{kUnresolved}
-                                                   : evidence.reasons & (kOfGuards | kUnresolved));
+                      else if (!thread.operations[index].has(kFailed))
+                        found->second.add(run, evidence.reasons & kOfGuards,
+                                          process.watched_by(thread, index), *seen.at(&process));
                     });
   }
 
-  // Not needed as far as is known, and not watched whole.
-  std::set<SiteKey> hanging() const {
-    std::set<SiteKey> result;
-    for (const auto& [operation, watched] : watched_)
-      if (!(watched.reasons & ~(kOpen | kUnresolved)) && !watched.whole())
-        result.insert(sites_[operation->site].key);
+  // Of what is not needed as far as is known, and not watched whole: as much as one run can watch at once.
+  ToWatch next() const {
+    struct Candidate {
+      uint64_t range;
+      uint32_t part, instances = 0;
+    };
+    std::map<PartKey, Candidate> open;
+    std::unordered_map<uint64_t, std::vector<const Operation*>> having;  // the range, watched or not
+    std::set<SiteKey> sites;
+    for (const auto& [operation, watched] : watched_) {
+      for (const auto& [range, parts] : watched.ranges) having[range].push_back(operation);
+      if (watched.reasons & ~kOpen) continue;
+      watched.for_each_unseen([&, site = operation->site](uint64_t range, uint32_t part) {
+        Candidate& candidate = open.try_emplace(part_key(range, part), Candidate{range, part}).first->second;
+        ++candidate.instances;
+        sites.insert(sites_[site].key);
+      });
+    }
+    // What most instances hang on comes first.
+    std::vector<const Candidate*> order;
+    for (const auto& [key, candidate] : open) order.push_back(&candidate);
+    std::stable_sort(order.begin(), order.end(), [](const Candidate* one, const Candidate* other) {
+      return one->instances > other->instances;
+    });
+    ToWatch result{{sites.begin(), sites.end()}, {}, open.size()};
+    std::set<uint64_t> chosen;
+    std::unordered_map<const Operation*, uint32_t> taken;  // watchpoints
+    for (const Candidate* candidate : order) {
+      const uint64_t range = candidate->range;
+      auto registers_at = [&](const Operation* one) { return watched_.at(one).ranges.at(range).registers; };
+      const auto& all = having.at(range);
+      if (chosen.contains(range) || !std::all_of(all.begin(), all.end(), [&](const Operation* one) {
+            return taken[one] + registers_at(one) <= kWatchpoints;
+          }))
+        continue;
+      chosen.insert(range);
+      result.parts.push_back(part_key(range, candidate->part));
+      for (const Operation* one : all) taken[one] += registers_at(one);
+    }
+    std::sort(result.parts.begin(), result.parts.end());
     return result;
   }
 
   void finish() {
-    for_each_open([&](const Operation& operation, Evidence& evidence) {
-      const Watched& watched = watched_.at(&operation);
-      evidence.reasons = watched.reasons & ~(kOpen | kUnresolved);
-      const bool in_more_than_one = (watched.reasons & kInParts & ~in_parts(1)) != 0;
-      if (!watched.whole() || (evidence.reasons != 0 && in_more_than_one)) evidence.reasons |= kSmallRange;
+    for_each_open([&](const Process&, Thread& thread, uint32_t index) {
+      const Watched& watched = watched_.at(&thread.operations[index]);
+      uint32_t& reasons = thread.evidence[index].reasons;
+      reasons = watched.reasons & ~kOpen;
+      if (!watched.whole() || (reasons != 0 && watched.in_more_than_one())) reasons |= kSmallRange;
     });
     for (Process& process : first_.processes)
       for (Thread& thread : process.threads)
@@ -91,17 +164,23 @@ class Joined {
   }
 
  private:
+  std::unordered_map<const Process*, const SeenParts*> seen_parts_of(const Run& run) {
+    std::unordered_map<const Process*, const SeenParts*> result;
+    for (const Process& process : run.processes) result[&process] = &seen_.emplace_back(seen_parts(process));
+    return result;
+  }
+
   template <typename Visit>
   void for_each_open(Visit visit) {
     for (Process& process : first_.processes)
       for (Thread& thread : process.threads)
-        for (size_t i = 0; i < thread.operations.size(); ++i)
-          if (thread.evidence[i].judged && (thread.evidence[i].reasons & kOpen))
-            visit(thread.operations[i], thread.evidence[i]);
+        for (uint32_t i = 0; i < thread.operations.size(); ++i)
+          if (thread.evidence[i].judged && (thread.evidence[i].reasons & kOpen)) visit(process, thread, i);
   }
 
   Run& first_;
   const SiteTable& sites_;
+  std::deque<SeenParts> seen_;  // by run and process; they stay where they are
   std::unordered_map<const Operation*, Watched> watched_;
   std::unordered_map<const Operation*, uint32_t> differing_;
 };
@@ -128,12 +207,12 @@ Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites) {
   return with_all_runs(session, sites, [](Joined& joined) { joined.finish(); });
 }
 
-Result<std::vector<SiteKey>> sites_to_watch(const fs::path& session) {
+Result<ToWatch> parts_to_watch(const fs::path& session) {
   SiteTable sites;
-  std::set<SiteKey> hanging;
-  auto run = with_all_runs(session, sites, [&](const Joined& joined) { hanging = joined.hanging(); });
+  ToWatch hanging;
+  auto run = with_all_runs(session, sites, [&](const Joined& joined) { hanging = joined.next(); });
   if (!run) return run.error();
-  return std::vector<SiteKey>(hanging.begin(), hanging.end());
+  return hanging;
 }
 
 }  // namespace diogenes

@@ -1,8 +1,7 @@
 // Stage 3 in more than one run. A small range may need more watchpoints than the processor has, alone or with
-// others; then the run number K, from 0, watches part K of each, round and round, and the runs behind the
-// first only those that still hang on something. What was used in any run was used; unused is what was
-// watched whole, and unused in all runs. In: the session's folders of stage 3. Out: one run, as if it had
-// seen everything.
+// others. The first run watches what it can, and tells what it could not; each further run watches what is in
+// its plan. What was used in any run was used; unused is what the runs together watched whole, and found
+// unused. In: the session's folders of stage 3. Out: one run, as if it had seen everything.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -17,7 +16,13 @@ namespace diogenes {
 // not known.
 Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites);
 
-// The sites that hang on what no run has watched yet; for the plan of the next one.
-Result<std::vector<SiteKey>> sites_to_watch(const std::filesystem::path& session);
+// What the next run is to watch, of what none has watched yet: as much as fits into the watchpoints of every
+// instance that hangs on it.
+struct ToWatch {
+  std::vector<SiteKey> sites;  // of the instances that hang on any
+  std::vector<PartKey> parts;  // ascending
+  size_t open = 0;             // parts that none has watched
+};
+Result<ToWatch> parts_to_watch(const std::filesystem::path& session);
 
 }  // namespace diogenes

@@ -1,4 +1,4 @@
-// One instance of a wait on a small range, as the runs of stage 3 saw it.
+// One instance of a wait on small ranges, as the runs of stage 3 saw it.
 #include "analysis/parts.h"
 
 #include <gtest/gtest.h>
@@ -12,14 +12,33 @@ namespace {
 
 using namespace diogenes::testing;
 
-constexpr uint32_t kRefused1 = not_this_run(1) | in_parts(1), kRefused2 = not_this_run(2) | in_parts(2);
+constexpr uint64_t kA = 0x1000, kB = 0x2000;  // ranges
+
+struct Part {
+  uint64_t range;
+  int part, parts;
+  bool seen = true;
+  int registers = 4;
+};
 
 class Parts : public ::testing::Test {
  protected:
-  // The next run, in which the wait had these reasons. Nothing: it did not happen.
-  void run(std::optional<uint32_t> reasons) {
-    auto trace = timeline().sync(lasting(1)).from(0x200).unnecessary();
-    if (reasons) trace.sync(lasting(2)).from(0x100).needed(*reasons);
+  // The next run, in which the wait had these reasons, and hung on that. Nothing: it did not happen.
+  void run(std::optional<uint32_t> reasons, std::vector<Part> watched = {}) {
+    write(timeline().sync(lasting(1)).from(0x200).unnecessary(), reasons, watched);
+  }
+  // The same; the wait before it hung on this.
+  void run_beside(Part other, std::optional<uint32_t> reasons) {
+    auto trace = timeline().sync(lasting(1)).from(0x200).needed(kOrder);
+    trace.watched(other.range, other.part, other.parts, other.seen);
+    write(trace, reasons, {});
+  }
+  void write(testing::Timeline trace, std::optional<uint32_t> reasons, const std::vector<Part>& watched) {
+    if (reasons) {
+      trace.sync(lasting(2)).from(0x100).needed(*reasons);
+      for (const Part& each : watched)
+        trace.watched(each.range, each.part, each.parts, each.seen, each.registers);
+    }
     ProcessOptions options;
     options.stage = Stage::memory_tracing;
     write_process(folder_.path() / run_name(Stage::memory_tracing, ++runs_), trace, options);
@@ -30,11 +49,14 @@ class Parts : public ::testing::Test {
     EXPECT_TRUE(joined.ok());
     return joined->processes.at(0).threads.at(0).evidence.at(1).reasons;
   }
-  size_t sites_that_hang() {
-    auto sites = sites_to_watch(folder_.path());
-    EXPECT_TRUE(sites.ok());
-    return sites->size();
+  // What the next run is to watch.
+  std::vector<PartKey> wanted() {
+    auto hanging = parts_to_watch(folder_.path());
+    EXPECT_TRUE(hanging.ok());
+    EXPECT_EQ(hanging->sites.size(), hanging->parts.empty() ? 0u : 1u);
+    return hanging->parts;
   }
+  const std::vector<PartKey> nothing;
 
  private:
   TemporaryFolder folder_;
@@ -42,95 +64,141 @@ class Parts : public ::testing::Test {
 };
 
 TEST_F(Parts, UnusedInBothOfTwoParts) {
-  run(in_parts(2));
-  EXPECT_EQ(sites_that_hang(), 1u);
+  run(kNotWhole, {{kA, 0, 2}});
+  EXPECT_EQ(wanted(), std::vector{part_key(kA, 1)});
   EXPECT_EQ(reasons(), kSmallRange);  // as long as one is not known
-  run(in_parts(2));
-  EXPECT_EQ(sites_that_hang(), 0u);
+  run(kNotWhole, {{kA, 1, 2}});
+  EXPECT_EQ(wanted(), nothing);
   EXPECT_EQ(reasons(), 0u);
 }
 
 TEST_F(Parts, ThreePartsTakeThreeRuns) {
-  run(in_parts(3));
-  run(in_parts(3));
-  EXPECT_EQ(sites_that_hang(), 1u);
-  run(in_parts(3));
-  EXPECT_EQ(sites_that_hang(), 0u);
+  run(kNotWhole, {{kA, 0, 3}});
+  run(kNotWhole, {{kA, 2, 3}});
+  EXPECT_EQ(wanted(), std::vector{part_key(kA, 1)});
+  run(kNotWhole, {{kA, 1, 3}});
+  EXPECT_EQ(wanted(), nothing);
   EXPECT_EQ(reasons(), 0u);
 }
 
 TEST_F(Parts, UsedInTheSecondOne) {
-  run(in_parts(2));
-  run(in_parts(2) | kCpuAccess);
+  run(kNotWhole, {{kA, 0, 2}});
+  run(kNotWhole | kCpuAccess, {{kA, 1, 2}});
   EXPECT_EQ(reasons(), kCpuAccess | kSmallRange);  // needed, and when first is not known: it is not moved
 }
 
 TEST_F(Parts, UsedInTheFirstOneNeedsNoMoreRuns) {
-  run(in_parts(2) | kCpuAccess);
-  EXPECT_EQ(sites_that_hang(), 0u);
+  run(kNotWhole | kCpuAccess, {{kA, 0, 2}});
+  EXPECT_EQ(wanted(), nothing);
   EXPECT_EQ(reasons(), kCpuAccess | kSmallRange);
 }
 
 TEST_F(Parts, NeededAnywayNeedsNoMoreRuns) {
-  run(in_parts(2) | kOrder);
-  EXPECT_EQ(sites_that_hang(), 0u);
+  run(kNotWhole | kOrder, {{kA, 0, 2}});
+  EXPECT_EQ(wanted(), nothing);
   EXPECT_EQ(reasons(), kOrder | kSmallRange);
 }
 
-TEST_F(Parts, WhatWasRefusedIsWatchedInAnotherRun) {
-  run(kRefused1);
-  EXPECT_EQ(sites_that_hang(), 1u);
-  run(uint32_t{0});
-  EXPECT_EQ(sites_that_hang(), 0u);
+TEST_F(Parts, WhatFoundNoWatchpointsIsWatchedInAnotherRun) {
+  run(kNotWhole, {{kA, 0, 1, false}});
+  EXPECT_EQ(wanted(), std::vector{part_key(kA, 0)});
+  run(uint32_t{0}, {{kA, 0, 1}});
+  EXPECT_EQ(wanted(), nothing);
   EXPECT_EQ(reasons(), 0u);
 }
 
 TEST_F(Parts, OfOnePartItIsMovedAsEver) {
-  run(kRefused1);
-  run(kCpuAccess);
+  run(kNotWhole, {{kA, 0, 1, false}});
+  run(kCpuAccess, {{kA, 0, 1}});
   EXPECT_EQ(reasons(), kCpuAccess);
 }
 
-// Part 1 in the second run, part 0 in the third.
-TEST_F(Parts, RefusedInTheFirstRunThePartComesRoundAgain) {
-  run(kRefused2);
-  run(in_parts(2));
-  EXPECT_EQ(sites_that_hang(), 1u);
-  run(in_parts(2));
-  EXPECT_EQ(reasons(), 0u);
-}
-
-TEST_F(Parts, RefusedInAllRuns) {
-  for (int i = 0; i < kWatchRuns; ++i) run(kRefused2);
+TEST_F(Parts, NotWatchedInAnyRun) {
+  for (int i = 0; i < kWatchRuns; ++i) run(kNotWhole, {{kA, 0, 2, false}});
+  EXPECT_EQ(wanted().size(), 1u);  // one part of a range at a time
   EXPECT_EQ(reasons(), kSmallRange);
 }
 
-// A range of one part that was refused, beside one of two: each kind for itself.
-TEST_F(Parts, TwoRangesOfOneWait) {
-  run(kRefused1 | in_parts(2));
-  run(kRefused1 | in_parts(2));
-  EXPECT_EQ(sites_that_hang(), 1u);
-  run(kRefused2);
-  EXPECT_EQ(sites_that_hang(), 0u);
+// Of what one wait hangs on, a run is asked for as much as there are watchpoints for.
+TEST_F(Parts, AsMuchAsFits) {
+  constexpr uint64_t kC = 0x3000;
+  run(kNotWhole, {{kA, 0, 1, false, 2}, {kB, 0, 1, false, 3}, {kC, 0, 1, false, 2}});
+  EXPECT_EQ(wanted(), (std::vector{part_key(kA, 0), part_key(kC, 0)}));
+  run(kNotWhole, {{kA, 0, 1, true, 2}, {kB, 0, 1, false, 3}, {kC, 0, 1, true, 2}});
+  EXPECT_EQ(wanted(), std::vector{part_key(kB, 0)});
+}
+
+// Two ranges that never fit together: each has its run.
+TEST_F(Parts, TwoRangesThatNeverFitTogether) {
+  run(kNotWhole, {{kA, 0, 1}, {kB, 0, 1, false}});
+  EXPECT_EQ(wanted(), std::vector{part_key(kB, 0)});
+  run(kNotWhole, {{kA, 0, 1, false}, {kB, 0, 1}});
+  EXPECT_EQ(wanted(), nothing);
   EXPECT_EQ(reasons(), 0u);
+}
+
+// What no run saw is not seen because another range was, twice.
+TEST_F(Parts, TheSameRangeTwiceIsNotBoth) {
+  run(kNotWhole, {{kA, 0, 1}, {kB, 0, 1, false}});
+  run(kNotWhole, {{kA, 0, 1}, {kB, 0, 1, false}});
+  EXPECT_EQ(wanted(), std::vector{part_key(kB, 0)});
+  EXPECT_EQ(reasons(), kSmallRange);
+}
+
+// A range that only a further run knows of: the runs differ, and this one has not been watched.
+TEST_F(Parts, ARangeThatTheFirstRunDidNotHave) {
+  run(kNotWhole, {{kA, 0, 2}});
+  run(kNotWhole, {{kA, 1, 2}, {kB, 0, 1, false}});
+  EXPECT_EQ(wanted(), std::vector{part_key(kB, 0)});
+  EXPECT_EQ(reasons(), kSmallRange);
+}
+
+// The second run saw its part used before the wait: it was another wait's business then. That it watched the
+// range at all, the other wait says.
+TEST_F(Parts, UsedBeforeTheWait) {
+  run(kNotWhole, {{kA, 0, 2}});
+  run_beside(Part{kA, 1, 2}, uint32_t{0});
+  EXPECT_EQ(wanted(), nothing);
+  EXPECT_EQ(reasons(), 0u);
+}
+
+TEST_F(Parts, NotWatchedBeforeTheWait) {
+  run(kNotWhole, {{kA, 0, 2}});
+  run_beside(Part{kA, 1, 2, false}, uint32_t{0});
+  EXPECT_EQ(reasons(), kSmallRange);
+  run_beside(Part{kA, 1, 2}, kNotThisRun);
+  EXPECT_EQ(reasons(), kSmallRange);
+}
+
+// The records are lost: nothing says what there was to watch, and no run can be asked for it.
+TEST_F(Parts, WithoutRecordsItStaysNeeded) {
+  run(kNotWhole);
+  EXPECT_EQ(wanted(), nothing);
+  EXPECT_EQ(reasons(), kSmallRange);
 }
 
 TEST_F(Parts, ARunWithoutTheWaitSaysNothing) {
-  run(in_parts(2));
+  run(kNotWhole, {{kA, 0, 2}});
   run(std::nullopt);
   EXPECT_EQ(reasons(), kSmallRange);
-  EXPECT_EQ(sites_that_hang(), 1u);
+  EXPECT_EQ(wanted(), std::vector{part_key(kA, 1)});
+}
+
+TEST_F(Parts, ARunWithoutTheWaitInItsPlanSaysNothing) {
+  run(kNotWhole, {{kA, 0, 1, false}});
+  run(kNotThisRun, {});
+  EXPECT_EQ(reasons(), kSmallRange);
 }
 
 TEST_F(Parts, WhatNeedsNoFurtherRunIsLeftAsItIs) {
   run(kHostFunction);
-  EXPECT_EQ(sites_that_hang(), 0u);
+  EXPECT_EQ(wanted(), nothing);
   EXPECT_EQ(reasons(), kHostFunction);
 }
 
 TEST_F(Parts, OrderIsTheFirstRunsBusiness) {
-  run(in_parts(2));
-  run(in_parts(2) | kOrder);  // it saw less of what is settled
+  run(kNotWhole, {{kA, 0, 2}});
+  run(kNotWhole | kOrder, {{kA, 1, 2}});  // it saw less of what is settled
   EXPECT_EQ(reasons(), 0u);
 }
 

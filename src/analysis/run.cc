@@ -53,6 +53,7 @@ class ThreadLoader {
       recordings.push_back({sequence, sane(record.before_ns), sane(record.after_ns)});
   }
   void operator()(const ClockReadRecord&, uint32_t) {}
+  void operator()(const WatchedRecord&, uint32_t) {}
   void operator()(const VerdictRecord&, uint32_t) {}
   void operator()(const GpuTimeRecord&, uint32_t) {}
 
@@ -100,6 +101,14 @@ class EvidenceLoader {
   void operator()(const ClockReadRecord& record, uint32_t) {
     if (Evidence* evidence = of(record.thread, record.sequence))
       evidence->clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatest);
+  }
+  void operator()(const WatchedRecord& record, uint32_t) {
+    if (!of(record.thread, record.sequence) || record.parts == 0 || record.parts > kMostParts ||
+        record.part >= record.parts)
+      return;
+    auto thread = static_cast<uint32_t>(by_ordinal_.at(record.thread) - process_.threads.data());
+    process_.watched.push_back({thread, record.sequence, record.range, record.part, record.parts,
+                                record.registers, record.seen != 0});
   }
   void operator()(const VerdictRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);
@@ -253,10 +262,17 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
     if (load == Load::evidence) {
       EvidenceLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
+      std::sort(process.watched.begin(), process.watched.end(), by_instance);
     }
     for (const ThreadTrace& thread : trace.threads) thread.release_pages();
   }
   return run;
+}
+
+std::span<const RangeWatched> Process::watched_by(const Thread& thread, uint32_t operation) const {
+  RangeWatched instance{static_cast<uint32_t>(&thread - threads.data()), operation};
+  auto [first, last] = std::equal_range(watched.begin(), watched.end(), instance, by_instance);
+  return {first, last};
 }
 
 const DriverFunction* function_of(const Site& site) { return driver_function(site.function); }

@@ -4,8 +4,10 @@
 // stack has the same SiteIndex in every run (trace/site_key.h). Times are taken as they are, made sane only
 // where damage would overflow.
 #pragma once
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/index.h"
@@ -104,11 +106,26 @@ struct Reuse {
   } released, allocated;
 };
 
+// What a run of stage 3 watched of one small range that an instance hangs on.
+struct RangeWatched {
+  uint32_t thread = 0, operation = 0;  // the instance: position in Process::threads, and there
+  uint64_t range = 0;                  // the same in every run
+  uint8_t part = 0, parts = 1, registers = 0;
+  bool seen = false;
+};
+
+inline bool by_instance(const RangeWatched& one, const RangeWatched& other) {
+  return std::pair(one.thread, one.operation) < std::pair(other.thread, other.operation);
+}
+
 struct Process {
   const ProcessTrace* trace = nullptr;
   std::string identity;  // the same in every run: rank, executable, how many of these started before it
   std::vector<Thread> threads;
   std::vector<Reuse> reuses;
+  std::vector<RangeWatched> watched;  // stage 3: in the order by_instance()
+
+  std::span<const RangeWatched> watched_by(const Thread& thread, uint32_t operation) const;
 };
 
 struct Run {

@@ -1,6 +1,7 @@
 // What one run hands to the next: a file that the launcher writes, and the agent maps and reads.
-// Layout: Plan, then HookSite[hook_count], then SiteKey[site_count]. All little-endian, no pointers.
-// The file's folder is the stage's folder: the agent creates one folder a process in it (trace/format.h).
+// Layout: Plan, then HookSite[hook_count], SiteKey[site_count], PartKey[part_count]. All little-endian, no
+// pointers. The file's folder is the stage's folder: the agent creates one folder a process in it
+// (trace/format.h).
 #pragma once
 #include <cstdint>
 
@@ -23,16 +24,21 @@ inline constexpr uint8_t kWatchRuns = 6;
 // trace/site_key.h.
 using SiteKey = uint64_t;
 
+// One part of a small range (trace/format.h, WatchedRecord).
+using PartKey = uint64_t;
+constexpr PartKey part_key(uint64_t range, uint32_t part) { return range + part * 0x9e3779b97f4a7c15; }
+
 struct Plan {
   char magic[8];
-  uint32_t version;  // 1
+  uint32_t version;  // 2
   Stage stage;
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
-  uint8_t watch_run;     // stage memory_tracing: which run this is, from 0: it watches that part of small
-                         // ranges. Behind the first, those of the plan's sites only, and nothing else
-  uint8_t watch_runs;    // ... of how many at most; 0: as 1
+  uint8_t watch_run;   // stage memory_tracing: which run this is, from 0. The first watches the first part of
+                       // small ranges, the others the plan's parts at the plan's sites, and nothing else
+  uint8_t watch_runs;  // ... of how many at most; 0: as 1
   uint32_t hook_count;
+  uint32_t part_count;            // ascending; of further runs of memory_tracing
   uint32_t site_count;            // stage sync_use: the needed synchronizations. Behind the first run of
                                   // memory_tracing: those that hang on what was not watched yet. Else: 0
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops

@@ -187,15 +187,16 @@ bool Measurement::memory_tracing() {
     return false;
   size_t fewest = SIZE_MAX;
   for (int run = 1, in_vain = 0; run < kWatchRuns; ++run) {
-    Result<std::vector<SiteKey>> sites = sites_to_watch(folder_);
-    if (!sites) notice(sites.error().c_str());
-    if (!sites || sites->empty()) break;
-    // Two parts may take two runs to get their turn.
-    in_vain = sites->size() < fewest ? 0 : in_vain + 1;
+    Result<ToWatch> to_watch = parts_to_watch(folder_);
+    if (!to_watch) notice(to_watch.error().c_str());
+    if (!to_watch || to_watch->parts.empty()) break;
+    // What went wrong by chance may go right in the next run.
+    in_vain = to_watch->open < fewest ? 0 : in_vain + 1;
     if (in_vain == 2) break;
-    fewest = std::min(fewest, sites->size());
-    if (!run_stage(Stage::memory_tracing, "first uses of small results that were not watched yet",
-                   driver_->all, {.number = run + 1, .sites = std::move(*sites)}))
+    fewest = std::min(fewest, to_watch->open);
+    if (!run_stage(
+            Stage::memory_tracing, "first uses of small results that were not watched yet", driver_->all,
+            {.number = run + 1, .sites = std::move(to_watch->sites), .parts = std::move(to_watch->parts)}))
       return false;
   }
   return true;
@@ -276,6 +277,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                          .driver = driver_->build_id,
                                          .hooks = std::move(hooks),
                                          .sites = std::move(settings.sites),
+                                         .parts = std::move(settings.parts),
                                          .recorded_bytes_limit = recorded_bytes_limit(folder_),
                                          .watch_run = static_cast<uint8_t>(watches ? settings.number - 1 : 0),
                                          .watch_runs = watches ? kWatchRuns : uint8_t{1}});

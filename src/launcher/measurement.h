@@ -56,6 +56,7 @@ class Measurement {
   struct StageSettings {
     int number = 1;              // of the stage's runs
     std::vector<SiteKey> sites;  // of the plan
+    std::vector<PartKey> parts;  // likewise
     std::filesystem::path cupti;
   };
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, StageSettings settings);

@@ -55,8 +55,12 @@ class Parts : public testing::Test {
 };
 
 TEST_F(Parts, APlanIsLaidOutAsTheAgentReadsIt) {
-  PlanContents contents{
-      .stage = Stage::sync_use, .driver = {}, .hooks = {}, .sites = {7, 9}, .recorded_bytes_limit = 5};
+  PlanContents contents{.stage = Stage::sync_use,
+                        .driver = {},
+                        .hooks = {},
+                        .sites = {7, 9},
+                        .parts = {11},
+                        .recorded_bytes_limit = 5};
   contents.driver.length = 2;
   contents.driver.bytes = {0xab, 0xcd};
   HookSite site{};
@@ -65,7 +69,7 @@ TEST_F(Parts, APlanIsLaidOutAsTheAgentReadsIt) {
   contents.hooks.push_back(site);
   ASSERT_TRUE(write_plan(folder_ / "plan", contents));
   std::string bytes = read(folder_ / "plan");
-  ASSERT_EQ(bytes.size(), sizeof(Plan) + sizeof(HookSite) + 2 * sizeof(SiteKey));
+  ASSERT_EQ(bytes.size(), sizeof(Plan) + sizeof(HookSite) + 2 * sizeof(SiteKey) + sizeof(PartKey));
   Plan plan{};
   memcpy(&plan, bytes.data(), sizeof plan);
   EXPECT_EQ(memcmp(plan.magic, kPlanMagic, 8), 0);
@@ -77,7 +81,7 @@ TEST_F(Parts, APlanIsLaidOutAsTheAgentReadsIt) {
   EXPECT_EQ(read_back.entry, 0x22bb00u);
   SiteKey last = 0;
   memcpy(&last, bytes.data() + bytes.size() - sizeof last, sizeof last);
-  EXPECT_EQ(last, 9u);
+  EXPECT_EQ(last, 11u);
 }
 
 TEST_F(Parts, APlanThatCannotBeWrittenIsAnError) {

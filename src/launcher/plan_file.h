@@ -15,6 +15,7 @@ struct PlanContents {
   BuildId driver;
   std::vector<HookSite> hooks;
   std::vector<SiteKey> sites;
+  std::vector<PartKey> parts;  // ascending
   uint64_t recorded_bytes_limit = 0;
   uint8_t watch_run = 0, watch_runs = 1;
 };

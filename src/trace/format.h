@@ -20,7 +20,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 3;
+inline constexpr uint32_t kTraceVersion = 4;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
@@ -146,9 +146,10 @@ enum class RecordType : uint8_t {
   gpu_time,
   unused,
   clock_read,
-  recording
+  recording,
+  watched
 };
-inline constexpr RecordType kLastRecordType = RecordType::recording;
+inline constexpr RecordType kLastRecordType = RecordType::watched;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
@@ -279,12 +280,10 @@ enum Reason : uint32_t {
       1u << 14,  // the call waits for what it does itself (context creation, a module's load): no verdict
   kConcurrentWait = 1u << 15,  // 4: another thread waited for the same work at the same time
   // No reasons, but what is open until further runs have watched it (analysis/parts.h):
-  kInParts = 0xfu << 24,     // small ranges that have 1, 2, 3 or 4 parts, of which a run watches one
-  kNotThisRun = 0xfu << 16,  // the same, where all watchpoints were taken; all: not in this run's plan
+  kNotWhole = 1u << 16,    // small ranges, of which this run watched a part, or nothing: WatchedRecords
+  kNotThisRun = 1u << 17,  // it is not in this run's plan
 };
 inline constexpr uint32_t kMostParts = 4;  // a range that has more is not watched
-constexpr uint32_t in_parts(uint32_t parts) { return 1u << (23 + parts); }
-constexpr uint32_t not_this_run(uint32_t parts) { return 1u << (15 + parts); }
 // What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.
 enum Condition : uint8_t {
   kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU
@@ -345,5 +344,21 @@ struct RecordingRecord {
   uint64_t reserved2;
 };
 static_assert(sizeof(RecordingRecord) == 32);
+
+// A small range that one instance hangs on: what this run watched of it, all the time that the instance owned
+// it. Stage 3, for instances that are kNotWhole, and in further runs for all.
+struct WatchedRecord {
+  RecordType type;
+  uint8_t part, parts;  // of `parts`, as watchpoints take them, this run looks at `part`
+  uint8_t seen;         // 0: not even that was watched: all watchpoints were taken, or it was not asked for
+  uint16_t thread;      // of the synchronization
+  uint8_t registers;    // of the processor, that it takes
+  uint8_t reserved;
+  uint32_t sequence;
+  uint32_t reserved2;
+  uint64_t range;  // the same in every run: the call that filled it, its size and parts
+  uint64_t reserved3;
+};
+static_assert(sizeof(WatchedRecord) == 32);
 
 }  // namespace diogenes

@@ -82,6 +82,9 @@ class ThreadTrace {
         case RecordType::recording:
           if (sequence >= 0) visitor(*file_.at<RecordingRecord>(offset), last);
           break;
+        case RecordType::watched:
+          visitor(*file_.at<WatchedRecord>(offset), last);
+          break;
         case RecordType::none:
           break;
       }

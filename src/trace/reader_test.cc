@@ -20,6 +20,7 @@ struct Seen {
   std::vector<AllocationRecord> allocations;
   std::vector<GpuTimeRecord> gpu_times;
   std::vector<ClockReadRecord> clock_reads;
+  std::vector<WatchedRecord> watched;
 
   void operator()(const OperationRecord& record, uint32_t sequence) {
     operations.push_back(record);
@@ -31,6 +32,7 @@ struct Seen {
   void operator()(const UnusedRecord&, uint32_t) {}
   void operator()(const ClockReadRecord& record, uint32_t) { clock_reads.push_back(record); }
   void operator()(const RecordingRecord&, uint32_t) {}
+  void operator()(const WatchedRecord& record, uint32_t) { watched.push_back(record); }
   void operator()(const VerdictRecord& record, uint32_t) { verdicts.push_back(record); }
   void operator()(const GpuTimeRecord& record, uint32_t) { gpu_times.push_back(record); }
 };
@@ -43,6 +45,7 @@ TEST(Reader, ReadsBackWhatWasWritten) {
                    .sync(at(10), lasting(5))
                    .first_use(at(40))
                    .clock_read(after(7))
+                   .watched(0xabc, 1, 2)
                    .copy("cuMemcpyHtoD_v2", 64, lasting(2), 3);
   trace.on_thread(3).release(0x1000, lasting(1)).unnecessary();
   write_process(folder.path(), trace, {.stage = Stage::memory_tracing, .start_ns = 1000});
@@ -67,6 +70,10 @@ TEST(Reader, ReadsBackWhatWasWritten) {
   ASSERT_EQ(seen.clock_reads.size(), 1u);
   EXPECT_EQ(seen.clock_reads[0].sequence, 0u);
   EXPECT_EQ(seen.clock_reads[0].after_ns, 7'000);
+  ASSERT_EQ(seen.watched.size(), 1u);
+  EXPECT_EQ(seen.watched[0].sequence, 0u);
+  EXPECT_EQ(seen.watched[0].range, 0xabcu);
+  EXPECT_EQ(seen.watched[0].part, 1);
   EXPECT_EQ(seen.transfer_sequences, std::vector<uint32_t>{1});
   ASSERT_EQ(seen.verdicts.size(), 1u);
   EXPECT_EQ(seen.verdicts[0].after_ns, 25'000);  // 40 - (10 + 5)

@@ -68,6 +68,7 @@ void start_necessity(Stage stage, uint32_t watch_run, uint32_t watch_runs) {
   LockGuard guard(state.lock);
   state.watches.attach(&state.instances, &state.unwatchable, watch_run, std::max(1u, watch_runs));
   state.first_run = watch_run == 0;
+  state.instances.tell_all_ranges(watch_run > 0);
   state.shared.attach(&state.instances);
   if (state.started) {
     state.order.reset();

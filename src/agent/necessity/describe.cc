@@ -7,6 +7,7 @@
 #include "agent/necessity/regions.h"
 #include "agent/pass_through.h"
 #include "agent/stack.h"
+#include "agent/stack_table.h"
 
 namespace diogenes::agent {
 
@@ -158,6 +159,9 @@ void describe_transfer(State& state, const Call& call, bool may_ask, Effect& eff
     effect.reasons |= kUndecoded;
     effect.kernel = true;
   }
+  if (state.stage == Stage::memory_tracing &&
+      (effect.destination.way == Way::watchpoints || effect.source.way == Way::watchpoints))
+    effect.destination.name = effect.source.name = site_key(call.function, call.stack);
   CUdevice device = 0;
   PassThrough pass;
   if (driver_calls.ctx_get_device && driver_calls.ctx_get_device(&device) == CUDA_SUCCESS)

@@ -24,6 +24,7 @@ struct Side {
   AddressRange range;        // empty: not known
   uint32_t unguardable = 0;  // Reason bits; as in Allocation
   Way way = Way::pages;      // how it can be guarded
+  uint64_t name = 0;         // by watchpoints, in several runs: the same in each
   FrameMarks frame;          // of the stack frame that it lies in
 };
 

@@ -106,9 +106,11 @@ void after_graph_work(State& state, const Flight& flight, Slot slot, Tick tick) 
   for (int i = 0; i < effects->copies; ++i) {
     const GraphCopy& copy = effects->copy[i];
     Side to = side_of(state, copy.destination, copy.to_host);
+    to.name = static_cast<uint64_t>(i) + 1;
     if (to.kind != MemoryKind::device) note_written(state, to, slot, tick);
     if (copy.source.empty()) continue;
     Side from = side_of(state, copy.source, copy.from_host);
+    from.name = static_cast<uint64_t>(i) + 1;
     if (from.kind == MemoryKind::pageable || from.kind == MemoryKind::unknown)
       state.unwatchable.note(slot, tick, from.unguardable);
     else if (from.kind != MemoryKind::device)

@@ -170,7 +170,32 @@ void Instances::drop_claim(StreamClaims& stream, int position) {
 void Instances::credit(InstanceIndex instance, uint32_t reason) {
   if (instance == kNoInstance || reason == 0) return;
   instances_[instance].reasons |= reason;
-  if (!instances_[instance].stays && (reason & ~(kMovableReasons | kNotThisRun | kInParts))) stays(instance);
+  if (!instances_[instance].stays && (reason & ~(kMovableReasons | kNotThisRun | kNotWhole))) stays(instance);
+}
+
+void Instances::hangs_on(InstanceIndex index, const WatchedRange& range) {
+  if (index == kNoInstance) return;
+  Instance& instance = instances_[index];
+  if (!range.seen || range.parts > 1) credit(index, kNotWhole);
+  for (WatchedRange* known = instance.ranges; known < instance.ranges + instance.range_count; ++known) {
+    if (known->range != range.range) continue;
+    known->seen &= range.seen && known->part == range.part;
+    return;
+  }
+  if (instance.range_count == kMaximumRanges)
+    credit(index, kSmallRange);
+  else
+    instance.ranges[instance.range_count++] = range;
+}
+
+void Instances::owners_hang_on(Slot slot, Tick tick, const WatchedRange& range) {
+  StreamClaims& stream = streams_[slot];
+  for (int i = stream.count; i-- > 0;) {
+    const Claim& claim = stream.claims[i];
+    if (claim.tick < tick) continue;
+    if (tick > stream.settled || instances_[claim.instance].reasons != 0) hangs_on(claim.instance, range);
+    if (claim.certain) break;
+  }
 }
 
 void Instances::use(InstanceIndex index, const Use& use) {
@@ -310,6 +335,21 @@ void Instances::close(InstanceIndex index) {
     record.address = instance.first.address;
   }
   append(record);
+  if (tell_all_ranges_ || (instance.reasons & kNotWhole)) {
+    for (int i = 0; i < instance.range_count; ++i) {
+      const WatchedRange& range = instance.ranges[i];
+      WatchedRecord watched{};
+      watched.type = RecordType::watched;
+      watched.thread = instance.id.thread;
+      watched.sequence = instance.id.sequence;
+      watched.range = range.range;
+      watched.part = range.part;
+      watched.parts = range.parts;
+      watched.registers = range.registers;
+      watched.seen = range.seen;
+      append(watched);
+    }
+  }
   if (instance.counted && (instance.reasons & kUnwatchedReasons))
     count_unwatched(instance.reasons & kUnwatchedReasons);
 }

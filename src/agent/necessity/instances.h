@@ -44,6 +44,7 @@ inline constexpr InstanceIndex kNoInstance = 0xffff;
 inline constexpr int kMaximumInstances = 4096;
 inline constexpr int kMaximumClaims = 16;   // of one stream
 inline constexpr int kMaximumPassed = 8;    // of one stream
+inline constexpr int kMaximumRanges = 8;    // small ones, of one instance
 inline constexpr int64_t kAtOnce = 10'000;  // ns from a wait's end to its first use, in a run with guards
 
 struct Use {
@@ -51,6 +52,13 @@ struct Use {
   int64_t at = 0;
   uint64_t address = 0;
   uint32_t stack = kNoStack;
+};
+
+// A small range in one of several runs (trace/format.h, WatchedRecord).
+struct WatchedRange {
+  uint64_t range;
+  uint8_t part, parts, registers;
+  bool seen;
 };
 
 // What a touch means for the owner. 0: nothing was used.
@@ -76,6 +84,11 @@ class Instances {
   bool has_claims(Slot stream) const { return streams_[stream].count > 0; }
 
   void credit(InstanceIndex instance, uint32_t reason);
+  // It hangs on this range. Of several such ranges of one name, what was watched of one was not of the other.
+  void hangs_on(InstanceIndex instance, const WatchedRange& range);
+  void owners_hang_on(Slot stream, Tick tick, const WatchedRange& range);
+  // Further runs say what they watched of every instance.
+  void tell_all_ranges(bool all) { tell_all_ranges_ = all; }
   void rest_on(InstanceIndex instance, Condition condition) { instances_[instance].conditions |= condition; }
   // The owner of the stream's work at `tick`, and whoever may own it. False: nobody does yet.
   bool credit_owners(Slot stream, Tick tick, const Use& use);
@@ -104,6 +117,8 @@ class Instances {
     uint16_t claims, passed;
     uint8_t conditions;
     bool recorded, counted, settles, stays, used;
+    uint8_t range_count;
+    WatchedRange ranges[kMaximumRanges];
   };
   struct Claim {
     Tick from, tick;  // from: what was known already
@@ -150,6 +165,7 @@ class Instances {
   Instance instances_[kMaximumInstances];
   InstanceIndex free_[kMaximumInstances];
   int free_count_, fresh_;
+  bool tell_all_ranges_;
   StreamClaims streams_[kMaximumStreams];
 };
 

@@ -2,11 +2,12 @@
 
 #include "agent/guard/watch_pieces.h"
 #include "agent/recorder.h"
+#include "agent/stage.h"
 
 namespace diogenes::agent {
 
 bool Watches::add(const Side& side, Protection protection, Slot stream, Tick tick) {
-  if (run_ > 0 && side.way == Way::pages) return true;  // the first run saw to it
+  if (run_ > 0 && side.way == Way::pages) return true;
   if (protection == Protection::read_only) {
     // Read again in the same stream: whoever makes sure of the later read makes sure of the earlier one.
     for (int i = count_; i-- > 0;) {
@@ -28,7 +29,7 @@ bool Watches::add(const Side& side, Protection protection, Slot stream, Tick tic
     lost_ = true;
     return false;
   }
-  Watch& watch = watches_[count_++];
+  Watch& watch = watches_[count_];
   watch = {};
   watch.range = side.range;
   watch.stream = stream;
@@ -39,6 +40,9 @@ bool Watches::add(const Side& side, Protection protection, Slot stream, Tick tic
   watch.tick = tick;
   watch.site = kNoStack;
   watch.frame = side.frame;
+  watch.name = side.name ^ (protection == Protection::read_only);
+  if (run_ > 0 && !is_asked_for(watch)) return true;
+  ++count_;
   ++pending_;
   return true;
 }
@@ -46,7 +50,7 @@ bool Watches::add(const Side& side, Protection protection, Slot stream, Tick tic
 Touch Watches::lower(Watch& watch) {
   Touch touch = lower_guard(watch.guard);
   watch.guard = kNoGuard;
-  in_parts_ -= watch.parts != 0;
+  small_ -= watch.parts != 0;
   watch.parts = 0;
   watch.content.kept = false;
   return touch;
@@ -67,11 +71,14 @@ void Watches::remove(int position) {
 bool Watches::settle(int position, const Touch& touch) {
   Watch& watch = watches_[position];
   uint32_t reason = reason_of(touch, watch.protection);
-  uint32_t later = touch.by == TouchBy::displaced ? another_run(watch) : 0;
-  if (later != 0) reason = later;
   if (reason != 0) {
-    instances_->credit_owners(watch.stream, watch.tick, {reason, touch.at.count, touch.address, touch.stack});
-    if (later != 0 || watch.tick > instances_->known(watch.stream)) {
+    bool later = touch.by == TouchBy::displaced && in_runs(watch);
+    if (later)
+      instances_->owners_hang_on(watch.stream, watch.tick, watched(watch, false));
+    else
+      instances_->credit_owners(watch.stream, watch.tick,
+                                {reason, touch.at.count, touch.address, touch.stack});
+    if (later || watch.tick > instances_->known(watch.stream)) {
       // Touched while nobody was sure of the work, or not seen in this run: the synchronization that is to
       // come may be needed just the same.
       lower(watch);
@@ -94,22 +101,42 @@ void Watches::collect_touches() {
   }
 }
 
+bool Watches::in_runs(const Watch& watch) const {
+  return watch.way == Way::watchpoints && runs_ > 1 && watch_part(watch.range, 0).of <= most_parts();
+}
+
+WatchedRange Watches::watched(const Watch& watch, bool seen) const {
+  WatchPart part = watch_part(watch.range, watch.part);
+  uint64_t range = (watch.name ^ watch.range.size() << 8 ^ part.of) * 0x9e3779b97f4a7c15;
+  return {range ^ range >> 32, watch.part, static_cast<uint8_t>(part.of),
+          static_cast<uint8_t>(watch_pieces(part.range).count), seen};
+}
+
+bool Watches::is_asked_for(Watch& watch) const {
+  if (!in_runs(watch)) return false;
+  WatchedRange whole = watched(watch, true);
+  for (uint8_t part = 0; part < whole.parts; ++part) {
+    if (!part_is_planned(part_key(whole.range, part))) continue;
+    watch.part = part;
+    return true;
+  }
+  return false;
+}
+
 GuardHandle Watches::raise(Watch& watch) {
   WatchPart part{watch.range, 1};
-  if (watch.way == Way::watchpoints) part = watch_part(watch.range, run_);
-  if (part.of > most_parts()) part = {watch.range, 1};  // which does not fit
+  if (in_runs(watch)) part = watch_part(watch.range, watch.part);
   GuardHandle guard =
       raise_guard(part.range, watch.protection, {watch.way, watch.site, watch.frame, watch.own_pages});
-  if (guard != kNoGuard && part.of > 1) {
+  if (guard != kNoGuard && watch.way == Way::watchpoints) {
     watch.parts = static_cast<uint8_t>(part.of);
-    ++in_parts_;
+    ++small_;
   }
   return guard;
 }
 
-uint32_t Watches::another_run(const Watch& watch) const {
-  uint32_t parts = watch_part(watch.range, run_).of;
-  return runs_ > 1 && parts <= most_parts() ? not_this_run(parts) | in_parts(parts) : 0;
+bool Watches::has_other_runs(const Watch& watch) const {
+  return in_runs(watch) && why_no_watchpoints() == NoWatchpoints::all_taken;
 }
 
 uint32_t Watches::refusal(const Watch& watch) const {
@@ -127,7 +154,6 @@ uint32_t Watches::refusal(const Watch& watch) const {
       count_drop(Drop::watchpoints_missing);
       break;
     case NoWatchpoints::all_taken:
-      if (uint32_t later = another_run(watch)) return later;
       count_drop(Drop::watchpoints_full);
       break;
   }
@@ -143,11 +169,11 @@ void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t
 }
 
 void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site, Size size) {
-  if (pending_ == 0 && in_parts_ == 0) return;
+  if (pending_ == 0 && small_ == 0) return;
   for (int i = count_; i-- > 0;) {
     Watch& watch = watches_[i];
-    if (watch.parts != 0 && watch.tick <= reach[watch.stream])
-      instances_->credit(instance, in_parts(watch.parts));
+    if (watch.parts != 0 && runs_ > 1 && watch.tick <= reach[watch.stream])
+      instances_->hangs_on(instance, watched(watch, true));
     if (watch.guard != kNoGuard || watch.suspended_by != 0 || watch.tick > reach[watch.stream]) continue;
     if (size != Size::any &&
         (watch.way == Way::pages || (watch_part(watch.range, run_).of > 1) != (size == Size::large)))
@@ -156,15 +182,22 @@ void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t
     watch.guard = raise(watch);
     if (watch.guard != kNoGuard) {
       --pending_;
-      if (watch.parts != 0)
-        instances_->credit_owners(watch.stream, watch.tick, {.reason = in_parts(watch.parts)});
+      if (in_runs(watch)) {
+        instances_->hangs_on(instance, watched(watch, true));
+        instances_->owners_hang_on(watch.stream, watch.tick, watched(watch, true));
+      }
+      continue;
+    }
+    if (has_other_runs(watch)) {
+      // It hangs on whoever takes over, too.
+      instances_->hangs_on(instance, watched(watch, false));
+      instances_->owners_hang_on(watch.stream, watch.tick, watched(watch, false));
       continue;
     }
     uint32_t reason = refusal(watch);
     instances_->credit(instance, reason);
     instances_->credit_owners(watch.stream, watch.tick, {.reason = reason});
-    // What another run can watch hangs on whoever takes over, too.
-    if (watch.tick <= instances_->known(watch.stream) && !(reason & kNotThisRun)) remove(i);
+    if (watch.tick <= instances_->known(watch.stream)) remove(i);
   }
 }
 
@@ -229,11 +262,16 @@ void Watches::keep_piece(const Watch& whole, AddressRange piece) {
     part.range = piece;
     part.suspended_by = 0;
     part.parts = 0;
+    part.name = whole.name ^ (piece.begin - whole.range.begin) << 32;
+    part.part = 0;
+    if (run_ > 0) is_asked_for(part);
     part.content.kept = false;
     if (!whole.own_pages && piece.size() < kSmallestPageable) part.way = Way::watchpoints;
     if (whole.guard != kNoGuard) {
       part.guard = raise(part);
-      if (part.guard == kNoGuard) reason = refusal(part);
+      if (in_runs(part))
+        instances_->owners_hang_on(whole.stream, whole.tick, watched(part, part.guard != kNoGuard));
+      if (part.guard == kNoGuard && !has_other_runs(part)) reason = refusal(part);
     }
     if (reason == 0) {
       if (part.guard == kNoGuard) ++pending_;
@@ -321,7 +359,7 @@ bool Watches::in_use(AddressRange range) const {
 void Watches::reset() {
   for (int i = 0; i < count_; ++i)
     if (watches_[i].guard != kNoGuard) lower_guard(watches_[i].guard);
-  count_ = pending_ = suspended_ = in_parts_ = 0;
+  count_ = pending_ = suspended_ = small_ = 0;
   lost_ = false;
 }
 

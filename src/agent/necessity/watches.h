@@ -10,6 +10,7 @@
 // lock.
 #pragma once
 #include "agent/guard/guards.h"
+#include "agent/guard/watch_pieces.h"
 #include "agent/necessity/content.h"
 #include "agent/necessity/effect.h"
 #include "agent/necessity/instances.h"
@@ -34,7 +35,7 @@ inline constexpr uint64_t kSmallestPageable = kPageSize;
 class Watches {
  public:
   // Small ranges that need more watchpoints than there are: the run number `run` of up to `runs` watches one
-  // part of each.
+  // part of each, behind the first run of those in the plan.
   void attach(Instances* instances, UnwatchableWork* unwatchable, uint32_t run = 0, uint32_t runs = 1) {
     instances_ = instances;
     unwatchable_ = unwatchable;
@@ -86,7 +87,8 @@ class Watches {
     Tick tick;
     uint32_t site;
     uint32_t suspended_by;  // 0: not
-    uint8_t parts;          // guarded in one of so many, of more than one; 0: not
+    uint8_t part, parts;    // by watchpoints: guarded in one of so many; 0: not
+    uint64_t name;          // as Side's
     FrameMarks frame;
     KeptContent content;
   };
@@ -96,8 +98,12 @@ class Watches {
   GuardHandle raise(Watch& watch);
   uint32_t refusal(const Watch& watch) const;
   uint32_t most_parts() const { return runs_ < kMostParts ? runs_ : kMostParts; }
-  // It may be watched in another run. 0: not.
-  uint32_t another_run(const Watch& watch) const;
+  bool in_runs(const Watch& watch) const;  // it can be watched in one of several
+  // Which part of it a further run watches. False: nothing, it is not in the plan.
+  bool is_asked_for(Watch& watch) const;
+  WatchedRange watched(const Watch& watch, bool seen) const;
+  // raise() refused it: not for good.
+  bool has_other_runs(const Watch& watch) const;
 
   // Ranges for watchpoints: one part, or more.
   enum class Size : uint8_t { any, small, large };
@@ -115,7 +121,7 @@ class Watches {
   int count_;
   int pending_;  // unguarded and not suspended
   int suspended_;
-  int in_parts_;  // guarded in part
+  int small_;  // guarded by watchpoints
   uint32_t run_, runs_;
   bool lost_;  // there was no room once: what is in flight is not known any more
 };

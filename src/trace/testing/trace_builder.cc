@@ -192,6 +192,11 @@ class ThreadFiles {
       clock.after_ns = step.clock_after_ns;
       put(file(step.thread), clock);
     }
+    for (WatchedRecord watched : step.watched) {
+      watched.thread = id.thread;
+      watched.sequence = id.sequence;
+      put(file(step.thread), watched);
+    }
     if (!step.judged || (options_.stage == Stage::sync_use && step.reasons == 0)) return;
     VerdictRecord verdict{};
     verdict.type = RecordType::verdict;
@@ -341,6 +346,17 @@ Timeline& Timeline::conditions(uint8_t conditions) {
 
 Timeline& Timeline::flags(uint8_t flags) {
   steps_.back().flags |= flags;
+  return *this;
+}
+
+Timeline& Timeline::watched(uint64_t range, int part, int parts, bool seen, int registers) {
+  WatchedRecord& record = steps_.back().watched.emplace_back();
+  record.type = RecordType::watched;
+  record.range = range;
+  record.part = static_cast<uint8_t>(part);
+  record.parts = static_cast<uint8_t>(parts);
+  record.seen = seen;
+  record.registers = static_cast<uint8_t>(registers);
   return *this;
 }
 

@@ -53,6 +53,7 @@ struct Step {
   uint8_t conditions = 0;
   int64_t recording_before_ns = 0, recording_after_ns = 0;  // beyond the usual; 0: as usual
   int64_t clock_after_ns = -1;                              // the program reads a clock then
+  std::vector<WatchedRecord> watched;
 };
 
 class Timeline {
@@ -82,7 +83,9 @@ class Timeline {
   Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
   Timeline& pageable();                  // memory of the transfer's host side
   Timeline& conditions(uint8_t conditions);
-  Timeline& clock_read(After from_exit);                  // by the program, behind it
+  Timeline& clock_read(After from_exit);  // by the program, behind it
+  // Of what it hangs on.
+  Timeline& watched(uint64_t range, int part, int parts, bool seen = true, int registers = 4);
   Timeline& flags(uint8_t flags);                         // beside kWaited, which follows from the wait
   Timeline& on_gpu(At begin, Lasting time);               // its work ran then: recorded in the run gpu-times
   Timeline& recorded(double before_us, double after_us);  // what recording it took: longer than usual

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "agent/driver_calls.h"
+#include "agent/guard/watch_pieces.h"
 #include "agent/necessity/collector.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
@@ -19,6 +20,7 @@ namespace {
 struct FakeGuard {
   AddressRange range;
   Protection protection;
+  uint32_t registers = 0;
   bool up = false;
   Touch touch;
 };
@@ -31,11 +33,17 @@ NoWatchpoints no_watchpoints{};
 NoWatchpoints why_no_watchpoints() { return no_watchpoints; }
 GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
   if (testing::world().refuse_guards) return kNoGuard;
+  uint32_t registers = 0;
   if (how.way == Way::watchpoints) {
     no_watchpoints = range.size() > 32 ? NoWatchpoints::does_not_fit : NoWatchpoints::none_here;
     if (!testing::world().watchpoints || range.size() > 32) return kNoGuard;
+    registers = watch_pieces(range).count;
+    uint32_t taken = 0;
+    for (const FakeGuard& guard : guards) taken += guard.up ? guard.registers : 0;
+    no_watchpoints = NoWatchpoints::all_taken;
+    if (taken + registers > testing::world().registers) return kNoGuard;
   }
-  guards.push_back({range, protection, true, {}});
+  guards.push_back({range, protection, registers, true, {}});
   return static_cast<GuardHandle>(guards.size() - 1);
 }
 Touch collect(GuardHandle guard) { return guards.at(guard).touch; }
@@ -78,6 +86,12 @@ bool append(const UnusedRecord& record) {
 }
 void count_drop(Drop cause) { ++testing::world().drops[cause]; }
 void count_unwatched(uint32_t reasons) { ++testing::world().unwatched[reasons]; }
+bool append(const WatchedRecord& record) {
+  testing::world().watched.push_back(record);
+  return true;
+}
+SiteKey site_key(uint16_t, uint32_t stack) { return stack; }
+bool part_is_planned(PartKey part) { return testing::world().planned_parts.count(part) > 0; }
 bool site_is_planned(uint16_t, uint32_t stack) { return testing::world().planned_stacks.count(stack) > 0; }
 
 namespace {

@@ -19,6 +19,7 @@
 #include "agent/guard/guards.h"
 #include "base/range.h"
 #include "driver/cuda_abi.h"
+#include "ffm/plan.h"
 
 namespace diogenes::agent::testing {
 
@@ -95,11 +96,13 @@ class Timeline {
 struct World {
   uint64_t context = 0x100;
   bool refuse_guards = false;
-  bool watchpoints = true;  // up to 32 bytes at a time; more than there are registers for is not played here
+  bool watchpoints = true;                                 // up to 32 bytes at a time
+  uint32_t registers = 1000;                               // for them
   std::map<uint64_t, std::pair<unsigned, bool>> pointers;  // unknown to the map: memory type, managed
   std::map<uint64_t, unsigned> stream_flags;               // of streams not seen created
   std::map<uint64_t, std::vector<size_t>> parameters;      // by function; none: the driver does not say
   std::set<uint32_t> planned_stacks;
+  std::set<PartKey> planned_parts;
   int page_tables = 0;
   int driver_calls_made = 0;
   std::map<Drop, int> drops;
@@ -107,6 +110,7 @@ struct World {
   std::vector<VerdictRecord> verdicts;
   std::vector<HashRecord> hashes;
   std::vector<UnusedRecord> unused;
+  std::vector<WatchedRecord> watched;
   uint32_t stack = 7;  // of the calls
 };
 World& world();
