@@ -148,7 +148,9 @@ TEST(InParts, FurtherRunsSayWhomTheyDidNotLookAt) {
 // Whether the wait is needed for the order of the two streams, the first run says. If it is not, then the
 // copy's wait does not cover the result, and the first use counts for the one before it.
 TEST(InParts, FurtherRunsHandNothingOnForTheSakeOfOrder) {
+  uint64_t name = name_of(16);
   OneOfSeveralRuns t(1);
+  world().planned_parts = {part_key(name, 0)};
   const uint64_t b = t.device(kBytes);
   t.stream(kX, CU_STREAM_NON_BLOCKING);
   t.launch(kX, {b});
