@@ -43,7 +43,7 @@ class Recorder : public testing::Test {
   void write_plan(uint64_t limit) {
     Plan header{};
     memcpy(header.magic, kPlanMagic, sizeof kPlanMagic);
-    header.version = 1;
+    header.version = kPlanVersion;
     header.stage = Stage::tracing;
     header.recorded_bytes_limit = limit;
     header.file_bytes = sizeof header;

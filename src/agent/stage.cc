@@ -17,7 +17,7 @@ namespace {
 MappedPlan mapped;
 
 bool well_formed(const Plan& plan, uint64_t size) {
-  return memcmp(plan.magic, kPlanMagic, sizeof kPlanMagic) == 0 && plan.version == 2 &&
+  return memcmp(plan.magic, kPlanMagic, sizeof kPlanMagic) == 0 && plan.version == kPlanVersion &&
          plan.file_bytes == size && plan.hook_count <= kMaximumHooks && plan.build_id_length <= 20 &&
          sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.site_count * sizeof(SiteKey) +
                  plan.part_count * sizeof(PartKey) ==

@@ -11,6 +11,7 @@
 namespace diogenes {
 
 inline constexpr char kPlanMagic[8] = {'D', 'I', 'O', 'P', 'L', 'A', 'N', '1'};
+inline constexpr uint32_t kPlanVersion = 2;
 inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
@@ -30,7 +31,7 @@ constexpr PartKey part_key(uint64_t range, uint32_t part) { return range + part 
 
 struct Plan {
   char magic[8];
-  uint32_t version;  // 2
+  uint32_t version;  // kPlanVersion
   Stage stage;
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched

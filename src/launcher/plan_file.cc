@@ -17,7 +17,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
     return error("%zu hooks are more than the %d that the agent takes", contents.hooks.size(), kMaximumHooks);
   Plan plan{};
   memcpy(plan.magic, kPlanMagic, sizeof plan.magic);
-  plan.version = 2;
+  plan.version = kPlanVersion;
   plan.stage = contents.stage;
   plan.build_id_length = contents.driver.length;
   memcpy(plan.build_id, contents.driver.bytes.data(), sizeof plan.build_id);
