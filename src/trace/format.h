@@ -350,7 +350,7 @@ static_assert(sizeof(RecordingRecord) == 32);
 struct WatchedRecord {
   RecordType type;
   uint8_t part, parts;  // of `parts`, as watchpoints take them, this run looks at `part`
-  uint8_t seen;         // 0: not even that was watched: all watchpoints were taken, or it was not asked for
+  uint8_t seen;         // 0: not even that was watched: all watchpoints were taken
   uint16_t thread;      // of the synchronization
   uint8_t registers;    // of the processor, that it takes
   uint8_t reserved;
