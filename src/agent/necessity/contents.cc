@@ -73,13 +73,9 @@ void read_back(State& state, const Call& call, Flight& flight) {
   (void)call;
 }
 
-AddressBounds bounds_of(const State& state) {
-  return {state.memory.host_bounds(), state.memory.device_bounds()};
-}
-
 // Addresses that are copied to the device are given to the kernels that look there.
 void scan_for_addresses(State& state, const TransferArguments& copy) {
-  AddressBounds bounds = bounds_of(state);
+  const AddressBounds bounds = bounds_of(state);
   if (bounds.empty()) return;
   GivenAddresses given;
   given.clear();
@@ -117,7 +113,7 @@ struct AddressesIn {
 bool may_keep(State& state, const Rows& rows, Slot stream, Tick tick, AddressesIn* addresses) {
   if (!rows.contiguous() || rows.address % 8 != 0 || rows.bytes() > kScannedForAddresses) return false;
   LockGuard guard(state.lock);
-  addresses->bounds = bounds_of(state);
+  addresses->bounds = state.memory.bounds();
   addresses->given.clear();
   return state.watches.may_keep_content(rows.span(), stream, tick);
 }

@@ -191,7 +191,7 @@ void describe(State& state, const Call& call, Effect& effect, GivenAddresses& gi
   switch (call.driver->role) {
     case Role::launch:
       effect.kernel = true;
-      state.kernels.scan(call, {state.memory.host_bounds(), state.memory.device_bounds()}, may_ask, given);
+      state.kernels.scan(call, bounds_of(state), may_ask, given);
       break;
     case Role::stream_wait:
     case Role::host_function:

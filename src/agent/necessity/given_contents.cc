@@ -49,7 +49,7 @@ class Reader {
       const Allocation* found = allocation_near(state_, address);
       if (!found) return true;
       allocation = *found;
-      bounds_ = {state_.memory.host_bounds(), state_.memory.device_bounds()};
+      bounds_ = state_.memory.bounds();
     }
     if (blocks_.contains(allocation.range)) return true;
     if (blocks_.count == GivenBlocks::kMaximum) return false;

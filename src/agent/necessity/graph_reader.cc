@@ -20,7 +20,7 @@ void read_kernel(State& state, const CUDA_KERNEL_NODE_PARAMS_v2& kernel, GraphEf
   given.clear();
   uint64_t function = reinterpret_cast<uint64_t>(kernel.func ? static_cast<void*>(kernel.func)
                                                              : static_cast<void*>(kernel.kern));
-  AddressBounds bounds{state.memory.host_bounds(), state.memory.device_bounds()};
+  const AddressBounds bounds = bounds_of(state);
   state.kernels.scan(function, kernel.kernelParams, kernel.extra, bounds, true, given);
   effects.kernels = true;
   // What a kernel without memory works on is not known.

@@ -28,16 +28,10 @@ void scan_words(const void* data, uint64_t bytes, uint64_t destination, const Ad
   };
   // Most data holds no address: whether a block does is told by one loop without branches.
   constexpr int kBlock = 128;
-  AddressRange all = bounds.host.empty()     ? bounds.device
-                     : bounds.device.empty() ? bounds.host
-                                             : AddressRange{std::min(bounds.host.begin, bounds.device.begin),
-                                                            std::max(bounds.host.end, bounds.device.end)};
-  uint64_t begin = all.begin - AddressBounds::kBelow, size = all.end - begin;
   while (at + sizeof(uint64_t) <= end && !given.unknown) {
     auto words = static_cast<int>(std::min<int64_t>((end - at) / 8, kBlock));
-    uint64_t found = 0;
-    for (int i = 0; i < words; ++i) found |= static_cast<uint64_t>(word_at(at + 8 * i) - begin < size);
-    for (int i = 0; found != 0 && i < words; ++i) given.add(word_at(at + 8 * i), bounds);
+    if (bounds.contain_any(at, words))
+      for (int i = 0; i < words; ++i) given.add(word_at(at + 8 * i), bounds);
     at += 8 * words;
   }
 }

@@ -6,25 +6,11 @@
 #include <cstdint>
 
 #include "agent/call.h"
+#include "agent/necessity/address_bounds.h"
 #include "agent/necessity/fixed_map.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
-
-// Where addresses that matter lie. A word a little below memory may be that memory's, too: arrays that are
-// counted from 1 are passed by the address before their first element.
-struct AddressBounds {
-  static constexpr uint64_t kBelow = 128;
-  AddressRange host, device;
-
-  bool empty() const { return host.empty() && device.empty(); }
-  // They grow only: of the same size, they are the same.
-  uint64_t bytes() const { return host.size() + device.size(); }
-  bool contain(uint64_t word) const { return in(host, word) || in(device, word); }
-  static bool in(AddressRange range, uint64_t word) {
-    return word + kBelow >= range.begin && word < range.end && !range.empty();
-  }
-};
 
 struct GivenAddresses {
   static constexpr int kMaximum = 256;

@@ -66,8 +66,7 @@ void note_fetched_back(State& state, AddressRange range, const Use& by_device, F
   const TransferArguments& copy = flight.effect.arguments;
   bool by_kernels = state.shared.contains(range);  // they may have changed it since
   bool hashed = flight.effect.transfer && state.hashing();
-  if (hashed && copy.destination % 8 == 0)
-    flight.kept.looked = AddressBounds{state.memory.host_bounds(), state.memory.device_bounds()}.bytes();
+  if (hashed && copy.destination % 8 == 0) flight.kept.looked = state.memory.bounds().bytes();
   state.watches.use(range, by_device, by_kernels ? kNothing : flight.clock, hashed ? &flight.kept : nullptr);
   state.shared.use(range, by_device, state.sequence, state.order.width());
 }

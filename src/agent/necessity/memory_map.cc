@@ -28,10 +28,8 @@ bool MemoryMap::add(const Allocation& allocation) {
           static_cast<size_t>(count_ - replaced) * sizeof(Allocation));
   count_ += 1 - (replaced - at);
   allocations_[at] = allocation;
-  AddressRange& bounds = is_host_side(allocation.kind) ? host_bounds_ : device_bounds_;
-  if (bounds.empty()) bounds = allocation.range;
-  bounds.begin = std::min(bounds.begin, allocation.range.begin);
-  bounds.end = std::max(bounds.end, allocation.range.end);
+  bounds_.add(allocation.range);
+  if (!is_host_side(allocation.kind)) device_bounds_.add(allocation.range);
   return true;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "agent/necessity/address_bounds.h"
 #include "agent/necessity/named_memory.h"
 #include "base/range.h"
 #include "trace/format.h"
@@ -35,10 +36,10 @@ class MemoryMap {
   const Allocation* find(uint64_t address) const;
   void mark_pointers(uint64_t address);  // Allocation::holds_pointers
 
-  // Pinned and registered memory lies in here: a quick no for words that are no pointers to it.
-  AddressRange host_bounds() const { return host_bounds_; }
-  // The same of all other memory that the driver gave.
-  AddressRange device_bounds() const { return device_bounds_; }
+  // All of it lies in here.
+  const AddressBounds& bounds() const { return bounds_; }
+  // All but pinned and registered memory.
+  const AddressBounds& device_bounds() const { return device_bounds_; }
   template <typename Visit>
   void for_each_host(Visit&& visit) const {
     for (int i = 0; i < count_; ++i)
@@ -48,14 +49,14 @@ class MemoryMap {
   void for_each(Visit&& visit) const {
     for (int i = 0; i < count_; ++i) visit(allocations_[i]);
   }
-  void reset() { count_ = 0, host_bounds_ = device_bounds_ = {}; }
+  void reset() { count_ = 0, bounds_ = device_bounds_ = {}; }
 
  private:
   int first_behind(uint64_t address) const;
 
   Allocation allocations_[kMaximumAllocations];  // by address
   int count_;
-  AddressRange host_bounds_, device_bounds_;  // grow only
+  AddressBounds bounds_, device_bounds_;
 };
 
 }  // namespace diogenes::agent

@@ -21,7 +21,7 @@ void name_given(State& state, Flight& flight) {
       if (allocation->kind == MemoryKind::registered) named.add_host(allocation->range, true);
       if (allocation->name == kNoName) named.anything = true;
       pointers |= allocation->holds_pointers;
-    } else if (AddressBounds::in(state.memory.device_bounds(), given.address[i])) {
+    } else if (state.memory.device_bounds().contain(given.address[i])) {
       named.anything = true;
     }
   }
@@ -68,6 +68,11 @@ void name_transfer(State& state, Flight& flight) {
 }
 
 }  // namespace
+
+AddressBounds bounds_of(State& state) {
+  LockGuard guard(state.lock);
+  return state.memory.bounds();
+}
 
 const Allocation* allocation_near(const State& state, uint64_t word) {
   if (const Allocation* found = state.memory.find(word)) return found;

@@ -120,6 +120,8 @@ void name_given(State& state, Flight& flight);  // naming.cc
 // Written by the GPU, and visible to the host; read by it, maybe after the call (memory_effects.cc).
 void note_written(State& state, const Side& side, Slot slot, Tick tick);
 void note_read(State& state, const Side& side, Slot slot, Tick tick);
+// Outside the lock.
+AddressBounds bounds_of(State& state);  // naming.cc
 // The allocation that a kernel is given with this word, if any.
 const Allocation* allocation_near(const State& state, uint64_t word);  // naming.cc
 // Addresses of device or host memory were copied to `destination`: kernels that are given it may follow them.

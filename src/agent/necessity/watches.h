@@ -23,7 +23,7 @@ namespace diogenes::agent {
 struct KeptContent {
   bool kept = false;
   Content content;
-  uint64_t looked = 0;  // it holds no addresses in the AddressBounds of so many bytes
+  uint64_t looked = 0;  // it holds no address in AddressBounds of so many bytes()
 };
 
 inline constexpr int kMaximumWatches = 8192;
