@@ -271,18 +271,17 @@ void Instances::order(Slot slot, Clock& clock, int width, const Named& named, co
   // Of what the oldest owner covers, a part may be a later owner's.
   while (count > 0) {
     int next = 0;
-    Tick conflict = 0;
     uint32_t oldest = 0;
     for (int i = 0; i < count; ++i) {
       const StreamClaims& stream = streams_[waiting[i]];
-      const Tick latest = memory.latest_conflict(waiting[i], named, stream.known);
-      const uint32_t sequence = owner_sequence(stream, latest);
+      const uint32_t sequence =
+          owner_sequence(stream, memory.latest_conflict(waiting[i], named, stream.known));
       if (i > 0 && sequence >= oldest) continue;
-      next = i, oldest = sequence, conflict = latest;
+      next = i, oldest = sequence;
     }
     const Slot other = waiting[next];
     waiting[next] = waiting[--count];
-    lean(streams_[other], other, conflict, clock[other], clock);
+    lean(other, clock[other], clock, named, memory);
   }
 }
 
@@ -292,18 +291,29 @@ uint32_t Instances::owner_sequence(const StreamClaims& stream, Tick tick) const 
   return ~0u;
 }
 
-void Instances::lean(StreamClaims& stream, Slot slot, Tick conflict, Tick ordered, Clock& clock) {
+void Instances::lean(Slot slot, Tick ordered, Clock& clock, const Named& named, const NamedMemory& memory) {
+  StreamClaims& stream = streams_[slot];
   const Use by_order{.reason = kOrder};
   clock.raise(slot, stream.settled);
+  const Tick conflict = memory.latest_conflict(slot, named, stream.known);
   if (conflict > clock[slot] && lean_on_used(stream, conflict)) clock.raise(slot, stream.settled);
   if (conflict > clock[slot]) {
-    credit_owners(slot, conflict, by_order);
+    for (int i = stream.count; i-- > 0;)
+      if (const Claim& claim = stream.claims[i]; claim.certain && claim.tick >= conflict) {
+        use(claim.instance, by_order);
+        break;
+      }
     // All that an owner covers is done, if it stays. In runs behind the first of stage 3 none does: whether
     // it is needed for this order the first run says, and what it owns must not pass to this work's wait.
     clock.raise(slot, settled_with(slot, conflict));
   }
-  // A doubtful claim orders nothing that later synchronizations could lean on.
-  credit_doubtful(slot, ordered + 1, by_order);
+  // What the host knows for certain needs no doubtful claim. A doubtful one orders nothing that later
+  // synchronizations could lean on.
+  const Tick sure = std::max(ordered, stream.known);
+  for (int i = 0; i < stream.count; ++i)
+    if (const Claim& claim = stream.claims[i];
+        !claim.certain && memory.latest_conflict(slot, named, claim.tick) > sure)
+      use(claim.instance, by_order);
 }
 
 bool Instances::settle(Slot slot, Tick ticks) {

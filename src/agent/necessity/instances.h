@@ -156,7 +156,8 @@ class Instances {
   void forget_passed(StreamClaims& stream, int position);
   // Which certain instance owns the stream's work at `tick`: the sequence of its claim; none: behind all.
   uint32_t owner_sequence(const StreamClaims& stream, Tick tick) const;
-  void lean(StreamClaims& stream, Slot slot, Tick conflict, Tick ordered, Clock& clock);
+  // ... whatever `stream` did after `ordered` and may not run at the same time.
+  void lean(Slot stream, Tick ordered, Clock& clock, const Named& named, const NamedMemory& memory);
   // Up to where the certain owner of the stream's work at `tick` settles it; 0: it has none that stays.
   Tick settled_with(Slot stream, Tick tick) const;
   void drop_claim(StreamClaims& stream, int position);
