@@ -53,9 +53,12 @@ Flight* take_flight(State& state) {
   return nullptr;
 }
 
-bool is_wait(const Call& call) {
-  return call.succeeded() && call.driver->role != Role::query &&
-         (call.driver->role == Role::synchronize || call.waited_at_all());
+// Synchronizations and blocking transfers cover what they cover also where they found all done, and entered no
+// wait: how fast the GPU was in this run says nothing of who needs them.
+bool is_wait(const Call& call, const Flight* flight) {
+  if (!call.succeeded() || call.driver->role == Role::query) return false;
+  if (call.driver->role == Role::synchronize || call.waited_at_all()) return true;
+  return flight && flight->effect.covers_earlier && !call.driver->asynchronous;
 }
 
 }  // namespace
@@ -153,8 +156,9 @@ void necessity_after(Call& call) {
     return;
   }
   if (is_idle_role(call)) return;
-  bool succeeded = call.succeeded(), wait = is_wait(call);
+  bool succeeded = call.succeeded();
   Flight* flight = call.in_flight ? &state.flights[call.in_flight - 1] : nullptr;
+  bool wait = is_wait(call, flight);
 
   // What the driver wrote for the program, and what only the kernel knows.
   AllocationArguments allocation;
