@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "nodes.h"
 
@@ -203,8 +204,10 @@ Scene prepare(const Cell& cell, uint32_t value) {
     CHECK(cuMemAllocAsync(&scene.device, bytes, stream_of(cell.row->ordering)));
   else
     scene.device = is_in_foreign(cell.row->ordering) ? foreign().device : w.device;
-  if (cell.row->ordering == Ordering::linked || cell.row->ordering == Ordering::beside)
+  if (cell.row->ordering == Ordering::linked || cell.row->ordering == Ordering::beside) {
     scene.other = static_cast<CUdeviceptr*>(new_shared(memory, kSmallWords * 4));
+    memset(scene.other, 0, kSmallWords * 4);  // no address of what was there before
+  }
   if (cell.row->ordering == Ordering::free_) CHECK(cuMemAlloc(&scene.scratch, 4096));
   if (is_in_foreign(cell.row->ordering)) {
     const Within there(foreign().context);
