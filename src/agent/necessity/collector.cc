@@ -53,8 +53,8 @@ Flight* take_flight(State& state) {
   return nullptr;
 }
 
-// Synchronizations and blocking transfers cover what they cover also where they found all done, and entered no
-// wait: how fast the GPU was in this run says nothing of who needs them.
+// Synchronizations and blocking transfers cover what they cover also where they found all done, and entered
+// no wait: how fast the GPU was in this run says nothing of who needs them.
 bool is_wait(const Call& call, const Flight* flight) {
   if (!call.succeeded() || call.driver->role == Role::query) return false;
   if (call.driver->role == Role::synchronize || call.waited_at_all()) return true;
