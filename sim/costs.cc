@@ -49,6 +49,7 @@ int64_t device_copy_ns(size_t bytes) {
   return 1500 + static_cast<int64_t>(bytes) * 1000 / kDeviceBytesPerMicrosecond;
 }
 
-int64_t simulation_ns(size_t bytes) { return bytes < 32 * 1024 ? 0 : link_ns(bytes); }
+// Half the link's speed: sums and copies inside the device go through more hands.
+int64_t simulation_ns(size_t bytes) { return bytes < 32 * 1024 ? 0 : 2 * link_ns(bytes); }
 
 }  // namespace diogenes::sim

@@ -20,12 +20,13 @@ T read(const char* parameters, size_t offset) {
 
 Effect checked(bool possible) { return possible ? Effect::done : Effect::illegal_address; }
 
-Work lasting(uint64_t ns, uint64_t words) {
+// `memories`: how many times `words` are read or written.
+Work lasting(uint64_t ns, uint64_t words, unsigned memories = 1) {
   Work work;
   work.duration_ns = static_cast<int64_t>(
       std::max<uint64_t>({static_cast<uint64_t>(kShortestKernel), std::min<uint64_t>(ns, INT64_MAX / 4),
                           static_cast<uint64_t>(device_copy_ns(words * 4))}));
-  work.bytes = words * 4;
+  work.bytes = words * 4 * memories;
   return work;
 }
 
@@ -61,7 +62,7 @@ Work fill(const char* parameters) {
 Work copy(const char* parameters) {
   const auto dst = read<uint64_t>(parameters, 0), src = read<uint64_t>(parameters, 8);
   const auto words = read<uint64_t>(parameters, 16);
-  Work work = lasting(read<uint64_t>(parameters, 24), words);
+  Work work = lasting(read<uint64_t>(parameters, 24), words, 2);
   work.effect = [=] { return checked(words == 0 || memory_map().copy(dst, src, words * 4)); };
   reaches(&work, dst, words, true);
   reaches(&work, src, words, false);
@@ -103,7 +104,7 @@ Work add(const char* parameters) {
   const auto dst = read<uint64_t>(parameters, 0), a = read<uint64_t>(parameters, 8),
              b = read<uint64_t>(parameters, 16);
   const auto words = read<uint64_t>(parameters, 24);
-  Work work = lasting(read<uint64_t>(parameters, 32), words);
+  Work work = lasting(read<uint64_t>(parameters, 32), words, 3);
   work.effect = [=] { return checked(add_words(dst, a, b, words)); };
   reaches(&work, dst, words, true);
   reaches(&work, a, words, false);
