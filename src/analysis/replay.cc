@@ -74,6 +74,7 @@ Replay::Replay(Replay&&) noexcept = default;
 
 Estimate Replay::estimate(const std::vector<Change>& changes) const {
   std::vector<std::vector<Edit>> edits(parts_.size());
+  if (parts_.size() == 1) edits[0].reserve(changes.size());  // megabytes that growing would copy
   for (const Change& change : changes) {
     auto [p, t] = of_[change.thread];
     if (p == kNone) continue;
@@ -105,8 +106,9 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
   Estimate total;
   std::vector<std::pair<const Part*, Estimate>> found;
   for (size_t p = 0; p < parts_.size(); ++p) {
-    std::sort(edits[p].begin(), edits[p].end(),
-              [](const Edit& a, const Edit& b) { return a.position() < b.position(); });
+    auto earlier = [](const Edit& a, const Edit& b) { return a.position() < b.position(); };
+    if (!std::is_sorted(edits[p].begin(), edits[p].end(), earlier))
+      std::sort(edits[p].begin(), edits[p].end(), earlier);
     unite(edits[p]);
     found.emplace_back(parts_[p].get(),
                        edits[p].empty() ? Estimate{} : parts_[p]->model.estimate(edits[p], unmatched_));

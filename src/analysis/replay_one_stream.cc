@@ -20,9 +20,11 @@ class OneStream {
         recorded_(schedule.events, 0) {
     for (uint32_t i = 0; i < edits.size(); ++i)
       if (edits[i].use_node != kNone) moved_.push_back({edits[i].use_node, edits[i].use_offset, i, 0, false});
-    std::stable_sort(moved_.begin(), moved_.end(), [](const Moved& a, const Moved& b) {
+    auto earlier = [](const Moved& a, const Moved& b) {
       return std::pair(a.node, a.offset) < std::pair(b.node, b.offset);
-    });
+    };
+    if (!std::is_sorted(moved_.begin(), moved_.end(), earlier))
+      std::stable_sort(moved_.begin(), moved_.end(), earlier);
     slot_.assign(edits.size(), kNone);
     for (uint32_t i = 0; i < moved_.size(); ++i) slot_[moved_[i].edit] = i;
   }

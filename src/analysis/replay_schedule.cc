@@ -221,6 +221,9 @@ int64_t median_gap(const std::vector<Node>& nodes) {
 template <typename Visit>
 void for_waits_without_work(Schedule& schedule, Visit visit) {
   std::vector<Node*> order;
+  size_t count = 0;
+  for (const ThreadSchedule& thread : schedule.threads) count += thread.nodes.size();
+  order.reserve(count);
   for (ThreadSchedule& thread : schedule.threads)
     for (Node& node : thread.nodes) order.push_back(&node);
   if (schedule.threads.size() > 1)

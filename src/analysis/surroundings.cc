@@ -49,7 +49,10 @@ bool is_elapsed(const DriverFunction* function) {
   return function && strcmp(function->operation, "cuEventElapsedTime") == 0;
 }
 
-void walk(const Process& process, const SiteTable& sites, std::vector<Surroundings>& out) {
+// Calls see(At) for all launches and waits of a process, in the order of their begins.
+template <typename See>
+void in_order(const Process& process, const SiteTable& sites, std::vector<Surroundings>& out, See see) {
+  const bool several = process.threads.size() > 1;
   std::vector<At> order;
   for (const Thread& thread : process.threads) {
     const Operation* wait = nullptr;
@@ -64,25 +67,33 @@ void walk(const Process& process, const SiteTable& sites, std::vector<Surroundin
         int64_t clock = thread.evidence[i].clock_after_ns;
         out[operation.site.value].clock_behind += clock >= 0 && clock <= kRightBehind;
       }
-      if (launch || wait) order.push_back({operation.begin, &operation, launch});
+      if (!launch && !wait) continue;
+      const At at{operation.begin, &operation, launch};
+      if (several)
+        order.push_back(at);
+      else
+        see(at);
     }
   }
-  if (process.threads.size() > 1)
-    std::stable_sort(order.begin(), order.end(), [](const At& a, const At& b) { return a.begin < b.begin; });
+  std::stable_sort(order.begin(), order.end(), [](const At& a, const At& b) { return a.begin < b.begin; });
+  for (const At& at : order) see(at);
+}
+
+void walk(const Process& process, const SiteTable& sites, std::vector<Surroundings>& out) {
   Rows rows(out);
   bool launched = false;
-  for (const At& at : order) {
+  in_order(process, sites, out, [&](const At& at) {
     if (at.launch) {
       rows.launch();
       launched = true;
     }
-    if (!is_program_wait(*at.operation)) continue;
+    if (!is_program_wait(*at.operation)) return;
     Surroundings& site = out[at.operation->site.value];
     ++site.waits;
     site.errors_first += launched;
     launched = false;
     rows.wait(at.operation->site);
-  }
+  });
   rows.end();
 }
 
