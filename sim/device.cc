@@ -22,7 +22,7 @@ constexpr size_t kLargeEffect = 64 * 1024;  // bytes: from here on, outside the 
 constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter = 2000000;
 // While the program makes calls, and for a while after, the device thread looks by itself every now and then:
 // waking it would cost those calls some microseconds, now more and now less.
-constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 50000, kNapBesideWaiters = 100000,
+constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 200000, kNapBesideWaiters = 200000,
                   kStaysAwake = 3000000;
 
 // A thread of the driver's own: the program's signals are not for it, but for the adversarial mode's.
@@ -237,9 +237,6 @@ void Device::finish(const OpPtr& op, int64_t end_ns) {
 void Device::device_thread() {
   late_inside_driver = 1;
   prctl(PR_SET_TIMERSLACK, 1UL);
-  // Takes an idle processor, but not the one of the thread that wakes it.
-  const sched_param unused{};
-  pthread_setschedparam(pthread_self(), SCHED_BATCH, &unused);
   pthread_setname_np(pthread_self(), "simulated-gpu");
   std::unique_lock held(lock);
   for (;;) {

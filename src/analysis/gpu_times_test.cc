@@ -105,6 +105,20 @@ TEST(GpuTimes, KernelsAndCopiesStartWithLatenciesOfTheirOwn) {
   EXPECT_EQ(replay::handover(machine, kernel).latency, 3'000);
 }
 
+TEST(GpuTimes, AThreadThatLostItsProcessorTellsNoWakeUp) {
+  // Kernels of 10 that start at once; the waits return so long behind their ends.
+  auto with_wake_ups = [](const std::vector<double>& times) {
+    auto trace = timeline();
+    for (double time : times)
+      trace.launch(1).on_gpu(at(trace.end_ns() / 1e3), lasting(10)).sync(lasting(10 + time)).work(5);
+    return Joined(trace, trace).found.machine.wake_up;
+  };
+  EXPECT_EQ(with_wake_ups({2, 2, 2}), 2'000);
+  EXPECT_EQ(with_wake_ups({2, 45, 2}), 2'000);  // 45 is more than 10 times 2, and 10
+  EXPECT_EQ(with_wake_ups({2, 5'000, 4}), 3'000);
+  EXPECT_EQ(with_wake_ups({5'000}), kAssumedMachine.wake_up);
+}
+
 TEST(GpuTimes, WhatTookLongInTheOtherRunAloneIsCutToWhatTheWaitsTell) {
   // Three rounds of a copy of 20, a kernel of 100 and a wait. In the run that told the times, the first copy
   // took 300: the first touch of its memory.

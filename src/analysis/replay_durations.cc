@@ -42,13 +42,15 @@ int64_t usual(std::vector<int64_t>& values) {
   return static_cast<int64_t>(sum / static_cast<double>(end - values.begin()));
 }
 
-// Of the times in which threads woke: one that lost its processor meanwhile tells nothing of the machine. In
-// a run of a few waits it would be a good part of the mean.
-int64_t usual_wake_up(std::vector<int64_t>& values) {
-  constexpr int64_t kTimes = 10, kAbove = 10'000, kLongest = 100'000;
-  const int64_t longest = std::min(kTimes * median(values) + kAbove, kLongest);
+// Of the times in which threads woke: one that lost its processor meanwhile tells nothing of the machine, and
+// in a run of a few waits would be a good part of the mean. `assumed`: where no other is there.
+int64_t usual_wake_up(std::vector<int64_t>& values, int64_t assumed) {
+  constexpr int64_t kTimes = 10, kAbove = 10'000, kLongest = 50'000;
+  std::erase_if(values, [](int64_t value) { return value > kLongest; });
+  if (values.empty()) return assumed;
+  const int64_t longest = kTimes * median(values) + kAbove;
   std::erase_if(values, [&](int64_t value) { return value > longest; });
-  return values.empty() ? longest : usual(values);
+  return usual(values);
 }
 
 bool really_waited(const Schedule& schedule, const Node& node) { return node.waited > schedule.idle_wait; }
@@ -437,7 +439,7 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
   machine.copies_apart = !kernels.from_return.empty() && !copies.from_return.empty();
   if (machine.copies_apart) copies.tell(machine.copy_latency, machine.copy_from_begin);
   if (wake_up.empty()) wake_up = std::move(own_wake_up);
-  if (!wake_up.empty()) machine.wake_up = usual_wake_up(wake_up);
+  machine.wake_up = usual_wake_up(wake_up, machine.wake_up);
   std::sort(ends.begin(), ends.end());
   for (Ran& one : ran) {
     one.ready = handed_over(machine, *one.node) + handover(machine, *one.node).latency;
