@@ -83,6 +83,7 @@ void start_necessity(Stage stage, uint32_t watch_run, uint32_t watch_runs) {
     state.named.reset();
     state.graphs.reset();
     state.kernels.reset();
+    state.reading.reset();
     state.duplicates.reset();
     state.places.reset();
     state.unread.reset();

@@ -123,7 +123,10 @@ void read_given_blocks(State& state, Flight& flight) {
     }
     if (!shared) return;
   }
+  const int64_t begin = monotonic_now().count;
+  if (!state.reading.is_left(begin)) return;
   flight.blocks.all_read = Reader(state, flight).read_all();
+  state.reading.spend(monotonic_now().count - begin);
 }
 
 }  // namespace diogenes::agent

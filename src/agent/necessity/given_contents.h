@@ -6,6 +6,7 @@
 // earlier launch, and reading them would bring them back. Reads the program's memory by the kernel, which
 // takes guards for what they are and faults nowhere; never under the collector's lock.
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 #include "base/range.h"
@@ -16,6 +17,25 @@ struct State;
 struct Flight;
 
 inline constexpr uint64_t kMostRead = 64 << 10;
+
+// Reading takes 10 to 60 us a launch. A program that launches all the time is not to wait for that: beyond a
+// start, a part of its time is spent so, and launches in between count as if their blocks could not be read.
+class ReadingTime {
+ public:
+  bool is_left(int64_t now_ns) {
+    int64_t none = 0;
+    since_.compare_exchange_strong(none, now_ns, std::memory_order_relaxed);
+    return spent_.load(std::memory_order_relaxed) <=
+           kStart + (now_ns - since_.load(std::memory_order_relaxed)) / kPart;
+  }
+  void spend(int64_t ns) { spent_.fetch_add(ns, std::memory_order_relaxed); }
+  void reset() { since_.store(0, std::memory_order_relaxed), spent_.store(0, std::memory_order_relaxed); }
+
+  static constexpr int64_t kStart = 20'000'000, kPart = 20;
+
+ private:
+  std::atomic<int64_t> since_, spent_;
+};
 
 // The allocations that one launch reaches by what it is given.
 struct GivenBlocks {

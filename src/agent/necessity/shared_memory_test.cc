@@ -1,4 +1,5 @@
 // Managed memory, and pinned memory that kernels reach.
+#include "agent/necessity/given_contents.h"
 #include "agent/necessity/testing/fixture.h"
 
 namespace diogenes::agent::testing {
@@ -201,6 +202,18 @@ TEST_F(GivenShared, AUseCountsForWhoCoversItsWork) {
   EXPECT_EQ(t.reasons(first), kCpuAccess);
   EXPECT_EQ(t.reasons(second), kNotNeeded);
   EXPECT_EQ(t.reasons(third), kCpuAccess);
+}
+
+// 20 ms at once, and behind that a twentieth of the time.
+TEST(Reading, HasAPartOfTheProgramsTime) {
+  ReadingTime time{};
+  const int64_t begin = 5'000'000'000;
+  EXPECT_TRUE(time.is_left(begin));
+  time.spend(20'000'000);
+  EXPECT_TRUE(time.is_left(begin + 1));
+  time.spend(10'000'000);
+  EXPECT_FALSE(time.is_left(begin + 199'000'000));
+  EXPECT_TRUE(time.is_left(begin + 200'000'000));
 }
 
 TEST_F(Necessity, MappedAndAskedFor) {

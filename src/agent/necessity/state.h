@@ -69,6 +69,7 @@ struct State {
   NamedMemory named;
   Graphs graphs;
   KernelArguments kernels;  // has its own lock
+  ReadingTime reading;      // needs none
   Duplicates duplicates;
   ContentPlaces places;
   Unread unread;
