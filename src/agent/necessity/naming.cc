@@ -1,8 +1,8 @@
 // Which memory a call's work names (named_memory.h). Whatever is not certain is 'anything'.
 //
 // Not seen, and so the condition of a verdict that rests on this: memory that a kernel reaches by an address
-// which another kernel, or the CPU through managed or mapped memory, put where it finds it; module variables
-// whose address was never asked for.
+// which another kernel put where it finds it, or the CPU in managed or mapped memory of which a launch gives
+// more than is read (given_contents.h); module variables whose address was never asked for.
 #include "agent/necessity/state.h"
 
 namespace diogenes::agent {
