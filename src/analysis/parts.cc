@@ -14,11 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint32_t kOpen = kNotThisRun | kNotWhole;
 // What further runs find out: uses, and what became of their guards. The rest the first run knew, which saw
 // more.
 constexpr uint32_t kOfGuards =
-    kMovableReasons | kSmallRange | kExposed | kGuardRefused | kDriverAccess | kOpen;
+    kMovableReasons | kSmallRange | kExposed | kGuardRefused | kDriverAccess | kNotWhole;
 
 constexpr uint32_t kWatchpoints = 4;  // of a processor
 
@@ -41,11 +40,11 @@ struct Watched {
   };
   uint32_t reasons = 0;
   std::map<uint64_t, Parts> ranges;
-  const SeenParts* looked[kWatchRuns] = {};  // by run; null: the instance was not looked at
+  const SeenParts* looked[kWatchRuns] = {};  // by run; null: it was not there
 
   void add(uint32_t run, uint32_t found, std::span<const RangeWatched> records, const SeenParts& seen) {
-    reasons |= found & ~kNotThisRun;
-    if (!(found & kNotThisRun)) looked[run] = &seen;
+    reasons |= found;
+    looked[run] = &seen;
     for (const RangeWatched& record : records) {
       Parts& parts = ranges[record.range];
       parts.count = record.parts;
@@ -114,14 +113,12 @@ class Joined {
     };
     std::map<PartKey, Candidate> open;
     std::unordered_map<uint64_t, std::vector<const Operation*>> having;  // the range, watched or not
-    std::set<SiteKey> sites;
     for (const auto& [operation, watched] : watched_) {
       for (const auto& [range, parts] : watched.ranges) having[range].push_back(operation);
-      if (watched.reasons & ~kOpen) continue;
-      watched.for_each_unseen([&, site = operation->site](uint64_t range, uint32_t part) {
+      if (watched.reasons & ~kNotWhole) continue;
+      watched.for_each_unseen([&](uint64_t range, uint32_t part) {
         Candidate& candidate = open.try_emplace(part_key(range, part), Candidate{range, part}).first->second;
         ++candidate.instances;
-        sites.insert(sites_[site].key);
       });
     }
     // What most instances hang on comes first.
@@ -130,7 +127,7 @@ class Joined {
     std::stable_sort(order.begin(), order.end(), [](const Candidate* one, const Candidate* other) {
       return one->instances > other->instances;
     });
-    ToWatch result{{sites.begin(), sites.end()}, {}, open.size()};
+    ToWatch result{{}, open.size()};
     std::set<uint64_t> chosen;
     std::unordered_map<const Operation*, uint32_t> taken;  // watchpoints
     for (const Candidate* candidate : order) {
@@ -153,7 +150,7 @@ class Joined {
     for_each_open([&](const Process&, Thread& thread, uint32_t index) {
       const Watched& watched = watched_.at(&thread.operations[index]);
       uint32_t& reasons = thread.evidence[index].reasons;
-      reasons = watched.reasons & ~kOpen;
+      reasons = watched.reasons & ~kNotWhole;
       if (!watched.whole() || (reasons != 0 && watched.in_more_than_one())) reasons |= kSmallRange;
     });
     for (Process& process : first_.processes)
@@ -175,7 +172,8 @@ class Joined {
     for (Process& process : first_.processes)
       for (Thread& thread : process.threads)
         for (uint32_t i = 0; i < thread.operations.size(); ++i)
-          if (thread.evidence[i].judged && (thread.evidence[i].reasons & kOpen)) visit(process, thread, i);
+          if (thread.evidence[i].judged && (thread.evidence[i].reasons & kNotWhole))
+            visit(process, thread, i);
   }
 
   Run& first_;

@@ -19,7 +19,6 @@ Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable&
 // What the next run is to watch, of what none has watched yet: as much as fits into the watchpoints of every
 // instance that hangs on it.
 struct ToWatch {
-  std::vector<SiteKey> sites;  // of the instances that hang on any
   std::vector<PartKey> parts;  // ascending
   size_t open = 0;             // parts that none has watched
 };

@@ -53,7 +53,6 @@ class Parts : public ::testing::Test {
   std::vector<PartKey> wanted() {
     auto hanging = parts_to_watch(folder_.path());
     EXPECT_TRUE(hanging.ok());
-    EXPECT_EQ(hanging->sites.size(), hanging->parts.empty() ? 0u : 1u);
     return hanging->parts;
   }
   const std::vector<PartKey> nothing;
@@ -166,8 +165,6 @@ TEST_F(Parts, NotWatchedBeforeTheWait) {
   run(kNotWhole, {{kA, 0, 2}});
   run_beside(Part{kA, 1, 2, false}, uint32_t{0});
   EXPECT_EQ(reasons(), kSmallRange);
-  run_beside(Part{kA, 1, 2}, kNotThisRun);
-  EXPECT_EQ(reasons(), kSmallRange);
 }
 
 // The records are lost: nothing says what there was to watch, and no run can be asked for it.
@@ -182,12 +179,6 @@ TEST_F(Parts, ARunWithoutTheWaitSaysNothing) {
   run(std::nullopt);
   EXPECT_EQ(reasons(), kSmallRange);
   EXPECT_EQ(wanted(), std::vector{part_key(kA, 1)});
-}
-
-TEST_F(Parts, ARunWithoutTheWaitInItsPlanSaysNothing) {
-  run(kNotWhole, {{kA, 0, 1, false}});
-  run(kNotThisRun, {});
-  EXPECT_EQ(reasons(), kSmallRange);
 }
 
 TEST_F(Parts, WhatNeedsNoFurtherRunIsLeftAsItIs) {

@@ -36,12 +36,11 @@ struct Plan {
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
   uint8_t watch_run;   // stage memory_tracing: which run this is, from 0. The first watches the first part of
-                       // small ranges, the others the plan's parts at the plan's sites, and nothing else
+                       // small ranges, the others the plan's parts, and nothing else
   uint8_t watch_runs;  // ... of how many at most; 0: as 1
   uint32_t hook_count;
   uint32_t part_count;            // ascending; of further runs of memory_tracing
-  uint32_t site_count;            // stage sync_use: the needed synchronizations. Behind the first run of
-                                  // memory_tracing: those that hang on what was not watched yet. Else: 0
+  uint32_t site_count;            // stage sync_use: the needed synchronizations. Else: 0
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan
 };

@@ -194,9 +194,8 @@ bool Measurement::memory_tracing() {
     in_vain = to_watch->open < fewest ? 0 : in_vain + 1;
     if (in_vain == 2) break;
     fewest = std::min(fewest, to_watch->open);
-    if (!run_stage(
-            Stage::memory_tracing, "first uses of small results that were not watched yet", driver_->all,
-            {.number = run + 1, .sites = std::move(to_watch->sites), .parts = std::move(to_watch->parts)}))
+    if (!run_stage(Stage::memory_tracing, "first uses of small results that were not watched yet",
+                   driver_->all, {.number = run + 1, .parts = std::move(to_watch->parts)}))
       return false;
   }
   return true;

@@ -279,9 +279,8 @@ enum Reason : uint32_t {
   kOwnWork =
       1u << 14,  // the call waits for what it does itself (context creation, a module's load): no verdict
   kConcurrentWait = 1u << 15,  // 4: another thread waited for the same work at the same time
-  // No reasons, but what is open until further runs have watched it (analysis/parts.h):
-  kNotWhole = 1u << 16,    // small ranges, of which this run watched a part, or nothing: WatchedRecords
-  kNotThisRun = 1u << 17,  // it is not in this run's plan
+  // No reason, but what is open until further runs have watched it (analysis/parts.h):
+  kNotWhole = 1u << 16,  // small ranges, of which this run watched a part, or nothing: WatchedRecords
 };
 inline constexpr uint32_t kMostParts = 4;  // a range that has more is not watched
 // What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.

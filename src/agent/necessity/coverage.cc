@@ -54,9 +54,8 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
   // Where another thread gave the stream work while this call ran, the order of the two is not known.
   if (moves && flight->effect.covers_itself && tick == flight->clock[flight->slot] + 1)
     certain.raise(flight->slot, tick);
-  bool planned = state.hashing() || site_is_planned(call.function, call.stack);
-  bool recorded =
-      call.id.sequence != OperationId{}.sequence && (state.stage == Stage::memory_tracing || planned);
+  bool recorded = call.id.sequence != OperationId{}.sequence &&
+                  (state.stage == Stage::memory_tracing || site_is_planned(call.function, call.stack));
   InstanceIndex instance = state.instances.open(call.id, call.begin, call.end, recorded, state.hashing(),
                                                 recorded && state.first_run);
   if (instance == kNoInstance) return kNoInstance;
@@ -91,8 +90,7 @@ InstanceIndex cover(State& state, const Call& call, const Flight* flight, Tick t
   if (call.printed) state.instances.rest_on(instance, kConditionPrints);
   if (flight && flight->in_use) state.instances.rest_on(instance, kConditionInUse);
   if (waits_for_itself(call, new_work)) state.instances.credit(instance, kOwnWork);
-  if (recorded && !planned) state.instances.credit(instance, kNotThisRun);
-  if (recorded && planned) {
+  if (recorded) {
     state.watches.guard_covered(reach, instance, call.stack);
     if (state.first_run) state.shared.guard_covered(reach, instance, sequence);
   }

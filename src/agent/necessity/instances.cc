@@ -170,7 +170,7 @@ void Instances::drop_claim(StreamClaims& stream, int position) {
 void Instances::credit(InstanceIndex instance, uint32_t reason) {
   if (instance == kNoInstance || reason == 0) return;
   instances_[instance].reasons |= reason;
-  if (!instances_[instance].stays && (reason & ~(kMovableReasons | kNotThisRun | kNotWhole))) stays(instance);
+  if (!instances_[instance].stays && (reason & ~(kMovableReasons | kNotWhole))) stays(instance);
 }
 
 void Instances::hangs_on(InstanceIndex index, const WatchedRange& range) {

@@ -13,7 +13,6 @@ constexpr uint32_t kRuns = 6;
 struct OneOfSeveralRuns : Timeline {
   explicit OneOfSeveralRuns(uint32_t run) : Timeline(Stage::memory_tracing, run, kRuns) {
     stream(kX);
-    world().planned_stacks = {world().stack};
     world().registers = kWatchRegisters;
   }
   char* host = static_cast<char*>(pageable(kBytes));
@@ -133,15 +132,6 @@ TEST(InParts, FurtherRunsWatchNothingElse) {
   OneOfSeveralRuns t(1);
   t.d2h_async(t.host, t.a, kBytes, kX, true);
   EXPECT_FALSE(t.guarded(t.host));
-}
-
-TEST(InParts, FurtherRunsSayWhomTheyDidNotLookAt) {
-  OneOfSeveralRuns t(1);
-  world().planned_stacks.clear();
-  auto wait = t.copy(64);
-  EXPECT_FALSE(t.guarded(t.host));
-  EXPECT_EQ(t.reasons(wait), kNotThisRun);
-  EXPECT_TRUE(t.watched(wait).empty());
 }
 
 // X: write b, small result to the host | wait for all | copy b to the host, in another stream
