@@ -188,14 +188,24 @@ void Instances::hangs_on(InstanceIndex index, const WatchedRange& range) {
     instance.ranges[instance.range_count++] = range;
 }
 
-void Instances::owners_hang_on(Slot slot, Tick tick, const WatchedRange& range) {
+// The owner of the stream's work at `tick`, and whoever may own it. False: nobody does yet.
+template <typename Visit>
+bool Instances::for_each_owner(Slot slot, Tick tick, Visit visit) {
   StreamClaims& stream = streams_[slot];
+  bool owned = false;
   for (int i = stream.count; i-- > 0;) {
     const Claim& claim = stream.claims[i];
     if (claim.tick < tick) continue;
-    if (tick > stream.settled || instances_[claim.instance].reasons != 0) hangs_on(claim.instance, range);
+    // Of settled work only the times of first uses are still of interest.
+    if (tick > stream.settled || instances_[claim.instance].reasons != 0) visit(claim.instance);
+    owned = true;
     if (claim.certain) break;
   }
+  return owned;
+}
+
+void Instances::owners_hang_on(Slot slot, Tick tick, const WatchedRange& range) {
+  for_each_owner(slot, tick, [&](InstanceIndex owner) { hangs_on(owner, range); });
 }
 
 void Instances::use(InstanceIndex index, const Use& use) {
@@ -210,17 +220,7 @@ void Instances::use(InstanceIndex index, const Use& use) {
 }
 
 bool Instances::credit_owners(Slot slot, Tick tick, const Use& the_use) {
-  StreamClaims& stream = streams_[slot];
-  bool owned = false;
-  for (int i = stream.count; i-- > 0;) {
-    const Claim& claim = stream.claims[i];
-    if (claim.tick < tick) continue;
-    // Of settled work only the times of first uses are still of interest.
-    if (tick > stream.settled || instances_[claim.instance].reasons != 0) use(claim.instance, the_use);
-    owned = true;
-    if (claim.certain) break;
-  }
-  return owned;
+  return for_each_owner(slot, tick, [&](InstanceIndex owner) { use(owner, the_use); });
 }
 
 void Instances::credit_doubtful(Slot slot, Tick tick, const Use& the_use) {
@@ -323,6 +323,24 @@ bool Instances::settle(Slot slot, Tick ticks) {
   return true;
 }
 
+// Before the verdict: where recording ends, a verdict that is there has them.
+void Instances::tell_ranges(const Instance& instance) {
+  if (!tell_all_ranges_ && !(instance.reasons & kNotWhole)) return;
+  for (int i = 0; i < instance.range_count; ++i) {
+    const WatchedRange& range = instance.ranges[i];
+    WatchedRecord watched{};
+    watched.type = RecordType::watched;
+    watched.thread = instance.id.thread;
+    watched.sequence = instance.id.sequence;
+    watched.range = range.range;
+    watched.part = range.part;
+    watched.parts = range.parts;
+    watched.registers = range.registers;
+    watched.seen = range.seen;
+    append(watched);
+  }
+}
+
 void Instances::close(InstanceIndex index) {
   Instance& instance = instances_[index];
   free_[free_count_++] = index;
@@ -330,6 +348,7 @@ void Instances::close(InstanceIndex index) {
     for (int i = stream->passed_count; i-- > 0;)
       if (stream->passed[i].instance == index) forget_passed(*stream, i);
   if (!instance.recorded) return;
+  tell_ranges(instance);
   VerdictRecord record{};
   record.type = RecordType::verdict;
   record.thread = instance.id.thread;
@@ -345,21 +364,6 @@ void Instances::close(InstanceIndex index) {
     record.address = instance.first.address;
   }
   append(record);
-  if (tell_all_ranges_ || (instance.reasons & kNotWhole)) {
-    for (int i = 0; i < instance.range_count; ++i) {
-      const WatchedRange& range = instance.ranges[i];
-      WatchedRecord watched{};
-      watched.type = RecordType::watched;
-      watched.thread = instance.id.thread;
-      watched.sequence = instance.id.sequence;
-      watched.range = range.range;
-      watched.part = range.part;
-      watched.parts = range.parts;
-      watched.registers = range.registers;
-      watched.seen = range.seen;
-      append(watched);
-    }
-  }
   if (instance.counted && (instance.reasons & kUnwatchedReasons))
     count_unwatched(instance.reasons & kUnwatchedReasons);
 }

@@ -160,6 +160,9 @@ class Instances {
   void lean(Slot stream, Tick ordered, Clock& clock, const Named& named, const NamedMemory& memory);
   // Up to where the certain owner of the stream's work at `tick` settles it; 0: it has none that stays.
   Tick settled_with(Slot stream, Tick tick) const;
+  template <typename Visit>
+  bool for_each_owner(Slot stream, Tick tick, Visit visit);
+  void tell_ranges(const Instance& instance);
   void drop_claim(StreamClaims& stream, int position);
   void close(InstanceIndex instance);
 
