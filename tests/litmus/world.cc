@@ -47,7 +47,9 @@ World::World() {
 Foreign::Foreign() {
   CUdevice gpu = 0;
   CUmodule module = nullptr;
-  CHECK(cuDeviceGet(&gpu, 0));
+  int devices = 0;
+  CHECK(cuDeviceGetCount(&devices));
+  CHECK(cuDeviceGet(&gpu, devices > 1 ? 1 : 0));
   CHECK(cuCtxCreate(&context, 0, gpu));
   CHECK(cuModuleLoadData(&module, diogenes_kernels_ptx));
   CHECK(cuModuleGetFunction(&kernel, module, "fill"));

@@ -26,7 +26,8 @@ class Worker {
   std::function<void()> work_;
 };
 
-// A context beside the primary one, with a stream, memory and the kernel of its own.
+// A context beside the primary one, with a stream, memory and the kernel of its own; of another device, where
+// there are two.
 struct Foreign {
   CUcontext context = nullptr;
   CUstream stream = nullptr;  // non-blocking
