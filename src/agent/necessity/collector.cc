@@ -90,7 +90,7 @@ void start_necessity(Stage stage, uint32_t watch_run, uint32_t watch_runs) {
     state.unread_on_host.reset();
     reset_staging();
     for (auto& flight : state.flights) flight.used = false;
-    state.sequence = 0;
+    state.sequence = state.pages_taken = 0;
     state.undecidable = state.events_undecidable = false;
     state.work_reasons = state.kernel_reasons = 0;
     state.unnamed_memory = state.variables = false;
@@ -130,6 +130,7 @@ void necessity_before(Call& call) {
     LockGuard guard(state.lock);
     name_work(state, call, *flight);
     before_order(state, call, *flight);
+    note_pages_taken(state, call, *flight);
     before_memory(state, call, *flight);
     if (state.hashing()) before_unread(state, call, *flight);
     if (is_stream_destroy(call) && flight->slot != kNoSlot) state.order.destroy(flight->slot);

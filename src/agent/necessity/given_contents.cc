@@ -35,10 +35,18 @@ class Reader {
 
   // False: not all could be read.
   bool read_all() {
+    {
+      LockGuard guard(state_.lock);
+      taken_ = state_.pages_taken;
+    }
     // What is found on the way is given, too.
     for (int i = 0; i < given_.count; ++i)
       if (!reach(given_.address[i])) return false;
-    return !given_.unknown;
+    if (given_.unknown) return false;
+    LockGuard guard(state_.lock);
+    if (state_.pages_taken != taken_) return false;  // pages may have gone meanwhile
+    for (int i = 0; i < blocks_.count; ++i) state_.memory.mark_read(blocks_.block[i].begin, taken_);
+    return true;
   }
 
  private:
@@ -55,7 +63,14 @@ class Reader {
     if (blocks_.count == GivenBlocks::kMaximum) return false;
     blocks_.block[blocks_.count++] = allocation.range;
     // What is in device memory was seen when it was copied there (Allocation::holds_pointers).
-    return allocation.kind == MemoryKind::device || read_block(allocation);
+    if (allocation.kind == MemoryKind::device) return true;
+    const int before = given_.count;
+    const bool read = read_block(allocation);
+    if (given_.count > before) {
+      LockGuard guard(state_.lock);
+      state_.memory.mark_leading_on(allocation.range.begin);
+    }
+    return read;
   }
 
   bool read_block(const Allocation& allocation) {
@@ -73,7 +88,10 @@ class Reader {
       else if (!pages_.read(entries, pages * 8, first / kPageSize * 8))
         return false;
       for (uint64_t i = 0; i < pages; ++i) {
-        if (!(entries[i] & (kPresent | kSwapped))) continue;
+        if (!(entries[i] & (kPresent | kSwapped))) {
+          if (allocation.read_at != taken_ || allocation.leads_on) return false;
+          continue;
+        }
         const uint64_t page = first + i * kPageSize;
         if (!read_words(words.intersection({page, page + kPageSize}))) return false;
       }
@@ -104,10 +122,37 @@ class Reader {
   GivenBlocks& blocks_;
   AddressBounds bounds_;
   uint64_t left_ = kMostRead;
+  uint32_t taken_ = 0;
   OwnFile pages_{"/proc/self/pagemap"}, memory_{"/proc/self/mem"};
 };
 
 }  // namespace
+
+bool reaches_all_shared(const State& state, const Flight& flight) {
+  if (flight.named.anything || state.variables) return true;
+  for (int i = 0; i < flight.given.count; ++i) {
+    const Allocation* allocation = allocation_near(state, flight.given.address[i]);
+    if (allocation && allocation->kind != MemoryKind::device &&
+        (!flight.blocks.all_read || !flight.blocks.contains(allocation->range)))
+      return true;
+  }
+  return false;
+}
+
+void note_pages_taken(State& state, const Call& call, const Flight& flight) {
+  const Effect& effect = flight.effect;
+  auto may_be_managed = [&](const Side& side) {
+    return side.kind == MemoryKind::managed || side.kind == MemoryKind::unknown;
+  };
+  bool taken = call.driver->role == Role::prefetch || operation_starts(call, "cuMemAdvise") ||
+               operation_starts(call, "cuStreamAttachMem");
+  if (effect.transfer)
+    taken |= !effect.arguments.decoded || may_be_managed(effect.destination) ||
+             (!effect.arguments.fill && may_be_managed(effect.source));
+  if (effect.kernel) taken |= reaches_all_shared(state, flight);
+  if (call.driver->role == Role::graph_launch) taken |= graph_moves_managed(state, flight);
+  state.pages_taken += taken;
+}
 
 void read_given_blocks(State& state, Flight& flight) {
   flight.blocks.clear();

@@ -2,9 +2,11 @@
 // unseen: a list in managed memory is given by its head, and its nodes are allocations of their own. So the
 // blocks that a launch is given are read, and what they point at, as far as `kMostRead` bytes in all.
 //
-// Pages of managed memory that the CPU has not got are left out: what the GPU took away it has had since an
-// earlier launch, and reading them would bring them back. Reads the program's memory by the kernel, which
-// takes guards for what they are and faults nowhere; never under the collector's lock.
+// Pages of managed memory that the CPU has not got are left out, for reading them would bring them back: they
+// were read before the GPU took them, and held no address, if every launch since was read, and nothing else
+// may have moved them (prefetches, copies; State::pages_taken counts those). Not seen: what the CPU writes
+// while a kernel works on the same page. Reads the program's memory by the kernel, which takes guards for
+// what they are and faults nowhere; never under the collector's lock.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,6 +15,7 @@
 
 namespace diogenes::agent {
 
+struct Call;
 struct State;
 struct Flight;
 
@@ -54,5 +57,10 @@ struct GivenBlocks {
 
 // Before a launch: fills flight.blocks, and adds to flight.given what the blocks point at.
 void read_given_blocks(State& state, Flight& flight);
+
+// Under the lock. May a kernel of this launch find more of the memory that is shared than it is given?
+bool reaches_all_shared(const State& state, const Flight& flight);
+// Before any call, when what it names is known: counts it where the GPU may take pages that were not read.
+void note_pages_taken(State& state, const Call& call, const Flight& flight);
 
 }  // namespace diogenes::agent

@@ -97,6 +97,18 @@ void before_graph_memory(State& state, const Call& call, Flight& flight) {
   }
 }
 
+bool graph_moves_managed(const State& state, const Flight& flight) {
+  const GraphEffects* effects = effects_of(flight);
+  if (!effects) return true;
+  for (int i = 0; i < effects->copies; ++i)
+    for (const AddressRange& range : {effects->copy[i].destination, effects->copy[i].source}) {
+      if (range.empty()) continue;
+      const Allocation* allocation = state.memory.find(range.begin);
+      if (!allocation || allocation->kind == MemoryKind::managed) return true;
+    }
+  return false;
+}
+
 void after_graph_work(State& state, const Flight& flight, Slot slot, Tick tick) {
   const GraphEffects* effects = effects_of(flight);
   if (!effects) {

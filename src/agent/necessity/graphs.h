@@ -65,6 +65,8 @@ void before_graph_call(State& state, const Call& call);
 void give_graph(State& state, const Call& call, Flight& flight);  // what its kernels are given
 void name_graph(State& state, const Call& call, Flight& flight);
 void before_graph_memory(State& state, const Call& call, Flight& flight);
+// Does it copy to or from managed memory, or may it?
+bool graph_moves_managed(const State& state, const Flight& flight);
 void after_graph_work(State& state, const Flight& flight, uint16_t slot, uint32_t tick);
 
 }  // namespace diogenes::agent

@@ -153,15 +153,8 @@ namespace {
 // none. One that is given device memory alone finds none, except in tables that were seen when they were
 // copied there.
 void note_kernel(State& state, const Flight& flight, Slot slot, Tick tick) {
-  bool shared = false, all = flight.named.anything || state.variables;
-  for (int i = 0; i < flight.given.count && !all; ++i) {
-    const Allocation* allocation = allocation_near(state, flight.given.address[i]);
-    if (!allocation || allocation->kind == MemoryKind::device) continue;
-    shared = true;
-    all = !flight.blocks.all_read || !flight.blocks.contains(allocation->range);
-  }
-  if (all) return state.shared.note_kernel(slot, tick);
-  for (int i = 0; i < flight.given.count && shared; ++i)
+  if (reaches_all_shared(state, flight)) return state.shared.note_kernel(slot, tick);
+  for (int i = 0; i < flight.given.count; ++i)
     if (const Allocation* allocation = allocation_near(state, flight.given.address[i]);
         allocation && allocation->kind != MemoryKind::device)
       state.shared.note(allocation->range, slot, tick);
@@ -244,6 +237,7 @@ void after_allocation(State& state, const Call& call, uint32_t region_reasons, u
   made.stream_ordered = call.driver->stream_argument >= 0;
   made.unguardable = region_reasons;
   made.name = state.named.name_of(allocation.address);
+  made.read_at = state.pages_taken;  // the CPU has written nothing there
   if (!state.memory.add(made)) {
     // From now on, memory that is not here is not known: host memory may be anything.
     count_drop(Drop::objects_full);

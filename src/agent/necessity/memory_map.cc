@@ -51,4 +51,14 @@ void MemoryMap::mark_pointers(uint64_t address) {
   if (at >= 0 && allocations_[at].range.contains(address)) allocations_[at].holds_pointers = true;
 }
 
+void MemoryMap::mark_leading_on(uint64_t address) {
+  int found = first_behind(address) - 1;
+  if (found >= 0 && allocations_[found].range.contains(address)) allocations_[found].leads_on = true;
+}
+
+void MemoryMap::mark_read(uint64_t address, uint32_t at) {
+  int found = first_behind(address) - 1;
+  if (found >= 0 && allocations_[found].range.contains(address)) allocations_[found].read_at = at;
+}
+
 }  // namespace diogenes::agent

@@ -20,7 +20,9 @@ struct Allocation {
   bool variable;        // of a module, not allocated
   bool stream_ordered;  // cuMemAllocAsync
   bool holds_pointers;  // device addresses were copied here: kernels may follow them
+  bool leads_on;        // managed: an address was read there once, and may be there still
   Name name;
+  uint32_t read_at;      // managed: State::pages_taken when its pages were last read whole, or it was made
   uint32_t unguardable;  // Reason bits for which no guard may lie on it; 0: it may
 };
 
@@ -34,7 +36,9 @@ class MemoryMap {
   bool add(const Allocation& allocation);
   void remove(uint64_t begin);
   const Allocation* find(uint64_t address) const;
-  void mark_pointers(uint64_t address);  // Allocation::holds_pointers
+  void mark_pointers(uint64_t address);           // Allocation::holds_pointers
+  void mark_read(uint64_t address, uint32_t at);  // Allocation::read_at
+  void mark_leading_on(uint64_t address);         // Allocation::leads_on
 
   // All of it lies in here.
   const AddressBounds& bounds() const { return bounds_; }

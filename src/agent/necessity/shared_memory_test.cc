@@ -204,6 +204,53 @@ TEST_F(GivenShared, AUseCountsForWhoCoversItsWork) {
   EXPECT_EQ(t.reasons(third), kCpuAccess);
 }
 
+// The GPU takes pages away with it.
+struct PagesTaken : GivenShared {
+  void launch_and_take() {
+    t.launch(kX, {t.address(one)});
+    t.synchronize(kX);
+    t.touch(other);
+    take();
+  }
+  void take() { ASSERT_EQ(madvise(one, kBytes, MADV_DONTNEED), 0); }
+};
+
+TEST_F(PagesTaken, WereReadBefore) {
+  one[0] = 1;
+  launch_and_take();
+  t.launch(kX, {t.address(one)});
+  t.synchronize(kX);
+  EXPECT_FALSE(t.guarded(other));
+}
+
+TEST_F(PagesTaken, AnAddressWentWithThem) {
+  one[0] = t.address(other);
+  launch_and_take();
+  t.launch(kX, {t.address(one)});
+  t.synchronize(kX);
+  EXPECT_TRUE(t.guarded(other));
+}
+
+TEST_F(PagesTaken, ByAPrefetchTheyWereNotRead) {
+  one[0] = t.address(other);
+  t.call("cuMemPrefetchAsync", {t.address(one), kBytes, 0, kX});
+  take();
+  t.launch(kX, {t.address(one)});
+  t.synchronize(kX);
+  EXPECT_TRUE(t.guarded(other));
+}
+
+TEST_F(PagesTaken, NorByAKernelOfUnknownArguments) {
+  one[0] = t.address(other);
+  t.launch(kY);
+  take();
+  t.synchronize(kY);
+  t.touch(other);
+  t.launch(kX, {t.address(one)});
+  t.synchronize(kX);
+  EXPECT_TRUE(t.guarded(other));
+}
+
 // 20 ms at once, and behind that a twentieth of the time.
 TEST(Reading, HasAPartOfTheProgramsTime) {
   ReadingTime time{};

@@ -77,7 +77,8 @@ struct State {
 
   Flight flights[kMaximumFlights];
   int next_flight;
-  uint32_t sequence;  // of synchronizations
+  uint32_t sequence;     // of synchronizations
+  uint32_t pages_taken;  // calls by which the GPU may have taken pages of managed memory that were not read
 
   // Once one of these is set, it stays.
   bool undecidable;           // work was given to a stream that is not known
