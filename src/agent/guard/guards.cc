@@ -44,6 +44,7 @@
 #include "agent/guard/fault.h"
 #include "agent/guard/quiet.h"
 #include "agent/guard/region.h"
+#include "agent/guard/rings.h"
 #include "agent/guard/signals.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
@@ -63,6 +64,7 @@ enum class Start : uint8_t { not_yet, done, failed };
 Start start_state = Start::not_yet;
 uint32_t most_live = kMaximumGuards;
 uint32_t raises = 0;
+bool looked_for_rings = false;
 NoWatchpoints no_watchpoints{};
 
 uint32_t quarter_of_map_count() {
@@ -137,7 +139,13 @@ bool may_raise() {
   if (wiped.live.load(std::memory_order_relaxed) >= most_live) return false;
   if (turn % kLookForThreads == kLookForThreads - 1 && !no_foreign_threads()) return false;
   if (turn % kLookForHandlers == kLookForHandlers - 1) reclaim_signals();
-  return wiped.forking.load(std::memory_order_seq_cst) == 0 && all_threads_watched();
+  if (wiped.forking.load(std::memory_order_seq_cst) != 0 || !all_threads_watched()) return false;
+  if (!looked_for_rings) {
+    // From now on no thread makes one unseen.
+    looked_for_rings = true;
+    if (rings_exist()) refuse_for_good();
+  }
+  return !refused_for_good();
 }
 
 void take_down(uint32_t id) {

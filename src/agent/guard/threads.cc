@@ -13,7 +13,7 @@
 #include "agent/guard/syscall_memory.h"
 #include "agent/guard/table.h"
 #include "agent/guard/task_file.h"
-#include "agent/guard/task_folder.h"
+#include "agent/guard/own_folders.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "agent/guard/kernel.h"
-#include "agent/guard/task_folder.h"
+#include "agent/guard/own_folders.h"
 #include "agent/guard/threads.h"
 
 namespace diogenes::agent {

@@ -1,4 +1,4 @@
-#include "agent/guard/task_folder.h"
+#include "agent/guard/own_folders.h"
 
 #include <fcntl.h>
 
@@ -6,8 +6,8 @@
 
 namespace diogenes::agent {
 
-bool visit_threads(bool (*visit)(uint32_t thread, void* opaque), void* opaque) {
-  long folder = raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+bool visit_numbers(const char* path, bool (*visit)(uint32_t number, void* opaque), void* opaque) {
+  long folder = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return false;
   struct Name {
     uint64_t inode;
@@ -22,11 +22,11 @@ bool visit_threads(bool (*visit)(uint32_t thread, void* opaque), void* opaque) {
     for (long at = 0; all && at < bytes;) {
       auto* name = reinterpret_cast<Name*>(buffer + at);
       at += name->bytes;
-      uint32_t thread = 0;
+      uint32_t number = 0;
       const char* digit = name->text;
       for (; *digit >= '0' && *digit <= '9'; ++digit)
-        thread = thread * 10 + static_cast<uint32_t>(*digit - '0');
-      if (*digit == 0 && digit != name->text) all = visit(thread, opaque);
+        number = number * 10 + static_cast<uint32_t>(*digit - '0');
+      if (*digit == 0 && digit != name->text) all = visit(number, opaque);
     }
   }
   raw_syscall(SYS_close, folder);
