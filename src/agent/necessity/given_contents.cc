@@ -29,6 +29,8 @@ class OwnFile {
   int file_;
 };
 
+constexpr int kMostLookedUp = 256;
+
 class Reader {
  public:
   Reader(State& state, Flight& flight) : state_(state), given_(flight.given), blocks_(flight.blocks) {}
@@ -64,9 +66,9 @@ class Reader {
     blocks_.block[blocks_.count++] = allocation.range;
     // What is in device memory was seen when it was copied there (Allocation::holds_pointers).
     if (allocation.kind == MemoryKind::device) return true;
-    const int before = given_.count;
+    leads_on_ = false;
     const bool read = read_block(allocation);
-    if (given_.count > before) {
+    if (leads_on_) {
       LockGuard guard(state_.lock);
       state_.memory.mark_leading_on(allocation.range.begin);
     }
@@ -105,9 +107,23 @@ class Reader {
       const uint64_t bytes = std::min<uint64_t>(sizeof words, range.end - at);
       if (!memory_.read(words, bytes, at)) return false;
       for (uint64_t i = 0; i < bytes / 8; ++i)
-        if (bounds_.contain(words[i]) && !is_known(words[i])) given_.add(words[i], bounds_);
+        if (bounds_.contain(words[i]) && words[i] != last_ && !is_known(words[i]) && !note(words[i]))
+          return false;
       at += bytes;
     }
+    return true;
+  }
+
+  // Numbers may look like addresses, too: given is what lies in memory that there is. False: too many.
+  bool note(uint64_t word) {
+    last_ = word;
+    leads_on_ = true;
+    if (++looked_up_ > kMostLookedUp) return false;
+    LockGuard guard(state_.lock);
+    const Allocation* found = allocation_near(state_, word);
+    bool known = !found;
+    for (int i = 0; i < given_.count && !known; ++i) known = found->range.contains(given_.address[i]);
+    if (!known) given_.add(word, bounds_);
     return true;
   }
 
@@ -123,6 +139,9 @@ class Reader {
   AddressBounds bounds_;
   uint64_t left_ = kMostRead;
   uint32_t taken_ = 0;
+  bool leads_on_ = false;  // the block that is read
+  uint64_t last_ = 0;
+  int looked_up_ = 0;
   OwnFile pages_{"/proc/self/pagemap"}, memory_{"/proc/self/mem"};
 };
 

@@ -204,6 +204,19 @@ TEST_F(GivenShared, AUseCountsForWhoCoversItsWork) {
   EXPECT_EQ(t.reasons(third), kCpuAccess);
 }
 
+// A number that looks like an address, of memory that is not there.
+TEST_F(GivenShared, ANumberLeadsNowhere) {
+  void* gone = t.managed(kBytes);
+  t.free_device(t.address(gone));
+  one[0] = t.address(gone);
+  const uint64_t device = t.device(kBytes);
+  t.launch(kX, {t.address(one)});
+  auto wait = t.synchronize(kX);
+  t.launch(kY, {device});
+  EXPECT_FALSE(t.guarded(other));
+  EXPECT_EQ(t.reasons(wait), kNotNeeded);
+}
+
 // The GPU takes pages away with it.
 struct PagesTaken : GivenShared {
   void launch_and_take() {
