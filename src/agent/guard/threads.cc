@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "agent/guard/own_folders.h"
 #include "agent/guard/region.h"
 #include "agent/guard/signals.h"
 #include "agent/guard/syscall_memory.h"
 #include "agent/guard/table.h"
 #include "agent/guard/task_file.h"
-#include "agent/guard/own_folders.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
