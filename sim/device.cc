@@ -18,11 +18,12 @@
 namespace diogenes::sim {
 namespace {
 
-constexpr size_t kLargeEffect = 64 * 1024;  // bytes: from here on, outside the lock
+constexpr size_t kLargeEffect = 64 * 1024;   // bytes: from here on, outside the lock
+constexpr size_t kShortEffect = 512 * 1024;  // up to here, some tens of microseconds
 constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter = 2000000;
 // While the program makes calls, and for a while after, the device thread looks by itself every now and then:
 // waking it would cost those calls some microseconds, now more and now less.
-constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 200000, kNapBesideWaiters = 200000,
+constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 50000, kNapBesideWaiters = 100000,
                   kStaysAwake = 3000000;
 
 // A thread of the driver's own: the program's signals are not for it, but for the adversarial mode's.
@@ -126,7 +127,7 @@ void Device::do_due(int64_t now) {
 void Device::advance(int64_t now) {
   do_due(now);
   if (!large_effects_.empty())
-    wake_device_thread(0);
+    wake_device_thread(now);
   else if (!timeline_.empty())
     wake_device_thread(timeline_.top().at_ns);
 }
@@ -136,9 +137,11 @@ void Device::help(int64_t now) {
   if (!held) return;
   last_call_ns_ = now;
   do_due(now);
-  // Nothing that it may wait for can be over before the effect is.
+  // A short one is over before the device thread would have woken for it; a long one is left to that thread
+  // where something else, which may be waited for, is over first.
   while (!large_effects_.empty() &&
-         (timeline_.empty() || timeline_.top().at_ns >= large_effects_.front()->end_ns)) {
+         (large_effects_.front()->work.bytes <= kShortEffect || timeline_.empty() ||
+          timeline_.top().at_ns >= large_effects_.front()->end_ns)) {
     run_large_effect(held);
     do_due(now_ns());
   }
@@ -237,6 +240,9 @@ void Device::finish(const OpPtr& op, int64_t end_ns) {
 void Device::device_thread() {
   late_inside_driver = 1;
   prctl(PR_SET_TIMERSLACK, 1UL);
+  // Takes an idle processor, but not that of the program's thread.
+  const sched_param unused{};
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &unused);
   pthread_setname_np(pthread_self(), "simulated-gpu");
   std::unique_lock held(lock);
   for (;;) {

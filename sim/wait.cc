@@ -54,10 +54,8 @@ __attribute__((noipa)) bool poll_device(const WaitSet* set, uint64_t* first, uin
   return false;
 }
 
-__attribute__((noipa)) uint64_t wait_for_device(const WaitSet* set, uint32_t mode, uint32_t flags,
-                                                int64_t* waited_ns) {
+__attribute__((noipa)) uint64_t wait_for_device(const WaitSet* set, uint32_t mode, uint32_t flags) {
   waits_entered.fetch_add(1, std::memory_order_relaxed);
-  const int64_t begin = now_ns();
   uint64_t polls = 0, first = 0;
   if (!poll_device(set, &first, mode)) {
     Device& gpu = device();
@@ -79,13 +77,11 @@ __attribute__((noipa)) uint64_t wait_for_device(const WaitSet* set, uint32_t mod
       gpu.nobody_waits();
     }
   }
-  *waited_ns += now_ns() - begin;
   return polls;
 }
 
-__attribute__((noipa)) uint64_t wait_for_queue(Stream* stream, uint32_t limit, int64_t* waited_ns) {
+__attribute__((noipa)) uint64_t wait_for_queue(Stream* stream, uint32_t limit) {
   queue_waits_entered.fetch_add(1, std::memory_order_relaxed);
-  const int64_t begin = now_ns();
   uint64_t polls = 0;
   while (stream->queued.load(std::memory_order_relaxed) >= limit) {
     if (late_mode) {
@@ -97,7 +93,6 @@ __attribute__((noipa)) uint64_t wait_for_queue(Stream* stream, uint32_t limit, i
     sched_yield();
     ++polls;
   }
-  *waited_ns += now_ns() - begin;
   return polls;
 }
 
