@@ -8,6 +8,7 @@
 #include "agent/driver_image.h"
 #include "agent/gpu_times.h"
 #include "agent/guard/guards.h"
+#include "agent/hook_probe.h"
 #include "agent/host_functions.h"
 #include "agent/necessity/collector.h"
 #include "agent/objects.h"
@@ -48,6 +49,8 @@ void note_initialized(const Call& call) {
       strcmp(call.driver->operation, "cuInit") != 0)
     return;
   process_file()->used_cuda = 1;
+  process_file()->inside_call_ns = cost_inside_call();
+  process_file()->inside_waiting_call_ns = cost_inside_waiting_call();
   set_transparent_code(
       {reinterpret_cast<uintptr_t>(diogenes_thunk), reinterpret_cast<uintptr_t>(diogenes_thunk_end)});
   if (stage_uses_guards() && host_functions_are_hooked()) start_guards();
@@ -62,6 +65,7 @@ void start_collecting() {
   if (stage_uses_guards())
     start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
   running.store(true, std::memory_order_relaxed);
+  if (is(Stage::tracing) || is(Stage::gpu_times)) probe_hooks();
 }
 
 void stop_collecting(ProcessEnd end) {

@@ -11,6 +11,7 @@
 #include "agent/clock_reads.h"
 #include "agent/collector.h"
 #include "agent/guard/guards.h"
+#include "agent/hook_probe.h"
 #include "agent/host_functions.h"
 #include "agent/pass_through.h"
 #include "agent/process_folder.h"
@@ -107,6 +108,7 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   ThreadState& state = thread_state;
   if (state.pass > 0 || !collecting()) return 0;
   KeepErrno keep;
+  if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);
   return is_wait(frame->hook->function) ? enter_wait(state, frame) : enter_public(state, frame);
 }
 
@@ -114,6 +116,8 @@ extern "C" void diogenes_on_exit(ThunkFrame* frame) {
   KeepErrno keep;
   if (is_wait(frame->hook->function))
     exit_wait(thread_state, frame);
+  else if (__builtin_expect(frame->hook->function == kProbedFunction, 0))
+    exit_probe(thread_state, frame);
   else
     exit_public(thread_state, frame);
 }

@@ -105,6 +105,29 @@ TEST(GpuTimes, KernelsAndCopiesStartWithLatenciesOfTheirOwn) {
   EXPECT_EQ(replay::handover(machine, kernel).latency, 3'000);
 }
 
+TEST(Schedule, WhatTheHooksAddInsideACallIsNoneOfItsTime) {
+  // A launch of 3 and a wait with own 1 that finds all done, 20 of work around them; the hooks add 0.1 inside
+  // a call, 0.4 inside one that waits, and 2 behind each. Removing the wait gains 0.6, not 1.
+  auto trace = timeline().work(20).launch(3).work(20).sync(lasting(0), 1).work(20);
+  TemporaryFolder folder;
+  write_process(
+      folder.path(), trace,
+      {.hook_cost_ns = 2'000, .inside_call_ns = 100, .inside_waiting_call_ns = 400, .launches_traced = true});
+  SiteTable sites;
+  auto run = load_run(folder.path(), sites, Load::operations);
+  replay::Schedule schedule = replay::schedule_of(run->processes[0], sites);
+  const replay::ThreadSchedule& thread = schedule.threads.at(0);
+  EXPECT_EQ(thread.nodes.at(0).own, 2'900);
+  EXPECT_EQ(thread.nodes.at(1).own, 600);
+  EXPECT_EQ(thread.nodes.at(1).recording, 2'100u);
+  EXPECT_EQ(thread.recording_behind, 2'400u);
+  EventGraph graph = build_graph(*run, sites);
+  Change change{.operation = 1, .wait = 0, .wait_change = Change::Wait::removed};
+  change.call_removed = true;
+  Replay replay(*run, sites, graph, {.machine = {}, .calibrated = true});
+  EXPECT_EQ(replay.estimate({change}).benefit.count, 600);
+}
+
 TEST(GpuTimes, AThreadThatLostItsProcessorTellsNoWakeUp) {
   // Kernels of 10 that start at once; the waits return so long behind their ends.
   auto with_wake_ups = [](const std::vector<double>& times) {

@@ -87,7 +87,7 @@ class Builder {
     bool idle = operation.has(kFailed) || operation.has(kCapturing);
     Node node;
     node.begin = std::max(operation.begin.count - origin_, now_);
-    node.own = operation.own().count;
+    node.own = (operation.own() - cost.inside).count;
     node.waited = operation.waited.count;
     node.operation = sequence;
     node.recording = narrow(recorded_);
@@ -108,8 +108,9 @@ class Builder {
       node.waited = 0;
     }
     now_ = std::max(now_, node.end());
+    // What it was longer for the hooks inside it lies behind it now.
     const bool is_node = node.work != Work::none || node.waits != Waits::no;
-    recorded_ = (is_node ? Nanoseconds{} : recorded_) + cost.behind;
+    recorded_ = (is_node ? Nanoseconds{} : recorded_) + cost.inside + cost.behind;
     if (!is_node) return;
     if (on_gpu(node.work)) {
       node.gpu = schedule_.gpu_operations++;

@@ -101,6 +101,9 @@ struct ProcessFile {
   uint8_t hook_state[kMaximumHooks];  // by position in the plan: HookState
   int32_t multiprocessors;            // of the first device that was used; 0: not known
   char gpu_times_refusal[128];        // for GpuTimesState::refused: why
+  // What the hooks add inside a call's own time: one that enters no wait function, one that does
+  // (hook_probe.h).
+  int32_t inside_call_ns, inside_waiting_call_ns;
 };
 
 // A loaded file. Appended when it is mapped; never removed.

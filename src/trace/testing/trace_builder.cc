@@ -415,6 +415,8 @@ void write_process(const fs::path& stage_folder, const Timeline& trace, const Pr
   set_text(process.device_name, "Test Device");
   process.threads = static_cast<uint32_t>(threads.files().size());
   process.hook_cost_ns = options.hook_cost_ns;
+  process.inside_call_ns = options.inside_call_ns;
+  process.inside_waiting_call_ns = options.inside_waiting_call_ns;
   std::copy(options.drops.begin(), options.drops.end(), process.drops);
   process.hook_count = static_cast<uint32_t>(options.hooks.size());
   for (size_t i = 0; i < options.hooks.size(); ++i)

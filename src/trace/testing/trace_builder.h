@@ -112,6 +112,7 @@ struct ProcessOptions {
   int rank = -1;
   int64_t start_ns = 1'000'000;  // CLOCK_MONOTONIC at the timeline's 0
   int64_t hook_cost_ns = 0;
+  int32_t inside_call_ns = 0, inside_waiting_call_ns = 0;  // what the hooks add to a call's own time
   bool launches_traced = false;  // launches are in stage 2 too, as when every function is hooked
   ProcessEnd end = ProcessEnd::orderly;
   std::vector<uint64_t> drops;  // by Drop
