@@ -290,7 +290,8 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                  .plan = stage_folder / "plan",
                                  .library_folder = driver_->driver.library_folder,
                                  .plug_in = settings.cupti.empty() ? fs::path() : installation_.gpu_times,
-                                 .cupti = settings.cupti});
+                                 .cupti = settings.cupti,
+                                 .guards = watches || stage == Stage::sync_use});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
   if (outcome.used_cuda > 0) check_outcome(stage, outcome);

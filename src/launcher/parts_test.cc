@@ -149,6 +149,15 @@ TEST_F(Parts, OfTheLibrariesTheNewestThatTheDriverServesIsTaken) {
   EXPECT_EQ(found("DIOGENES_CUPTI=/named/by/the/user.so", 11080), "/named/by/the/user.so");
 }
 
+TEST_F(Parts, RunsWithGuardsCopyNothingFromProcessToProcess) {
+  const std::vector<std::string> users = {"UCX_TLS=all"};
+  auto guarded = target_environment(users, {.agent = "/a/agent.so", .plan = "/s/plan", .guards = true});
+  EXPECT_EQ(value_of(guarded, "OMPI_MCA_btl_vader_single_copy_mechanism"), "none");
+  EXPECT_EQ(value_of(guarded, "UCX_TLS"), "all");
+  auto traced = target_environment(users, {.agent = "/a/agent.so", .plan = "/s/plan"});
+  EXPECT_EQ(value_of(traced, "OMPI_MCA_btl_vader_single_copy_mechanism"), "");
+}
+
 TEST_F(Parts, APlainRunHasNothingOfOurs) {
   EXPECT_EQ(target_environment({"HOME=/h"}, {}), std::vector<std::string>{"HOME=/h"});
 }

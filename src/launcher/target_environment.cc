@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "ffm/peer_copies.h"
 #include "ffm/plan.h"
 
 namespace diogenes::launcher {
@@ -65,6 +66,10 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
   set(result, "LD_PRELOAD", in_front(preloaded, value_of(original, "LD_PRELOAD")));
   set(result, kPlanVariable, settings.plan.string());
   set(result, kAgentVariable, settings.agent.string());
+  // What the user has set stays: the agent then does without guards.
+  if (settings.guards)
+    for (const PeerCopySetting& setting : kNoPeerCopies)
+      if (value_of(original, setting.name).empty()) set(result, setting.name, setting.value);
   if (value_of(original, "CUDA_INJECTION64_PATH").empty())
     set(result, "CUDA_INJECTION64_PATH", settings.agent.string());
   return result;

@@ -44,10 +44,10 @@
 #include "agent/guard/fault.h"
 #include "agent/guard/quiet.h"
 #include "agent/guard/region.h"
-#include "agent/guard/rings.h"
 #include "agent/guard/signals.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
+#include "agent/guard/unseen_users.h"
 #include "agent/guard/watch_guards.h"
 #include "agent/guard/watchpoints.h"
 #include "agent/thread_state.h"
@@ -64,7 +64,7 @@ enum class Start : uint8_t { not_yet, done, failed };
 Start start_state = Start::not_yet;
 uint32_t most_live = kMaximumGuards;
 uint32_t raises = 0;
-bool looked_for_rings = false;
+bool looked_at_files = false;
 NoWatchpoints no_watchpoints{};
 
 uint32_t quarter_of_map_count() {
@@ -103,6 +103,7 @@ void after_fork_in_child() {
 }
 
 bool start() {
+  if (peers_may_read()) return false;
   register_this_thread();
   if (!guard_thread.slot) return false;
   {
@@ -140,10 +141,10 @@ bool may_raise() {
   if (turn % kLookForThreads == kLookForThreads - 1 && !no_foreign_threads()) return false;
   if (turn % kLookForHandlers == kLookForHandlers - 1) reclaim_signals();
   if (wiped.forking.load(std::memory_order_seq_cst) != 0 || !all_threads_watched()) return false;
-  if (!looked_for_rings) {
-    // From now on no thread makes one unseen.
-    looked_for_rings = true;
-    if (rings_exist()) refuse_for_good();
+  // From the first time on no thread makes a ring unseen; devices may be opened later, too.
+  if (!looked_at_files || turn % kLookForThreads == kLookForThreads - 1) {
+    looked_at_files = true;
+    if (files_may_use_memory()) refuse_for_good();
   }
   return !refused_for_good();
 }

@@ -59,7 +59,8 @@ inline constexpr GuardHandle kNoGuard = 0;
 // Installs the signal handlers and lets the kernel hand over the program's system calls (Syscall User
 // Dispatch). Called once, at the first use of the driver, on any thread; registers the calling one. False:
 // this process cannot be guarded (no Syscall User Dispatch, threads made without pthread_create, a debugger's
-// dispatch already there); raise_guard() then always refuses.
+// dispatch already there, a job whose other processes may read this one's memory); raise_guard() then always
+// refuses.
 bool start_guards();
 
 // A thread of the program begins (called on it, by pthread_create's wrapper; for the main thread when it

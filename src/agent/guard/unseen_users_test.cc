@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "agent/guard/testing/child.h"
+#include "ffm/peer_copies.h"
 
 namespace diogenes::agent {
 namespace {
@@ -104,6 +105,49 @@ TEST_F(Rings, MadeUnderGuards) {
     CHECK(write(pipe.write, "diogenes", 8) == 8);
     CHECK(ring.result() == 8);
     CHECK(memcmp(memory, "diogenes", 8) == 0);
+  });
+}
+
+// What a process of Open MPI 4 finds in its environment, with the launcher's settings.
+void in_job(const char* size) {
+  for (const PeerCopySetting& setting : kNoPeerCopies) setenv(setting.name, setting.value, 1);
+  setenv("OMPI_MCA_orte_launch", "1", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", size, 1);
+}
+
+bool can_guard() {
+  return start_guards() && raise_guard(range_of(pages(1), 4096), Protection::no_access) != kNoGuard;
+}
+
+TEST(Jobs, WithoutCopiesFromProcessToProcess) {
+  RUN_IN_CHILD({
+    in_job("2");
+    CHECK(can_guard());
+  });
+}
+
+TEST(Jobs, WithSuchCopies) {
+  RUN_IN_CHILD({
+    in_job("2");
+    setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "cma", 1);
+    CHECK(!can_guard());
+  });
+}
+
+TEST(Jobs, OfAnotherMpi) {
+  RUN_IN_CHILD({
+    in_job("1");
+    unsetenv("OMPI_MCA_orte_launch");
+    setenv("PMI_SIZE", "4", 1);
+    CHECK(!can_guard());
+  });
+}
+
+TEST(Jobs, OfOneProcess) {
+  RUN_IN_CHILD({
+    setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+    setenv("PMI_RANK", "0", 1);
+    CHECK(can_guard());
   });
 }
 
