@@ -141,8 +141,8 @@ bool may_raise() {
   if (turn % kLookForThreads == kLookForThreads - 1 && !no_foreign_threads()) return false;
   if (turn % kLookForHandlers == kLookForHandlers - 1) reclaim_signals();
   if (wiped.forking.load(std::memory_order_seq_cst) != 0 || !all_threads_watched()) return false;
-  // From the first time on no thread makes a ring unseen; devices may be opened later, too.
-  if (!looked_at_files || turn % kLookForThreads == kLookForThreads - 1) {
+  // From the first time on no thread makes a ring unseen.
+  if (!looked_at_files || (more_files_may() && turn % kLookForThreads == kLookForThreads - 1)) {
     looked_at_files = true;
     if (files_may_use_memory()) refuse_for_good();
   }

@@ -18,6 +18,9 @@ bool more_than_one(const char* name) {
   return value && atoi(value) > 1;
 }
 
+// As it was when the guards were started: the environment is not safe to read at any time.
+constinit bool in_job = false;
+
 bool in_job_of_several() {
   const bool managed = getenv("PMIX_RANK") || getenv("PMI_RANK");
   return more_than_one("OMPI_COMM_WORLD_SIZE") || more_than_one("MV2_COMM_WORLD_SIZE") ||
@@ -32,7 +35,7 @@ bool starts(const char* text, long length, const char* prefix) {
   return length >= size && memcmp(text, prefix, static_cast<size_t>(size)) == 0;
 }
 
-bool moves_memory(const char* path, long length, bool in_job) {
+bool moves_memory(const char* path, long length) {
   if (starts(path, length, "anon_inode:[io_uring]")) return true;
   if (!in_job) return false;
   for (const char* device : {"/dev/infiniband/", "/dev/knem", "/dev/xpmem", "/dev/hfi1", "/dev/cxi"})
@@ -43,7 +46,8 @@ bool moves_memory(const char* path, long length, bool in_job) {
 }  // namespace
 
 bool peers_may_read() {
-  if (!in_job_of_several()) return false;
+  in_job = in_job_of_several();
+  if (!in_job) return false;
   if (!obeys_settings()) return true;
   for (const PeerCopySetting& setting : kNoPeerCopies) {
     const char* value = getenv(setting.name);
@@ -52,10 +56,11 @@ bool peers_may_read() {
   return false;
 }
 
+bool more_files_may() { return in_job; }
+
 bool files_may_use_memory() {
   long folder = raw_syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return true;
-  const bool in_job = in_job_of_several();
   bool none = for_each_file([&](uint32_t file) {
     char name[16], path[64];
     char* digit = name + sizeof name;
@@ -63,7 +68,7 @@ bool files_may_use_memory() {
     do *--digit = static_cast<char>('0' + file % 10);
     while ((file /= 10) != 0);
     long length = raw_syscall(SYS_readlinkat, folder, digit, path, sizeof path);
-    return !moves_memory(path, length, in_job);
+    return !moves_memory(path, length);
   });
   raw_syscall(SYS_close, folder);
   return !none;
