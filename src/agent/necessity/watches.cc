@@ -160,7 +160,7 @@ uint32_t Watches::refusal(const Watch& watch) const {
   return kSmallRange;
 }
 
-// Where not all fit, other runs get other ranges.
+// Where not all fit: who comes first changes from run to run.
 void Watches::guard_covered(const Clock& reach, InstanceIndex instance, uint32_t site) {
   bool large_first = run_ % 2 == 0;
   if (pending_ > 1 && runs_ > 1)
