@@ -25,6 +25,9 @@ constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter 
 // waking it would cost those calls some microseconds, now more and now less.
 constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 50000, kNapBesideWaiters = 100000,
                   kStaysAwake = 3000000;
+// While it copies: what moves the bytes has to have begun in time to be done at their modelled end, and a
+// program that is busy until then does not help.
+constexpr int64_t kNapWithCopies = 15000;
 
 // A thread of the driver's own: the program's signals are not for it, but for the adversarial mode's.
 template <typename Body>
@@ -52,7 +55,12 @@ Device& device() {
 
 void Device::push(int64_t at_ns, const OpPtr& op) {
   timeline_.push({at_ns, op->sequence, op});
-  next_event_ns_.store(timeline_.top().at_ns, std::memory_order_relaxed);
+  note_next_event();
+}
+
+void Device::note_next_event() {
+  const int64_t next = !large_effects_.empty() ? 0 : timeline_.empty() ? INT64_MAX : timeline_.top().at_ns;
+  next_event_ns_.store(next, std::memory_order_relaxed);
 }
 
 void Device::wake_device_thread(int64_t at_ns) {
@@ -69,7 +77,14 @@ void Device::wake_device_thread(int64_t at_ns) {
 void Device::nobody_waits() {
   if (next_event() == INT64_MAX) return;
   std::lock_guard held(lock);
-  if (!timeline_.empty()) wake_device_thread(timeline_.top().at_ns);
+  wake_for_what_is_left(now_ns());
+}
+
+void Device::wake_for_what_is_left(int64_t now) {
+  if (!large_effects_.empty())
+    wake_device_thread(now);
+  else if (!timeline_.empty())
+    wake_device_thread(timeline_.top().at_ns);
 }
 
 void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
@@ -86,6 +101,7 @@ void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
     return;
   }
   last_call_ns_ = now;
+  if (op->work.bytes >= kLargeEffect) last_large_ns_ = now;
   do_due(now);  // what was ready before this operation gets its engine first
   for (const OpPtr& dependency : dependencies) {
     if (!dependency) continue;
@@ -121,15 +137,12 @@ void Device::do_due(int64_t now) {
     timeline_.pop();
     step(op, now);
   }
-  next_event_ns_.store(timeline_.empty() ? INT64_MAX : timeline_.top().at_ns, std::memory_order_relaxed);
+  note_next_event();
 }
 
 void Device::advance(int64_t now) {
   do_due(now);
-  if (!large_effects_.empty())
-    wake_device_thread(now);
-  else if (!timeline_.empty())
-    wake_device_thread(timeline_.top().at_ns);
+  wake_for_what_is_left(now);
 }
 
 void Device::help(int64_t now) {
@@ -183,6 +196,7 @@ void Device::run_effect(const OpPtr& op) {
 void Device::run_large_effect(std::unique_lock<std::mutex>& held) {
   const OpPtr op = large_effects_.front();
   large_effects_.pop_front();
+  note_next_event();
   held.unlock();
   const int64_t begun = thread_ns();
   const Effect result = op->work.effect();
@@ -255,8 +269,9 @@ void Device::device_thread() {
                          : beside          ? timeline_.top().at_ns + kNapBesideWaiters
                                            : timeline_.top().at_ns - kWakeBefore;
     const bool called = now - last_call_ns_ < kStaysAwake;
-    const int64_t latest = !called ? INT64_MAX : now + (beside ? kNapBesideWaiters : kNap);
-    asleep_until_ns_ = std::clamp(next, now + kShortestSleep, latest);
+    const int64_t nap = now - last_large_ns_ < kStaysAwake ? kNapWithCopies : kNap;
+    const int64_t latest = !called ? INT64_MAX : now + (beside ? kNapBesideWaiters : nap);
+    asleep_until_ns_ = std::clamp(next, std::min(now + kShortestSleep, latest), latest);
     if (asleep_until_ns_ == INT64_MAX)
       device_wake_.wait(held);
     else

@@ -103,7 +103,7 @@ class Device {
   void host_ranges(const OpPtr* ops, size_t count, std::vector<HostRange>* ranges);
   // A thread has stopped polling: the device thread takes over. Takes the lock.
   void nobody_waits();
-  // Time of the next event, for a look without the lock; INT64_MAX: none.
+  // Time of the next event, for a look without the lock; 0: bytes to be moved lie there; INT64_MAX: none.
   int64_t next_event() const { return next_event_ns_.load(std::memory_order_relaxed); }
 
   std::atomic<int> host_waiters{0};  // threads that poll: the device thread leaves the precise work to them
@@ -124,11 +124,13 @@ class Device {
   void push(int64_t at_ns, const OpPtr& op);
   void step(const OpPtr& op, int64_t now);
   void do_due(int64_t now);
+  void note_next_event();
   void run_effect(const OpPtr& op);
   void run_large_effect(std::unique_lock<std::mutex>& held);
   void after_effect(const OpPtr& op, Effect result, int64_t took_ns, int64_t now);
   void complete(const OpPtr& op, int64_t end_ns);
   void fail(Op& op, CUresult error);
+  void wake_for_what_is_left(int64_t now);
   void wake_device_thread(int64_t at_ns);
   void device_thread();
   void callback_thread();
@@ -141,6 +143,7 @@ class Device {
   std::atomic<int64_t> next_event_ns_{INT64_MAX};
   int64_t asleep_until_ns_ = 0;  // of the device thread
   int64_t last_call_ns_ = 0;     // that submitted or waited
+  int64_t last_large_ns_ = 0;    // the last operation with a large effect was submitted
   uint64_t next_sequence_ = 0;
   int64_t engine_free_ns_[4] = {};
   bool device_thread_runs_ = false, callback_thread_runs_ = false;
