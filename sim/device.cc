@@ -1,6 +1,7 @@
 #include "device.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -25,9 +26,10 @@ constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter 
 // waking it would cost those calls some microseconds, now more and now less.
 constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 50000, kNapBesideWaiters = 100000,
                   kStaysAwake = 3000000;
-// While it copies: what moves the bytes has to have begun in time to be done at their modelled end, and a
-// program that is busy until then does not help.
-constexpr int64_t kNapWithCopies = 15000;
+// After a copy it looks all the time: what moves the bytes has to have begun in time to be done at their
+// modelled end, and a program that is busy until then does not help.
+constexpr int64_t kWatchesFor = 1000000;
+constexpr int kLooksBeforeYield = 16;
 
 // A thread of the driver's own: the program's signals are not for it, but for the adversarial mode's.
 template <typename Body>
@@ -251,6 +253,17 @@ void Device::finish(const OpPtr& op, int64_t end_ns) {
   advance(now_ns());
 }
 
+void Device::watch_for_events(int64_t until_ns) const {
+  for (int looks = 1;; ++looks) {
+    const int64_t now = now_ns();
+    if (next_event() <= now || now >= until_ns) return;
+    if (looks % kLooksBeforeYield == 0)
+      sched_yield();
+    else
+      cpu_relax();
+  }
+}
+
 void Device::device_thread() {
   late_inside_driver = 1;
   prctl(PR_SET_TIMERSLACK, 1UL);
@@ -269,9 +282,14 @@ void Device::device_thread() {
                          : beside          ? timeline_.top().at_ns + kNapBesideWaiters
                                            : timeline_.top().at_ns - kWakeBefore;
     const bool called = now - last_call_ns_ < kStaysAwake;
-    const int64_t nap = now - last_large_ns_ < kStaysAwake ? kNapWithCopies : kNap;
-    const int64_t latest = !called ? INT64_MAX : now + (beside ? kNapBesideWaiters : nap);
-    asleep_until_ns_ = std::clamp(next, std::min(now + kShortestSleep, latest), latest);
+    if (now - last_large_ns_ < kWatchesFor) {
+      held.unlock();
+      watch_for_events(now + kNap);
+      held.lock();
+      continue;
+    }
+    const int64_t latest = !called ? INT64_MAX : now + (beside ? kNapBesideWaiters : kNap);
+    asleep_until_ns_ = std::clamp(next, now + kShortestSleep, latest);
     if (asleep_until_ns_ == INT64_MAX)
       device_wake_.wait(held);
     else

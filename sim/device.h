@@ -132,6 +132,7 @@ class Device {
   void fail(Op& op, CUresult error);
   void wake_for_what_is_left(int64_t now);
   void wake_device_thread(int64_t at_ns);
+  void watch_for_events(int64_t until_ns) const;
   void device_thread();
   void callback_thread();
   void start_callbacks();
