@@ -327,18 +327,6 @@ class Finder {
     });
   }
 
-  // No move gains more than what was waited, nor than the time to the first use: behind that the program
-  // waits as before.
-  Nanoseconds most_by_moving(const Problem& problem) const {
-    Nanoseconds most;
-    for (const Change& change : problem.changes) {
-      auto [process, thread] = in_.graph.origin[change.thread];
-      const Operation& moved = in_.tracing.processes[process].threads[thread].operations[change.operation];
-      most += moved.after.count < 0 ? moved.waited : std::min(moved.waited, moved.after);
-    }
-    return most;
-  }
-
   // A move gains little where the first use comes soon, and then less than the model is sure of: a small gain
   // counts where the whole range is one.
   void drop_misplaced_of_no_weight() {
@@ -346,7 +334,6 @@ class Finder {
     std::erase_if(problems_, [&](const Problem& problem) {
       if (problem.kind != ProblemKind::misplaced_synchronization) return false;
       if (problem.benefit < in_.threshold || problem.benefit.count <= 0) return true;
-      if (most_by_moving(problem) < in_.threshold) return true;
       bool unsure =
           problem.benefit.count < kSurelyWorthIt * in_.threshold.count && problem.figure.low.count <= 0;
       result_.unsure_moves += unsure;

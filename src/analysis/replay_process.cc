@@ -203,7 +203,32 @@ Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) 
     double more = std::abs(static_cast<double>(spread.middle())) * unmatched / (1 - std::min(unmatched, 0.9));
     spread.include(Cause::unmatched, spread.middle() + static_cast<int64_t>(more));
   }
-  return spread.estimate(schedule_.end);
+  Estimate estimate = spread.estimate(schedule_.end);
+  if (std::all_of(edits.begin(), edits.end(), moved)) {
+    const Nanoseconds most{most_by_moving(edits)};
+    for (Nanoseconds* figure : {&estimate.benefit, &estimate.low, &estimate.high})
+      *figure = std::min(*figure, most);
+  }
+  return estimate;
+}
+
+// Behind the first use the program waits as before. So a move gains no more than was waited, nor, where the
+// GPU is given nothing before that use, than the time to it. (What it is given there comes earlier by as much
+// as was waited, and may be waited for later.) Without the recording since the thread waited last, the wait
+// would have been longer by that much.
+int64_t ProcessReplay::most_by_moving(std::span<const Edit> edits) const {
+  int64_t most = 0;
+  for (const Edit& edit : edits) {
+    const auto& nodes = schedule_.threads[edit.thread].nodes;
+    const Node& node = nodes[edit.node];
+    int64_t one = node.waited + node.recording;
+    for (uint32_t i = edit.node; i-- > 0 && nodes[i].waited == 0;) one += nodes[i].recording;
+    const bool given = std::any_of(nodes.begin() + edit.node + 1, nodes.begin() + edit.use_node,
+                                   [](const Node& between) { return between.work != Work::none; });
+    if (!given) one = std::min(one, nodes[edit.use_node - 1].end() + edit.use_offset - node.end());
+    most += one;
+  }
+  return most;
 }
 
 int64_t ProcessReplay::time_of(std::span<const Edit> edits) const {

@@ -70,6 +70,7 @@ class ProcessReplay {
   int64_t benefit(const Variant& variant, const Setting& how, std::span<const Edit> edits) const;
   void independent(std::span<const Edit> edits, Spread& spread) const;
   int64_t time_of(std::span<const Edit> edits) const;
+  int64_t most_by_moving(std::span<const Edit> edits) const;
   static Setting setting() { return {true, true, true}; }
 
   Schedule schedule_;

@@ -315,6 +315,33 @@ TEST(Replay, CostOfTracingIsTakenOut) {
   EXPECT_EQ(simulate(schedule, run.durations(), {}, {false, true, true}, {}).end, 74'000);
 }
 
+TEST(Replay, AMoveGainsNoMoreThanWasWaited) {
+  // By its GPU time the kernel ends at 100, but it was waited for until 20. Moved by 60, the wait is 40 of
+  // those 100; of what the program does, 20 can be gained. A launch before the use changes nothing in that.
+  Recorded run = Recorded().launch(100).sync(20).work(110);
+  EXPECT_DOUBLE_EQ(run.benefit_us({run.move(1, 60)}), 60);
+  const Estimate found = run.estimate_with_gpu_times({run.move(1, 60)});
+  EXPECT_DOUBLE_EQ(us(found.benefit), 20);
+  EXPECT_DOUBLE_EQ(us(found.high), 20);
+  Recorded given = Recorded().launch(100).sync(20).work(30).launch(5).work(80);
+  EXPECT_DOUBLE_EQ(us(given.estimate_with_gpu_times({given.move(1, 60)}).benefit), 20);
+}
+
+TEST(Replay, WhatRecordingHidOfAWaitCounts) {
+  // 6 of the 10 before the wait are the recording's: untraced the wait takes 26, all gained by a move of 60.
+  Recorded run = Recorded().launch(30).work(10).sync(20).work(110);
+  expect_range(run.estimate_with_gpu_times({run.move(1, 60)}, {}, 6), 26, 26, 26);
+}
+
+TEST(Replay, AMoveWithALaunchBeforeTheUseMayGainMoreThanTheTimeToIt) {
+  // A100 S(100) B100, used 10 later, S(90): kernels that overlap both run from the start, 100 are gained.
+  Machine overlapping{.kernels_overlap = true, .overlap_seen = true};
+  Recorded run = Recorded().on_stream(0).launch(100).sync(100, 0, Waits::stream).on_stream(1).launch(100);
+  run.work(10).sync(90, 0, Waits::stream);
+  EXPECT_DOUBLE_EQ(benefit(run, {run.move(1, 10)}, overlapping), 100);
+  expect_range(run.estimate_with_gpu_times({run.move(1, 10)}, overlapping), 100, 100, 100);
+}
+
 TEST(Replay, SkippingWhatNoEditReachesChangesNothing) {
   Recorded run;
   for (int i = 0; i < 50; ++i) run.work(3).launch(10, 1).work(2).sync(8).work(i % 7).launch(4, 1).sync(4);

@@ -83,6 +83,17 @@ class Recorded {
   Estimate estimate(const std::vector<replay::Edit>& edits, replay::Machine machine = {}) const {
     return replay::ProcessReplay(schedule(), {}, machine).estimate(edits);
   }
+  // With GPU times that tell the durations, of the same run or of another one.
+  Estimate estimate_with_gpu_times(const std::vector<replay::Edit>& edits, replay::Machine machine = {},
+                                   double recording_us = 0) const {
+    replay::KnownTimes known;
+    known.any = known.all = known.calibrated = true;
+    for (int64_t duration : durations_) known.of.emplace_back(0, duration);
+    replay::Schedule schedule = this->schedule();
+    for (replay::ThreadSchedule& thread : schedule.threads)
+      for (replay::Node& node : thread.nodes) node.recording = static_cast<uint32_t>(ns(recording_us));
+    return replay::ProcessReplay(std::move(schedule), known, machine).estimate(edits);
+  }
 
  private:
   static int64_t ns(double us) { return static_cast<int64_t>(us * 1000 + 0.5); }
