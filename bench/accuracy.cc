@@ -29,6 +29,7 @@ constexpr const char* kUsage =
     "  --random N                 random schedules besides; default 0\n"
     "  --seed N                   of the first; default 1\n"
     "  --gpu-times auto|off       passed on to `diogenes run`; default auto\n"
+    "  --repeat N                 the same: traced runs; default 1\n"
     "  --keep DIR                 sessions and reports go there and stay\n"
     "  --markdown FILE            the tables\n"
     "  --json FILE                the figures, for programs\n";
@@ -41,7 +42,7 @@ const std::vector<std::string> kPrograms = {
 const std::vector<std::string> kExamples = {"als", "cfd", "multigrid", "gaussian"};
 
 struct Options {
-  std::string driver = "system", keep, markdown, json_file, gpu_times = "auto";
+  std::string driver = "system", keep, markdown, json_file, gpu_times = "auto", repeat = "1";
   Pairs pairs;
   int random = 0;
   long seed = 1;
@@ -81,6 +82,8 @@ Options parse(int argc, char** argv) {
       options.random = std::atoi(value.c_str()), named = true;
     else if (name == "--seed" && std::atol(value.c_str()) > 0)
       options.seed = std::atol(value.c_str());
+    else if (name == "--repeat" && std::atoi(value.c_str()) > 0)
+      options.repeat = value;
     else if (name == "--keep")
       options.keep = value;
     else if (name == "--markdown")
@@ -101,7 +104,8 @@ class Bench {
   explicit Bench(const Options& options) : options_(options), trial_(options.driver, options.keep) {}
 
   json measure(const std::string& name) const {
-    const json report = trial_.report(name, command(name, false), {"--gpu-times", options_.gpu_times});
+    const json report = trial_.report(name, command(name, false),
+                                      {"--gpu-times", options_.gpu_times, "--repeat", options_.repeat});
     json row = {{"program", name}, {"problems", report.at("problems").size()}};
     double profiled = 0;
     for (const auto& problem : report.at("problems")) profiled += problem.value("call_s", 0.0);
