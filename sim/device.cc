@@ -23,7 +23,8 @@ constexpr size_t kLargeEffect = 64 * 1024;   // bytes: from here on, outside the
 constexpr size_t kShortEffect = 512 * 1024;  // up to here, some tens of microseconds
 constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter = 2000000;
 // While the program makes calls, and for a while after, the device thread looks by itself every now and then:
-// waking it would cost those calls some microseconds, now more and now less.
+// waking it would cost those calls some microseconds, now more and now less. What is due while a thread waits
+// is left to that one: on another processor it takes longer, by what their caches have to tell each other.
 constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 50000, kNapBesideWaiters = 100000,
                   kStaysAwake = 3000000;
 // After a copy it looks all the time: what moves the bytes has to have begun in time to be done at their
@@ -275,9 +276,9 @@ void Device::device_thread() {
   for (;;) {
     while (!large_effects_.empty()) run_large_effect(held);
     const int64_t now = now_ns();
-    advance(now);
-    if (!large_effects_.empty()) continue;
     const bool beside = host_waiters.load(std::memory_order_relaxed) > 0;
+    if (!beside || next_event() + kNapBesideWaiters <= now) advance(now);
+    if (!large_effects_.empty()) continue;
     const int64_t next = timeline_.empty() ? INT64_MAX
                          : beside          ? timeline_.top().at_ns + kNapBesideWaiters
                                            : timeline_.top().at_ns - kWakeBefore;
