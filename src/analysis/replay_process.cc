@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 namespace diogenes::replay {
 namespace {
@@ -35,6 +36,10 @@ const char* sentence(Cause cause) {
       return "replaying the recorded run misses its time";
     case Cause::unmatched:
       return "operations of the tracing run have no counterpart in the run that judged them";
+    case Cause::instances:
+      return "the instances differ from each other";
+    case Cause::hooks:
+      return "the calls are so short that tracing makes them longer";
     case Cause::count_:
       break;
   }
@@ -203,6 +208,7 @@ Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) 
     double more = std::abs(static_cast<double>(spread.middle())) * unmatched / (1 - std::min(unmatched, 0.9));
     spread.include(Cause::unmatched, spread.middle() + static_cast<int64_t>(more));
   }
+  differences(edits, spread);
   Estimate estimate = spread.estimate(schedule_.end);
   if (std::all_of(edits.begin(), edits.end(), moved)) {
     const Nanoseconds most{most_by_moving(edits)};
@@ -210,6 +216,35 @@ Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) 
       *figure = std::min(*figure, most);
   }
   return estimate;
+}
+
+// A run is one sample of what the instances take: two standard errors of the sum, site by site, as far as it
+// is gained at all. And what the hooks add inside a call is known from a function that does nothing: in a
+// real one it is that more or less.
+void ProcessReplay::differences(std::span<const Edit> edits, Spread& spread) const {
+  struct Gains {
+    double count = 0, mean = 0, squares = 0;  // of the differences from the mean
+  };
+  std::unordered_map<uint32_t, Gains> sites;
+  int64_t total = 0, inside = 0;
+  for (const Edit& edit : edits) {
+    const Node& node = schedule_.threads[edit.thread].nodes[edit.node];
+    const int64_t gain = node.waited + (edit.call_removed ? node.own : 0);
+    total += gain;
+    if (edit.call_removed)
+      inside += node.waits == Waits::no ? schedule_.hooks_inside : schedule_.hooks_inside_wait;
+    Gains& site = sites[node.site];
+    const double from_mean = static_cast<double>(gain) - site.mean;
+    site.mean += from_mean / ++site.count;
+    site.squares += from_mean * (static_cast<double>(gain) - site.mean);
+  }
+  spread.widen(Cause::hooks, inside);
+  if (total <= 0) return;
+  double variance = 0;
+  for (const auto& [site, gains] : sites)
+    if (gains.count > 1) variance += gains.squares / (gains.count - 1) * gains.count;
+  const double gained = std::abs(static_cast<double>(spread.middle())) / static_cast<double>(total);
+  spread.widen(Cause::instances, static_cast<int64_t>(2 * std::sqrt(variance) * std::min(gained, 1.0)));
 }
 
 // Behind the first use the program waits as before. So a move gains no more than was waited, nor, where the

@@ -26,6 +26,8 @@ enum class Cause : uint8_t {
   threads,
   mismatch,
   unmatched,
+  instances,
+  hooks,
   count_
 };
 
@@ -71,6 +73,7 @@ class ProcessReplay {
   void independent(std::span<const Edit> edits, Spread& spread) const;
   int64_t time_of(std::span<const Edit> edits) const;
   int64_t most_by_moving(std::span<const Edit> edits) const;
+  void differences(std::span<const Edit> edits, Spread& spread) const;
   static Setting setting() { return {true, true, true}; }
 
   Schedule schedule_;

@@ -73,6 +73,8 @@ class Builder {
     schedule_.blocks = std::move(blocks_);
     schedule_.blocks.resize(streams_.size(), 0);
     schedule_.multiprocessors = static_cast<uint32_t>(std::max(process_.trace->process.multiprocessors, 0));
+    schedule_.hooks_inside = std::max(process_.trace->process.inside_call_ns, 0);
+    schedule_.hooks_inside_wait = std::max(process_.trace->process.inside_waiting_call_ns, 0);
     finish_schedule(schedule_);
     return std::move(schedule_);
   }
@@ -91,6 +93,7 @@ class Builder {
     node.waited = operation.waited.count;
     node.operation = sequence;
     node.recording = narrow(recorded_);
+    node.site = operation.site.value;
     node.work = !function || idle ? Work::none : work_of(*function, function->direction);
     node.stream = stream_of(record.stream, function);
     if (record.object != 0 && function &&

@@ -27,6 +27,7 @@ struct Node {
   // has one too: of work that was not seen, taken as handed over where the wait begins.
   uint32_t gpu = kNone;
   uint32_t recording = 0;  // what recording took out of the CPU work before the node
+  uint32_t site = kNone;
   Work work = Work::none;
   Waits waits = Waits::no;
   bool queue_full = false;
@@ -65,6 +66,9 @@ struct Schedule {
   int64_t end = 0;               // recorded
   int64_t idle_wait = 0;         // a wait of up to this found nothing to wait for
   int64_t idle_cost = 0;  // what one costs that finds nothing, and did find something when it was recorded
+  // What was taken out of a call's own time for the hooks inside it: of one that does not wait, of one that
+  // does.
+  int64_t hooks_inside = 0, hooks_inside_wait = 0;
 
   bool is_independent(uint32_t stream) const { return stream < independent.size() && independent[stream]; }
   // Time of a wait that finds nothing to wait for.

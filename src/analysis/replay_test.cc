@@ -342,6 +342,35 @@ TEST(Replay, AMoveWithALaunchBeforeTheUseMayGainMoreThanTheTimeToIt) {
   expect_range(run.estimate_with_gpu_times({run.move(1, 10)}, overlapping), 100, 100, 100);
 }
 
+// Waits of 10, 20 and 30, each with work of 100 behind it that hides the kernel: 60 are gained.
+Recorded three_waits(bool one_site) {
+  Recorded run;
+  for (uint32_t i = 0; i < 3; ++i)
+    run.at_site(one_site ? 0 : i).launch(10 * (i + 1)).sync(10 * (i + 1)).work(100);
+  return run;
+}
+
+TEST(Replay, TheRangeHoldsTwoStandardErrorsOfTheInstances) {
+  // Around their mean of 20 they lie at -10, 0 and 10: variance 100, of the sum 300, two standard
+  // errors 34.64.
+  const std::vector<Edit> all = {Recorded::remove_call(1), Recorded::remove_call(3),
+                                 Recorded::remove_call(5)};
+  const Estimate found = three_waits(true).estimate_with_gpu_times(all);
+  expect_range(found, 60 - 34.64, 60, 60 + 34.64);
+  EXPECT_EQ(found.reason, "the instances differ from each other");
+  // Of one instance nothing is known, and sites do not differ by chance.
+  expect_range(three_waits(true).estimate_with_gpu_times({Recorded::remove_call(3)}), 20, 20, 20);
+  expect_range(three_waits(false).estimate_with_gpu_times(all), 60, 60, 60);
+}
+
+TEST(Replay, WhatHooksAddInsideIsKnownByAndLarge) {
+  // Two calls of 5 with nothing to wait for, after 1 was taken out of each.
+  Recorded run = Recorded().work(10).sync(0, 5).work(10).sync(0, 5).work(10).with_hooks_inside(1);
+  const Estimate found = run.estimate_with_gpu_times({Recorded::remove_call(0), Recorded::remove_call(1)});
+  expect_range(found, 8, 10, 12);
+  EXPECT_EQ(found.reason, "the calls are so short that tracing makes them longer");
+}
+
 TEST(Replay, SkippingWhatNoEditReachesChangesNothing) {
   Recorded run;
   for (int i = 0; i < 50; ++i) run.work(3).launch(10, 1).work(2).sync(8).work(i % 7).launch(4, 1).sync(4);

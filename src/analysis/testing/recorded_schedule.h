@@ -23,6 +23,15 @@ class Recorded {
     schedule_.streams = std::max(schedule_.streams, stream + 1);
     return *this;
   }
+  Recorded& at_site(uint32_t site) {
+    site_ = site;
+    return *this;
+  }
+  // What was taken out of every call's own time.
+  Recorded& with_hooks_inside(double us) {
+    schedule_.hooks_inside = schedule_.hooks_inside_wait = ns(us);
+    return *this;
+  }
   Recorded& work(double us) {
     on_thread(thread_);
     clocks_[thread_] += ns(us);
@@ -108,6 +117,7 @@ class Recorded {
     node.stream = stream_;
     node.work = work;
     node.waits = waits;
+    node.site = site_;
     auto& nodes = schedule_.threads[thread_].nodes;
     node.operation = static_cast<uint32_t>(nodes.size());
     nodes.push_back(node);
@@ -128,7 +138,7 @@ class Recorded {
 
   replay::Schedule schedule_;
   std::vector<int64_t> clocks_, durations_;
-  uint32_t thread_ = 0, stream_ = 0;
+  uint32_t thread_ = 0, stream_ = 0, site_ = replay::kNone;
 };
 
 }  // namespace diogenes::testing
