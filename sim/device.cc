@@ -27,8 +27,8 @@ constexpr int64_t kPollPeriod = 20000, kSlowPollPeriod = 50000, kSlowPollsAfter 
 // is left to that one: on another processor it takes longer, by what their caches have to tell each other.
 constexpr int64_t kWakeBefore = 10000, kShortestSleep = 20000, kNap = 50000, kNapBesideWaiters = 100000,
                   kStaysAwake = 3000000;
-// After a copy it looks all the time: what moves the bytes has to have begun in time to be done at their
-// modelled end, and a program that is busy until then does not help.
+// After a copy it looks all the time, waiting threads or not: what moves the bytes has to have begun in time
+// to be done at their modelled end, and a program that is busy until then does not help.
 constexpr int64_t kWatchesFor = 1000000;
 constexpr int kLooksBeforeYield = 16;
 
@@ -277,13 +277,14 @@ void Device::device_thread() {
     while (!large_effects_.empty()) run_large_effect(held);
     const int64_t now = now_ns();
     const bool beside = host_waiters.load(std::memory_order_relaxed) > 0;
-    if (!beside || next_event() + kNapBesideWaiters <= now) advance(now);
+    const bool watches = now - last_large_ns_ < kWatchesFor;
+    if (!beside || watches || next_event() + kNapBesideWaiters <= now) advance(now);
     if (!large_effects_.empty()) continue;
     const int64_t next = timeline_.empty() ? INT64_MAX
                          : beside          ? timeline_.top().at_ns + kNapBesideWaiters
                                            : timeline_.top().at_ns - kWakeBefore;
     const bool called = now - last_call_ns_ < kStaysAwake;
-    if (now - last_large_ns_ < kWatchesFor) {
+    if (watches) {
       held.unlock();
       watch_for_events(now + kNap);
       held.lock();
