@@ -14,7 +14,7 @@
 #include "agent/driver_calls.h"
 #include "agent/guard/guards.h"
 #include "agent/necessity/describe.h"
-#include "agent/necessity/regions.h"
+#include "agent/necessity/memory/regions.h"
 #include "agent/necessity/state.h"
 #include "agent/recorder.h"
 #include "driver/cuda_abi.h"

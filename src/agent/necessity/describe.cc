@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "agent/driver_calls.h"
-#include "agent/necessity/regions.h"
+#include "agent/necessity/memory/regions.h"
 #include "agent/pass_through.h"
 #include "agent/stack.h"
 #include "agent/stack_table.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "agent/driver_calls.h"
-#include "agent/necessity/regions.h"
+#include "agent/necessity/memory/regions.h"
 #include "agent/necessity/state.h"
 #include "agent/pass_through.h"
 

@@ -4,9 +4,9 @@
 #include "agent/arguments.h"
 #include "agent/call.h"
 #include "agent/guard/guards.h"
-#include "agent/necessity/kernel_arguments.h"
-#include "agent/necessity/memory_map.h"
-#include "agent/necessity/order.h"
+#include "agent/necessity/memory/kernel_arguments.h"
+#include "agent/necessity/memory/memory_map.h"
+#include "agent/necessity/order/order.h"
 
 namespace diogenes::agent {
 

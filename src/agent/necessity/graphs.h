@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "agent/call.h"
-#include "agent/necessity/fixed_map.h"
+#include "agent/necessity/order/fixed_map.h"
 #include "base/range.h"
 
 namespace diogenes::agent {

@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "agent/necessity/fixed_map.h"
-#include "agent/necessity/memory_map.h"
-#include "agent/necessity/order.h"
-#include "agent/necessity/regions.h"
+#include "agent/necessity/memory/memory_map.h"
+#include "agent/necessity/memory/regions.h"
+#include "agent/necessity/order/fixed_map.h"
+#include "agent/necessity/order/order.h"
 
 namespace diogenes::agent {
 namespace {

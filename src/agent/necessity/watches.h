@@ -11,10 +11,10 @@
 #pragma once
 #include "agent/guard/guards.h"
 #include "agent/guard/watch_pieces.h"
-#include "agent/necessity/content.h"
 #include "agent/necessity/effect.h"
-#include "agent/necessity/instances.h"
-#include "agent/necessity/unwatchable.h"
+#include "agent/necessity/order/instances.h"
+#include "agent/necessity/order/unwatchable.h"
+#include "agent/necessity/transfers/content.h"
 #include "base/range.h"
 
 namespace diogenes::agent {

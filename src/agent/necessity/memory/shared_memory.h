@@ -6,7 +6,7 @@
 // credits to the owners of that work. Serialised by the collector's lock.
 #pragma once
 #include "agent/guard/guards.h"
-#include "agent/necessity/instances.h"
+#include "agent/necessity/order/instances.h"
 #include "base/range.h"
 
 namespace diogenes::agent {

@@ -1,4 +1,4 @@
-#include "agent/necessity/content_places.h"
+#include "agent/necessity/transfers/content_places.h"
 
 #include "agent/recorder.h"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "agent/call.h"
-#include "agent/necessity/address_bounds.h"
-#include "agent/necessity/fixed_map.h"
+#include "agent/necessity/memory/address_bounds.h"
+#include "agent/necessity/order/fixed_map.h"
 #include "base/range.h"
 
 namespace diogenes::agent {

@@ -13,7 +13,7 @@
 // data is used is left alone after a few tries. Serialised by the collector's lock.
 #pragma once
 #include "agent/guard/guards.h"
-#include "agent/necessity/order.h"
+#include "agent/necessity/order/order.h"
 #include "base/range.h"
 #include "trace/format.h"
 

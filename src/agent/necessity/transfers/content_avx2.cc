@@ -1,5 +1,5 @@
 // Compiled with -mavx2 (tests.cmake); called only where the processor has it.
-#include "agent/necessity/content_hash.h"
+#include "agent/necessity/transfers/content_hash.h"
 
 namespace diogenes::agent {
 

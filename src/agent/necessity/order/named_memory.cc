@@ -1,4 +1,4 @@
-#include "agent/necessity/named_memory.h"
+#include "agent/necessity/order/named_memory.h"
 
 #include <algorithm>
 

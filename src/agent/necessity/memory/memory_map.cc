@@ -1,4 +1,4 @@
-#include "agent/necessity/memory_map.h"
+#include "agent/necessity/memory/memory_map.h"
 
 #include <cstring>
 

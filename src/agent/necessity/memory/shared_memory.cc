@@ -1,4 +1,4 @@
-#include "agent/necessity/shared_memory.h"
+#include "agent/necessity/memory/shared_memory.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "agent/necessity/unread_on_host.h"
+#include "agent/necessity/transfers/unread_on_host.h"
 
-#include "agent/necessity/unread.h"
+#include "agent/necessity/transfers/unread.h"
 
 namespace diogenes::agent {
 

@@ -34,8 +34,8 @@
 
 #include "agent/call.h"
 #include "agent/guard/guards.h"
-#include "agent/necessity/named_memory.h"
-#include "agent/necessity/order.h"
+#include "agent/necessity/order/named_memory.h"
+#include "agent/necessity/order/order.h"
 
 namespace diogenes::agent {
 

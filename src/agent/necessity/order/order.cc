@@ -1,4 +1,4 @@
-#include "agent/necessity/order.h"
+#include "agent/necessity/order/order.h"
 
 namespace diogenes::agent {
 

@@ -1,4 +1,4 @@
-#include "agent/necessity/address_bounds.h"
+#include "agent/necessity/memory/address_bounds.h"
 
 #include <algorithm>
 #include <cstring>

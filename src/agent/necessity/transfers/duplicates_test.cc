@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "agent/necessity/content.h"
 #include "agent/necessity/testing/timeline.h"
+#include "agent/necessity/transfers/content.h"
 
 namespace diogenes::agent::testing {
 namespace {

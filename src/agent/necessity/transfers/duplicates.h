@@ -7,8 +7,8 @@
 // hashing happens outside of it.
 #pragma once
 #include "agent/call.h"
-#include "agent/necessity/content.h"
-#include "agent/necessity/order.h"
+#include "agent/necessity/order/order.h"
+#include "agent/necessity/transfers/content.h"
 #include "base/range.h"
 
 namespace diogenes::agent {

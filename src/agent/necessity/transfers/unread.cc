@@ -1,4 +1,4 @@
-#include "agent/necessity/unread.h"
+#include "agent/necessity/transfers/unread.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "agent/necessity/duplicates.h"
+#include "agent/necessity/transfers/duplicates.h"
 
 #include "agent/recorder.h"
 

@@ -1,4 +1,4 @@
-#include "agent/necessity/regions.h"
+#include "agent/necessity/memory/regions.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,4 @@
-#include "agent/necessity/content.h"
+#include "agent/necessity/transfers/content.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "agent/lock.h"
-#include "agent/necessity/content_hash.h"
+#include "agent/necessity/transfers/content_hash.h"
 #include "base/range.h"
 
 namespace diogenes::agent {

@@ -1,4 +1,4 @@
-#include "agent/necessity/kernel_arguments.h"
+#include "agent/necessity/memory/kernel_arguments.h"
 
 #include <algorithm>
 #include <cstring>

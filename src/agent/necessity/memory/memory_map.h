@@ -4,8 +4,8 @@
 #pragma once
 #include <cstdint>
 
-#include "agent/necessity/address_bounds.h"
-#include "agent/necessity/named_memory.h"
+#include "agent/necessity/memory/address_bounds.h"
+#include "agent/necessity/order/named_memory.h"
 #include "base/range.h"
 #include "trace/format.h"
 

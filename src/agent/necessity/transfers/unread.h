@@ -6,7 +6,7 @@
 // it, and so may work of other streams that is still running when a copy is given, or is started before the
 // overwriting is surely over. Whatever is in doubt counts as used. Serialised by the collector's lock.
 #pragma once
-#include "agent/necessity/order.h"
+#include "agent/necessity/order/order.h"
 #include "base/range.h"
 #include "trace/format.h"
 

@@ -3,7 +3,7 @@
 // covers it is needed. The first one that covers it is credited: it stays in the program, so a second wait
 // behind it is still needless. Serialised by the collector's lock.
 #pragma once
-#include "agent/necessity/order.h"
+#include "agent/necessity/order/order.h"
 #include "trace/format.h"
 
 namespace diogenes::agent {

@@ -1,4 +1,4 @@
-#include "agent/necessity/instances.h"
+#include "agent/necessity/order/instances.h"
 
 #include <algorithm>
 

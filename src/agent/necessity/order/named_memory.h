@@ -8,8 +8,8 @@
 // precision only. Copies and fills read or write; a kernel counts as if it wrote all that it is given. What
 // is not certain counts as 'anything': it may not run beside any work. Serialised by the collector's lock.
 #pragma once
-#include "agent/necessity/fixed_map.h"
-#include "agent/necessity/order.h"
+#include "agent/necessity/order/fixed_map.h"
+#include "agent/necessity/order/order.h"
 #include "base/range.h"
 
 namespace diogenes::agent {

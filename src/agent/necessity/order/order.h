@@ -8,7 +8,7 @@
 #pragma once
 #include <cstdint>
 
-#include "agent/necessity/fixed_map.h"
+#include "agent/necessity/order/fixed_map.h"
 
 namespace diogenes::agent {
 

@@ -3,7 +3,7 @@
 // the copy that brought it from the device to where it is sent from. Both are about what was sent; what the
 // places still hold is for who asks. Serialised by the collector's lock.
 #pragma once
-#include "agent/necessity/content.h"
+#include "agent/necessity/transfers/content.h"
 #include "trace/format.h"
 
 namespace diogenes::agent {
