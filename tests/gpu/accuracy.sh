@@ -18,11 +18,12 @@ pairs=${PAIRS:-5}
 most=${MOST_PAIRS:-9}
 repeat=${REPEAT:-1}
 status=0
-"$top/bin/bench-accuracy" --driver "$driver" --pairs "$pairs" --most-pairs "$most" --repeat "$repeat" ${PROGRAMS:-} --keep "$work" --markdown "$out/accuracy.md" \
-  --json "$out/accuracy.json" || status=1
+# shellcheck disable=SC2086  # a word for each program
+"$top/bin/bench-accuracy" --driver "$driver" --pairs "$pairs" --most-pairs "$most" --repeat "$repeat" --keep "$work" \
+  --markdown "$out/accuracy.md" --json "$out/accuracy.json" ${PROGRAMS:-} || status=1
 if [ "${RANDOM_SCHEDULES:-20}" -gt 0 ]; then
-  "$top/bin/bench-accuracy" --driver "$driver" --pairs "$pairs" --most-pairs "$most" --repeat "$repeat" --random "${RANDOM_SCHEDULES:-20}" \
-    --json "$out/accuracy-random.json" >"$work/random.md" || status=1
+  "$top/bin/bench-accuracy" --driver "$driver" --pairs "$pairs" --most-pairs "$most" --repeat "$repeat" \
+    --random "${RANDOM_SCHEDULES:-20}" --json "$out/accuracy-random.json" >"$work/random.md" || status=1
   { printf '\n'; sed 1,4d "$work/random.md"; } >>"$out/accuracy.md"
 fi
 mkdir -p "$out/accuracy-reports"
