@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <sstream>
 
 #include "views/figures.h"
@@ -214,10 +213,10 @@ class Writer {
   }
 
   void range(const std::optional<ReportRange>& range) {
-    // A range that is no wider than the figures' own rounding says nothing.
-    if (!range || (range->reason.empty() && range->high_s - range->low_s < 0.02 * std::abs(range->high_s)))
-      return;
+    if (!range) return;
     std::string text = seconds_text(range->low_s) + " to " + seconds_text(range->high_s);
+    // Whose ends read alike is no wider than the figure's own rounding.
+    if (range->reason.empty() && seconds_text(range->low_s) == seconds_text(range->high_s)) return;
     if (!range->reason.empty()) text += ": " + range->reason;
     labelled(indent_, "range", text);
   }

@@ -71,6 +71,17 @@ TEST(Text, TopLimitsFindingsAndZeroShowsAll) {
     EXPECT_NE(text.find("cfd::f" + std::to_string(i) + "\n"), std::string::npos) << i;
 }
 
+TEST(Text, ARangeIsShownWhereItsEndsReadDifferently) {
+  Report report = als_report();
+  const auto shown = [&](double low_s, double high_s, const char* reason) {
+    report.problems.at(0).range = ReportRange{.low_s = low_s, .high_s = high_s, .reason = reason};
+    return to_text(report, options());
+  };
+  EXPECT_NE(shown(0.0871, 0.0889, "").find("range      87.1 ms to 88.9 ms\n"), std::string::npos);
+  EXPECT_EQ(shown(0.08801, 0.08802, "").find("range "), std::string::npos);
+  EXPECT_NE(shown(0.08801, 0.08802, "why").find("88.0 ms to 88.0 ms: why"), std::string::npos);
+}
+
 TEST(Text, NoLineIsWiderThanTheTerminal) {
   for (int width : {72, 80, 100, 160}) {
     TextOptions wide = options();
