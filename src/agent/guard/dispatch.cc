@@ -3,9 +3,7 @@
 // (signals.h).
 #include "agent/guard/dispatch.h"
 
-#include <asm/ioctls.h>
 #include <asm/prctl.h>
-#include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -109,86 +107,6 @@ AddressRange memory(uint64_t begin, uint64_t bytes) {
 }
 
 void set_result(Dispatched& call, long result) { call.context->uc_mcontext.gregs[REG_RAX] = result; }
-
-bool destroys(int advice) {
-  switch (advice) {
-    case MADV_NORMAL:
-    case MADV_RANDOM:
-    case MADV_SEQUENTIAL:
-    case MADV_WILLNEED:
-    case MADV_HUGEPAGE:
-    case MADV_NOHUGEPAGE:
-    case MADV_MERGEABLE:
-    case MADV_UNMERGEABLE:
-    case MADV_DONTDUMP:
-    case MADV_DODUMP:
-    case MADV_DONTFORK:
-    case MADV_DOFORK:
-    case MADV_COLD:
-    case MADV_PAGEOUT:
-    case 25 /* MADV_COLLAPSE */:
-      return false;
-    default:
-      return true;
-  }
-}
-
-// Of the ioctls that programs make all the time: bytes at the third argument; -1 where it is not known.
-int ioctl_bytes(uint64_t request) {
-  switch (request) {
-    case TCGETS:
-    case TCSETS:
-    case TCSETSW:
-    case TCSETSF:
-      return 64;
-    case TIOCGWINSZ:
-    case TIOCSWINSZ:
-      return 8;
-    case TIOCGPGRP:
-    case TIOCSPGRP:
-    case TIOCGSID:
-    case FIONREAD:
-    case FIONBIO:
-    case TIOCOUTQ:
-    case TIOCGPTN:
-      return 8;
-    case FIOCLEX:
-    case FIONCLEX:
-    case TCSBRK:
-    case TCFLSH:
-    case TCXONC:
-    case TIOCEXCL:
-    case TIOCNXCL:
-    case TIOCNOTTY:
-      return 0;
-    default:
-      return -1;
-  }
-}
-
-int fcntl_bytes(uint64_t command) {
-  switch (command) {
-    case F_GETLK:
-    case F_SETLK:
-    case F_SETLKW:
-    case F_OFD_GETLK:
-    case F_OFD_SETLK:
-    case F_OFD_SETLKW:
-      return 32;
-    case F_GETOWN_EX:
-    case F_SETOWN_EX:
-      return 8;
-    case 1035:
-    case 1036:
-    case 1037:
-    case 1038:
-    case 1039:
-    case 1040:
-      return 8;  // F_*_RW_HINT
-    default:
-      return 0;  // numbers
-  }
-}
 
 void use_futex(Dispatched& call) {
   const auto& arguments = call.arguments;
@@ -423,7 +341,7 @@ void before_call(Dispatched& call) {
       use_memory(call, memory(arguments[0], arguments[1]), Access::write);
       break;
     case Action::advise:
-      if (destroys(static_cast<int>(arguments[2])))
+      if (advice_destroys(static_cast<int>(arguments[2])))
         open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;
     case Action::move_break: {

@@ -1,10 +1,13 @@
 #include "agent/guard/syscall_memory.h"
 
+#include <asm/ioctls.h>
+#include <asm/termbits.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -99,6 +102,85 @@ uint64_t text_bytes(uint64_t address, ReadMemory read, bool& whole) {
   }
   whole = true;
   return kMost;
+}
+
+bool advice_destroys(int advice) {
+  switch (advice) {
+    case MADV_NORMAL:
+    case MADV_RANDOM:
+    case MADV_SEQUENTIAL:
+    case MADV_WILLNEED:
+    case MADV_HUGEPAGE:
+    case MADV_NOHUGEPAGE:
+    case MADV_MERGEABLE:
+    case MADV_UNMERGEABLE:
+    case MADV_DONTDUMP:
+    case MADV_DODUMP:
+    case MADV_DONTFORK:
+    case MADV_DOFORK:
+    case MADV_COLD:
+    case MADV_PAGEOUT:
+    case 25 /* MADV_COLLAPSE */:
+      return false;
+    default:
+      return true;
+  }
+}
+
+int ioctl_bytes(uint64_t request) {
+  switch (request) {
+    case TCGETS:
+    case TCSETS:
+    case TCSETSW:
+    case TCSETSF:
+      return 64;
+    case TIOCGWINSZ:
+    case TIOCSWINSZ:
+      return 8;
+    case TIOCGPGRP:
+    case TIOCSPGRP:
+    case TIOCGSID:
+    case FIONREAD:
+    case FIONBIO:
+    case TIOCOUTQ:
+    case TIOCGPTN:
+      return 8;
+    case FIOCLEX:
+    case FIONCLEX:
+    case TCSBRK:
+    case TCFLSH:
+    case TCXONC:
+    case TIOCEXCL:
+    case TIOCNXCL:
+    case TIOCNOTTY:
+      return 0;
+    default:
+      return -1;
+  }
+}
+
+int fcntl_bytes(uint64_t command) {
+  switch (command) {
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+      return 32;
+    case F_GETOWN_EX:
+    case F_SETOWN_EX:
+      return 8;
+    case 1035:
+    case 1036:
+    case 1037:
+    case 1038:
+    case 1039:
+    case 1040:
+      return 8;  // F_*_RW_HINT
+    default:
+      return 0;  // numbers
+  }
 }
 
 }  // namespace diogenes::agent

@@ -150,4 +150,12 @@ bool for_each_piece(const SyscallEntry& entry, const uint64_t* arguments, ReadMe
   return true;
 }
 
+// Calls whose memory is a matter of their operation. ioctl: of those that programs make all the time; bytes
+// at the third argument, -1 where it is not known. fcntl: bytes at the third argument, 0 where that is a
+// number.
+int ioctl_bytes(uint64_t request);
+int fcntl_bytes(uint64_t command);
+// madvise: is the memory's content, or the memory, gone behind it? What is not known may do that.
+bool advice_destroys(int advice);
+
 }  // namespace diogenes::agent
