@@ -22,8 +22,10 @@ constexpr int64_t kDeviceBytesPerMicrosecond = 2000000;  // 2 TB/s
 // so that copies take what is modelled and not what a machine happens to need.
 constexpr int64_t kLinkBytesPerMicrosecond = 8000;  // 8 GB/s
 
-constexpr size_t kNegligible = 1024;  // bytes
-constexpr int64_t kFetch = 4000;
+// What moves fewer bytes takes the simulator no time; other work takes this at least, while another
+// processor's caches hold the bytes.
+constexpr size_t kNegligible = 1024;
+constexpr int64_t kFetch = 4000;  // ns
 
 int64_t link_ns(size_t bytes) { return static_cast<int64_t>(bytes) * 1000 / kLinkBytesPerMicrosecond; }
 

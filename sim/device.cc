@@ -280,16 +280,16 @@ void Device::device_thread() {
     const bool watches = now - last_large_ns_ < kWatchesFor;
     if (!beside || watches || next_event() + kNapBesideWaiters <= now) advance(now);
     if (!large_effects_.empty()) continue;
-    const int64_t next = timeline_.empty() ? INT64_MAX
-                         : beside          ? timeline_.top().at_ns + kNapBesideWaiters
-                                           : timeline_.top().at_ns - kWakeBefore;
-    const bool called = now - last_call_ns_ < kStaysAwake;
     if (watches) {
       held.unlock();
       watch_for_events(now + kNap);
       held.lock();
       continue;
     }
+    const int64_t next = timeline_.empty() ? INT64_MAX
+                         : beside          ? timeline_.top().at_ns + kNapBesideWaiters
+                                           : timeline_.top().at_ns - kWakeBefore;
+    const bool called = now - last_call_ns_ < kStaysAwake;
     const int64_t latest = !called ? INT64_MAX : now + (beside ? kNapBesideWaiters : kNap);
     asleep_until_ns_ = std::clamp(next, now + kShortestSleep, latest);
     if (asleep_until_ns_ == INT64_MAX)

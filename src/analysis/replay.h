@@ -7,8 +7,8 @@
 // Both without the cost of tracing. The range spans what is not known: where between two known points the GPU
 // was busy (replay_durations.h), whether kernels of different streams could overlap, whether a moved wait is
 // the same call (the figure assumes an event recorded where the wait was), how threads wait for each other,
-// which operations had no counterpart in the run that judged them, and by how much replaying the recorded run
-// misses its time.
+// which operations had no counterpart in the run that judged them, by how much replaying the recorded run
+// misses its time, how far the instances of a site differ, and what hooks add inside very short calls.
 #pragma once
 #include <memory>
 
