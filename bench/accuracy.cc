@@ -123,6 +123,7 @@ class Bench {
     row["functions"] = report.value("functions", json::array());
     const Actual actual = trial_.actual(name, command(name, false), command(name, true), options_.pairs);
     row["runtime_s"] = actual.runtime_s;
+    row["noted_s"] = actual.noted_s;
     row["actual_s"] = actual.benefit_s;
     row["actual_error_s"] = actual.error_s;
     row["process_benefit_s"] = actual.process_benefit_s;

@@ -68,7 +68,7 @@ json Trial::report(const std::string& name, const Command& program, const Comman
 
 Actual Trial::actual(const std::string& name, const Command& original, const Command& fixed,
                      const Pairs& pairs) const {
-  std::vector<double> runtimes, noted, process;
+  std::vector<double> runtimes, between, noted, process;
   Actual actual;
   plain_run(name, original);
   actual.noted = plain_run(name + " --fixed", fixed).noted_s >= 0;
@@ -83,8 +83,10 @@ Actual Trial::actual(const std::string& name, const Command& original, const Com
       throw std::runtime_error(name + ": --fixed prints something else");
     runtimes.push_back(original_run.process_s);
     process.push_back(original_run.process_s - fixed_run.process_s);
+    between.push_back(original_run.noted_s);
     noted.push_back(original_run.noted_s - fixed_run.noted_s);
     actual.runtime_s = median(runtimes);
+    actual.noted_s = actual.noted ? median(between) : 0;
     actual.process_benefit_s = median(process);
     actual.process_error_s = median_error(process);
     actual.differences_s = actual.noted ? noted : process;

@@ -32,6 +32,7 @@ struct Pairs {
 // comparison, and in place of the former for programs that note nothing.
 struct Actual {
   double runtime_s = 0;  // of the whole process
+  double noted_s = 0;    // of the original, between the two points; 0 if it notes nothing
   double benefit_s = 0, error_s = 0;
   double process_benefit_s = 0, process_error_s = 0;
   std::vector<double> differences_s;
