@@ -28,6 +28,7 @@ constexpr const char* kUsage =
     "  --most-pairs N             where the benefit is not known well enough by then; default: no more\n"
     "  --random N                 random schedules besides; default 0\n"
     "  --seed N                   of the first; default 1\n"
+    "  --iterations N             rounds of a random schedule; default: its own (40)\n"
     "  --gpu-times auto|off       passed on to `diogenes run`; default auto\n"
     "  --repeat N                 the same: traced runs; default 1\n"
     "  --keep DIR                 sessions and reports go there and stay\n"
@@ -42,7 +43,7 @@ const std::vector<std::string> kPrograms = {
 const std::vector<std::string> kExamples = {"als", "cfd", "multigrid", "gaussian"};
 
 struct Options {
-  std::string driver = "system", keep, markdown, json_file, gpu_times = "auto", repeat = "1";
+  std::string driver = "system", keep, markdown, json_file, gpu_times = "auto", repeat = "1", iterations;
   Pairs pairs;
   int random = 0;
   long seed = 1;
@@ -82,6 +83,8 @@ Options parse(int argc, char** argv) {
       options.random = std::atoi(value.c_str()), named = true;
     else if (name == "--seed" && std::atol(value.c_str()) > 0)
       options.seed = std::atol(value.c_str());
+    else if (name == "--iterations" && std::atoi(value.c_str()) > 0)
+      options.iterations = value;
     else if (name == "--repeat" && std::atoi(value.c_str()) > 0)
       options.repeat = value;
     else if (name == "--keep")
@@ -141,6 +144,7 @@ class Bench {
       result = {examples / name};
     } else if (name.starts_with("random ")) {
       result = {examples / "schedule", "random", name.substr(7)};
+      if (!options_.iterations.empty()) result.insert(result.end(), {"--iterations", options_.iterations});
     } else {
       result = {examples / "schedule", name};
     }
