@@ -11,9 +11,6 @@ namespace diogenes::replay {
 namespace {
 
 constexpr int64_t kLongestIdleWait = 500;
-// The same where it is known that there was nothing to wait for: the first after a copy takes 1.5 us on the
-// H200, and whatever is not known of took as long.
-constexpr int64_t kLongestWaitForNothing = 2'500;
 constexpr int64_t kLongGap = 4;  // times the median: in which a thread may have been joined
 constexpr int64_t kSoon = 4;     // the gap goes on for this part of what it took until then, at most
 

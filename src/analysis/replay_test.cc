@@ -290,6 +290,16 @@ TEST(Replay, ShortWaitsForNothingAreIdleOnes) {
   EXPECT_NEAR(benefit(run, {Recorded::remove_call(0)}), 19.6, 1e-9);
 }
 
+TEST(Replay, AShortWaitLongBehindItsWorkIsAnIdleOne) {
+  // The kernel is over at 20, the wait at 100 takes 1.7 all the same. Where the GPU's time is known, all of it is
+  // gained, with 0.5 of the call's own.
+  Recorded run = Recorded().launch(20).work(100).sync(1.7, 0.5).work(10);
+  EXPECT_NEAR(benefit(run, {Recorded::remove_call(1)}), 2.2, 1e-9);
+  // A wait of 0.2 behind it shows that not all are so short; it goes on as it was.
+  run.sync(0.2).work(10);
+  EXPECT_NEAR(benefit(run, {Recorded::remove_call(1)}), 2.2, 1e-9);
+}
+
 TEST(Replay, ALongWaitForNothingWaitedForWorkThatWasNotSeen) {
   Recorded run = Recorded().work(5).sync(30).work(5);
   EXPECT_EQ(run.schedule().gpu_operations, 1u);

@@ -3,12 +3,13 @@
 
 TOP: the unpacked folder of the target portable-tests, or a build's output folder. OUT (default: $OUT, or
 ./schedules) gets schedules.json (a row for each, of bench-accuracy), schedules.md (how many are right, and the wrong
-ones) and wrong.tar.gz (some sessions, first of the wrong ones, then of those that a stricter measure calls wrong).
+ones) and sessions.tar.gz (some sessions, first of the wrong ones, then of those that a stricter measure calls wrong).
 
 $FIRST: the first seed (1). $PAIRS (5), $MOST_PAIRS (9), $REPEAT (1), $ITERATIONS: as of bench-accuracy. $DRIVER: system
 (default) or simulated. $JOBS: at a time; default: as many as there are GPUs, and a third of the processors on the
 simulated driver. Of several GPUs of one machine the driver starts one process after the other: see docs/accuracy.md.
-$LIMIT: seconds; what was not begun by then is left out, and counted (540). Exit status 0: all were measured.
+$KEEP: which sessions, wrong (default) or all. $LIMIT: seconds; what was not begun by then is left out, and counted
+(540). Exit status 0: all were measured.
 """
 import concurrent.futures
 import json
@@ -21,7 +22,8 @@ import tarfile
 import tempfile
 import time
 
-KEPT = 12  # sessions
+KEEP = os.environ.get("KEEP", "wrong")
+MOST_KEPT = 60 if KEEP == "all" else 12  # sessions
 
 
 def gpus():
@@ -73,7 +75,7 @@ class Measurements:
             if ended.returncode != 0 or not rows:
                 return None, f"seed {seed}: {ended.stderr.strip()[-400:]}"
             rows[0]["strict"] = strictly_right(rows[0], 0.05 if self.driver == "simulated" else 0.10)
-            if rows[0]["replay_right"] and rows[0]["strict"]:
+            if rows[0]["replay_right"] and rows[0]["strict"] and KEEP != "all":
                 shutil.rmtree(folder, ignore_errors=True)
             return rows[0], ""
         except (subprocess.TimeoutExpired, OSError, ValueError) as error:
@@ -144,9 +146,9 @@ def main():
         with open(os.path.join(out, "schedules.json"), "w", encoding="utf-8") as file:
             json.dump({"schema": "diogenes-bench-accuracy/1", "driver": driver, "programs": rows}, file, indent=1)
         missed = sorted((row["replay_right"], row["strict"], row["program"].split()[1]) for row in rows)
-        wrong = [seed for right, strict, seed in missed if not (right and strict)]
-        with tarfile.open(os.path.join(out, "wrong.tar.gz"), "w:gz") as archive:
-            for seed in wrong[:KEPT]:
+        kept = [seed for right, strict, seed in missed if KEEP == "all" or not (right and strict)]
+        with tarfile.open(os.path.join(out, "sessions.tar.gz"), "w:gz") as archive:
+            for seed in kept[:MOST_KEPT]:
                 archive.add(os.path.join(work, f"seed-{seed}"), f"seed-{seed}")
     return 1 if failures or len(rows) < asked else 0
 
