@@ -1,48 +1,13 @@
 #include "analysis/replay_simulator.h"
 
 #include <algorithm>
-#include <deque>
 #include <queue>
 
+#include "analysis/replay_gpu.h"
 #include "analysis/replay_one_stream.h"
 
 namespace diogenes::replay {
 namespace {
-
-constexpr uint64_t kNothing = UINT64_MAX;
-
-struct Target {  // all operations of the stream (kNone: of all streams) up to this sequence number
-  uint32_t stream = kNone;
-  uint64_t up_to = 0;
-  bool blocking_only = false;  // of all streams but the non-blocking ones
-};
-
-struct Pending {
-  uint64_t sequence = 0;
-  int64_t submitted = 0, duration = 0;  // `submitted`: from then on it can start
-  Work work = Work::none;
-  Target after;  // wait_event
-};
-
-struct Stream {
-  std::vector<Pending> queue;  // from `head` on
-  size_t head = 0;
-  int64_t last_end = INT64_MIN / 2;
-  Work last_work = Work::none;
-  bool active = false;  // its head is scheduled, waits for an engine, or runs
-
-  bool empty() const { return head == queue.size(); }
-  uint64_t first() const { return empty() ? kNothing : queue[head].sequence; }
-  void pop() {
-    if (++head == queue.size()) {
-      queue.clear();
-      head = 0;
-    } else if (head > 4096 && 2 * head > queue.size()) {
-      queue.erase(queue.begin(), queue.begin() + static_cast<ptrdiff_t>(head));
-      head = 0;
-    }
-  }
-};
 
 struct MovedWait {
   uint32_t node = 0;  // happens in the work before it
@@ -66,14 +31,11 @@ struct ThreadState {
   size_t armed = 0;  // moved waits that have still to happen
 };
 
-struct Event {
+struct Step {  // of a thread; what happens on the GPU at the same time comes first
   int64_t time;
-  uint8_t kind;  // in this order at the same time: 0 done, 1 ready (streams), 2 step (threads)
-  uint32_t which;
-  bool operator>(const Event& other) const {
-    return time != other.time   ? time > other.time
-           : kind != other.kind ? kind > other.kind
-                                : which > other.which;
+  uint32_t thread;
+  bool operator>(const Step& other) const {
+    return time != other.time ? time > other.time : thread > other.thread;
   }
 };
 
@@ -83,32 +45,29 @@ class Simulator {
             const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill,
             const std::vector<Checkpoint>* use)
       : in_(schedule),
-        durations_(durations),
         machine_(machine),
         setting_(setting),
         fill_(fill),
         use_(use),
-        streams_(schedule.streams),
-        threads_(schedule.threads.size()),
-        recorded_(schedule.events),
-        engines_(3) {
+        gpu_(schedule, durations, machine),
+        threads_(schedule.threads.size()) {
     outcome_.threads.resize(threads_.size());
     for (uint32_t t = 0; t < threads_.size(); ++t) start_thread(t, edits);
   }
 
   Outcome run() {
-    while (!events_.empty()) {
-      Event event = events_.top();
-      events_.pop();
-      now_ = event.time;
-      if (event.kind == 0)
-        finish(event.which);
-      else if (event.kind == 1)
-        ready(event.which);
-      else
-        step(event.which);
+    while (gpu_.next() != Gpu::kNever || !steps_.empty()) {
+      if (steps_.empty() || gpu_.next() <= steps_.top().time) {
+        now_ = gpu_.next();
+        if (gpu_.step() && blocked_threads_ > 0) wake();
+        continue;
+      }
+      const Step next = steps_.top();
+      steps_.pop();
+      now_ = next.time;
+      step(next.thread);
     }
-    outcome_.end = std::max(outcome_.end, gpu_end_);
+    outcome_.end = std::max(outcome_.end, gpu_.end());
     return std::move(outcome_);
   }
 
@@ -131,7 +90,7 @@ class Simulator {
       return;
     }
     thread.clock = in_.threads[t].start;
-    events_.push({thread.clock, 2, t});
+    steps_.push({thread.clock, t});
   }
 
   // ---- CPU threads
@@ -152,11 +111,11 @@ class Simulator {
   bool goes_on(uint32_t t, int64_t time, Phase phase) {
     threads_[t].clock = time;
     threads_[t].phase = phase;
-    if (events_.empty() || time < events_.top().time) {
+    if (time < gpu_.next() && (steps_.empty() || time < steps_.top().time)) {
       now_ = time;
       return true;
     }
-    events_.push({time, 2, t});
+    steps_.push({time, t});
     return false;
   }
 
@@ -176,7 +135,7 @@ class Simulator {
       case Phase::use: {
         MovedWait& wait = thread.moved[thread.next_moved++];
         thread.armed -= wait.armed;
-        if (!setting_.moved_as_event) wait.target.up_to = sequence_;
+        if (!setting_.moved_as_event) wait.target.up_to = gpu_.submitted();
         return !wait.armed ? goes_on(t, now_, Phase::gap) : wait_for(t, wait.target, Phase::gap);
       }
       case Phase::join: {
@@ -191,7 +150,7 @@ class Simulator {
       case Phase::queue:
         return queue(t, *node);
       case Phase::submit:
-        submit(*node);
+        gpu_.submit(*node, now_);
         return goes_on(t, now_ + own_of(t, *node) - before_handover(t, *node), Phase::wait);
       case Phase::wait:
         return wait(t, *node);
@@ -249,7 +208,7 @@ class Simulator {
   }
   void wake_join() {
     ThreadState& main = threads_[in_.main_thread];
-    if (main.phase == Phase::join && joined(in_.main_thread)) events_.push({now_, 2, in_.main_thread});
+    if (main.phase == Phase::join && joined(in_.main_thread)) steps_.push({now_, in_.main_thread});
   }
 
   const Edit* edit(uint32_t t) const {
@@ -276,19 +235,15 @@ class Simulator {
   }
 
   bool queue(uint32_t t, const Node& node) {
-    const Stream& stream = streams_[node.stream];
-    if (node.gpu != kNone && stream.queue.size() - stream.head >= machine_.queue_depth) {
-      const Pending& until = stream.queue[stream.queue.size() - machine_.queue_depth];
-      return wait_for(t, {node.stream, until.sequence}, Phase::queue);
-    }
+    if (const auto place = gpu_.place_for(node)) return wait_for(t, *place, Phase::queue);
     return goes_on(t, now_ + before_handover(t, node), Phase::submit);
   }
 
   bool wait(uint32_t t, const Node& node) {
     const Edit* change = edit(t);
     if (node.waits == Waits::no) return goes_on(t, now_, Phase::woken);
-    if (node.unseen()) submit(node);
-    Target target = node.unseen() ? Target{node.stream, sequence_} : target_of(node);
+    if (node.unseen()) gpu_.submit(node, now_);
+    const Target target = gpu_.target_of(node);
     if (change && change->use_node != kNone) {
       ThreadState& thread = threads_[t];
       for (size_t i = thread.next_moved; i < thread.moved.size(); ++i)
@@ -302,7 +257,7 @@ class Simulator {
     }
     if (change && change->wait_removed) return goes_on(t, now_, Phase::woken);
     // A wait that finds nothing to wait for costs what it cost.
-    if (reached(target)) return goes_on(t, now_ + in_.idle_time(node), Phase::woken);
+    if (gpu_.reached(target)) return goes_on(t, now_ + in_.idle_time(node), Phase::woken);
     return wait_for(t, target, Phase::woken);
   }
 
@@ -318,9 +273,9 @@ class Simulator {
          ++other)
       if (in_.threads[other].spawned_behind == thread.node) {
         int64_t delay = in_.threads[other].start - in_.threads[t].nodes[thread.node].end();
-        events_.push({now_ + std::max<int64_t>(delay, 0), 2, other});
+        steps_.push({now_ + std::max<int64_t>(delay, 0), other});
       }
-    bool idle = threads_.size() == 1 && pending_ == 0 && thread.armed == 0;
+    bool idle = threads_.size() == 1 && gpu_.idle() && thread.armed == 0;
     if (idle && fill_ && (fill_->empty() || thread.node >= fill_->back().node + kCheckpointsApart))
       fill_->push_back({thread.node, now_});
     if (idle && use_) skip(thread);
@@ -350,170 +305,38 @@ class Simulator {
 
   // ---- waits
 
-  Target target_of(const Node& node) const {
-    switch (node.waits) {
-      case Waits::own:
-      case Waits::stream:
-        if (machine_.legacy_orders && node.stream == in_.legacy) return {kNone, sequence_, true};
-        return {node.stream, sequence_};
-      case Waits::event:
-        return recorded_[node.event];
-      default:
-        break;
-    }
-    return {kNone, sequence_};
-  }
-
-  bool reached(const Target& target) const {
-    if (pending_ == 0) return true;
-    if (target.stream != kNone) return streams_[target.stream].first() > target.up_to;
-    for (uint32_t s = 0; s < streams_.size(); ++s)
-      if (streams_[s].first() <= target.up_to && !(target.blocking_only && in_.is_independent(s)))
-        return false;
-    return true;
-  }
-
   bool wait_for(uint32_t t, const Target& target, Phase then) {
     ThreadState& thread = threads_[t];
     thread.phase = then;
-    if (reached(target)) return true;
+    if (gpu_.reached(target)) return true;
     thread.waiting = target;
     thread.blocked = true;
     ++blocked_threads_;
     return false;
   }
 
-  // ---- GPU
-
-  void submit(const Node& node) {
-    Pending operation;
-    operation.sequence = ++sequence_;
-    operation.work = node.unseen() ? Work::kernel : node.work;
-    if (node.gpu != kNone) operation.duration = durations_[node.gpu];
-    operation.submitted = now_ + start_latency(machine_, in_, node, operation.duration);
-    if (node.work == Work::record && node.event != kNone) recorded_[node.event] = {node.stream, sequence_};
-    if (node.work == Work::wait_event && node.event != kNone) operation.after = recorded_[node.event];
-    Stream& stream = streams_[node.stream];
-    stream.queue.push_back(operation);
-    ++pending_;
-    if (!stream.active) schedule_head(node.stream);
-  }
-
-  bool may_start(uint32_t s) const {
-    const Pending& operation = streams_[s].queue[streams_[s].head];
-    if (operation.work == Work::wait_event && operation.after.stream != kNone &&
-        streams_[operation.after.stream].first() <= operation.after.up_to)
-      return false;
-    if (!machine_.legacy_orders || in_.legacy == kNone || streams_.size() == 1) return true;
-    if (s != in_.legacy) return in_.is_independent(s) || streams_[in_.legacy].first() > operation.sequence;
-    for (uint32_t other = 0; other < streams_.size(); ++other)
-      if (streams_[other].first() < operation.sequence && !in_.is_independent(other)) return false;
-    return true;
-  }
-
-  void schedule_head(uint32_t s) {
-    Stream& stream = streams_[s];
-    if (stream.empty() || stream.active) return;
-    if (!may_start(s)) {
-      if (std::find(held_.begin(), held_.end(), s) == held_.end()) held_.push_back(s);
-      return;
-    }
-    stream.active = true;
-    const Pending& operation = stream.queue[stream.head];
-    int64_t time = now_;
-    if (operation.work <= Work::on_device)
-      time = std::max({now_, operation.submitted,
-                       stream.last_end + machine_.gap_between(stream.last_work, operation.work)});
-    events_.push({time, 1, s});
-  }
-
-  // Which engine holds others up: kernels and copies on the device, copies to it, copies from it; -1: none.
-  int engine_of(Work work) const {
-    if (work == Work::to_device) return 1;
-    if (work == Work::to_host) return 2;
-    bool limited = !machine_.kernels_overlap || machine_.kernels_at_once > 0;
-    return work == Work::kernel && limited ? 0 : -1;
-  }
-  // How many operations an engine runs at once.
-  uint32_t places(int engine) const {
-    return engine == 0 && machine_.kernels_overlap ? machine_.kernels_at_once : 1;
-  }
-
-  void ready(uint32_t s) {
-    int engine = engine_of(streams_[s].queue[streams_[s].head].work);
-    if (engine >= 0) {
-      Engine& used = engines_[static_cast<size_t>(engine)];
-      if (used.busy >= places(engine)) {
-        used.waiting.push_back(s);
-        return;
-      }
-      ++used.busy;
-    }
-    events_.push({now_ + streams_[s].queue[streams_[s].head].duration, 0, s});
-  }
-
-  void finish(uint32_t s) {
-    Stream& stream = streams_[s];
-    const Pending operation = stream.queue[stream.head];
-    if (operation.work <= Work::on_device) {
-      stream.last_end = now_;
-      stream.last_work = operation.work;
-    }
-    gpu_end_ = std::max(gpu_end_, now_);
-    stream.pop();
-    stream.active = false;
-    --pending_;
-    int engine = engine_of(operation.work);
-    if (engine >= 0) {
-      Engine& used = engines_[static_cast<size_t>(engine)];
-      --used.busy;
-      if (!used.waiting.empty()) {
-        uint32_t first = used.waiting.front();
-        used.waiting.pop_front();
-        ready(first);
-      }
-    }
-    schedule_head(s);
-    if (!held_.empty()) {
-      std::vector<uint32_t> held;
-      held.swap(held_);
-      for (uint32_t other : held) schedule_head(other);
-    }
-    if (blocked_threads_ > 0) wake();
-  }
-
   void wake() {
     for (uint32_t t = 0; t < threads_.size(); ++t) {
       ThreadState& thread = threads_[t];
-      if (!thread.blocked || !reached(thread.waiting)) continue;
+      if (!thread.blocked || !gpu_.reached(thread.waiting)) continue;
       thread.blocked = false;
       --blocked_threads_;
       // A place in the launch queue is polled for: no thread is woken.
       int64_t delay = thread.phase == Phase::queue ? 0 : machine_.wake_up;
-      events_.push({now_ + delay, 2, t});
+      steps_.push({now_ + delay, t});
     }
   }
 
-  struct Engine {
-    uint32_t busy = 0;
-    std::deque<uint32_t> waiting;
-  };
-
   const Schedule& in_;
-  const std::vector<int64_t>& durations_;
   const Machine machine_;
   const Setting setting_;
   std::vector<Checkpoint>* fill_;
   const std::vector<Checkpoint>* use_;
   size_t next_point_ = 0;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<Stream> streams_;
+  Gpu gpu_;
+  std::priority_queue<Step, std::vector<Step>, std::greater<>> steps_;
   std::vector<ThreadState> threads_;
-  std::vector<Target> recorded_;
-  std::vector<Engine> engines_;
-  std::vector<uint32_t> held_;  // streams whose head waits for other streams
-  int64_t now_ = 0, gpu_end_ = 0;
-  uint64_t sequence_ = 0, pending_ = 0;
+  int64_t now_ = 0;
   uint32_t blocked_threads_ = 0;
   Outcome outcome_;
 };
