@@ -98,8 +98,8 @@ void Gpu::schedule_head(uint32_t s, int64_t now) {
   const Pending& operation = stream.queue[stream.head];
   int64_t time = now;
   if (operation.work <= Work::on_device)
-    time = std::max({now, operation.submitted,
-                     stream.last_end + machine_.gap_between(stream.last_work, operation.work)});
+    time = std::max(
+        {now, operation.submitted, stream.last_end + machine_.gap_between(stream.last_work, operation.work)});
   events_.push({time, true, s});
 }
 

@@ -67,9 +67,7 @@ class Gpu {
     bool starts;  // at the same time: ends first
     uint32_t stream;
     bool operator>(const Event& other) const {
-      return time != other.time       ? time > other.time
-             : starts != other.starts ? starts
-                                      : stream > other.stream;
+      return time != other.time ? time > other.time : starts != other.starts ? starts : stream > other.stream;
     }
   };
 

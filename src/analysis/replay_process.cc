@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "analysis/replay_wake_up.h"
+
 namespace diogenes::replay {
 namespace {
 
@@ -91,6 +93,10 @@ void ProcessReplay::add_variant(const KnownTimes& times, const Machine& machine,
   variant.cause = cause;
   variant.machine = machine;
   variant.durations = durations_of(schedule_, times, machine, fill);
+  if (!times.calibrated || !times.all) return;
+  // The latencies are another run's: this one's waits tell which wake-up they had.
+  variant.machine.wake_up = wake_up_of(schedule_, variant.durations, machine);
+  variant.durations = durations_of(schedule_, times, variant.machine, fill);
 }
 
 // How many kernels of different streams have a place on the GPU beside each other? Each block has at least a

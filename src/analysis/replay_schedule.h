@@ -13,8 +13,8 @@ namespace diogenes::replay {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
 
-// Of a wait of which it is known that it found nothing to wait for. The first one behind work takes 1.5 to 2.3
-// us on the H200, however long ago that ended, the next ones 0.2; what is not known of took as long.
+// Of a wait of which it is known that it found nothing to wait for. The first one behind work takes 1.5
+// to 2.3 us on the H200, however long ago that ended, the next ones 0.2; what is not known of took as long.
 inline constexpr int64_t kLongestWaitForNothing = 2'500;
 
 enum class Work : uint8_t { none, kernel, to_device, to_host, on_device, record, wait_event };

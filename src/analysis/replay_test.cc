@@ -291,8 +291,8 @@ TEST(Replay, ShortWaitsForNothingAreIdleOnes) {
 }
 
 TEST(Replay, AShortWaitLongBehindItsWorkIsAnIdleOne) {
-  // The kernel is over at 20, the wait at 100 takes 1.7 all the same. Where the GPU's time is known, all of it is
-  // gained, with 0.5 of the call's own.
+  // The kernel is over at 20, the wait at 100 takes 1.7 all the same. Where the GPU's time is known, all of
+  // it is gained, with 0.5 of the call's own.
   Recorded run = Recorded().launch(20).work(100).sync(1.7, 0.5).work(10);
   EXPECT_NEAR(benefit(run, {Recorded::remove_call(1)}), 2.2, 1e-9);
   // A wait of 0.2 behind it shows that not all are so short; it goes on as it was.
