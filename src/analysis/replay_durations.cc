@@ -53,8 +53,6 @@ int64_t usual_wake_up(std::vector<int64_t>& values, int64_t assumed) {
   return usual(values);
 }
 
-bool really_waited(const Schedule& schedule, const Node& node) { return node.waited > schedule.idle_wait; }
-
 // Time of a copy by its size: a line for each direction and kind of memory.
 class CopyTimes {
  public:
@@ -65,7 +63,7 @@ class CopyTimes {
       const Node& node = schedule.threads[at.thread].nodes[at.node];
       bool waits = node.waits != Waits::no;
       if (on_gpu(node) && schedule.copies[node.gpu].is_copy && node.waits == Waits::own && idle &&
-          really_waited(schedule, node)) {
+          schedule.really_waited(node)) {
         auto time = static_cast<double>(node.waited - machine.launch_latency - machine.wake_up);
         auto bytes = static_cast<double>(schedule.copies[node.gpu].bytes);
         samples[class_of(node.work, schedule.copies[node.gpu])].push_back({bytes, std::max(time, 0.0)});
@@ -147,7 +145,7 @@ class Filler {
   };
 
   void visit(const Node& node) {
-    if (on_gpu(node) && node.queue_full && really_waited(in_, node)) {
+    if (on_gpu(node) && node.queue_full && in_.really_waited(node)) {
       Stream& stream = streams_[node.stream];
       size_t done = stream.count - stream.waiting.size();
       if (stream.count + 1 > done + machine_.queue_depth)
@@ -157,7 +155,7 @@ class Filler {
     if (node.work == Work::record && node.event != kNone)
       recorded_[node.event] = {node.stream, handed_over(machine_, node)};
     if (node.waits == Waits::no) return;
-    bool real = really_waited(in_, node);
+    bool real = in_.really_waited(node);
     int64_t begin = node.end() - node.waited - (node.work == Work::none ? node.own : 0);
     int64_t end = real ? begin + node.waited - machine_.wake_up : begin;
     if (node.waits == Waits::event) {
@@ -180,7 +178,7 @@ class Filler {
       fixed_ = true;
     } else if (node.waits == Waits::own && known_.any) {
       // What a call waits for itself ends with the wait: so much is known better than by any clock.
-      waiting.unknown = really_waited(in_, node);
+      waiting.unknown = in_.really_waited(node);
     } else if (node.unseen() || node.work == Work::kernel || !in_.copies[node.gpu].is_copy) {
       waiting.unknown = true;
     } else {
@@ -425,7 +423,7 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
       previous_work[node.stream] = node.work;
       all_ended = std::max(all_ended, time.end);
     }
-    if (node.waits == Waits::no || node.waits == Waits::event || !really_waited(schedule, node)) continue;
+    if (node.waits == Waits::no || node.waits == Waits::event || !schedule.really_waited(node)) continue;
     bool whole = node.waits == Waits::context || node.stream == schedule.legacy || schedule.streams == 1;
     int64_t ended = whole ? all_ended : previous[node.stream];
     int64_t returned = node.work == Work::none ? node.begin + node.waited : node.end();
@@ -468,8 +466,7 @@ Machine machine_within(const Schedule& schedule, const Machine& assumed) {
       if (on_gpu(node)) submitted = node.submitted();
       if (node.waits == Waits::no) continue;
       int64_t returned = node.work == Work::none ? node.begin + node.waited : node.end();
-      if (submitted >= 0 && really_waited(schedule, node))
-        shortest = std::min(shortest, returned - submitted);
+      if (submitted >= 0 && schedule.really_waited(node)) shortest = std::min(shortest, returned - submitted);
       submitted = -1;
     }
   Machine machine = assumed;

@@ -42,6 +42,8 @@ const char* sentence(Cause cause) {
       return "the instances differ from each other";
     case Cause::hooks:
       return "the calls are so short that tracing makes them longer";
+    case Cause::wake_ups:
+      return "threads woke sooner or later than in the run that recorded GPU times";
     case Cause::count_:
       break;
   }
@@ -96,6 +98,7 @@ void ProcessReplay::add_variant(const KnownTimes& times, const Machine& machine,
   if (!times.calibrated || !times.all) return;
   // The latencies are another run's: this one's waits tell which wake-up they had.
   variant.machine.wake_up = wake_up_of(schedule_, variant.durations, machine);
+  variant.wake_up_differs = std::abs(variant.machine.wake_up - machine.wake_up);
   variant.durations = durations_of(schedule_, times, variant.machine, fill);
 }
 
@@ -225,18 +228,20 @@ Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) 
 }
 
 // A run is one sample of what the instances take: two standard errors of the sum, site by site, as far as it
-// is gained at all. And what the hooks add inside a call is known from a function that does nothing: in a
-// real one it is that more or less.
+// is gained at all. What the hooks add inside a call is known from a function that does nothing: in a real
+// one it is that more or less. And by how much the wake-up of two runs differs, it may differ in the next
+// one.
 void ProcessReplay::differences(std::span<const Edit> edits, Spread& spread) const {
   struct Gains {
     double count = 0, mean = 0, squares = 0;  // of the differences from the mean
   };
   std::unordered_map<uint32_t, Gains> sites;
-  int64_t total = 0, inside = 0;
+  int64_t total = 0, inside = 0, wake_ups = 0;
   for (const Edit& edit : edits) {
     const Node& node = schedule_.threads[edit.thread].nodes[edit.node];
     const int64_t gain = node.waited + (edit.call_removed ? node.own : 0);
     total += gain;
+    if (node.waits != Waits::no && schedule_.really_waited(node)) wake_ups += variants_[0].wake_up_differs;
     if (edit.call_removed)
       inside += node.waits == Waits::no ? schedule_.hooks_inside : schedule_.hooks_inside_wait;
     Gains& site = sites[node.site];
@@ -250,7 +255,9 @@ void ProcessReplay::differences(std::span<const Edit> edits, Spread& spread) con
   for (const auto& [site, gains] : sites)
     if (gains.count > 1) variance += gains.squares / (gains.count - 1) * gains.count;
   const double gained = std::abs(static_cast<double>(spread.middle())) / static_cast<double>(total);
-  spread.widen(Cause::instances, static_cast<int64_t>(2 * std::sqrt(variance) * std::min(gained, 1.0)));
+  const auto as_gained = [&](double time) { return static_cast<int64_t>(time * std::min(gained, 1.0)); };
+  spread.widen(Cause::instances, as_gained(2 * std::sqrt(variance)));
+  spread.widen(Cause::wake_ups, as_gained(static_cast<double>(wake_ups)));
 }
 
 // Behind the first use the program waits as before. So a move gains no more than was waited, nor, where the

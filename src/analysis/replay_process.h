@@ -28,6 +28,7 @@ enum class Cause : uint8_t {
   unmatched,
   instances,
   hooks,
+  wake_ups,
   count_
 };
 
@@ -61,6 +62,7 @@ class ProcessReplay {
   struct Variant {
     Cause cause = Cause::count_;
     Machine machine;
+    int64_t wake_up_differs = 0;  // from the run's that told the GPU times
     std::vector<int64_t> durations;
     std::vector<Checkpoint> checkpoints;
     Outcome base;

@@ -76,6 +76,7 @@ struct Schedule {
   int64_t hooks_inside = 0, hooks_inside_wait = 0;
 
   bool is_independent(uint32_t stream) const { return stream < independent.size() && independent[stream]; }
+  bool really_waited(const Node& node) const { return node.waited > idle_wait; }
   // Time of a wait that finds nothing to wait for: what it took when it was recorded, if that was so short.
   int64_t idle_time(const Node& node) const {
     return node.waited <= std::max(idle_wait, kLongestWaitForNothing) ? node.waited : idle_cost;

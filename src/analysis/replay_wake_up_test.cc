@@ -81,7 +81,12 @@ TEST(WakeUp, AWaitThatIsGoneGainsIt) {
   const Recorded run = rounds({26, 26, 26, 26, 26, 26, 26, 26, 26, 26});
   std::vector<Edit> edits;
   for (uint32_t i = 0; i < 10; ++i) edits.push_back(Recorded::remove_call(2 * i + 1));
-  EXPECT_EQ(run.estimate_with_gpu_times(edits, kOther).benefit.count, 260'000);
+  // The wake-up is 3 more than it was in the other run, in each of 10 waits: it may be so again.
+  const Estimate found = run.estimate_with_gpu_times(edits, kOther);
+  EXPECT_EQ(found.benefit.count, 260'000);
+  EXPECT_EQ(found.low.count, 230'000);
+  EXPECT_EQ(found.high.count, 290'000);
+  EXPECT_EQ(found.reason, "threads woke sooner or later than in the run that recorded GPU times");
 }
 
 }  // namespace
