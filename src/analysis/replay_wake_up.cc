@@ -88,13 +88,21 @@ class Recorded {
   // What a call waits for itself took as long as the wait tells, with the machine's wake-up.
   void wait(const Node& node) {
     if (node.waits == Waits::no || node.work != Work::none || node.unseen()) return;
+    // Where works take longer than they did, ever more waits would be looked at: those tell nothing any more.
+    std::erase_if(watched_, [&](const Watched& one) {
+      const bool beyond = node.begin - one.returned > limit();
+      waits_ += beyond;
+      return beyond;
+    });
     const Target target = gpu_.target_of(node);
     if (!gpu_.reached(target)) watched_.push_back({target, node.begin + node.waited});
   }
 
+  int64_t limit() const { return kTimes * machine_.wake_up + kBeyond; }
+
   void note(int64_t took) {
     ++waits_;
-    if (std::abs(took - machine_.wake_up) > kTimes * machine_.wake_up + kBeyond) return;
+    if (std::abs(took - machine_.wake_up) > limit()) return;
     ++counted_;
     sum_ += took;
   }

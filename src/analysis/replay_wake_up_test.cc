@@ -38,6 +38,14 @@ TEST(WakeUp, AThreadThatLostItsProcessorTellsNothing) {
   EXPECT_EQ(wake_up(rounds({24, 24, 24, 24, 24, 24, 24, 24, 5'000})), 2'000);
 }
 
+TEST(WakeUp, WorkThatTookLongerInTheOtherRunPilesUpForNothing) {
+  // 30,000 waits for kernels that the GPU's times make 200 long, in rounds of 74: in time that grows with the
+  // rounds, and not with their square.
+  Recorded run;
+  for (int i = 0; i < 30'000; ++i) run.launch(200).sync(24).work(50);
+  EXPECT_EQ(wake_up(run), 1'000);
+}
+
 TEST(WakeUp, StaysWhereTheWaitsDoNotTell) {
   EXPECT_EQ(wake_up(rounds({24, 24, 24, 24, 24, 24, 24})), 1'000) << "too few";
   EXPECT_EQ(wake_up(rounds({24, 24, 24, 24, 100, 100, 100, 100, 100})), 1'000)
