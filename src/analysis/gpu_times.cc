@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/replay_durations.h"
+#include "analysis/replay/durations.h"
 
 namespace diogenes {
 namespace {

@@ -3,7 +3,7 @@
 // counterpart's, by site and occurrence), and the machine's latencies. Optional: no model requires it.
 #pragma once
 #include "analysis/join.h"
-#include "analysis/replay_simulator.h"
+#include "analysis/replay/simulator.h"
 
 namespace diogenes {
 

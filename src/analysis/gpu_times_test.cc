@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/replay.h"
+#include "analysis/replay/replay.h"
 #include "trace/testing/trace_builder.h"
 
 namespace diogenes {

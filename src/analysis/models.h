@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/replay.h"
+#include "analysis/replay/replay.h"
 
 namespace diogenes {
 

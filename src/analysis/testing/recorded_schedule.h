@@ -1,7 +1,7 @@
 // Test support: a schedule as a literal, with the times that were recorded and the GPU durations behind them.
 // Units: microseconds. L = launch(GPU time, call cost), S = sync(waited), W = work.
 #pragma once
-#include "analysis/replay_process.h"
+#include "analysis/replay/process.h"
 
 namespace diogenes::testing {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "analysis/replay_simulator.h"
+#include "analysis/replay/simulator.h"
 
 namespace diogenes::replay {
 

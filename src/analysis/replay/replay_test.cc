@@ -1,7 +1,7 @@
 // The model `replay` on the hand-worked cases of the study of models (column 'benefit') and on its named
 // patterns, with figures worked by hand. Units: microseconds; latencies 0 unless said. Every timeline is
 // first replayed as recorded, and has to come out as it was.
-#include "analysis/replay.h"
+#include "analysis/replay/replay.h"
 
 #include <gtest/gtest.h>
 

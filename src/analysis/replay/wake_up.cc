@@ -1,8 +1,8 @@
-#include "analysis/replay_wake_up.h"
+#include "analysis/replay/wake_up.h"
 
 #include <algorithm>
 
-#include "analysis/replay_gpu.h"
+#include "analysis/replay/gpu.h"
 
 namespace diogenes::replay {
 namespace {

@@ -1,10 +1,10 @@
-#include "analysis/replay_process.h"
+#include "analysis/replay/process.h"
 
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
-#include "analysis/replay_wake_up.h"
+#include "analysis/replay/wake_up.h"
 
 namespace diogenes::replay {
 namespace {

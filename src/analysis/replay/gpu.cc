@@ -1,4 +1,4 @@
-#include "analysis/replay_gpu.h"
+#include "analysis/replay/gpu.h"
 
 #include <algorithm>
 

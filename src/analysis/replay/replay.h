@@ -5,7 +5,7 @@
 //   benefit = replay(recorded) - replay(changed)
 //
 // Both without the cost of tracing. The range spans what is not known: where between two known points the GPU
-// was busy (replay_durations.h), whether kernels of different streams could overlap, whether a moved wait is
+// was busy (durations.h), whether kernels of different streams could overlap, whether a moved wait is
 // the same call (the figure assumes an event recorded where the wait was), how threads wait for each other,
 // which operations had no counterpart in the run that judged them, by how much replaying the recorded run
 // misses its time, how far the instances of a site differ, what hooks add inside very short calls, and by how
@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "analysis/benefit.h"
-#include "analysis/replay_process.h"
+#include "analysis/replay/process.h"
 
 namespace diogenes {
 

@@ -3,7 +3,7 @@
 // return, on average, when they did. That holds what launches took longer than their median, and what a few
 // waits took much longer than the others: a wait that is gone, gains that, too.
 #pragma once
-#include "analysis/replay_machine.h"
+#include "analysis/replay/machine.h"
 
 namespace diogenes::replay {
 

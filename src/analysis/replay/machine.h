@@ -1,6 +1,6 @@
 // What is known of a machine that a schedule ran on, and when work can start that a call hands over to it.
 #pragma once
-#include "analysis/replay_schedule.h"
+#include "analysis/replay/schedule.h"
 
 namespace diogenes::replay {
 

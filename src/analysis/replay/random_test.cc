@@ -9,7 +9,7 @@
 #include <map>
 #include <random>
 
-#include "analysis/replay.h"
+#include "analysis/replay/replay.h"
 
 namespace diogenes {
 namespace {

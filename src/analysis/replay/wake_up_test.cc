@@ -1,5 +1,5 @@
 // The wake-up that a recorded run's waits tell, with figures worked by hand. Units: microseconds.
-#include "analysis/replay_wake_up.h"
+#include "analysis/replay/wake_up.h"
 
 #include <gtest/gtest.h>
 

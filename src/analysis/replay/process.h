@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "analysis/replay_durations.h"
+#include "analysis/replay/durations.h"
 
 namespace diogenes {
 

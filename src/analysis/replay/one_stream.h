@@ -1,9 +1,9 @@
 // Runs a schedule again where one thread gives work to one stream: every operation begins when the one before
 // it has ended, so that its end is known when it is submitted, and no queue of events is needed. In, out and
-// model: as simulate() (replay_simulator.h), which calls this where it can; a test holds the two against each
+// model: as simulate() (simulator.h), which calls this where it can; a test holds the two against each
 // other. About 5 ns a node.
 #pragma once
-#include "analysis/replay_simulator.h"
+#include "analysis/replay/simulator.h"
 
 namespace diogenes::replay {
 

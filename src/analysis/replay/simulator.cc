@@ -1,10 +1,10 @@
-#include "analysis/replay_simulator.h"
+#include "analysis/replay/simulator.h"
 
 #include <algorithm>
 #include <queue>
 
-#include "analysis/replay_gpu.h"
-#include "analysis/replay_one_stream.h"
+#include "analysis/replay/gpu.h"
+#include "analysis/replay/one_stream.h"
 
 namespace diogenes::replay {
 namespace {

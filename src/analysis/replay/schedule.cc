@@ -1,4 +1,4 @@
-#include "analysis/replay_schedule.h"
+#include "analysis/replay/schedule.h"
 
 #include <algorithm>
 #include <optional>

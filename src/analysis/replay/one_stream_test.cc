@@ -1,5 +1,5 @@
 // The short way through a schedule of one thread and one stream gives what the events give, changed or not.
-#include "analysis/replay_one_stream.h"
+#include "analysis/replay/one_stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // The GPU of the event simulator: what it was given, and when each operation starts and ends. In: operations
 // as they are handed over, in the order of time. Out: its next event, and whether a wait has what it waits
-// for. What of it is modelled: replay_simulator.h. Times in nanoseconds.
+// for. What of it is modelled: simulator.h. Times in nanoseconds.
 #pragma once
 #include <deque>
 #include <optional>
 #include <queue>
 
-#include "analysis/replay_machine.h"
+#include "analysis/replay/machine.h"
 
 namespace diogenes::replay {
 

@@ -1,4 +1,4 @@
-#include "analysis/replay_durations.h"
+#include "analysis/replay/durations.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "analysis/replay_one_stream.h"
+#include "analysis/replay/one_stream.h"
 
 #include <algorithm>
 

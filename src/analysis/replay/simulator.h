@@ -12,7 +12,7 @@
 #pragma once
 #include <span>
 
-#include "analysis/replay_machine.h"
+#include "analysis/replay/machine.h"
 
 namespace diogenes::replay {
 
@@ -53,7 +53,7 @@ Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations
                  const std::vector<Checkpoint>* use = nullptr);
 
 // The same for any number of threads and streams, event by event; simulate() takes a shorter way where there
-// is one of each (replay_one_stream.h).
+// is one of each (one_stream.h).
 Outcome simulate_events(const Schedule& schedule, const std::vector<int64_t>& durations,
                         const Machine& machine, const Setting& setting, std::span<const Edit> edits,
                         std::vector<Checkpoint>* fill = nullptr,
