@@ -1,6 +1,7 @@
-// synthetic_session --operations N --output DIR: a session of N operations in stage 2, as of a program that
-// loops over launches, copies and waits, some of them needless, moved too early or duplicate. The body of the
-// loop is a timeline; its records are written once for each round, with times and sequences moved on.
+// synthetic_session --operations N --output DIR [--gpu-times off]: a session of N operations in stage 2, as
+// of a program that loops over launches, copies and waits, some of them needless, moved too early or
+// duplicate. The body of the loop is a timeline; its records are written once for each round, with times and
+// sequences moved on. With the GPU's times, as most sessions have them, unless they are off.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,14 +19,31 @@ using namespace diogenes;
 using namespace diogenes::testing;
 namespace fs = std::filesystem;
 
+// The last step's work on the GPU: so long after the step's end.
+void on_gpu(Timeline& trace, double behind_us, double time_us) {
+  trace.on_gpu(at(static_cast<double>(trace.end_ns()) / 1000 + behind_us), lasting(time_us));
+}
+
 Timeline body() {
   auto trace = timeline();
   for (int part = 0; part < 10; ++part) {
     trace.work(5).copy("cuMemcpyHtoD_v2", 4096, lasting(6), 2).needed(kOrder);
-    trace.work(4).launch(3).work(2).launch(3).sync(lasting(40)).unnecessary();
-    trace.work(30).launch(3).sync(lasting(20)).first_use(after(35)).work(60);
+    on_gpu(trace, -5, 4);
+    trace.work(4).launch(3);
+    on_gpu(trace, 2, 18);
+    trace.work(2).launch(3);
+    on_gpu(trace, 16, 20);
+    trace.sync(lasting(40)).unnecessary();
+    trace.work(30).launch(3);
+    on_gpu(trace, 2, 16);
+    trace.sync(lasting(20)).first_use(after(35)).work(60);
     trace.copy("cuMemcpyDtoH_v2", 65536, lasting(30), 4).first_use(after(1)).work(10);
-    trace.launch(3).launch(3).sync(lasting(12)).needed(kOrder);
+    on_gpu(trace, -38, 25);
+    trace.launch(3);
+    on_gpu(trace, 2, 5);
+    trace.launch(3);
+    on_gpu(trace, 5, 6);
+    trace.sync(lasting(12)).needed(kOrder);
   }
   return trace;
 }
@@ -66,6 +84,13 @@ void repeat(const fs::path& path, uint64_t rounds, int64_t period_ns) {
         memcpy(static_cast<void*>(&verdict), &record, sizeof verdict);
         verdict.sequence += shift;
         memcpy(static_cast<void*>(&record), &verdict, sizeof verdict);
+      } else if (record.type == RecordType::gpu_time) {
+        GpuTimeRecord time;
+        memcpy(static_cast<void*>(&time), &record, sizeof time);
+        time.sequence += shift;
+        time.begin_ns += static_cast<int64_t>(round) * period_ns;
+        time.end_ns += static_cast<int64_t>(round) * period_ns;
+        memcpy(static_cast<void*>(&record), &time, sizeof time);
       }
     }
     out.write(reinterpret_cast<const char*>(now.data()),
@@ -88,13 +113,14 @@ void lengthen(const fs::path& path, int64_t by_ns) {
 
 int main(int argc, char** argv) {
   uint64_t operations = 0;
-  std::string output;
+  std::string output, gpu_times = "on";
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!strcmp(argv[i], "--operations")) operations = strtoull(argv[i + 1], nullptr, 10);
     if (!strcmp(argv[i], "--output")) output = argv[i + 1];
+    if (!strcmp(argv[i], "--gpu-times")) gpu_times = argv[i + 1];
   }
-  if (operations == 0 || output.empty()) {
-    fprintf(stderr, "usage: synthetic_session --operations N --output DIR\n");
+  if (operations == 0 || output.empty() || (gpu_times != "on" && gpu_times != "off")) {
+    fprintf(stderr, "usage: synthetic_session --operations N --output DIR [--gpu-times on|off]\n");
     return 2;
   }
   Timeline once = body();
@@ -102,7 +128,20 @@ int main(int argc, char** argv) {
   int64_t period = once.end_ns();
   ProcessOptions options;
   options.launches_traced = true;
-  write_session(output, once, options, static_cast<double>(period) * 1e-3 * static_cast<double>(rounds));
+  const double runtime_us = static_cast<double>(period) * 1e-3 * static_cast<double>(rounds);
+  Session session = write_session(output, once, options, runtime_us);
+  if (gpu_times == "on") {
+    const std::string name = stage_name(Stage::gpu_times);
+    options.stage = Stage::gpu_times;
+    fs::create_directories(fs::path(output) / name);
+    write_process(fs::path(output) / name, once, options);
+    session.runs.push_back(
+        {.name = name, .folder = name, .state = "complete", .runtime_s = runtime_us * 1e-6});
+    if (auto status = diogenes::write_session(output, session); !status) {
+      fprintf(stderr, "synthetic_session: %s\n", status.error().c_str());
+      return 1;
+    }
+  }
   for (const auto& entry : fs::recursive_directory_iterator(output)) {
     std::string name = entry.path().filename().string();
     bool baseline =

@@ -98,8 +98,8 @@ class Analysis {
   // own are let go.
   void load() {
     tracing_ = load_stage(Stage::tracing, Load::operations);
-    memory_tracing_ = load_stage(Stage::memory_tracing, Load::evidence);
     if (tracing_) load_gpu_times();
+    memory_tracing_ = load_stage(Stage::memory_tracing, Load::evidence);
     verdicts_.assign(sites_.size(), {});
     if (memory_tracing_) {
       if (tracing_) join_memory_tracing();
@@ -211,7 +211,7 @@ class Analysis {
     for (const Problem& problem : problems.found)
       by_operation[operation_name(sites_[problem.site])].push_back(&problem.changes);
     for (auto& [operation, parts] : by_operation)
-      functions_[operation].expected_benefit_s = models.figure(merged(parts)).benefit.seconds();
+      functions_[operation].expected_benefit_s = models.figure(parts).benefit.seconds();
     GroupingInput grouping{*tracing_, sites_, graph_, problems.found, &models};
     std::vector<Group> groups = find_groups(grouping, names_);
     for (const Group& group : groups) add_group(group);

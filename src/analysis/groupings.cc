@@ -246,7 +246,7 @@ Figure together(const GroupingInput& input, const std::vector<uint32_t>& members
   std::vector<const std::vector<Change>*> parts;
   for (uint32_t member : members) parts.push_back(&input.problems[member].changes);
   Models paper(input.graph, nullptr, Model::paper);
-  return (input.models ? *input.models : paper).figure(merged(parts));
+  return (input.models ? *input.models : paper).figure(parts);
 }
 
 Group subsequence(const GroupingInput& input, Names& names, const Group& sequence, size_t first,

@@ -20,4 +20,9 @@ Figure Models::figure(const std::vector<Change>& changes) const {
   return figure;
 }
 
+// One alone is not copied: a program of a million waits may have one problem.
+Figure Models::figure(const std::vector<const std::vector<Change>*>& parts) const {
+  return parts.size() == 1 ? figure(*parts[0]) : figure(merged(parts));
+}
+
 }  // namespace diogenes

@@ -26,6 +26,8 @@ class Models {
   Models(const EventGraph& graph, const Replay* replay, Model model)
       : graph_(graph), replay_(replay), model_(model) {}
   Figure figure(const std::vector<Change>& changes) const;
+  // Of several problems fixed together.
+  Figure figure(const std::vector<const std::vector<Change>*>& parts) const;
 
  private:
   const EventGraph& graph_;

@@ -294,7 +294,7 @@ class Finder {
       std::vector<const std::vector<Change>*> parts;
       for (const Problem& problem : problems_)
         if (&problem != left_out) parts.push_back(&problem.changes);
-      return in_.models->figure(merged(parts)).benefit;
+      return in_.models->figure(parts).benefit;
     };
     std::vector<const Problem*> idle;
     for (const Problem& problem : problems_)

@@ -248,10 +248,9 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
       Thread& loaded = process.threads.emplace_back();
       loaded.ordinal = thread.ordinal();
       loaded.main = thread.tid() == static_cast<uint32_t>(trace.process.pid);
-      loaded.operations.reserve(thread.record_count());
+      loaded.operations.reserve(thread.operation_count());
       thread.visit(
           ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites, allocations));
-      if (loaded.operations.capacity() > 2 * loaded.operations.size()) loaded.operations.shrink_to_fit();
       if (load == Load::evidence) loaded.evidence.resize(loaded.operations.size());
     }
     mark_reused(process, allocations);

@@ -125,6 +125,8 @@ ThreadTrace::ThreadTrace(uint32_t ordinal, MappedFile file) : ordinal_(ordinal),
   for (; file_.at<OperationRecord>(offset); offset += sizeof(OperationRecord), ++record_count_) {
     uint8_t type = *file_.at<uint8_t>(offset);
     if (type == static_cast<uint8_t>(RecordType::none)) return;
+    operation_count_ += type == static_cast<uint8_t>(RecordType::operation);
+    if (record_count_ % kRecordsBetweenReleases == 0) file_.release_pages();
     if (type > static_cast<uint8_t>(kLastRecordType)) {
       damage_ = "record of unknown type " + std::to_string(type) + " at offset " + std::to_string(offset) +
                 "; what follows is left out; run the stage again";

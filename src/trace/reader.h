@@ -39,6 +39,7 @@ class ThreadTrace {
   uint32_t ordinal() const { return ordinal_; }  // K of thread-K
   uint32_t tid() const { return tid_; }
   size_t record_count() const { return record_count_; }
+  size_t operation_count() const { return operation_count_; }
   void release_pages() const { file_.release_pages(); }  // the records stay readable
   std::optional<std::string> damage() const {
     return damage_;
@@ -52,6 +53,7 @@ class ThreadTrace {
   void visit(Visitor&& visitor) const {
     int64_t sequence = -1;
     for (size_t i = 0; i < record_count_; ++i) {
+      if (i % kRecordsBetweenReleases == 0) file_.release_pages();
       uint64_t offset = sizeof(FileHeader) + i * sizeof(OperationRecord);
       auto last = static_cast<uint32_t>(sequence);
       switch (static_cast<RecordType>(*file_.at<uint8_t>(offset))) {
@@ -92,9 +94,11 @@ class ThreadTrace {
   }
 
  private:
+  static constexpr size_t kRecordsBetweenReleases = 1 << 17;  // 4 MiB
+
   uint32_t ordinal_ = 0, tid_ = 0;
   MappedFile file_;
-  size_t record_count_ = 0;
+  size_t record_count_ = 0, operation_count_ = 0;
   std::optional<std::string> damage_;
 };
 

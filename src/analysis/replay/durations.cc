@@ -404,6 +404,8 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
   Samples gap, gap_across;
   std::vector<int64_t> wake_up, own_wake_up, ends;
   std::vector<Ran> ran;
+  ran.reserve(known.of.size());
+  ends.reserve(known.of.size());
   std::vector<int64_t> previous(schedule.streams, INT64_MIN / 2);
   std::vector<Work> previous_work(schedule.streams, Work::none);
   int64_t all_ended = INT64_MIN / 2;

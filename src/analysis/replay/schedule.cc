@@ -161,7 +161,8 @@ class Builder {
     out.nodes.reserve(thread.operations.size());
     process_.trace->threads[t].visit(*this);
     process_.trace->threads[t].release_pages();
-    out.nodes.shrink_to_fit();
+    // Most operations are nodes: the copy would take more than it gives back.
+    if (out.nodes.capacity() - out.nodes.size() > out.nodes.size() / 4) out.nodes.shrink_to_fit();
     out.exit = now_;
     if (out.main) {
       out.start = 0;
