@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/fixes.h"
+#include "analysis/freed_memory.h"
 #include "analysis/gpu_times.h"
 #include "analysis/groupings.h"
 #include "analysis/names.h"
@@ -356,6 +357,7 @@ Result<PartOfSequence> part_of_sequence(std::string_view text) {
 }
 
 Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options) {
+  const FreedMemoryStays for_the_next;
   auto session = read_session(session_folder);
   if (!session) return session.error();
   Result<Report> report = Analysis(session_folder, *session, options).run();
