@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/replay/durations.h"
+#include "analysis/replay/calibration.h"
 
 namespace diogenes {
 namespace {

@@ -26,7 +26,7 @@ void save(const fs::path& path, const std::string& bytes) {
 struct Checker {
   const ProcessTrace& process;
   uint64_t sum = 0;
-  size_t records = 0;
+  size_t records = 0, operations = 0;
 
   void walk(uint32_t stack) {
     for (Frame frame : process.stacks.frames(stack)) {
@@ -36,6 +36,7 @@ struct Checker {
     process.stacks.cut(stack);
   }
   void operator()(const OperationRecord& record, uint32_t sequence) {
+    EXPECT_EQ(sequence, operations++);
     EXPECT_LE(sequence, records);
     ++records;
     walk(record.stack);
@@ -59,6 +60,7 @@ void read_everything(const fs::path& stage_folder) {
       Checker checker{process};
       thread.visit(checker);
       EXPECT_LE(checker.records, thread.record_count());
+      EXPECT_EQ(checker.operations, thread.operation_count());
     }
     EXPECT_LE(strlen(process.process.executable), sizeof process.process.executable - 1);
     for (const std::string& line : process.missing) EXPECT_EQ(line.find('\n'), std::string::npos);

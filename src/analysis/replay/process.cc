@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "analysis/replay/calibration.h"
 #include "analysis/replay/wake_up.h"
 
 namespace diogenes::replay {

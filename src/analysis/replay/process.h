@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/replay/durations.h"
+#include "analysis/replay/simulator.h"
 
 namespace diogenes {
 

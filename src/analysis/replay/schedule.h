@@ -39,7 +39,8 @@ struct Node {
 
   int64_t end() const { return begin + own + waited; }
   int64_t submitted() const { return unseen() ? begin : queue_full ? end() : begin + own; }
-  bool unseen() const { return work == Work::none && gpu != kNone; }
+  bool on_gpu() const { return gpu != kNone; }
+  bool unseen() const { return work == Work::none && on_gpu(); }
 };
 
 struct Copy {
@@ -82,6 +83,13 @@ struct Schedule {
     return node.waited <= std::max(idle_wait, kLongestWaitForNothing) ? node.waited : idle_cost;
   }
 };
+
+struct NodeAt {
+  uint32_t thread, node;
+};
+
+// All nodes by their recorded end.
+std::vector<NodeAt> in_time_order(const Schedule& schedule);
 
 // Does a call of it give the GPU work that takes time?
 bool is_gpu_work(const DriverFunction& function);

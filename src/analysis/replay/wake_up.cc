@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "analysis/replay/calibration.h"
 #include "analysis/replay/gpu.h"
 
 namespace diogenes::replay {
 namespace {
 
-// A wait that returns so much earlier or later than it should was held up by something else (a thread that
-// lost its processor), or its work took another time than in the run that told it.
-constexpr int64_t kTimes = 10, kBeyond = 10'000;
 constexpr size_t kFewest = 8;  // waits
 
 // Gives the GPU the recorded run's work when it was handed over, and looks when what was waited for has
@@ -30,11 +28,14 @@ class Recorded {
       const int64_t now = time_of(t);
       run_until(now);
       const Node& node = in_.threads[t].nodes[place.node];
-      place.submitted ? wait(node) : gpu_.submit(node, now);
+      if (place.submitted)
+        wait(node);
+      else
+        gpu_.submit(node, now);
       go_on(t);
     }
     run_until(Gpu::kNever);
-    return middle();
+    return mean();
   }
 
  private:
@@ -98,7 +99,9 @@ class Recorded {
     if (!gpu_.reached(target)) watched_.push_back({target, node.begin + node.waited});
   }
 
-  int64_t limit() const { return kTimes * machine_.wake_up + kBeyond; }
+  // A wait that returns so much earlier or later than it should was held up by something else, or its work
+  // took another time than in the run that told it.
+  int64_t limit() const { return longest_wake_up(machine_.wake_up); }
 
   void note(int64_t took) {
     ++waits_;
@@ -107,7 +110,7 @@ class Recorded {
     sum_ += took;
   }
 
-  int64_t middle() const {
+  int64_t mean() const {
     if (counted_ < kFewest || 2 * counted_ < waits_) return machine_.wake_up;
     return std::max<int64_t>(sum_ / static_cast<int64_t>(counted_), 0);
   }
