@@ -44,18 +44,14 @@ class ThreadLoader {
     allocations_.push_back({operations()[sequence].begin, record.address, record.bytes, record.released != 0,
                             thread_, sequence});
   }
-  void operator()(const HashRecord&, uint32_t) {}
-  void operator()(const UnusedRecord&, uint32_t) {}
   void operator()(const RecordingRecord& record, uint32_t sequence) {
     auto sane = [](int64_t ns) { return Nanoseconds{std::clamp<int64_t>(ns, 0, kLatest)}; };
     auto& recordings = process_.threads[thread_].long_recordings;
     if (recordings.empty() || recordings.back().operation != sequence)
       recordings.push_back({sequence, sane(record.before_ns), sane(record.after_ns)});
   }
-  void operator()(const ClockReadRecord&, uint32_t) {}
-  void operator()(const WatchedRecord&, uint32_t) {}
-  void operator()(const VerdictRecord&, uint32_t) {}
-  void operator()(const GpuTimeRecord&, uint32_t) {}
+  template <typename Record>
+  void operator()(const Record&, uint32_t) {}
 
  private:
   std::vector<Operation>& operations() { return process_.threads[thread_].operations; }
@@ -79,11 +75,8 @@ class EvidenceLoader {
   explicit EvidenceLoader(Run& run, Process& process) : run_(run), process_(process) {
     for (Thread& thread : process.threads) by_ordinal_[thread.ordinal] = &thread;
   }
-  void operator()(const OperationRecord&, uint32_t) {}
-  void operator()(const TransferRecord&, uint32_t) {}
-  void operator()(const AllocationRecord&, uint32_t) {}
-  void operator()(const GpuTimeRecord&, uint32_t) {}
-  void operator()(const RecordingRecord&, uint32_t) {}
+  template <typename Record>
+  void operator()(const Record&, uint32_t) {}
   void operator()(const HashRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);
     if (!evidence) return;

@@ -68,6 +68,23 @@ void read_stacks(ProcessTrace& trace) {
   trace.stacks = StackTable(std::move(*file));
 }
 
+// Written in stages 3 and 4 only.
+void read_operands(ProcessTrace& trace) {
+  fs::path path = trace.folder / "operands";
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return;
+  auto file = MappedFile::open(path);
+  if (!file) {
+    trace.missing.push_back(std::string(file.error().c_str()) + "; what calls did to memory is not known");
+    return;
+  }
+  if (auto damage = header_damage(*file)) {
+    trace.missing.push_back(shown(path) + ": " + *damage);
+    return;
+  }
+  trace.operands = OperandTable(std::move(*file));
+}
+
 void read_threads(ProcessTrace& trace) {
   std::error_code failed;
   std::vector<std::pair<uint32_t, fs::path>> files;
@@ -119,6 +136,28 @@ bool StackTable::cut(uint32_t stack) const {
   return !frames(stack).empty() && file_.at<StackHeader>(uint64_t{stack} * 8)->cut != 0;
 }
 
+const OperandListHeader* OperandTable::header(uint32_t list) const {
+  uint64_t offset = uint64_t{list} * 8;
+  if (offset < sizeof(FileHeader)) return nullptr;
+  auto* header = file_.at<OperandListHeader>(offset);
+  if (!header || header->count == 0) return nullptr;
+  uint64_t count = header->count - 1;
+  return file_.size() - offset - sizeof(OperandListHeader) < count * sizeof(OperandRecord) ? nullptr : header;
+}
+
+std::span<const OperandRecord> OperandTable::operands(uint32_t list) const {
+  auto* found = header(list);
+  if (!found || found->count == 1) return {};
+  return {file_.at<OperandRecord>(uint64_t{list} * 8 + sizeof(OperandListHeader)), found->count - 1};
+}
+
+uint32_t OperandTable::flags(uint32_t list) const {
+  auto* found = header(list);
+  return found ? found->flags : 0;
+}
+
+bool OperandTable::holds(uint32_t list) const { return header(list) != nullptr; }
+
 ThreadTrace::ThreadTrace(uint32_t ordinal, MappedFile file) : ordinal_(ordinal), file_(std::move(file)) {
   tid_ = file_.at<FileHeader>(0)->tid;
   uint64_t offset = sizeof(FileHeader);
@@ -166,6 +205,7 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   trace.process.hook_count = std::min<uint32_t>(trace.process.hook_count, kMaximumHooks);
   read_modules(trace);
   read_stacks(trace);
+  read_operands(trace);
   read_threads(trace);
   return trace;
 }

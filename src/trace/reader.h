@@ -31,6 +31,22 @@ class StackTable {
   MappedFile file_;
 };
 
+// The interned operand lists of one process.
+class OperandTable {
+ public:
+  OperandTable() = default;
+  explicit OperandTable(MappedFile file) : file_(std::move(file)) {}
+
+  // Empty for 0 and for an index that the file does not hold.
+  std::span<const OperandRecord> operands(uint32_t list) const;
+  uint32_t flags(uint32_t list) const;  // OperandListFlag
+  bool holds(uint32_t list) const;      // false: what the call named is lost
+
+ private:
+  const OperandListHeader* header(uint32_t list) const;
+  MappedFile file_;
+};
+
 // One thread's file. Records are 32 bytes each, from the header's end to the first one of type none.
 class ThreadTrace {
  public:
@@ -87,6 +103,27 @@ class ThreadTrace {
         case RecordType::watched:
           visitor(*file_.at<WatchedRecord>(offset), last);
           break;
+        case RecordType::call:
+          if (sequence >= 0) visitor(*file_.at<CallRecord>(offset), last);
+          break;
+        case RecordType::stream:
+          visitor(*file_.at<StreamRecord>(offset), last);
+          break;
+        case RecordType::watch:
+          visitor(*file_.at<WatchRecord>(offset), last);
+          break;
+        case RecordType::touch:
+          visitor(*file_.at<TouchRecord>(offset), last);
+          break;
+        case RecordType::unwatch:
+          visitor(*file_.at<UnwatchRecord>(offset), last);
+          break;
+        case RecordType::region:
+          visitor(*file_.at<RegionRecord>(offset), last);
+          break;
+        case RecordType::order:
+          visitor(*file_.at<OrderRecord>(offset), last);
+          break;
         case RecordType::none:
           break;
       }
@@ -107,6 +144,7 @@ struct ProcessTrace {
   ProcessFile process{};              // strings are terminated, whatever the file holds
   std::vector<ModuleRecord> modules;  // paths are terminated
   StackTable stacks;
+  OperandTable operands;
   std::vector<ThreadTrace> threads;  // by ordinal; the ordinals may have gaps
   std::vector<std::string> missing;  // one line each
 

@@ -29,9 +29,9 @@ struct Seen {
   void operator()(const TransferRecord&, uint32_t sequence) { transfer_sequences.push_back(sequence); }
   void operator()(const AllocationRecord& record, uint32_t) { allocations.push_back(record); }
   void operator()(const HashRecord& record, uint32_t) { hashes.push_back(record); }
-  void operator()(const UnusedRecord&, uint32_t) {}
+  template <typename Record>
+  void operator()(const Record&, uint32_t) {}
   void operator()(const ClockReadRecord& record, uint32_t) { clock_reads.push_back(record); }
-  void operator()(const RecordingRecord&, uint32_t) {}
   void operator()(const WatchedRecord& record, uint32_t) { watched.push_back(record); }
   void operator()(const VerdictRecord& record, uint32_t) { verdicts.push_back(record); }
   void operator()(const GpuTimeRecord& record, uint32_t) { gpu_times.push_back(record); }
