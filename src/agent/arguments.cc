@@ -1,7 +1,5 @@
 #include "agent/arguments.h"
 
-#include <cstring>
-
 #include "agent/driver_calls.h"
 #include "agent/pass_through.h"
 #include "base/range.h"
@@ -11,11 +9,8 @@ namespace diogenes::agent {
 
 namespace {
 
-// How many bytes the elements of a cuMemset have: the digits after the last D of the operation's name.
-uint64_t element_bytes(const char* operation) {
-  if (strstr(operation, "D32")) return 4;
-  if (strstr(operation, "D16")) return 2;
-  return 1;
+uint64_t element_bytes(const DriverFunction& fill) {
+  return fill.has(kElementsOf4) ? 4 : fill.has(kElementsOf2) ? 2 : 1;
 }
 
 Direction direction_by_types(CUmemorytype source, CUmemorytype destination) {
@@ -86,13 +81,13 @@ bool read_transfer(const Call& call, TransferArguments* out) {
     case Arguments::fill:
       transfer.fill = transfer.decoded = true;
       transfer.destination = call.argument(0);
-      transfer.width = call.argument(2) * element_bytes(call.driver->operation);
+      transfer.width = call.argument(2) * element_bytes(*call.driver);
       return true;
     case Arguments::fill_2d:
       transfer.fill = transfer.decoded = true;
       transfer.destination = call.argument(0);
       transfer.destination_pitch = call.argument(1);
-      transfer.width = call.argument(3) * element_bytes(call.driver->operation);
+      transfer.width = call.argument(3) * element_bytes(*call.driver);
       transfer.height = call.argument(4);
       return true;
     default:
@@ -103,7 +98,6 @@ bool read_transfer(const Call& call, TransferArguments* out) {
 bool read_allocation(const Call& call, AllocationArguments* out) {
   AllocationArguments& allocation = *out;
   allocation = {};
-  const char* operation = call.driver->operation;
   switch (call.driver->arguments) {
     case Arguments::allocate:
     case Arguments::allocate_flags:
@@ -133,11 +127,11 @@ bool read_allocation(const Call& call, AllocationArguments* out) {
     default:
       return false;
   }
-  if (strstr(operation, "Managed"))
+  if (call.driver->has(kManaged))
     allocation.kind = MemoryKind::managed;
-  else if (strstr(operation, "Unregister"))
+  else if (call.driver->has(kRegistered))
     allocation.kind = MemoryKind::registered;
-  else if (strstr(operation, "Host"))
+  else if (call.driver->has(kPinned))
     allocation.kind = MemoryKind::pinned;
   else
     allocation.kind = MemoryKind::device;
@@ -165,7 +159,7 @@ bool read_stream(const Call& call, uint64_t* handle, bool* per_thread) {
       auto* configuration = call.pointer<const CUlaunchConfig*>(0);
       if (!configuration) return false;
       *handle = reinterpret_cast<uint64_t>(configuration->hStream);
-      *per_thread = strstr(call.driver->symbol, "_ptsz") != nullptr;
+      *per_thread = call.driver->has(kPerThreadDefault);
       break;
     }
     default:

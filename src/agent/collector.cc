@@ -1,7 +1,6 @@
 #include "agent/collector.h"
 
 #include <atomic>
-#include <cstring>
 
 #include "agent/baseline.h"
 #include "agent/clock_reads.h"
@@ -45,9 +44,7 @@ void set_times(OperationRecord& record, Nanoseconds call, Nanoseconds waited) {
 }
 
 void note_initialized(const Call& call) {
-  if (call.driver->role != Role::initialize || !call.succeeded() ||
-      strcmp(call.driver->operation, "cuInit") != 0)
-    return;
+  if (!call.driver->has(kInitializes) || !call.succeeded()) return;
   process_file()->used_cuda = 1;
   process_file()->inside_call_ns = cost_inside_call();
   process_file()->inside_waiting_call_ns = cost_inside_waiting_call();
