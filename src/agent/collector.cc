@@ -5,6 +5,7 @@
 #include "agent/baseline.h"
 #include "agent/clock_reads.h"
 #include "agent/driver_image.h"
+#include "agent/facts/collector.h"
 #include "agent/gpu_times.h"
 #include "agent/guard/guards.h"
 #include "agent/hook_probe.h"
@@ -59,7 +60,7 @@ void note_initialized(const Call& call) {
 bool collecting() { return running.load(std::memory_order_relaxed); }
 
 void start_collecting() {
-  if (stage_uses_guards())
+  if (stage_uses_guards() && !records_facts())
     start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
   running.store(true, std::memory_order_relaxed);
   if (is(Stage::tracing) || is(Stage::gpu_times)) probe_hooks();
@@ -67,7 +68,10 @@ void start_collecting() {
 
 void stop_collecting(ProcessEnd end) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
-  if (stage_uses_guards()) finish_necessity();
+  if (records_facts())
+    facts::finish();
+  else if (stage_uses_guards())
+    finish_necessity();
   if (is(Stage::gpu_times)) finish_gpu_times();
   if (ProcessFile* process = process_file()) {
     process->ended_ns = monotonic_now().count;
@@ -90,10 +94,17 @@ void collect_before(Call& call) {
   number_objects(call);
   if (is(Stage::gpu_times)) gpu_times_before();
   if (!stage_uses_guards()) return;
-  if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false))
-    start_necessity(plan().plan->stage, plan().plan->watch_run,
-                    plan().plan->watch_runs);  // empty, with a lock that nobody holds
-  necessity_before(call);
+  if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false)) {
+    // Empty, with a lock that nobody holds.
+    if (records_facts())
+      facts::start();
+    else
+      start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
+  }
+  if (records_facts())
+    facts::before(call);
+  else
+    necessity_before(call);
 }
 
 void collect_after(Call& call) {
@@ -103,6 +114,7 @@ void collect_after(Call& call) {
   describe_device_once();
   if (is(Stage::baseline)) return;
   number_new_objects(call);
+  if (records_facts()) facts::after(call);
   OperationRecord record{};
   record.type = RecordType::operation;
   record.flags = call.flags;
@@ -114,7 +126,9 @@ void collect_after(Call& call) {
   record.object = call.object;
   if (append(record, &call.id)) append_arguments(call);
   if (is(Stage::gpu_times)) gpu_times_after();
-  if (stage_uses_guards()) {
+  if (records_facts()) {
+    facts::record_call(call);
+  } else if (stage_uses_guards()) {
     necessity_after(call);
     necessity_returning(call);
   }

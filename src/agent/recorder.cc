@@ -94,9 +94,25 @@ ThreadFile* file_of_this_thread() {
   return make_thread_file(state);
 }
 
+// While one lives, a signal handler of this thread does not append.
+class Appending {
+ public:
+  Appending() {
+    thread_state.appending = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Appending() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread_state.appending = false;
+  }
+  Appending(const Appending&) = delete;
+  Appending& operator=(const Appending&) = delete;
+};
+
 template <typename Record>
 bool append_record(const Record& record, OperationId* id) {
   static_assert(sizeof(Record) == 32);
+  Appending appending;
   ThreadFile* file = file_of_this_thread();
   if (!file || file->stopped || (file->used + sizeof record > file->part_bytes && !grow(*file))) {
     count_drop(Drop::records_full);
@@ -132,6 +148,19 @@ bool append(const UnusedRecord& record) { return append_record(record, nullptr);
 bool append(const ClockReadRecord& record) { return append_record(record, nullptr); }
 bool append(const RecordingRecord& record) { return append_record(record, nullptr); }
 bool append(const WatchedRecord& record) { return append_record(record, nullptr); }
+bool append(const CallRecord& record) { return append_record(record, nullptr); }
+bool append(const StreamRecord& record) { return append_record(record, nullptr); }
+bool append(const WatchRecord& record) { return append_record(record, nullptr); }
+bool append(const TouchRecord& record) { return append_record(record, nullptr); }
+bool append(const UnwatchRecord& record) { return append_record(record, nullptr); }
+bool append(const RegionRecord& record) { return append_record(record, nullptr); }
+
+bool is_appending() { return thread_state.appending; }
+
+uint32_t own_thread_file() {
+  const ThreadState& state = thread_state;
+  return state.file && state.file_generation == folder_generation() ? state.file->index : 0xffffffff;
+}
 
 bool next_operation(OperationId& id) {
   ThreadFile* file = file_of_this_thread();

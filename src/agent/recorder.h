@@ -23,6 +23,17 @@ bool append(const UnusedRecord& record);
 bool append(const ClockReadRecord& record);
 bool append(const RecordingRecord& record);
 bool append(const WatchedRecord& record);
+bool append(const CallRecord& record);
+bool append(const StreamRecord& record);
+bool append(const WatchRecord& record);
+bool append(const TouchRecord& record);
+bool append(const UnwatchRecord& record);
+bool append(const RegionRecord& record);
+
+// Is the calling thread in append() just now, interrupted by a signal? Then it cannot append here.
+bool is_appending();
+// The number of the calling thread's file, 0xffffffff: it has none (yet).
+uint32_t own_thread_file();
 
 // The id that the next operation appended by this thread will have. False: it will not be recorded.
 bool next_operation(OperationId& id);

@@ -56,6 +56,8 @@ bool part_is_planned(PartKey part) {
   return mapped.plan && std::binary_search(mapped.parts, mapped.parts + mapped.plan->part_count, part);
 }
 
+bool records_facts() { return mapped.plan && mapped.plan->facts != 0 && stage_uses_guards(); }
+
 bool stage_uses_guards() {
   return mapped.plan &&
          (mapped.plan->stage == Stage::memory_tracing || mapped.plan->stage == Stage::sync_use);

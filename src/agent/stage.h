@@ -21,6 +21,9 @@ const MappedPlan& plan();
 // Is this part of a small range still to be watched?
 bool part_is_planned(PartKey part);
 
+// Facts are recorded, and nothing is decided here (ffm/plan.h).
+bool records_facts();
+
 // True in stages 3 and 4, from process start on.
 bool stage_uses_guards();
 

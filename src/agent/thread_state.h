@@ -11,11 +11,20 @@ namespace diogenes::agent {
 
 struct ThreadFile;
 
+// The context that this thread's last call was made in (facts/names.h).
+struct NamedContext {
+  uint64_t handle = 0;
+  uint32_t generation = 0;
+  uint16_t number = 0;
+  bool page_tables = false;
+};
+
 struct ThreadState {
   int32_t pass = 0;           // > 0: inside the agent; hooks pass straight through
   int32_t public_depth = 0;   // 1: inside an outermost public call
   int32_t wait_depth = 0;     // 1: inside a wait function
   bool awaits_clock = false;  // the next clock that the program reads is noted (clock_reads.h)
+  bool appending = false;     // inside append() (recorder.h)
   bool printed = false;       // the driver printed in the public call under way (interpose/prints.cc)
   uint8_t flags = 0;          // OperationFlag of the public call under way
   int64_t waited_ns = 0;      // in the public call under way
@@ -23,6 +32,8 @@ struct ThreadState {
       0;  // canonical frame address of the thunk under way: frames below are the agent's or driver's
   OperationId returned;     // awaits_clock: behind this call
   int64_t returned_ns = 0;  // ... when it returned
+  NamedContext context;
+  uint64_t named_stream = 0;  // the stream that its last call named (facts/names.h)
   ThreadFile* file = nullptr;
   uint32_t file_generation = 0;  // of the process folder that `file` belongs to; a fork makes a new one
 };

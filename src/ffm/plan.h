@@ -11,7 +11,7 @@
 namespace diogenes {
 
 inline constexpr char kPlanMagic[8] = {'D', 'I', 'O', 'P', 'L', 'A', 'N', '1'};
-inline constexpr uint32_t kPlanVersion = 2;
+inline constexpr uint32_t kPlanVersion = 3;
 inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
@@ -38,6 +38,7 @@ struct Plan {
   uint8_t watch_run;   // stage memory_tracing: which run this is, from 0. The first watches the first part of
                        // small ranges, the others the plan's parts, and nothing else
   uint8_t watch_runs;  // ... of how many at most; 0: as 1
+  uint8_t facts;       // stages 3 and 4: 1: facts are recorded, and judged in the analysis
   uint32_t hook_count;
   uint32_t part_count;            // ascending; of further runs of memory_tracing
   uint32_t site_count;            // stage sync_use: the needed synchronizations. Else: 0

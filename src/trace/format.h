@@ -419,7 +419,7 @@ enum CallFlag : uint8_t {
   kExternalEvent = 4,   // an event record whose event is waited for outside of this program's order
   kRecordsUnknown = 8,  // events may have been recorded out of sight (graphs, whole contexts)
   kMappedMemory = 16,   // an allocation that the device reaches at the host's address, or was told of
-  kShares = 32,         // memory is shared with others from now on (IPC, exported handles, imported memory)
+  kSharesMemory = 32,         // memory is shared with others from now on (IPC, exported handles, imported memory)
 };
 
 // Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.

@@ -8,7 +8,7 @@
 #include "agent/lock.h"
 #include "agent/process_folder.h"
 
-namespace diogenes::agent {
+namespace diogenes::agent::facts {
 
 namespace {
 
@@ -31,7 +31,8 @@ uint64_t mix(uint64_t hash, uint64_t word) {
 }
 
 uint64_t key_of(const Operands& operands) {
-  uint64_t hash = mix(0x9e3779b97f4a7c15, uint64_t{operands.flags} << 32 | static_cast<uint32_t>(operands.count));
+  uint64_t hash =
+      mix(0x9e3779b97f4a7c15, uint64_t{operands.flags} << 32 | static_cast<uint32_t>(operands.count));
   for (int i = 0; i < operands.count; ++i) {
     const OperandRecord& operand = operands.list[i];
     hash = mix(hash, operand.begin);
@@ -143,4 +144,4 @@ void forget_operands() {
   memset(static_cast<void*>(entries), 0, sizeof entries);
 }
 
-}  // namespace diogenes::agent
+}  // namespace diogenes::agent::facts

@@ -7,7 +7,7 @@
 #include "base/range.h"
 #include "trace/format.h"
 
-namespace diogenes::agent {
+namespace diogenes::agent::facts {
 
 struct Operands {
   static constexpr int kMaximum = 192;
@@ -27,4 +27,4 @@ uint32_t intern_operands(const Operands& operands, bool* lost);
 // A forked child starts anew.
 void forget_operands();
 
-}  // namespace diogenes::agent
+}  // namespace diogenes::agent::facts

@@ -51,6 +51,7 @@ struct Watching {
   FrameMarks frame;   // of the stack frame that the range lies in
   // The driver mapped these pages: no thread has its stack or its local storage there, however near they lie.
   bool own_pages = false;
+  uint32_t watch = 0;  // the guard's watch in the records; 0: nothing of it is recorded
 };
 
 using GuardHandle = uint32_t;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "agent/guard/watch_guards.h"
+#include "agent/guard/watch_records.h"
 #include "agent/guard/wear.h"
 
 namespace diogenes::agent {
@@ -167,6 +168,7 @@ bool make_live(AddressRange range, Protection protection, const Watching& how, u
   guard.by_watchpoints = how.way == Way::watchpoints;
   guard.site = how.site;
   guard.frame = how.frame;
+  guard.watch = how.watch;
   guard.touch = {};
   ++guard.generation;
   guard.state.store(Guard::live, std::memory_order_relaxed);
@@ -198,6 +200,7 @@ void claim(uint32_t id, const Touch& touch) {
   }
   if (touch.by == TouchBy::program || touch.by == TouchBy::driver || touch.by == TouchBy::system_call)
     guard.touch.address = std::clamp(touch.address, guard.range.begin, guard.range.end - 1);
+  record_watch_end(guard.watch, guard.touch);
   guard.state.store(Guard::touched, std::memory_order_release);                      // pairs with collect()
   if (touch.by != TouchBy::nobody) touches.fetch_add(1, std::memory_order_release);  // with touch_count()
 }

@@ -22,6 +22,7 @@ struct Guard {
   uint8_t registers = 0;               // watchpoints that it has, one bit each
   bool by_watchpoints = false;         // asks nothing of its pages
   uint32_t site = 0;
+  uint32_t watch = 0;  // of Watching
   FrameMarks frame;
   Touch touch;
 };

@@ -1,4 +1,5 @@
-// What the agent gives the guards, for tests: stacks are the interrupted instruction, and every stage guards.
+// What the agent gives the guards, for tests: stacks are the interrupted instruction, and every stage guards, and no record is kept.
+#include "agent/recorder.h"
 #include "agent/stack.h"
 #include "agent/stage.h"
 
@@ -9,5 +10,13 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
 }
 
 bool stage_uses_guards() { return true; }
+
+// Nothing is recorded here.
+bool append(const WatchRecord&) { return true; }
+bool append(const TouchRecord&) { return true; }
+bool append(const UnwatchRecord&) { return true; }
+bool is_appending() { return false; }
+uint32_t own_thread_file() { return 0; }
+void count_drop(Drop) {}
 
 }  // namespace diogenes::agent

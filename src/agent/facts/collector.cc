@@ -1,0 +1,332 @@
+#include "agent/facts/collector.h"
+
+#include "agent/driver_calls.h"
+#include "agent/facts/contents.h"
+#include "agent/facts/names.h"
+#include "agent/facts/state.h"
+#include "agent/guard/guards.h"
+#include "agent/guard/threads.h"
+#include "agent/guard/watch_records.h"
+#include "agent/necessity/memory/regions.h"
+#include "agent/pass_through.h"
+#include "agent/recorder.h"
+#include "driver/cuda_abi.h"
+
+namespace diogenes::agent::facts {
+
+namespace {
+
+// Calls between before() and after().
+struct Slot {
+  std::atomic<bool> used;
+  DecodedCall decoded;
+  Content content;
+};
+constexpr int kSlots = 256;
+alignas(64) Slot slots[kSlots];
+std::atomic<uint32_t> next_slot{0};
+
+alignas(64) unsigned char storage[sizeof(State)];  // all zeros is the start of every table
+
+Slot* take_slot() {
+  for (uint32_t i = 0, first = next_slot.fetch_add(1, std::memory_order_relaxed); i < kSlots; ++i) {
+    Slot& slot = slots[(first + i) % kSlots];
+    if (!slot.used.load(std::memory_order_relaxed) && !slot.used.exchange(true, std::memory_order_acquire))
+      return &slot;
+  }
+  count_drop(Drop::objects_full);
+  return nullptr;
+}
+
+Slot* slot_of(const Call& call) { return call.in_flight ? &slots[call.in_flight - 1] : nullptr; }
+
+bool has_threads() { return threads_made().made > 0; }
+
+bool has_waited(const Call& call, const DecodedCall* decoded) {
+  if (!call.succeeded() || call.driver->role == Role::query) return false;
+  if (call.driver->role == Role::synchronize || call.waited_at_all()) return true;
+  // A blocking copy waits, or found all done.
+  return decoded && decoded->is_transfer && !call.driver->asynchronous;
+}
+
+void lower(DecodedCall& decoded, AddressRange range) {
+  if (range.empty() || decoded.lowered_count == 2) return;
+  decoded.lowered[decoded.lowered_count++] = range;
+  LockGuard guard(state().lock);
+  state().dirty.lower(range);
+}
+
+// The driver's code, or the agent's, is about to use memory that may be guarded.
+void lower_for(const Call& call, DecodedCall& decoded) {
+  if (state().dirty.empty()) return;
+  if (call.driver->arguments == Arguments::register_host)
+    return lower(decoded, AddressRange::of(call.argument(0), call.argument(1)).pages());
+  if (call.driver->arguments == Arguments::release || call.driver->arguments == Arguments::unregister_host) {
+    AddressRange range;
+    {
+      LockGuard guard(state().lock);
+      if (const Allocation* known = state().memory.find(call.argument(0)))
+        if (known->kind != MemoryKind::device) range = known->range;
+    }
+    return lower(decoded, range);
+  }
+  if (!decoded.is_transfer || !decoded.transfer.decoded) return;
+  // Pageable memory is staged by the driver's own code; of the rest it may read small sources.
+  if (decoded.source.on_host() && !decoded.transfer.fill) lower(decoded, decoded.source.host.range);
+  if (decoded.destination.kind == MemoryKind::pageable) lower(decoded, decoded.destination.host.range);
+}
+
+WatchRefusal refusal_of(const AllocationArguments& allocation) {
+  if (allocation.kind != MemoryKind::registered) return WatchRefusal::none;
+  switch (region_of(AddressRange::of(allocation.address, allocation.bytes))) {
+    case Region::private_memory:
+      return WatchRefusal::none;
+    case Region::shared_memory:
+      return WatchRefusal::shared_memory;
+    case Region::stack:
+      return WatchRefusal::stack;
+    case Region::unknown:
+      break;
+  }
+  return WatchRefusal::unknown_memory;
+}
+
+bool is_mapped_for_kernels(const Call& call, MemoryKind kind) {
+  if (kind == MemoryKind::managed) return true;
+  if (call.driver->arguments == Arguments::allocate_flags && kind == MemoryKind::pinned)
+    return (call.argument(2) & CU_MEMHOSTALLOC_DEVICEMAP) != 0;
+  if (call.driver->arguments == Arguments::register_host)
+    return (call.argument(2) & CU_MEMHOSTREGISTER_DEVICEMAP) != 0;
+  return false;
+}
+
+void add_allocation(const Call& call, const AllocationArguments& made, DecodedCall& decoded) {
+  Allocation allocation{};
+  allocation.range = AddressRange::of(made.address, made.bytes);
+  allocation.kind = made.kind;
+  allocation.refusal = refusal_of(made);
+  decoded.argument = made.address;
+  if (gives_work(call)) decoded.operands.add(allocation.range, made.kind, kWrites | kWhole);
+  LockGuard guard(state().lock);
+  if (call.driver->arguments == Arguments::global) allocation.variable = state().variables = true;
+  if (!state().memory.add(allocation)) {
+    // From now on memory that is not here is not known: host memory may be anything.
+    count_drop(Drop::objects_full);
+    state().unlisted_memory = state().unlisted_host = true;
+    return;
+  }
+  Allocation& known = *state().memory.find(made.address);
+  if (made.kind == MemoryKind::registered && state().host_words.may_hold(allocation.range)) {
+    share(known);
+    state().unlisted_memory = true;
+  }
+  if (!is_mapped_for_kernels(call, made.kind)) return;
+  decoded.flags |= kMappedMemory;
+  share(known);
+}
+
+void remove_allocation(uint64_t address) {
+  LockGuard guard(state().lock);
+  const Allocation* known = state().memory.find(address);
+  if (!known) return;
+  if (known->kind != MemoryKind::device) state().dirty.forget(known->range);
+  if (known->shared) --state().shared;
+  state().memory.remove(known->range.begin);
+}
+
+// A module's variable whose address was asked for: kernels reach it without being given it.
+void add_variable(const Call& call, DecodedCall& decoded) {
+  auto *address = call.pointer<const uint64_t*>(0), *bytes = call.pointer<const uint64_t*>(1);
+  {
+    LockGuard guard(state().lock);
+    if (address)
+      if (const Allocation* known = state().memory.find(*address); known && known->variable) return;
+    if (!address || !bytes) {
+      state().unlisted_memory = true;
+      return;
+    }
+  }
+  add_allocation(call, {MemoryKind::device, false, *address, *bytes}, decoded);
+}
+
+// A module goes, and with it its variables; which are its own is not known.
+void forget_variables() {
+  state().kernels.forget_functions();
+  LockGuard guard(state().lock);
+  bool host = false;
+  state().memory.for_each([&](Allocation& allocation) { host |= allocation.variable && allocation.shared; });
+  if (host) state().unlisted_host = state().unlisted_memory = true;
+}
+
+void note_host_pointer(const Call& call, DecodedCall& decoded) {
+  auto* device = call.pointer<const uint64_t*>(0);
+  LockGuard guard(state().lock);
+  if (Allocation* known = state().memory.find(call.argument(1))) {
+    share(*known);
+    decoded.flags |= kMappedMemory;
+    decoded.argument = known->range.begin;
+  }
+  if (!device || *device != call.argument(1)) state().unlisted_memory = state().unlisted_host = true;
+}
+
+// What the driver told the program, or made for it.
+void complete(const Call& call, DecodedCall& decoded) {
+  AllocationArguments allocation;
+  if (call.driver->arguments == Arguments::global && !read_allocation(call, &allocation)) {
+    add_variable(call, decoded);
+  } else if (read_allocation(call, &allocation)) {
+    if (allocation.released)
+      remove_allocation(allocation.address);
+    else
+      add_allocation(call, allocation, decoded);
+  }
+  if (call.driver->arguments == Arguments::host_pointer) note_host_pointer(call, decoded);
+  if (call.driver->has(kMayBeOnHost))
+    if (auto* properties = call.pointer<const int*>(2))
+      if (properties[2] >= CU_MEM_LOCATION_TYPE_HOST) {
+        LockGuard guard(state().lock);
+        state().unlisted_host = true;
+      }
+  if (call.driver->has(kUnloads)) forget_variables();
+  if (call.driver->role == Role::graph) after_graph_call(call);
+  if (call.driver->arguments == Arguments::stream_create) name_created_stream(call, decoded.context);
+}
+
+// The host memory of the work is dirty from now on.
+void mark_dirty(const Call& call, const DecodedCall& decoded) {
+  if (decoded.host_count == 0 && !decoded.hosts_lost) return;
+  // The driver's own code writes pageable memory, until the call that copies has waited.
+  bool pageable_is_done = call.waited_at_all() || !call.driver->asynchronous;
+  LockGuard guard(state().lock);
+  for (int i = 0; i < decoded.host_count; ++i) {
+    const HostRange& host = decoded.hosts[i];
+    bool pageable = decoded.is_transfer && decoded.destination.kind == MemoryKind::pageable &&
+                    host.range == decoded.destination.host.range;
+    if (pageable && !pageable_is_done) continue;
+    state().dirty.add(host);
+  }
+}
+
+void release_slot(Call& call) {
+  if (Slot* slot = slot_of(call)) slot->used.store(false, std::memory_order_release);
+  call.in_flight = 0;
+}
+
+}  // namespace
+
+State& state() { return *reinterpret_cast<State*>(storage); }
+
+void start() {
+  State& all = state();
+  all.lock.reset();
+  all.memory.reset();
+  all.dirty.reset();
+  all.graphs.reset();
+  all.host_words.reset();
+  all.kernels.reset();
+  all.unlisted_memory = all.unlisted_host = all.variables = false;
+  all.shared = 0;
+  all.captures = 0;
+  for (auto& slot : slots) slot.used.store(false, std::memory_order_relaxed);
+  forget_names();
+  forget_operands();
+}
+
+void before(Call& call) {
+  call.in_flight = 0;
+  if (is_idle(call)) return;
+  Slot* slot = take_slot();
+  if (!slot) return;
+  call.in_flight = static_cast<uint32_t>(slot - slots) + 1;
+  DecodedCall& decoded = slot->decoded;
+  if (call.flags & kCapturing) {
+    // No work is done now; what it does later is the graph's.
+    decoded.clear();
+    return;
+  }
+  if (call.driver->role == Role::graph) before_graph_call(call);
+  decode(call, decoded);
+  lower_for(call, decoded);
+  if (call.driver->has(kEndsContext)) decoded.argument = end_context(call.argument(0));
+  contents_before(call, decoded, slot->content);
+}
+
+void after(Call& call) {
+  record_late_ends();
+  if (call.driver->role == Role::capture) {
+    // EndCapture ends it also where it fails: the capture was invalid.
+    if (call.driver->has(kBeginsCapture) && call.succeeded()) ++state().captures;
+    if (call.driver->has(kEndsCapture) && state().captures > 0) --state().captures;
+  }
+  Slot* slot = slot_of(call);
+  if (!slot) return;
+  DecodedCall& decoded = slot->decoded;
+  bool capturing = (call.flags & kCapturing) != 0;
+  if (!capturing && call.succeeded()) {
+    complete(call, decoded);
+    mark_dirty(call, decoded);
+  }
+  if (decoded.lowered_count > 0 || decoded.is_transfer) {
+    LockGuard guard(state().lock);
+    for (int i = 0; i < decoded.lowered_count; ++i) state().dirty.restore(decoded.lowered[i]);
+  }
+  if (!capturing && has_waited(call, &decoded)) {
+    LockGuard guard(state().lock);
+    state().dirty.raise(call.stack, has_threads());
+  }
+}
+
+void record_call(const Call& call) {
+  CallRecord record{};
+  record.type = RecordType::call;
+  if (Slot* slot = slot_of(call)) {
+    DecodedCall& decoded = slot->decoded;
+    record.flags = decoded.flags;
+    record.context = decoded.context;
+    bool lost = false;
+    if (call.succeeded()) record.operands = intern_operands(decoded.operands, &lost);
+    if (lost) record.flags |= kUnlistedWork, count_drop(Drop::objects_full);
+    record.stream2 = decoded.second_event;
+    record.argument = decoded.argument;
+    contents_after(call, decoded, slot->content);
+  } else if (gives_work(call)) {
+    record.flags = kGivesWork | kUnlistedWork;
+  }
+  release_slot(const_cast<Call&>(call));
+  int64_t after = (monotonic_now() - call.end).count;
+  record.after_ns = after < 0 ? 0 : after > 0xffffffffll ? 0xffffffff : static_cast<uint32_t>(after);
+  append(record);
+}
+
+void after_acquire() {
+  if (state().dirty.empty()) return;
+  LockGuard guard(state().lock);
+  state().dirty.raise(kNoStack, true);
+}
+
+bool may_be_dirty(AddressRange range) {
+  if (state().dirty.empty()) return false;
+  LockGuard guard(state().lock);
+  return state().dirty.overlaps(range);
+}
+
+void note_release(AddressRange range) {
+  RegionRecord record{};
+  record.type = RecordType::region;
+  record.event = RegionEvent::released;
+  record.begin = range.begin;
+  record.bytes = range.size();
+  record.at_ns = monotonic_now().count;
+  append(record);
+  LockGuard guard(state().lock);
+  state().dirty.forget(range);
+}
+
+void finish() {
+  collect_unseen();
+  record_late_ends();
+  LockGuard guard(state().lock);
+  state().dirty.collect(has_threads());
+}
+
+}  // namespace diogenes::agent::facts

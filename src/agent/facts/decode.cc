@@ -1,0 +1,189 @@
+#include "agent/facts/decode.h"
+
+#include "agent/driver_calls.h"
+#include "agent/facts/names.h"
+#include "agent/facts/sides.h"
+#include "agent/facts/state.h"
+#include "agent/pass_through.h"
+#include "driver/cuda_abi.h"
+
+namespace diogenes::agent::facts {
+
+void DecodedCall::clear() {
+  context = 0;
+  flags = 0;
+  names_stream = page_tables = may_wait = is_transfer = hosts_lost = false;
+  second_event = 0;
+  argument = 0;
+  transfer = {};
+  destination = source = {};
+  operands.clear();
+  given.clear();
+  host_count = lowered_count = 0;
+}
+
+void DecodedCall::add_host(const HostRange& host) {
+  if (host.range.empty()) return;
+  for (int i = 0; i < host_count; ++i)
+    if (hosts[i].range == host.range) {
+      if (host.protection == Protection::no_access) hosts[i].protection = host.protection;
+      return;
+    }
+  if (host_count == kHosts)
+    hosts_lost = true;
+  else
+    hosts[host_count++] = host;
+}
+
+bool is_idle(const Call& call) { return call.driver->role == Role::initialize; }
+
+bool gives_work(const Call& call) {
+  switch (call.driver->role) {
+    case Role::launch:
+    case Role::transfer:
+    case Role::fill:
+    case Role::graph_launch:
+    case Role::host_function:
+    case Role::prefetch:
+      return true;
+    case Role::stream_wait:
+      return call.driver->arguments != Arguments::stream_wait && call.driver->stream_of != StreamOf::context;
+    case Role::allocate:
+    case Role::release:
+    case Role::mapping:
+    case Role::graph:
+      return call.driver->stream_argument >= 0;  // stream-ordered
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+constexpr uint32_t kAnything = kAnyDevice | kAnyHost | kAnyPageable;
+
+void decode_transfer(const Call& call, bool may_ask, DecodedCall& decoded) {
+  TransferArguments& transfer = decoded.transfer;
+  decoded.is_transfer = true;
+  if (!read_transfer(call, &transfer)) transfer.decoded = false;
+  Direction by_name = call.driver->direction;
+  if (!transfer.decoded) {
+    decoded.operands.flags |= by_name == Direction::device_to_device ? uint32_t{kAnyDevice} : kAnything;
+    return;
+  }
+  if (transfer.bytes() == 0) return;
+  auto said = [by_name](Direction one, Direction other) {
+    return by_name == Direction::unknown        ? Said::nothing
+           : by_name == one || by_name == other ? Said::host
+                                                : Said::device;
+  };
+  Said to = said(Direction::device_to_host, Direction::host_to_host);
+  Said from = said(Direction::host_to_device, Direction::host_to_host);
+  if (transfer.fill) to = Said::device;
+  bool whole = transfer.height <= 1 || transfer.destination_pitch == transfer.width;
+  decoded.destination =
+      side_of(transfer.destination, transfer.destination_span(), to, true, may_ask, decoded.page_tables);
+  add_side(decoded.destination, true, whole, decoded);
+  if (transfer.fill) {
+    // Of few bytes, which are not zeros: a part of an address, perhaps.
+    uint64_t value = call.argument(call.driver->arguments == Arguments::fill_2d ? 2 : 1);
+    if (value != 0 && transfer.width <= sizeof(uint64_t)) note_addresses(transfer.destination);
+    return;
+  }
+  decoded.source =
+      side_of(transfer.source, transfer.source_span(), from, false, may_ask, decoded.page_tables);
+  add_side(decoded.source, false, false, decoded);
+  copy_addresses(transfer.source, transfer.destination);
+}
+
+void decode_value(const Call& call, DecodedCall& decoded) {
+  uint64_t bytes = call.driver->has(kValueOf8) ? 8 : 4;
+  bool writes = call.driver->has(kWritesValue);
+  if (call.driver->has(kWaitsForValue)) decoded.operands.flags |= kWaitsForHost;
+  Side side = side_of(call.argument(1), bytes, Said::nothing, writes, false, decoded.page_tables);
+  if (side.kind == MemoryKind::unknown) {
+    decoded.operands.flags |= kAnything;
+    return;
+  }
+  if (writes) note_addresses(call.argument(1));
+  add_side(side, writes, writes, decoded);
+}
+
+void decode_work(const Call& call, bool may_ask, DecodedCall& decoded) {
+  switch (call.driver->role) {
+    case Role::launch: {
+      const bool listed = call.driver->arguments != Arguments::launch_list;
+      if (!listed) {
+        decoded.flags |= kUnlistedWork;
+        decoded.operands.flags |= kAnything | kHasKernel;
+        return;
+      }
+      AddressBounds bounds;
+      {
+        LockGuard guard(state().lock);
+        bounds = state().memory.bounds();
+      }
+      state().kernels.scan(call, bounds, may_ask, decoded.given);
+      add_kernel_operands(decoded);
+      return;
+    }
+    case Role::graph_launch:
+      decode_graph_launch(call, decoded);
+      return;
+    case Role::transfer:
+    case Role::fill:
+      decode_transfer(call, may_ask, decoded);
+      return;
+    case Role::host_function:
+      decoded.operands.flags |= kAnything | kRunsOnHost;
+      return;
+    case Role::stream_wait:
+      if (call.driver->has(kWritesValue) || call.driver->has(kWaitsForValue))
+        decode_value(call, decoded);
+      else if (call.driver->has(kBatchOfValues) || call.driver->has(kSemaphores))
+        decoded.operands.flags |= kAnything | kWaitsForHost;
+      return;
+    case Role::release: {
+      LockGuard guard(state().lock);
+      if (const Allocation* allocation = state().memory.find(call.argument(0)))
+        decoded.operands.add(allocation->range, allocation->kind, kWrites | kWhole);
+      else
+        decoded.operands.flags |= kAnyDevice;
+      return;
+    }
+    case Role::allocate:  // by its result
+    case Role::prefetch:  // moves memory, and changes none
+      return;
+    default:
+      decoded.operands.flags |=
+          call.driver->has(kForeignMemory) ? kAnything : uint32_t{kAnyDevice | kAnyHost};
+  }
+}
+
+void note_sharing(const Call& call, DecodedCall& decoded) {
+  if (call.driver->has(kShares)) decoded.flags |= kSharesMemory;
+  if (call.driver->has(kHidesRecords)) decoded.flags |= kRecordsUnknown;
+  if (call.driver->has(kRecordFlags) && (call.argument(2) & CU_EVENT_RECORD_EXTERNAL))
+    decoded.flags |= kExternalEvent;
+  if (!call.driver->has(kUnlistedMemory)) return;
+  LockGuard guard(state().lock);
+  state().unlisted_memory = true;
+}
+
+}  // namespace
+
+void decode(const Call& call, DecodedCall& decoded) {
+  decoded.clear();
+  bool may_ask = state().captures.load(std::memory_order_relaxed) == 0;
+  name_context_and_stream(call, may_ask, decoded);
+  note_sharing(call, decoded);
+  if (call.driver->arguments == Arguments::release || call.driver->arguments == Arguments::unregister_host ||
+      call.driver->arguments == Arguments::register_host)
+    decoded.argument = call.argument(0);
+  if (gives_work(call)) {
+    decoded.flags |= kGivesWork;
+    decode_work(call, may_ask, decoded);
+  }
+}
+
+}  // namespace diogenes::agent::facts

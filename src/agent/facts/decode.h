@@ -1,0 +1,57 @@
+// One call, decoded once, before it runs: what it does in the terms of the records. This is where the
+// program's memory is read and the driver is asked; nothing here takes a lock for longer than a look into a
+// table. In: a Call. Out: a DecodedCall, completed after the call where its results are needed (complete()).
+// Which synchronization is needed is no matter here: that is judged in the analysis (DESIGN.md, section 2).
+#pragma once
+#include "agent/arguments.h"
+#include "agent/call.h"
+#include "agent/facts/dirty_ranges.h"
+#include "agent/facts/operands.h"
+#include "agent/necessity/memory/kernel_arguments.h"
+
+namespace diogenes::agent::facts {
+
+// One side of a transfer.
+struct Side {
+  MemoryKind kind = MemoryKind::unknown;
+  HostRange host;  // host.range: its bytes, whatever kind of memory they are
+  bool on_host() const {
+    return kind == MemoryKind::pageable || kind == MemoryKind::pinned || kind == MemoryKind::registered ||
+           kind == MemoryKind::managed || kind == MemoryKind::unknown;
+  }
+};
+
+struct DecodedCall {
+  static constexpr int kHosts = 64;
+
+  uint16_t context = 0;  // number of the current one; 0: none
+  uint8_t flags = 0;     // CallFlag
+  bool names_stream = false;
+  bool page_tables = false;  // the stream's device reads pageable memory through the CPU's page tables
+  bool may_wait = false;     // by its kind; whether it did is known after it
+  uint32_t second_event = 0;
+  uint64_t argument = 0;  // CallRecord::argument
+  TransferArguments transfer;
+  bool is_transfer = false;
+  Side destination, source;
+  Operands operands;
+  GivenAddresses given;  // to kernels
+  // Host memory that the work writes or reads: to be watched.
+  HostRange hosts[kHosts];
+  int host_count = 0;
+  bool hosts_lost = false;  // there were more
+  // Memory whose guards come down while the driver uses it.
+  AddressRange lowered[2];
+  int lowered_count = 0;
+
+  void clear();
+  void add_host(const HostRange& host);
+};
+
+// Calls that change neither order nor memory: nothing is decoded.
+bool is_idle(const Call& call);
+bool gives_work(const Call& call);
+
+void decode(const Call& call, DecodedCall& decoded);
+
+}  // namespace diogenes::agent::facts

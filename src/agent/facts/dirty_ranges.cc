@@ -1,0 +1,170 @@
+#include "agent/facts/dirty_ranges.h"
+
+#include "agent/guard/watch_records.h"
+#include "agent/recorder.h"
+
+namespace diogenes::agent::facts {
+
+int DirtyRanges::find(AddressRange range) const {
+  // The latest are named again first.
+  for (int i = count_; i-- > 0;)
+    if (dirty_[i].host.range == range) return i;
+  return -1;
+}
+
+void DirtyRanges::lower(Dirty& dirty) {
+  if (dirty.guard == kNoGuard) return;
+  lower_guard(dirty.guard);
+  dirty.guard = kNoGuard;
+  if (is_down(dirty)) ++down_;
+}
+
+void DirtyRanges::remove(int at) {
+  lower(dirty_[at]);
+  if (is_down(dirty_[at])) --down_;
+  dirty_[at] = dirty_[--count_];
+}
+
+bool DirtyRanges::add(const HostRange& host) {
+  int at = find(host.range);
+  if (at >= 0) {
+    Dirty& dirty = dirty_[at];
+    if (is_down(dirty)) --down_;
+    // A guard against reading serves for both.
+    if (host.protection == Protection::no_access && dirty.host.protection == Protection::read_only) {
+      if (dirty.guard != kNoGuard) lower_guard(dirty.guard);
+      dirty.guard = kNoGuard;
+      dirty.host.protection = Protection::no_access;
+    } else if (dirty.guard == kNoGuard && host.whole) {
+      dirty.host.protection = host.protection;
+    }
+    dirty.host.refusal = host.refusal;
+    dirty.host.way = host.way;
+    dirty.host.frame = host.frame;
+    dirty.raises = 0;
+    dirty.refused = false;
+    if (is_down(dirty)) ++down_;
+    return true;
+  }
+  if (host.whole) {
+    // What lies wholly in it is overwritten.
+    for (int i = count_; i-- > 0;)
+      if (host.range.contains(dirty_[i].host.range)) remove(i);
+  }
+  if (count_ == kMaximumDirty) {
+    full_ = true;
+    count_drop(Drop::objects_full);
+    return false;
+  }
+  dirty_[count_++] = {host, kNoGuard, 0, false, false};
+  ++down_;
+  return true;
+}
+
+bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
+  WatchRefusal refusal = dirty.host.refusal;
+  if (refusal == WatchRefusal::none) {
+    Watching how{dirty.host.way, site, dirty.host.frame, dirty.host.own_pages, next_watch()};
+    Nanoseconds at = monotonic_now();
+    dirty.guard = raise_guard(dirty.host.range, dirty.host.protection, how);
+    if (dirty.guard != kNoGuard) {
+      record_watch(how.watch, dirty.host.range, dirty.host.protection, at);
+      return true;
+    }
+    if (dirty.host.way == Way::pages) {
+      refusal = guards_wanted() ? WatchRefusal::limit : WatchRefusal::no_guards;
+      count_drop(Drop::guards_full);
+    } else {
+      refusal = WatchRefusal::small;
+      NoWatchpoints why = why_no_watchpoints();
+      if (why == NoWatchpoints::none_here) count_drop(Drop::watchpoints_missing);
+      if (why == NoWatchpoints::all_taken) count_drop(Drop::watchpoints_full);
+    }
+  }
+  if (!dirty.refused) record_refusal(dirty.host.range, refusal);
+  dirty.refused = true;
+  return false;
+}
+
+void DirtyRanges::raise(uint32_t site, bool threads) {
+  collect(threads);
+  if (down_ == 0) return;
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (!is_down(dirty) || dirty.lowered) continue;
+    --down_;
+    ++dirty.raises;
+    if (!raise(dirty, site) && is_down(dirty)) ++down_;
+    if (dirty.guard == kNoGuard && dirty.host.refusal != WatchRefusal::none) remove(i);
+  }
+}
+
+void DirtyRanges::collect(bool threads) {
+  uint32_t touches = touch_count();
+  if (touches == touches_seen_) return;
+  touches_seen_ = touches;
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (dirty.guard == kNoGuard) continue;
+    Touch touch = agent::collect(dirty.guard);
+    if (touch.by == TouchBy::nobody) continue;
+    lower_guard(dirty.guard);
+    dirty.guard = kNoGuard;
+    // What is gone is nobody's; and with one thread, the touch that was seen is the first one of all.
+    bool first_of_all = !threads && (touch.by == TouchBy::program || touch.by == TouchBy::system_call);
+    if (touch.by == TouchBy::gone || first_of_all)
+      remove(i);
+    else if (is_down(dirty))
+      ++down_;
+    else if (!dirty.refused)
+      record_refusal(dirty.host.range, WatchRefusal::often), dirty.refused = true;
+  }
+}
+
+void DirtyRanges::lower(AddressRange range) {
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (!dirty.host.range.pages().overlaps(range.pages())) continue;
+    if (dirty.guard == kNoGuard || agent::collect(dirty.guard).by != TouchBy::nobody) continue;
+    lower(dirty);
+    dirty.lowered = true;
+  }
+}
+
+void DirtyRanges::restore(AddressRange range) {
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (!dirty.host.range.pages().overlaps(range.pages())) continue;
+    bool lowered = dirty.lowered;
+    dirty.lowered = false;
+    if (dirty.guard != kNoGuard) {
+      Touch touch = agent::collect(dirty.guard);
+      if (touch.by != TouchBy::driver) continue;
+      lower(dirty);
+      lowered = true;
+    }
+    if (!lowered || dirty.guard != kNoGuard) continue;
+    if (is_down(dirty)) --down_;
+    if (!raise(dirty, 0) && is_down(dirty)) ++down_;
+  }
+}
+
+void DirtyRanges::forget(AddressRange range) {
+  for (int i = count_; i-- > 0;)
+    if (range.contains(dirty_[i].host.range)) remove(i);
+}
+
+bool DirtyRanges::overlaps(AddressRange range) const {
+  for (int i = 0; i < count_; ++i)
+    if (dirty_[i].host.range.overlaps(range)) return true;
+  return false;
+}
+
+void DirtyRanges::reset() {
+  for (int i = 0; i < count_; ++i)
+    if (dirty_[i].guard != kNoGuard) lower_guard(dirty_[i].guard);
+  count_ = down_ = 0;
+  full_ = false;
+}
+
+}  // namespace diogenes::agent::facts

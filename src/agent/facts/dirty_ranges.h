@@ -1,0 +1,86 @@
+// Host memory that GPU work was given to and that nobody has been seen to touch since, and the guards over
+// it. In: ranges of work, returns of calls that wait. Out: guards (guard/), and the records of when each
+// range was watched. Nothing here knows streams or clocks (DESIGN.md, section 7, Watching):
+//
+//   given to work          dirty
+//   a call that waits      a guard goes up over every dirty range that has none
+//   touched                the guard has fallen, and the touch is recorded (guard/watch_records.h). With
+//   other
+//                          threads about, it goes up again at the next such return, or when another thread
+//                          acquires a lock, at most kRaises times for one piece of work; then it stands open
+//   released, overwritten  gone
+//
+// While the driver or the agent itself uses a range, its guard is lowered, and raised again when that call
+// returns. Serialised by the collector's lock.
+#pragma once
+#include "agent/guard/guards.h"
+#include "base/range.h"
+#include "trace/format.h"
+
+namespace diogenes::agent::facts {
+
+inline constexpr int kMaximumDirty = 8192;
+inline constexpr uint8_t kRaises = 4;
+
+// Pageable and registered memory is guarded by its pages from one on: smaller ranges share theirs with the
+// rest of the heap, and are watched by watchpoints.
+inline constexpr uint64_t kSmallestPageable = kPageSize;
+
+// Host memory that a piece of work reads or writes, and how it can be watched.
+struct HostRange {
+  AddressRange range;
+  Protection protection = Protection::no_access;  // read_only: the work only reads it
+  Way way = Way::pages;
+  bool own_pages = false;  // the driver mapped it
+  bool whole = false;      // all of it is written, whatever it held
+  WatchRefusal refusal = WatchRefusal::none;
+  FrameMarks frame;
+};
+
+class DirtyRanges {
+ public:
+  // False: no room; from now on `full()`.
+  bool add(const HostRange& host);
+  bool full() const { return full_; }
+
+  // A call that waits returns, or another thread acquires: raises what is to be raised. `site`: of the call.
+  // `threads`: the program has several.
+  void raise(uint32_t site, bool threads);
+  bool raise_is_due() const { return down_ > 0; }
+
+  // The driver or the agent is about to use these bytes: guards over them come down.
+  void lower(AddressRange range);
+  // That call returns: raises what was lowered, and what the driver's own code touched, in `range` again.
+  void restore(AddressRange range);
+  // It was released, or unregistered: nothing of it is dirty any more.
+  void forget(AddressRange range);
+  bool overlaps(AddressRange range) const;
+  bool empty() const { return count_ == 0; }
+
+  // Looks which guards have fallen. Before raise().
+  void collect(bool threads);
+  void reset();
+
+ private:
+  struct Dirty {
+    HostRange host;
+    GuardHandle guard;  // kNoGuard: none is up
+    uint8_t raises;     // for this piece of work
+    bool lowered;       // for a call under way
+    bool refused;       // said so already, for this piece of work
+  };
+
+  int find(AddressRange range) const;
+  bool raise(Dirty& dirty, uint32_t site);
+  void lower(Dirty& dirty);
+  void remove(int at);
+  bool is_down(const Dirty& dirty) const { return dirty.guard == kNoGuard && dirty.raises < kRaises; }
+
+  Dirty dirty_[kMaximumDirty];
+  int count_;
+  int down_;  // without a guard, and one may go up
+  uint32_t touches_seen_;
+  bool full_;
+};
+
+}  // namespace diogenes::agent::facts

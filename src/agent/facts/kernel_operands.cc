@@ -1,0 +1,85 @@
+// What kernels reach: the allocations that they are given, and by what lies there, others.
+//
+// Not seen, and so the condition of a verdict that rests on arguments: memory that a kernel reaches by an
+// address which another kernel put where it finds it; module variables whose address was never asked for.
+#include "agent/facts/state.h"
+
+namespace diogenes::agent::facts {
+
+namespace {
+
+constexpr uint8_t kByArgument = kReads | kWrites | kArgument;
+
+// Under the lock.
+void add_allocation(const Allocation& allocation, DecodedCall& decoded) {
+  decoded.operands.add(allocation.range, allocation.kind, kByArgument);
+  if (allocation.kind == MemoryKind::device) return;
+  HostRange host;
+  host.range = allocation.range;
+  host.refusal = allocation.refusal;
+  host.own_pages = allocation.kind != MemoryKind::registered;
+  if (allocation.kind == MemoryKind::registered && allocation.range.size() < kSmallestPageable)
+    host.way = Way::watchpoints;
+  decoded.add_host(host);
+}
+
+// Under the lock: all memory that kernels and the host share.
+void add_shared(DecodedCall& decoded) {
+  if (state().unlisted_host) decoded.operands.flags |= kAnyHost;
+  if (state().shared == 0) return;
+  state().memory.for_each([&](Allocation& allocation) {
+    if (allocation.shared) add_allocation(allocation, decoded);
+  });
+}
+
+}  // namespace
+
+void share(Allocation& allocation) {
+  if (allocation.kind == MemoryKind::device || allocation.shared) return;
+  allocation.shared = true;
+  ++state().shared;
+}
+
+void add_kernel_operands(DecodedCall& decoded) {
+  Operands& operands = decoded.operands;
+  const GivenAddresses& given = decoded.given;
+  operands.flags |= kHasKernel;
+  LockGuard guard(state().lock);
+  bool anything = given.unknown || state().unlisted_memory || decoded.page_tables;
+  bool shared = false, addresses = false;
+  int known = 0;
+  for (int i = 0; i < given.count; ++i) {
+    Allocation* allocation = state().memory.near(given.address[i]);
+    if (!allocation) {
+      anything |= state().memory.device_bounds().contain(given.address[i]);
+      continue;
+    }
+    ++known;
+    share(*allocation);
+    shared |= allocation->kind != MemoryKind::device;
+    addresses |= allocation->holds_addresses;
+    add_allocation(*allocation, decoded);
+  }
+  if (given.unknown)
+    state().memory.for_each([](Allocation& allocation) {
+      if (is_host_side(allocation.kind)) share(allocation);
+    });
+  if (addresses) {
+    // It may pass them on.
+    for (int i = 0; i < given.count; ++i)
+      if (Allocation* allocation = state().memory.near(given.address[i])) allocation->holds_addresses = true;
+    if (state().variables) state().unlisted_memory = true;
+  }
+  // What is given no memory works on what it has otherwise.
+  anything |= addresses || known == 0;
+  if (decoded.page_tables) operands.flags |= kAnyPageable;
+  if (anything) operands.flags |= kAnyDevice;
+  if (state().variables)
+    state().memory.for_each([&](Allocation& allocation) {
+      if (allocation.variable) add_allocation(allocation, decoded);
+    });
+  // In one block that is shared lie the addresses of others.
+  if (anything || shared || state().variables) add_shared(decoded);
+}
+
+}  // namespace diogenes::agent::facts

@@ -1,0 +1,15 @@
+// Numbers of contexts, and the first sight of streams (trace/format.h, StreamRecord).
+#pragma once
+#include "agent/facts/decode.h"
+
+namespace diogenes::agent::facts {
+
+// Fills decoded.context, names_stream and page_tables; records a stream that was not seen before.
+void name_context_and_stream(const Call& call, bool may_ask, DecodedCall& decoded);
+// A stream was created: call.stream and call.object are its number and whether it is non-blocking.
+void name_created_stream(const Call& call, uint16_t context);
+// The number of the context that the call names, 0: none; it is about to end, so its handle may come again.
+uint16_t end_context(uint64_t handle);
+void forget_names();
+
+}  // namespace diogenes::agent::facts

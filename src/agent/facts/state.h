@@ -1,0 +1,37 @@
+// What the collector of facts knows of the process: its memory, its graphs, and what is dirty. All zeros is
+// the start.
+#pragma once
+#include "agent/facts/decode.h"
+#include "agent/facts/dirty_ranges.h"
+#include "agent/facts/graph_operands.h"
+#include "agent/facts/host_words.h"
+#include "agent/facts/memory_map.h"
+#include "agent/lock.h"
+#include "agent/necessity/memory/kernel_arguments.h"
+
+namespace diogenes::agent::facts {
+
+struct State {
+  Lock lock;  // of what follows, up to the next that has its own
+  MemoryMap memory;
+  DirtyRanges dirty;
+  Graphs graphs;
+  bool unlisted_memory;  // kernels reach memory that no allocation gave: textures, mappings of others
+  bool unlisted_host;    // ... some of which the host may share
+  bool variables;        // device variables of modules are known
+  int shared;            // allocations that kernels and the host share
+
+  HostWords host_words;
+
+  KernelArguments kernels;    // has its own lock
+  std::atomic<int> captures;  // under way
+};
+
+State& state();
+
+// The memory that kernels reach by the words in decoded.given (kernel_operands.cc). Under no lock.
+void add_kernel_operands(DecodedCall& decoded);
+// Under the lock: kernels reach it from now on, and so does the host.
+void share(Allocation& allocation);
+
+}  // namespace diogenes::agent::facts
