@@ -10,7 +10,7 @@ namespace diogenes::agent {
 namespace {
 
 uint64_t element_bytes(const DriverFunction& fill) {
-  return fill.has(kElementsOf4) ? 4 : fill.has(kElementsOf2) ? 2 : 1;
+  return fill.has(Trait::elements_of_4) ? 4 : fill.has(Trait::elements_of_2) ? 2 : 1;
 }
 
 Direction direction_by_types(CUmemorytype source, CUmemorytype destination) {
@@ -127,11 +127,11 @@ bool read_allocation(const Call& call, AllocationArguments* out) {
     default:
       return false;
   }
-  if (call.driver->has(kManaged))
+  if (call.driver->has(Trait::managed))
     allocation.kind = MemoryKind::managed;
-  else if (call.driver->has(kRegistered))
+  else if (call.driver->has(Trait::registered))
     allocation.kind = MemoryKind::registered;
-  else if (call.driver->has(kPinned))
+  else if (call.driver->has(Trait::pinned))
     allocation.kind = MemoryKind::pinned;
   else
     allocation.kind = MemoryKind::device;
@@ -159,7 +159,7 @@ bool read_stream(const Call& call, uint64_t* handle, bool* per_thread) {
       auto* configuration = call.pointer<const CUlaunchConfig*>(0);
       if (!configuration) return false;
       *handle = reinterpret_cast<uint64_t>(configuration->hStream);
-      *per_thread = call.driver->has(kPerThreadDefault);
+      *per_thread = call.driver->has(Trait::per_thread_default);
       break;
     }
     default:

@@ -45,7 +45,7 @@ void set_times(OperationRecord& record, Nanoseconds call, Nanoseconds waited) {
 }
 
 void note_initialized(const Call& call) {
-  if (!call.driver->has(kInitializes) || !call.succeeded()) return;
+  if (!call.driver->has(Trait::initializes) || !call.succeeded()) return;
   process_file()->used_cuda = 1;
   process_file()->inside_call_ns = cost_inside_call();
   process_file()->inside_waiting_call_ns = cost_inside_waiting_call();

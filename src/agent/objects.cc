@@ -83,7 +83,7 @@ uint64_t event_of(const Call& call) {
 bool any_capture_begun() { return capture_begun.load(std::memory_order_seq_cst); }
 
 void number_objects(Call& call) {
-  if (call.driver->has(kBeginsCapture)) capture_begun.store(true, std::memory_order_seq_cst);
+  if (call.driver->has(Trait::begins_capture)) capture_begun.store(true, std::memory_order_seq_cst);
   uint64_t handle = 0;
   bool per_thread = false;
   if (read_stream(call, &handle, &per_thread)) {
@@ -112,8 +112,8 @@ void number_new_objects(Call& call) {
     events.forget(created());
     call.object = events.number_of(created());
   } else if (call.driver->role == Role::capture) {
-    if (call.driver->has(kBeginsCapture)) captures.fetch_add(1, std::memory_order_relaxed);
-    if (call.driver->has(kEndsCapture)) captures.fetch_sub(1, std::memory_order_relaxed);
+    if (call.driver->has(Trait::begins_capture)) captures.fetch_add(1, std::memory_order_relaxed);
+    if (call.driver->has(Trait::ends_capture)) captures.fetch_sub(1, std::memory_order_relaxed);
   }
 }
 

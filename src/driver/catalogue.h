@@ -88,44 +88,47 @@ enum class StreamOf : uint8_t {
 enum class Direction : uint8_t { unknown, host_to_device, device_to_host, device_to_device, host_to_host };
 
 // What else code asks about a function; no code compares names.
-enum Trait : uint64_t {
-  kNone = 0,
-  kInitializes = 1ull << 0,      // cuInit
-  kDestroys = 1ull << 1,         // a stream, an event, an executable graph
-  kEndsContext = 1ull << 2,      // and with it all that lives there
-  kManaged = 1ull << 3,          // allocates managed memory
-  kPinned = 1ull << 4,           // allocates or releases pinned memory
-  kRegistered = 1ull << 5,       // ends a registration
-  kElementsOf2 = 1ull << 6,      // a fill's elements have 2 bytes; neither: 1
-  kElementsOf4 = 1ull << 7,      // ... 4 bytes
-  kShares = 1ull << 8,           // memory is shared with other processes or devices from now on
-  kUnlistedMemory = 1ull << 9,   // kernels reach memory by handles, or at addresses that no allocation gave
-  kForeignMemory = 1ull << 10,   // hands memory to and from a graphics interface
-  kMayBeOnHost = 1ull << 11,     // makes memory whose place its properties say
-  kMovesPages = 1ull << 12,      // of managed memory
-  kUnloads = 1ull << 13,         // modules
-  kMeasuredLoad = 1ull << 14,    // what its wait covers was measured
-  kMeasuredUnload = 1ull << 15,  // the same, non-blocking streams included
-  kBeginsCapture = 1ull << 16,
-  kEndsCapture = 1ull << 17,
-  kHidesRecords = 1ull << 18,  // events may be recorded by a graph later
-  kInstantiates = 1ull << 19,  // a graph
-  kUpdatesGraph = 1ull << 20,  // an executable graph gets another graph's nodes
-  kSetsNode = 1ull << 21,      // one node of an executable graph gets other parameters
-  kKernelNode = 1ull << 22,
-  kCopyNode = 1ull << 23,
-  kFillNode = 1ull << 24,
-  kFlagsArgument = 1ull << 25,       // instantiation: flags are argument 2
-  kParameterStructure = 1ull << 26,  // ... in the structure at argument 2
-  kSemaphores = 1ull << 27,          // external ones
-  kWritesValue = 1ull << 28,         // a stream writes a value: address 1, value 2
-  kWaitsForValue = 1ull << 29,       // a stream waits for a value: address 1, value 2
-  kValueOf8 = 1ull << 30,            // the value has 8 bytes; else 4
-  kBatchOfValues = 1ull << 31,
-  kRecordFlags = 1ull << 32,       // an event record with flags: argument 2
-  kPerThreadDefault = 1ull << 33,  // a null stream means the calling thread's default stream
-  kNeedsComplete = 1ull << 34,     // fails unless the events 1 and 2 have happened
+enum class Trait : uint64_t {
+  none = 0,
+  initializes = 1ull << 0,       // cuInit
+  destroys = 1ull << 1,          // a stream, an event, an executable graph
+  ends_context = 1ull << 2,      // and with it all that lives there
+  managed = 1ull << 3,           // allocates managed memory
+  pinned = 1ull << 4,            // allocates or releases pinned memory
+  registered = 1ull << 5,        // ends a registration
+  elements_of_2 = 1ull << 6,     // a fill's elements have 2 bytes; neither: 1
+  elements_of_4 = 1ull << 7,     // ... 4 bytes
+  shares = 1ull << 8,            // memory is shared with other processes or devices from now on
+  unlisted_memory = 1ull << 9,   // kernels reach memory by handles, or at addresses that no allocation gave
+  foreign_memory = 1ull << 10,   // hands memory to and from a graphics interface
+  may_be_on_host = 1ull << 11,   // makes memory whose place its properties say
+  moves_pages = 1ull << 12,      // of managed memory
+  unloads = 1ull << 13,          // modules
+  measured_load = 1ull << 14,    // what its wait covers was measured
+  measured_unload = 1ull << 15,  // the same, non-blocking streams included
+  begins_capture = 1ull << 16,
+  ends_capture = 1ull << 17,
+  hides_records = 1ull << 18,  // events may be recorded by a graph later
+  instantiates = 1ull << 19,   // a graph
+  updates_graph = 1ull << 20,  // an executable graph gets another graph's nodes
+  sets_node = 1ull << 21,      // one node of an executable graph gets other parameters
+  kernel_node = 1ull << 22,
+  copy_node = 1ull << 23,
+  fill_node = 1ull << 24,
+  flags_argument = 1ull << 25,       // instantiation: flags are argument 2
+  parameter_structure = 1ull << 26,  // ... in the structure at argument 2
+  semaphores = 1ull << 27,           // external ones
+  writes_value = 1ull << 28,         // a stream writes a value: address 1, value 2
+  waits_for_value = 1ull << 29,      // a stream waits for a value: address 1, value 2
+  value_of_8 = 1ull << 30,           // the value has 8 bytes; else 4
+  batch_of_values = 1ull << 31,
+  record_flags = 1ull << 32,        // an event record with flags: argument 2
+  per_thread_default = 1ull << 33,  // a null stream means the calling thread's default stream
+  needs_complete = 1ull << 34,      // fails unless the events 1 and 2 have happened
 };
+constexpr Trait operator|(Trait one, Trait other) {
+  return static_cast<Trait>(static_cast<uint64_t>(one) | static_cast<uint64_t>(other));
+}
 
 struct DriverFunction {
   const char* symbol;     // as exported: "cuMemcpyHtoD_v2_ptds"
@@ -136,9 +139,11 @@ struct DriverFunction {
   int8_t stream_argument;  // position, or -1
   Direction direction;     // as the name says it; unknown: by the pointers (cuMemcpy, 2D, 3D)
   bool asynchronous;       // the name ends in Async
-  uint64_t traits;         // Trait
+  Trait traits;
 
-  constexpr bool has(Trait trait) const { return (traits & trait) != 0; }
+  constexpr bool has(Trait trait) const {
+    return (static_cast<uint64_t>(traits) & static_cast<uint64_t>(trait)) != 0;
+  }
 };
 
 inline constexpr DriverFunction kCatalogue[] = {
@@ -152,7 +157,10 @@ inline constexpr DriverFunction kCatalogue[] = {
    stream_argument,                                                                                \
    Direction::direction,                                                                           \
    asynchronous,                                                                                   \
-   traits},
+   [] {                                                                                            \
+     using enum Trait;                                                                             \
+     return traits;                                                                                \
+   }()},
 #include "driver/catalogue.def"
 #undef DRIVER_FUNCTION
 };

@@ -279,7 +279,8 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                          .parts = std::move(settings.parts),
                                          .recorded_bytes_limit = recorded_bytes_limit(folder_),
                                          .watch_run = static_cast<uint8_t>(watches ? settings.number - 1 : 0),
-                                         .watch_runs = watches ? kWatchRuns : uint8_t{1}});
+                                         .watch_runs = watches ? kWatchRuns : uint8_t{1},
+                                         .facts = getenv("DIOGENES_FACTS") != nullptr});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());

@@ -181,13 +181,13 @@ void complete(const Call& call, DecodedCall& decoded) {
       add_allocation(call, allocation, decoded);
   }
   if (call.driver->arguments == Arguments::host_pointer) note_host_pointer(call, decoded);
-  if (call.driver->has(kMayBeOnHost))
+  if (call.driver->has(Trait::may_be_on_host))
     if (auto* properties = call.pointer<const int*>(2))
       if (properties[2] >= CU_MEM_LOCATION_TYPE_HOST) {
         LockGuard guard(state().lock);
         state().unlisted_host = true;
       }
-  if (call.driver->has(kUnloads)) forget_variables();
+  if (call.driver->has(Trait::unloads)) forget_variables();
   if (call.driver->role == Role::graph) after_graph_call(call);
   if (call.driver->arguments == Arguments::stream_create) name_created_stream(call, decoded.context);
 }
@@ -247,7 +247,7 @@ void before(Call& call) {
   if (call.driver->role == Role::graph) before_graph_call(call);
   decode(call, decoded);
   lower_for(call, decoded);
-  if (call.driver->has(kEndsContext)) decoded.argument = end_context(call.argument(0));
+  if (call.driver->has(Trait::ends_context)) decoded.argument = end_context(call.argument(0));
   contents_before(call, decoded, slot->content);
 }
 
@@ -255,8 +255,8 @@ void after(Call& call) {
   record_late_ends();
   if (call.driver->role == Role::capture) {
     // EndCapture ends it also where it fails: the capture was invalid.
-    if (call.driver->has(kBeginsCapture) && call.succeeded()) ++state().captures;
-    if (call.driver->has(kEndsCapture) && state().captures > 0) --state().captures;
+    if (call.driver->has(Trait::begins_capture) && call.succeeded()) ++state().captures;
+    if (call.driver->has(Trait::ends_capture) && state().captures > 0) --state().captures;
   }
   Slot* slot = slot_of(call);
   if (!slot) return;

@@ -97,9 +97,9 @@ void decode_transfer(const Call& call, bool may_ask, DecodedCall& decoded) {
 }
 
 void decode_value(const Call& call, DecodedCall& decoded) {
-  uint64_t bytes = call.driver->has(kValueOf8) ? 8 : 4;
-  bool writes = call.driver->has(kWritesValue);
-  if (call.driver->has(kWaitsForValue)) decoded.operands.flags |= kWaitsForHost;
+  uint64_t bytes = call.driver->has(Trait::value_of_8) ? 8 : 4;
+  bool writes = call.driver->has(Trait::writes_value);
+  if (call.driver->has(Trait::waits_for_value)) decoded.operands.flags |= kWaitsForHost;
   Side side = side_of(call.argument(1), bytes, Said::nothing, writes, false, decoded.page_tables);
   if (side.kind == MemoryKind::unknown) {
     decoded.operands.flags |= kAnything;
@@ -138,9 +138,9 @@ void decode_work(const Call& call, bool may_ask, DecodedCall& decoded) {
       decoded.operands.flags |= kAnything | kRunsOnHost;
       return;
     case Role::stream_wait:
-      if (call.driver->has(kWritesValue) || call.driver->has(kWaitsForValue))
+      if (call.driver->has(Trait::writes_value) || call.driver->has(Trait::waits_for_value))
         decode_value(call, decoded);
-      else if (call.driver->has(kBatchOfValues) || call.driver->has(kSemaphores))
+      else if (call.driver->has(Trait::batch_of_values) || call.driver->has(Trait::semaphores))
         decoded.operands.flags |= kAnything | kWaitsForHost;
       return;
     case Role::release: {
@@ -156,16 +156,16 @@ void decode_work(const Call& call, bool may_ask, DecodedCall& decoded) {
       return;
     default:
       decoded.operands.flags |=
-          call.driver->has(kForeignMemory) ? kAnything : uint32_t{kAnyDevice | kAnyHost};
+          call.driver->has(Trait::foreign_memory) ? kAnything : uint32_t{kAnyDevice | kAnyHost};
   }
 }
 
 void note_sharing(const Call& call, DecodedCall& decoded) {
-  if (call.driver->has(kShares)) decoded.flags |= kSharesMemory;
-  if (call.driver->has(kHidesRecords)) decoded.flags |= kRecordsUnknown;
-  if (call.driver->has(kRecordFlags) && (call.argument(2) & CU_EVENT_RECORD_EXTERNAL))
+  if (call.driver->has(Trait::shares)) decoded.flags |= kSharesMemory;
+  if (call.driver->has(Trait::hides_records)) decoded.flags |= kRecordsUnknown;
+  if (call.driver->has(Trait::record_flags) && (call.argument(2) & CU_EVENT_RECORD_EXTERNAL))
     decoded.flags |= kExternalEvent;
-  if (!call.driver->has(kUnlistedMemory)) return;
+  if (!call.driver->has(Trait::unlisted_memory)) return;
   LockGuard guard(state().lock);
   state().unlisted_memory = true;
 }

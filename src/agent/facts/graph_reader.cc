@@ -179,16 +179,16 @@ void read_new_parameters(const Call& call) {
   if (!content) return;
   if (state().captures != 0) {
     content->unknown();
-  } else if (call.driver->has(kKernelNode)) {
+  } else if (call.driver->has(Trait::kernel_node)) {
     CUDA_KERNEL_NODE_PARAMS_v2 kernel{};
     auto* given = call.pointer<const CUDA_KERNEL_NODE_PARAMS_v2*>(2);
     kernel.func = given->func, kernel.kernelParams = given->kernelParams, kernel.extra = given->extra;
     if (!kernel.func)
       kernel.kern = given->kern;  // the first version of the structure has none, but a function
     read_kernel(kernel, *content);
-  } else if (call.driver->has(kCopyNode)) {
+  } else if (call.driver->has(Trait::copy_node)) {
     read_copy(*call.pointer<const CUDA_MEMCPY3D*>(2), *content);
-  } else if (call.driver->has(kFillNode)) {
+  } else if (call.driver->has(Trait::fill_node)) {
     read_fill(*call.pointer<const CUDA_MEMSET_NODE_PARAMS*>(2), *content);
   } else {
     content->unknown();
@@ -198,23 +198,23 @@ void read_new_parameters(const Call& call) {
 }  // namespace
 
 void after_graph_call(const Call& call) {
-  if (call.driver->has(kInstantiates)) {
+  if (call.driver->has(Trait::instantiates)) {
     auto* executable = call.pointer<const uint64_t*>(0);
-    bool by_device = call.driver->has(kFlagsArgument) &&
+    bool by_device = call.driver->has(Trait::flags_argument) &&
                      (call.argument(2) & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0;
-    if (call.driver->has(kParameterStructure))
+    if (call.driver->has(Trait::parameter_structure))
       if (auto* parameters = call.pointer<const CUDA_GRAPH_INSTANTIATE_PARAMS*>(2))
         by_device = (parameters->flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0;
     if (executable) read_executable(*executable, call.argument(1), by_device);
-  } else if (call.driver->has(kUpdatesGraph)) {
+  } else if (call.driver->has(Trait::updates_graph)) {
     read_executable(call.argument(0), call.argument(1), false);
-  } else if (call.driver->has(kSetsNode)) {
+  } else if (call.driver->has(Trait::sets_node)) {
     read_new_parameters(call);
   }
 }
 
 void before_graph_call(const Call& call) {
-  if (!call.driver->has(kDestroys)) return;
+  if (!call.driver->has(Trait::destroys)) return;
   LockGuard guard(state().lock);
   state().graphs.forget(call.argument(0));
 }
