@@ -60,7 +60,9 @@ void note_initialized(const Call& call) {
 bool collecting() { return running.load(std::memory_order_relaxed); }
 
 void start_collecting() {
-  if (stage_uses_guards() && !records_facts())
+  if (records_facts())
+    facts::start();
+  else if (stage_uses_guards())
     start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
   running.store(true, std::memory_order_relaxed);
   if (is(Stage::tracing) || is(Stage::gpu_times)) probe_hooks();

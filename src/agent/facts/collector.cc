@@ -3,8 +3,10 @@
 #include "agent/driver_calls.h"
 #include "agent/facts/contents.h"
 #include "agent/facts/names.h"
+#include "agent/facts/readbacks.h"
 #include "agent/facts/state.h"
 #include "agent/guard/guards.h"
+#include "agent/guard/releases.h"
 #include "agent/guard/threads.h"
 #include "agent/guard/watch_records.h"
 #include "agent/necessity/memory/regions.h"
@@ -20,7 +22,7 @@ namespace {
 struct Slot {
   std::atomic<bool> used;
   DecodedCall decoded;
-  Content content;
+  Contents contents;
 };
 constexpr int kSlots = 256;
 alignas(64) Slot slots[kSlots];
@@ -40,7 +42,21 @@ Slot* take_slot() {
 
 Slot* slot_of(const Call& call) { return call.in_flight ? &slots[call.in_flight - 1] : nullptr; }
 
-bool has_threads() { return threads_made().made > 0; }
+bool has_threads() { return threads_now().arrivals > 1; }
+
+void lower_for_release(AddressRange range) {
+  LockGuard guard(state().lock);
+  state().dirty.lower(range);
+}
+
+void after_release(AddressRange range, bool gone) {
+  if (gone) {
+    note_release(range);
+    forget_regions();  // what comes there may be shared memory
+  }
+  LockGuard guard(state().lock);
+  state().dirty.restore(range);
+}
 
 bool has_waited(const Call& call, const DecodedCall* decoded) {
   if (!call.succeeded() || call.driver->role == Role::query) return false;
@@ -129,7 +145,10 @@ void remove_allocation(uint64_t address) {
   LockGuard guard(state().lock);
   const Allocation* known = state().memory.find(address);
   if (!known) return;
-  if (known->kind != MemoryKind::device) state().dirty.forget(known->range);
+  if (known->kind != MemoryKind::device) {
+    state().dirty.forget(known->range);
+    forget_downloads(known->range);
+  }
   if (known->shared) --state().shared;
   state().memory.remove(known->range.begin);
 }
@@ -230,6 +249,8 @@ void start() {
   for (auto& slot : slots) slot.used.store(false, std::memory_order_relaxed);
   forget_names();
   forget_operands();
+  forget_readbacks();
+  follow_releases({may_be_dirty, lower_for_release, after_release});
 }
 
 void before(Call& call) {
@@ -247,8 +268,11 @@ void before(Call& call) {
   if (call.driver->role == Role::graph) before_graph_call(call);
   decode(call, decoded);
   lower_for(call, decoded);
-  if (call.driver->has(Trait::ends_context)) decoded.argument = end_context(call.argument(0));
-  contents_before(call, decoded, slot->content);
+  if (call.driver->has(Trait::ends_context)) {
+    decoded.argument = end_context(call.argument(0));
+    give_up_readbacks();
+  }
+  contents_before(call, decoded, slot->contents);
 }
 
 void after(Call& call) {
@@ -266,11 +290,15 @@ void after(Call& call) {
     complete(call, decoded);
     mark_dirty(call, decoded);
   }
+  // What a blocking copy brought is read before its guard goes up; so is what this call covers.
+  const bool waited = !capturing && has_waited(call, &decoded);
+  if (!capturing) contents_of_done(call, decoded, slot->contents);
+  if (waited) look_at_covered(call, decoded);
   if (decoded.lowered_count > 0 || decoded.is_transfer) {
     LockGuard guard(state().lock);
     for (int i = 0; i < decoded.lowered_count; ++i) state().dirty.restore(decoded.lowered[i]);
   }
-  if (!capturing && has_waited(call, &decoded)) {
+  if (waited) {
     LockGuard guard(state().lock);
     state().dirty.raise(call.stack, has_threads());
   }
@@ -288,7 +316,7 @@ void record_call(const Call& call) {
     if (lost) record.flags |= kUnlistedWork, count_drop(Drop::objects_full);
     record.stream2 = decoded.second_event;
     record.argument = decoded.argument;
-    contents_after(call, decoded, slot->content);
+    contents_after(call, decoded, slot->contents);
   } else if (gives_work(call)) {
     record.flags = kGivesWork | kUnlistedWork;
   }
@@ -323,6 +351,7 @@ void note_release(AddressRange range) {
 }
 
 void finish() {
+  give_up_readbacks();
   collect_unseen();
   record_late_ends();
   LockGuard guard(state().lock);

@@ -20,7 +20,7 @@ void record_call(const Call& call);
 
 // The calling thread acquired what another released: other guards may have to go up.
 void after_acquire();
-// Memory is released by other means than a driver call: `done` says whether it has happened.
+// Memory was released by other means than a driver call.
 void note_release(AddressRange range);
 bool may_be_dirty(AddressRange range);
 

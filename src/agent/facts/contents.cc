@@ -1,8 +1,10 @@
 #include "agent/facts/contents.h"
 
+#include "agent/facts/readbacks.h"
 #include "agent/facts/sides.h"
 #include "agent/facts/state.h"
 #include "agent/recorder.h"
+#include "agent/stage.h"
 
 namespace diogenes::agent::facts {
 
@@ -40,12 +42,42 @@ bool copies_to_device(const DecodedCall& decoded) {
          decoded.source.kind != MemoryKind::unknown && decoded.destination.kind == MemoryKind::device;
 }
 
+bool copies_to_host(const DecodedCall& decoded) {
+  return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
+         decoded.transfer.bytes() > 0 && is_host_side(decoded.destination.kind) &&
+         decoded.source.kind == MemoryKind::device;
+}
+
+// Kernels write it at any time.
+bool is_shared(const DecodedCall& decoded) {
+  LockGuard guard(state().lock);
+  const Allocation* allocation = state().memory.find(decoded.transfer.destination);
+  return allocation && allocation->shared;
+}
+
+bool is_done(const Call& call, const DecodedCall& decoded) {
+  return !call.driver->asynchronous || decoded.destination.kind == MemoryKind::pageable;
+}
+
+void append_content(OperationId id, const Content& content, Duplicate duplicate, OperationId first) {
+  HashRecord record{};
+  record.type = RecordType::hash;
+  record.duplicate = duplicate;
+  record.thread = id.thread;
+  record.sequence = id.sequence;
+  record.hash[0] = content.low;
+  record.hash[1] = content.high;
+  record.first = first;
+  append(record);
+}
+
 }  // namespace
 
-void contents_before(const Call& call, const DecodedCall& decoded, Content& content) {
-  content = {};
+void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents) {
+  contents = {};
+  if (plan().plan->stage != Stage::memory_tracing) return;
+  if (copies_to_host(decoded)) forget_downloads(decoded.destination.host.range);
   if (!copies_to_device(decoded)) return;
-  (void)call;
   const TransferArguments& copy = decoded.transfer;
   Rows rows{copy.source, copy.width, copy.height, copy.source_pitch};
   Look look{};
@@ -55,19 +87,39 @@ void contents_before(const Call& call, const DecodedCall& decoded, Content& cont
     look.bounds = state().memory.bounds();
   }
   // The program may hand the driver memory that is not there.
-  if (!content_if_there(rows, &content, look_for_addresses, &look)) content = {};
+  if (!content_if_there(rows, &contents.content, look_for_addresses, &look)) contents.content = {};
   if (look.found) note_addresses(copy.destination);
+  if (contents.content == Content{}) return;
+  contents.repeats = was_sent_before(decoded, contents.content, &contents.first);
+  if (contents.repeats) contents.readback = read_back(call, decoded, contents.content, contents.first);
 }
 
-void contents_after(const Call& call, const DecodedCall& decoded, const Content& content) {
-  if (!call.succeeded() || !copies_to_device(decoded) || content == Content{}) return;
-  HashRecord record{};
-  record.type = RecordType::hash;
-  record.thread = call.id.thread;
-  record.sequence = call.id.sequence;
-  record.hash[0] = content.low;
-  record.hash[1] = content.high;
-  append(record);
+void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents) {
+  if (plan().plan->stage != Stage::memory_tracing || !call.succeeded() || !copies_to_host(decoded) ||
+      !is_done(call, decoded) || is_shared(decoded))
+    return;
+  const TransferArguments& copy = decoded.transfer;
+  Rows rows{copy.destination, copy.width, copy.height, copy.destination_pitch};
+  if (!content_if_there(rows, &contents.content)) contents.content = {};
+}
+
+void contents_after(const Call& call, const DecodedCall& decoded, const Contents& contents) {
+  if (plan().plan->stage != Stage::memory_tracing) return;
+  bool recorded = call.succeeded() && call.id.sequence != OperationId{}.sequence;
+  if (!recorded && contents.readback) return cancel_readback(contents.readback);
+  if (!recorded) return;
+  if (copies_to_host(decoded)) {
+    if (contents.content != Content{})
+      append_content(call.id, contents.content, Duplicate::none, {});
+    else if (!is_done(call, decoded) && !is_shared(decoded))
+      await_download(call, decoded);
+    return;
+  }
+  if (!copies_to_device(decoded) || contents.content == Content{}) return;
+  if (!contents.repeats) remember_sent(decoded, contents.content, call.id);
+  if (contents.readback) return name_readback(contents.readback, call.id);
+  append_content(call.id, contents.content, contents.repeats ? Duplicate::unverified : Duplicate::none,
+                 contents.first);
 }
 
 }  // namespace diogenes::agent::facts

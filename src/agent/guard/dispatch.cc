@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 
 #include "agent/guard/region.h"
+#include "agent/guard/releases.h"
 #include "agent/guard/signals.h"
 #include "agent/guard/syscall_memory.h"
 #include "agent/guard/table.h"
@@ -107,6 +108,16 @@ AddressRange memory(uint64_t begin, uint64_t bytes) {
 }
 
 void set_result(Dispatched& call, long result) { call.context->uc_mcontext.gregs[REG_RAX] = result; }
+
+// The call is made here where somebody follows what it releases. False: it is not, and still to be made.
+bool release_here(Dispatched& call, AddressRange range, bool destroys) {
+  long result = 0;
+  auto stack = static_cast<uintptr_t>(call.context->uc_mcontext.gregs[REG_RSP]);
+  if (!make_release(call.number, call.arguments, range, destroys, stack, &result)) return false;
+  set_result(call, result);
+  call.done = true;
+  return true;
+}
 
 void use_futex(Dispatched& call) {
   const auto& arguments = call.arguments;
@@ -326,7 +337,8 @@ void before_call(Dispatched& call) {
       call.ending = true;
       break;
     case Action::release:
-      open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
+      if (!release_here(call, memory(arguments[0], arguments[1]), true))
+        open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;
     case Action::remap:  // the content goes on living elsewhere
       open_guards(memory(arguments[0], arguments[1]), TouchBy::system_call, Section::in_handler);
@@ -334,13 +346,17 @@ void before_call(Dispatched& call) {
         open_guards(memory(arguments[4], arguments[2]), TouchBy::gone, Section::in_handler);
       break;
     case Action::map:
-      if (arguments[3] & MAP_FIXED)
+      if (arguments[3] & MAP_FIXED && !release_here(call, memory(arguments[0], arguments[1]), true))
         open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;
     case Action::reprotect:
       use_memory(call, memory(arguments[0], arguments[1]), Access::write);
       break;
     case Action::advise:
+      if (advice_reaches_pages(static_cast<int>(arguments[2])) &&
+          release_here(call, memory(arguments[0], arguments[1]),
+                       advice_destroys(static_cast<int>(arguments[2]))))
+        break;
       if (advice_destroys(static_cast<int>(arguments[2])))
         open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;

@@ -104,8 +104,14 @@ uint64_t text_bytes(uint64_t address, ReadMemory read, bool& whole) {
   return kMost;
 }
 
+bool advice_reaches_pages(int advice) {
+  return advice_destroys(advice) || advice == kPopulateRead || advice == kPopulateWrite;
+}
+
 bool advice_destroys(int advice) {
   switch (advice) {
+    case kPopulateRead:
+    case kPopulateWrite:
     case MADV_NORMAL:
     case MADV_RANDOM:
     case MADV_SEQUENTIAL:

@@ -155,6 +155,10 @@ bool for_each_piece(const SyscallEntry& entry, const uint64_t* arguments, ReadMe
 // number.
 int ioctl_bytes(uint64_t request);
 int fcntl_bytes(uint64_t command);
+// madvise: does it bring in pages, which a guard would forbid, or destroy them?
+bool advice_reaches_pages(int advice);
+inline constexpr int kPopulateRead = 22, kPopulateWrite = 23;  // MADV_POPULATE_*, Linux 5.14
+
 // madvise: is the memory's content, or the memory, gone behind it? What is not known may do that.
 bool advice_destroys(int advice);
 

@@ -5,8 +5,10 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "agent/facts/collector.h"
 #include "agent/guard/guards.h"
 #include "agent/interpose/next.h"
+#include "agent/stage.h"
 #include "agent/thread_state.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -38,8 +40,20 @@ inline void open_block(void* block, TouchBy by) {
 
 }  // namespace
 
+// Memory that GPU work was given to is given back.
+inline void note_freed(void* block) {
+  if (!records_facts() || !block) return;
+  auto begin = reinterpret_cast<uintptr_t>(block);
+  if (!facts::may_be_dirty(diogenes::AddressRange::of(begin, 1))) return;
+  KeepErrno keep;
+  auto* usable_size = next_usable_size.get();
+  if (size_t bytes = usable_size ? usable_size(block) : 0)
+    facts::note_release(diogenes::AddressRange::of(begin, bytes));
+}
+
 EXPORTED void free(void* block) noexcept {
   open_block(block, TouchBy::gone);
+  note_freed(block);
   if (auto* next = next_free.get()) next(block);  // else: dlsym's own, a few bytes that stay
 }
 

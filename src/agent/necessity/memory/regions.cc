@@ -142,6 +142,11 @@ Region region_by_maps(AddressRange range) {
   return region;
 }
 
+void forget_regions() {
+  LockGuard guard(kept_lock);
+  for (Kept& entry : kept) entry.uses = 0;
+}
+
 Region region_of(AddressRange range) {
   uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (range.begin < stack_pointer + kNearStack && stack_pointer < range.end + kNearStack)

@@ -17,6 +17,9 @@ enum class Region : uint8_t { unknown, private_memory, shared_memory, stack };
 
 Region region_of(AddressRange range);
 
+// Memory was released: another kind may come to its addresses.
+void forget_regions();
+
 // By reading the maps alone, as on older kernels; for region_of and its test.
 Region region_by_maps(AddressRange range);
 

@@ -1,0 +1,254 @@
+#include "agent/facts/readbacks.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "agent/driver_calls.h"
+#include "agent/facts/state.h"
+#include "agent/lock.h"
+#include "agent/pass_through.h"
+#include "agent/recorder.h"
+
+namespace diogenes::agent::facts {
+
+namespace {
+
+constexpr uint64_t kStagingBytes = 64 << 20;
+constexpr uint32_t kSent = 1 << 16;
+constexpr uint32_t kReadbacks = 256, kDownloads = 512;
+
+struct Sent {
+  Content content;
+  uint64_t destination, bytes;
+  OperationId first;
+  bool used;
+};
+
+struct Readback {
+  enum : uint8_t { unused, enqueued, named, taken } state;
+  uint32_t stream;
+  uint16_t context;
+  uint64_t begin, bytes;  // in the staging memory
+  Content content;        // what the program's copy brings
+  OperationId id, first;
+};
+
+struct Download {
+  bool used;
+  uint32_t stream;
+  uint16_t context;
+  Rows rows;
+  OperationId id;
+};
+
+constinit Lock lock;
+Sent sent[kSent];
+uint32_t sent_count = 0;
+Readback readbacks[kReadbacks];
+uint32_t readback_count = 0;  // in use
+uint64_t staging_used = 0;    // taken again from the start when no readback is in use
+Download downloads[kDownloads];
+uint32_t download_count = 0;
+unsigned char* staging = nullptr;
+bool staging_failed = false;
+
+uint64_t place_of(const Content& content, uint64_t destination, uint64_t bytes) {
+  return (content.low ^ destination * 0x9e3779b97f4a7c15 ^ bytes) * 0xff51afd7ed558ccd >> 40;
+}
+
+// Made at the first suspicion: most programs never need it. Under no lock.
+bool have_staging() {
+  {
+    LockGuard guard(lock);
+    if (staging || staging_failed) return staging != nullptr;
+    staging_failed = true;  // until it is there: one thread makes it
+  }
+  void* memory = nullptr;
+  PassThrough pass;
+  if (!driver_calls.mem_host_alloc ||
+      driver_calls.mem_host_alloc(&memory, kStagingBytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
+    return false;
+  LockGuard guard(lock);
+  staging = static_cast<unsigned char*>(memory);
+  staging_failed = false;
+  return true;
+}
+
+void append_content(OperationId id, const Content& content, Duplicate duplicate, OperationId first) {
+  HashRecord record{};
+  record.type = RecordType::hash;
+  record.duplicate = duplicate;
+  record.thread = id.thread;
+  record.sequence = id.sequence;
+  record.hash[0] = content.low;
+  record.hash[1] = content.high;
+  record.first = first;
+  append(record);
+}
+
+void release(Readback& readback) {
+  readback.state = Readback::unused;
+  if (--readback_count == 0) staging_used = 0;
+}
+
+// Does a wait in this call cover what was given to that stream before?
+bool covers(const Call& call, const DecodedCall& decoded, uint32_t stream, uint16_t context) {
+  if (decoded.context != context || context == 0) return false;
+  if (call.driver->stream_of == StreamOf::context) return call.driver->role == Role::synchronize;
+  return decoded.names_stream && call.stream == stream && stream != kPerThreadStream;
+}
+
+}  // namespace
+
+bool was_sent_before(const DecodedCall& decoded, const Content& content, OperationId* first) {
+  const TransferArguments& copy = decoded.transfer;
+  LockGuard guard(lock);
+  for (uint32_t at = place_of(content, copy.destination, copy.bytes()) % kSent; sent[at].used;
+       at = (at + 1) % kSent)
+    if (sent[at].content == content && sent[at].destination == copy.destination &&
+        sent[at].bytes == copy.bytes()) {
+      *first = sent[at].first;
+      return true;
+    }
+  return false;
+}
+
+void remember_sent(const DecodedCall& decoded, const Content& content, OperationId id) {
+  const TransferArguments& copy = decoded.transfer;
+  LockGuard guard(lock);
+  if (sent_count >= kSent / 4 * 3) return;  // full: what comes is not found again
+  uint32_t at = place_of(content, copy.destination, copy.bytes()) % kSent;
+  while (sent[at].used) at = (at + 1) % kSent;
+  sent[at] = {content, copy.destination, copy.bytes(), id, true};
+  ++sent_count;
+}
+
+uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& content, OperationId first) {
+  const TransferArguments& copy = decoded.transfer;
+  bool contiguous = copy.height <= 1 || copy.destination_pitch == copy.width;
+  uint64_t handle = 0;
+  bool per_thread = false;
+  if (!contiguous || copy.bytes() > kStagingBytes || state().captures > 0 || decoded.context == 0 ||
+      !read_stream(call, &handle, &per_thread) || per_thread || !driver_calls.memcpy_dtoh_async ||
+      !have_staging())
+    return 0;
+  uint32_t number = 0;
+  uint64_t begin = 0;
+  {
+    LockGuard guard(lock);
+    uint64_t bytes = (copy.bytes() + 63) & ~63ull;
+    if (staging_used + bytes > kStagingBytes) {
+      count_drop(Drop::verification_full);
+      return 0;
+    }
+    for (uint32_t i = 0; i < kReadbacks && number == 0; ++i)
+      if (readbacks[i].state == Readback::unused) number = i + 1;
+    if (number == 0) {
+      count_drop(Drop::verification_full);
+      return 0;
+    }
+    begin = staging_used;
+    staging_used += bytes;
+    ++readback_count;
+    readbacks[number - 1] = {
+        Readback::enqueued, call.stream, decoded.context, begin, copy.bytes(), content, {}, first};
+  }
+  CUresult result;
+  {
+    PassThrough pass;
+    result = driver_calls.memcpy_dtoh_async(staging + begin, copy.destination, copy.bytes(),
+                                            reinterpret_cast<CUstream>(handle));
+  }
+  if (result == CUDA_SUCCESS) return number;
+  cancel_readback(number);
+  return 0;
+}
+
+void name_readback(uint32_t readback, OperationId id) {
+  LockGuard guard(lock);
+  readbacks[readback - 1].id = id;
+  readbacks[readback - 1].state = Readback::named;
+}
+
+void cancel_readback(uint32_t readback) {
+  LockGuard guard(lock);
+  release(readbacks[readback - 1]);
+}
+
+void await_download(const Call& call, const DecodedCall& decoded) {
+  const TransferArguments& copy = decoded.transfer;
+  LockGuard guard(lock);
+  for (Download& download : downloads) {
+    if (download.used) continue;
+    download = {true,
+                call.stream,
+                decoded.context,
+                {copy.destination, copy.width, copy.height, copy.destination_pitch},
+                call.id};
+    ++download_count;
+    return;
+  }
+}
+
+void forget_downloads(AddressRange range) {
+  if (download_count == 0) return;
+  LockGuard guard(lock);
+  for (Download& download : downloads)
+    if (download.used && download.rows.span().overlaps(range)) download.used = false, --download_count;
+}
+
+void look_at_covered(const Call& call, const DecodedCall& decoded) {
+  if (download_count == 0 && readback_count == 0) return;
+  for (uint32_t i = 0; i < kDownloads; ++i) {
+    Download download;
+    {
+      LockGuard guard(lock);
+      if (!downloads[i].used || !covers(call, decoded, downloads[i].stream, downloads[i].context)) continue;
+      download = downloads[i];
+      downloads[i].used = false;
+      --download_count;
+    }
+    Content content;
+    if (content_if_there(download.rows, &content)) append_content(download.id, content, Duplicate::none, {});
+  }
+  for (Readback& readback : readbacks) {
+    {
+      LockGuard guard(lock);
+      if (readback.state != Readback::named || !covers(call, decoded, readback.stream, readback.context))
+        continue;
+      readback.state = Readback::taken;
+    }
+    Content held =
+        content_of({reinterpret_cast<uint64_t>(staging) + readback.begin, readback.bytes, 1, readback.bytes});
+    append_content(readback.id, readback.content,
+                   held == readback.content ? Duplicate::verified : Duplicate::overwritten, readback.first);
+    LockGuard guard(lock);
+    release(readback);
+  }
+}
+
+void give_up_readbacks() {
+  for (Readback& readback : readbacks) {
+    {
+      LockGuard guard(lock);
+      if (readback.state != Readback::named) continue;
+      readback.state = Readback::taken;
+    }
+    append_content(readback.id, readback.content, Duplicate::unverified, readback.first);
+    LockGuard guard(lock);
+    release(readback);
+  }
+}
+
+void forget_readbacks() {
+  lock.reset();
+  for (Sent& one : sent) one.used = false;
+  for (Readback& one : readbacks) one.state = Readback::unused;
+  for (Download& one : downloads) one.used = false;
+  sent_count = readback_count = download_count = 0;
+  staging_used = 0;
+  staging = nullptr;
+  staging_failed = false;
+}
+
+}  // namespace diogenes::agent::facts
