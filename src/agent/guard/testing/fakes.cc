@@ -1,4 +1,5 @@
 // What the agent gives the guards, for tests: stacks are the interrupted instruction, and every stage guards, and no record is kept.
+#include "agent/facts/collector.h"
 #include "agent/recorder.h"
 #include "agent/stack.h"
 #include "agent/stage.h"
@@ -18,5 +19,8 @@ bool append(const UnwatchRecord&) { return true; }
 bool is_appending() { return false; }
 uint32_t own_thread_file() { return 0; }
 void count_drop(Drop) {}
+bool records_facts() { return false; }
+bool facts::may_be_dirty(AddressRange) { return false; }
+void facts::note_release(AddressRange) {}
 
 }  // namespace diogenes::agent
