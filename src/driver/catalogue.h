@@ -67,6 +67,9 @@ enum class Arguments : uint8_t {
   stream,          // stream 0
   stream_create,   // CUstream* 0, flags 1 (priority 2 for cuStreamCreateWithPriority)
   event_create,    // CUevent* 0, flags 1
+  elapsed_time,    // float* 0, first event 1, second event 2: fails unless both are complete
+  module_load,     // nothing to read; it waits for the context's blocking streams
+  module_unload,   // nothing to read; it waits for the whole context
   context,         // context 0
   context_create,  // CUcontext* 0
   prefetch,        // pointer 0, bytes 1
