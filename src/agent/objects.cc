@@ -73,6 +73,8 @@ uint64_t event_of(const Call& call) {
       return call.argument(0);
     case Arguments::stream_wait:
       return call.driver->role == Role::stream_wait ? call.argument(1) : 0;
+    case Arguments::elapsed_time:
+      return call.argument(1);
     default:
       return 0;
   }
@@ -81,6 +83,8 @@ uint64_t event_of(const Call& call) {
 }  // namespace
 
 bool any_capture_begun() { return capture_begun.load(std::memory_order_seq_cst); }
+
+uint32_t number_of_event(uint64_t handle) { return handle ? events.number_of(handle) : 0; }
 
 void number_objects(Call& call) {
   if (call.driver->has(Trait::begins_capture)) capture_begun.store(true, std::memory_order_seq_cst);

@@ -6,6 +6,7 @@ namespace diogenes::agent {
 
 // Before the call: call.stream and call.object from its arguments; a destroyed handle is forgotten.
 void number_objects(Call& call);
+uint32_t number_of_event(uint64_t handle);  // 0: none
 
 // A stream capture was begun in this process, or is about to be.
 bool any_capture_begun();

@@ -67,6 +67,9 @@ enum class Arguments : uint8_t {
   stream,          // stream 0
   stream_create,   // CUstream* 0, flags 1 (priority 2 for cuStreamCreateWithPriority)
   event_create,    // CUevent* 0, flags 1
+  elapsed_time,    // float* 0, first event 1, second event 2: fails unless both are complete
+  module_load,     // nothing to read; it waits for the context's blocking streams
+  module_unload,   // nothing to read; it waits for the whole context
   context,         // context 0
   context_create,  // CUcontext* 0
   prefetch,        // pointer 0, bytes 1
@@ -90,41 +93,38 @@ enum class Direction : uint8_t { unknown, host_to_device, device_to_host, device
 // What else code asks about a function; no code compares names.
 enum class Trait : uint64_t {
   none = 0,
-  initializes = 1ull << 0,       // cuInit
-  destroys = 1ull << 1,          // a stream, an event, an executable graph
-  ends_context = 1ull << 2,      // and with it all that lives there
-  managed = 1ull << 3,           // allocates managed memory
-  pinned = 1ull << 4,            // allocates or releases pinned memory
-  registered = 1ull << 5,        // ends a registration
-  elements_of_2 = 1ull << 6,     // a fill's elements have 2 bytes; neither: 1
-  elements_of_4 = 1ull << 7,     // ... 4 bytes
-  shares = 1ull << 8,            // memory is shared with other processes or devices from now on
-  unlisted_memory = 1ull << 9,   // kernels reach memory by handles, or at addresses that no allocation gave
-  foreign_memory = 1ull << 10,   // hands memory to and from a graphics interface
-  may_be_on_host = 1ull << 11,   // makes memory whose place its properties say
-  moves_pages = 1ull << 12,      // of managed memory
-  unloads = 1ull << 13,          // modules
-  measured_load = 1ull << 14,    // what its wait covers was measured
-  measured_unload = 1ull << 15,  // the same, non-blocking streams included
-  begins_capture = 1ull << 16,
-  ends_capture = 1ull << 17,
-  hides_records = 1ull << 18,  // events may be recorded by a graph later
-  instantiates = 1ull << 19,   // a graph
-  updates_graph = 1ull << 20,  // an executable graph gets another graph's nodes
-  sets_node = 1ull << 21,      // one node of an executable graph gets other parameters
-  kernel_node = 1ull << 22,
-  copy_node = 1ull << 23,
-  fill_node = 1ull << 24,
-  flags_argument = 1ull << 25,       // instantiation: flags are argument 2
-  parameter_structure = 1ull << 26,  // ... in the structure at argument 2
-  semaphores = 1ull << 27,           // external ones
-  writes_value = 1ull << 28,         // a stream writes a value: address 1, value 2
-  waits_for_value = 1ull << 29,      // a stream waits for a value: address 1, value 2
-  value_of_8 = 1ull << 30,           // the value has 8 bytes; else 4
-  batch_of_values = 1ull << 31,
-  record_flags = 1ull << 32,        // an event record with flags: argument 2
-  per_thread_default = 1ull << 33,  // a null stream means the calling thread's default stream
-  needs_complete = 1ull << 34,      // fails unless the events 1 and 2 have happened
+  initializes = 1ull << 0,      // cuInit
+  destroys = 1ull << 1,         // a stream, an event, an executable graph
+  ends_context = 1ull << 2,     // and with it all that lives there
+  managed = 1ull << 3,          // allocates managed memory
+  pinned = 1ull << 4,           // allocates or releases pinned memory
+  registered = 1ull << 5,       // ends a registration
+  elements_of_2 = 1ull << 6,    // a fill's elements have 2 bytes; neither: 1
+  elements_of_4 = 1ull << 7,    // ... 4 bytes
+  shares = 1ull << 8,           // memory is shared with other processes or devices from now on
+  unlisted_memory = 1ull << 9,  // kernels reach memory by handles, or at addresses that no allocation gave
+  foreign_memory = 1ull << 10,  // hands memory to and from a graphics interface
+  may_be_on_host = 1ull << 11,  // makes memory whose place its properties say
+  moves_pages = 1ull << 12,     // of managed memory
+  unloads = 1ull << 13,         // modules
+  begins_capture = 1ull << 14,
+  ends_capture = 1ull << 15,
+  hides_records = 1ull << 16,  // events may be recorded by a graph later
+  instantiates = 1ull << 17,   // a graph
+  updates_graph = 1ull << 18,  // an executable graph gets another graph's nodes
+  sets_node = 1ull << 19,      // one node of an executable graph gets other parameters
+  kernel_node = 1ull << 20,
+  copy_node = 1ull << 21,
+  fill_node = 1ull << 22,
+  flags_argument = 1ull << 23,       // instantiation: flags are argument 2
+  parameter_structure = 1ull << 24,  // ... in the structure at argument 2
+  semaphores = 1ull << 25,           // external ones
+  writes_value = 1ull << 26,         // a stream writes a value: address 1, value 2
+  waits_for_value = 1ull << 27,      // a stream waits for a value: address 1, value 2
+  value_of_8 = 1ull << 28,           // the value has 8 bytes; else 4
+  batch_of_values = 1ull << 29,
+  record_flags = 1ull << 30,        // an event record with flags: argument 2
+  per_thread_default = 1ull << 31,  // a null stream means the calling thread's default stream
 };
 constexpr Trait operator|(Trait one, Trait other) {
   return static_cast<Trait>(static_cast<uint64_t>(one) | static_cast<uint64_t>(other));

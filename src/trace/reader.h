@@ -61,6 +61,15 @@ class ThreadTrace {
     return damage_;
   }  // why the records end where they do, if not in zeros
 
+  // One record by its position below record_count(), for readers that go through several files at a time.
+  RecordType type(size_t position) const {
+    return static_cast<RecordType>(*file_.at<uint8_t>(offset_of(position)));
+  }
+  template <typename Record>
+  const Record& record(size_t position) const {
+    return *file_.at<Record>(offset_of(position));
+  }
+
   // Calls visitor(const XRecord&, uint32_t sequence) for every record: for an operation its own sequence, for
   // a transfer or allocation that of the operation it follows, for the others the sequence of the last
   // operation before it (they name theirs themselves). A transfer or allocation before any operation is left
@@ -132,6 +141,9 @@ class ThreadTrace {
 
  private:
   static constexpr size_t kRecordsBetweenReleases = 1 << 17;  // 4 MiB
+  static uint64_t offset_of(size_t position) {
+    return sizeof(FileHeader) + position * sizeof(OperationRecord);
+  }
 
   uint32_t ordinal_ = 0, tid_ = 0;
   MappedFile file_;

@@ -4,6 +4,7 @@
 #include "agent/facts/names.h"
 #include "agent/facts/sides.h"
 #include "agent/facts/state.h"
+#include "agent/objects.h"
 #include "agent/pass_through.h"
 #include "driver/cuda_abi.h"
 
@@ -177,6 +178,10 @@ void decode(const Call& call, DecodedCall& decoded) {
   bool may_ask = state().captures.load(std::memory_order_relaxed) == 0;
   name_context_and_stream(call, may_ask, decoded);
   note_sharing(call, decoded);
+  if (call.driver->arguments == Arguments::elapsed_time)
+    decoded.second_event = number_of_event(call.argument(2));
+  if (call.driver->role == Role::synchronize && call.driver->arguments == Arguments::context)
+    decoded.argument = number_of_context(call.argument(0));
   if (call.driver->arguments == Arguments::release || call.driver->arguments == Arguments::unregister_host ||
       call.driver->arguments == Arguments::register_host)
     decoded.argument = call.argument(0);

@@ -121,6 +121,12 @@ void name_created_stream(const Call& call, uint16_t context) {
   record_stream(call.stream, context, flags);
 }
 
+uint16_t number_of_context(uint64_t handle) {
+  LockGuard guard(lock);
+  Context* found = contexts.find(handle);
+  return found ? found->number : 0;
+}
+
 uint16_t end_context(uint64_t handle) {
   LockGuard guard(lock);
   Context* found = contexts.find(handle);

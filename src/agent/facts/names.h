@@ -8,7 +8,8 @@ namespace diogenes::agent::facts {
 void name_context_and_stream(const Call& call, bool may_ask, DecodedCall& decoded);
 // A stream was created: call.stream and call.object are its number and whether it is non-blocking.
 void name_created_stream(const Call& call, uint16_t context);
-// The number of the context that the call names, 0: none; it is about to end, so its handle may come again.
+uint16_t number_of_context(uint64_t handle);  // 0: none, or not seen yet
+// The number of the context, 0: none; it is about to end, so its handle may come again.
 uint16_t end_context(uint64_t handle);
 void forget_names();
 

@@ -1,0 +1,206 @@
+#include "analysis/necessity/interpret.h"
+
+#include <memory>
+#include <queue>
+#include <tuple>
+#include <vector>
+
+#include "analysis/necessity/call_interpreter.h"
+#include "analysis/necessity/record_cursor.h"
+#include "analysis/necessity/watch_interpreter.h"
+
+namespace diogenes::necessity {
+namespace {
+
+// A lock, a semaphore, a thread's start: kind and address.
+struct ObjectKey {
+  OrderObject object;
+  uint64_t address;
+  bool operator==(const ObjectKey&) const = default;
+};
+
+}  // namespace
+}  // namespace diogenes::necessity
+
+template <>
+struct std::hash<diogenes::necessity::ObjectKey> {
+  size_t operator()(const diogenes::necessity::ObjectKey& key) const noexcept {
+    return (key.address ^ (static_cast<uint64_t>(key.object) << 56)) * 0x9e3779b97f4a7c15;
+  }
+};
+
+namespace diogenes::necessity {
+namespace {
+
+class OrderInterpreter {
+ public:
+  explicit OrderInterpreter(Tables& tables) : tables_(tables) {}
+
+  void take(const OrderRecord& record, ThreadNumber thread, int64_t at_ns) {
+    Event event;
+    event.kind = (record.flags & kAcquires) ? EventKind::acquire : EventKind::release;
+    event.thread = thread;
+    event.at_ns = at_ns;
+    event.object = objects_.of({record.object, record.address});
+    if (event.kind == EventKind::acquire)
+      event.forced = !(record.flags & kNotSeen) &&
+                     ((record.flags & kForced) || tables_.survey.one_sender(record.object, record.address));
+    tables_.sink.take(event);
+  }
+
+ private:
+  Tables& tables_;
+  Numbering<ObjectNumber, ObjectKey> objects_;
+};
+
+// The last that a thread did was to end.
+bool ends_itself(const ThreadTrace& thread) {
+  if (thread.record_count() == 0) return false;
+  size_t last = thread.record_count() - 1;
+  if (thread.type(last) != RecordType::order) return false;
+  const auto& order = thread.record<OrderRecord>(last);
+  return order.object == OrderObject::thread_end && !(order.flags & kAcquires);
+}
+
+// Records were lost at a time that is not known.
+bool lost_records(const ProcessFile& process) {
+  for (Drop drop : {Drop::records_full, Drop::file_failed, Drop::threads_full})
+    if (process.drops[static_cast<size_t>(drop)] > 0) return true;
+  return false;
+}
+
+class Replay {
+ public:
+  Replay(const Process& process, const Survey& survey, EventSink& sink)
+      : tables_(process, survey, sink),
+        calls_(tables_),
+        watches_(tables_),
+        orders_(tables_),
+        lossy_(lost_records(process.trace->process)) {
+    const auto& threads = process.trace->threads;
+    cursors_.reserve(threads.size());
+    for (const ThreadTrace& thread : threads) {
+      cursors_.emplace_back(thread);
+      damaged_ |= thread.damage().has_value();
+      push(cursors_.size() - 1);
+    }
+    // A file that cannot be read may have held anything, at any time.
+    damaged_ |= process.trace->process.threads > threads.size();
+    if (process.trace->process.threads > threads.size()) watches_.lose_sight(0);
+  }
+
+  Unclear run() {
+    while (!queue_.empty()) {
+      size_t index = std::get<2>(queue_.top());
+      queue_.pop();
+      step(index);
+    }
+    take_late(kLatestTime);
+    watches_.finish();
+    if (tables_.process.trace->process.end == ProcessEnd::orderly && !damaged_ && !lossy_) {
+      Event event;
+      event.kind = EventKind::ends;
+      event.at_ns = last_ns_;
+      tables_.sink.take(event);
+    }
+    return tables_.unclear;
+  }
+
+ private:
+  void push(size_t index) {
+    const RecordCursor& cursor = cursors_[index];
+    const Item* item = cursor.next();
+    // Of a release and the acquire that follows it at the same time, the release comes first.
+    if (item) queue_.push({item->at_ns, is_acquire(cursor.thread(), *item), index});
+  }
+
+  void step(size_t index) {
+    RecordCursor& cursor = cursors_[index];
+    const Item item = *cursor.next();
+    take_late(item.at_ns);
+    last_ns_ = item.at_ns;
+    uint32_t ordinal = cursor.thread().ordinal();
+    switch (item.step) {
+      case Step::call_begin:
+        calls_.begin(cursor.call(), ordinal, item.at_ns);
+        break;
+      case Step::call_body:
+        calls_.body(cursor.call(), ordinal, item.at_ns);
+        break;
+      case Step::call_end:
+        calls_.end(cursor.call(), ordinal, item.at_ns);
+        break;
+      case Step::sleep:
+        thread_event(EventKind::sleep, ordinal, item.at_ns);
+        break;
+      case Step::record:
+        record(cursor.thread(), item);
+        break;
+    }
+    cursor.advance();
+    if (cursor.next())
+      push(index);
+    else
+      thread_is_over(cursor.thread(), item.at_ns);
+  }
+
+  void record(const ThreadTrace& thread, const Item& item) {
+    uint32_t ordinal = thread.ordinal();
+    switch (thread.type(item.position)) {
+      case RecordType::watch:
+        return watches_.take(thread.record<WatchRecord>(item.position), ordinal, item.at_ns);
+      case RecordType::touch:
+        return watches_.take(thread.record<TouchRecord>(item.position), ordinal, item.at_ns);
+      case RecordType::unwatch:
+        return watches_.take(thread.record<UnwatchRecord>(item.position), ordinal, item.at_ns);
+      case RecordType::region:
+        return watches_.take(thread.record<RegionRecord>(item.position), ordinal, item.at_ns);
+      case RecordType::order:
+        return orders_.take(thread.record<OrderRecord>(item.position), tables_.thread(ordinal), item.at_ns);
+      default:
+        return;
+    }
+  }
+
+  void thread_is_over(const ThreadTrace& thread, int64_t at_ns) {
+    if (ends_itself(thread))
+      thread_event(EventKind::thread_ends, thread.ordinal(), at_ns);
+    else if (thread.damage() || lossy_)
+      watches_.lose_sight(at_ns);  // what it touched from here on is not in its file
+  }
+
+  void thread_event(EventKind kind, uint32_t ordinal, int64_t at_ns) {
+    Event event;
+    event.kind = kind;
+    event.thread = tables_.thread(ordinal);
+    event.at_ns = at_ns;
+    tables_.sink.take(event);
+  }
+
+  // Touches of others up to this time.
+  void take_late(int64_t until_ns) {
+    const auto& late = tables_.survey.late_touches();
+    for (; late_ < late.size() && late[late_].at_ns <= until_ns; ++late_) {
+      last_ns_ = std::max(last_ns_, late[late_].at_ns);
+      watches_.take(*late[late_].record, late[late_].record->thread, last_ns_);
+    }
+  }
+
+  using Queued = std::tuple<int64_t, bool, size_t>;  // time, acquires, cursor
+
+  Tables tables_;
+  CallInterpreter calls_;
+  WatchInterpreter watches_;
+  OrderInterpreter orders_;
+  std::vector<RecordCursor> cursors_;
+  std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
+  size_t late_ = 0;
+  int64_t last_ns_ = 0;
+  bool lossy_ = false, damaged_ = false;
+};
+
+}  // namespace
+
+Unclear Interpretation::replay(EventSink& sink) const { return Replay(process_, survey_, sink).run(); }
+
+}  // namespace diogenes::necessity

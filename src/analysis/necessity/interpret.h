@@ -1,0 +1,32 @@
+// What the fact records of one process mean, in the judge's terms (events.h): the thread files merged by
+// time, each record turned into events. CUDA's rules are applied here and nowhere behind: default streams,
+// scopes of waits, memory kinds, addresses that are given out again.
+//
+// In: a process of stage 3 or 4 (analysis/run.h). Out: events, handed one by one to a sink, the same at each
+// replay; memory grows with what is open at a time, not with the trace. Damage is no error: what it leaves
+// open is given as work or memory that may do anything, which is never judged, and is counted.
+//
+// Source: trace/format.h, DESIGN.md, section 7, docs/measurements.md.
+#pragma once
+#include "analysis/necessity/events.h"
+#include "analysis/necessity/survey.h"
+#include "analysis/necessity/tables.h"
+#include "analysis/run.h"
+
+namespace diogenes::necessity {
+
+class Interpretation {
+ public:
+  // `process` outlives it, and holds its operations.
+  explicit Interpretation(const Process& process) : process_(process), survey_(*process.trace) {}
+
+  // The agent recorded facts, and no verdicts.
+  bool has_facts() const { return survey_.has_facts(); }
+  Unclear replay(EventSink& sink) const;
+
+ private:
+  const Process& process_;
+  Survey survey_;
+};
+
+}  // namespace diogenes::necessity

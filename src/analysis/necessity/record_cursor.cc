@@ -1,0 +1,139 @@
+#include "analysis/necessity/record_cursor.h"
+
+#include <algorithm>
+
+namespace diogenes::necessity {
+namespace {
+
+int64_t sane(int64_t ns) { return std::clamp<int64_t>(ns, 0, kLatestTime); }
+
+// Facts that happen at a time of their own, in the program order of the thread that wrote them. Late touches
+// are another's (survey.h), and streams are read in advance.
+bool is_timed(const ThreadTrace& thread, size_t position) {
+  switch (thread.type(position)) {
+    case RecordType::touch:
+      return thread.record<TouchRecord>(position).late == 0;
+    case RecordType::watch:
+    case RecordType::unwatch:
+    case RecordType::region:
+    case RecordType::order:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int64_t blocked_ns(const ThreadTrace& thread, size_t position) {
+  if (thread.type(position) != RecordType::order) return 0;
+  const auto& order = thread.record<OrderRecord>(position);
+  bool slept = (order.flags & kAcquires) && (order.flags & kBlocked);
+  return slept ? int64_t{order.blocked_us} * 1000 : 0;
+}
+
+}  // namespace
+
+int64_t time_of(const ThreadTrace& thread, size_t position) {
+  switch (thread.type(position)) {
+    case RecordType::touch:
+      return sane(thread.record<TouchRecord>(position).at_ns);
+    case RecordType::watch:
+      return sane(thread.record<WatchRecord>(position).at_ns);
+    case RecordType::unwatch:
+      return sane(thread.record<UnwatchRecord>(position).at_ns);
+    case RecordType::region:
+      return sane(thread.record<RegionRecord>(position).at_ns);
+    case RecordType::order:
+      return sane(thread.record<OrderRecord>(position).at_ns);
+    default:
+      return 0;
+  }
+}
+
+bool is_acquire(const ThreadTrace& thread, const Item& item) {
+  return item.step == Step::record && thread.type(item.position) == RecordType::order &&
+         (thread.record<OrderRecord>(item.position).flags & kAcquires);
+}
+
+RecordCursor::RecordCursor(const ThreadTrace& thread) : thread_(&thread) { read_more(); }
+
+void RecordCursor::advance() {
+  if (++at_ >= items_.size()) read_more();
+}
+
+void RecordCursor::add(Step step, int64_t at_ns, size_t position) {
+  last_ns_ = std::max(last_ns_, at_ns);
+  items_.push_back({last_ns_, step, position});
+}
+
+void RecordCursor::add_record(size_t position, int64_t earliest, int64_t latest) {
+  int64_t at_ns = std::clamp(time_of(*thread_, position), earliest, latest);
+  if (int64_t blocked = blocked_ns(*thread_, position); blocked > 0)
+    add(Step::sleep, std::max(earliest, at_ns - blocked), position);
+  add(Step::record, at_ns, position);
+}
+
+void RecordCursor::read_more() {
+  items_.clear();
+  at_ = 0;
+  std::vector<size_t> before;
+  size_t count = thread_->record_count();
+  while (items_.empty() && position_ < count) {
+    if (position_ - released_ >= kRecordsBetweenReleases) {
+      thread_->release_pages();
+      released_ = position_;
+    }
+    if (thread_->type(position_) == RecordType::operation) {
+      read_call(before);
+      return;
+    }
+    if (is_timed(*thread_, position_)) before.push_back(position_);
+    ++position_;
+    if (before.size() == kMostTogether || position_ == count)
+      for (size_t position : before) add_record(position, 0, kLatestTime);
+  }
+}
+
+void RecordCursor::read_call(const std::vector<size_t>& before) {
+  call_ = {};
+  call_.operation = &thread_->record<OperationRecord>(position_++);
+  call_.sequence = operations_++;
+  for (bool more = true; more && position_ < thread_->record_count() && !call_.call;) {
+    switch (thread_->type(position_)) {
+      case RecordType::transfer:
+        call_.transfer = &thread_->record<TransferRecord>(position_);
+        break;
+      case RecordType::allocation:
+        call_.allocation = &thread_->record<AllocationRecord>(position_);
+        break;
+      case RecordType::call:
+        call_.call = &thread_->record<CallRecord>(position_);
+        break;
+      case RecordType::operation:
+        more = false;
+        break;
+      default:
+        more = !is_timed(*thread_, position_);
+    }
+    if (more) ++position_;
+  }
+  int64_t unit = (call_.operation->flags & kCoarseTimes) ? 1024 : 1;
+  call_.begin_ns = sane(call_.operation->begin_ns);
+  call_.exit_ns = call_.begin_ns + call_.operation->call * unit;
+  call_.end_ns = call_.exit_ns + (call_.call ? call_.call->after_ns : 0);
+
+  // Outside, inside before the driver returned, inside behind that. Watches are raised behind it.
+  size_t i = 0;
+  for (; i < before.size() && time_of(*thread_, before[i]) < call_.begin_ns; ++i)
+    add_record(before[i], 0, call_.begin_ns);
+  add(Step::call_begin, call_.begin_ns, position_);
+  for (; i < before.size(); ++i) {
+    bool behind = thread_->type(before[i]) == RecordType::watch;
+    if (behind || time_of(*thread_, before[i]) > call_.exit_ns) break;
+    add_record(before[i], call_.begin_ns, call_.exit_ns);
+  }
+  add(Step::call_body, call_.exit_ns, position_);
+  for (; i < before.size(); ++i) add_record(before[i], call_.exit_ns, call_.end_ns);
+  add(Step::call_end, call_.end_ns, position_);
+}
+
+}  // namespace diogenes::necessity

@@ -1,0 +1,55 @@
+// What has to be known of a trace before its first event: a look over all records.
+// In: all thread files of a process. Out: its streams, touches that were written down by others or later, and
+// who let others go on by which object.
+#pragma once
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "trace/reader.h"
+
+namespace diogenes::necessity {
+
+struct StreamFacts {
+  uint16_t context = 0;  // number; 0: not known
+  uint8_t flags = 0;     // StreamFlag
+};
+
+// A touch that stands in another thread's file, or at another place of its own.
+struct LateTouch {
+  int64_t at_ns = 0;
+  const TouchRecord* record = nullptr;
+};
+
+class Survey {
+ public:
+  explicit Survey(const ProcessTrace& process);
+
+  // There is something to judge: stages 3 and 4 of an agent that records facts.
+  bool has_facts() const { return has_facts_; }
+  // Null: never recorded.
+  const StreamFacts* stream(uint32_t number) const;
+  const StreamFacts* legacy_stream(uint16_t context) const;
+  const StreamFacts* per_thread_stream(uint16_t context, uint32_t thread) const;
+  const std::vector<LateTouch>& late_touches() const { return late_touches_; }  // by time
+  // One thread alone let others go on by this semaphore or condition, and nothing of it was missed.
+  bool one_sender(OrderObject object, uint64_t address) const;
+
+ private:
+  struct Senders {
+    uint32_t thread = 0;
+    bool several = false, missed = false;
+  };
+  void look_at(const StreamRecord& record, uint32_t thread);
+  void look_at(const OrderRecord& record, uint32_t thread);
+
+  bool has_facts_ = false;
+  std::unordered_map<uint32_t, StreamFacts> streams_;
+  std::map<uint16_t, StreamFacts> legacy_;
+  std::map<std::pair<uint16_t, uint32_t>, StreamFacts> per_thread_;
+  std::vector<LateTouch> late_touches_;
+  std::map<std::pair<OrderObject, uint64_t>, Senders> senders_;
+};
+
+}  // namespace diogenes::necessity

@@ -1,0 +1,119 @@
+#include "analysis/necessity/watch_interpreter.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/necessity/call_effects.h"
+
+namespace diogenes::necessity {
+namespace {
+
+Event event_of(EventKind kind, ThreadNumber thread, int64_t at_ns) {
+  Event event;
+  event.kind = kind;
+  event.thread = thread;
+  event.at_ns = at_ns;
+  return event;
+}
+
+}  // namespace
+
+void WatchInterpreter::take(const WatchRecord& record, uint32_t thread, int64_t at_ns) {
+  Place place = tables_.memories.place(range_of(record.begin, record.bytes), MemoryKind::pageable);
+  if (place.range.empty()) return;
+  bool raised = record.refusal == WatchRefusal::none && record.watch != 0 && !blind_ &&
+                !watched_.contains(record.watch);
+  Event event = event_of(raised ? EventKind::watch : EventKind::unwatched, tables_.thread(thread), at_ns);
+  event.memory = place.memory;
+  event.range = place.range;
+  if (!raised) {
+    event.blind = record.refusal == WatchRefusal::none ? uint32_t{kUnresolved} : reason_of(record.refusal);
+    return tables_.sink.take(event);
+  }
+  event.watch = {next_++};
+  event.read_only = record.protection == WatchProtection::read_only;
+  watched_[record.watch] = {event.watch, place};
+  tables_.sink.take(event);
+  if (auto early = early_.find(record.watch); early != early_.end()) {
+    Early ended = early->second;
+    early_.erase(early);
+    if (ended.touch) take(*ended.touch, ended.thread, at_ns);
+    if (ended.unwatch) take(*ended.unwatch, ended.thread, at_ns);
+  }
+}
+
+void WatchInterpreter::take(const TouchRecord& record, uint32_t thread, int64_t at_ns) {
+  auto found = watched_.find(record.watch);
+  if (found == watched_.end()) {
+    if (!blind_) early_[record.watch] = {&record, nullptr, thread};
+    return;
+  }
+  Event event =
+      event_of(EventKind::touch, tables_.thread(record.by == Toucher::unseen ? kNoThread : thread), at_ns);
+  event.watch = found->second.number;
+  event.memory = found->second.place.memory;
+  event.range = found->second.place.range;
+  event.writes = record.access != Touching::reads;  // not known: the stronger
+  event.by = record.by;
+  event.stack = record.stack;
+  event.address = record.address;
+  end(record.watch);
+  tables_.sink.take(event);
+}
+
+void WatchInterpreter::take(const UnwatchRecord& record, uint32_t thread, int64_t at_ns) {
+  auto found = watched_.find(record.watch);
+  if (found == watched_.end()) {
+    if (!blind_) early_[record.watch] = {nullptr, &record, thread};
+    return;
+  }
+  Event event = event_of(EventKind::unwatch, tables_.thread(thread), at_ns);
+  event.watch = found->second.number;
+  event.memory = found->second.place.memory;
+  event.range = found->second.place.range;
+  event.lost = record.why != WatchEnd::lowered && record.why != WatchEnd::released;
+  end(record.watch);
+  tables_.sink.take(event);
+  if (record.why != WatchEnd::released) return;
+  event.kind = EventKind::releases;
+  tables_.sink.take(event);
+}
+
+void WatchInterpreter::region_event(EventKind kind, const RegionRecord& record, const Place& place,
+                                    uint32_t thread, int64_t at_ns) {
+  Event event = event_of(kind, tables_.thread(thread), at_ns);
+  event.memory = place.memory;
+  event.range = place.range;
+  event.stack = record.stack;
+  event.by = Toucher::system_call;
+  tables_.sink.take(event);
+}
+
+void WatchInterpreter::take(const RegionRecord& record, uint32_t thread, int64_t at_ns) {
+  // Only memory that work or a watch has named matters.
+  for (const Place& place : tables_.memories.known_pieces(range_of(record.begin, record.bytes))) {
+    if (record.event != RegionEvent::released) region_event(EventKind::uses, record, place, thread, at_ns);
+    if (record.event == RegionEvent::released || record.event == RegionEvent::moved)
+      region_event(EventKind::releases, record, place, thread, at_ns);
+  }
+}
+
+void WatchInterpreter::lose_sight(int64_t at_ns) {
+  if (blind_) return;
+  blind_ = true;
+  std::vector<Watched> lost;
+  for (const auto& [watch, watched] : watched_) lost.push_back(watched);
+  std::sort(lost.begin(), lost.end(),
+            [](const Watched& one, const Watched& other) { return one.number < other.number; });
+  watched_.clear();
+  for (const Watched& watched : lost) {
+    Event event = event_of(EventKind::unwatch, {}, at_ns);
+    event.watch = watched.number;
+    event.memory = watched.place.memory;
+    event.range = watched.place.range;
+    event.lost = true;
+    tables_.sink.take(event);
+  }
+}
+
+}  // namespace diogenes::necessity

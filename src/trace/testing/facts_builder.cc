@@ -1,0 +1,230 @@
+#include "trace/testing/facts_builder.h"
+
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+namespace diogenes::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <typename T>
+void append(std::string& file, const T& object) {
+  file.append(reinterpret_cast<const char*>(&object), sizeof object);
+}
+
+std::string header(uint32_t thread) {
+  FileHeader record{};
+  memcpy(record.magic, kTraceMagic, sizeof kTraceMagic);
+  record.version = kTraceVersion;
+  record.thread = thread;
+  record.tid = 100 + thread;
+  std::string bytes;
+  append(bytes, record);
+  return bytes;
+}
+
+// Files grow in steps, and end in zeros.
+void save(const fs::path& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes << std::string(64, '\0');
+  if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
+}  // namespace
+
+OperandRecord operand(uint64_t begin, uint64_t bytes, unsigned flags, MemoryKind kind) {
+  OperandRecord record{};
+  record.begin = begin;
+  record.bytes = bytes;
+  record.flags = static_cast<uint8_t>(flags);
+  record.kind = kind;
+  return record;
+}
+
+TransferRecord transfer_of(MemoryKind to, MemoryKind from, uint64_t bytes, uint64_t destination,
+                           uint64_t source) {
+  TransferRecord record{};
+  record.destination_kind = to;
+  record.source_kind = from;
+  record.bytes = bytes;
+  record.destination = destination;
+  record.source = source;
+  return record;
+}
+
+AllocationRecord allocated(uint64_t address, uint64_t bytes, MemoryKind kind) {
+  AllocationRecord record{};
+  record.kind = kind;
+  record.address = address;
+  record.bytes = bytes;
+  return record;
+}
+
+AllocationRecord released(uint64_t address, MemoryKind kind) {
+  AllocationRecord record = allocated(address, 0, kind);
+  record.released = 1;
+  return record;
+}
+
+Facts::Facts() : operands_(header(0)) {
+  memcpy(process_.magic, kTraceMagic, sizeof kTraceMagic);
+  process_.version = kTraceVersion;
+  process_.stage = Stage::memory_tracing;
+  process_.end = ProcessEnd::orderly;
+  process_.used_cuda = 1;
+  process_.pid = 100;
+  process_.rank = -1;
+  strcpy(process_.host, "node");
+  strcpy(process_.executable, "/app/app");
+  on(0);
+}
+
+Facts& Facts::on(uint32_t thread) {
+  thread_ = thread;
+  threads_.try_emplace(thread, header(thread));
+  return *this;
+}
+
+template <typename Record>
+Facts& Facts::put(Record record, RecordType type) {
+  record.type = type;
+  append(threads_[thread_], record);
+  return *this;
+}
+
+uint32_t Facts::intern(const CallFacts& facts) {
+  if (facts.lost_list) return UINT32_MAX / 2;
+  if (facts.operands.empty() && facts.list_flags == 0) return 0;
+  auto at = static_cast<uint32_t>(operands_.size() / 8);
+  append(operands_, OperandListHeader{static_cast<uint32_t>(facts.operands.size()) + 1, facts.list_flags});
+  for (const OperandRecord& each : facts.operands) append(operands_, each);
+  return at;
+}
+
+Facts& Facts::stream(uint32_t number, unsigned flags, uint16_t context) {
+  StreamRecord record{};
+  record.flags = static_cast<uint8_t>(flags);
+  record.context = context;
+  record.stream = number;
+  return put(record, RecordType::stream);
+}
+
+Facts& Facts::call(const char* symbol, const CallFacts& facts) {
+  OperationRecord operation{};
+  operation.flags = facts.flags;
+  operation.function = find_driver_function(symbol);
+  if (operation.function == kNoFunction)
+    throw std::runtime_error(std::string("not in the catalogue: ") + symbol);
+  operation.begin_ns = facts.begin;
+  operation.call = facts.lasts;
+  operation.stream = facts.stream;
+  operation.object = facts.object;
+  put(operation, RecordType::operation);
+  if (facts.transfer) put(*facts.transfer, RecordType::transfer);
+  if (facts.allocation) put(*facts.allocation, RecordType::allocation);
+  if (facts.no_call_record) return *this;
+  CallRecord call{};
+  call.operands = intern(facts);
+  call.flags = facts.call_flags.value_or(call.operands != 0 ? kGivesWork : 0);
+  call.context = facts.context;
+  call.after_ns = facts.after;
+  call.stream2 = facts.stream2;
+  call.argument = facts.argument;
+  return put(call, RecordType::call);
+}
+
+Facts& Facts::watch(uint32_t number, uint64_t begin, uint64_t bytes, int64_t at, WatchRefusal refusal,
+                    WatchProtection protection) {
+  WatchRecord record{};
+  record.watch = number;
+  record.begin = begin;
+  record.bytes = bytes;
+  record.at_ns = at;
+  record.refusal = refusal;
+  record.protection = protection;
+  return put(record, RecordType::watch);
+}
+
+Facts& Facts::touch(uint32_t number, int64_t at, Touching access, Toucher by) {
+  TouchRecord record{};
+  record.watch = number;
+  record.at_ns = at;
+  record.access = access;
+  record.by = by;
+  return put(record, RecordType::touch);
+}
+
+Facts& Facts::late_touch(uint32_t number, int64_t at, uint32_t thread) {
+  TouchRecord record{};
+  record.watch = number;
+  record.at_ns = at;
+  record.access = Touching::reads;
+  record.late = 1;
+  record.thread = thread;
+  return put(record, RecordType::touch);
+}
+
+Facts& Facts::unwatch(uint32_t number, int64_t at, WatchEnd why) {
+  UnwatchRecord record{};
+  record.watch = number;
+  record.at_ns = at;
+  record.why = why;
+  return put(record, RecordType::unwatch);
+}
+
+Facts& Facts::region(RegionEvent event, uint64_t begin, uint64_t bytes, int64_t at) {
+  RegionRecord record{};
+  record.event = event;
+  record.begin = begin;
+  record.bytes = bytes;
+  record.at_ns = at;
+  return put(record, RecordType::region);
+}
+
+Facts& Facts::order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us) {
+  OrderRecord record{};
+  record.object = object;
+  record.flags = static_cast<uint8_t>(flags);
+  record.at_ns = at;
+  record.address = address;
+  record.blocked_us = blocked_us;
+  record.thread = UINT32_MAX;
+  return put(record, RecordType::order);
+}
+
+Facts& Facts::hash(uint16_t thread, uint32_t sequence, Duplicate duplicate, OperationId first) {
+  HashRecord record{};
+  record.duplicate = duplicate;
+  record.thread = thread;
+  record.sequence = sequence;
+  record.first = first;
+  return put(record, RecordType::hash);
+}
+
+Facts& Facts::ends(ProcessEnd end) {
+  process_.end = end;
+  return *this;
+}
+
+Facts& Facts::drop(Drop cause) {
+  ++process_.drops[static_cast<size_t>(cause)];
+  return *this;
+}
+
+void Facts::write(const fs::path& stage_folder) const {
+  fs::path folder = stage_folder / "node-100";
+  fs::create_directories(folder);
+  for (const auto& [thread, bytes] : threads_) save(folder / ("thread-" + std::to_string(thread)), bytes);
+  save(folder / "operands", operands_);
+  save(folder / "stacks", header(0));
+  save(folder / "modules", std::string(sizeof(ModuleRecord), '\0'));
+  ProcessFile process = process_;
+  process.threads = static_cast<uint32_t>(threads_.size());
+  std::string bytes;
+  append(bytes, process);
+  save(folder / "process", bytes);
+}
+
+}  // namespace diogenes::testing

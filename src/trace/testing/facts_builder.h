@@ -1,0 +1,81 @@
+// Test support: the fact records of one process as a literal, and the process folder that the agent would
+// have written.
+//
+//   Facts().call("cuLaunchKernel", {.begin = 10, .stream = kLegacyStream, .operands = {device(kA, 64)}})
+//          .watch(1, kHost, 4096, 20)
+//          .touch(1, 30)
+//          .write(folder);
+//
+// Times are nanoseconds. Records stand in the file in the order in which they are given; what happens in a
+// call stands before it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/catalogue.h"
+#include "trace/format.h"
+
+namespace diogenes::testing {
+
+struct CallFacts {
+  int64_t begin = 0;
+  uint32_t lasts = 10, after = 0;  // to the driver's exit; from there until the program goes on
+  uint8_t flags = 0;               // OperationFlag
+  uint32_t stream = kNoStream;
+  uint32_t object = 0;
+  std::optional<uint8_t> call_flags = {};  // CallFlag; not given: work where there are operands
+  uint16_t context = 1;
+  std::vector<OperandRecord> operands = {};
+  uint32_t list_flags = 0;  // OperandListFlag
+  uint32_t stream2 = 0;
+  uint64_t argument = 0;
+  std::optional<TransferRecord> transfer = {};
+  std::optional<AllocationRecord> allocation = {};
+  bool lost_list = false;       // its CallRecord names a list that is not there
+  bool no_call_record = false;  // it has none
+};
+
+// Operands.
+OperandRecord operand(uint64_t begin, uint64_t bytes, unsigned flags, MemoryKind kind);
+TransferRecord transfer_of(MemoryKind to, MemoryKind from, uint64_t bytes, uint64_t destination = 0,
+                           uint64_t source = 0);
+AllocationRecord allocated(uint64_t address, uint64_t bytes, MemoryKind kind = MemoryKind::device);
+AllocationRecord released(uint64_t address, MemoryKind kind = MemoryKind::device);
+
+class Facts {
+ public:
+  Facts();
+  // The next records are this thread's.
+  Facts& on(uint32_t thread);
+  Facts& stream(uint32_t number, unsigned flags = kBlockingStream | kCertainStream, uint16_t context = 1);
+  Facts& call(const char* symbol, const CallFacts& facts);
+  Facts& watch(uint32_t number, uint64_t begin, uint64_t bytes, int64_t at, WatchRefusal refusal = {},
+               WatchProtection protection = WatchProtection::no_access);
+  Facts& touch(uint32_t number, int64_t at, Touching access = Touching::reads, Toucher by = Toucher::program);
+  Facts& late_touch(uint32_t number, int64_t at, uint32_t thread);
+  Facts& unwatch(uint32_t number, int64_t at, WatchEnd why = WatchEnd::lowered);
+  Facts& region(RegionEvent event, uint64_t begin, uint64_t bytes, int64_t at);
+  Facts& order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us = 0);
+  Facts& hash(uint16_t thread, uint32_t sequence, Duplicate duplicate, OperationId first = {});
+  Facts& ends(ProcessEnd end);
+  Facts& drop(Drop cause);
+
+  // Writes STAGE/node-100.
+  void write(const std::filesystem::path& stage_folder) const;
+
+ private:
+  template <typename Record>
+  Facts& put(Record record, RecordType type);
+  uint32_t intern(const CallFacts& facts);
+
+  std::map<uint32_t, std::string> threads_;
+  std::string operands_;
+  uint32_t thread_ = 0;
+  ProcessFile process_{};
+};
+
+}  // namespace diogenes::testing
