@@ -23,6 +23,7 @@ bool append(const UnusedRecord& record);
 bool append(const ClockReadRecord& record);
 bool append(const RecordingRecord& record);
 bool append(const WatchedRecord& record);
+bool append(const OrderRecord& record);
 
 // The id that the next operation appended by this thread will have. False: it will not be recorded.
 bool next_operation(OperationId& id);

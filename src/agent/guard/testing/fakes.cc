@@ -1,4 +1,6 @@
 // What the agent gives the guards, for tests: stacks are the interrupted instruction, and every stage guards.
+#include "agent/order/order.h"
+#include "agent/order/thread.h"
 #include "agent/stack.h"
 #include "agent/stage.h"
 
@@ -9,5 +11,17 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
 }
 
 bool stage_uses_guards() { return true; }
+
+// No order is recorded here.
+std::atomic<bool> order_wanted{false};
+thread_local constinit OrderThread order_thread;
+void before_futex_wake(uint64_t) {}
+void before_futex_wait(uint64_t) {}
+void before_thread_start(ThreadStart&) {}
+void note_thread_handle(uint64_t, uint32_t, bool) {}
+void begin_ordered_thread(const ThreadStart&) {}
+void note_detached(uint64_t) {}
+uint32_t number_of_thread(uint64_t) { return 0; }
+void after_join(uint64_t, uint32_t, Blocked) {}
 
 }  // namespace diogenes::agent
