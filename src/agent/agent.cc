@@ -19,6 +19,7 @@
 #include "agent/elf_image.h"
 #include "agent/guard/guards.h"
 #include "agent/modules.h"
+#include "agent/order/order.h"
 #include "agent/pass_through.h"
 #include "agent/process_end.h"
 #include "agent/process_folder.h"
@@ -93,6 +94,7 @@ void start() {
   KeepErrno keep;
   PassThrough pass;
   start_collecting();
+  if (records_facts()) start_order();
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });
   pthread_atfork(nullptr, nullptr, child_after_fork);
   watch_loader();

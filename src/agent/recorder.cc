@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <type_traits>
 
 #include "agent/process_folder.h"
 #include "agent/stage.h"
@@ -15,6 +16,8 @@
 #include "base/units.h"
 
 namespace diogenes::agent {
+
+__attribute__((weak)) void finish_futex_wait();  // order/order.h; absent in tests that record no order
 
 struct ThreadFile {
   uint32_t index;
@@ -67,6 +70,7 @@ ThreadFile* make_thread_file(ThreadState& state) {
   }
   state.file_generation = generation;
   state.file = nullptr;
+  state.news = 0;
   uint32_t index = file_count.fetch_add(1, std::memory_order_relaxed);
   if (index >= kMaximumThreads) {
     count_drop(Drop::threads_full);
@@ -112,6 +116,9 @@ class Appending {
 template <typename Record>
 bool append_record(const Record& record, OperationId* id) {
   static_assert(sizeof(Record) == 32);
+  if constexpr (!std::is_same_v<Record, OrderRecord>) {
+    if (thread_state.awaits_futex) finish_futex_wait();
+  }
   Appending appending;
   ThreadFile* file = file_of_this_thread();
   if (!file || file->stopped || (file->used + sizeof record > file->part_bytes && !grow(*file))) {
@@ -126,6 +133,7 @@ bool append_record(const Record& record, OperationId* id) {
   // release: nothing of the record is stored after its type. Pairs with the reader's check for zero.
   __atomic_store_n(reinterpret_cast<uint64_t*>(to), first, __ATOMIC_RELEASE);
   file->used += sizeof record;
+  if constexpr (!std::is_same_v<Record, OrderRecord>) ++thread_state.news;
   if (id) {
     id->thread = static_cast<uint16_t>(file->index);
     id->sequence = file->sequence++;
@@ -154,6 +162,7 @@ bool append(const WatchRecord& record) { return append_record(record, nullptr); 
 bool append(const TouchRecord& record) { return append_record(record, nullptr); }
 bool append(const UnwatchRecord& record) { return append_record(record, nullptr); }
 bool append(const RegionRecord& record) { return append_record(record, nullptr); }
+bool append(const OrderRecord& record) { return append_record(record, nullptr); }
 
 bool is_appending() { return thread_state.appending; }
 

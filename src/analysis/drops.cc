@@ -30,6 +30,9 @@ const char* drop_sentence(Drop cause) {
     case Drop::watchpoints_full:
       return "all hardware watchpoints were taken by other small results; the synchronization counts as "
              "needed";
+    case Drop::orders_full:
+      return "more locks, conditions and semaphores than can be followed; no order between threads follows from "
+             "those left out";
     case Drop::count_:
       break;
   }

@@ -10,6 +10,7 @@
 #include "agent/guard/threads.h"
 #include "agent/guard/watch_records.h"
 #include "agent/necessity/memory/regions.h"
+#include "agent/order/order.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
 #include "driver/cuda_abi.h"
@@ -359,3 +360,9 @@ void finish() {
 }
 
 }  // namespace diogenes::agent::facts
+
+namespace diogenes::agent {
+
+void after_acquire_with_news() { facts::after_acquire(); }
+
+}  // namespace diogenes::agent

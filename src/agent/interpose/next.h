@@ -11,14 +11,16 @@ namespace diogenes::agent {
 template <typename Function>
 class Next {
  public:
-  constexpr explicit Next(const char* name) : name_(name) {}
+  // `version`: where dlsym would find an older function of the same name.
+  constexpr explicit Next(const char* name, const char* version = nullptr) : name_(name), version_(version) {}
 
   Function* get() {
     auto* found = found_.load(std::memory_order_acquire);
     if (found) return found;
     if (looking_) return nullptr;
     looking_ = true;
-    found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
+    if (version_) found = reinterpret_cast<Function*>(dlvsym(RTLD_NEXT, name_, version_));
+    if (!found) found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
     looking_ = false;
     found_.store(found, std::memory_order_release);
     return found;
@@ -26,6 +28,7 @@ class Next {
 
  private:
   const char* name_;
+  const char* version_;
   std::atomic<Function*> found_{nullptr};
   // Only threads that begin while no constructor has run could meet here, and there are none.
   bool looking_ = false;

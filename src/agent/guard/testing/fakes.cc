@@ -1,5 +1,8 @@
-// What the agent gives the guards, for tests: stacks are the interrupted instruction, and every stage guards, and no record is kept.
+// What the agent gives the guards, for tests: stacks are the interrupted instruction, every stage guards, and
+// nothing is recorded.
 #include "agent/facts/collector.h"
+#include "agent/order/order.h"
+#include "agent/order/thread.h"
 #include "agent/recorder.h"
 #include "agent/stack.h"
 #include "agent/stage.h"
@@ -22,5 +25,15 @@ void count_drop(Drop) {}
 bool records_facts() { return false; }
 bool facts::may_be_dirty(AddressRange) { return false; }
 void facts::note_release(AddressRange) {}
+std::atomic<bool> order_wanted{false};
+thread_local constinit OrderThread order_thread;
+void before_futex_wake(uint64_t) {}
+void before_futex_wait(uint64_t) {}
+void before_thread_start(ThreadStart&) {}
+void note_thread_handle(uint64_t, uint32_t, bool) {}
+void begin_ordered_thread(const ThreadStart&) {}
+void note_detached(uint64_t) {}
+uint32_t number_of_thread(uint64_t) { return 0; }
+void after_join(uint64_t, uint32_t, Blocked) {}
 
 }  // namespace diogenes::agent
