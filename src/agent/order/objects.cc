@@ -91,7 +91,7 @@ void Object::reset(uint32_t count_now) {
   count = count_now;
   several = false;
   unseen.store(false, std::memory_order_relaxed);
-  told = {};
+  told = certainly = {};
 }
 
 LockedObject::LockedObject(OrderObject kind, uint64_t address, Absent absent) {

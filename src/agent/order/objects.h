@@ -36,6 +36,7 @@ struct Object {
   bool several = false;   // more than one thread released it
   std::atomic<bool> unseen{false};  // something happened to it that was not seen
   Knowledge told;                   // by all releases that were recorded
+  Knowledge certainly;              // the part of it that follows in every run
 
   void reset(uint32_t count_now);
 };
