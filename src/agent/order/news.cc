@@ -74,7 +74,7 @@ bool has_news(const Object& object, const OrderThread& me, const Knows& knows, b
 
 void sync_if_equal(Object& object, const OrderThread& me, const Knows& knows, bool certain) {
   if (has_told_all(object, me, knows, certain) && !has_news(object, me, knows, certain))
-    object.synced.store(synced_value(me), std::memory_order_relaxed);
+    object.synced_of(me.number).store(synced_value(me), std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -136,7 +136,6 @@ OrderRecord record_of(OrderObject kind, uint64_t address, uint8_t flags) {
   record.type = RecordType::order;
   record.object = kind;
   record.flags = flags;
-  record.at_ns = monotonic_now().count;
   record.address = address;
   record.thread = 0xffffffff;
   return record;
@@ -159,7 +158,8 @@ bool release(LockedObject& object, OrderThread& me, OrderRecord& record) {
   if (it.sender == 0) it.sender = me.number;
   if (it.sender != me.number) it.several = true;
   bool tells = false;
-  if (me.knows && version(me) != 0 && it.synced.load(std::memory_order_relaxed) != synced_value(me)) {
+  if (me.knows && version(me) != 0 &&
+      it.synced_of(me.number).load(std::memory_order_relaxed) != synced_value(me)) {
     const Knows& knows = knows_now(me);
     bool certain = is_certain(record.object, object);
     tells = !has_told_all(it, me, knows, certain);
@@ -172,7 +172,9 @@ bool release(LockedObject& object, OrderThread& me, OrderRecord& record) {
       it.told.add(knows.tells);
       if (certain) it.certainly.add(knows.certain);
       it.teller = me.number;
-      it.synced.store(knew_all ? synced_value(me) : 0, std::memory_order_relaxed);
+      it.nobody_synced();
+      if (knew_all) it.synced_of(me.number).store(synced_value(me), std::memory_order_relaxed);
+      record.at_ns = monotonic_now().count;
     } else {
       sync_if_equal(it, me, knows, certain);
     }
@@ -189,7 +191,7 @@ bool release(LockedObject& object, OrderThread& me, OrderRecord& record) {
 Heard acquire(LockedObject& object, OrderThread& me, uint32_t sequence, OrderRecord& record) {
   Object& it = *object;
   if (it.first == 0 || sequence < it.first) return Heard::nothing;
-  if (it.synced.load(std::memory_order_relaxed) == synced_value(me)) return Heard::nothing;
+  if (it.synced_of(me.number).load(std::memory_order_relaxed) == synced_value(me)) return Heard::nothing;
   const Knows& before = me.knows ? knows_now(me) : knows_nothing;
   bool certain = is_certain(record.object, object);
   if (!has_news(it, me, before, certain)) {
@@ -197,6 +199,7 @@ Heard acquire(LockedObject& object, OrderThread& me, uint32_t sequence, OrderRec
     return Heard::nothing;
   }
   if (!me.knows) return Heard::no_file;
+  record.at_ns = monotonic_now().count;
   record.sequence = sequence;
   if (sequence >= it.last || !it.several) record.thread = it.file;
   if (object.unseen()) record.flags |= kNotSeen;

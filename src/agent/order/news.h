@@ -54,7 +54,7 @@ bool prepare(OrderThread& me);
 Knows& knows_now(OrderThread& me);  // with its own latest news; prepare has succeeded
 void end_source(OrderThread& me);   // it ends: its number as a source is free for those who know all of it
 
-OrderRecord record_of(OrderObject kind, uint64_t address, uint8_t flags);
+OrderRecord record_of(OrderObject kind, uint64_t address, uint8_t flags);  // without its time
 void set_blocked(OrderRecord& record, Blocked blocked);
 void write(const OrderRecord& record);
 

@@ -14,7 +14,8 @@ void before_unlock(OrderObject kind, const void* lock, uint8_t flags) {
   const OrderThread& me = order_thread;
   // A number that is 0, or of an earlier generation, has no version: it goes the long road once.
   if (me.generation == folder_generation()) {
-    if (version(me) == 0 || glance(kind, address_of(lock), synced_value(me)) == Glance::synced) return;
+    if (version(me) == 0 || glance(kind, address_of(lock), me.number, synced_value(me)) == Glance::synced)
+      return;
   } else if (own_news() == 0) {
     return;
   }
@@ -25,7 +26,7 @@ void before_unlock(OrderObject kind, const void* lock, uint8_t flags) {
 void after_lock(OrderObject kind, const void* lock, uint8_t flags, Blocked blocked) {
   if (!recording()) return;
   const OrderThread& me = order_thread;
-  if (glance(kind, address_of(lock), synced_value(me)) != Glance::look && !me.awaits_futex) return;
+  if (glance(kind, address_of(lock), me.number, synced_value(me)) != Glance::look && !me.awaits_futex) return;
   KeepErrno keep;
   hear(kind, address_of(lock), flags, blocked, [](LockedObject& object) { return object->sequence; });
 }
@@ -45,7 +46,7 @@ void note_semaphore(const void* semaphore, uint32_t value, bool fresh, bool othe
 }
 
 bool knows_semaphore(const void* semaphore) {
-  return glance(OrderObject::semaphore, address_of(semaphore), 0) != Glance::absent;
+  return glance(OrderObject::semaphore, address_of(semaphore), 0, 0) != Glance::absent;
 }
 
 void before_post(const void* semaphore) {
@@ -131,7 +132,7 @@ void after_barrier(const void* barrier, uint32_t round, Blocked blocked) {
 }
 
 void forget_object(OrderObject kind, const void* object) {
-  if (glance(kind, address_of(object), 0) == Glance::absent) return;
+  if (glance(kind, address_of(object), 0, 0) == Glance::absent) return;
   OwnWork own;
   LockedObject(kind, address_of(object), kLeave).remove();
 }

@@ -42,6 +42,7 @@ void before_thread_start(ThreadStart& start) {
   start.certainly = me.knows->certain;
   start.file = me.file;
   OrderRecord record = record_of(OrderObject::thread_start, start.number, kForced);
+  record.at_ns = monotonic_now().count;
   record.sequence = 1;
   record.thread = me.file;
   write(record);
@@ -69,6 +70,7 @@ void begin_ordered_thread(const ThreadStart& start) {
   bool told = start.file != 0xffffffff;
   if (told) ++me.learned;
   OrderRecord record = record_of(OrderObject::thread_start, start.number, kAcquires | kForced);
+  record.at_ns = monotonic_now().count;
   record.sequence = told;
   record.thread = start.file;
   write(record);
@@ -93,6 +95,7 @@ void end_ordered_thread() {
   if (version(me) == 0 && !me.knows) return;
   if (!prepare(me)) return;
   OrderRecord record = record_of(OrderObject::thread_end, me.number, kForced);
+  record.at_ns = monotonic_now().count;
   record.sequence = 1;
   record.thread = me.file;
   if (joined) {
