@@ -13,6 +13,7 @@
 #include "agent/guard/guards.h"
 #include "agent/hook_probe.h"
 #include "agent/host_functions.h"
+#include "agent/order/order.h"
 #include "agent/pass_through.h"
 #include "agent/process_folder.h"
 #include "agent/recorder.h"
@@ -61,6 +62,7 @@ void exit_wait(ThreadState& state, ThunkFrame* frame) {
 int enter_public(ThreadState& state, ThunkFrame* frame) {
   if (state.public_depth > 0 || state.wait_depth > 0) return 0;
   PassThrough pass;
+  if (state.awaits_futex) finish_futex_wait();
   end_clock_wait(state);
   // Until exit_public: what this thread touches and which system calls it makes are the agent's or the
   // driver's.

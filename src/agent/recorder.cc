@@ -17,8 +17,6 @@
 
 namespace diogenes::agent {
 
-__attribute__((weak)) void finish_futex_wait();  // order/order.h; absent in tests that record no order
-
 struct ThreadFile {
   uint32_t index;
   uint32_t sequence;  // of the next operation
@@ -116,9 +114,6 @@ class Appending {
 template <typename Record>
 bool append_record(const Record& record, OperationId* id) {
   static_assert(sizeof(Record) == 32);
-  if constexpr (!std::is_same_v<Record, OrderRecord>) {
-    if (thread_state.awaits_futex) finish_futex_wait();
-  }
   Appending appending;
   ThreadFile* file = file_of_this_thread();
   if (!file || file->stopped || (file->used + sizeof record > file->part_bytes && !grow(*file))) {

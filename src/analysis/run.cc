@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/necessity/evidence.h"
+
 namespace diogenes {
 namespace {
 
@@ -254,6 +256,7 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
     if (load == Load::evidence) {
       EvidenceLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
+      necessity::judge_process(process);
       std::sort(process.watched.begin(), process.watched.end(), by_instance);
     }
     for (const ThreadTrace& thread : trace.threads) thread.release_pages();

@@ -554,17 +554,23 @@ enum OrderFlag : uint8_t {
   kNotSeen =
       16,  // what other threads did to this object before this was not seen: no order follows for certain
 };
-// One thread let another go on. A release is written before it takes effect, an acquire after it has.
+// One thread let another go on. A release is written before it takes effect, an acquire after it has, both
+// only where they carry news: records of other types that the thread they reach had not heard of as surely.
+// Releases that carry none are counted in `sequence` all the same. An acquire follows every release of the
+// object with a sequence up to its own; where one thread alone releases a semaphore or condition (by the
+// records, and without kNotSeen), that is so in every run.
 struct OrderRecord {
   RecordType type;
   OrderObject object;
   uint8_t flags;  // OrderFlag
   uint8_t reserved;
-  uint32_t sequence;  // of the releases on the object, from 1; of an acquire: the release that it follows
+  uint32_t sequence;  // of the releases on the object, from 1; of an acquire: the last that it follows. 0:
+                      // the start of a thread whose maker had no news
   int64_t at_ns;
   uint64_t address;     // of the object, or a thread's number
   uint32_t blocked_us;  // before an acquire
-  uint32_t thread;      // of an acquire: the thread file whose release it follows; 0xffffffff: not known
+  uint32_t thread;  // of a release: its thread file; of an acquire: that of the last recorded release that it
+                    // follows; 0xffffffff: not known
 };
 static_assert(sizeof(OrderRecord) == 32);
 

@@ -35,7 +35,8 @@ bench::ProcessRun run_alone(const std::vector<std::string>& command, const std::
                             {.environment = {"LD_LIBRARY_PATH=" + built("lib/simulated")}, .input = input});
 }
 
-Measured run_measured(const std::vector<std::string>& command, const std::string& input) {
+Measured run_measured(const std::vector<std::string>& command, const std::string& input,
+                      const std::function<void(const std::string&)>& look) {
   const bench::TemporaryFolder folder;
   const std::string session = folder.path() / "session.diogenes", report = folder.path() / "report.txt";
   std::vector<std::string> run = {
@@ -50,6 +51,7 @@ Measured run_measured(const std::vector<std::string>& command, const std::string
                                            {.environment = environment_of_tool()});
   result.report = parsed(exported.output);
   result.export_errors = exported.errors;
+  if (look) look(session);
   return result;
 }
 

@@ -1,5 +1,6 @@
 // A program run alone and under `diogenes run --driver simulated`: what a user of both would see.
 #pragma once
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ struct Measured {
   std::string export_errors;
 };
 
-Measured run_measured(const std::vector<std::string>& command, const std::string& input = "");
+// `look`, if any, gets the path of the session's folder, which is removed afterwards.
+Measured run_measured(const std::vector<std::string>& command, const std::string& input = "",
+                      const std::function<void(const std::string&)>& look = {});
 
 // Every way in which measuring changed what the program did: output, exit status, in the first run or a later
 // one.

@@ -12,6 +12,7 @@
 #include "agent/guard/threads.h"
 #include "agent/guard/watch_guards.h"
 #include "agent/guard/wear.h"
+#include "agent/order/order.h"
 #include "agent/stack.h"
 #include "agent/thread_state.h"
 
@@ -131,6 +132,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
   if (info->si_code != kAccessError || registers[REG_ERR] & 16)
     return false;  // not a matter of protection; a jump there
   Undispatched undispatched;
+  if (thread_state.awaits_futex) finish_futex_wait();
   Fault fault = describe(info, context);
   // The driver's own threads: the program's code on them has a slot (enter_program_code).
   bool driver = in_driver_now() || (guard_thread.driver && !guard_thread.slot) ||

@@ -85,13 +85,13 @@ uint32_t free_slot(uint32_t bucket, uint64_t key, uint32_t generation) {
 }  // namespace
 
 void Object::reset(uint32_t count_now) {
-  synced.store(0, std::memory_order_relaxed);
+  nobody_synced();
   sequence = first = last = teller = sender = acquires = 0;
   file = 0xffffffff;
   count = count_now;
   several = false;
   unseen.store(false, std::memory_order_relaxed);
-  told = {};
+  told = certainly = {};
 }
 
 LockedObject::LockedObject(OrderObject kind, uint64_t address, Absent absent) {
@@ -137,13 +137,15 @@ void LockedObject::remove() {
   object_ = nullptr;
 }
 
-Glance glance(OrderObject kind, uint64_t address, uint64_t synced) {
+Glance glance(OrderObject kind, uint64_t address, uint32_t thread, uint64_t synced) {
   uint64_t key = key_of(kind, address, folder_generation());
   uint32_t bucket = bucket_of(key);
   int found = find(bucket, key);
   if (found < 0) return Glance::absent;
-  return objects[bucket][found].synced.load(std::memory_order_relaxed) == synced ? Glance::synced
-                                                                                 : Glance::look;
+  // 0: a thread that has no number yet.
+  bool is_synced =
+      synced != 0 && objects[bucket][found].synced_of(thread).load(std::memory_order_relaxed) == synced;
+  return is_synced ? Glance::synced : Glance::look;
 }
 
 void note_unseen(OrderObject kind, uint64_t address) {

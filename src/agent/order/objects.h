@@ -20,9 +20,11 @@ inline constexpr uint32_t kOrderBuckets = 2048, kOrderBucketSize = 8;  // 16,384
 inline constexpr auto kThreadHandle = static_cast<OrderObject>(15);
 
 struct Object {
-  // Who knows all that the object tells, and has told it all it knows: the thread's number and the version of
-  // its knowledge (order.cc). Read without the lock: a thread finds its own value only if it wrote it.
-  std::atomic<uint64_t> synced{0};
+  // Who know all that the object tells, and have told it all they know: a thread's number and the version of
+  // its knowledge (news.h), at its number's place. Read without the lock: a thread finds its own value only
+  // if it wrote it, and nobody told anything since.
+  static constexpr uint32_t kPlaces = 4;
+  std::atomic<uint64_t> synced[kPlaces] = {};
   uint32_t sequence = 0;       // releases so far
   uint32_t first = 0;          // the first that was recorded; 0: none
   uint32_t last = 0;           // the last that was recorded
@@ -36,7 +38,12 @@ struct Object {
   bool several = false;   // more than one thread released it
   std::atomic<bool> unseen{false};  // something happened to it that was not seen
   Knowledge told;                   // by all releases that were recorded
+  Knowledge certainly;              // the part of it that follows in every run
 
+  std::atomic<uint64_t>& synced_of(uint32_t thread) { return synced[thread % kPlaces]; }
+  void nobody_synced() {
+    for (auto& one : synced) one.store(0, std::memory_order_relaxed);
+  }
   void reset(uint32_t count_now);
 };
 
@@ -64,9 +71,9 @@ class LockedObject {
   bool locked_ = false, made_ = false;
 };
 
-// Without the lock, for the fast path: is the object in the table, and `synced` this value?
+// Without the lock, for the fast path: is the object in the table, and is the thread synced at this value?
 enum class Glance : uint8_t { absent, synced, look };
-Glance glance(OrderObject kind, uint64_t address, uint64_t synced);
+Glance glance(OrderObject kind, uint64_t address, uint32_t thread, uint64_t synced);
 
 // Something happened to the object that is not recorded. Never waits.
 void note_unseen(OrderObject kind, uint64_t address);

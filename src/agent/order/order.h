@@ -69,7 +69,7 @@ void finish_futex_wait();
 struct ThreadStart {
   uint32_t number = 0;
   uint32_t file = 0xffffffff;  // of the maker, where it recorded the start
-  Knowledge told;
+  Knowledge told, certainly;
 };
 void before_thread_start(ThreadStart& start);
 // By the maker and by the new thread, whoever comes first: `handle`, a pthread_t, is thread `number`.

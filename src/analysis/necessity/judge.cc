@@ -96,6 +96,7 @@ void Judge::take(const Event& event) {
     case EventKind::covers: covers(event); break;
     case EventKind::query: views_.query(event); break;
     case EventKind::uses_mark: uses_mark(event); break;
+    case EventKind::uses: uses(event); break;
     case EventKind::releases: releases(event); break;
     case EventKind::call_end: call_end(event); break;
     case EventKind::watch: frontier_.watch(event.watch, event.memory, event.range, event.read_only); break;
@@ -188,6 +189,16 @@ void Judge::uses_mark(const Event& event) {
   const Point point = views_.mark(event.mark).point;
   if (!point.stream.valid() || point.tick == 0) return;
   keep_order(point.stream, point.tick, *views_.thread(event.thread).known, {kDriverAccess, event.thread, event.at_ns});
+}
+
+void Judge::uses(const Event& event) {
+  const Knowledge& known = *views_.thread(event.thread).known;
+  frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.writes && !event.writes) return;
+    const uint32_t reason = event.by == Toucher::system_call ? kSystemCall : kDeviceReuse;
+    examine(live, key_of(event.thread), known, {reason, event.thread, event.at_ns, event.stack});
+  });
 }
 
 void Judge::releases(const Event& event) {

@@ -22,6 +22,8 @@ bool append(const UnwatchRecord&) { return true; }
 bool is_appending() { return false; }
 uint32_t own_thread_file() { return 0; }
 void count_drop(Drop) {}
+thread_local constinit ThreadState thread_state;
+void finish_futex_wait() {}
 bool records_facts() { return false; }
 bool facts::may_be_dirty(AddressRange) { return false; }
 void facts::note_release(AddressRange) {}

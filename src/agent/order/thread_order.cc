@@ -1,0 +1,140 @@
+// Threads start, end and are joined: orders that every run has. A thread is known by its number, which no
+// other gets; a pthread_t is given out again as soon as its thread is joined.
+#include <limits.h>
+#include <pthread.h>
+
+#include "agent/order/news.h"
+
+namespace diogenes::agent {
+
+std::atomic<bool> order_wanted{false};
+
+namespace {
+
+// Thread-specific data is destroyed in rounds: ours in the last, when the program's own destructors have run.
+pthread_key_t end_key;
+void at_thread_end(void* round) {
+  auto number = reinterpret_cast<uintptr_t>(round);
+  if (number < PTHREAD_DESTRUCTOR_ITERATIONS)
+    pthread_setspecific(end_key, reinterpret_cast<void*>(number + 1));
+  else
+    end_ordered_thread();
+}
+
+}  // namespace
+
+void start_order() {
+  if (pthread_key_create(&end_key, at_thread_end) != 0) return;
+  order_wanted.store(true, std::memory_order_relaxed);
+}
+
+void before_thread_start(ThreadStart& start) {
+  KeepErrno keep;
+  start.number = number_new_thread();
+  start.file = 0xffffffff;
+  start.told = start.certainly = {};
+  if (!recording()) return;
+  OrderThread& me = this_thread();
+  finish_pending(me);
+  OwnWork own;
+  if (version(me) == 0 || !prepare(me)) return;
+  start.told = knows_now(me).tells;
+  start.certainly = me.knows->certain;
+  start.file = me.file;
+  OrderRecord record = record_of(OrderObject::thread_start, start.number, kForced);
+  record.at_ns = monotonic_now().count;
+  record.sequence = 1;
+  record.thread = me.file;
+  write(record);
+}
+
+void note_thread_handle(uint64_t handle, uint32_t number, bool detached) {
+  OwnWork own;
+  LockedObject object(kThreadHandle, handle, kMake);
+  if (!object || object->count >= number) return;  // given out again meanwhile
+  object->reset(number);
+  object->acquires = detached;
+}
+
+void begin_ordered_thread(const ThreadStart& start) {
+  order_thread.number = start.number;
+  pthread_setspecific(end_key, reinterpret_cast<void*>(uintptr_t{1}));
+  OrderThread& me = this_thread();
+  if (!recording()) return;
+  OwnWork own;
+  // So many threads come that files are left for those with news.
+  if (process_file()->threads > kMaximumThreads / 2 || !prepare(me)) return;
+  me.knows->certain.add(start.certainly);
+  me.knows->known.add(start.told);
+  me.knows->tells.add(start.told);
+  bool told = start.file != 0xffffffff;
+  if (told) ++me.learned;
+  OrderRecord record = record_of(OrderObject::thread_start, start.number, kAcquires | kForced);
+  record.at_ns = monotonic_now().count;
+  record.sequence = told;
+  record.thread = start.file;
+  write(record);
+}
+
+void end_ordered_thread() {
+  KeepErrno keep;
+  OrderThread& me = this_thread();
+  auto handle = static_cast<uint64_t>(pthread_self());
+  bool joined = true;
+  {
+    OwnWork own;
+    LockedObject object(kThreadHandle, handle, kLeave);
+    if (object && object->count == me.number && object->acquires != 0) {
+      joined = false;
+      object.remove();
+    }
+  }
+  if (!recording()) return;
+  finish_pending(me);
+  OwnWork own;
+  if (version(me) == 0 && !me.knows) return;
+  if (!prepare(me)) return;
+  OrderRecord record = record_of(OrderObject::thread_end, me.number, kForced);
+  record.at_ns = monotonic_now().count;
+  record.sequence = 1;
+  record.thread = me.file;
+  if (joined) {
+    LockedObject object(OrderObject::thread_end, me.number, kMake);
+    if (object) {
+      release(object, me, record);
+      if (!object->first) object->first = object->last = 1, object->file = me.file;
+    }
+  }
+  write(record);
+  end_source(me);
+}
+
+void note_detached(uint64_t handle) {
+  OwnWork own;
+  uint32_t number = 0;
+  {
+    LockedObject object(kThreadHandle, handle, kLeave);
+    if (!object) return;
+    number = object->count;
+    object->acquires = 1;
+  }
+  LockedObject(OrderObject::thread_end, number, kLeave).remove();
+}
+
+uint32_t number_of_thread(uint64_t handle) {
+  OwnWork own;
+  LockedObject object(kThreadHandle, handle, kLeave);
+  return object ? object->count : 0;
+}
+
+void after_join(uint64_t handle, uint32_t number, Blocked blocked) {
+  if (number == 0) return;
+  KeepErrno keep;
+  hear(OrderObject::thread_end, number, kForced, blocked, [](LockedObject& object) { return object->last; });
+  OwnWork own;
+  LockedObject(OrderObject::thread_end, number, kLeave).remove();
+  LockedObject object(kThreadHandle, handle, kLeave);
+  if (object && object->count == number) object.remove();
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,159 @@
+// What stage 3 records of a program whose threads hand results to each other in every way that POSIX offers,
+// and that it runs as alone. The program's order is the same in every run, whoever is scheduled when.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "measured.h"
+#include "trace/reader.h"
+
+namespace diogenes::e2e {
+namespace {
+
+struct Recorded {
+  OrderRecord record;
+  uint32_t file;
+};
+
+struct Orders {
+  std::vector<Recorded> all;
+  std::set<uint32_t> with_operations;  // thread files
+  uint64_t lost = 0;
+
+  std::vector<Recorded> acquires(OrderObject object) const { return of(object, kAcquires); }
+  std::vector<Recorded> releases(OrderObject object) const { return of(object, 0); }
+
+ private:
+  std::vector<Recorded> of(OrderObject object, int flag) const {
+    std::vector<Recorded> result;
+    for (const Recorded& one : all)
+      if (one.record.object == object && (one.record.flags & kAcquires) == flag) result.push_back(one);
+    return result;
+  }
+};
+
+// Of the process that recorded most: the program forks.
+Orders read_orders(const std::string& session) {
+  Orders result;
+  auto stage = read_stage(session + "/memory-tracing");
+  if (!stage.ok()) return result;
+  for (const ProcessTrace& process : stage.value().processes) {
+    Orders orders;
+    orders.lost = process.process.drops[static_cast<int>(Drop::orders_full)];
+    for (const ThreadTrace& thread : process.threads)
+      thread.visit([&](const auto& record, uint32_t) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(record)>, OrderRecord>)
+          orders.all.push_back({record, thread.ordinal()});
+        if constexpr (std::is_same_v<std::decay_t<decltype(record)>, OperationRecord>)
+          orders.with_operations.insert(thread.ordinal());
+      });
+    if (orders.all.size() > result.all.size()) result = std::move(orders);
+  }
+  return result;
+}
+
+class Handovers : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const std::vector<std::string> command = {built("bin/tests/programs/handovers")};
+    const auto alone = run_alone(command);
+    const auto measured =
+        run_measured(command, "", [](const std::string& session) { orders_ = read_orders(session); });
+    changes_ = changes(alone, measured);
+    output_ = alone.output;
+  }
+
+  static inline Orders orders_;
+  static inline std::vector<std::string> changes_;
+  static inline std::string output_;
+};
+
+TEST_F(Handovers, ChangeNothing) {
+  for (const auto& change : changes_) ADD_FAILURE() << change;
+  EXPECT_NE(output_.find("many threads: 0\n"), std::string::npos) << output_;
+  EXPECT_EQ(orders_.lost, 0u);
+}
+
+// Each acquire names a release that was recorded, or that was counted after one that was, by another thread
+// and earlier.
+TEST_F(Handovers, AnAcquireFollowsARelease) {
+  ASSERT_FALSE(orders_.all.empty());
+  for (const Recorded& acquire : orders_.all) {
+    if (!(acquire.record.flags & kAcquires)) continue;
+    bool found = false;
+    for (const Recorded& release : orders_.all)
+      found |= !(release.record.flags & kAcquires) && release.record.object == acquire.record.object &&
+               release.record.address == acquire.record.address &&
+               release.record.sequence <= acquire.record.sequence && release.file != acquire.file &&
+               release.record.at_ns <= acquire.record.at_ns;
+    EXPECT_TRUE(found) << "object " << static_cast<int>(acquire.record.object) << " of thread "
+                       << acquire.file << ", sequence " << acquire.record.sequence;
+    EXPECT_FALSE(acquire.record.flags & kNotSeen);
+  }
+}
+
+// 13 threads that hand over, or are made for the rarer cases, and 200.
+TEST_F(Handovers, EveryThreadHasAStartAndAnEnd) {
+  const auto starts = orders_.acquires(OrderObject::thread_start);
+  EXPECT_EQ(starts.size(), 213u);
+  for (const Recorded& start : starts) {
+    EXPECT_TRUE(start.record.flags & kForced);
+    EXPECT_EQ(start.record.sequence, 1u);
+  }
+  EXPECT_EQ(orders_.releases(OrderObject::thread_end).size(), 213u);
+  // The first of them did work on the GPU, and whoever joins it learns so.
+  EXPECT_GE(orders_.acquires(OrderObject::thread_end).size(), 1u);
+}
+
+TEST_F(Handovers, MutexesAndReadWriteLocks) {
+  std::set<uint64_t> mutexes;
+  for (const Recorded& acquire : orders_.acquires(OrderObject::mutex)) {
+    mutexes.insert(acquire.record.address);
+    EXPECT_FALSE(acquire.record.flags & kForced);
+  }
+  EXPECT_GE(mutexes.size(), 1u);
+  const auto locks = orders_.acquires(OrderObject::read_write_lock);
+  ASSERT_EQ(locks.size(), 1u);
+  EXPECT_TRUE(locks[0].record.flags & kShared);
+}
+
+TEST_F(Handovers, AConditionThatWasWaitedFor) {
+  const auto acquires = orders_.acquires(OrderObject::condition);
+  ASSERT_EQ(acquires.size(), 1u);
+  EXPECT_EQ(acquires[0].record.sequence, 1u);
+  EXPECT_TRUE(acquires[0].record.flags & kBlocked);
+}
+
+// To and fro three times, each wait for the post of its round; and one from a signal handler.
+TEST_F(Handovers, Semaphores) {
+  std::map<uint64_t, std::vector<uint32_t>> sequences;
+  for (const Recorded& acquire : orders_.acquires(OrderObject::semaphore))
+    sequences[acquire.record.address].push_back(acquire.record.sequence);
+  std::vector<std::vector<uint32_t>> all;
+  for (const auto& [address, of_one] : sequences) all.push_back(of_one);
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, (std::vector<std::vector<uint32_t>>{{1}, {1, 2, 3}, {1, 2, 3}}));
+}
+
+// Three threads, four rounds: all three leave a round because all three came.
+TEST_F(Handovers, Barriers) {
+  std::map<uint32_t, int> left;
+  for (const Recorded& acquire : orders_.acquires(OrderObject::barrier)) {
+    EXPECT_TRUE(acquire.record.flags & kForced);
+    ++left[acquire.record.sequence];
+  }
+  EXPECT_EQ(left, (std::map<uint32_t, int>{{3, 3}, {6, 3}, {9, 3}, {12, 3}}));
+}
+
+// Of a watched thread: seen by the kernel's dispatch of system calls, or not at all where there is none.
+TEST_F(Handovers, Futexes) {
+  const auto acquires = orders_.acquires(OrderObject::futex);
+  ASSERT_LE(acquires.size(), 1u);
+  for (const Recorded& acquire : acquires) EXPECT_FALSE(acquire.record.flags & kForced);
+}
+
+}  // namespace
+}  // namespace diogenes::e2e
