@@ -13,6 +13,7 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
 bool stage_uses_guards() { return true; }
 
 // No order is recorded here.
+thread_local constinit ThreadState thread_state;
 std::atomic<bool> order_wanted{false};
 thread_local constinit OrderThread order_thread;
 void order_by_futex(uint64_t, uint64_t, uintptr_t) {}
