@@ -18,7 +18,6 @@
 #include "agent/guard/threads.h"
 #include "agent/guard/watch_guards.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "agent/stack.h"
 #include "agent/thread_state.h"
 
@@ -121,32 +120,9 @@ bool release_here(Dispatched& call, AddressRange range, bool destroys) {
   return true;
 }
 
-// One thread lets another go on. Calls that libc makes inside its own locks are recorded as what they are.
-void order_by_futex(const Dispatched& call) {
-  if (!order_wanted.load(std::memory_order_relaxed) || thread_state.pass > 0 || order_thread.inside > 0 ||
-      guard_thread.creating > 0 || guard_thread.driver)
-    return;
-  switch (call.arguments[1] & 0x7f) {
-    case 0:
-    case 6:
-    case 9:
-    case 13:  // WAIT, LOCK_PI, WAIT_BITSET, LOCK_PI2
-      return before_futex_wait(call.arguments[0]);
-    case 1:
-    case 3:
-    case 4:
-    case 5:
-    case 7:
-    case 10:  // WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, UNLOCK_PI, WAKE_BITSET
-      return before_futex_wake(call.arguments[0]);
-    default:
-      break;
-  }
-}
-
 void use_futex(Dispatched& call) {
   const auto& arguments = call.arguments;
-  order_by_futex(call);
+  order_by_futex(arguments[0], arguments[1], call.site);
   switch (arguments[1] & 0x7f) {
     case 0:
     case 6:

@@ -12,7 +12,8 @@ void before_unlock(OrderObject kind, const void* lock, uint8_t flags) {
   const OrderThread& me = order_thread;
   // A number that is 0, or of an earlier generation, has no version: it goes the long road once.
   if (me.generation == folder_generation()) {
-    if (version(me) == 0 || glance(kind, address_of(lock), me.number, synced_value(me)) == Glance::synced)
+    if (!me.awaits_futex && version(me) == 0) return;
+    if (!me.awaits_futex && glance(kind, address_of(lock), me.number, synced_value(me)) == Glance::synced)
       return;
   } else if (own_news() == 0) {
     return;
@@ -133,31 +134,6 @@ void forget_object(OrderObject kind, const void* object) {
   if (glance(kind, address_of(object), 0, 0) == Glance::absent) return;
   OwnWork own;
   LockedObject(kind, address_of(object), kLeave).remove();
-}
-
-void before_futex_wake(uint64_t address) {
-  if (!recording() || version(this_thread()) == 0) return;
-  KeepErrno keep;
-  tell(OrderObject::futex, address, 0, kMake, kNoChange);
-}
-
-void before_futex_wait(uint64_t address) {
-  KeepErrno keep;
-  OrderThread& me = this_thread();
-  finish_pending(me);
-  me.futex = address;
-  me.awaits_futex = true;
-  thread_state.awaits_futex = true;
-  ++me.learned;  // the next lock takes the long road, and finishes this first
-}
-
-void finish_futex_wait() {
-  KeepErrno keep;
-  OrderThread& me = this_thread();
-  thread_state.awaits_futex = false;
-  if (!me.awaits_futex) return;
-  me.awaits_futex = false;
-  hear(OrderObject::futex, me.futex, 0, {}, [](LockedObject& object) { return object->sequence; });
 }
 
 }  // namespace diogenes::agent

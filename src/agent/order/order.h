@@ -59,11 +59,11 @@ void after_barrier(const void* barrier, uint32_t round, Blocked blocked);
 
 void forget_object(OrderObject kind, const void* object);  // it is destroyed
 
-// Futex calls that the program makes itself. What a wait heard is known to follow when the thread records
-// something else.
-void before_futex_wake(uint64_t address);
-void before_futex_wait(uint64_t address);
+// Futex calls that the program makes itself, from `site`; libc's own are left out. What a wait heard is
+// recorded before the next record of its thread.
+void order_by_futex(uint64_t address, uint64_t operation, uintptr_t site);
 void finish_futex_wait();
+void find_libc();  // once, at the start
 
 // What a new thread is told by its maker.
 struct ThreadStart {

@@ -165,6 +165,18 @@ TEST_F(Order, NewsTravelsThroughOthers) {
   EXPECT_EQ(news(), (Texts{"release 1 by 0"}));
 }
 
+// A wait is known before it is made: it is recorded when the thread does something else.
+TEST_F(Order, AFutexWaitIsRecordedBeforeTheThreadsNextRelease) {
+  order_wanted = true;
+  a.call_driver();
+  b.act([&] { order_by_futex(1000, 128, 0); });  // FUTEX_WAIT | FUTEX_PRIVATE_FLAG
+  a.act([&] { order_by_futex(1000, 129, 0); });  // FUTEX_WAKE
+  EXPECT_EQ(news(), (Texts{"release 1 by 0"}));
+  b.unlock(&one);
+  order_wanted = false;
+  EXPECT_EQ(news(), (Texts{"acquire 1 of 0", "release 1 by 1"}));
+}
+
 // The third lock that carries it is no news, but a semaphore makes it certain.
 TEST_F(Order, WhatIsCertainIsNewsToWhomItReachedByALock) {
   a.call_driver();

@@ -25,6 +25,7 @@ void at_thread_end(void* round) {
 
 void start_order() {
   if (pthread_key_create(&end_key, at_thread_end) != 0) return;
+  find_libc();
   order_wanted.store(true, std::memory_order_relaxed);
 }
 

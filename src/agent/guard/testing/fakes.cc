@@ -29,8 +29,7 @@ bool facts::may_be_dirty(AddressRange) { return false; }
 void facts::note_release(AddressRange) {}
 std::atomic<bool> order_wanted{false};
 thread_local constinit OrderThread order_thread;
-void before_futex_wake(uint64_t) {}
-void before_futex_wait(uint64_t) {}
+void order_by_futex(uint64_t, uint64_t, uintptr_t) {}
 void before_thread_start(ThreadStart&) {}
 void note_thread_handle(uint64_t, uint32_t, bool) {}
 void begin_ordered_thread(const ThreadStart&) {}
