@@ -545,6 +545,7 @@ enum class OrderObject : uint8_t {
   thread_start,  // object: the new thread's number, told by its maker
   thread_end,    // join
   futex,
+  asleep_at_end,  // no order: `thread` has been asleep since `address` (CLOCK_MONOTONIC) when the process ends
 };
 enum OrderFlag : uint8_t {
   kAcquires = 1,  // else it releases

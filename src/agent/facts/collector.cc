@@ -352,6 +352,7 @@ void note_release(AddressRange range) {
 }
 
 void finish() {
+  record_sleepers();
   give_up_readbacks();
   collect_unseen();
   record_late_ends();

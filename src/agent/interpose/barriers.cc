@@ -12,7 +12,6 @@
 namespace {
 
 using namespace diogenes::agent;
-using diogenes::monotonic_now;
 using Barrier = pthread_barrier_t;
 
 Next<int(Barrier*, const pthread_barrierattr_t*, unsigned)> next_init("pthread_barrier_init");
@@ -53,11 +52,11 @@ EXPORTED int pthread_barrier_wait(Barrier* barrier) noexcept {
     return next(barrier);
   }
   uint32_t round = before_barrier(barrier);
-  int64_t begin = monotonic_now().count;
+  int64_t begin = begin_sleep();
   ++order_thread.inside;
   int result = next(barrier);
   --order_thread.inside;
   if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD)
-    after_barrier(barrier, round, {monotonic_now().count - begin});
+    after_barrier(barrier, round, end_sleep(begin));
   return result;
 }

@@ -14,7 +14,6 @@
 namespace {
 
 using namespace diogenes::agent;
-using diogenes::monotonic_now;
 using diogenes::OrderObject;
 using Condition = pthread_cond_t;
 using Mutex = pthread_mutex_t;
@@ -38,11 +37,11 @@ int wait(Condition* condition, Mutex* mutex, const void* caller, Call&& call) {
   if (!follows_order(caller)) return call();
   uint32_t before = begin_condition_wait(condition);
   before_unlock(OrderObject::mutex, mutex, 0);
-  int64_t begin = monotonic_now().count;
+  int64_t begin = begin_sleep();
   ++order_thread.inside;
   int result = call();
   --order_thread.inside;
-  Blocked blocked{monotonic_now().count - begin};
+  Blocked blocked = end_sleep(begin);
   if (result == 0 || result == EOWNERDEAD) after_condition_wait(condition, before, blocked);
   if (result == 0 || result == EOWNERDEAD || result == ETIMEDOUT)
     after_lock(OrderObject::mutex, mutex, 0, {});

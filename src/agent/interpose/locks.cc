@@ -15,7 +15,6 @@
 namespace {
 
 using namespace diogenes::agent;
-using diogenes::monotonic_now;
 using diogenes::OrderObject;
 using Mutex = pthread_mutex_t;
 using Lock = pthread_rwlock_t;
@@ -50,9 +49,9 @@ inline int take(OrderObject kind, Object* object, uint8_t flags, int (*attempt)(
   ++order_thread.inside;
   int result = attempt(object);
   if (result == EBUSY) {
-    int64_t begin = monotonic_now().count;
+    int64_t begin = begin_sleep();
     result = wait();
-    blocked.ns = monotonic_now().count - begin;
+    blocked = end_sleep(begin);
   }
   --order_thread.inside;
   if (result == 0 || result == EOWNERDEAD) after_lock(kind, object, flags, blocked);

@@ -17,7 +17,6 @@
 namespace {
 
 using namespace diogenes::agent;
-using diogenes::monotonic_now;
 using diogenes::OrderObject;
 
 Next<int(sem_t*, int, unsigned)> next_init("sem_init");
@@ -56,12 +55,12 @@ int wait(sem_t* semaphore, const void* caller, Call&& call) {
   }
   int value = value_of(semaphore);
   note_if_new(semaphore, value);
-  int64_t begin = value == 0 ? monotonic_now().count : 0;
+  int64_t begin = value == 0 ? begin_sleep() : 0;
   ++order_thread.inside;
   int result = call();
   --order_thread.inside;
   Blocked blocked;
-  if (value == 0) blocked.ns = monotonic_now().count - begin;
+  if (value == 0) blocked = end_sleep(begin);
   if (result == 0) after_semaphore_wait(semaphore, blocked);
   return result;
 }

@@ -111,11 +111,12 @@ int join(pthread_t thread, const void* caller, Call&& call) {
   if (!follows_order(caller)) return call();
   auto handle = static_cast<uint64_t>(thread);
   uint32_t number = number_of_thread(handle);
-  int64_t begin = diogenes::monotonic_now().count;
+  int64_t begin = begin_sleep();
   ++order_thread.inside;
   int result = call();
   --order_thread.inside;
-  if (result == 0) after_join(handle, number, {diogenes::monotonic_now().count - begin});
+  Blocked blocked = end_sleep(begin);
+  if (result == 0) after_join(handle, number, blocked);
   return result;
 }
 

@@ -28,7 +28,7 @@ void before_wait(uint64_t address) {
   OrderThread& me = this_thread();
   finish_pending(me);
   me.futex = address;
-  me.futex_since = monotonic_now();
+  me.futex_since = begin_sleep();
   me.awaits_futex = true;
   thread_state.awaits_futex = true;
 }
@@ -73,7 +73,7 @@ void finish_futex_wait() {
   thread_state.awaits_futex = false;
   if (!me.awaits_futex) return;
   me.awaits_futex = false;
-  Blocked blocked{(monotonic_now() - me.futex_since).count};
+  Blocked blocked = end_sleep(me.futex_since);
   hear(OrderObject::futex, me.futex, 0, blocked, [](LockedObject& object) { return object->sequence; });
 }
 

@@ -33,6 +33,12 @@ struct Blocked {
   int64_t ns = -1;
 };
 
+// The thread is about to go to sleep: it touches nothing until end_sleep(). CLOCK_MONOTONIC, ns.
+int64_t begin_sleep();
+Blocked end_sleep(int64_t begin);
+// The process ends: who is asleep, and since when.
+void record_sleepers();
+
 // Mutexes and read-write locks. An acquire follows all releases before it.
 void before_unlock(OrderObject kind, const void* lock, uint8_t flags);
 void after_lock(OrderObject kind, const void* lock, uint8_t flags, Blocked blocked);

@@ -2,8 +2,6 @@
 #pragma once
 #include <cstdint>
 
-#include "base/units.h"
-
 namespace diogenes::agent {
 
 struct Knows;  // order.cc
@@ -15,7 +13,7 @@ struct OrderThread {
   uint32_t holds = 0;       // buckets locked; > 0 in a handler: it interrupted such a section
   uint32_t inside = 0;      // in libc's own locks and waits: futex calls are libc's
   bool awaits_futex = false;
-  Nanoseconds futex_since;
+  int64_t futex_since = 0;  // CLOCK_MONOTONIC
   uint64_t futex = 0;   // awaits_futex: it went to sleep here; what it heard is recorded at its next record
   uint32_t file = 0;    // with `knows`: of its thread file
   uint32_t source = 0;  // with `knows`: Knowledge's; kNoSource: it had no news of its own yet

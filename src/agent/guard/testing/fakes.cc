@@ -30,6 +30,8 @@ void facts::note_release(AddressRange) {}
 std::atomic<bool> order_wanted{false};
 thread_local constinit OrderThread order_thread;
 void order_by_futex(uint64_t, uint64_t, uintptr_t) {}
+int64_t begin_sleep() { return 0; }
+Blocked end_sleep(int64_t) { return {}; }
 void before_thread_start(ThreadStart&) {}
 void note_thread_handle(uint64_t, uint32_t, bool) {}
 void begin_ordered_thread(const ThreadStart&) {}
