@@ -50,10 +50,6 @@ void CallInterpreter::begin(const RecordedCall& recorded, uint32_t ordinal, int6
     const Allocation* known = tables_.memories.at(recorded.allocation->address);
     releasing_[ordinal] = known ? *known : Allocation{};
   }
-  if (auto mark = marks_.find(recorded.operation->object); mark != marks_.end())
-    entered_[ordinal] = mark->second.recording;
-  else
-    entered_[ordinal] = 0;
   if (!recorded.call) ++tables_.unclear.calls;
   tables_.sink.take(event(EventKind::call_begin, call, at_ns));
 }

@@ -21,10 +21,9 @@ class CallInterpreter {
  private:
   // A CUDA event.
   struct Mark {
-    MarkNumber number;       // once it was recorded
-    uint64_t recording = 0;  // ordinal of the last recording; 0: none, or it stood for nothing that is known
-    bool known = false;      // what it stands for at least is known
-    bool doubtful = false;   // it may stand for more
+    MarkNumber number;      // once it was recorded
+    bool known = false;     // what it stands for at least is known
+    bool doubtful = false;  // it may stand for more
   };
   // The work of one call, gathered.
   struct Work {
@@ -52,8 +51,8 @@ class CallInterpreter {
   void scope_of(const CallView& call, const BlockingCopy& copy, Scope& scope, MarkNumber& mark);
   void scope_of_event(const CallView& call, Scope& scope, MarkNumber& mark);
   void scope_of_release(const CallView& call, Scope& scope);
-  // The event that the call waits for, as it stood when the call was entered. Null: that is not known.
-  const Mark* mark_of(const CallView& call) const;
+  // The event that the call names. Null: what it stands for is not known.
+  const Mark* mark_of(uint32_t event_number) const;
   // Null: not known.
   StreamTable::Stream* stream_of(const CallView& call) {
     return tables_.streams.find(call.record().stream, call.context(), call.ordinal);
@@ -64,8 +63,6 @@ class CallInterpreter {
   Tables& tables_;
   std::unordered_map<uint32_t, Mark> marks_;  // by event number
   Numbering<MarkNumber, uint32_t> mark_numbers_;
-  std::unordered_map<uint32_t, uint64_t> entered_;  // by thread: the recording that its call found
-  uint64_t recordings_ = 0;
   // What a call under way releases, as it was when the call began: its address may be given out again before
   // the call returns. By thread; `serial` 0: nothing that was seen allocated.
   std::unordered_map<uint32_t, Allocation> releasing_;

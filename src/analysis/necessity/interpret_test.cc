@@ -173,14 +173,14 @@ TEST(Interpret, AnEventThatNobodyRecordedCoversNothingAndAnUnknownOneMayCoverAll
   EXPECT_EQ(events(facts), (Lines{"30 covers t0", "50 covers t0 may=all"}));
 }
 
-// Another thread records the event while this one waits for it: what the wait is for is not known.
-TEST(Interpret, AnEventThatIsRecordedAgainDuringTheWait) {
+// By whom it is recorded in a stream that is not known: what a wait for it covers is not known any more.
+TEST(Interpret, AnEventThatIsRecordedAgainOutOfOrder) {
   Facts facts;
   facts.stream(2, kCertainStream);
   facts.call("cuEventRecord", {.begin = 0, .stream = 2, .object = 2});
-  facts.call("cuEventSynchronize", {.begin = 20, .lasts = 40, .object = 2});
-  facts.on(1).call("cuEventRecord", {.begin = 30, .stream = 2, .object = 2});
-  EXPECT_EQ(events(facts), (Lines{"10 record t0 s0 e0", "40 record t1 s0 e0", "60 covers t0 may=all"}));
+  facts.call("cuEventRecord", {.begin = 20, .stream = kNoStream, .object = 2});
+  facts.call("cuEventSynchronize", {.begin = 40, .object = 2});
+  EXPECT_EQ(events(facts), (Lines{"10 record t0 s0 e0", "50 covers t0 may=all"}));
 }
 
 TEST(Interpret, EventsRecordedOutOfSight) {
