@@ -129,8 +129,13 @@ void Judge::work(const Event& event) {
       if (live.stream == event.stream || !conflict(access, live.access)) return;
       Use use{kOrder, event.thread, giver.call_at_ns};
       if (access.on_host && !access.writes) use.reason = kDeviceReuse;
-      if (gated && !point.known->certain.covers(live.stream, live.tick)) use.reason |= kLetsGo;
-      examine(live, key_of(event.stream), *point.known, use);
+      if (gated && !point.known->certain.covers(live.stream, live.tick)) {
+        // Any thread may let it go: what held for work before it says nothing.
+        use.reason |= kLetsGo;
+        keep_order(live.stream, live.tick, *point.known, use);
+      } else {
+        examine(live, key_of(event.stream), *point.known, use);
+      }
     });
   }
   if (gated) gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});

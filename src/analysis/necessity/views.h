@@ -155,15 +155,20 @@ class Views {
     const ThreadState& state = this->thread(thread);
     return state.call != 0 ? state.call : now_;
   }
-  void add_everything(Knowledge& target) const;
-  void let_go(const ThreadState& thread, Knowledge& covered) const;
+  void add_everything(Knowledge& target, Clock& direct) const;
+  void let_go(const Clock& direct, Knowledge& covered) const;
+  void done(const Clock& certain);  // some thread knows that this is
 
   uint64_t now_ = 0;
   std::vector<ThreadState> threads_;
   std::vector<StreamState> streams_;
   std::vector<Versions<MarkState>> marks_;
   std::vector<ObjectState> objects_;
-  Clock all_gates_;  // of work that may wait for the CPU
+  struct Gate {
+    StreamNumber stream;
+    uint32_t tick;
+  };
+  std::vector<Gate> gates_;  // work that may wait for the CPU, until somebody knows that it is done
 };
 
 }  // namespace diogenes::necessity
