@@ -1,0 +1,73 @@
+// What the verdicts have to keep: synchronizations that are needed for sure, and sets of which one is enough.
+// In: for each conflicting pair, the synchronizations that order it. Out: which of them are needed, and for
+// what. The choice among several is DESIGN.md's, section 7 (the verdict): first one that the user cannot
+// change, then one that is needed anyway, then explicit before implicit, then the latest in the thread that
+// uses the data; the same site at each occurrence.
+#pragma once
+#include <map>
+#include <span>
+#include <vector>
+
+#include "analysis/necessity/events.h"
+
+namespace diogenes::necessity {
+
+using InstanceIndex = Index<struct InstanceTag>;
+
+// What one use of data says of the synchronization that ordered it.
+struct Use {
+  uint32_t reason = 0;  // Reason bits
+  ThreadNumber thread;  // who used it
+  int64_t at_ns = -1;   // -1: not at a known time
+  uint32_t stack = kNoStack;
+  uint64_t address = 0;
+};
+
+class Constraints {
+ public:
+  InstanceIndex add_instance(const Event& covers);
+  void returned(InstanceIndex instance, int64_t at_ns) { instances_[instance.value].end_ns = at_ns; }
+  void require(InstanceIndex instance, const Use& use);
+  void require_one_of(std::span<const InstanceIndex> candidates, const Use& use);
+  void add_condition(InstanceIndex instance, uint8_t condition);
+  void choose();  // at the end: until every set has one that is required
+
+  bool required(InstanceIndex instance) const { return instances_[instance.value].reasons != 0; }
+  SiteIndex site(InstanceIndex instance) const { return instances_[instance.value].site; }
+  size_t size() const { return instances_.size(); }
+  std::vector<Verdict> verdicts() const;  // in the order of the instances
+
+ private:
+  struct Instance {
+    OperationId operation;
+    int64_t end_ns = -1;
+    SiteIndex site;
+    ThreadNumber thread;
+    Wait wait;
+    uint8_t conditions = 0;
+    uint32_t reasons = 0;
+    uint32_t first_use = 0xffffffff;  // position in first_uses_
+  };
+  struct FirstUse {
+    int64_t after_ns;
+    uint32_t stack;
+    uint64_t address;
+  };
+  struct OneOf {
+    std::vector<InstanceIndex> candidates;
+    Use use;
+  };
+  bool better(InstanceIndex one, InstanceIndex other, const Use& use) const;
+  bool site_required(SiteIndex site) const {
+    return site.value < required_sites_.size() && required_sites_[site.value];
+  }
+  // The best of them, and whether that can be said before the trace ends.
+  InstanceIndex best(std::span<const InstanceIndex> candidates, const Use& use) const;
+
+  std::vector<Instance> instances_;
+  std::vector<FirstUse> first_uses_;
+  std::vector<bool> required_sites_;  // one of their instances is
+  std::vector<OneOf> open_;
+};
+
+}  // namespace diogenes::necessity

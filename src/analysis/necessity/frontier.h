@@ -1,0 +1,109 @@
+// The accesses of GPU work that later ones can conflict with, for each memory, and whether the CPU's accesses
+// to them would be seen.
+// In: accesses of work, and where watches begin and end. Out: those that conflict with an access.
+// Source: DESIGN.md, section 7 (watching, conflicts).
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/necessity/clock.h"
+#include "analysis/necessity/events.h"
+
+namespace diogenes::necessity {
+
+// How surely a pair of accesses was ordered.
+enum class Sureness : uint8_t { none, possible, certain };
+
+using AccessIndex = Index<struct LiveAccessTag>;
+
+struct LiveAccess {
+  Access access;
+  StreamNumber stream;
+  uint32_t tick = 0;
+  uint32_t blind = 0;     // Reason bits: why it cannot be watched
+  bool effect = false;    // no access to any memory we know of, but something that cannot be watched
+  bool alive = false;
+  bool exposed = false;   // anybody awake may be touching it unseen
+  bool unwatched = false; // in the list of those that are not watched now
+  // Who came after it, and how surely: they need no second look.
+  struct Held {
+    ClockKey by;
+    Sureness sureness;
+  };
+  std::vector<Held> held;
+
+  Sureness held_by(ClockKey by) const;
+  void hold(ClockKey by, Sureness sureness);
+};
+
+class Frontier {
+ public:
+  LiveAccess& operator[](AccessIndex index) { return accesses_[index.value]; }
+  AccessIndex add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind);
+  void remove(AccessIndex index);
+  size_t size() const { return accesses_.size() - free_.size(); }
+  template <typename Visit>
+  void each(Visit visit) {
+    for (uint32_t i = 0; i < accesses_.size(); ++i) {
+      if (accesses_[i].alive) visit(AccessIndex{i});
+    }
+  }
+  // Those that an access to `range` of `memory` can conflict with (memory invalid: any): their overlap.
+  template <typename Visit>
+  void each_overlapping(MemoryNumber memory, AddressRange range, Visit visit);
+
+  void watch(WatchNumber watch, MemoryNumber memory, AddressRange range, bool read_only);
+  struct Watch {
+    MemoryNumber memory;
+    AddressRange range;
+    bool read_only = false;
+  };
+  Watch unwatch(WatchNumber watch);  // it has ended; memory invalid: there was none
+  void release(MemoryNumber memory, AddressRange range);  // what lies inside is gone
+
+  // Host accesses that nobody watches: pending ones, and exposed ones.
+  template <typename Visit>
+  void each_unwatched(Visit visit);
+  size_t exposed() const { return exposed_; }  // about how many are
+  void expose(LiveAccess& live);
+
+ private:
+  struct Memory {
+    std::vector<AccessIndex> accesses;
+    std::vector<WatchNumber> watches;
+  };
+  bool watched(const LiveAccess& live) const;
+  void list_unwatched(AccessIndex index);
+
+  std::vector<LiveAccess> accesses_;
+  std::vector<AccessIndex> free_;
+  std::vector<AccessIndex> any_;  // of unknown memory
+  std::vector<AccessIndex> unwatched_;
+  std::unordered_map<MemoryNumber, Memory> memories_;
+  std::unordered_map<WatchNumber, Watch> watches_;
+  size_t exposed_ = 0;
+};
+
+template <typename Visit>
+void Frontier::each_overlapping(MemoryNumber memory, AddressRange range, Visit visit) {
+  if (!memory.valid()) {
+    for (uint32_t i = 0; i < accesses_.size(); ++i) {
+      if (accesses_[i].alive && !accesses_[i].effect) visit(AccessIndex{i});
+    }
+    return;
+  }
+  if (auto at = memories_.find(memory); at != memories_.end()) {
+    for (size_t i = 0; i < at->second.accesses.size(); ++i) {
+      const AccessIndex index = at->second.accesses[i];
+      if (accesses_[index.value].access.range.overlaps(range)) visit(index);
+    }
+  }
+  for (size_t i = 0; i < any_.size(); ++i) visit(any_[i]);
+}
+
+template <typename Visit>
+void Frontier::each_unwatched(Visit visit) {
+  for (size_t i = 0; i < unwatched_.size(); ++i) visit(unwatched_[i]);
+}
+
+}  // namespace diogenes::necessity

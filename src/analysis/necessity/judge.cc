@@ -1,0 +1,269 @@
+#include "analysis/necessity/judge.h"
+
+namespace diogenes::necessity {
+namespace {
+
+bool conflict(const Access& one, const Access& other) { return one.writes || other.writes; }
+
+uint32_t reason_of(Toucher by, const Access& touched) {
+  switch (by) {
+    case Toucher::driver: return kDriverAccess;
+    case Toucher::system_call: return kSystemCall;
+    case Toucher::unseen: return kExposed;
+    case Toucher::program: break;
+  }
+  return touched.writes ? kCpuAccess : kSourceReuse;
+}
+
+}  // namespace
+
+Judge::OfThread& Judge::of(ThreadNumber thread) {
+  if (thread.value >= threads_.size()) threads_.resize(thread.value + 1);
+  return threads_[thread.value];
+}
+
+// Sees to it that work stays before somebody's use of it, as surely as it was.
+Sureness Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use) {
+  if (user.solid.covers(stream, tick)) return Sureness::certain;
+  Use by_others = use;
+  by_others.reason |= kOtherThread;  // no such synchronization may be moved
+  if (user.certain.covers(stream, tick)) {
+    std::vector<InstanceIndex> candidates;
+    for (const Clock::Component& component : user.solid.components()) {
+      if (is_stream(component.key)) continue;
+      of(ThreadNumber{number_of(component.key)}).log.candidates(stream, tick, component.value, candidates);
+    }
+    if (!candidates.empty()) {
+      constraints_.require_one_of(candidates, use);
+      return Sureness::certain;
+    }
+    // Ordered by several in a row: with the first in each thread kept, each of them still follows the work.
+    for (const OfThread& thread : threads_) {
+      const InstanceIndex first = thread.log.first_certain(stream, tick);
+      if (first.valid()) constraints_.require(first, by_others);
+    }
+    return Sureness::certain;
+  }
+  for (const OfThread& thread : threads_) {
+    const InstanceIndex first = thread.log.first_possible(stream, tick);
+    if (first.valid()) constraints_.require(first, by_others);
+  }
+  return user.possible.covers(stream, tick) ? Sureness::possible : Sureness::none;
+}
+
+void Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use) {
+  const Sureness held = live.held_by(by);
+  if (held == Sureness::certain) return;
+  if (held == Sureness::possible && !user.certain.covers(live.stream, live.tick)) return;
+  const Sureness sureness = keep_order(live.stream, live.tick, user, use);
+  if (sureness != Sureness::none) live.hold(by, sureness);
+}
+
+void Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
+  const Use use{live.blind != 0 ? live.blind : uint32_t{kExposed}, thread};
+  examine(live, key_of(thread), *views_.thread(thread).known, use);
+}
+
+void Judge::expose(LiveAccess& live) {
+  frontier_.expose(live);
+  for (uint32_t i = 0; i < views_.threads().size(); ++i) {
+    if (views_.threads()[i].awake()) may_touch(live, ThreadNumber{i});
+  }
+}
+
+void Judge::may_touch_exposed(ThreadNumber thread) {
+  if (frontier_.exposed() == 0) return;
+  frontier_.each_unwatched([&](AccessIndex index) {
+    if (frontier_[index].exposed) may_touch(frontier_[index], thread);
+  });
+}
+
+void Judge::take(const Event& event) {
+  views_.next_event();
+  bool appeared = false;  // it could not touch anything before this event, and can now
+  if (event.thread.valid()) {
+    ThreadState& thread = views_.thread(event.thread);
+    appeared = !thread.awake();
+    thread.seen = true;
+    thread.asleep = false;
+    of(event.thread);
+  }
+  switch (event.kind) {
+    case EventKind::call_begin: views_.begin_call(event); break;
+    case EventKind::work: work(event); break;
+    case EventKind::record_mark: views_.record_mark(event); break;
+    case EventKind::wait_mark: views_.wait_mark(event); break;
+    case EventKind::covers: covers(event); break;
+    case EventKind::query: views_.query(event); break;
+    case EventKind::uses_mark: uses_mark(event); break;
+    case EventKind::releases: releases(event); break;
+    case EventKind::call_end: call_end(event); break;
+    case EventKind::watch: frontier_.watch(event.watch, event.memory, event.range, event.read_only); break;
+    case EventKind::touch: touch(event); break;
+    case EventKind::unwatch: unwatch(event); break;
+    case EventKind::unwatched: unwatched(event); break;
+    case EventKind::release: views_.release(event); break;
+    case EventKind::acquire: appeared |= views_.acquire(event); break;
+    case EventKind::sleep:
+      views_.thread(event.thread).asleep = true;
+      appeared = false;
+      break;
+    case EventKind::thread_ends:
+      views_.thread(event.thread).ended = true;
+      appeared = false;
+      break;
+    case EventKind::ends: orderly_ = true; break;
+  }
+  if (appeared) may_touch_exposed(event.thread);
+}
+
+void Judge::work(const Event& event) {
+  const Point point = views_.give_work(event);
+  const ThreadState& giver = views_.thread(event.thread);
+  const Clock& gates = views_.stream(event.stream).gates;
+  bool gated = false;
+  for (const Clock::Component& gate : gates.components()) gated |= giver.known->certain[gate.key] < gate.value;
+  for (const Access& access : event.accesses) {
+    frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
+      LiveAccess& live = frontier_[index];
+      if (live.stream == event.stream || !conflict(access, live.access)) return;
+      Use use{kOrder, event.thread, giver.call_at_ns};
+      if (access.on_host && !access.writes) use.reason = kDeviceReuse;
+      if (gated && !point.known->certain.covers(live.stream, live.tick)) {
+        // Any thread may let it go: what held for work before it says nothing.
+        use.reason |= kLetsGo;
+        keep_order(live.stream, live.tick, *point.known, use);
+      } else {
+        examine(live, key_of(event.stream), *point.known, use);
+      }
+    });
+  }
+  if (gated) gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});
+  for (const Access& access : event.accesses) frontier_.add(access, event.stream, point.tick, 0);
+  if (event.blind != 0) frontier_.add({}, event.stream, point.tick, event.blind);
+}
+
+void Judge::covers(const Event& event) {
+  const Knowledge covered = views_.covered(event);
+  const InstanceIndex instance = constraints_.add_instance(event);
+  const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
+  of(event.thread).log.add(instance, event.site, position, covered);
+  if (!gated_.empty()) lets_go(event.thread, covered.possible);
+  of(event.thread).running.push_back({instance, covered.possible});
+  if (views_.thread(event.thread).call == 0) call_end(event);
+}
+
+// Work that was given earlier and waits for the CPU may go on because of what this thread does from now on.
+void Judge::lets_go(ThreadNumber thread, const Clock& possible) {
+  const Knowledge& known = *views_.thread(thread).known;
+  std::erase_if(gated_, [&](const Gated& gated) { return known.certain.covers(gated.stream, gated.tick); });
+  for (const Gated& gated : gated_) {
+    for (const Access& access : gated.accesses) {
+      frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
+        const LiveAccess& live = frontier_[index];
+        if (live.stream == gated.stream || !conflict(access, live.access)) return;
+        if (gated.known->solid.covers(live.stream, live.tick) || !possible.covers(live.stream, live.tick)) return;
+        const InstanceIndex first = of(thread).log.first_possible(live.stream, live.tick);
+        if (first.valid()) constraints_.require(first, {kLetsGo, thread});
+      });
+    }
+  }
+}
+
+void Judge::call_end(const Event& event) {
+  OfThread& thread = of(event.thread);
+  for (const Running& running : thread.running) {
+    constraints_.returned(running.instance, event.at_ns);
+    // What is not watched by now is open to everybody.
+    frontier_.each_unwatched([&](AccessIndex index) {
+      LiveAccess& live = frontier_[index];
+      if (!running.possible.covers(live.stream, live.tick)) return;
+      if (live.exposed) {
+        may_touch(live, event.thread);
+      } else {
+        expose(live);
+      }
+    });
+  }
+  thread.running.clear();
+  views_.end_call(event.thread);
+}
+
+void Judge::uses_mark(const Event& event) {
+  const Point point = views_.mark(event.mark).point;
+  if (!point.stream.valid() || point.tick == 0) return;
+  keep_order(point.stream, point.tick, *views_.thread(event.thread).known, {kDriverAccess, event.thread, event.at_ns});
+}
+
+void Judge::releases(const Event& event) {
+  if (!event.deferrable) {
+    const Knowledge& known = *views_.thread(event.thread).known;
+    frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+      LiveAccess& live = frontier_[index];
+      const uint32_t reason = live.access.writes ? kCpuAccess : kSourceReuse;
+      examine(live, key_of(event.thread), known, {reason, event.thread, event.at_ns, event.stack});
+    });
+  }
+  if (event.memory.valid()) frontier_.release(event.memory, event.range);
+}
+
+void Judge::touch(const Event& event) {
+  const Frontier::Watch watch = frontier_.unwatch(event.watch);
+  if (!watch.memory.valid()) return;
+  frontier_.each_overlapping(watch.memory, watch.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    if (event.thread.valid() && (live.access.writes || event.writes)) {
+      const Use use{reason_of(event.by, live.access), event.thread, event.at_ns, event.stack, event.address};
+      examine(live, key_of(event.thread), *views_.thread(event.thread).known, use);
+    }
+    if (live.unwatched) expose(live);
+  });
+}
+
+void Judge::unwatch(const Event& event) {
+  const Frontier::Watch watch = frontier_.unwatch(event.watch);
+  if (!watch.memory.valid() || !event.lost) return;
+  frontier_.each_overlapping(watch.memory, watch.range, [&](AccessIndex index) {
+    if (frontier_[index].unwatched) expose(frontier_[index]);
+  });
+}
+
+void Judge::unwatched(const Event& event) {
+  frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    live.blind |= event.blind;
+    if (live.unwatched) expose(live);
+  });
+}
+
+// The process was killed: what it would have touched is not known.
+void Judge::unresolved() {
+  frontier_.each([&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    for (uint32_t i = 0; i < views_.threads().size(); ++i) {
+      const ThreadNumber thread{i};
+      const Knowledge& known = *views_.thread(thread).known;
+      if (live.held_by(key_of(thread)) == Sureness::certain || known.solid.covers(live.stream, live.tick)) continue;
+      const Use use{kUnresolved, thread};
+      std::vector<InstanceIndex> candidates;
+      for (const Clock::Component& component : known.solid.components()) {
+        if (is_stream(component.key)) continue;
+        const ThreadNumber other{number_of(component.key)};
+        of(other).log.candidates(live.stream, live.tick, component.value, candidates);
+      }
+      for (InstanceIndex candidate : candidates) constraints_.require(candidate, use);
+      if (candidates.empty()) keep_order(live.stream, live.tick, known, use);
+    }
+  });
+}
+
+std::vector<Verdict> Judge::verdicts() {
+  if (!orderly_) unresolved();
+  constraints_.choose();
+  return constraints_.verdicts();
+}
+
+}  // namespace diogenes::necessity

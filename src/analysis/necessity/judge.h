@@ -1,0 +1,67 @@
+// Which synchronizations of a process were needed: a race check on its own trace.
+// In: the process's events, one by one (events.h). Out: a verdict for each synchronization. For each pair of
+// conflicting accesses that was ordered, some of the synchronizations that ordered it are kept; what no pair
+// needs is not needed. docs/necessity.md explains it.
+// Source: DESIGN.md, section 7.
+#pragma once
+#include <vector>
+
+#include "analysis/necessity/constraints.h"
+#include "analysis/necessity/events.h"
+#include "analysis/necessity/frontier.h"
+#include "analysis/necessity/log.h"
+#include "analysis/necessity/views.h"
+
+namespace diogenes::necessity {
+
+class Judge : public EventSink {
+ public:
+  void take(const Event& event) override;
+  // After the last event, once: in the order of the `covers` events.
+  std::vector<Verdict> verdicts();
+
+ private:
+  // A synchronization of a call that still runs.
+  struct Running {
+    InstanceIndex instance;
+    Clock possible;
+  };
+  // Work that may wait for the CPU.
+  struct Gated {
+    StreamNumber stream;
+    uint32_t tick;
+    SharedKnowledge known;
+    std::vector<Access> accesses;
+  };
+  struct OfThread {
+    CoverLog log;
+    std::vector<Running> running;
+  };
+
+  void work(const Event& event);
+  void covers(const Event& event);
+  void call_end(const Event& event);
+  void uses_mark(const Event& event);
+  void releases(const Event& event);
+  void touch(const Event& event);
+  void unwatch(const Event& event);
+  void unwatched(const Event& event);
+  void lets_go(ThreadNumber thread, const Clock& possible);
+  void unresolved();
+
+  Sureness keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use);
+  void examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use);
+  void may_touch(LiveAccess& live, ThreadNumber thread);
+  void expose(LiveAccess& live);          // everybody awake may touch it
+  void may_touch_exposed(ThreadNumber thread);
+  OfThread& of(ThreadNumber thread);
+
+  Views views_;
+  Frontier frontier_;
+  Constraints constraints_;
+  std::vector<OfThread> threads_;
+  std::vector<Gated> gated_;
+  bool orderly_ = false;
+};
+
+}  // namespace diogenes::necessity
