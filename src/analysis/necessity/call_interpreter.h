@@ -40,7 +40,7 @@ class CallInterpreter {
   void gather_operand(const OperandRecord& operand, uint32_t list_flags, Work& work);
   void give(const CallView& call, StreamTable::Stream& stream, const Work& work, int64_t at_ns);
   void uses(const CallView& call, const std::vector<Place>& places, int64_t at_ns);
-  void allocations(const CallView& call);
+  void allocations(const CallView& call, int64_t at_ns);
   void releases(const CallView& call, int64_t at_ns);
   void context_ends(const CallView& call, int64_t at_ns);
   void records_and_waits(const CallView& call, int64_t at_ns);
@@ -62,7 +62,7 @@ class CallInterpreter {
 
   Tables& tables_;
   std::unordered_map<uint32_t, Mark> marks_;  // by event number
-  Numbering<MarkNumber, uint32_t> mark_numbers_;
+  uint32_t next_mark_ = 0;
   // What a call under way releases, as it was when the call began: its address may be given out again before
   // the call returns. By thread; `serial` 0: nothing that was seen allocated.
   std::unordered_map<uint32_t, Allocation> releasing_;

@@ -18,6 +18,15 @@ void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
     }
     case Arguments::event_record:
       return record_mark(call, at_ns);
+    case Arguments::event: {
+      auto found = marks_.find(call.record().object);
+      if (call.driver.role != Role::event || found == marks_.end()) return;
+      Event end = event(EventKind::mark_ends, call, at_ns);
+      end.mark = found->second.number;
+      marks_.erase(found);
+      if (end.mark.valid()) tables_.sink.take(end);
+      return;
+    }
     case Arguments::stream_wait: {
       if (call.driver.role != Role::stream_wait) return;
       const Mark* mark = mark_of(call.record().object);
@@ -40,15 +49,14 @@ void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
 }
 
 void CallInterpreter::record_mark(const CallView& call, int64_t at_ns) {
-  uint32_t object = call.record().object;
-  Mark& mark = marks_[object];
+  Mark& mark = marks_[call.record().object];
   StreamTable::Stream* stream = stream_of(call);
   mark.known = stream != nullptr;
   if (!stream) {
     ++tables_.unclear.marks;
     return;
   }
-  mark.number = mark_numbers_.of(object);
+  if (!mark.number.valid()) mark.number = {next_mark_++};
   mark.doubtful = call.has(kExternalEvent) || (stream->legacy && tables_.streams.others_are_ahead(*stream));
   Event record = event(EventKind::record_mark, call, at_ns);
   record.stream = stream->number;

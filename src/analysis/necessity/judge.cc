@@ -113,6 +113,8 @@ void Judge::take(const Event& event) {
       appeared = false;
       break;
     case EventKind::ends: orderly_ = true; break;
+    case EventKind::allocates:
+    case EventKind::mark_ends: break;
   }
   if (appeared) may_touch_exposed(event.thread);
 }
@@ -204,7 +206,7 @@ void Judge::releases(const Event& event) {
       examine(live, key_of(event.thread), known, {reason, event.thread, event.at_ns, event.stack});
     });
   }
-  if (event.memory.valid()) frontier_.release(event.memory, event.range);
+  if (event.memory.valid() && !event.lives_on) frontier_.release(event.memory, event.range);
 }
 
 void Judge::touch(const Event& event) {
