@@ -10,9 +10,6 @@ Survey::Survey(const ProcessTrace& process) {
   for (const ThreadTrace& thread : process.threads) {
     for (size_t i = 0; i < thread.record_count(); ++i) {
       switch (thread.type(i)) {
-        case RecordType::call:
-          has_facts_ = true;
-          break;
         case RecordType::stream:
           look_at(thread.record<StreamRecord>(i), thread.ordinal());
           break;

@@ -26,8 +26,6 @@ class Survey {
  public:
   explicit Survey(const ProcessTrace& process);
 
-  // There is something to judge: stages 3 and 4 of an agent that records facts.
-  bool has_facts() const { return has_facts_; }
   // Null: never recorded.
   const StreamFacts* stream(uint32_t number) const;
   const StreamFacts* legacy_stream(uint16_t context) const;
@@ -44,7 +42,6 @@ class Survey {
   void look_at(const StreamRecord& record, uint32_t thread);
   void look_at(const OrderRecord& record, uint32_t thread);
 
-  bool has_facts_ = false;
   std::unordered_map<uint32_t, StreamFacts> streams_;
   std::map<uint16_t, StreamFacts> legacy_;
   std::map<std::pair<uint16_t, uint32_t>, StreamFacts> per_thread_;
