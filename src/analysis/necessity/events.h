@@ -57,7 +57,8 @@ enum class EventKind : uint8_t {
   acquire,      // thread, object, forced: the thread goes on because of the last releases of the object
   sleep,        // thread cannot touch anything from now on until its next event
   thread_ends,  // thread
-  ends          // the process ends orderly: what nobody touched by now is unused
+  ends,         // the process ends orderly: what nobody touched by now is unused
+  mark_ends     // the CUDA event is destroyed: nothing names `mark` from now on
 };
 
 // What a synchronization is, for the preference among several that order a pair.
@@ -108,6 +109,7 @@ struct Event {
   bool writes = false;      // touch
   bool forced = false;      // acquire: it could not have gone on without the last release of that object
   bool lost = false;        // unwatch
+  bool lives_on = false;    // releases: used or overwritten, not released: the memory stays what it is
   bool deferrable = false;  // releases: a fix defers the release behind the work, so it is no use
   Toucher by = Toucher::program;  // touch
   uint32_t stack = kNoStack;      // touch, releases
