@@ -146,7 +146,7 @@ TEST(InterpretFuzz, RandomDamageNeverCrashes) {
   ASSERT_EQ(files.size(), 7u);
   std::sort(files.begin(), files.end());
 
-  for (unsigned seed = 0; seed < 400; ++seed) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
@@ -171,7 +171,7 @@ TEST(InterpretFuzz, RandomDamageNeverCrashes) {
 TEST(InterpretFuzz, RecordsInAnyOrder) {
   TemporaryFolder folder;
   some_facts().write(folder.path());
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     some_facts().write(folder.path());

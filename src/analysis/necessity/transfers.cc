@@ -57,7 +57,9 @@ void TransferJudge::take(const Event& event) {
     case EventKind::uses_mark:
     case EventKind::sleep:
     case EventKind::thread_ends:
+      break;
     case EventKind::mark_ends:
+      views_.mark_ends(event);
       break;
     case EventKind::allocates:
       uploads_.allocated(event, views_.thread(event.thread).known->certain);
@@ -115,6 +117,8 @@ void TransferJudge::work(const Event& event) {
   repeated_.work(event, point, copy.to_host);
   bool kernel = function && (function->role == Role::launch || function->role == Role::graph_launch);
   history_.note(event, point.tick, kernel);
+  if (releases)
+    for (const Access& access : event.accesses) history_.forget(access.memory);
 }
 
 void TransferJudge::covers(const Event& event) {

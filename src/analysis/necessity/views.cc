@@ -50,9 +50,10 @@ Point Views::give_work(const Event& event) {
     if (!point.known->solid.covers(other, place.tick) || !point.known->includes(*place.known)) {
       place.join_into(point.known.edit());
     }
-    state.gates.join(before.gates);
+    if (!gates_.empty()) state.gates.join(before.gates);
   }
   ++point.tick;
+  if (gates_.empty()) state.gates = {};
   if (event.gate) {
     state.gates.raise(key_of(event.stream), point.tick);
     gates_.push_back({event.stream, point.tick});
@@ -70,7 +71,7 @@ void Views::record_mark(const Event& event) {
   mark.point.stream = event.stream;
   mark.point.known.learn(thread(event.thread).known);
   mark.doubtful = event.doubtful;
-  mark.gates = state.gates;
+  mark.gates = gates_.empty() ? Clock{} : state.gates;
 }
 
 void Views::wait_mark(const Event& event) {
@@ -88,11 +89,20 @@ void Views::wait_mark(const Event& event) {
       after.meet(one);
     }
     first = false;
-    state.gates.join(mark.gates);
+    if (!gates_.empty()) state.gates.join(mark.gates);
   });
   after.possible.join(possible.possible);
   Point& point = submit(event.stream, event.thread);
   if (!point.known->includes(after)) point.known.edit().join(after);
+}
+
+void Views::mark_ends(const Event& event) { at(marks_, event.mark) = {}; }
+
+bool Views::waits_for_cpu(StreamNumber number) const {
+  if (gates_.empty() || number.value >= streams_.size()) return false;
+  const Clock& gates = streams_[number.value].gates;
+  return std::any_of(gates_.begin(), gates_.end(),
+                     [&](const Gate& gate) { return gates.covers(gate.stream, gate.tick); });
 }
 
 void Views::add_everything(Knowledge& target, Clock& direct) const {

@@ -20,7 +20,8 @@ auto* found(Map& map, const Key& key) {
 }
 
 bool overlap(const Access& access, MemoryNumber memory, AddressRange range) {
-  return !access.memory.valid() || !memory.valid() || (access.memory == memory && access.range.overlaps(range));
+  return !access.memory.valid() || !memory.valid() ||
+         (access.memory == memory && access.range.overlaps(range));
 }
 
 }  // namespace
@@ -125,7 +126,8 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         EventSet direct;  // what is done with these by GPU order alone
         auto add_direct = [&](StreamNumber stream) {
           if (level != Level::possible) return;
-          for (const StreamOperation& operation : streams[stream.value]) direct |= solid_.gpu[operation.event];
+          for (const StreamOperation& operation : streams[stream.value])
+            direct |= solid_.gpu[operation.event];
         };
         auto add_everything = [&] {
           possible |= everything();
@@ -187,11 +189,14 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         }
         break;
       }
-      case EventKind::release: objects[event.object.value] |= known; break;
+      case EventKind::release:
+        objects[event.object.value] |= known;
+        break;
       case EventKind::acquire:
         if (event.forced || level == Level::possible) known |= objects[event.object.value];
         break;
-      default: break;
+      default:
+        break;
     }
     order.cpu[i] = known;
   }
@@ -245,7 +250,8 @@ void Oracle::find_pairs() {
       case EventKind::work:
         for (const Access& access : event.accesses) {
           for (const Live& live : all) {
-            if (!alive(live) || live.effect || live.work == i || !(live.access.writes || access.writes)) continue;
+            if (!alive(live) || live.effect || live.work == i || !(live.access.writes || access.writes))
+              continue;
             if (overlap(live.access, access.memory, access.range)) pairs_.push_back({live.work, i, true});
           }
         }
@@ -301,10 +307,12 @@ void Oracle::find_pairs() {
         watches.erase(event.watch.value);
         if (event.kind == EventKind::unwatch && !event.lost) break;
         for (Live& live : all) {
-          if (!alive(live) || live.effect || !live.access.on_host || !overlap(live.access, watch.memory, watch.range)) {
+          if (!alive(live) || live.effect || !live.access.on_host ||
+              !overlap(live.access, watch.memory, watch.range)) {
             continue;
           }
-          if (event.kind == EventKind::touch && event.thread.valid() && (live.access.writes || event.writes)) {
+          if (event.kind == EventKind::touch && event.thread.valid() &&
+              (live.access.writes || event.writes)) {
             pairs_.push_back({live.work, i, false});
           }
           if (!watched(live)) expose(live);
@@ -313,7 +321,8 @@ void Oracle::find_pairs() {
       }
       case EventKind::unwatched:
         for (Live& live : all) {
-          if (!alive(live) || live.effect || !live.access.on_host || !overlap(live.access, event.memory, event.range)) {
+          if (!alive(live) || live.effect || !live.access.on_host ||
+              !overlap(live.access, event.memory, event.range)) {
             continue;
           }
           if (!watched(live)) expose(live);
@@ -324,8 +333,11 @@ void Oracle::find_pairs() {
         awake.erase(event.thread.value);
         appeared = false;
         break;
-      case EventKind::ends: orderly = true; break;
-      default: break;
+      case EventKind::ends:
+        orderly = true;
+        break;
+      default:
+        break;
     }
     if (appeared) {
       for (Live& live : all) {
@@ -366,8 +378,8 @@ std::string Oracle::broken_without(const std::vector<bool>& removed) const {
     if (ordered(possible_, pair) && !ordered(possible, pair)) lost = "possible";
     if (!lost) continue;
     std::ostringstream text;
-    text << "work " << pair.work << " was before " << (pair.on_gpu ? "work " : "event ") << pair.use << " (" << lost
-         << ')' << (pair.let_go ? ", which lets work go" : "");
+    text << "work " << pair.work << " was before " << (pair.on_gpu ? "work " : "event ") << pair.use << " ("
+         << lost << ')' << (pair.let_go ? ", which lets work go" : "");
     return text.str();
   }
   return {};
