@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/necessity/evidence.h"
+#include "analysis/necessity/judge_process.h"
 
 namespace diogenes {
 namespace {
@@ -256,8 +256,8 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
     if (load == Load::evidence) {
       EvidenceLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
-      necessity::judge_process(process);
       std::sort(process.watched.begin(), process.watched.end(), by_instance);
+      if (necessity::has_facts(trace)) run.unclear += necessity::judge_process(process, sites);
     }
     for (const ThreadTrace& thread : trace.threads) thread.release_pages();
   }

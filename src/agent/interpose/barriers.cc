@@ -56,7 +56,6 @@ EXPORTED int pthread_barrier_wait(Barrier* barrier) noexcept {
   ++order_thread.inside;
   int result = next(barrier);
   --order_thread.inside;
-  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD)
-    after_barrier(barrier, round, end_sleep(begin));
+  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) after_barrier(barrier, round, end_sleep(begin));
   return result;
 }

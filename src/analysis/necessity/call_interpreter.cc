@@ -50,10 +50,6 @@ void CallInterpreter::begin(const RecordedCall& recorded, uint32_t ordinal, int6
     const Allocation* known = tables_.memories.at(recorded.allocation->address);
     releasing_[ordinal] = known ? *known : Allocation{};
   }
-  if (auto mark = marks_.find(recorded.operation->object); mark != marks_.end())
-    entered_[ordinal] = mark->second.recording;
-  else
-    entered_[ordinal] = 0;
   if (!recorded.call) ++tables_.unclear.calls;
   tables_.sink.take(event(EventKind::call_begin, call, at_ns));
 }
@@ -73,7 +69,7 @@ void CallInterpreter::body(const RecordedCall& recorded, uint32_t ordinal, int64
   }
   if (call.driver.role == Role::query) return asks(call, at_ns);
   if (call.has(kFailed)) return;
-  allocations(call);
+  allocations(call, at_ns);
   if (gives_work(call)) work(call, at_ns);
   if (call.has(kUnlistedWork)) {
     Work unknown;
@@ -202,15 +198,16 @@ void CallInterpreter::give(const CallView& call, StreamTable::Stream& stream, co
 
 void CallInterpreter::uses(const CallView& call, const std::vector<Place>& places, int64_t at_ns) {
   for (const Place& place : places) {
-    Event use = event(EventKind::uses, call, at_ns);
+    Event use = event(EventKind::releases, call, at_ns);
     use.memory = place.memory;
     use.range = place.range;
+    use.lives_on = true;
     use.by = Toucher::driver;
     tables_.sink.take(use);
   }
 }
 
-void CallInterpreter::allocations(const CallView& call) {
+void CallInterpreter::allocations(const CallView& call, int64_t at_ns) {
   const AllocationRecord* record = call.recorded.allocation;
   if (!record || record->released) return;
   AddressRange range = range_of(record->address, record->bytes);
@@ -222,7 +219,12 @@ void CallInterpreter::allocations(const CallView& call) {
   made.stream_ordered = call.stream_ordered();
   made.variable = call.driver.arguments == Arguments::global;
   made.made_by = call.operation;
-  tables_.memories.allocate(made);
+  const Allocation* known = tables_.memories.allocate(made);
+  if (!known || known->on_host() || known->variable) return;
+  Event allocates = event(EventKind::allocates, call, at_ns);
+  allocates.memory = tables_.memories.number_of(*known);
+  allocates.range = known->range;
+  tables_.sink.take(allocates);
 }
 
 void CallInterpreter::releases(const CallView& call, int64_t at_ns) {

@@ -21,10 +21,9 @@ class CallInterpreter {
  private:
   // A CUDA event.
   struct Mark {
-    MarkNumber number;       // once it was recorded
-    uint64_t recording = 0;  // ordinal of the last recording; 0: none, or it stood for nothing that is known
-    bool known = false;      // what it stands for at least is known
-    bool doubtful = false;   // it may stand for more
+    MarkNumber number;      // once it was recorded
+    bool known = false;     // what it stands for at least is known
+    bool doubtful = false;  // it may stand for more
   };
   // The work of one call, gathered.
   struct Work {
@@ -41,7 +40,7 @@ class CallInterpreter {
   void gather_operand(const OperandRecord& operand, uint32_t list_flags, Work& work);
   void give(const CallView& call, StreamTable::Stream& stream, const Work& work, int64_t at_ns);
   void uses(const CallView& call, const std::vector<Place>& places, int64_t at_ns);
-  void allocations(const CallView& call);
+  void allocations(const CallView& call, int64_t at_ns);
   void releases(const CallView& call, int64_t at_ns);
   void context_ends(const CallView& call, int64_t at_ns);
   void records_and_waits(const CallView& call, int64_t at_ns);
@@ -52,8 +51,8 @@ class CallInterpreter {
   void scope_of(const CallView& call, const BlockingCopy& copy, Scope& scope, MarkNumber& mark);
   void scope_of_event(const CallView& call, Scope& scope, MarkNumber& mark);
   void scope_of_release(const CallView& call, Scope& scope);
-  // The event that the call waits for, as it stood when the call was entered. Null: that is not known.
-  const Mark* mark_of(const CallView& call) const;
+  // The event that the call names. Null: what it stands for is not known.
+  const Mark* mark_of(uint32_t event_number) const;
   // Null: not known.
   StreamTable::Stream* stream_of(const CallView& call) {
     return tables_.streams.find(call.record().stream, call.context(), call.ordinal);
@@ -63,9 +62,7 @@ class CallInterpreter {
 
   Tables& tables_;
   std::unordered_map<uint32_t, Mark> marks_;  // by event number
-  Numbering<MarkNumber, uint32_t> mark_numbers_;
-  std::unordered_map<uint32_t, uint64_t> entered_;  // by thread: the recording that its call found
-  uint64_t recordings_ = 0;
+  uint32_t next_mark_ = 0;
   // What a call under way releases, as it was when the call began: its address may be given out again before
   // the call returns. By thread; `serial` 0: nothing that was seen allocated.
   std::unordered_map<uint32_t, Allocation> releasing_;

@@ -4,12 +4,9 @@
 
 namespace diogenes::necessity {
 
-const CallInterpreter::Mark* CallInterpreter::mark_of(const CallView& call) const {
-  if (marks_unknown_) return nullptr;
-  auto found = marks_.find(call.record().object);
-  auto entered = entered_.find(call.ordinal);
-  if (found == marks_.end() || !found->second.known || entered == entered_.end()) return nullptr;
-  return found->second.recording == entered->second ? &found->second : nullptr;
+const CallInterpreter::Mark* CallInterpreter::mark_of(uint32_t event_number) const {
+  auto found = marks_.find(event_number);
+  return marks_unknown_ || found == marks_.end() || !found->second.known ? nullptr : &found->second;
 }
 
 void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
@@ -21,12 +18,21 @@ void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
     }
     case Arguments::event_record:
       return record_mark(call, at_ns);
+    case Arguments::event: {
+      auto found = marks_.find(call.record().object);
+      if (call.driver.role != Role::event || found == marks_.end()) return;
+      Event end = event(EventKind::mark_ends, call, at_ns);
+      end.mark = found->second.number;
+      marks_.erase(found);
+      if (end.mark.valid()) tables_.sink.take(end);
+      return;
+    }
     case Arguments::stream_wait: {
       if (call.driver.role != Role::stream_wait) return;
-      const Mark* mark = mark_of(call);
+      const Mark* mark = mark_of(call.record().object);
       StreamTable::Stream* stream = stream_of(call);
       // What is not known to be waited for orders nothing.
-      if (!mark || mark->recording == 0 || !stream) return;
+      if (!mark || !mark->number.valid() || !stream) return;
       Event wait = event(EventKind::wait_mark, call, at_ns);
       wait.stream = stream->number;
       wait.mark = mark->number;
@@ -43,16 +49,14 @@ void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
 }
 
 void CallInterpreter::record_mark(const CallView& call, int64_t at_ns) {
-  uint32_t object = call.record().object;
-  Mark& mark = marks_[object];
+  Mark& mark = marks_[call.record().object];
   StreamTable::Stream* stream = stream_of(call);
   mark.known = stream != nullptr;
-  mark.recording = ++recordings_;
   if (!stream) {
     ++tables_.unclear.marks;
     return;
   }
-  mark.number = mark_numbers_.of(object);
+  if (!mark.number.valid()) mark.number = {next_mark_++};
   mark.doubtful = call.has(kExternalEvent) || (stream->legacy && tables_.streams.others_are_ahead(*stream));
   Event record = event(EventKind::record_mark, call, at_ns);
   record.stream = stream->number;
@@ -62,13 +66,13 @@ void CallInterpreter::record_mark(const CallView& call, int64_t at_ns) {
 }
 
 void CallInterpreter::use_mark(const CallView& call, uint32_t event_number, int64_t at_ns) {
-  auto found = marks_.find(event_number);
-  if (found == marks_.end() || !found->second.known || !found->second.number.valid()) {
+  const Mark* mark = mark_of(event_number);
+  if (!mark || !mark->number.valid()) {
     ++tables_.unclear.marks;
     return;
   }
   Event use = event(EventKind::uses_mark, call, at_ns);
-  use.mark = found->second.number;
+  use.mark = mark->number;
   tables_.sink.take(use);
 }
 
@@ -90,7 +94,7 @@ void CallInterpreter::asks(const CallView& call, int64_t at_ns) {
 }
 
 void CallInterpreter::scope_of_event(const CallView& call, Scope& scope, MarkNumber& mark) {
-  const Mark* found = mark_of(call);
+  const Mark* found = mark_of(call.record().object);
   if (!found) {
     ++tables_.unclear.marks;
     return tables_.streams.cover_everything(scope);

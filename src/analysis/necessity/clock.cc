@@ -8,7 +8,8 @@ bool Clock::includes(const Clock& other) const {
   auto mine = components_.begin();
   for (const Component& component : other.components_) {
     while (mine != components_.end() && mine->key < component.key) ++mine;
-    if (mine == components_.end() || mine->key != component.key || mine->value < component.value) return false;
+    if (mine == components_.end() || mine->key != component.key || mine->value < component.value)
+      return false;
   }
   return true;
 }

@@ -47,8 +47,9 @@ class Clock {
       return std::find_if(components_.begin(), components_.end(),
                           [&](const Component& component) { return component.key >= key; });
     }
-    return std::lower_bound(components_.begin(), components_.end(), key,
-                            [](const Component& component, ClockKey wanted) { return component.key < wanted; });
+    return std::lower_bound(
+        components_.begin(), components_.end(), key,
+        [](const Component& component, ClockKey wanted) { return component.key < wanted; });
   }
   std::vector<Component> components_;  // by key; values above 0
 };
@@ -60,7 +61,8 @@ struct Knowledge {
   Clock possible;  // streams only: and by what happened so in this run
 
   bool includes(const Knowledge& other) const {
-    return solid.includes(other.solid) && certain.includes(other.certain) && possible.includes(other.possible);
+    return solid.includes(other.solid) && certain.includes(other.certain) &&
+           possible.includes(other.possible);
   }
   void join(const Knowledge& other) {
     solid.join(other.solid);
@@ -93,7 +95,8 @@ class SharedKnowledge {
   }
   // Adds what the other holds. False if that was nothing new.
   bool learn(const SharedKnowledge& other);
-  bool same(const SharedKnowledge& other) const { return known_ == other.known_; }
+  // For all who hold it: only what nobody asks for may be taken out.
+  Knowledge* shared() const { return known_.get(); }
 
  private:
   static const Knowledge kNothing;

@@ -47,8 +47,7 @@ enum class EventKind : uint8_t {
   covers,       // the call has waited: operation, site; streams or mark, own_work, may_cover, wait
   query,        // of `stream` or `mark`; succeeded. Covers what `covers` would
   uses_mark,    // the call fails unless `mark`'s work is complete
-  uses,       // thread reads (`writes`: writes) `range` of `memory` itself, seen without a watch: the source
-              // that a copy call stages, a system call, fork. On `stack`
+  allocates,  // `range` of `memory`, on the device, came into being, and nothing has named it yet
   releases,   // `memory` (`range` of it) is released, reused or overwritten by other means; `deferrable`
   call_end,   // thread
   watch,      // watch, memory, range, read_only: from now on the range is watched
@@ -59,7 +58,8 @@ enum class EventKind : uint8_t {
   acquire,    // thread, object, forced: the thread goes on because of the last releases of the object
   sleep,      // thread cannot touch anything from now on until its next event
   thread_ends,  // thread
-  ends          // the process ends orderly: what nobody touched by now is unused
+  ends,         // the process ends orderly: what nobody touched by now is unused
+  mark_ends     // the CUDA event is destroyed: nothing names `mark` from now on
 };
 
 // What a synchronization is, for the preference among several that order a pair.
@@ -110,6 +110,7 @@ struct Event {
   bool writes = false;      // touch
   bool forced = false;      // acquire: it could not have gone on without the last release of that object
   bool lost = false;        // unwatch
+  bool lives_on = false;    // releases: used or overwritten, not released: the memory stays what it is
   bool deferrable = false;  // releases: a fix defers the release behind the work, so it is no use
   Toucher by = Toucher::program;  // touch
   uint32_t stack = kNoStack;      // touch, releases

@@ -30,9 +30,20 @@ AccessIndex Frontier::add(const Access& access, StreamNumber stream, uint32_t ti
   }
   LiveAccess& live = accesses_[index.value];
   live = LiveAccess{access, stream, tick, blind, blind != 0, true};
-  if (!live.effect) (access.memory.valid() ? memories_[access.memory].accesses : any_).push_back(index);
+  list_of(live).accesses.push_back(index);
   if ((live.effect || access.on_host) && !watched(live)) list_unwatched(index);
   return index;
+}
+
+Frontier::List& Frontier::list_of(const LiveAccess& live) {
+  if (live.effect) return effects_;
+  return live.access.memory.valid() ? memories_[live.access.memory].list : any_;
+}
+
+void Frontier::forget_if_empty(MemoryNumber memory) {
+  auto at = memories_.find(memory);
+  if (at != memories_.end() && at->second.list.accesses.empty() && at->second.watches.empty())
+    memories_.erase(at);
 }
 
 void Frontier::remove(AccessIndex index) {
@@ -41,15 +52,8 @@ void Frontier::remove(AccessIndex index) {
   live.alive = false;
   if (live.exposed) --exposed_;
   live.exposed = false;
-  if (!live.effect) {
-    if (!live.access.memory.valid()) {
-      std::erase(any_, index);
-    } else {
-      auto at = memories_.find(live.access.memory);
-      std::erase(at->second.accesses, index);
-      if (at->second.accesses.empty() && at->second.watches.empty()) memories_.erase(at);
-    }
-  }
+  std::erase(list_of(live).accesses, index);
+  if (live.access.memory.valid()) forget_if_empty(live.access.memory);
   if (live.unwatched) std::erase(unwatched_, index);
   live.unwatched = false;
   live.held.clear();
@@ -92,7 +96,7 @@ void Frontier::watch(WatchNumber number, MemoryNumber memory, AddressRange range
   watches_[number] = {memory, range, read_only};
   Memory& place = memories_[memory];
   place.watches.push_back(number);
-  for (AccessIndex index : place.accesses) {
+  for (AccessIndex index : place.list.accesses) {
     LiveAccess& live = accesses_[index.value];
     if (!live.unwatched || !live.access.range.overlaps(range) || !watched(live)) continue;
     if (live.exposed) --exposed_;
@@ -110,12 +114,12 @@ Frontier::Watch Frontier::unwatch(WatchNumber number) {
   auto at = memories_.find(ended.memory);
   if (at == memories_.end()) return ended;
   std::erase(at->second.watches, number);
-  for (AccessIndex index : at->second.accesses) {
+  for (AccessIndex index : at->second.list.accesses) {
     LiveAccess& live = accesses_[index.value];
     if (!live.access.on_host || live.unwatched || !live.access.range.overlaps(ended.range)) continue;
     if (!watched(live)) list_unwatched(index);
   }
-  if (at->second.accesses.empty() && at->second.watches.empty()) memories_.erase(at);
+  forget_if_empty(ended.memory);
   return ended;
 }
 
@@ -123,7 +127,7 @@ void Frontier::release(MemoryNumber memory, AddressRange range) {
   auto at = memories_.find(memory);
   if (at == memories_.end()) return;
   std::vector<AccessIndex> gone;
-  for (AccessIndex index : at->second.accesses) {
+  for (AccessIndex index : at->second.list.accesses) {
     if (range.contains(accesses_[index.value].access.range)) gone.push_back(index);
   }
   std::vector<WatchNumber> ended;

@@ -20,11 +20,14 @@ struct LiveAccess {
   Access access;
   StreamNumber stream;
   uint32_t tick = 0;
-  uint32_t blind = 0;     // Reason bits: why it cannot be watched
-  bool effect = false;    // no access to any memory we know of, but something that cannot be watched
+  uint32_t blind = 0;   // Reason bits: why it cannot be watched
+  bool effect = false;  // no access to any memory we know of, but something that cannot be watched
   bool alive = false;
-  bool exposed = false;   // anybody awake may be touching it unseen
-  bool unwatched = false; // in the list of those that are not watched now
+  bool exposed = false;    // anybody awake may be touching it unseen
+  bool unwatched = false;  // in the list of those that are not watched now
+  // Of its stream's later work that does all that this does: the first. What nobody knows to be between
+  // them can go. 0: there is none.
+  uint32_t replaced = 0;
   // Who came after it, and how surely: they need no second look.
   struct Held {
     ClockKey by;
@@ -41,6 +44,18 @@ class Frontier {
   LiveAccess& operator[](AccessIndex index) { return accesses_[index.value]; }
   AccessIndex add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind);
   void remove(AccessIndex index);
+  // Accesses that can replace each other: those of one memory, or those without one.
+  struct List {
+    std::vector<AccessIndex> accesses;
+    size_t most = 8;  // then it is time to look which can go
+  };
+  List& list_of(const LiveAccess& live);
+  template <typename Visit>
+  void each_list(Visit visit) {
+    for (auto& [memory, one] : memories_) visit(one.list);
+    visit(any_);
+    visit(effects_);
+  }
   size_t size() const { return accesses_.size() - free_.size(); }
   template <typename Visit>
   void each(Visit visit) {
@@ -58,7 +73,7 @@ class Frontier {
     AddressRange range;
     bool read_only = false;
   };
-  Watch unwatch(WatchNumber watch);  // it has ended; memory invalid: there was none
+  Watch unwatch(WatchNumber watch);                       // it has ended; memory invalid: there was none
   void release(MemoryNumber memory, AddressRange range);  // what lies inside is gone
 
   // Host accesses that nobody watches: pending ones, and exposed ones.
@@ -69,15 +84,17 @@ class Frontier {
 
  private:
   struct Memory {
-    std::vector<AccessIndex> accesses;
+    List list;
     std::vector<WatchNumber> watches;
   };
   bool watched(const LiveAccess& live) const;
   void list_unwatched(AccessIndex index);
+  void forget_if_empty(MemoryNumber memory);
 
   std::vector<LiveAccess> accesses_;
   std::vector<AccessIndex> free_;
-  std::vector<AccessIndex> any_;  // of unknown memory
+  List any_;      // of unknown memory
+  List effects_;  // of none
   std::vector<AccessIndex> unwatched_;
   std::unordered_map<MemoryNumber, Memory> memories_;
   std::unordered_map<WatchNumber, Watch> watches_;
@@ -93,12 +110,12 @@ void Frontier::each_overlapping(MemoryNumber memory, AddressRange range, Visit v
     return;
   }
   if (auto at = memories_.find(memory); at != memories_.end()) {
-    for (size_t i = 0; i < at->second.accesses.size(); ++i) {
-      const AccessIndex index = at->second.accesses[i];
+    for (size_t i = 0; i < at->second.list.accesses.size(); ++i) {
+      const AccessIndex index = at->second.list.accesses[i];
       if (accesses_[index.value].access.range.overlaps(range)) visit(index);
     }
   }
-  for (size_t i = 0; i < any_.size(); ++i) visit(any_[i]);
+  for (size_t i = 0; i < any_.accesses.size(); ++i) visit(any_.accesses[i]);
 }
 
 template <typename Visit>

@@ -3,6 +3,7 @@
 #include <memory>
 #include <queue>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "analysis/necessity/call_interpreter.h"
@@ -118,6 +119,7 @@ class Replay {
     RecordCursor& cursor = cursors_[index];
     const Item item = *cursor.next();
     take_late(item.at_ns);
+    take_sleepers(item.at_ns);
     last_ns_ = item.at_ns;
     uint32_t ordinal = cursor.thread().ordinal();
     switch (item.step) {
@@ -156,6 +158,7 @@ class Replay {
       case RecordType::region:
         return watches_.take(thread.record<RegionRecord>(item.position), ordinal, item.at_ns);
       case RecordType::order:
+        if (thread.record<OrderRecord>(item.position).object == OrderObject::asleep_at_end) return;
         return orders_.take(thread.record<OrderRecord>(item.position), tables_.thread(ordinal), item.at_ns);
       default:
         return;
@@ -163,6 +166,7 @@ class Replay {
   }
 
   void thread_is_over(const ThreadTrace& thread, int64_t at_ns) {
+    over_.insert(thread.ordinal());
     if (ends_itself(thread))
       thread_event(EventKind::thread_ends, thread.ordinal(), at_ns);
     else if (thread.damage() || lossy_)
@@ -186,6 +190,16 @@ class Replay {
     }
   }
 
+  // Threads that went to sleep up to this time, and were never seen again.
+  void take_sleepers(int64_t until_ns) {
+    const auto& sleepers = tables_.survey.sleepers();
+    for (; sleeper_ < sleepers.size() && sleepers[sleeper_].since_ns <= until_ns; ++sleeper_) {
+      const Sleeper& sleeper = sleepers[sleeper_];
+      if (over_.contains(sleeper.thread))
+        thread_event(EventKind::sleep, sleeper.thread, std::max(last_ns_, sleeper.since_ns));
+    }
+  }
+
   using Queued = std::tuple<int64_t, bool, size_t>;  // time, acquires, cursor
 
   Tables tables_;
@@ -194,7 +208,8 @@ class Replay {
   OrderInterpreter orders_;
   std::vector<RecordCursor> cursors_;
   std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
-  size_t late_ = 0;
+  size_t late_ = 0, sleeper_ = 0;
+  std::unordered_set<uint32_t> over_;  // ordinals of threads whose records have ended
   int64_t last_ns_ = 0;
   bool lossy_ = false, damaged_ = false;
 };

@@ -20,8 +20,6 @@ class Interpretation {
   // `process` outlives it, and holds its operations.
   explicit Interpretation(const Process& process) : process_(process), survey_(*process.trace) {}
 
-  // The agent recorded facts, and no verdicts.
-  bool has_facts() const { return survey_.has_facts(); }
   Unclear replay(EventSink& sink) const;
 
  private:

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/necessity/testing/interpreted.h"
+#include "analysis/necessity/transfers.h"
 
 namespace diogenes::necessity {
 namespace {
@@ -119,11 +120,14 @@ Facts some_facts() {
 
 void interpret_all(const fs::path& stage_folder) {
   SiteTable sites;
-  auto run = load_run(stage_folder, sites, Load::operations);
+  auto run = load_run(stage_folder, sites, Load::evidence);
   ASSERT_TRUE(run.ok());
   for (const Process& process : run->processes) {
     InvariantSink sink;
-    Interpretation(process).replay(sink);
+    Interpretation interpretation(process);
+    interpretation.replay(sink);
+    TransferJudge transfers(process, sites);
+    interpretation.replay(transfers);
   }
 }
 
@@ -142,7 +146,7 @@ TEST(InterpretFuzz, RandomDamageNeverCrashes) {
   ASSERT_EQ(files.size(), 7u);
   std::sort(files.begin(), files.end());
 
-  for (unsigned seed = 0; seed < 1000; ++seed) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     auto below = [&](size_t limit) { return static_cast<size_t>(random() % limit); };
@@ -167,7 +171,7 @@ TEST(InterpretFuzz, RandomDamageNeverCrashes) {
 TEST(InterpretFuzz, RecordsInAnyOrder) {
   TemporaryFolder folder;
   some_facts().write(folder.path());
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     some_facts().write(folder.path());

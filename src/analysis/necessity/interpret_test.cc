@@ -64,7 +64,7 @@ TEST(Interpret, ABlockingDownloadCoversItsStreamAndItself) {
 TEST(Interpret, ABlockingUploadFromPageableMemory) {
   EXPECT_EQ(events(Facts().call("cuMemcpyHtoD_v2", upload(10))),
             (Lines{"20 work t0 s0 [m0 0x70000000+64 w whole]", "20 covers t0 certain=s0 may=s0 implicit",
-                   "20 uses t0 m1 0x100000+64"}));
+                   "20 releases t0 m1 0x100000+64 lives_on"}));
 }
 
 TEST(Interpret, AnAsynchronousDownloadCoversOnlyToPageableMemoryWhereItWaited) {
@@ -160,9 +160,10 @@ TEST(Interpret, EventsAreRecordedWaitedForAskedAndUsed) {
   facts.call("cuEventQuery", {.begin = 60, .object = 3});
   facts.call("cuEventSynchronize", {.begin = 70, .object = 2});
   facts.call("cuEventElapsedTime", {.begin = 80, .object = 2, .stream2 = 3});
+  facts.call("cuEventDestroy_v2", {.begin = 90, .object = 2});
   EXPECT_EQ(events(facts), (Lines{"30 record t0 s0 e0", "40 record t0 s0 e1", "50 wait_mark t0 s1 e0",
                                   "60 query t0 e1 not_ready", "70 query t0 e1", "80 covers t0 e0",
-                                  "90 uses_mark t0 e0", "90 uses_mark t0 e1"}));
+                                  "90 uses_mark t0 e0", "90 uses_mark t0 e1", "100 mark_ends t0 e0"}));
 }
 
 TEST(Interpret, AnEventThatNobodyRecordedCoversNothingAndAnUnknownOneMayCoverAll) {
@@ -173,14 +174,14 @@ TEST(Interpret, AnEventThatNobodyRecordedCoversNothingAndAnUnknownOneMayCoverAll
   EXPECT_EQ(events(facts), (Lines{"30 covers t0", "50 covers t0 may=all"}));
 }
 
-// Another thread records the event while this one waits for it: what the wait is for is not known.
-TEST(Interpret, AnEventThatIsRecordedAgainDuringTheWait) {
+// By whom it is recorded in a stream that is not known: what a wait for it covers is not known any more.
+TEST(Interpret, AnEventThatIsRecordedAgainOutOfOrder) {
   Facts facts;
   facts.stream(2, kCertainStream);
   facts.call("cuEventRecord", {.begin = 0, .stream = 2, .object = 2});
-  facts.call("cuEventSynchronize", {.begin = 20, .lasts = 40, .object = 2});
-  facts.on(1).call("cuEventRecord", {.begin = 30, .stream = 2, .object = 2});
-  EXPECT_EQ(events(facts), (Lines{"10 record t0 s0 e0", "40 record t1 s0 e0", "60 covers t0 may=all"}));
+  facts.call("cuEventRecord", {.begin = 20, .stream = kNoStream, .object = 2});
+  facts.call("cuEventSynchronize", {.begin = 40, .object = 2});
+  EXPECT_EQ(events(facts), (Lines{"10 record t0 s0 e0", "50 covers t0 may=all"}));
 }
 
 TEST(Interpret, EventsRecordedOutOfSight) {
@@ -203,6 +204,14 @@ TEST(Interpret, AReleaseCoversItsContextAndIsDeferrable) {
   EXPECT_EQ(events(facts), (Lines{"30 work t0 s0 [m0 0x70000000+64 r argument] [m0 0x70000000+64 w argument]",
                                   "60 releases t0 m0 0x70000000+256 deferrable",
                                   "60 covers t0 certain=s0 implicit undocumented"}));
+}
+
+TEST(Interpret, DeviceMemoryIsSeenWhenItComes) {
+  Facts facts;
+  facts.call("cuMemAlloc_v2", {.begin = 0, .allocation = allocated(kDevice, 256)});
+  facts.call("cuMemAllocHost_v2", {.begin = 20, .allocation = allocated(kPinned, 64, MemoryKind::pinned)});
+  EXPECT_EQ(all_events(facts).lines, (Lines{"0 begin t0", "10 allocates t0 m0 0x70000000+256", "10 end t0",
+                                            "20 begin t0", "30 end t0", "30 ends"}));
 }
 
 TEST(Interpret, AnAddressThatIsGivenOutAgainIsAnotherMemory) {

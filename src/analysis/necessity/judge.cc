@@ -7,10 +7,14 @@ bool conflict(const Access& one, const Access& other) { return one.writes || oth
 
 uint32_t reason_of(Toucher by, const Access& touched) {
   switch (by) {
-    case Toucher::driver: return kDriverAccess;
-    case Toucher::system_call: return kSystemCall;
-    case Toucher::unseen: return kExposed;
-    case Toucher::program: break;
+    case Toucher::driver:
+      return kDriverAccess;
+    case Toucher::system_call:
+      return kSystemCall;
+    case Toucher::unseen:
+      return kExposed;
+    case Toucher::program:
+      break;
   }
   return touched.writes ? kCpuAccess : kSourceReuse;
 }
@@ -89,22 +93,57 @@ void Judge::take(const Event& event) {
     of(event.thread);
   }
   switch (event.kind) {
-    case EventKind::call_begin: views_.begin_call(event); break;
-    case EventKind::work: work(event); break;
-    case EventKind::record_mark: views_.record_mark(event); break;
-    case EventKind::wait_mark: views_.wait_mark(event); break;
-    case EventKind::covers: covers(event); break;
-    case EventKind::query: views_.query(event); break;
-    case EventKind::uses_mark: uses_mark(event); break;
-    case EventKind::uses: uses(event); break;
-    case EventKind::releases: releases(event); break;
-    case EventKind::call_end: call_end(event); break;
-    case EventKind::watch: frontier_.watch(event.watch, event.memory, event.range, event.read_only); break;
-    case EventKind::touch: touch(event); break;
-    case EventKind::unwatch: unwatch(event); break;
-    case EventKind::unwatched: unwatched(event); break;
-    case EventKind::release: views_.release(event); break;
-    case EventKind::acquire: appeared |= views_.acquire(event); break;
+    case EventKind::call_begin:
+      views_.begin_call(event);
+      break;
+    case EventKind::work:
+      work(event);
+      break;
+    case EventKind::record_mark:
+      views_.record_mark(event);
+      break;
+    case EventKind::wait_mark:
+      views_.wait_mark(event);
+      break;
+    case EventKind::mark_ends:
+      views_.mark_ends(event);
+      break;
+    case EventKind::covers:
+      covers(event);
+      break;
+    case EventKind::query:
+      views_.query(event);
+      break;
+    case EventKind::uses_mark:
+      uses_mark(event);
+      break;
+    case EventKind::uses:
+      uses(event);
+      break;
+    case EventKind::releases:
+      releases(event);
+      break;
+    case EventKind::call_end:
+      call_end(event);
+      break;
+    case EventKind::watch:
+      frontier_.watch(event.watch, event.memory, event.range, event.read_only);
+      break;
+    case EventKind::touch:
+      touch(event);
+      break;
+    case EventKind::unwatch:
+      unwatch(event);
+      break;
+    case EventKind::unwatched:
+      unwatched(event);
+      break;
+    case EventKind::release:
+      views_.release(event);
+      break;
+    case EventKind::acquire:
+      appeared |= views_.acquire(event);
+      break;
     case EventKind::sleep:
       views_.thread(event.thread).asleep = true;
       appeared = false;
@@ -113,37 +152,54 @@ void Judge::take(const Event& event) {
       views_.thread(event.thread).ended = true;
       appeared = false;
       break;
-    case EventKind::ends: orderly_ = true; break;
+    case EventKind::ends:
+      orderly_ = true;
+      break;
+    case EventKind::allocates:
+      break;
   }
   if (appeared) may_touch_exposed(event.thread);
+  if (entries_ >= most_entries_) collect();
 }
 
 void Judge::work(const Event& event) {
   const Point point = views_.give_work(event);
   const ThreadState& giver = views_.thread(event.thread);
-  const Clock& gates = views_.stream(event.stream).gates;
-  bool gated = false;
-  for (const Clock::Component& gate : gates.components()) gated |= giver.known->certain[gate.key] < gate.value;
+  const bool gated = views_.waits_for_cpu(event.stream);
   for (const Access& access : event.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
-      if (live.stream == event.stream || !conflict(access, live.access)) return;
+      if (live.stream == event.stream) {
+        const bool more = access.writes || !live.access.writes;
+        if (live.replaced == 0 && more && access.memory == live.access.memory &&
+            access.range.contains(live.access.range) && (access.on_host || !live.access.on_host)) {
+          live.replaced = point.tick;
+        }
+        return;
+      }
+      if (!conflict(access, live.access)) return;
       Use use{kOrder, event.thread, giver.call_at_ns};
       if (access.on_host && !access.writes) use.reason = kDeviceReuse;
-      if (gated && !point.known->certain.covers(live.stream, live.tick)) use.reason |= kLetsGo;
-      examine(live, key_of(event.stream), *point.known, use);
+      if (gated && !point.known->certain.covers(live.stream, live.tick)) {
+        // Any thread may let it go: what held for work before it says nothing.
+        use.reason |= kLetsGo;
+        keep_order(live.stream, live.tick, *point.known, use);
+      } else {
+        examine(live, key_of(event.stream), *point.known, use);
+      }
     });
   }
-  if (gated) gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});
-  for (const Access& access : event.accesses) frontier_.add(access, event.stream, point.tick, 0);
-  if (event.blind != 0) frontier_.add({}, event.stream, point.tick, event.blind);
+  if (gated)
+    gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});
+  for (const Access& access : event.accesses) add(access, event.stream, point.tick, 0);
+  if (event.blind != 0) add({}, event.stream, point.tick, event.blind);
 }
 
 void Judge::covers(const Event& event) {
   const Knowledge covered = views_.covered(event);
   const InstanceIndex instance = constraints_.add_instance(event);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
-  of(event.thread).log.add(instance, event.site, position, covered);
+  entries_ += of(event.thread).log.add(instance, event.site, position, covered);
   if (!gated_.empty()) lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);
@@ -158,7 +214,8 @@ void Judge::lets_go(ThreadNumber thread, const Clock& possible) {
       frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
         const LiveAccess& live = frontier_[index];
         if (live.stream == gated.stream || !conflict(access, live.access)) return;
-        if (gated.known->solid.covers(live.stream, live.tick) || !possible.covers(live.stream, live.tick)) return;
+        if (gated.known->solid.covers(live.stream, live.tick) || !possible.covers(live.stream, live.tick))
+          return;
         const InstanceIndex first = of(thread).log.first_possible(live.stream, live.tick);
         if (first.valid()) constraints_.require(first, {kLetsGo, thread});
       });
@@ -188,7 +245,8 @@ void Judge::call_end(const Event& event) {
 void Judge::uses_mark(const Event& event) {
   const Point point = views_.mark(event.mark).point;
   if (!point.stream.valid() || point.tick == 0) return;
-  keep_order(point.stream, point.tick, *views_.thread(event.thread).known, {kDriverAccess, event.thread, event.at_ns});
+  keep_order(point.stream, point.tick, *views_.thread(event.thread).known,
+             {kDriverAccess, event.thread, event.at_ns});
 }
 
 void Judge::uses(const Event& event) {
@@ -210,7 +268,7 @@ void Judge::releases(const Event& event) {
       examine(live, key_of(event.thread), known, {reason, event.thread, event.at_ns, event.stack});
     });
   }
-  if (event.memory.valid()) frontier_.release(event.memory, event.range);
+  if (event.memory.valid() && !event.lives_on) frontier_.release(event.memory, event.range);
 }
 
 void Judge::touch(const Event& event) {
@@ -252,7 +310,8 @@ void Judge::unresolved() {
     for (uint32_t i = 0; i < views_.threads().size(); ++i) {
       const ThreadNumber thread{i};
       const Knowledge& known = *views_.thread(thread).known;
-      if (live.held_by(key_of(thread)) == Sureness::certain || known.solid.covers(live.stream, live.tick)) continue;
+      if (live.held_by(key_of(thread)) == Sureness::certain || known.solid.covers(live.stream, live.tick))
+        continue;
       const Use use{kUnresolved, thread};
       std::vector<InstanceIndex> candidates;
       for (const Clock::Component& component : known.solid.components()) {

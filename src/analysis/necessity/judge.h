@@ -16,6 +16,9 @@ namespace diogenes::necessity {
 
 class Judge : public EventSink {
  public:
+  // After every so many accesses and synchronizations it forgets what no later event can ask for. 0: after
+  // each event, for tests.
+  explicit Judge(size_t forgets_after = 1024) : forgets_after_(forgets_after), most_entries_(forgets_after) {}
   void take(const Event& event) override;
   // After the last event, once: in the order of the `covers` events.
   std::vector<Verdict> verdicts();
@@ -53,9 +56,12 @@ class Judge : public EventSink {
   Sureness keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use);
   void examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use);
   void may_touch(LiveAccess& live, ThreadNumber thread);
-  void expose(LiveAccess& live);          // everybody awake may touch it
+  void expose(LiveAccess& live);  // everybody awake may touch it
   void may_touch_exposed(ThreadNumber thread);
   OfThread& of(ThreadNumber thread);
+  void add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind);
+  void prune(Frontier::List& list);
+  void collect();  // forgets what no later event can ask for
 
   Views views_;
   Frontier frontier_;
@@ -63,6 +69,8 @@ class Judge : public EventSink {
   std::vector<OfThread> threads_;
   std::vector<Gated> gated_;
   bool orderly_ = false;
+  size_t forgets_after_;
+  size_t entries_ = 0, most_entries_;  // of the logs and the frontier
 };
 
 }  // namespace diogenes::necessity

@@ -17,11 +17,14 @@ const CoverLog::OfStream* CoverLog::find(StreamNumber stream) const {
   return at == streams_.end() ? nullptr : &at->second;
 }
 
-void CoverLog::add(InstanceIndex instance, SiteIndex site, uint32_t position, const Knowledge& covered) {
+size_t CoverLog::add(InstanceIndex instance, SiteIndex site, uint32_t position, const Knowledge& covered) {
+  size_t added = 0;
   for (const Clock::Component& component : covered.solid.components()) {
     if (!is_stream(component.key)) continue;
     auto& direct = streams_[StreamNumber{number_of(component.key)}].direct;
-    direct.push_back({position, component.value, instance, site});
+    const uint32_t most = direct.empty() ? 0 : direct.back().most;
+    direct.push_back({position, component.value, std::max(most, component.value), instance, site});
+    ++added;
   }
   for (const Clock::Component& component : covered.certain.components()) {
     climb(streams_[StreamNumber{number_of(component.key)}].certain, component.value, instance);
@@ -29,6 +32,7 @@ void CoverLog::add(InstanceIndex instance, SiteIndex site, uint32_t position, co
   for (const Clock::Component& component : covered.possible.components()) {
     climb(streams_[StreamNumber{number_of(component.key)}].possible, component.value, instance);
   }
+  return added;
 }
 
 void CoverLog::candidates(StreamNumber stream, uint32_t tick, uint32_t position,
@@ -38,11 +42,60 @@ void CoverLog::candidates(StreamNumber stream, uint32_t tick, uint32_t position,
   std::vector<SiteIndex> seen;
   for (size_t i = found->direct.size(); i-- > 0;) {
     const Direct& direct = found->direct[i];
+    if (direct.most < tick) break;
     if (direct.position > position || direct.tick < tick) continue;
     if (std::find(seen.begin(), seen.end(), direct.site) != seen.end()) continue;
     seen.push_back(direct.site);
     into.push_back(direct.instance);
   }
+}
+
+void CoverLog::prune(const LiveTicks& live, const std::vector<uint32_t>& positions) {
+  for (auto at = streams_.begin(); at != streams_.end();) {
+    auto found = live.find(at->first);
+    if (found == live.end()) {
+      at = streams_.erase(at);
+      continue;
+    }
+    const std::vector<uint32_t>& ticks = found->second;
+    auto prune_steps = [&](std::vector<Step>& steps) {
+      uint32_t before = 0;
+      std::erase_if(steps, [&](const Step& step) {
+        auto asked = std::upper_bound(ticks.begin(), ticks.end(), before);
+        before = step.tick;
+        return asked == ticks.end() || *asked > step.tick;
+      });
+    };
+    prune_steps(at->second.certain);
+    prune_steps(at->second.possible);
+    // From the last to the first: does a later one of the site replace it for everybody who knows it?
+    std::vector<Direct>& direct = at->second.direct;
+    std::unordered_map<SiteIndex, Direct> later;
+    std::vector<Direct> kept;
+    for (size_t i = direct.size(); i-- > 0;) {
+      const Direct& one = direct[i];
+      if (one.tick < ticks.front()) continue;
+      auto replaced = later.find(one.site);
+      if (replaced != later.end() && replaced->second.tick >= one.tick) {
+        auto knows = std::lower_bound(positions.begin(), positions.end(), one.position);
+        if (knows == positions.end() || *knows >= replaced->second.position) continue;
+      }
+      kept.push_back(one);
+      later[one.site] = one;
+    }
+    direct.assign(kept.rbegin(), kept.rend());
+    uint32_t most = 0;
+    for (Direct& one : direct) one.most = most = std::max(most, one.tick);
+    const bool empty = direct.empty() && at->second.certain.empty() && at->second.possible.empty();
+    at = empty ? streams_.erase(at) : std::next(at);
+  }
+}
+
+size_t CoverLog::size() const {
+  size_t size = 0;
+  for (const auto& [stream, one] : streams_)
+    size += one.direct.size() + one.certain.size() + one.possible.size();
+  return size;
 }
 
 InstanceIndex CoverLog::first_certain(StreamNumber stream, uint32_t tick) const {

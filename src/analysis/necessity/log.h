@@ -13,16 +13,25 @@ namespace diogenes::necessity {
 class CoverLog {
  public:
   // `position`: which synchronization of its thread, from 1.
-  void add(InstanceIndex instance, SiteIndex site, uint32_t position, const Knowledge& covered);
+  // Out: how many entries that made.
+  size_t add(InstanceIndex instance, SiteIndex site, uint32_t position, const Knowledge& covered);
   // Of each site, the latest instance up to `position` that covers it by GPU order alone.
-  void candidates(StreamNumber stream, uint32_t tick, uint32_t position, std::vector<InstanceIndex>& into) const;
+  void candidates(StreamNumber stream, uint32_t tick, uint32_t position,
+                  std::vector<InstanceIndex>& into) const;
   // The first instance that covers it; invalid: none.
   InstanceIndex first_certain(StreamNumber stream, uint32_t tick) const;
   InstanceIndex first_possible(StreamNumber stream, uint32_t tick) const;
 
+  // Forgets what nobody can ask for. `live`: of each stream the ticks of work that can still be asked for,
+  // `positions`: those up to which somebody knows this thread; both sorted.
+  using LiveTicks = std::unordered_map<StreamNumber, std::vector<uint32_t>>;
+  void prune(const LiveTicks& live, const std::vector<uint32_t>& positions);
+  size_t size() const;
+
  private:
   struct Direct {
     uint32_t position, tick;
+    uint32_t most;  // tick of this one or an earlier one
     InstanceIndex instance;
     SiteIndex site;
   };
@@ -31,7 +40,7 @@ class CoverLog {
     InstanceIndex instance;
   };
   struct OfStream {
-    std::vector<Direct> direct;          // by position
+    std::vector<Direct> direct;           // by position
     std::vector<Step> certain, possible;  // by tick
   };
   static void climb(std::vector<Step>& steps, uint32_t tick, InstanceIndex instance);

@@ -10,9 +10,6 @@ Survey::Survey(const ProcessTrace& process) {
   for (const ThreadTrace& thread : process.threads) {
     for (size_t i = 0; i < thread.record_count(); ++i) {
       switch (thread.type(i)) {
-        case RecordType::call:
-          has_facts_ = true;
-          break;
         case RecordType::stream:
           look_at(thread.record<StreamRecord>(i), thread.ordinal());
           break;
@@ -29,6 +26,8 @@ Survey::Survey(const ProcessTrace& process) {
     }
     thread.release_pages();
   }
+  std::stable_sort(sleepers_.begin(), sleepers_.end(),
+                   [](const Sleeper& one, const Sleeper& other) { return one.since_ns < other.since_ns; });
   std::stable_sort(late_touches_.begin(), late_touches_.end(),
                    [](const LateTouch& one, const LateTouch& other) { return one.at_ns < other.at_ns; });
 }
@@ -44,6 +43,10 @@ void Survey::look_at(const StreamRecord& record, uint32_t thread) {
 }
 
 void Survey::look_at(const OrderRecord& record, uint32_t thread) {
+  if (record.object == OrderObject::asleep_at_end) {
+    sleepers_.push_back({static_cast<int64_t>(std::min<uint64_t>(record.address, INT64_MAX)), record.thread});
+    return;
+  }
   if (record.object != OrderObject::semaphore && record.object != OrderObject::condition) return;
   auto [found, fresh] = senders_.try_emplace({record.object, record.address});
   Senders& senders = found->second;

@@ -22,17 +22,22 @@ struct LateTouch {
   const TouchRecord* record = nullptr;
 };
 
+// A thread that was asleep when the process ended.
+struct Sleeper {
+  int64_t since_ns = 0;
+  uint32_t thread = 0;  // ordinal
+};
+
 class Survey {
  public:
   explicit Survey(const ProcessTrace& process);
 
-  // There is something to judge: stages 3 and 4 of an agent that records facts.
-  bool has_facts() const { return has_facts_; }
   // Null: never recorded.
   const StreamFacts* stream(uint32_t number) const;
   const StreamFacts* legacy_stream(uint16_t context) const;
   const StreamFacts* per_thread_stream(uint16_t context, uint32_t thread) const;
   const std::vector<LateTouch>& late_touches() const { return late_touches_; }  // by time
+  const std::vector<Sleeper>& sleepers() const { return sleepers_; }            // by time
   // One thread alone let others go on by this semaphore or condition, and nothing of it was missed.
   bool one_sender(OrderObject object, uint64_t address) const;
 
@@ -44,11 +49,11 @@ class Survey {
   void look_at(const StreamRecord& record, uint32_t thread);
   void look_at(const OrderRecord& record, uint32_t thread);
 
-  bool has_facts_ = false;
   std::unordered_map<uint32_t, StreamFacts> streams_;
   std::map<uint16_t, StreamFacts> legacy_;
   std::map<std::pair<uint16_t, uint32_t>, StreamFacts> per_thread_;
   std::vector<LateTouch> late_touches_;
+  std::vector<Sleeper> sleepers_;
   std::map<std::pair<OrderObject, uint64_t>, Senders> senders_;
 };
 

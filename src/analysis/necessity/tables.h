@@ -8,22 +8,10 @@
 #include "analysis/necessity/memory_table.h"
 #include "analysis/necessity/stream_table.h"
 #include "analysis/necessity/survey.h"
+#include "analysis/necessity/unclear.h"
 #include "analysis/run.h"
 
 namespace diogenes::necessity {
-
-// What a damaged or cut trace left open, by cause. It is judged as if anything could have happened there.
-struct Unclear {
-  uint64_t calls = 0;     // without a CallRecord: what they did is not known
-  uint64_t operands = 0;  // of work: the list is lost
-  uint64_t streams = 0;   // of work or waits: not known
-  uint64_t marks = 0;     // events that were recorded out of sight
-  uint64_t watches = 0;   // touched or ended, and never raised
-  uint64_t releases = 0;  // of memory that was never seen allocated
-  uint64_t threads = 0;   // that touched something, and have no file
-
-  bool operator==(const Unclear&) const = default;
-};
 
 // Numbers without gaps, in order of first sight, for whatever names things in a trace.
 template <typename Number, typename Key>

@@ -50,12 +50,13 @@ Point Views::give_work(const Event& event) {
     if (!point.known->solid.covers(other, place.tick) || !point.known->includes(*place.known)) {
       place.join_into(point.known.edit());
     }
-    state.gates.join(before.gates);
+    if (!gates_.empty()) state.gates.join(before.gates);
   }
   ++point.tick;
+  if (gates_.empty()) state.gates = {};
   if (event.gate) {
     state.gates.raise(key_of(event.stream), point.tick);
-    all_gates_.raise(key_of(event.stream), point.tick);
+    gates_.push_back({event.stream, point.tick});
   }
   if (giver.call != 0) giver.own_work.push_back(point);
   return point;
@@ -70,7 +71,7 @@ void Views::record_mark(const Event& event) {
   mark.point.stream = event.stream;
   mark.point.known.learn(thread(event.thread).known);
   mark.doubtful = event.doubtful;
-  mark.gates = state.gates;
+  mark.gates = gates_.empty() ? Clock{} : state.gates;
 }
 
 void Views::wait_mark(const Event& event) {
@@ -88,38 +89,55 @@ void Views::wait_mark(const Event& event) {
       after.meet(one);
     }
     first = false;
-    state.gates.join(mark.gates);
+    if (!gates_.empty()) state.gates.join(mark.gates);
   });
   after.possible.join(possible.possible);
   Point& point = submit(event.stream, event.thread);
   if (!point.known->includes(after)) point.known.edit().join(after);
 }
 
-void Views::add_everything(Knowledge& target) const {
+void Views::mark_ends(const Event& event) { at(marks_, event.mark) = {}; }
+
+bool Views::waits_for_cpu(StreamNumber number) const {
+  if (gates_.empty() || number.value >= streams_.size()) return false;
+  const Clock& gates = streams_[number.value].gates;
+  return std::any_of(gates_.begin(), gates_.end(),
+                     [&](const Gate& gate) { return gates.covers(gate.stream, gate.tick); });
+}
+
+void Views::add_everything(Knowledge& target, Clock& direct) const {
   for (uint32_t i = 0; i < streams_.size(); ++i) {
     const Point& point = streams_[i].point.now();
     target.possible.join(point.known->possible);
     target.possible.raise(key_of(StreamNumber{i}), point.tick);
+    direct.join(point.known->solid);
+    direct.raise(key_of(StreamNumber{i}), point.tick);
   }
 }
 
 // Work that waits for the CPU may have been let go by any thread: then what that thread knew came before it.
-void Views::let_go(const ThreadState& waiter, Knowledge& covered) const {
-  for (const Clock::Component& gate : all_gates_.components()) {
-    const StreamNumber stream{number_of(gate.key)};
-    const uint32_t tick = covered.possible[key_of(stream)];
-    if (tick == 0 || waiter.known->certain.covers(stream, std::min(tick, gate.value))) continue;
+void Views::let_go(const Clock& direct, Knowledge& covered) const {
+  for (const Gate& gate : gates_) {
+    if (!direct.covers(gate.stream, gate.tick)) continue;
     for (const ThreadState& thread : threads_) covered.possible.join(thread.known->possible);
     return;
   }
 }
 
+void Views::done(const Clock& certain) {
+  std::erase_if(gates_, [&](const Gate& gate) { return certain.covers(gate.stream, gate.tick); });
+}
+
 Knowledge Views::covered(const Event& event) {
   const uint64_t call = call_of(event.thread);
   Knowledge covered;
+  Clock direct;  // what may be covered by GPU order alone; only kept where work waits for the CPU
   auto may = [&](const Point& point) {
     covered.possible.join(point.known->possible);
     if (point.stream.valid()) covered.possible.raise(key_of(point.stream), point.tick);
+    if (gates_.empty()) return;
+    direct.join(point.known->solid);
+    if (point.stream.valid()) direct.raise(key_of(point.stream), point.tick);
   };
   auto of_stream = [&](StreamNumber number) {
     StreamState& state = stream(number);
@@ -136,13 +154,14 @@ Knowledge Views::covered(const Event& event) {
       Knowledge one;
       mark.point.join_into(one);
       covered.possible.join(one.possible);
+      direct.join(one.solid);
       if (first) {
         certain = one;
       } else {
         certain.meet(one);
       }
       first = false;
-      if (mark.doubtful) add_everything(covered);
+      if (mark.doubtful) add_everything(covered, direct);
     });
     covered.join(certain);
   }
@@ -157,14 +176,13 @@ Knowledge Views::covered(const Event& event) {
       }
       if (own.tick == expected) {
         own.join_into(covered);
-      } else {
-        may(own);
       }
+      may(own);
     }
   }
   for (StreamNumber number : event.may_streams) may(stream(number).point.now());
-  if (event.may_cover == MayCover::everything) add_everything(covered);
-  if (!all_gates_.components().empty()) let_go(waiter, covered);
+  if (event.may_cover == MayCover::everything) add_everything(covered, direct);
+  if (!gates_.empty()) let_go(direct, covered);
   return covered;
 }
 
@@ -176,6 +194,7 @@ uint32_t Views::returns(ThreadNumber number, const Knowledge& covered, bool stay
   known.possible.join(covered.possible);
   known.solid.raise(key_of(number), ++state.returned);
   ++state.version;
+  done(known.certain);
   return state.returned;
 }
 
@@ -200,8 +219,10 @@ void Views::query(const Event& event) {
   } else if (at != state.asked.end()) {
     // What it has been asked before for, and is done now; where the mark was recorded anew, the rest is not.
     if (now.solid.includes(at->known.solid)) {
-      state.known.edit().join(at->known);
+      Knowledge& known = state.known.edit();
+      known.join(at->known);
       ++state.version;
+      done(known.certain);
     }
     state.asked.erase(at);
   }

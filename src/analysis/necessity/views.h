@@ -50,7 +50,7 @@ class Versions {
     visit(Value{});  // from before its first
   }
   template <typename Visit>
-  void each(Visit visit) {
+  void each(Visit visit) const {
     visit(now_);
     for (auto& [since, value] : older_) visit(value);
   }
@@ -92,10 +92,10 @@ struct MarkState {
 
 struct ThreadState {
   SharedKnowledge known;
-  uint64_t version = 1;    // counts changes of `known`
-  uint32_t returned = 0;   // synchronizations
-  uint64_t call = 0;       // event number of the running call's beginning; 0: none
-  int64_t call_at_ns = 0;  // when it began
+  uint64_t version = 1;         // counts changes of `known`
+  uint32_t returned = 0;        // synchronizations
+  uint64_t call = 0;            // event number of the running call's beginning; 0: none
+  int64_t call_at_ns = 0;       // when it began
   std::vector<Point> own_work;  // given by the running call
   bool seen = false, asleep = false, ended = false;
   // Queries that said 'not ready', until they succeed.
@@ -122,12 +122,20 @@ class Views {
 
   ThreadState& thread(ThreadNumber number) { return at(threads_, number); }
   StreamState& stream(StreamNumber number) { return at(streams_, number); }
-  MarkState& mark_now(MarkNumber number) { return at(marks_, number).change(now_, [this] { return oldest(); }); }
+  MarkState& mark_now(MarkNumber number) {
+    return at(marks_, number).change(now_, [this] { return oldest(); });
+  }
   const MarkState& mark(MarkNumber number) { return at(marks_, number).now(); }
-  std::vector<ThreadState>& threads() { return threads_; }
-  std::vector<StreamState>& streams() { return streams_; }
-  std::vector<Versions<MarkState>>& marks() { return marks_; }
-  std::vector<ObjectState>& objects() { return objects_; }
+  const std::vector<ThreadState>& threads() const { return threads_; }
+  // Everything that anybody can learn from: visit_knowledge(Knowledge&), visit_point(stream, tick).
+  template <typename VisitKnowledge, typename VisitPoint>
+  void each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point);
+  size_t holders() const { return threads_.size() + streams_.size() + marks_.size() + objects_.size(); }
+  bool waits_for_cpu(StreamNumber stream) const;  // its next work may
+  template <typename Visit>
+  void each_gate(Visit visit) const {
+    for (const Gate& gate : gates_) visit(gate.stream, gate.tick);
+  }
 
   void begin_call(const Event& event);
   void end_call(ThreadNumber thread);
@@ -135,6 +143,7 @@ class Views {
   Point give_work(const Event& event);
   void record_mark(const Event& event);
   void wait_mark(const Event& event);
+  void mark_ends(const Event& event);
   // What a synchronization or a query covers: solid means directly, by GPU order alone.
   Knowledge covered(const Event& event);
   // A synchronization has returned. Out: which one of its thread it is.
@@ -155,15 +164,41 @@ class Views {
     const ThreadState& state = this->thread(thread);
     return state.call != 0 ? state.call : now_;
   }
-  void add_everything(Knowledge& target) const;
-  void let_go(const ThreadState& thread, Knowledge& covered) const;
+  void add_everything(Knowledge& target, Clock& direct) const;
+  void let_go(const Clock& direct, Knowledge& covered) const;
+  void done(const Clock& certain);  // some thread knows that this is
 
   uint64_t now_ = 0;
   std::vector<ThreadState> threads_;
   std::vector<StreamState> streams_;
   std::vector<Versions<MarkState>> marks_;
   std::vector<ObjectState> objects_;
-  Clock all_gates_;  // of work that may wait for the CPU
+  struct Gate {
+    StreamNumber stream;
+    uint32_t tick;
+  };
+  std::vector<Gate> gates_;  // work that may wait for the CPU, until somebody knows that it is done
 };
+
+template <typename VisitKnowledge, typename VisitPoint>
+void Views::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point) {
+  auto held = [&](const SharedKnowledge& known) {
+    if (Knowledge* shared = known.shared()) visit_knowledge(*shared);
+  };
+  auto place = [&](const Point& point) {
+    held(point.known);
+    if (point.stream.valid()) visit_point(point.stream, point.tick);
+  };
+  for (ThreadState& thread : threads_) {
+    held(thread.known);
+    for (const Point& own : thread.own_work) place(own);
+    for (ThreadState::Asked& asked : thread.asked) visit_knowledge(asked.known);
+  }
+  for (const StreamState& stream : streams_) stream.point.each(place);
+  for (const Versions<MarkState>& mark : marks_) {
+    mark.each([&](const MarkState& version) { place(version.point); });
+  }
+  for (const ObjectState& object : objects_) held(object.known);
+}
 
 }  // namespace diogenes::necessity

@@ -79,9 +79,10 @@ void WatchInterpreter::take(const UnwatchRecord& record, uint32_t thread, int64_
   tables_.sink.take(event);
 }
 
-void WatchInterpreter::region_event(EventKind kind, const RegionRecord& record, const Place& place,
+void WatchInterpreter::region_event(bool lives_on, const RegionRecord& record, const Place& place,
                                     uint32_t thread, int64_t at_ns) {
-  Event event = event_of(kind, tables_.thread(thread), at_ns);
+  Event event = event_of(EventKind::releases, tables_.thread(thread), at_ns);
+  event.lives_on = lives_on;
   event.memory = place.memory;
   event.range = place.range;
   event.stack = record.stack;
@@ -92,9 +93,9 @@ void WatchInterpreter::region_event(EventKind kind, const RegionRecord& record, 
 void WatchInterpreter::take(const RegionRecord& record, uint32_t thread, int64_t at_ns) {
   // Only memory that work or a watch has named matters.
   for (const Place& place : tables_.memories.known_pieces(range_of(record.begin, record.bytes))) {
-    if (record.event != RegionEvent::released) region_event(EventKind::uses, record, place, thread, at_ns);
+    if (record.event != RegionEvent::released) region_event(true, record, place, thread, at_ns);
     if (record.event == RegionEvent::released || record.event == RegionEvent::moved)
-      region_event(EventKind::releases, record, place, thread, at_ns);
+      region_event(false, record, place, thread, at_ns);
   }
 }
 

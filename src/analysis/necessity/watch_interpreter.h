@@ -33,7 +33,7 @@ class WatchInterpreter {
     uint32_t thread;
   };
   void end(uint32_t watch) { watched_.erase(watch); }
-  void region_event(EventKind kind, const RegionRecord& record, const Place& place, uint32_t thread,
+  void region_event(bool lives_on, const RegionRecord& record, const Place& place, uint32_t thread,
                     int64_t at_ns);
 
   Tables& tables_;

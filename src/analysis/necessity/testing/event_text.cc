@@ -6,10 +6,9 @@ namespace diogenes::necessity::testing {
 namespace {
 
 const char* name_of(EventKind kind) {
-  static constexpr const char* kNames[] = {"begin",   "work",      "record",      "wait_mark", "covers",
-                                           "query",   "uses_mark", "uses",        "releases",  "end",
-                                           "watch",   "touch",     "unwatch",     "unwatched", "release",
-                                           "acquire", "sleep",     "thread_ends", "ends"};
+  static constexpr const char* kNames[] = {
+      "begin", "work",  "record",  "wait_mark", "covers",  "query",   "uses_mark", "allocates",   "releases", "end",
+      "watch", "touch", "unwatch", "unwatched", "release", "acquire", "sleep",     "thread_ends", "ends",     "mark_ends"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -64,13 +63,13 @@ void add_flags(const Event& event, std::string& text) {
       flag(event.doubtful, "doubtful");
       break;
     case EventKind::releases:
+      flag(event.lives_on, "lives_on");
       flag(event.deferrable, "deferrable");
       break;
     case EventKind::watch:
       flag(event.read_only, "read_only");
       break;
     case EventKind::touch:
-    case EventKind::uses:
       flag(event.writes, "writes");
       break;
     case EventKind::unwatch:

@@ -15,7 +15,7 @@ struct Interpreted {
   Unclear unclear;
 };
 
-// All events, or without the begins and ends of calls.
+// All events, or without allocations and the begins and ends of calls.
 inline Interpreted all_events(const diogenes::testing::Facts& facts) {
   diogenes::testing::TemporaryFolder folder;
   facts.write(folder.path());
@@ -31,7 +31,8 @@ inline Interpreted all_events(const diogenes::testing::Facts& facts) {
 inline std::vector<std::string> events(const diogenes::testing::Facts& facts) {
   std::vector<std::string> lines = all_events(facts).lines;
   std::erase_if(lines, [](const std::string& line) {
-    return line.find(" begin ") != line.npos || line.find(" end ") != line.npos || line.ends_with(" ends");
+    return line.find(" begin ") != line.npos || line.find(" end ") != line.npos ||
+           line.find(" allocates ") != line.npos || line.ends_with(" ends");
   });
   return lines;
 }

@@ -20,7 +20,8 @@ auto* found(Map& map, const Key& key) {
 }
 
 bool overlap(const Access& access, MemoryNumber memory, AddressRange range) {
-  return !access.memory.valid() || !memory.valid() || (access.memory == memory && access.range.overlaps(range));
+  return !access.memory.valid() || !memory.valid() ||
+         (access.memory == memory && access.range.overlaps(range));
 }
 
 }  // namespace
@@ -48,9 +49,14 @@ Oracle::Oracle(const std::vector<Event>& events) : events_(events) {
   certain_ = order(Level::certain, none);
   lets_go_.resize(events.size());
   EventSet known_done;
-  std::map<uint32_t, size_t> gates;
+  std::map<uint32_t, size_t> latest;
   for (size_t e = 0; e < events.size(); ++e) {
+    done_before_.push_back(known_done);
     known_done |= certain_.cpu[e];
+    if (events[e].kind == EventKind::work && events[e].gate) {
+      for (const auto& [thread, event] : latest) lets_go_[e].push_back(event);  // it may go on from there
+    }
+    if (events[e].thread.valid()) latest[events[e].thread.value] = e;
     for (size_t g = 0; g < e; ++g) {
       if (events[g].kind != EventKind::work || !events[g].gate || known_done[g]) continue;
       if (events[e].thread.valid()) lets_go_[g].push_back(e);
@@ -65,10 +71,12 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
   order.cpu.resize(events_.size());
   order.gpu.resize(events_.size());
   order.covered.resize(events_.size());
+  order.marked.resize(events_.size());
   std::map<uint32_t, std::vector<StreamOperation>> streams;
   struct Mark {
     EventSet done;
-    bool doubtful;
+    bool doubtful = false;
+    size_t event = kMostEvents;
   };
   std::map<uint32_t, Mark> marks;
   std::map<uint32_t, EventSet> objects;
@@ -102,23 +110,39 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         break;
       }
       case EventKind::record_mark:
-        marks[event.mark.value] = {known | of_stream(event.stream, call), event.doubtful};
-        streams[event.stream.value].push_back({i, known | of_stream(event.stream, i)});
+        order.gpu[i] = known | of_stream(event.stream, i);
+        order.marked[i] = known | of_stream(event.stream, call);
+        marks[event.mark.value] = {order.marked[i], event.doubtful, i};
+        streams[event.stream.value].push_back({i, order.gpu[i]});
         break;
       case EventKind::wait_mark: {
         EventSet done = known | of_stream(event.stream, i) | marks[event.mark.value].done;
+        order.gpu[i] = done;
         streams[event.stream.value].push_back({i, done});
         break;
       }
       case EventKind::covers: {
         EventSet certain, possible;
+        EventSet direct;  // what is done with these by GPU order alone
+        auto add_direct = [&](StreamNumber stream) {
+          if (level != Level::possible) return;
+          for (const StreamOperation& operation : streams[stream.value])
+            direct |= solid_.gpu[operation.event];
+        };
+        auto add_everything = [&] {
+          possible |= everything();
+          for (const auto& stream : streams) add_direct(StreamNumber{stream.first});
+        };
         for (StreamNumber stream : event.streams) {
           certain |= of_stream(stream, call);
           possible |= of_stream(stream, i);
+          add_direct(stream);
         }
         if (event.mark.valid()) {
-          certain |= marks[event.mark.value].done;
-          if (marks[event.mark.value].doubtful) possible |= everything();
+          const Mark& mark = marks[event.mark.value];
+          certain |= mark.done;
+          if (level == Level::possible && mark.event != kMostEvents) direct |= solid_.marked[mark.event];
+          if (mark.doubtful) add_everything();
         }
         if (event.covers_own_work) {
           for (size_t own = call; own < i; ++own) {
@@ -129,17 +153,21 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
                         events_[k].thread != event.thread;
             }
             (others ? possible : certain) |= order.gpu[own];
+            if (level == Level::possible) direct |= solid_.gpu[own];
           }
         }
-        for (StreamNumber stream : event.may_streams) possible |= of_stream(stream, i);
-        if (event.may_cover == MayCover::everything) possible |= everything();
+        for (StreamNumber stream : event.may_streams) {
+          possible |= of_stream(stream, i);
+          add_direct(stream);
+        }
+        if (event.may_cover == MayCover::everything) add_everything();
         EventSet covered = certain;
         if (level == Level::possible) {
           covered |= possible;
           EventSet let_go;
           for (size_t g = 0; g < i; ++g) {
-            if (!covered[g] || events_[g].kind != EventKind::work || !events_[g].gate) continue;
-            if (before_[i] != kMostEvents && certain_.cpu[before_[i]][g]) continue;
+            if (!direct[g] || events_[g].kind != EventKind::work || !events_[g].gate) continue;
+            if (done_before_[i][g]) continue;
             for (size_t e : lets_go_[g]) {
               if (e < i) let_go |= order.cpu[e];
             }
@@ -161,11 +189,14 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         }
         break;
       }
-      case EventKind::release: objects[event.object.value] |= known; break;
+      case EventKind::release:
+        objects[event.object.value] |= known;
+        break;
       case EventKind::acquire:
         if (event.forced || level == Level::possible) known |= objects[event.object.value];
         break;
-      default: break;
+      default:
+        break;
     }
     order.cpu[i] = known;
   }
@@ -219,7 +250,8 @@ void Oracle::find_pairs() {
       case EventKind::work:
         for (const Access& access : event.accesses) {
           for (const Live& live : all) {
-            if (!alive(live) || live.effect || live.work == i || !(live.access.writes || access.writes)) continue;
+            if (!alive(live) || live.effect || live.work == i || !(live.access.writes || access.writes))
+              continue;
             if (overlap(live.access, access.memory, access.range)) pairs_.push_back({live.work, i, true});
           }
         }
@@ -229,10 +261,10 @@ void Oracle::find_pairs() {
       case EventKind::uses_mark:
         for (size_t r = i; r-- > 0;) {
           if (events_[r].kind != EventKind::record_mark || events_[r].mark != event.mark) continue;
-          for (size_t w = 0; w < call_of(r); ++w) {
-            if (events_[w].kind == EventKind::work && events_[w].stream == events_[r].stream) {
-              pairs_.push_back({w, i, false});
-            }
+          for (size_t w = call_of(r); w-- > 0;) {  // the last work that it stands for
+            if (events_[w].kind != EventKind::work || events_[w].stream != events_[r].stream) continue;
+            pairs_.push_back({w, i, false});
+            break;
           }
           break;
         }
@@ -275,10 +307,12 @@ void Oracle::find_pairs() {
         watches.erase(event.watch.value);
         if (event.kind == EventKind::unwatch && !event.lost) break;
         for (Live& live : all) {
-          if (!alive(live) || live.effect || !live.access.on_host || !overlap(live.access, watch.memory, watch.range)) {
+          if (!alive(live) || live.effect || !live.access.on_host ||
+              !overlap(live.access, watch.memory, watch.range)) {
             continue;
           }
-          if (event.kind == EventKind::touch && event.thread.valid() && (live.access.writes || event.writes)) {
+          if (event.kind == EventKind::touch && event.thread.valid() &&
+              (live.access.writes || event.writes)) {
             pairs_.push_back({live.work, i, false});
           }
           if (!watched(live)) expose(live);
@@ -287,7 +321,8 @@ void Oracle::find_pairs() {
       }
       case EventKind::unwatched:
         for (Live& live : all) {
-          if (!alive(live) || live.effect || !live.access.on_host || !overlap(live.access, event.memory, event.range)) {
+          if (!alive(live) || live.effect || !live.access.on_host ||
+              !overlap(live.access, event.memory, event.range)) {
             continue;
           }
           if (!watched(live)) expose(live);
@@ -298,8 +333,11 @@ void Oracle::find_pairs() {
         awake.erase(event.thread.value);
         appeared = false;
         break;
-      case EventKind::ends: orderly = true; break;
-      default: break;
+      case EventKind::ends:
+        orderly = true;
+        break;
+      default:
+        break;
     }
     if (appeared) {
       for (Live& live : all) {
@@ -322,7 +360,7 @@ void Oracle::find_pairs() {
       for (size_t g = 0; g < events_.size(); ++g) {
         if (events_[g].kind != EventKind::work || !events_[g].gate || !solid_.gpu[gated.work][g]) continue;
         for (size_t e : lets_go_[g]) {
-          if (e <= other.work || e <= gated.work || e >= other.dies || e >= gated.dies) continue;
+          if (std::max(e, gated.work) >= other.dies || std::max(e, other.work) >= gated.dies) continue;
           if (solid_.gpu[other.work][gated.work]) continue;  // it cannot have come before what it follows
           if (solid_.gpu[gated.work][other.work] || certain_.gpu[gated.work][other.work]) continue;
           pairs_.push_back({other.work, e, false, true, gated.work});
@@ -340,8 +378,8 @@ std::string Oracle::broken_without(const std::vector<bool>& removed) const {
     if (ordered(possible_, pair) && !ordered(possible, pair)) lost = "possible";
     if (!lost) continue;
     std::ostringstream text;
-    text << "work " << pair.work << " was before " << (pair.on_gpu ? "work " : "event ") << pair.use << " (" << lost
-         << ')' << (pair.let_go ? ", which lets work go" : "");
+    text << "work " << pair.work << " was before " << (pair.on_gpu ? "work " : "event ") << pair.use << " ("
+         << lost << ')' << (pair.let_go ? ", which lets work go" : "");
     return text.str();
   }
   return {};

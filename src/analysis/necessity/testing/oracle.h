@@ -24,17 +24,18 @@ class Oracle {
 
  private:
   struct Order {
-    std::vector<EventSet> cpu;  // work that is done when the thread has come past event i
-    std::vector<EventSet> gpu;  // work that is done before the work of event i is, and itself
+    std::vector<EventSet> cpu;     // work that is done when the thread has come past event i
+    std::vector<EventSet> gpu;     // work that is done before the work of event i is, and itself
+    std::vector<EventSet> marked;  // what a mark stands for, at its recording
     // What a synchronization itself covers.
     std::vector<EventSet> covered;
   };
   struct Pair {
-    size_t work;         // its event
-    size_t use;          // event
-    bool on_gpu;         // the use is GPU work
-    bool let_go = false; // by whatever a thread did at event `use`
-    size_t gated = 0;    // let_go: the work that it let go
+    size_t work;          // its event
+    size_t use;           // event
+    bool on_gpu;          // the use is GPU work
+    bool let_go = false;  // by whatever a thread did at event `use`
+    size_t gated = 0;     // let_go: the work that it let go
   };
   enum class Level { solid, certain, possible };
   Order order(Level level, const std::vector<bool>& removed) const;
@@ -51,6 +52,7 @@ class Oracle {
   std::vector<size_t> number_;            // of an event: which synchronization it is
   Order solid_, certain_, possible_;
   std::vector<std::vector<size_t>> lets_go_;  // for work behind a gate: the events that may let it go
+  std::vector<EventSet> done_before_;         // work that some thread knew to be done before event i
   std::vector<Pair> pairs_;
 };
 

@@ -29,9 +29,12 @@ class Generator {
   MemoryNumber memory() { return MemoryNumber{below(3)}; }
   AddressRange range() {
     switch (below(4)) {
-      case 0: return {0, 4};
-      case 1: return {4, 8};
-      default: return {0, 8};
+      case 0:
+        return {0, 4};
+      case 1:
+        return {4, 8};
+      default:
+        return {0, 8};
     }
   }
   // Memory 2 is host memory.
@@ -74,7 +77,8 @@ class Generator {
       case 3:
         if (below(3) == 0) covers.may_cover = MayCover::everything;
         [[fallthrough]];
-      default: streams.push_back(stream());
+      default:
+        streams.push_back(stream());
     }
     covers.streams = streams;
     covers.may_streams = may;
@@ -104,7 +108,11 @@ class Generator {
     const ThreadNumber who = thread();
     const bool calling = in_call_[who.value];
     switch (below(22)) {
-      case 0: case 1: case 2: case 3: case 4:
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
         if (with_gates_ && below(6) == 0) {
           timeline_.gate(who, stream(), accesses());
         } else if (below(12) == 0) {
@@ -125,7 +133,13 @@ class Generator {
           timeline_.work(who, stream(), accesses());
         }
         break;
-      case 5: case 6: case 7: case 8: case 9: synchronize(who); break;
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+      case 9:
+        synchronize(who);
+        break;
       case 10:
         if (!any_call()) {
           timeline_.record(who, stream(), MarkNumber{below(2)}, below(6) == 0);
@@ -135,13 +149,19 @@ class Generator {
       case 11:
         if (recorded_) timeline_.wait(who, stream(), MarkNumber{below(2)});
         break;
-      case 12: case 13: timeline_.release(who, below(2)); break;
-      case 14: case 15: {
+      case 12:
+      case 13:
+        timeline_.release(who, below(2));
+        break;
+      case 14:
+      case 15: {
         const uint32_t object = below(2);  // object 0 forces an order
         timeline_.acquire(who, object, object == 0);
         break;
       }
-      case 16: case 17: case 18:
+      case 16:
+      case 17:
+      case 18:
         if (watches_ > 0) {
           const uint32_t watch = watches_ - 1 - below(std::min(watches_, 4u));
           if (below(8) == 0) {
@@ -152,13 +172,18 @@ class Generator {
         }
         break;
       case 19:
-        if (below(3) == 0) timeline_.sleep(who);
-        else timeline_.query(who, stream(), below(2) == 0);
+        if (below(3) == 0)
+          timeline_.sleep(who);
+        else
+          timeline_.query(who, stream(), below(2) == 0);
         break;
       case 20:
-        if (below(6) == 0) timeline_.releases(who, memory(), below(2) == 0);
-        else if (below(4) == 0) timeline_.unwatched(MemoryNumber{2}, kGuardRefused, range());
-        else if (recorded_ && below(4) == 0) timeline_.uses_mark(who, MarkNumber{below(2)});
+        if (below(6) == 0)
+          timeline_.releases(who, memory(), below(2) == 0);
+        else if (below(4) == 0)
+          timeline_.unwatched(MemoryNumber{2}, kGuardRefused, range());
+        else if (recorded_ && below(4) == 0)
+          timeline_.uses_mark(who, MarkNumber{below(2)});
         break;
       case 21:  // a call that others run beside
         if (below(2) == 0) break;

@@ -181,9 +181,10 @@ Timeline& Timeline::thread_ends(ThreadNumber thread) { return add(event(EventKin
 Timeline& Timeline::ends() { return add(event(EventKind::ends)); }
 
 std::string Timeline::text() const {
-  static constexpr const char* kNames[] = {
-      "call_begin", "work",  "record_mark", "wait_mark", "covers",    "query",   "uses_mark", "releases", "call_end",
-      "watch",      "touch", "unwatch",     "unwatched", "release",   "acquire", "sleep",     "thread_ends", "ends"};
+  static constexpr const char* kNames[] = {"call_begin", "work",        "record_mark", "wait_mark", "covers",
+                                           "query",      "uses_mark",   "releases",    "call_end",  "watch",
+                                           "touch",      "unwatch",     "unwatched",   "release",   "acquire",
+                                           "sleep",      "thread_ends", "ends"};
   std::ostringstream out;
   for (size_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
@@ -205,7 +206,8 @@ std::string Timeline::text() const {
         out << "(any)";
       }
     }
-    if (event.memory.valid()) out << " m" << event.memory.value << ' ' << event.range.begin << ".." << event.range.end;
+    if (event.memory.valid())
+      out << " m" << event.memory.value << ' ' << event.range.begin << ".." << event.range.end;
     if (event.watch.valid()) out << " watch" << event.watch.value;
     if (event.object.valid()) out << " object" << event.object.value;
     if (event.kind == EventKind::query) out << (event.succeeded ? " done" : " not ready");

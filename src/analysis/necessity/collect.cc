@@ -1,0 +1,104 @@
+// What the judge can forget: accesses, log entries and clock components that no later event can ask for.
+#include "analysis/necessity/judge.h"
+
+namespace diogenes::necessity {
+
+void Judge::add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind) {
+  const AccessIndex index = frontier_.add(access, stream, tick, blind);
+  ++entries_;
+  Frontier::List& list = frontier_.list_of(frontier_[index]);
+  if (blind != 0) {
+    for (AccessIndex other : list.accesses) {
+      LiveAccess& effect = frontier_[other];
+      const bool same = effect.stream == stream && effect.tick < tick && (effect.blind & ~blind) == 0;
+      if (same && effect.replaced == 0) effect.replaced = tick;
+    }
+  }
+  if (list.accesses.size() > list.most) prune(list);
+}
+
+// An access can go when a later one of its stream does the same, and nobody knows the one to be done and not
+// the other: then whoever comes later knows of both or of none, and the later one stands for both.
+void Judge::prune(Frontier::List& list) {
+  std::unordered_map<StreamNumber, std::vector<uint32_t>> known;  // how far somebody knows it
+  for (AccessIndex index : list.accesses) {
+    if (frontier_[index].replaced != 0) known[frontier_[index].stream];
+  }
+  auto in_clock = [&](const Clock& clock) {
+    for (auto& [stream, ticks] : known) {
+      if (const uint32_t tick = clock[key_of(stream)]; tick != 0) ticks.push_back(tick);
+    }
+  };
+  if (!known.empty()) {
+    views_.each_holder(
+        [&](const Knowledge& knowledge) {
+          in_clock(knowledge.certain);
+          in_clock(knowledge.possible);
+        },
+        [&](StreamNumber stream, uint32_t tick) {
+          if (auto at = known.find(stream); at != known.end()) at->second.push_back(tick);
+        });
+    for (const OfThread& thread : threads_) {
+      for (const Running& running : thread.running) in_clock(running.possible);
+    }
+    for (auto& [stream, ticks] : known) {
+      std::sort(ticks.begin(), ticks.end());
+      ticks.erase(std::unique(ticks.begin(), ticks.end()), ticks.end());
+    }
+  }
+  std::vector<AccessIndex> gone;
+  for (AccessIndex index : list.accesses) {
+    const LiveAccess& live = frontier_[index];
+    if (live.replaced == 0) continue;
+    const std::vector<uint32_t>& ticks = known[live.stream];
+    auto between = std::lower_bound(ticks.begin(), ticks.end(), live.tick);
+    if (between == ticks.end() || *between >= live.replaced) gone.push_back(index);
+  }
+  for (AccessIndex index : gone) frontier_.remove(index);
+  list.most = 2 * list.accesses.size() + 8 + views_.holders() / 8;
+}
+
+void Judge::collect() {
+  frontier_.each_list([&](Frontier::List& list) {
+    if (!list.accesses.empty()) prune(list);
+  });
+  CoverLog::LiveTicks live;
+  frontier_.each([&](AccessIndex index) { live[frontier_[index].stream].push_back(frontier_[index].tick); });
+  for (const Gated& gated : gated_) live[gated.stream].push_back(gated.tick);
+  views_.each_gate([&](StreamNumber stream, uint32_t tick) { live[stream].push_back(tick); });
+  std::vector<std::vector<uint32_t>> positions(threads_.size());
+  views_.each_holder(
+      [&](const Knowledge& knowledge) {
+        for (const Clock::Component& component : knowledge.solid.components()) {
+          if (!is_stream(component.key)) positions[number_of(component.key)].push_back(component.value);
+        }
+      },
+      // Whatever can be named by a mark can be asked for.
+      [&](StreamNumber stream, uint32_t tick) { live[stream].push_back(tick); });
+  auto sort = [](std::vector<uint32_t>& values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+  };
+  for (auto& [stream, ticks] : live) sort(ticks);
+  for (std::vector<uint32_t>& values : positions) sort(values);
+  entries_ = frontier_.size();
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    threads_[i].log.prune(live, positions[i]);
+    entries_ += threads_[i].log.size();
+  }
+  auto wanted = [&](const Clock::Component& component) {
+    if (!is_stream(component.key)) return true;
+    auto at = live.find(StreamNumber{number_of(component.key)});
+    return at != live.end() && at->second.front() <= component.value;
+  };
+  views_.each_holder(
+      [&](Knowledge& knowledge) {
+        knowledge.solid.keep_if(wanted);
+        knowledge.certain.keep_if(wanted);
+        knowledge.possible.keep_if(wanted);
+      },
+      [](StreamNumber, uint32_t) {});
+  most_entries_ = forgets_after_ == 0 ? 0 : 2 * entries_ + forgets_after_ + views_.holders();
+}
+
+}  // namespace diogenes::necessity

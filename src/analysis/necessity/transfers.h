@@ -1,0 +1,43 @@
+// Which copies and allocations were needless, judged from the same events as the synchronizations.
+// In: a process's events; the contents of transfers that the agent compared (HashRecord, in the evidence).
+// Out: unused data and memory, and the duplicates that do not hold, as evidence of the operations.
+//
+// An upload is unused if it was overwritten or released before any GPU work can have read it; a download if
+// it was watched until then and nobody touched it; memory if no work named it. A finding that rests on
+// kernels reaching memory only through their arguments says so. Source: DESIGN.md, section 7.
+#pragma once
+#include <vector>
+
+#include "analysis/necessity/repeated_copies.h"
+#include "analysis/necessity/unused_downloads.h"
+#include "analysis/necessity/unused_uploads.h"
+
+namespace diogenes::necessity {
+
+class TransferJudge : public EventSink {
+ public:
+  // Both outlive it. The evidence holds what the hashes say.
+  TransferJudge(const Process& process, const SiteTable& sites);
+  void take(const Event& event) override;
+
+  // After the last event.
+  const std::vector<UnusedData>& unused() const { return unused_; }
+  const std::vector<RepeatedCopies::Refuted>& refuted() const { return repeated_.refuted(); }
+
+ private:
+  void work(const Event& event);
+  void covers(const Event& event);
+
+  const SiteTable& sites_;
+  Views views_;
+  AccessHistory history_;
+  std::vector<UnusedData> unused_;
+  UnusedUploads uploads_;
+  UnusedDownloads downloads_;
+  RepeatedCopies repeated_;
+};
+
+// Writes what was found to the evidence of its operations.
+void note_findings(const TransferJudge& judge, Process& process);
+
+}  // namespace diogenes::necessity

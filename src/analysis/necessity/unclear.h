@@ -1,0 +1,30 @@
+// What a damaged or cut trace left open, by cause. It is judged as if anything could have happened there, so
+// it costs findings and makes none wrong. In: the interpretation of a trace's facts. Out: counts.
+#pragma once
+#include <cstdint>
+
+namespace diogenes::necessity {
+
+struct Unclear {
+  uint64_t calls = 0;     // without a CallRecord: what they did is not known
+  uint64_t operands = 0;  // of work: the list is lost
+  uint64_t streams = 0;   // of work or waits: not known
+  uint64_t marks = 0;     // CUDA events that were recorded out of sight
+  uint64_t watches = 0;   // touched or ended, and never raised
+  uint64_t releases = 0;  // of memory that was never seen allocated
+  uint64_t threads = 0;   // that touched something, and have no file
+
+  bool operator==(const Unclear&) const = default;
+  Unclear& operator+=(const Unclear& other) {
+    calls += other.calls;
+    operands += other.operands;
+    streams += other.streams;
+    marks += other.marks;
+    watches += other.watches;
+    releases += other.releases;
+    threads += other.threads;
+    return *this;
+  }
+};
+
+}  // namespace diogenes::necessity
