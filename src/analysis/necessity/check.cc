@@ -110,6 +110,9 @@ void BothOrders::take(const Event& event) {
     case EventKind::mark_ends:
       both([&](Views& views) { views.mark_ends(event); });
       break;
+    case EventKind::stream_ends:
+      both([&](Views& views) { views.stream_ends(event); });
+      break;
     case EventKind::covers:
       covers(event);
       break;
@@ -252,11 +255,8 @@ void BothOrders::call_end(const Event& event) {
     frontier_.each_unwatched([&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
       if (!running.possible.covers(live.stream, live.tick)) return;
-      if (live.exposed) {
-        used_by(live, event.thread);
-      } else {
-        expose(live);
-      }
+      if (!live.exposed) expose(live);
+      used_by(live, event.thread);
     });
   }
   running_[event.thread.value].clear();
@@ -316,6 +316,9 @@ void Withdrawals::take(const Event& event) {
       break;
     case EventKind::mark_ends:
       views_.mark_ends(event);
+      break;
+    case EventKind::stream_ends:
+      views_.stream_ends(event);
       break;
     case EventKind::query:
       views_.query(event);
