@@ -128,9 +128,6 @@ void Judge::take(const Event& event) {
     case EventKind::uses_mark:
       uses_mark(event);
       break;
-    case EventKind::uses:
-      uses(event);
-      break;
     case EventKind::releases:
       releases(event);
       break;
@@ -255,22 +252,16 @@ void Judge::uses_mark(const Event& event) {
              {kDriverAccess, event.thread, event.at_ns});
 }
 
-void Judge::uses(const Event& event) {
-  const Knowledge& known = *views_.thread(event.thread).known;
-  frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
-    LiveAccess& live = frontier_[index];
-    if (!live.access.writes && !event.writes) return;
-    const uint32_t reason = event.by == Toucher::system_call ? kSystemCall : kDeviceReuse;
-    examine(live, key_of(event.thread), known, {reason, event.thread, event.at_ns, event.stack});
-  });
-}
-
 void Judge::releases(const Event& event) {
   if (!event.deferrable) {
     const Knowledge& known = *views_.thread(event.thread).known;
     frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
-      const uint32_t reason = live.access.writes ? kCpuAccess : kSourceReuse;
+      if (event.lives_on && !live.access.writes && !event.writes) return;  // both only read
+      const uint32_t reason = event.lives_on && event.by == Toucher::driver ? kDeviceReuse
+                              : event.by == Toucher::system_call            ? kSystemCall
+                              : live.access.writes                          ? kCpuAccess
+                                                                            : kSourceReuse;
       examine(live, key_of(event.thread), known, {reason, event.thread, event.at_ns, event.stack});
     });
   }

@@ -46,7 +46,6 @@ class Judge : public EventSink {
   void covers(const Event& event);
   void call_end(const Event& event);
   void uses_mark(const Event& event);
-  void uses(const Event& event);
   void releases(const Event& event);
   void touch(const Event& event);
   void unwatch(const Event& event);
