@@ -185,9 +185,9 @@ uint64_t thread_end(uint32_t value) {
 
 namespace {
 
-// Both threads wait by themselves, and both read. The second one's wait covers more, and so never finds all
-// done. Who waits first makes the data true for both: on the adversarial driver that is the one whose wait is
-// tested.
+// Both threads wait by themselves, and both read. The second one waits for the context, which a driver enters
+// even when all is done. Who waits first makes the data true for both: on the adversarial driver that is the
+// one whose wait is tested.
 uint64_t play_both(uint32_t value, bool second_is_tested, const std::function<void()>& first_wait,
                    const std::function<void()>& second_wait) {
   Shared& s = *shared;
@@ -205,7 +205,7 @@ uint64_t play_both(uint32_t value, bool second_is_tested, const std::function<vo
   });
   download(pinned.words, value, s.first);
   CHECK(cuEventRecord(s.event, s.first));
-  s.gpu.fill(s.other, 1, 16, kLongerUs, s.first);
+  s.gpu.fill(s.other, 1, 16, kBusyUs, s.first);
   submitted.give();
   chance.before_first();
   first_wait();
@@ -226,7 +226,7 @@ uint64_t both_read_first(uint32_t value) {
 uint64_t both_read_second(uint32_t value) {
   return play_both(
       value, true, [] { CHECK(cuEventSynchronize(shared->event)); },
-      [] { TESTED(both_read_second, cuStreamSynchronize, shared->first); });
+      [] { TESTED(both_read_second, cuCtxSynchronize); });
 }
 
 namespace {
@@ -296,7 +296,7 @@ uint64_t play_log(uint32_t value, const std::function<void()>& first_wait,
   });
   download(pinned.words, value, s.first);
   CHECK(cuEventRecord(s.event, s.first));
-  s.gpu.fill(s.other, 1, 16, kLongerUs, s.first);
+  s.gpu.fill(s.other, 1, 16, kBusyUs, s.first);
   submitted.give();
   chance.before_first();
   first_wait();
@@ -322,7 +322,7 @@ uint64_t unrelated_itself(uint32_t value) {
 uint64_t log_own_wait(uint32_t value) {
   return play_log(
       value, [] { CHECK(cuEventSynchronize(shared->event)); },
-      [] { TESTED(log_own_wait, cuStreamSynchronize, shared->first); });
+      [] { TESTED(log_own_wait, cuCtxSynchronize); });
 }
 uint64_t log_first_wait(uint32_t value) {
   return play_log(

@@ -39,7 +39,7 @@ struct Tested<scene, Result(Arguments...)> {
   CHECK((Tested<Scene::scene, decltype(function)>::call(function __VA_OPT__(, ) __VA_ARGS__)))
 
 inline constexpr size_t kWords = 8192, kBytes = kWords * 4, kSmallWords = 8;
-inline constexpr uint64_t kBusyUs = 300, kLongerUs = 900;
+inline constexpr uint64_t kBusyUs = 500;
 inline constexpr int kLateUs = 1000;
 
 struct Shared {

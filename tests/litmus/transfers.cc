@@ -33,6 +33,7 @@ struct Data {
 struct World {
   Gpu gpu;
   CUstream first = nullptr, second = nullptr;  // non-blocking
+  CUevent event = nullptr;
   CUdeviceptr one = 0, other = 0, result = 0;
   Data pageable, more, pinned, also_pinned;
   CUcontext context = nullptr, second_context = nullptr;
@@ -116,6 +117,51 @@ PLAY(host_written_between) {
   CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
   world->seen += sum(world->pageable);
   world->pageable.words[5] += 1;
+}
+PLAY(down_same_value) {
+  world->gpu.fill(world->one, 99, kWords, 10);
+  CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
+  world->seen += sum(world->pageable);
+}
+PLAY(down_set_same_value) {
+  CHECK(cuMemsetD32(world->one, 98, kWords));
+  CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
+  world->seen += sum(world->pageable);
+}
+PLAY(down_copied_same_value) {
+  CHECK(cuMemcpyDtoD(world->one, world->other, kBytes));
+  CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
+  world->seen += sum(world->pageable);
+}
+PLAY(down_same_value_behind) {
+  world->gpu.fill(world->one, 97, kWords, 10, world->second);
+  CHECK(cuEventRecord(world->event, world->second));
+  CHECK(cuStreamWaitEvent(world->first, world->event, 0));
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, world->first));
+  CHECK(cuStreamSynchronize(world->first));
+  world->seen += sum(world->pinned);
+}
+PLAY(down_other_stream) {
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, world->first));
+  CHECK(cuStreamSynchronize(world->first));
+  world->seen += sum(world->pinned);
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, world->second));
+  CHECK(cuStreamSynchronize(world->second));
+  world->seen += sum(world->pinned);
+}
+PLAY(down_other_written) {
+  world->gpu.fill(world->other, world->fresh(), kWords, 10);
+  CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
+  world->seen += sum(world->pageable);
+  use(world->other);
+}
+PLAY(up_other_stream) {
+  CHECK(cuMemcpyHtoDAsync(world->one, world->pinned.words, kBytes, world->first));
+  CHECK(cuStreamSynchronize(world->first));
+  use(world->one);
+  CHECK(cuMemcpyHtoDAsync(world->one, world->pinned.words, kBytes, world->second));
+  CHECK(cuStreamSynchronize(world->second));
+  use(world->one);
 }
 PLAY(two_buffers) {
   CHECK(cuMemcpyHtoD(world->one, world->more.words, kBytes));  // as long as it changes: no problem
@@ -341,6 +387,7 @@ void prepare() {
   World& w = *world;
   CHECK(cuStreamCreate(&w.first, CU_STREAM_NON_BLOCKING));
   CHECK(cuStreamCreate(&w.second, CU_STREAM_NON_BLOCKING));
+  CHECK(cuEventCreate(&w.event, CU_EVENT_DISABLE_TIMING));
   for (CUdeviceptr* memory : {&w.one, &w.other, &w.result}) CHECK(cuMemAlloc(memory, kBytes));
   w.pageable = large();
   w.more = large();
