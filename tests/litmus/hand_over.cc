@@ -4,7 +4,14 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#include <cstdlib>
+
 namespace scenes {
+
+bool is_late() {
+  static const bool late = getenv("DIOGENES_SIMULATED_LATE") != nullptr;
+  return late;
+}
 
 Baton::Baton(How how) : how_(how) {
   pthread_barrier_init(&barrier_, nullptr, 2);

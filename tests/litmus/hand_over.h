@@ -1,5 +1,5 @@
 // How one thread tells another to go on, in each of the ways that programs have; and an order of two threads
-// that is chance.
+// that is chance. For the named scenes, and for random programs (tests/random).
 #pragma once
 #include <pthread.h>
 #include <semaphore.h>
@@ -8,11 +8,12 @@
 #include <atomic>
 #include <cstdint>
 
-#include "shared.h"
-
 namespace scenes {
 
 enum class How { condition, semaphore, mutex, rwlock, barrier, futex, flag };
+
+// Is this run one on the adversarial driver?
+bool is_late();
 
 // One thread gives, another takes, once.
 class Baton {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "hand_over.h"
+#include "shared.h"
 
 namespace scenes {
 namespace {

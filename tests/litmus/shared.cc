@@ -93,11 +93,6 @@ void set(uint32_t* data, size_t words, uint32_t value) {
   for (size_t i = 0; i < words; ++i) static_cast<volatile uint32_t*>(data)[i] = value;
 }
 
-bool is_late() {
-  static const bool late = getenv("DIOGENES_SIMULATED_LATE") != nullptr;
-  return late;
-}
-
 void tell_gone(const void* data, size_t bytes) {
   using Gone = void(const void*, size_t);
   static auto* gone = reinterpret_cast<Gone*>(dlsym(RTLD_DEFAULT, "diogenes_simulated_gone"));

@@ -70,9 +70,7 @@ uint64_t device_sum(CUdeviceptr data, size_t words);  // all is done
 void set(uint32_t* data, size_t words, uint32_t value);
 inline CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// Is this run one on the adversarial driver?
-bool is_late();
-// It hears of memory that is released in a way that no driver sees.
+// The adversarial driver hears of memory that is released in a way that no driver sees.
 void tell_gone(const void* data, size_t bytes);
 
 // Memory of a scene, 7 in each word.

@@ -8,6 +8,7 @@
 //     --driver system|simulated      default: simulated
 //     --jobs J                       random: so many runs at a time (default 1)
 //     --per-run N                    random: programs in one process (default 100, at most 300)
+//     --hand-over                    random: the programs with hand-overs
 //     --each                         random: names each needless wait that was called needed
 //     --json FILE                    all results
 //     --most-cautious PERCENT        random: fails if more of the needless waits were called needed
@@ -32,7 +33,7 @@ struct Options {
   std::string json;
   uint64_t per_run = 100;
   int jobs = 1;
-  bool each = false;
+  bool each = false, hand_over = false;
   double most_cautious = 100;
 };
 
@@ -40,7 +41,7 @@ struct Options {
   fprintf(stderr,
           "verdicts litmus [CELLS] | scenes [NAME] | random FIRST COUNT  [--driver system|simulated] [--jobs "
           "J] [--per-run N]\n"
-          "  [--each] [--json FILE] [--most-cautious PERCENT]\n");
+          "  [--hand-over] [--each] [--json FILE] [--most-cautious PERCENT]\n");
   exit(2);
 }
 
@@ -160,13 +161,14 @@ int judge_scenes(const Options& options) {
 int judge_programs(const Options& options) {
   if (options.words.size() != 3) usage();
   const uint64_t programs = strtoull(options.words[2].c_str(), nullptr, 10);
-  const RandomCounts counts =
-      judge_random(strtoull(options.words[1].c_str(), nullptr, 10), programs, options.per_run, options.jobs,
-                   [&](const RandomCounts& sofar) {
-                     fprintf(stderr, "%lu of %lu programs, %lu runs changed, %.2f%% cautious\n",
-                             static_cast<unsigned long>(sofar.programs), static_cast<unsigned long>(programs),
-                             static_cast<unsigned long>(sofar.changed), sofar.cautious_percent());
-                   });
+  const RandomCounts counts = judge_random(
+      strtoull(options.words[1].c_str(), nullptr, 10), programs, options.per_run, options.jobs,
+      [&](const RandomCounts& sofar) {
+        fprintf(stderr, "%lu of %lu programs, %lu runs changed, %.2f%% cautious\n",
+                static_cast<unsigned long>(sofar.programs), static_cast<unsigned long>(programs),
+                static_cast<unsigned long>(sofar.changed), sofar.cautious_percent());
+      },
+      options.hand_over);
   for (const std::string& failure : counts.failures) printf("FAILED %s\n", failure.c_str());
   if (options.each)
     for (const std::string& one : counts.each) printf("cautious: %s\n", one.c_str());
@@ -200,6 +202,8 @@ int main(int argc, char** argv) {
       options.per_run = strtoull(value().c_str(), nullptr, 10);
     } else if (word == "--each") {
       options.each = true;
+    } else if (word == "--hand-over") {
+      options.hand_over = true;
     } else if (word == "--json") {
       options.json = value();
     } else if (word == "--most-cautious") {

@@ -38,8 +38,10 @@ bool is_staged(int buffer) {
 
 class Generator {
  public:
-  explicit Generator(uint64_t seed)
-      : random_(seed * 0x9e3779b97f4a7c15 + 1), host_functions_(has_host_functions(seed)) {
+  Generator(uint64_t seed, bool hand_over)
+      : random_(seed * 0x9e3779b97f4a7c15 + 1),
+        host_functions_(has_host_functions(seed) && !hand_over),
+        hand_over_(hand_over) {
     // As solvers have them: a norm, a few counters, seldom a small matrix.
     for (uint32_t& bytes : small_bytes_)
       bytes = 4 * static_cast<uint32_t>(1 + below(chance(60) ? 4 : chance(60) ? 8 : 16));
@@ -48,6 +50,7 @@ class Generator {
 
   Program make() {
     while (operations_.size() < kOperations / 2 && works_ + 12 < kWork) step();
+    if (lent_ != kNobody) take_in();
     // The end waits for everything, and is not part of the program: what was not used by then is its own.
     return {std::move(operations_), small_bytes_};
   }
@@ -138,6 +141,17 @@ class Generator {
     Before all;
     for (const Before& stream : streams_) all |= stream;
     return all;
+  }
+
+  // Another thread uses what this work did to the buffer, because this one tells it to go on now: any wait
+  // from before may be what it relies on, and none behind. Which, is not known where there are several.
+  void lean_on_from_elsewhere(int work, int buffer) {
+    int found = 0;
+    for (const Wait& wait : waits_) found += wait.covers[static_cast<size_t>(work)];
+    if (found == 1) return lean_on(work, buffer, false);
+    for (const Wait& wait : waits_)
+      if (!wait.query && wait.covers[static_cast<size_t>(work)]) operations_[wait.operation].guess = true;
+    owner_when_used_.try_emplace({work, buffer}, owner(work, buffer));
   }
 
   // ---- what an access wants to be before it
@@ -293,19 +307,30 @@ class Generator {
     for (int i = 0; i < count; ++i) note(nodes[static_cast<size_t>(i)].to, true, piece);
   }
   int device() { return below(ordered_lives_ ? kDevice : kOrdered); }
+  // Never the one that is lent to another thread.
+  template <typename Pick>
+  int not_lent(Pick pick) {
+    int buffer = pick();
+    while (buffer == lent_) buffer = pick();
+    return buffer;
+  }
   int dma_host() {
     static constexpr int kinds[] = {kPinnedA, kPinnedB, kRegistered};
-    return kinds[below(3)];
+    return not_lent([&] { return kinds[below(3)]; });
   }
   int host() {
     static constexpr int kinds[] = {kPinnedA, kPinnedB, kRegistered, kPageable, kLarge,
                                     kHeap,    kStack,   kGlobal,     kPinnedA,  kRegistered};
-    return kinds[below(10)];
+    return not_lent([&] { return kinds[below(10)]; });
   }
-  int reachable() { return chance(70) ? device() : chance(50) ? kManaged : kMapped; }
+  int reachable() {
+    return not_lent([&] { return chance(70) ? device() : chance(50) ? kManaged : kMapped; });
+  }
   int of_the_cpu() {
-    const int buffer = kDevice + below(kBuffers - kDevice);
-    return buffer != kCell || host_functions_ ? buffer : kPinnedA;
+    return not_lent([&] {
+      const int buffer = kDevice + below(kBuffers - kDevice);
+      return buffer != kCell || host_functions_ ? buffer : kPinnedA;
+    });
   }
 
   // The CPU reads or writes a staged or pageable side in the call.
@@ -326,8 +351,9 @@ class Generator {
     if (now) waited(earlier);
     if (!now && from == kLarge) waited_somehow();
   }
-  void download(bool now) {
-    const int to = host(), from = device(), s = now ? 0 : below(kStreams);
+  void download(bool now) { download(now, host()); }
+  void download(bool now, int to) {
+    const int from = device(), s = now ? 0 : below(kStreams);
     if (is_staged(to)) {
       cpu_access(to, true);
       gpu_access(from, false, s, false);
@@ -360,19 +386,96 @@ class Generator {
     work(Kind::set, to, -1, below(kStreams));
   }
   void pinned_again() {
-    const int to = chance(50) ? kPinnedA : kPinnedB;
+    const int to = not_lent([&] { return chance(50) ? kPinnedA : kPinnedB; });
     done_with(to);
     add(Kind::pinned_again).to = to;
     waited_somehow();
     buffers_[static_cast<size_t>(to)] = {};
   }
   void register_again() {
+    if (lent_ == kRegistered) return;
     done_with(kRegistered);
     add(Kind::register_again);
     waited_somehow();
   }
 
+  // The thread of the hand-overs gets a buffer; until it has given it back, nobody else touches that.
+  void lend() {
+    if (lent_ != kNobody) return take_in();
+    const int buffer = chance(70) ? host() : of_the_cpu();
+    const bool writes = chance(30);
+    if (buffer != kManaged && buffer != kMapped && buffer != kCell && chance(80))
+      download(false, buffer);
+    else if (buffer == kManaged || buffer == kMapped)
+      work(Kind::fill, buffer, -1, below(kStreams));
+    int stream = below(kStreams);
+    for (const int work : wanted(buffer, writes)) {
+      stream = given_[static_cast<size_t>(work)];
+      if (!known_[static_cast<size_t>(work)]) learn(work);
+    }
+    for (const int work : wanted(buffer, writes)) lean_on_from_elsewhere(work, buffer);
+    Operation& operation = add(Kind::lend);
+    operation.thread = 0;
+    operation.how = below(kHows);
+    (writes ? operation.to : operation.from) = buffer;
+    if (writes) note(buffer, true, kNobody);
+    lent_ = buffer;
+    if (chance(40)) return;
+    // The program waits again, for later work of the same stream.
+    work(Kind::set, device(), -1, stream);
+    synchronize_stream(stream);
+  }
+  void take_in() {
+    add(Kind::take_in).thread = 0;
+    lent_ = kNobody;
+  }
+  // Work that waits for the program in its stream; what it must be behind, and is not yet known, is waited
+  // for before it is let go.
+  void gate() {
+    const int s = 1 + below(2);
+    const int buffer = device();
+    work(Kind::fill, buffer, -1, below(kStreams));
+    static constexpr Kind kinds[] = {Kind::copy, Kind::download, Kind::set, Kind::upload};
+    const Kind kind = kinds[below(4)];
+    int to = buffer, from = -1;
+    if (kind == Kind::copy) from = buffer, to = reachable();
+    if (kind == Kind::download) from = buffer, to = dma_host();
+    if (kind == Kind::upload) from = dma_host();
+    if (to == from) return;
+    const bool kernel = has_kernel(kind);
+    std::vector<std::pair<int, int>> before;  // work, and the buffer
+    for (const int work : wanted(to, true)) before.push_back({work, to});
+    if (from >= 0)
+      for (const int work : wanted(from, false)) before.push_back({work, from});
+    const Before ordered_before = next_in(s);
+    std::erase_if(before,
+                  [&](const auto& one) { return ordered_before.test(static_cast<size_t>(one.first)); });
+    // What is known by now is known when the work is given.
+    for (const auto& [work, which] : before)
+      if (known_[static_cast<size_t>(work)]) lean_on(work, which, true);
+    if (from >= 0)
+      for (const Buffer::Reader& reader : buffers_[static_cast<size_t>(from)].readers)
+        if ((kernel || reader.kernel) && !ordered_before.test(static_cast<size_t>(reader.work)))
+          lean_on(reader.work, from, true);
+    const int flag = static_cast<int>(operations_.size());
+    Operation& poll = add(Kind::poll);
+    poll.stream = s, poll.event = flag;
+    give(s);
+    Operation& operation = add(kind);
+    operation.to = to, operation.from = from, operation.stream = s;
+    const int piece = give(s);
+    for (const auto& [work, which] : before) {
+      if (known_[static_cast<size_t>(work)]) continue;
+      synchronize_stream(given_[static_cast<size_t>(work)]);
+      lean_on(work, which, true);
+    }
+    add(Kind::open).event = flag;
+    if (from >= 0) note(from, false, piece, kernel);
+    note(to, true, piece);
+  }
+
   void step() {
+    if (hand_over_ && chance(20)) return chance(70) ? lend() : gate();
     switch (below(26)) {
       case 0:
       case 1:
@@ -443,7 +546,8 @@ class Generator {
   }
 
   std::mt19937_64 random_;
-  bool host_functions_, ordered_lives_ = false;
+  bool host_functions_, hand_over_, ordered_lives_ = false;
+  int lent_ = kNobody;
   int threads_ = 2;
   std::vector<Operation> operations_;
   std::array<uint32_t, 3> small_bytes_{};
@@ -462,8 +566,8 @@ class Generator {
 
 bool has_host_functions(uint64_t seed) { return seed % 10 == 9; }
 
-Program generate(uint64_t seed) {
-  Program program = Generator(seed).make();
+Program generate(uint64_t seed, bool hand_over) {
+  Program program = Generator(seed, hand_over).make();
   if (program.operations.size() > kOperations) program.operations.resize(kOperations);
   return program;
 }
