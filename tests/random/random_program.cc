@@ -63,7 +63,7 @@ struct World {
   uint64_t seen = 0;
   Borrower* borrower = nullptr;  // with hand-overs:
   CUfunction spin_until = nullptr;
-  volatile uint32_t* flags = nullptr;  // mapped; one for each operation
+  volatile uint32_t* flags = nullptr;  // mapped; one for each operation of the program, never used again
 };
 World* world;
 alignas(64) uint32_t global_data[kMostSmallBytes / 4];
@@ -360,7 +360,8 @@ void prepare_hand_overs() {
   CHECK(cuModuleLoadData(&module, diogenes_kernels_ptx));
   CHECK(cuModuleGetFunction(&w.spin_until, module, "spin_until"));
   void* memory = nullptr;
-  CHECK(cuMemHostAlloc(&memory, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  CHECK(cuMemHostAlloc(&memory, (kPrograms + 1) * kOperations * sizeof *w.flags, CU_MEMHOSTALLOC_DEVICEMAP));
+  memset(memory, 0, (kPrograms + 1) * kOperations * sizeof *w.flags);
   w.flags = static_cast<volatile uint32_t*>(memory);
   w.flags[0] = 1;
   poll_flag({});
@@ -387,7 +388,7 @@ void begin(const Program& program) {
   for (int buffer = kDevice; buffer < kBuffers; ++buffer) memset(w.host[buffer], buffer, bytes_of(buffer));
   w.seen = 0xcbf29ce484222325;
   if (!w.borrower) return;
-  for (int i = 0; i < kOperations; ++i) w.flags[i] = 0;
+  w.flags += kOperations;
   w.borrower->begin(program);
 }
 void end() {
