@@ -2,7 +2,7 @@
 //
 //   transfers            all cells
 //   transfers CELL...    these
-//   transfers --cells    name, kind and first line of each cell's code in this file
+//   transfers --cells    name, first line of the cell's code in this file, kind, now or later (transfers.def)
 //
 // What every cell needs is made and taken down in common code; a problem that is found between two cells'
 // first lines is the first one's.
@@ -69,15 +69,23 @@ std::vector<Cell>& cells() {
 }
 constexpr struct {
   const char *name, *kind;
+  bool later;
 } kTruths[] = {
-#define CELL(name, kind) {#name, kind},
+#define CELL(name, kind) {#name, kind, false},
+#define LATER(name, kind) {#name, kind, true},
 #include "transfers.def"
 #undef CELL
+#undef LATER
 };
 const char* kind_of(const char* name) {
   for (const auto& truth : kTruths)
     if (strcmp(truth.name, name) == 0) return truth.kind;
   return "not in the table";
+}
+bool is_for_later(const char* name) {
+  for (const auto& truth : kTruths)
+    if (strcmp(truth.name, name) == 0) return truth.later;
+  return false;
 }
 struct Registered {
   Registered(const char* name, void (*play)(), int line) {
@@ -405,8 +413,9 @@ void prepare() {
 int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "--cells") == 0) {
     for (const Cell& cell : cells())
-      printf("%s %d %s\n", cell.name, cell.line, *cell.kind ? cell.kind : "none");
-    printf("end %d none\n", kBehindTheCells);
+      printf("%s %d %s %s\n", cell.name, cell.line, *cell.kind ? cell.kind : "none",
+             is_for_later(cell.name) ? "later" : "now");
+    printf("end %d none now\n", kBehindTheCells);
     return 0;
   }
   prepare();
