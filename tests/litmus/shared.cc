@@ -5,13 +5,14 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 
 #include "kernels_ptx.h"
 
 namespace scenes {
 
-constexpr size_t kDeviceBytes = 1 << 20;
+constexpr size_t kDeviceBytes = 1 << 20, kFlagBytes = 64 * 1024;
 
 Shared* shared;
 
@@ -31,7 +32,8 @@ Shared::Shared() {
   void* memory = nullptr;
   CHECK(cuMemAllocHost(&memory, kBytes));
   back = static_cast<uint32_t*>(memory);
-  CHECK(cuMemHostAlloc(&memory, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  CHECK(cuMemHostAlloc(&memory, kFlagBytes, CU_MEMHOSTALLOC_DEVICEMAP));
+  memset(memory, 0, kFlagBytes);
   flag = static_cast<volatile uint64_t*>(memory);
   // Each kernel runs once before any polls: a driver may load a kernel at its first launch, and wait for
   // that.
@@ -72,7 +74,7 @@ bool has_concurrent_managed() {
   s.gpu.fill(s.device, 5, kWords, 1);
   s.gpu.fill(s.other, 4, kWords, 1);
   s.gpu.fill(s.result, 3, kWords, 1);
-  *s.flag = 0;
+  ++s.flag;
   CHECK(cuCtxSynchronize());
 }
 

@@ -50,7 +50,7 @@ struct Shared {
   CUevent event = nullptr, start = nullptr, end = nullptr;
   CUfunction spin_until = nullptr, copy_as_told = nullptr, fill = nullptr;
   uint32_t* back = nullptr;           // pinned, for what is on the device
-  volatile uint64_t* flag = nullptr;  // mapped
+  volatile uint64_t* flag = nullptr;  // mapped; a fresh one, 0, in each round
   Shared();
   CUdeviceptr flag_address() const { return reinterpret_cast<CUdeviceptr>(flag); }
   void spin(CUstream stream) const;  // until the flag is not 0

@@ -143,6 +143,10 @@ int judge_scenes(const Options& options) {
   if (driver() == Driver::simulated) {
     const std::vector<std::string> untold = played.untold();
     failures.insert(failures.end(), untold.begin(), untold.end());
+    // Where a verdict is known to be wrong, the program must break.
+    if (judged.trouble.empty() && counts[CellState::unsound] == 0)
+      if (const std::string wrong = hold_against_oracle(played.command, judged); !wrong.empty())
+        failures.push_back(wrong);
   }
   for (const std::string& failure : failures) {
     printf("FAILED %s\n", failure.c_str());
