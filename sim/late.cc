@@ -38,11 +38,19 @@ constexpr uintptr_t kPage = 4096;
 struct Frame {
   std::string module;
   uint64_t offset = 0;
-  bool operator==(const Frame&) const = default;
+};
+
+// Of the list: any place in [begin, end) of the module.
+struct ListedFrame {
+  std::string module;
+  uint64_t begin = 0, end = 0;
+  bool holds(const Frame& frame) const {
+    return frame.module == module && begin <= frame.offset && frame.offset < end;
+  }
 };
 
 struct Place {
-  std::vector<Frame> stack;
+  std::vector<ListedFrame> stack;
   bool move = false, all = false;
   std::set<uint64_t> calls;
   uint64_t seen = 0;
@@ -97,7 +105,10 @@ void read_list(const char* file) {
     while (words >> word) {
       const size_t plus = word.rfind('+');
       if (plus == word.npos) bad_list("no module+offset in: " + line);
-      place.stack.push_back({word.substr(0, plus), strtoull(word.c_str() + plus + 1, nullptr, 16)});
+      char* rest = nullptr;
+      const uint64_t begin = strtoull(word.c_str() + plus + 1, &rest, 16);
+      const uint64_t end = strncmp(rest, "..", 2) == 0 ? strtoull(rest + 2, nullptr, 16) : begin + 1;
+      place.stack.push_back({word.substr(0, plus), begin, end});
     }
     if (place.stack.empty()) bad_list("no frame in: " + line);
     late().places.push_back(std::move(place));
@@ -256,7 +267,8 @@ Listed listed_caller() {
   Listed result = Listed::no;
   for (Place& place : late().places) {
     if (place.stack.size() > stack.size() ||
-        !std::equal(place.stack.begin(), place.stack.end(), stack.begin()))
+        !std::equal(place.stack.begin(), place.stack.end(), stack.begin(),
+                    [](const ListedFrame& listed, const Frame& frame) { return listed.holds(frame); }))
       continue;
     ++place.seen;
     if (place.all || place.calls.contains(place.seen)) result = place.move ? Listed::move : Listed::skip;

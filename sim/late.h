@@ -6,8 +6,9 @@
 //   skip all als+0x1234 als+0x2345          the wait of every call from this place is left out
 //   move 2,3 als+0x1234                     of the 2nd and 3rd call from there: it happens at the first touch
 // A place is a stack, innermost frame first: file name of the module and offset of the return address less
-// one (frames of the report, the inlined ones left out). As many frames as are listed are compared. Calls are
-// counted by place, from 1, over all threads. '#' starts a comment.
+// one (frames of the report, the inlined ones left out). As many frames as are listed are compared. A frame
+// als+0x1200..0x1240 stands for any offset from the first to below the second. Calls are counted by place,
+// from 1, over all threads. '#' starts a comment.
 //
 //   what           is left out                                          is done
 //   copy           the wait: it becomes an asynchronous one             pageable sources are staged in the

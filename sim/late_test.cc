@@ -24,6 +24,7 @@
 PLACE(skips)
 PLACE(skips_second)
 PLACE(moves)
+PLACE(is_in_listed_range)
 PLACE(is_not_listed)
 
 namespace diogenes::sim {
@@ -96,6 +97,42 @@ TEST_F(Late, AListedWaitIsLeftOut) {
   OK(call(skips, cuCtxSynchronize));
   EXPECT_EQ(pinned[0], 1u);
   OK(cuCtxSynchronize());
+  EXPECT_EQ(pinned[0], 7u);
+}
+
+TEST_F(Late, AListedFrameMayBeARangeOfOffsets) {
+  download();
+  OK(call(is_in_listed_range, cuStreamSynchronize, one));
+  EXPECT_EQ(pinned[0], 1u);
+  OK(cuStreamSynchronize(one));
+  EXPECT_EQ(pinned[0], 7u);
+}
+
+TEST_F(Late, TheTimeBetweenEventsIsNotReadyWithoutAWait) {
+  CUevent start, end;
+  float milliseconds;
+  OK(cuEventCreate(&start, CU_EVENT_DEFAULT));
+  OK(cuEventCreate(&end, CU_EVENT_DEFAULT));
+  OK(cuEventRecord(start, one));
+  OK(cuEventRecord(end, one));
+  OK(call(skips, cuEventSynchronize, end));
+  EXPECT_EQ(cuEventElapsedTime(&milliseconds, start, end), CUDA_ERROR_NOT_READY);
+  OK(cuEventSynchronize(end));
+  OK(cuEventElapsedTime(&milliseconds, start, end));
+  OK(cuEventDestroy(start));
+  OK(cuEventDestroy(end));
+}
+
+TEST_F(Late, WorkBehindAValueWaitRunsWhenTheCpuHasLetItGo) {
+  CUdeviceptr address;
+  OK(cuStreamSynchronize(one));
+  fill_words(device, 8, kWords, 0, one);
+  OK(cuMemHostGetDevicePointer(&address, const_cast<uint32_t*>(flag), 0));
+  OK(cuStreamWaitValue32(two, address, 1, CU_STREAM_WAIT_VALUE_GEQ));
+  OK(cuMemcpyDtoHAsync(bytes(), device, kBytes, two));
+  OK(call(skips, cuStreamSynchronize, one));  // the second fill
+  *flag = 1;
+  OK(cuStreamSynchronize(two));
   EXPECT_EQ(pinned[0], 7u);
 }
 
@@ -282,12 +319,17 @@ TEST_F(Late, AHostFunctionRunsWhenSomebodyWaits) {
   EXPECT_EQ(ran, 1);
 }
 
-std::string listed(const char* what, const char* returned) {
+// The bytes from `before` in front of the return address to `behind` it.
+std::string listed(const char* what, const char* returned, int before = 1, int behind = 0) {
   Dl_info info;
   dladdr(returned, &info);
+  const auto offset = static_cast<unsigned long>(returned - static_cast<const char*>(info.dli_fbase));
   char line[256];
-  snprintf(line, sizeof line, "%s %s+%#lx\n", what, program_invocation_short_name,
-           static_cast<unsigned long>(returned - 1 - static_cast<const char*>(info.dli_fbase)));
+  if (behind > 0)
+    snprintf(line, sizeof line, "%s %s+%#lx..%#lx\n", what, program_invocation_short_name,
+             offset - static_cast<unsigned long>(before), offset + static_cast<unsigned long>(behind));
+  else
+    snprintf(line, sizeof line, "%s %s+%#lx\n", what, program_invocation_short_name, offset - 1);
   return line;
 }
 
@@ -300,7 +342,8 @@ int main(int argc, char** argv) {
   char file[] = "/tmp/late-test.XXXXXX";
   close(mkstemp(file));
   std::ofstream(file) << listed("skip all", skips_returned) << listed("skip 2", skips_second_returned)
-                      << listed("move all", moves_returned);
+                      << listed("move all", moves_returned)
+                      << listed("skip all", is_in_listed_range_returned, 4, 4);
   setenv("DIOGENES_SIMULATED_LATE", file, 1);
   setenv("DIOGENES_SIMULATED_LATE_PATIENCE_MS", "2000", 1);  // a busy machine is no program that waits
   const int result = RUN_ALL_TESTS();

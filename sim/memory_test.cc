@@ -230,6 +230,20 @@ TEST_F(Memory, WrongAddressesAreErrors) {
   EXPECT_EQ(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemsetD8(device, 0, 1));
 }
 
+TEST_F(Memory, NullHostPointersAreErrorsThatTheContextSurvives) {
+  CUdeviceptr device;
+  for (const size_t bytes : {size_t{64}, size_t{16} << 20}) {
+    OK(cuMemAlloc(&device, bytes));
+    EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD(device, nullptr, bytes));
+    EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(nullptr, device, bytes));
+    EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync(device, nullptr, bytes, nullptr));
+    EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoHAsync(nullptr, device, bytes, nullptr));
+    fill_words(device, 6, 16, 0);
+    EXPECT_EQ(6u, word_at(device));
+    OK(cuMemFree(device));
+  }
+}
+
 TEST_F(Memory, PointersAreDescribed) {
   CUdeviceptr device, managed, base;
   void* pinned;

@@ -170,6 +170,25 @@ TEST_F(Streams, WaitAndWriteValues) {
   EXPECT_EQ(9u, word_at(data + 64));
 }
 
+TEST_F(Streams, TheCpuLetsAValueWaitGo) {
+  fill_words(data, 0, 16, 0, other);
+  OK(cuStreamSynchronize(other));
+  CUdeviceptr address;
+  OK(cuMemHostGetDevicePointer(&address, const_cast<uint32_t*>(flag), 0));
+  volatile uint32_t* const upper = flag + 1;
+  OK(cuStreamWaitValue64(other, address, uint64_t{1} << 32, CU_STREAM_WAIT_VALUE_EQ));
+  fill_words(data, 9, 1, 0, other);
+  EXPECT_FALSE(runs(other));
+  *upper = 1;
+  OK(cuStreamSynchronize(other));
+  EXPECT_EQ(9u, word_at(data));
+  OK(cuStreamWriteValue64(other, data, 0x0000000b0000000a, 0));
+  OK(cuStreamSynchronize(other));
+  EXPECT_EQ(10u, word_at(data));
+  EXPECT_EQ(11u, word_at(data + 4));
+  *upper = 0;
+}
+
 TEST_F(Streams, AsynchronousFreeIsInStreamOrder) {
   CUdeviceptr temporary;
   OK(cuMemAllocAsync(&temporary, 4096, other));

@@ -58,12 +58,6 @@ std::string lacking(const Cell& cell, const Machine& machine) {
   return "";
 }
 
-// N, U or M, as the tool has it, of a site that waited.
-char verdict_of(const SiteVerdict& site) {
-  if (site.always_unnecessary()) return 'U';
-  return site.always_movable() && site.least_after_ns >= kLate ? 'M' : 'N';
-}
-
 std::map<std::string, std::string> lines_of(const std::string& output) {
   std::map<std::string, std::string> result;
   std::istringstream lines(output);
@@ -76,6 +70,11 @@ bool is_needed(char truth) { return truth == 'N' || truth == 'M' || truth == 'm'
 bool is_tried(const Cell& cell) { return is_needed(cell.truth); }
 
 }  // namespace
+
+char verdict_of(const SiteVerdict& site) {
+  if (site.always_unnecessary()) return 'U';
+  return site.always_movable() && site.least_after_ns >= kLate ? 'M' : 'N';
+}
 
 Machine this_machine() {
   Machine machine;

@@ -28,6 +28,9 @@ struct Machine {
 };
 Machine this_machine();  // asks the driver that is used
 
+// N, U or M, as the tool has it, of a site that waited.
+char verdict_of(const SiteVerdict& site);
+
 enum class CellState : uint8_t {
   right,
   wrong,    // another verdict than the table's

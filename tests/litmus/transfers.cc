@@ -2,7 +2,7 @@
 //
 //   transfers            all cells
 //   transfers CELL...    these
-//   transfers --cells    name, kind and first line of each cell's code in this file
+//   transfers --cells    name, first line of the cell's code in this file, kind, now or later (transfers.def)
 //
 // What every cell needs is made and taken down in common code; a problem that is found between two cells'
 // first lines is the first one's.
@@ -33,6 +33,7 @@ struct Data {
 struct World {
   Gpu gpu;
   CUstream first = nullptr, second = nullptr;  // non-blocking
+  CUevent event = nullptr;
   CUdeviceptr one = 0, other = 0, result = 0;
   Data pageable, more, pinned, also_pinned;
   CUcontext context = nullptr, second_context = nullptr;
@@ -68,15 +69,23 @@ std::vector<Cell>& cells() {
 }
 constexpr struct {
   const char *name, *kind;
+  bool later;
 } kTruths[] = {
-#define CELL(name, kind) {#name, kind},
+#define CELL(name, kind) {#name, kind, false},
+#define LATER(name, kind) {#name, kind, true},
 #include "transfers.def"
 #undef CELL
+#undef LATER
 };
 const char* kind_of(const char* name) {
   for (const auto& truth : kTruths)
     if (strcmp(truth.name, name) == 0) return truth.kind;
   return "not in the table";
+}
+bool is_for_later(const char* name) {
+  for (const auto& truth : kTruths)
+    if (strcmp(truth.name, name) == 0) return truth.later;
+  return false;
 }
 struct Registered {
   Registered(const char* name, void (*play)(), int line) {
@@ -116,6 +125,51 @@ PLAY(host_written_between) {
   CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
   world->seen += sum(world->pageable);
   world->pageable.words[5] += 1;
+}
+PLAY(down_same_value) {
+  world->gpu.fill(world->one, 99, kWords, 10);
+  CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
+  world->seen += sum(world->pageable);
+}
+PLAY(down_set_same_value) {
+  CHECK(cuMemsetD32(world->one, 98, kWords));
+  CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
+  world->seen += sum(world->pageable);
+}
+PLAY(down_copied_same_value) {
+  CHECK(cuMemcpyDtoD(world->one, world->other, kBytes));
+  CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
+  world->seen += sum(world->pageable);
+}
+PLAY(down_same_value_behind) {
+  world->gpu.fill(world->one, 97, kWords, 10, world->second);
+  CHECK(cuEventRecord(world->event, world->second));
+  CHECK(cuStreamWaitEvent(world->first, world->event, 0));
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, world->first));
+  CHECK(cuStreamSynchronize(world->first));
+  world->seen += sum(world->pinned);
+}
+PLAY(down_other_stream) {
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, world->first));
+  CHECK(cuStreamSynchronize(world->first));
+  world->seen += sum(world->pinned);
+  CHECK(cuMemcpyDtoHAsync(world->pinned.words, world->one, kBytes, world->second));
+  CHECK(cuStreamSynchronize(world->second));
+  world->seen += sum(world->pinned);
+}
+PLAY(down_other_written) {
+  world->gpu.fill(world->other, world->fresh(), kWords, 10);
+  CHECK(cuMemcpyDtoH(world->pageable.words, world->one, kBytes));
+  world->seen += sum(world->pageable);
+  use(world->other);
+}
+PLAY(up_other_stream) {
+  CHECK(cuMemcpyHtoDAsync(world->one, world->pinned.words, kBytes, world->first));
+  CHECK(cuStreamSynchronize(world->first));
+  use(world->one);
+  CHECK(cuMemcpyHtoDAsync(world->one, world->pinned.words, kBytes, world->second));
+  CHECK(cuStreamSynchronize(world->second));
+  use(world->one);
 }
 PLAY(two_buffers) {
   CHECK(cuMemcpyHtoD(world->one, world->more.words, kBytes));  // as long as it changes: no problem
@@ -341,6 +395,7 @@ void prepare() {
   World& w = *world;
   CHECK(cuStreamCreate(&w.first, CU_STREAM_NON_BLOCKING));
   CHECK(cuStreamCreate(&w.second, CU_STREAM_NON_BLOCKING));
+  CHECK(cuEventCreate(&w.event, CU_EVENT_DISABLE_TIMING));
   for (CUdeviceptr* memory : {&w.one, &w.other, &w.result}) CHECK(cuMemAlloc(memory, kBytes));
   w.pageable = large();
   w.more = large();
@@ -358,8 +413,9 @@ void prepare() {
 int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "--cells") == 0) {
     for (const Cell& cell : cells())
-      printf("%s %d %s\n", cell.name, cell.line, *cell.kind ? cell.kind : "none");
-    printf("end %d none\n", kBehindTheCells);
+      printf("%s %d %s %s\n", cell.name, cell.line, *cell.kind ? cell.kind : "none",
+             is_for_later(cell.name) ? "later" : "now");
+    printf("end %d none now\n", kBehindTheCells);
     return 0;
   }
   prepare();

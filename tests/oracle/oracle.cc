@@ -215,13 +215,15 @@ std::string skip_line(const SiteVerdict& site) {
   return out.str();
 }
 
-Ran run_late(const std::vector<std::string>& command, const std::string& list) {
+Ran run_late(const std::vector<std::string>& command, const std::string& list, int patience_ms) {
   const bench::TemporaryFolder folder;
   const std::string file = folder.path() / "left_out";
   std::ofstream(file) << list;
-  return ran(bench::run_process(command, {.environment = {"LD_LIBRARY_PATH=" + tool("lib/simulated"),
-                                                          "DIOGENES_SIMULATED_LATE=" + file},
-                                          .limit_s = 60}));
+  std::vector<std::string> environment = {"LD_LIBRARY_PATH=" + tool("lib/simulated"),
+                                          "DIOGENES_SIMULATED_LATE=" + file};
+  if (patience_ms > 0)
+    environment.push_back("DIOGENES_SIMULATED_LATE_PATIENCE_MS=" + std::to_string(patience_ms));
+  return ran(bench::run_process(command, {.environment = environment, .limit_s = 60}));
 }
 
 std::string hold_against_oracle(const std::vector<std::string>& command, const Judged& judged,

@@ -68,8 +68,9 @@ std::string late_list(const std::vector<SiteVerdict>& sites, uint64_t* skipped =
                       uint64_t* moved = nullptr);
 // The line that leaves out all of a site's waits, whatever was said of them.
 std::string skip_line(const SiteVerdict& site);
-// On the adversarial driver, with the list of waits that it is to leave out.
-Ran run_late(const std::vector<std::string>& command, const std::string& list);
+// On the adversarial driver, with the list of waits that it is to leave out. `patience_ms`: how long it lets
+// a program be silent that may be waiting for the GPU by itself; 0: as it is.
+Ran run_late(const std::vector<std::string>& command, const std::string& list, int patience_ms = 0);
 
 // All of it: "" or what went wrong. A wrong output is tried again site by site, and the guilty are named;
 // `guilty` gets the list's line.

@@ -1,11 +1,14 @@
-// verdicts: the litmus matrix and random programs, judged without a test framework: on this machine's driver,
-// or on the simulated one and then under the adversarial driver, too.
+// verdicts: the litmus matrix, its named scenes and random programs, judged without a test framework: on this
+// machine's driver, or on the simulated one and then under the adversarial driver, too.
 //
 //   verdicts litmus [CELLS]          all cells, or those whose names begin so; a line for each that is not
-//   right verdicts random FIRST COUNT      COUNT random programs from the seed FIRST on
+//                                    right
+//   verdicts scenes [NAME]           all named scenes, or those whose names begin so; a line for each
+//   verdicts random FIRST COUNT      COUNT random programs from the seed FIRST on
 //     --driver system|simulated      default: simulated
 //     --jobs J                       random: so many runs at a time (default 1)
 //     --per-run N                    random: programs in one process (default 100, at most 300)
+//     --hand-over                    random: the programs with hand-overs
 //     --each                         random: names each needless wait that was called needed
 //     --json FILE                    all results
 //     --most-cautious PERCENT        random: fails if more of the needless waits were called needed
@@ -20,6 +23,7 @@
 
 #include "judgement.h"
 #include "matrix.h"
+#include "scene_matrix.h"
 
 namespace diogenes::oracle {
 namespace {
@@ -29,15 +33,15 @@ struct Options {
   std::string json;
   uint64_t per_run = 100;
   int jobs = 1;
-  bool each = false;
+  bool each = false, hand_over = false;
   double most_cautious = 100;
 };
 
 [[noreturn]] void usage() {
-  fprintf(
-      stderr,
-      "verdicts litmus [CELLS] | random FIRST COUNT  [--driver system|simulated] [--jobs J] [--per-run N]\n"
-      "  [--each] [--json FILE] [--most-cautious PERCENT]\n");
+  fprintf(stderr,
+          "verdicts litmus [CELLS] | scenes [NAME] | random FIRST COUNT  [--driver system|simulated] [--jobs "
+          "J] [--per-run N]\n"
+          "  [--hand-over] [--each] [--json FILE] [--most-cautious PERCENT]\n");
   exit(2);
 }
 
@@ -112,16 +116,63 @@ int judge_litmus(const Options& options) {
   return counts.cells == 0 || counts.unsound || counts.wrong || counts.failures ? 1 : 0;
 }
 
+const char* name_of(CellState state) {
+  static const char* const names[] = {"right", "wrong", "unsound", "skipped"};
+  return names[static_cast<int>(state)];
+}
+
+int judge_scenes(const Options& options) {
+  const SceneMatrix played(options.words.size() > 1 ? options.words[1] : "");
+  const Judged judged = judge(played.command);
+  nlohmann::ordered_json all;
+  all["scenes"] = all["failures"] = nlohmann::ordered_json::array();
+  std::map<CellState, uint64_t> counts;
+  for (const SceneResult& result : played.results(judged)) {
+    ++counts[result.state];
+    printf("%-8s %s: is %c, was called %c%s%s\n", name_of(result.state), result.scene->name.c_str(),
+           result.scene->truth, result.called ? result.called : '-', result.text.empty() ? "" : ": ",
+           result.text.c_str());
+    all["scenes"].push_back({{"scene", result.scene->name},
+                             {"truth", std::string(1, result.scene->truth)},
+                             {"called", result.called ? std::string(1, result.called) : ""},
+                             {"state", name_of(result.state)},
+                             {"text", result.text}});
+  }
+  std::vector<std::string> failures;
+  if (!judged.trouble.empty()) failures.push_back(judged.trouble);
+  if (driver() == Driver::simulated) {
+    const std::vector<std::string> untold = played.untold();
+    failures.insert(failures.end(), untold.begin(), untold.end());
+    // Where a verdict is known to be wrong, the program must break.
+    if (judged.trouble.empty() && counts[CellState::unsound] == 0)
+      if (const std::string wrong = hold_against_oracle(played.command, judged); !wrong.empty())
+        failures.push_back(wrong);
+  }
+  for (const std::string& failure : failures) {
+    printf("FAILED %s\n", failure.c_str());
+    all["failures"].push_back(failure);
+  }
+  printf("scenes: %zu: %lu right, %lu unsound, %lu wrong, %lu skipped; %zu other failures\n",
+         played.scenes.size(), static_cast<unsigned long>(counts[CellState::right]),
+         static_cast<unsigned long>(counts[CellState::unsound]),
+         static_cast<unsigned long>(counts[CellState::wrong]),
+         static_cast<unsigned long>(counts[CellState::skipped]), failures.size());
+  if (!options.json.empty()) std::ofstream(options.json) << all.dump(1) << "\n";
+  const bool good = counts[CellState::unsound] + counts[CellState::wrong] == 0 && failures.empty();
+  return played.scenes.empty() || !good ? 1 : 0;
+}
+
 int judge_programs(const Options& options) {
   if (options.words.size() != 3) usage();
   const uint64_t programs = strtoull(options.words[2].c_str(), nullptr, 10);
-  const RandomCounts counts =
-      judge_random(strtoull(options.words[1].c_str(), nullptr, 10), programs, options.per_run, options.jobs,
-                   [&](const RandomCounts& sofar) {
-                     fprintf(stderr, "%lu of %lu programs, %lu runs changed, %.2f%% cautious\n",
-                             static_cast<unsigned long>(sofar.programs), static_cast<unsigned long>(programs),
-                             static_cast<unsigned long>(sofar.changed), sofar.cautious_percent());
-                   });
+  const RandomCounts counts = judge_random(
+      strtoull(options.words[1].c_str(), nullptr, 10), programs, options.per_run, options.jobs,
+      [&](const RandomCounts& sofar) {
+        fprintf(stderr, "%lu of %lu programs, %lu runs changed, %.2f%% cautious\n",
+                static_cast<unsigned long>(sofar.programs), static_cast<unsigned long>(programs),
+                static_cast<unsigned long>(sofar.changed), sofar.cautious_percent());
+      },
+      options.hand_over);
   for (const std::string& failure : counts.failures) printf("FAILED %s\n", failure.c_str());
   if (options.each)
     for (const std::string& one : counts.each) printf("cautious: %s\n", one.c_str());
@@ -155,6 +206,8 @@ int main(int argc, char** argv) {
       options.per_run = strtoull(value().c_str(), nullptr, 10);
     } else if (word == "--each") {
       options.each = true;
+    } else if (word == "--hand-over") {
+      options.hand_over = true;
     } else if (word == "--json") {
       options.json = value();
     } else if (word == "--most-cautious") {
@@ -168,6 +221,7 @@ int main(int argc, char** argv) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
   if (options.words.empty() || options.per_run < 1 || options.per_run > 300 || options.jobs < 1) usage();
   if (options.words[0] == "litmus") return judge_litmus(options);
+  if (options.words[0] == "scenes") return judge_scenes(options);
   if (options.words[0] == "random") return judge_programs(options);
   usage();
 }

@@ -1,45 +1,21 @@
-#include <map>
 #include <random>
 
+#include "order.h"
 #include "program.h"
 
 namespace random_program {
 namespace {
 
-constexpr int kWork = 96;  // pieces of GPU work in one program, at most
-
-// Which pieces the GPU itself does before something.
-using Before = std::bitset<kWork>;
-
-struct Buffer {
-  int writer = -1;  // piece of work; -1: the CPU, or long ago
-  struct Reader {
-    int work;
-    bool kernel;
-  };
-  std::vector<Reader> readers;  // since
-  std::vector<int> history;     // all work that named it
-};
-
-// By their names, kernels may write whatever they are given, and so may run beside nothing that names it.
-bool has_kernel(Kind kind) { return kind == Kind::fill || kind == Kind::copy || kind == Kind::host_function; }
-
-struct Wait {
-  size_t operation;
-  Before covers;
-  bool query = false;  // nobody's wait: the program asked until it was done
-};
-
-constexpr int kNobody = -1;
-
 bool is_staged(int buffer) {
   return buffer == kPageable || buffer == kLarge || buffer == kHeap || buffer == kStack || buffer == kGlobal;
 }
 
-class Generator {
+class Generator : Order {
  public:
-  explicit Generator(uint64_t seed)
-      : random_(seed * 0x9e3779b97f4a7c15 + 1), host_functions_(has_host_functions(seed)) {
+  Generator(uint64_t seed, bool hand_over)
+      : random_(seed * 0x9e3779b97f4a7c15 + 1),
+        host_functions_(has_host_functions(seed) && !hand_over),
+        hand_over_(hand_over) {
     // As solvers have them: a norm, a few counters, seldom a small matrix.
     for (uint32_t& bytes : small_bytes_)
       bytes = 4 * static_cast<uint32_t>(1 + below(chance(60) ? 4 : chance(60) ? 8 : 16));
@@ -48,6 +24,7 @@ class Generator {
 
   Program make() {
     while (operations_.size() < kOperations / 2 && works_ + 12 < kWork) step();
+    if (lent_ != kNobody) take_in();
     // The end waits for everything, and is not part of the program: what was not used by then is its own.
     return {std::move(operations_), small_bytes_};
   }
@@ -64,100 +41,6 @@ class Generator {
     operation.value = static_cast<uint32_t>(random_() >> 8);
     operation.busy_us = chance(50) ? 5 : 60;
     return operation;
-  }
-
-  // ---- order
-  Before next_in(int stream) const {
-    Before result = streams_[static_cast<size_t>(stream)];
-    if (stream == 0) result |= streams_[3];
-    if (stream == 3) result |= streams_[0];
-    return result;
-  }
-  // The wait by which the program knows what this work did to the buffer: the one of its first use, or the
-  // latest.
-  int owner(int work, int buffer) const {
-    if (const auto used = owner_when_used_.find({work, buffer}); used != owner_when_used_.end())
-      return used->second;
-    for (size_t i = waits_.size(); i-- > 0;)
-      if (waits_[i].covers[static_cast<size_t>(work)]) return static_cast<int>(i);
-    return kNobody;
-  }
-  int give(int stream, bool host_function = false) {
-    order_behind_host_functions(stream, host_function);
-    host_work_[static_cast<size_t>(works_)] = host_function;
-    Before& own = streams_[static_cast<size_t>(stream)];
-    own = next_in(stream);
-    own.set(static_cast<size_t>(works_));
-    given_[static_cast<size_t>(works_)] = stream;
-    return works_++;
-  }
-  // The program leans on knowing that this is done: `order`, to start other work, or else to use what the
-  // buffer holds, which it then has.
-  void lean_on(int work, int buffer, bool order) {
-    if (settled_[static_cast<size_t>(work)]) return;
-    const int by = owner(work, buffer);
-    if (by == kNobody) return;
-    if (!order) owner_when_used_[{work, buffer}] = by;
-    const Wait& wait = waits_[static_cast<size_t>(by)];
-    if (!wait.query) {
-      operations_[wait.operation].needed = true;
-      // It stays where it is, and so what it covers needs no other. Behind a use it may come later.
-      if (order) settled_ |= wait.covers;
-      return;
-    }
-    // The query alone would do, or so it seems: whoever asks may also do something else when it is not done.
-    // Without it, the waits before it would be the ones for this work and for what named the buffer earlier.
-    guess_before(by, work);
-    for (const int earlier : buffers_[static_cast<size_t>(buffer)].history) guess_before(by, earlier);
-  }
-  void guess_before(int query, int work) {
-    for (int i = query; i-- > 0;) {
-      const Wait& before = waits_[static_cast<size_t>(i)];
-      if (before.query || !before.covers[static_cast<size_t>(work)]) continue;
-      operations_[before.operation].guess = true;
-      return;
-    }
-  }
-  // What host functions do is out of sight, and they may do anything: the first wait for one is needed by
-  // that, and no other work may run beside it.
-  void order_behind_host_functions(int stream, bool is_one) {
-    for (int work = 0; work < works_; ++work) {
-      const auto w = static_cast<size_t>(work);
-      if ((is_one || host_work_[w]) && known_[w] && !next_in(stream)[w]) lean_on(work, kCell, true);
-    }
-  }
-  void waited(const Before& covered, bool query = false) {
-    waits_.push_back({operations_.size() - 1, covered, query});
-    if (!query && (covered & host_work_ & ~known_).any()) operations_.back().guess = true;
-    known_ |= covered;
-    operations_.back().waits = !query;
-  }
-  // It waits, and for what is not documented: nothing here leans on it.
-  void waited_somehow() { operations_.back().waits = operations_.back().guess = true; }
-  Before everything() const {
-    Before all;
-    for (const Before& stream : streams_) all |= stream;
-    return all;
-  }
-
-  // ---- what an access wants to be before it
-  std::vector<int> wanted(int buffer, bool writes) const {
-    const Buffer& the = buffers_[static_cast<size_t>(buffer)];
-    std::vector<int> result;
-    if (the.writer >= 0) result.push_back(the.writer);
-    if (writes)
-      for (const Buffer::Reader& reader : the.readers) result.push_back(reader.work);
-    return result;
-  }
-  void note(int buffer, bool writes, int work, bool kernel = false) {
-    Buffer& the = buffers_[static_cast<size_t>(buffer)];
-    if (work >= 0) the.history.push_back(work);
-    if (writes) {
-      the.writer = work;
-      the.readers.clear();
-    } else if (work >= 0) {
-      the.readers.push_back({work, kernel});
-    }
   }
 
   // The program has to know that this work is done: a wait of some kind.
@@ -293,19 +176,30 @@ class Generator {
     for (int i = 0; i < count; ++i) note(nodes[static_cast<size_t>(i)].to, true, piece);
   }
   int device() { return below(ordered_lives_ ? kDevice : kOrdered); }
+  // Never the one that is lent to another thread.
+  template <typename Pick>
+  int not_lent(Pick pick) {
+    int buffer = pick();
+    while (buffer == lent_) buffer = pick();
+    return buffer;
+  }
   int dma_host() {
     static constexpr int kinds[] = {kPinnedA, kPinnedB, kRegistered};
-    return kinds[below(3)];
+    return not_lent([&] { return kinds[below(3)]; });
   }
   int host() {
     static constexpr int kinds[] = {kPinnedA, kPinnedB, kRegistered, kPageable, kLarge,
                                     kHeap,    kStack,   kGlobal,     kPinnedA,  kRegistered};
-    return kinds[below(10)];
+    return not_lent([&] { return kinds[below(10)]; });
   }
-  int reachable() { return chance(70) ? device() : chance(50) ? kManaged : kMapped; }
+  int reachable() {
+    return not_lent([&] { return chance(70) ? device() : chance(50) ? kManaged : kMapped; });
+  }
   int of_the_cpu() {
-    const int buffer = kDevice + below(kBuffers - kDevice);
-    return buffer != kCell || host_functions_ ? buffer : kPinnedA;
+    return not_lent([&] {
+      const int buffer = kDevice + below(kBuffers - kDevice);
+      return buffer != kCell || host_functions_ ? buffer : kPinnedA;
+    });
   }
 
   // The CPU reads or writes a staged or pageable side in the call.
@@ -326,8 +220,9 @@ class Generator {
     if (now) waited(earlier);
     if (!now && from == kLarge) waited_somehow();
   }
-  void download(bool now) {
-    const int to = host(), from = device(), s = now ? 0 : below(kStreams);
+  void download(bool now) { download(now, host()); }
+  void download(bool now, int to) {
+    const int from = device(), s = now ? 0 : below(kStreams);
     if (is_staged(to)) {
       cpu_access(to, true);
       gpu_access(from, false, s, false);
@@ -360,19 +255,96 @@ class Generator {
     work(Kind::set, to, -1, below(kStreams));
   }
   void pinned_again() {
-    const int to = chance(50) ? kPinnedA : kPinnedB;
+    const int to = not_lent([&] { return chance(50) ? kPinnedA : kPinnedB; });
     done_with(to);
     add(Kind::pinned_again).to = to;
     waited_somehow();
     buffers_[static_cast<size_t>(to)] = {};
   }
   void register_again() {
+    if (lent_ == kRegistered) return;
     done_with(kRegistered);
     add(Kind::register_again);
     waited_somehow();
   }
 
+  // The thread of the hand-overs gets a buffer; until it has given it back, nobody else touches that.
+  void lend() {
+    if (lent_ != kNobody) return take_in();
+    const int buffer = chance(70) ? host() : of_the_cpu();
+    const bool writes = chance(30);
+    if (buffer != kManaged && buffer != kMapped && buffer != kCell && chance(80))
+      download(false, buffer);
+    else if (buffer == kManaged || buffer == kMapped)
+      work(Kind::fill, buffer, -1, below(kStreams));
+    int stream = below(kStreams);
+    for (const int work : wanted(buffer, writes)) {
+      stream = given_[static_cast<size_t>(work)];
+      if (!known_[static_cast<size_t>(work)]) learn(work);
+    }
+    for (const int work : wanted(buffer, writes)) use_elsewhere(work, buffer);
+    Operation& operation = add(Kind::lend);
+    operation.thread = 0;
+    operation.how = below(kHows);
+    (writes ? operation.to : operation.from) = buffer;
+    if (writes) note(buffer, true, kNobody);
+    lent_ = buffer;
+    if (chance(40)) return;
+    // The program waits again, for later work of the same stream.
+    work(Kind::set, device(), -1, stream);
+    synchronize_stream(stream);
+  }
+  void take_in() {
+    add(Kind::take_in).thread = 0;
+    lent_ = kNobody;
+  }
+  // Work that waits for the program in its stream; what it must be behind, and is not yet known, is waited
+  // for before it is let go.
+  void gate() {
+    const int s = 1 + below(2);
+    const int buffer = device();
+    work(Kind::fill, buffer, -1, below(kStreams));
+    static constexpr Kind kinds[] = {Kind::copy, Kind::download, Kind::set, Kind::upload};
+    const Kind kind = kinds[below(4)];
+    int to = buffer, from = -1;
+    if (kind == Kind::copy) from = buffer, to = reachable();
+    if (kind == Kind::download) from = buffer, to = dma_host();
+    if (kind == Kind::upload) from = dma_host();
+    if (to == from) return;
+    const bool kernel = has_kernel(kind);
+    std::vector<std::pair<int, int>> before;  // work, and the buffer
+    for (const int work : wanted(to, true)) before.push_back({work, to});
+    if (from >= 0)
+      for (const int work : wanted(from, false)) before.push_back({work, from});
+    const Before ordered_before = next_in(s);
+    std::erase_if(before,
+                  [&](const auto& one) { return ordered_before.test(static_cast<size_t>(one.first)); });
+    // What is known by now is known when the work is given.
+    for (const auto& [work, which] : before)
+      if (known_[static_cast<size_t>(work)]) lean_on(work, which, true);
+    if (from >= 0)
+      for (const Buffer::Reader& reader : buffers_[static_cast<size_t>(from)].readers)
+        if ((kernel || reader.kernel) && !ordered_before.test(static_cast<size_t>(reader.work)))
+          lean_on(reader.work, from, true);
+    const int flag = static_cast<int>(operations_.size());
+    Operation& poll = add(Kind::poll);
+    poll.stream = s, poll.event = flag;
+    give(s);
+    Operation& operation = add(kind);
+    operation.to = to, operation.from = from, operation.stream = s;
+    const int piece = give(s);
+    for (const auto& [work, which] : before) {
+      if (known_[static_cast<size_t>(work)]) continue;
+      synchronize_stream(given_[static_cast<size_t>(work)]);
+      lean_on(work, which, true);
+    }
+    add(Kind::open).event = flag;
+    if (from >= 0) note(from, false, piece, kernel);
+    note(to, true, piece);
+  }
+
   void step() {
+    if (hand_over_ && chance(20)) return chance(70) ? lend() : gate();
     switch (below(26)) {
       case 0:
       case 1:
@@ -443,27 +415,18 @@ class Generator {
   }
 
   std::mt19937_64 random_;
-  bool host_functions_, ordered_lives_ = false;
+  bool host_functions_, hand_over_, ordered_lives_ = false;
+  int lent_ = kNobody;
   int threads_ = 2;
-  std::vector<Operation> operations_;
   std::array<uint32_t, 3> small_bytes_{};
-  std::array<Before, kStreams> streams_;
-  std::array<Before, kEvents> events_;
-  std::array<bool, kEvents> doubtful_events_{};
-  std::array<Buffer, kBuffers> buffers_;
-  std::array<int, kWork> given_{};
-  std::map<std::pair<int, int>, int> owner_when_used_;
-  Before known_, settled_, host_work_;
-  std::vector<Wait> waits_;
-  int works_ = 0;
 };
 
 }  // namespace
 
 bool has_host_functions(uint64_t seed) { return seed % 10 == 9; }
 
-Program generate(uint64_t seed) {
-  Program program = Generator(seed).make();
+Program generate(uint64_t seed, bool hand_over) {
+  Program program = Generator(seed, hand_over).make();
   if (program.operations.size() > kOperations) program.operations.resize(kOperations);
   return program;
 }

@@ -166,20 +166,22 @@ std::string RandomCounts::json() const {
 }
 
 RandomCounts judge_random(uint64_t first, uint64_t programs, uint64_t per_run, int jobs,
-                          const std::function<void(const RandomCounts&)>& progress) {
+                          const std::function<void(const RandomCounts&)>& progress, bool hand_over) {
   const Frames frames;
   RandomCounts all;
   if (frames.programs.empty() || per_run == 0) {
     all.failures.push_back(program() + " does not run");
     return all;
   }
+  const std::vector<const char*> all_programs =
+      hand_over ? std::vector{"--hand-over"} : std::vector{"--no-host-functions", "--host-functions"};
   std::atomic<uint64_t> next{0};
   std::mutex lock;
   auto work = [&] {
     for (;;) {
       const uint64_t done = next.fetch_add(per_run);
       if (done >= programs) return;
-      for (const char* which : {"--no-host-functions", "--host-functions"}) {
+      for (const char* which : all_programs) {
         const RandomCounts one = judge_run(frames, first + done, std::min(per_run, programs - done), which);
         const std::lock_guard held(lock);
         all.add(one);

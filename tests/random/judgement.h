@@ -32,8 +32,10 @@ struct RandomCounts {
 };
 
 // Programs from the seed `first` on, in runs of `per_run` (at most 300), `jobs` runs at a time. `progress` is
-// called after each run, by one thread at a time, with what there is so far.
+// called after each run, by one thread at a time, with what there is so far. `hand_over`: the programs with
+// hand-overs (program.h).
 RandomCounts judge_random(uint64_t first, uint64_t programs, uint64_t per_run, int jobs,
-                          const std::function<void(const RandomCounts&)>& progress = {});
+                          const std::function<void(const RandomCounts&)>& progress = {},
+                          bool hand_over = false);
 
 }  // namespace diogenes::oracle

@@ -19,6 +19,7 @@ inline constexpr int kStreams = 4;      // legacy default, two non-blocking, one
 inline constexpr int kEvents = 2;
 inline constexpr int kThreads = 4;  // the program's first one among them
 inline constexpr int kNodes = 3;    // of a graph, at most
+inline constexpr int kHows = 7;     // ways to tell another thread to go on (tests/litmus/hand_over.h)
 // Buffers of the device: three for the whole program, one that comes and goes in stream order.
 inline constexpr int kOrdered = 3, kDevice = 4;
 enum Host {
@@ -62,6 +63,11 @@ enum class Kind : uint8_t {
   free_again,      // cuMemFree of a device buffer that may be in use, and another in its place: to
   pinned_again,    // the same with cuMemFreeHost
   register_again,  // cuMemHostUnregister, and registered again
+  // In programs with hand-overs only:
+  lend,     // another thread is told to read (from) or write (to) a buffer: how
+  take_in,  // until that thread has done so
+  poll,     // a kernel polls a flag of the program's: stream
+  open,     // that flag is set
   count
 };
 
@@ -75,6 +81,7 @@ struct Operation {
   int stream = 0, event = 0, to = -1, from = -1;
   int thread = 0;
   uint32_t value = 0, busy_us = 0;
+  int how = 0;
   std::array<Node, kNodes> nodes{};
   int node_count = 0;
   // Of what waits: was it needed, by what follows? `guess`: or may it have been, as far as this generator
@@ -89,6 +96,10 @@ struct Program {
 
 // One program of ten has host functions: has_host_functions(seed).
 bool has_host_functions(uint64_t seed);
-Program generate(uint64_t seed);
+// `hand_over`: with buffers that are lent to a thread of its own, which reads or writes them while the
+// program goes on elsewhere, and may do so at once or when the program waits for it; and with work that is
+// given before a wait and let go behind it. Such programs have no host functions. A wait is `unsure` where
+// several could be the one that such a use relies on.
+Program generate(uint64_t seed, bool hand_over = false);
 
 }  // namespace random_program

@@ -1,11 +1,14 @@
 // random-program FIRST COUNT [WHICH]: plays COUNT random programs, from the seed FIRST on, and prints what
-// each saw. WHICH: --host-functions, only those that have some; --no-host-functions, only the others. Every
-// operation of every program has call sites of its own: it is played through a frame for the program and one
-// for its position.
+// each saw. WHICH: --host-functions, only those that have some; --no-host-functions, only the others;
+// --hand-over, the programs with hand-overs. Every operation of every program has call sites of its own: it
+// is played through a frame for the program and one for its position.
 //
-//   random-program --frames                    offsets of the frames' code: "program N offset", "operation N
-//   offset" random-program --truth FIRST COUNT [WHICH] "program operation kind needed|needless|unsure" of
-//   what waits random-program --show SEED                 the program, for people
+//   random-program --frames
+//       offsets of the frames' code: "program N offset", "operation N offset"
+//   random-program --truth FIRST COUNT [WHICH]
+//       "program operation kind needed|needless|unsure" of what waits
+//   random-program --show SEED [WHICH]
+//       the program, for people
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,7 +22,9 @@
 #include <thread>
 #include <utility>
 
+#include "borrower.h"
 #include "gpu.h"
+#include "kernels_ptx.h"
 #include "program.h"
 
 namespace random_program {
@@ -33,7 +38,8 @@ const char* const kKindNames[] = {
     "download_now", "set",        "read",       "write",         "call",
     "context",      "stream",     "record",     "event",         "query_event",
     "query_stream", "wait_event", "graph",      "host_function", "alloc_ordered",
-    "free_ordered", "free_other", "free_again", "pinned_again",  "register_again"};
+    "free_ordered", "free_other", "free_again", "pinned_again",  "register_again",
+    "lend",         "take_in",    "poll",       "open"};
 static_assert(sizeof kKindNames / sizeof kKindNames[0] == static_cast<size_t>(Kind::count));
 
 // What a host function is given; kept to the program's end.
@@ -55,6 +61,9 @@ struct World {
   std::vector<std::unique_ptr<HostWork>> host_work;
   int pipe[2] = {-1, -1};
   uint64_t seen = 0;
+  Borrower* borrower = nullptr;  // with hand-overs:
+  CUfunction spin_until = nullptr;
+  volatile uint32_t* flags = nullptr;  // mapped; one for each operation of the program, never used again
 };
 World* world;
 alignas(64) uint32_t global_data[kMostSmallBytes / 4];
@@ -70,9 +79,30 @@ size_t bytes_of(int buffer) {
                                               : kBytes;
 }
 
-void mix(const void* data, size_t bytes) {
+uint64_t mixed(uint64_t seen, const void* data, size_t bytes) {
   const auto* words = static_cast<const volatile uint32_t*>(data);
-  for (size_t i = 0; i < bytes / 4; ++i) world->seen = (world->seen ^ words[i]) * 0x100000001b3;
+  for (size_t i = 0; i < bytes / 4; ++i) seen = (seen ^ words[i]) * 0x100000001b3;
+  return seen;
+}
+void mix(const void* data, size_t bytes) { world->seen = mixed(world->seen, data, bytes); }
+void write_words(void* to, size_t bytes, uint32_t value) {
+  for (size_t i = 0; i < bytes / 4; ++i)
+    static_cast<volatile uint32_t*>(to)[i] = value + static_cast<uint32_t>(i);
+}
+
+// What the borrower does with a buffer; what it saw.
+uint64_t use_lent(const Operation& o) {
+  const int buffer = o.to >= 0 ? o.to : o.from;
+  if (o.to < 0) return mixed(1, world->host[buffer], bytes_of(buffer));
+  write_words(world->host[buffer], bytes_of(buffer), o.value);
+  return 0;
+}
+
+void poll_flag(const Operation& o) {
+  CUdeviceptr flag = reinterpret_cast<CUdeviceptr>(world->flags + o.event);
+  void* parameters[] = {&flag};
+  CHECK(
+      cuLaunchKernel(world->spin_until, 1, 1, 1, 1, 1, 1, 0, world->streams[o.stream], parameters, nullptr));
 }
 
 void run_on_host(void* data) {
@@ -159,8 +189,7 @@ void play(const Operation& o) {
       mix(w.host[o.from], bytes);
       break;
     case Kind::write:
-      for (size_t i = 0; i < bytes / 4; ++i)
-        static_cast<volatile uint32_t*>(w.host[o.to])[i] = o.value + static_cast<uint32_t>(i);
+      write_words(w.host[o.to], bytes, o.value);
       break;
     case Kind::call: {
       char back[4096];
@@ -224,6 +253,20 @@ void play(const Operation& o) {
     case Kind::register_again:
       CHECK(cuMemHostUnregister(w.host[kRegistered]));
       CHECK(cuMemHostRegister(w.host[kRegistered], kBytes, 0));
+      break;
+    case Kind::lend:
+      w.borrower->lend();
+      break;
+    case Kind::take_in: {
+      const uint64_t seen = w.borrower->take_in();
+      mix(&seen, sizeof seen);
+      break;
+    }
+    case Kind::poll:
+      poll_flag(o);
+      break;
+    case Kind::open:
+      w.flags[o.event] = 1;
       break;
     case Kind::count:
       break;
@@ -307,6 +350,27 @@ void prepare() {
   if (pipe(w.pipe) != 0) perror("pipe");
 }
 
+// With hand-overs. Each kernel runs once before any polls: a driver may load a kernel at its first launch,
+// and wait for that.
+void prepare_hand_overs() {
+  World& w = *world;
+  static Borrower borrower(use_lent);
+  w.borrower = &borrower;
+  CUmodule module = nullptr;
+  CHECK(cuModuleLoadData(&module, diogenes_kernels_ptx));
+  CHECK(cuModuleGetFunction(&w.spin_until, module, "spin_until"));
+  void* memory = nullptr;
+  CHECK(cuMemHostAlloc(&memory, (kPrograms + 1) * kOperations * sizeof *w.flags, CU_MEMHOSTALLOC_DEVICEMAP));
+  memset(memory, 0, (kPrograms + 1) * kOperations * sizeof *w.flags);
+  w.flags = static_cast<volatile uint32_t*>(memory);
+  w.flags[0] = 1;
+  poll_flag({});
+  w.gpu.fill(w.device[0], 1, 16, 1);
+  w.gpu.copy(w.device[1], w.device[0], 16, 1);
+  CHECK(cuMemsetD32(w.device[0], 1, 16));
+  CHECK(cuCtxSynchronize());
+}
+
 // The same start for each program, and at its end all that it left behind.
 void begin(const Program& program) {
   World& w = *world;
@@ -323,6 +387,9 @@ void begin(const Program& program) {
   CHECK(cuCtxSynchronize());
   for (int buffer = kDevice; buffer < kBuffers; ++buffer) memset(w.host[buffer], buffer, bytes_of(buffer));
   w.seen = 0xcbf29ce484222325;
+  if (!w.borrower) return;
+  w.flags += kOperations;
+  w.borrower->begin(program);
 }
 void end() {
   static char back[kBytes];
@@ -366,9 +433,11 @@ size_t offset_of(Frame frame) {
 
 const char* truth_of(const Operation& o) { return o.needed ? "needed" : o.guess ? "unsure" : "needless"; }
 
-int show(uint64_t seed) {
+constexpr std::string_view kHandOver = "--hand-over";
+
+int show(uint64_t seed, std::string_view which) {
   int position = 0;
-  const Program program = generate(seed);
+  const Program program = generate(seed, which == kHandOver);
   printf("small ones: %u bytes on the heap, %u on the stack, %u global\n", program.small_bytes[0],
          program.small_bytes[1], program.small_bytes[2]);
   for (const Operation& o : program.operations) {
@@ -392,7 +461,7 @@ bool is_wanted(uint64_t seed, std::string_view which) {
 int show_truth(uint64_t first, uint64_t count, std::string_view which) {
   for (uint64_t i = 0; i < count; ++i) {
     if (!is_wanted(first + i, which)) continue;
-    const Program program = generate(first + i);
+    const Program program = generate(first + i, which == kHandOver);
     for (size_t k = 0; k < program.operations.size(); ++k)
       if (const Operation& o = program.operations[k]; o.waits)
         printf("%lu %zu %s %s\n", static_cast<unsigned long>(i), k, kKindNames[static_cast<int>(o.kind)],
@@ -405,9 +474,10 @@ int run(uint64_t first, uint64_t count, std::string_view which) {
   prepare();
   static Other others[kThreads - 1];
   for (Other& other : others) other.start();
+  if (which == kHandOver) prepare_hand_overs();
   for (uint64_t i = 0; i < count; ++i) {
     if (!is_wanted(first + i, which)) continue;
-    play_program(i, generate(first + i), others);
+    play_program(i, generate(first + i, which == kHandOver), others);
     printf("%lu %016lx\n", static_cast<unsigned long>(first + i), static_cast<unsigned long>(world->seen));
   }
   fflush(stdout);
@@ -427,13 +497,12 @@ int main(int argc, char** argv) {
       printf("operation %zu %#zx\n", i, offset_of(kOperationFrames[i]));
     return 0;
   }
-  if (word(1) == "--show") return show(number(2));
+  if (word(1) == "--show") return show(number(2), word(3));
   if (word(1) == "--truth") return show_truth(number(2), number(3), word(4));
   if (argc < 3 || argc > 4 || number(2) < 1 || number(2) > kPrograms) {
     fprintf(stderr,
-            "random-program FIRST COUNT (at most %zu) [--host-functions|--no-host-functions], --truth FIRST "
-            "COUNT "
-            "[WHICH], --show SEED or --frames\n",
+            "random-program FIRST COUNT (at most %zu) [WHICH], --truth FIRST COUNT [WHICH],\n"
+            "--show SEED [WHICH] or --frames; WHICH: --host-functions, --no-host-functions, --hand-over\n",
             kPrograms);
     return 2;
   }

@@ -1,7 +1,8 @@
 // Random programs, measured, and held against the adversarial driver: without the waits that were called
 // needless, and with those that were called movable moved, each must print the same. RANDOM_FIRST,
 // RANDOM_PROGRAMS, RANDOM_JOBS: others, and more (10,000: run_many.sh). RANDOM_EACH=1 names each needless
-// wait that was called needed; `random-program --show SEED` shows its program.
+// wait that was called needed; RANDOM_HAND_OVER=1: the programs with hand-overs. `random-program --show SEED`
+// shows its program.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,9 +23,9 @@ uint64_t setting(const char* name, uint64_t otherwise) {
 }
 
 TEST(RandomPrograms, PrintTheSameWithoutTheWaitsThatWereCalledNeedless) {
-  const RandomCounts counts =
-      judge_random(setting("RANDOM_FIRST", 1), setting("RANDOM_PROGRAMS", 300),
-                   setting("RANDOM_PER_RUN", 100), static_cast<int>(setting("RANDOM_JOBS", 1)));
+  const RandomCounts counts = judge_random(
+      setting("RANDOM_FIRST", 1), setting("RANDOM_PROGRAMS", 300), setting("RANDOM_PER_RUN", 100),
+      static_cast<int>(setting("RANDOM_JOBS", 1)), {}, setting("RANDOM_HAND_OVER", 0) != 0);
   std::cout << counts.text();
   if (getenv("RANDOM_EACH"))
     for (const std::string& one : counts.each) std::cout << one << "\n";

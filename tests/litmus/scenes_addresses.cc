@@ -1,0 +1,137 @@
+// Scenes with addresses that the GPU is told in other ways than by a launch's arguments.
+#include <functional>
+
+#include "shared.h"
+
+namespace scenes {
+namespace {
+
+using Action = std::function<void()>;
+using GraphMaker = CUgraph (*)(uint32_t* to, uint32_t value);
+
+// A graph that writes to memory which is registered only when it has been made.
+uint64_t play_graph(uint32_t value, GraphMaker make, const Action& wait) {
+  Shared& s = *shared;
+  Mapped memory;
+  const CUgraph graph = make(memory.words, value);
+  CUgraphExec executable = nullptr;
+  CHECK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+  CHECK(cuGraphDestroy(graph));
+  memory.add_registration();
+  CHECK(cuGraphLaunch(executable, s.first));
+  wait();
+  const uint64_t seen = sum(memory.words, kWords);
+  finish();
+  CHECK(cuGraphExecDestroy(executable));
+  return seen;
+}
+
+CUgraph captured(uint32_t* to, uint32_t value) {
+  Shared& s = *shared;
+  CUgraph graph = nullptr;
+  CHECK(cuStreamBeginCapture(s.first, CU_STREAM_CAPTURE_MODE_RELAXED));
+  s.gpu.fill(address(to), value, kWords, kBusyUs, s.first);
+  CHECK(cuStreamEndCapture(s.first, &graph));
+  return graph;
+}
+
+CUgraph node_by_node(uint32_t* to, uint32_t value) {
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  CHECK(cuGraphCreate(&graph, 0));
+  CUdeviceptr written = address(to);
+  uint64_t words = kWords, ns = kBusyUs * 1000;
+  void* parameters[] = {&written, &value, &words, &ns};
+  CUDA_KERNEL_NODE_PARAMS_v2 kernel{};
+  kernel.func = shared->fill;
+  kernel.gridDimX = 32, kernel.gridDimY = kernel.gridDimZ = 1;
+  kernel.blockDimX = 256, kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.kernelParams = parameters;
+  CHECK(cuGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));
+  return graph;
+}
+
+// Where to, and where from.
+struct Table {
+  CUdeviceptr sides[2];
+  explicit Table(const Mapped& to) : sides{address(to.words), shared->device} {}
+};
+
+// The table is made, the memory is registered, and the kernel looks it up.
+uint64_t play_table(uint32_t value, const std::function<CUdeviceptr(const Table&)>& make,
+                    const Action& wait) {
+  Shared& s = *shared;
+  Mapped memory;
+  const CUdeviceptr table = make(Table(memory));
+  memory.add_registration();
+  s.gpu.fill(s.device, value, kWords, kBusyUs, s.first);
+  s.copy_by_table(table, kWords, s.first);
+  wait();
+  const uint64_t seen = sum(memory.words, kWords);
+  finish();
+  return seen;
+}
+
+CUdeviceptr write_table(void* to, const Table& table) {
+  auto* const sides = static_cast<volatile CUdeviceptr*>(to);
+  sides[0] = table.sides[0];
+  sides[1] = table.sides[1];
+  return address(to);
+}
+
+}  // namespace
+
+uint64_t graph_registered_later(uint32_t value) {
+  return play_graph(value, captured,
+                    [] { TESTED(graph_registered_later, cuStreamSynchronize, shared->first); });
+}
+uint64_t nodes_registered_later(uint32_t value) {
+  return play_graph(value, node_by_node,
+                    [] { TESTED(nodes_registered_later, cuStreamSynchronize, shared->first); });
+}
+
+uint64_t table_mapped_later(uint32_t value) {
+  Pinned mapped(CU_MEMHOSTALLOC_DEVICEMAP);
+  return play_table(
+      value, [&](const Table& table) { return write_table(mapped.words, table); },
+      [] { TESTED(table_mapped_later, cuStreamSynchronize, shared->first); });
+}
+uint64_t table_managed_later(uint32_t value) {
+  Managed managed;
+  return play_table(
+      value, [&](const Table& table) { return write_table(managed.words, table); },
+      [] { TESTED(table_managed_later, cuStreamSynchronize, shared->first); });
+}
+uint64_t table_uploaded_later(uint32_t value) {
+  return play_table(
+      value,
+      [](const Table& table) {
+        CHECK(cuMemcpyHtoDAsync(shared->other, table.sides, sizeof table.sides, shared->first));
+        return shared->other;
+      },
+      [] { TESTED(table_uploaded_later, cuStreamSynchronize, shared->first); });
+}
+uint64_t table_written_by_stream(uint32_t value) {
+  return play_table(
+      value,
+      [](const Table& table) {
+        for (size_t i = 0; i < 2; ++i)
+          CHECK(cuStreamWriteValue64(shared->first, shared->other + i * 8, table.sides[i], 0));
+        return shared->other;
+      },
+      [] { TESTED(table_written_by_stream, cuStreamSynchronize, shared->first); });
+}
+uint64_t table_filled(uint32_t value) {
+  return play_table(
+      value,
+      [](const Table& table) {
+        for (size_t half = 0; half < 4; ++half) {
+          const auto bits = static_cast<uint32_t>(table.sides[half / 2] >> (half % 2 * 32));
+          CHECK(cuMemsetD32Async(shared->other + half * 4, bits, 1, shared->first));
+        }
+        return shared->other;
+      },
+      [] { TESTED(table_filled, cuStreamSynchronize, shared->first); });
+}
+
+}  // namespace scenes

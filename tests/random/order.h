@@ -1,0 +1,161 @@
+// The order of everything that a random program does, as the generator keeps it while it makes the program:
+// which work the GPU itself puts in front of which, what each wait covers, and which wait the program relies
+// on for each use. In: what generate.cc adds. Out: the marks `needed` and `guess` of the operations.
+#pragma once
+#include <array>
+#include <bitset>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "program.h"
+
+namespace random_program {
+
+inline constexpr int kWork = 96;  // pieces of GPU work in one program, at most
+
+// Which pieces the GPU itself does before something.
+using Before = std::bitset<kWork>;
+
+struct Buffer {
+  int writer = -1;  // piece of work; -1: the CPU, or long ago
+  struct Reader {
+    int work;
+    bool kernel;
+  };
+  std::vector<Reader> readers;  // since
+  std::vector<int> history;     // all work that named it
+};
+
+// By their names, kernels may write whatever they are given, and so may run beside nothing that names it.
+inline bool has_kernel(Kind kind) {
+  return kind == Kind::fill || kind == Kind::copy || kind == Kind::host_function;
+}
+
+struct Wait {
+  size_t operation;
+  Before covers;
+  bool query = false;  // nobody's wait: the program asked until it was done
+};
+
+inline constexpr int kNobody = -1;
+
+class Order {
+ protected:
+  Before next_in(int stream) const {
+    Before result = streams_[static_cast<size_t>(stream)];
+    if (stream == 0) result |= streams_[3];
+    if (stream == 3) result |= streams_[0];
+    return result;
+  }
+  // The wait by which the program knows what this work did to the buffer: the one of its first use, or the
+  // latest.
+  int owner(int work, int buffer) const {
+    if (const auto used = owner_when_used_.find({work, buffer}); used != owner_when_used_.end())
+      return used->second;
+    for (size_t i = waits_.size(); i-- > 0;)
+      if (waits_[i].covers[static_cast<size_t>(work)]) return static_cast<int>(i);
+    return kNobody;
+  }
+  int give(int stream, bool host_function = false) {
+    order_behind_host_functions(stream, host_function);
+    host_work_[static_cast<size_t>(works_)] = host_function;
+    Before& own = streams_[static_cast<size_t>(stream)];
+    own = next_in(stream);
+    own.set(static_cast<size_t>(works_));
+    given_[static_cast<size_t>(works_)] = stream;
+    return works_++;
+  }
+  // The program leans on knowing that this is done: `order`, to start other work, or else to use what the
+  // buffer holds, which it then has.
+  void lean_on(int work, int buffer, bool order) {
+    if (settled_[static_cast<size_t>(work)]) return;
+    const int by = owner(work, buffer);
+    if (by == kNobody) return;
+    if (!order) owner_when_used_[{work, buffer}] = by;
+    const Wait& wait = waits_[static_cast<size_t>(by)];
+    if (!wait.query) {
+      operations_[wait.operation].needed = true;
+      // It stays where it is, and so what it covers needs no other. Behind a use it may come later.
+      if (order) settled_ |= wait.covers;
+      return;
+    }
+    // The query alone would do, or so it seems: whoever asks may also do something else when it is not done.
+    // Without it, the waits before it would be the ones for this work and for what named the buffer earlier.
+    guess_before(by, work);
+    for (const int earlier : buffers_[static_cast<size_t>(buffer)].history) guess_before(by, earlier);
+  }
+  void guess_before(int query, int work) {
+    for (int i = query; i-- > 0;) {
+      const Wait& before = waits_[static_cast<size_t>(i)];
+      if (before.query || !before.covers[static_cast<size_t>(work)]) continue;
+      operations_[before.operation].guess = true;
+      return;
+    }
+  }
+  // What host functions do is out of sight, and they may do anything: the first wait for one is needed by
+  // that, and no other work may run beside it.
+  void order_behind_host_functions(int stream, bool is_one) {
+    for (int work = 0; work < works_; ++work) {
+      const auto w = static_cast<size_t>(work);
+      if ((is_one || host_work_[w]) && known_[w] && !next_in(stream)[w]) lean_on(work, kCell, true);
+    }
+  }
+  void waited(const Before& covered, bool query = false) {
+    waits_.push_back({operations_.size() - 1, covered, query});
+    if (!query && (covered & host_work_ & ~known_).any()) operations_.back().guess = true;
+    known_ |= covered;
+    operations_.back().waits = !query;
+  }
+  // It waits, and for what is not documented: nothing here leans on it.
+  void waited_somehow() { operations_.back().waits = operations_.back().guess = true; }
+  Before everything() const {
+    Before all;
+    for (const Before& stream : streams_) all |= stream;
+    return all;
+  }
+
+  // Another thread uses what this work did to the buffer, because this one tells it to go on now: any wait
+  // from before may be what it relies on, and none behind. Which, is not known where there are several.
+  void use_elsewhere(int work, int buffer) {
+    int found = 0;
+    for (const Wait& wait : waits_) found += wait.covers[static_cast<size_t>(work)];
+    if (found == 1) return lean_on(work, buffer, false);
+    for (const Wait& wait : waits_)
+      if (!wait.query && wait.covers[static_cast<size_t>(work)]) operations_[wait.operation].guess = true;
+    owner_when_used_.try_emplace({work, buffer}, owner(work, buffer));
+  }
+
+  // ---- what an access wants to be before it
+  std::vector<int> wanted(int buffer, bool writes) const {
+    const Buffer& the = buffers_[static_cast<size_t>(buffer)];
+    std::vector<int> result;
+    if (the.writer >= 0) result.push_back(the.writer);
+    if (writes)
+      for (const Buffer::Reader& reader : the.readers) result.push_back(reader.work);
+    return result;
+  }
+  void note(int buffer, bool writes, int work, bool kernel = false) {
+    Buffer& the = buffers_[static_cast<size_t>(buffer)];
+    if (work >= 0) the.history.push_back(work);
+    if (writes) {
+      the.writer = work;
+      the.readers.clear();
+    } else if (work >= 0) {
+      the.readers.push_back({work, kernel});
+    }
+  }
+
+  std::vector<Operation> operations_;
+  std::array<Before, kStreams> streams_;
+  std::array<Before, kEvents> events_;
+  std::array<bool, kEvents> doubtful_events_{};
+  std::array<Buffer, kBuffers> buffers_;
+  std::array<int, kWork> given_{};
+  std::map<std::pair<int, int>, int> owner_when_used_;
+  Before known_, settled_, host_work_;
+  std::vector<Wait> waits_;
+  int works_ = 0;
+};
+
+}  // namespace random_program
