@@ -17,7 +17,7 @@
 
 namespace diogenes::agent {
 
-__attribute__((weak)) void finish_futex_wait();  // order/order.h; absent in tests that record no order
+__attribute__((weak)) void write_owed_order();  // order/order.h; absent in tests that record no order
 
 struct ThreadFile {
   uint32_t index;
@@ -102,7 +102,7 @@ template <typename Record>
 bool append_record(const Record& record, OperationId* id) {
   static_assert(sizeof(Record) == 32);
   if constexpr (!std::is_same_v<Record, OrderRecord>) {
-    if (thread_state.awaits_futex) finish_futex_wait();
+    if (thread_state.owes_order) write_owed_order();
   }
   ThreadFile* file = file_of_this_thread();
   if (!file || file->stopped || (file->used + sizeof record > file->part_bytes && !grow(*file))) {

@@ -17,7 +17,7 @@ struct ThreadState {
   int32_t wait_depth = 0;     // 1: inside a wait function
   bool awaits_clock = false;  // the next clock that the program reads is noted (clock_reads.h)
   bool printed = false;       // the driver printed in the public call under way (interpose/prints.cc)
-  bool awaits_futex = false;  // what a futex call of the program heard is recorded first (order/order.h)
+  bool owes_order = false;    // OrderRecords come before the next record (order/order.h)
   uint8_t flags = 0;          // OperationFlag of the public call under way
   int64_t waited_ns = 0;      // in the public call under way
   uintptr_t call_frame =
@@ -25,7 +25,7 @@ struct ThreadState {
   OperationId returned;     // awaits_clock: behind this call
   int64_t returned_ns = 0;  // ... when it returned
   ThreadFile* file = nullptr;
-  uint32_t news = 0;  // records appended to `file`, other than those of order (order/knowledge.h)
+  uint32_t news = 0;             // records appended to `file`, other than those of order (order/knowledge.h)
   uint32_t file_generation = 0;  // of the process folder that `file` belongs to; a fork makes a new one
 };
 

@@ -27,7 +27,7 @@ void before_wait(uint64_t address) {
   finish_pending(me);
   me.futex = address;
   me.awaits_futex = true;
-  thread_state.awaits_futex = true;
+  thread_state.owes_order = true;
 }
 
 }  // namespace
@@ -67,7 +67,6 @@ void order_by_futex(uint64_t address, uint64_t operation, uintptr_t site) {
 void finish_futex_wait() {
   KeepErrno keep;
   OrderThread& me = this_thread();
-  thread_state.awaits_futex = false;
   if (!me.awaits_futex) return;
   me.awaits_futex = false;
   hear(OrderObject::futex, me.futex, 0, {}, [](LockedObject& object) { return object->sequence; });

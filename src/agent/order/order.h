@@ -63,7 +63,8 @@ void forget_object(OrderObject kind, const void* object);  // it is destroyed
 // recorded before the next record of its thread.
 void order_by_futex(uint64_t address, uint64_t operation, uintptr_t site);
 void finish_futex_wait();
-void find_libc();  // once, at the start
+void write_owed_order();  // before another record: what a futex call heard, and the thread's start
+void find_libc();         // once, at the start
 
 // What a new thread is told by its maker.
 struct ThreadStart {

@@ -11,6 +11,9 @@ std::atomic<bool> order_wanted{false};
 
 namespace {
 
+// Making a file takes longer than making a thread: where so many come, only those get one that have news.
+constexpr uint32_t kFilesOfStarts = 256;
+
 // Thread-specific data is destroyed in rounds: ours in the last, when the program's own destructors have run.
 pthread_key_t end_key;
 void at_thread_end(void* round) {
@@ -38,7 +41,7 @@ void before_thread_start(ThreadStart& start) {
   OrderThread& me = this_thread();
   finish_pending(me);
   OwnWork own;
-  if (version(me) == 0 || !prepare(me)) return;
+  if (!prepare(me)) return;
   start.told = knows_now(me).tells;
   start.certainly = me.knows->certain;
   start.file = me.file;
@@ -63,18 +66,34 @@ void begin_ordered_thread(const ThreadStart& start) {
   OrderThread& me = this_thread();
   if (!recording()) return;
   OwnWork own;
-  // So many threads come that files are left for those with news.
-  if (process_file()->threads > kMaximumThreads / 2 || !prepare(me)) return;
+  me.start_file = start.file;
+  me.start_ns = monotonic_now().count;
+  me.owes_start = thread_state.owes_order = true;
+  if (process_file()->threads >= kFilesOfStarts || !prepare(me)) return;
   me.knows->certain.add(start.certainly);
   me.knows->known.add(start.told);
   me.knows->tells.add(start.told);
-  bool told = start.file != 0xffffffff;
-  if (told) ++me.learned;
-  OrderRecord record = record_of(OrderObject::thread_start, start.number, kAcquires | kForced);
-  record.at_ns = monotonic_now().count;
-  record.sequence = told;
-  record.thread = start.file;
+  if (start.file != 0xffffffff) ++me.learned;
+}
+
+void write_start(OrderThread& me) {
+  me.owes_start = false;
+  OrderRecord record = record_of(OrderObject::thread_start, me.number, kAcquires | kForced);
+  record.at_ns = me.start_ns;
+  record.sequence = me.start_file != 0xffffffff;
+  record.thread = me.start_file;
   write(record);
+}
+
+void write_owed_order() {
+  KeepErrno keep;
+  OrderThread& me = this_thread();
+  thread_state.owes_order = false;
+  if (me.owes_start) {
+    OwnWork own;
+    prepare(me);
+  }
+  finish_futex_wait();
 }
 
 void end_ordered_thread() {
@@ -93,8 +112,7 @@ void end_ordered_thread() {
   if (!recording()) return;
   finish_pending(me);
   OwnWork own;
-  if (version(me) == 0 && !me.knows) return;
-  if (!prepare(me)) return;
+  if (!me.knows && (version(me) == 0 || !prepare(me))) return;  // who joins it says that it ended
   OrderRecord record = record_of(OrderObject::thread_end, me.number, kForced);
   record.at_ns = monotonic_now().count;
   record.sequence = 1;
@@ -133,7 +151,15 @@ void after_join(uint64_t handle, uint32_t number, Blocked blocked) {
   KeepErrno keep;
   hear(OrderObject::thread_end, number, kForced, blocked, [](LockedObject& object) { return object->last; });
   OwnWork own;
-  LockedObject(OrderObject::thread_end, number, kLeave).remove();
+  bool recorded = glance(OrderObject::thread_end, number, 0, 0) != Glance::absent;
+  if (recorded) {
+    LockedObject(OrderObject::thread_end, number, kLeave).remove();
+  } else if (recording() && prepare(this_thread())) {
+    OrderRecord record = record_of(OrderObject::thread_end, number, kAcquires | kForced);
+    record.at_ns = monotonic_now().count;
+    set_blocked(record, blocked);
+    write(record);
+  }
   LockedObject object(kThreadHandle, handle, kLeave);
   if (object && object->count == number) object.remove();
 }
