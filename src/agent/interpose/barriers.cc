@@ -4,7 +4,6 @@
 
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -54,9 +53,7 @@ EXPORTED int pthread_barrier_wait(Barrier* barrier) noexcept {
   }
   uint32_t round = before_barrier(barrier);
   int64_t begin = monotonic_now().count;
-  ++order_thread.inside;
   int result = next(barrier);
-  --order_thread.inside;
   if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD)
     after_barrier(barrier, round, {monotonic_now().count - begin});
   return result;

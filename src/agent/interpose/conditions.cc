@@ -5,7 +5,6 @@
 
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -39,9 +38,7 @@ int wait(Condition* condition, Mutex* mutex, const void* caller, Call&& call) {
   uint32_t before = begin_condition_wait(condition);
   before_unlock(OrderObject::mutex, mutex, 0);
   int64_t begin = monotonic_now().count;
-  ++order_thread.inside;
   int result = call();
-  --order_thread.inside;
   Blocked blocked{monotonic_now().count - begin};
   if (result == 0 || result == EOWNERDEAD) after_condition_wait(condition, before, blocked);
   if (result == 0 || result == EOWNERDEAD || result == ETIMEDOUT)
@@ -57,10 +54,7 @@ int signal(Next<int(Condition*)>& next_function, Condition* condition, const voi
     return next(condition);
   }
   before_signal(condition);
-  ++order_thread.inside;
-  int result = next(condition);
-  --order_thread.inside;
-  return result;
+  return next(condition);
 }
 
 }  // namespace

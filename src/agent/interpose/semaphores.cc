@@ -8,7 +8,6 @@
 
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -57,9 +56,7 @@ int wait(sem_t* semaphore, const void* caller, Call&& call) {
   int value = value_of(semaphore);
   note_if_new(semaphore, value);
   int64_t begin = value == 0 ? monotonic_now().count : 0;
-  ++order_thread.inside;
   int result = call();
-  --order_thread.inside;
   Blocked blocked;
   if (value == 0) blocked.ns = monotonic_now().count - begin;
   if (result == 0) after_semaphore_wait(semaphore, blocked);
@@ -110,10 +107,7 @@ EXPORTED int sem_post(sem_t* semaphore) noexcept {
   }
   note_if_new(semaphore, value_of(semaphore));
   before_post(semaphore);
-  ++order_thread.inside;
-  int result = next(semaphore);
-  --order_thread.inside;
-  return result;
+  return next(semaphore);
 }
 
 EXPORTED int sem_wait(sem_t* semaphore) {

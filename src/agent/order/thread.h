@@ -11,7 +11,6 @@ struct OrderThread {
   uint32_t generation = 0;  // of the process folder that the rest belongs to
   uint32_t learned = 0;     // how often its knowledge grew by an acquire
   uint32_t holds = 0;       // buckets locked; > 0 in a handler: it interrupted such a section
-  uint32_t inside = 0;      // in libc's own locks and waits: futex calls are libc's
   bool awaits_futex = false;
   uint64_t futex = 0;  // awaits_futex: it went to sleep here; what it heard is recorded at its next record
   bool owes_start = false;  // its start is recorded as soon as it has a file
