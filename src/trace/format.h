@@ -107,6 +107,9 @@ struct ProcessFile {
   // What the hooks add inside a call's own time: one that enters no wait function, one that does
   // (hook_probe.h).
   int32_t inside_call_ns, inside_waiting_call_ns;
+  // Threads of the program that ran when the driver was initialized, the main one among them; stages 3 and 4.
+  // Their starts are not recorded.
+  uint32_t earlier_threads;
 };
 
 // A loaded file. Appended when it is mapped; never removed.

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
@@ -43,8 +44,16 @@ int value_of(sem_t* semaphore) {
   return sem_getvalue(semaphore, &value) == 0 && value > 0 ? value : 0;
 }
 
+// As glibc keeps it since 2.21, behind the value: whether other processes reach it, who may have made it.
+bool is_shared(const sem_t* semaphore) {
+  int shared = 0;
+  memcpy(&shared, semaphore->__size + 8, sizeof shared);
+  return shared != 0;
+}
+
 void note_if_new(sem_t* semaphore, int value) {
-  if (!knows_semaphore(semaphore)) note_semaphore(semaphore, static_cast<uint32_t>(value), false, false);
+  if (!knows_semaphore(semaphore))
+    note_semaphore(semaphore, static_cast<uint32_t>(value), false, is_shared(semaphore));
 }
 
 template <typename Call>

@@ -48,6 +48,7 @@ void before_post(const void* semaphore);
 void after_semaphore_wait(const void* semaphore, Blocked blocked);
 
 // Conditions. begin_wait: releases so far; after_wait: only for waits that were not timed out.
+void note_condition(const void* condition, bool others_reach_it);  // it is initialised
 void before_signal(const void* condition);
 uint32_t begin_condition_wait(const void* condition);
 void after_condition_wait(const void* condition, uint32_t before, Blocked blocked);
@@ -77,6 +78,7 @@ void before_thread_start(ThreadStart& start);
 void note_thread_handle(uint64_t handle, uint32_t number, bool detached);
 void begin_ordered_thread(const ThreadStart& start);  // on the new thread
 void end_ordered_thread();                            // its last moment
+uint32_t threads_running();                           // of the program, the main one among them
 void note_detached(uint64_t handle);
 // Around a join: the thread's number, 0: not known.
 uint32_t number_of_thread(uint64_t handle);

@@ -14,6 +14,16 @@ namespace {
 // Making a file takes longer than making a thread: where so many come, only those get one that have news.
 constexpr uint32_t kFilesOfStarts = 256;
 
+std::atomic<uint32_t> running_generation{0};
+std::atomic<int32_t> running{0};  // beside the main thread, or the one that forked
+
+std::atomic<int32_t>& running_now() {
+  uint32_t generation = folder_generation();
+  if (running_generation.exchange(generation, std::memory_order_relaxed) != generation)
+    running.store(0, std::memory_order_relaxed);
+  return running;
+}
+
 // Thread-specific data is destroyed in rounds: ours in the last, when the program's own destructors have run.
 pthread_key_t end_key;
 void at_thread_end(void* round) {
@@ -62,6 +72,7 @@ void note_thread_handle(uint64_t handle, uint32_t number, bool detached) {
 
 void begin_ordered_thread(const ThreadStart& start) {
   order_thread.number = start.number;
+  running_now().fetch_add(1, std::memory_order_relaxed);
   pthread_setspecific(end_key, reinterpret_cast<void*>(uintptr_t{1}));
   OrderThread& me = this_thread();
   if (!recording()) return;
@@ -96,8 +107,14 @@ void write_owed_order() {
   finish_futex_wait();
 }
 
+uint32_t threads_running() {
+  int32_t others = running_now().load(std::memory_order_relaxed);
+  return others < 0 ? 1 : static_cast<uint32_t>(others) + 1;  // the one that forked may end before others
+}
+
 void end_ordered_thread() {
   KeepErrno keep;
+  running_now().fetch_sub(1, std::memory_order_relaxed);
   OrderThread& me = this_thread();
   auto handle = static_cast<uint64_t>(pthread_self());
   bool joined = true;
