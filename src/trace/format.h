@@ -108,7 +108,7 @@ struct ProcessFile {
   // (hook_probe.h).
   int32_t inside_call_ns, inside_waiting_call_ns;
   // Threads of the program that ran when the driver was initialized, the main one among them; stages 3 and 4.
-  // Their starts are not recorded.
+  // Their starts are not recorded. 0xffffffff: not known, and no order between threads is recorded.
   uint32_t earlier_threads;
 };
 

@@ -1,4 +1,4 @@
-// What stage 3 records of a program whose threads hand results to each other in every way that POSIX offers,
+// What stage 3 records of a program whose threads hand results to each other by everything that POSIX offers,
 // and that it runs as alone. The program's order is the same in every run, whoever is scheduled when.
 #include <gtest/gtest.h>
 

@@ -78,7 +78,7 @@ void before_thread_start(ThreadStart& start);
 void note_thread_handle(uint64_t handle, uint32_t number, bool detached);
 void begin_ordered_thread(const ThreadStart& start);  // on the new thread
 void end_ordered_thread();                            // its last moment
-uint32_t threads_running();                           // of the program, the main one among them
+uint32_t threads_running();  // of the program, the main one among them; 0xffffffff: not known
 void note_detached(uint64_t handle);
 // Around a join: the thread's number, 0: not known.
 uint32_t number_of_thread(uint64_t handle);

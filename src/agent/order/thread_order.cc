@@ -1,5 +1,6 @@
 // Threads start, end and are joined: orders that every run has. A thread is known by its number, which no
-// other gets; a pthread_t is given out again as soon as its thread is joined.
+// other gets; a pthread_t is used again as soon as its thread is joined.
+#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 
@@ -37,6 +38,8 @@ void at_thread_end(void* round) {
 }  // namespace
 
 void start_order() {
+  // Brought in by the driver, not by LD_PRELOAD: the program's calls do not come here.
+  if (dlsym(RTLD_DEFAULT, "pthread_create") != reinterpret_cast<void*>(&pthread_create)) return;
   if (pthread_key_create(&end_key, at_thread_end) != 0) return;
   find_libc();
   order_wanted.store(true, std::memory_order_relaxed);
@@ -65,7 +68,7 @@ void before_thread_start(ThreadStart& start) {
 void note_thread_handle(uint64_t handle, uint32_t number, bool detached) {
   OwnWork own;
   LockedObject object(kThreadHandle, handle, kMake);
-  if (!object || object->count >= number) return;  // given out again meanwhile
+  if (!object || object->count >= number) return;  // used again meanwhile
   object->reset(number);
   object->acquires = detached;
 }
@@ -108,6 +111,7 @@ void write_owed_order() {
 }
 
 uint32_t threads_running() {
+  if (!order_wanted.load(std::memory_order_relaxed)) return ~0u;
   int32_t others = running_now().load(std::memory_order_relaxed);
   return others < 0 ? 1 : static_cast<uint32_t>(others) + 1;  // the one that forked may end before others
 }
