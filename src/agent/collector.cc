@@ -12,6 +12,7 @@
 #include "agent/host_functions.h"
 #include "agent/necessity/collector.h"
 #include "agent/objects.h"
+#include "agent/order/order.h"
 #include "agent/process_folder.h"
 #include "agent/recorder.h"
 #include "agent/stack.h"
@@ -51,6 +52,8 @@ void note_initialized(const Call& call) {
   process_file()->inside_waiting_call_ns = cost_inside_waiting_call();
   set_transparent_code(
       {reinterpret_cast<uintptr_t>(diogenes_thunk), reinterpret_cast<uintptr_t>(diogenes_thunk_end)});
+  if (stage_uses_guards() && process_file()->earlier_threads == 0)
+    process_file()->earlier_threads = threads_running();
   if (stage_uses_guards() && host_functions_are_hooked()) start_guards();
   if (is(Stage::gpu_times)) start_gpu_times();
 }

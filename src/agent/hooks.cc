@@ -62,7 +62,7 @@ void exit_wait(ThreadState& state, ThunkFrame* frame) {
 int enter_public(ThreadState& state, ThunkFrame* frame) {
   if (state.public_depth > 0 || state.wait_depth > 0) return 0;
   PassThrough pass;
-  if (state.awaits_futex) finish_futex_wait();
+  if (state.owes_order) write_owed_order();
   end_clock_wait(state);
   // Until exit_public: what this thread touches and which system calls it makes are the agent's or the
   // driver's.

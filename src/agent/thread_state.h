@@ -26,7 +26,7 @@ struct ThreadState {
   bool awaits_clock = false;  // the next clock that the program reads is noted (clock_reads.h)
   bool appending = false;     // inside append() (recorder.h)
   bool printed = false;       // the driver printed in the public call under way (interpose/prints.cc)
-  bool awaits_futex = false;  // what a futex call of the program heard is recorded first (order/order.h)
+  bool owes_order = false;    // OrderRecords come before the next record (order/order.h)
   uint8_t flags = 0;          // OperationFlag of the public call under way
   int64_t waited_ns = 0;      // in the public call under way
   uintptr_t call_frame =
@@ -36,7 +36,7 @@ struct ThreadState {
   NamedContext context;
   uint64_t named_stream = 0;  // the stream that its last call named (facts/names.h)
   ThreadFile* file = nullptr;
-  uint32_t news = 0;  // records appended to `file`, other than those of order (order/knowledge.h)
+  uint32_t news = 0;             // records appended to `file`, other than those of order (order/knowledge.h)
   uint32_t file_generation = 0;  // of the process folder that `file` belongs to; a fork makes a new one
 };
 

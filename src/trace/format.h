@@ -107,6 +107,9 @@ struct ProcessFile {
   // What the hooks add inside a call's own time: one that enters no wait function, one that does
   // (hook_probe.h).
   int32_t inside_call_ns, inside_waiting_call_ns;
+  // Threads of the program that ran when the driver was initialized, the main one among them; stages 3 and 4.
+  // Their starts are not recorded. 0xffffffff: not known, and no order between threads is recorded.
+  uint32_t earlier_threads;
 };
 
 // A loaded file. Appended when it is mapped; never removed.
@@ -557,16 +560,17 @@ enum OrderFlag : uint8_t {
 };
 // One thread let another go on. A release is written before it takes effect, an acquire after it has, both
 // only where they carry news: records of other types that the thread they reach had not heard of as surely.
-// Releases that carry none are counted in `sequence` all the same. An acquire follows every release of the
-// object with a sequence up to its own; where one thread alone releases a semaphore or condition (by the
-// records, and without kNotSeen), that is so in every run.
+// Releases that carry none are counted in `sequence` all the same. Starts of threads and joins are recorded
+// always, once the driver was used; the start of one of many threads only in its maker's file. An acquire
+// follows every release of the object with a sequence up to its own; where one thread alone releases a
+// semaphore or condition (by the records, and without kNotSeen), that is so in every run.
 struct OrderRecord {
   RecordType type;
   OrderObject object;
   uint8_t flags;  // OrderFlag
   uint8_t reserved;
   uint32_t sequence;  // of the releases on the object, from 1; of an acquire: the last that it follows. 0:
-                      // the start of a thread whose maker had no news
+                      // none was recorded (a join: the thread had nothing to record, and has ended)
   int64_t at_ns;
   uint64_t address;     // of the object, or a thread's number
   uint32_t blocked_us;  // before an acquire

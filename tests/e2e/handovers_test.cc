@@ -1,4 +1,4 @@
-// What stage 3 records of a program whose threads hand results to each other in every way that POSIX offers,
+// What stage 3 records of a program whose threads hand results to each other by everything that POSIX offers,
 // and that it runs as alone. The program's order is the same in every run, whoever is scheduled when.
 #include <gtest/gtest.h>
 
@@ -22,6 +22,7 @@ struct Orders {
   std::vector<Recorded> all;
   std::set<uint32_t> with_operations;  // thread files
   uint64_t lost = 0;
+  uint32_t earlier_threads = 0;
 
   std::vector<Recorded> acquires(OrderObject object) const { return of(object, kAcquires); }
   std::vector<Recorded> releases(OrderObject object) const { return of(object, 0); }
@@ -43,6 +44,7 @@ Orders read_orders(const std::string& session) {
   for (const ProcessTrace& process : stage.value().processes) {
     Orders orders;
     orders.lost = process.process.drops[static_cast<int>(Drop::orders_full)];
+    orders.earlier_threads = process.process.earlier_threads;
     for (const ThreadTrace& thread : process.threads)
       thread.visit([&](const auto& record, uint32_t) {
         if constexpr (std::is_same_v<std::decay_t<decltype(record)>, OrderRecord>)
@@ -97,6 +99,7 @@ TEST_F(Handovers, AnAcquireFollowsARelease) {
 
 // 13 threads that hand over, or are made for the rarer cases, and 200.
 TEST_F(Handovers, EveryThreadHasAStartAndAnEnd) {
+  EXPECT_EQ(orders_.earlier_threads, 1u);  // main
   const auto starts = orders_.acquires(OrderObject::thread_start);
   EXPECT_EQ(starts.size(), 213u);
   for (const Recorded& start : starts) {

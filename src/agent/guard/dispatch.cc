@@ -405,7 +405,7 @@ void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
     if (slot.forking.load(std::memory_order_relaxed) && slot.forking.exchange(0))
       wiped.forking.fetch_sub(1, std::memory_order_seq_cst);
     if (info->si_arch == AUDIT_ARCH_X86_64) {
-      if (thread_state.awaits_futex) finish_futex_wait();
+      if (thread_state.owes_order) write_owed_order();
       before_call(call);
       if (!call.done) {
         Section section(Section::in_handler);

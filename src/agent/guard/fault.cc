@@ -132,7 +132,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
   if (info->si_code != kAccessError || registers[REG_ERR] & 16)
     return false;  // not a matter of protection; a jump there
   Undispatched undispatched;
-  if (thread_state.awaits_futex) finish_futex_wait();
+  if (thread_state.owes_order) write_owed_order();
   Fault fault = describe(info, context);
   // The driver's own threads: the program's code on them has a slot (enter_program_code).
   bool driver = in_driver_now() || (guard_thread.driver && !guard_thread.slot) ||

@@ -4,7 +4,6 @@
 
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -53,9 +52,8 @@ EXPORTED int pthread_barrier_wait(Barrier* barrier) noexcept {
   }
   uint32_t round = before_barrier(barrier);
   int64_t begin = begin_sleep();
-  ++order_thread.inside;
   int result = next(barrier);
-  --order_thread.inside;
-  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) after_barrier(barrier, round, end_sleep(begin));
+  Blocked blocked = end_sleep(begin);
+  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) after_barrier(barrier, round, blocked);
   return result;
 }

@@ -5,7 +5,6 @@
 
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -25,11 +24,12 @@ Next<int(Condition*, Mutex*, const timespec*)> next_timedwait("pthread_cond_time
 Next<int(Condition*, Mutex*, clockid_t, const timespec*)> next_clockwait("pthread_cond_clockwait");
 Next<int(Condition*)> next_signal("pthread_cond_signal", kVersion);
 Next<int(Condition*)> next_broadcast("pthread_cond_broadcast", kVersion);
+Next<int(Condition*, const pthread_condattr_t*)> next_init("pthread_cond_init", kVersion);
 Next<int(Condition*)> next_destroy("pthread_cond_destroy", kVersion);
 
 __attribute__((constructor)) void look_up() {
   next_wait.get(), next_timedwait.get(), next_clockwait.get(), next_signal.get(), next_broadcast.get();
-  next_destroy.get();
+  next_init.get(), next_destroy.get();
 }
 
 template <typename Call>
@@ -38,9 +38,7 @@ int wait(Condition* condition, Mutex* mutex, const void* caller, Call&& call) {
   uint32_t before = begin_condition_wait(condition);
   before_unlock(OrderObject::mutex, mutex, 0);
   int64_t begin = begin_sleep();
-  ++order_thread.inside;
   int result = call();
-  --order_thread.inside;
   Blocked blocked = end_sleep(begin);
   if (result == 0 || result == EOWNERDEAD) after_condition_wait(condition, before, blocked);
   if (result == 0 || result == EOWNERDEAD || result == ETIMEDOUT)
@@ -56,10 +54,7 @@ int signal(Next<int(Condition*)>& next_function, Condition* condition, const voi
     return next(condition);
   }
   before_signal(condition);
-  ++order_thread.inside;
-  int result = next(condition);
-  --order_thread.inside;
-  return result;
+  return next(condition);
 }
 
 }  // namespace
@@ -89,6 +84,18 @@ EXPORTED int pthread_cond_signal(Condition* condition) noexcept {
 
 EXPORTED int pthread_cond_broadcast(Condition* condition) noexcept {
   return signal(next_broadcast, condition, CALLER);
+}
+
+EXPORTED int pthread_cond_init(Condition* condition, const pthread_condattr_t* attributes) noexcept {
+  auto* next = next_init.get();
+  if (!next) return EAGAIN;
+  int result = next(condition, attributes);
+  if (result == 0 && follows_order(CALLER)) {
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    if (attributes) pthread_condattr_getpshared(attributes, &shared);
+    note_condition(condition, shared != PTHREAD_PROCESS_PRIVATE);
+  }
+  return result;
 }
 
 EXPORTED int pthread_cond_destroy(Condition* condition) noexcept {

@@ -6,7 +6,6 @@
 
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -46,14 +45,12 @@ __attribute__((constructor)) void look_up() {
 template <typename Object, typename Wait>
 inline int take(OrderObject kind, Object* object, uint8_t flags, int (*attempt)(Object*), Wait&& wait) {
   Blocked blocked;
-  ++order_thread.inside;
   int result = attempt(object);
   if (result == EBUSY) {
     int64_t begin = begin_sleep();
     result = wait();
     blocked = end_sleep(begin);
   }
-  --order_thread.inside;
   if (result == 0 || result == EOWNERDEAD) after_lock(kind, object, flags, blocked);
   return result;
 }
@@ -126,10 +123,7 @@ EXPORTED int pthread_mutex_unlock(Mutex* mutex) noexcept {
   if (!next) return kNobodyElseRuns;
   if (!follows_order(CALLER)) return next(mutex);
   before_unlock(OrderObject::mutex, mutex, 0);
-  ++order_thread.inside;
-  int result = next(mutex);
-  --order_thread.inside;
-  return result;
+  return next(mutex);
 }
 
 EXPORTED int pthread_mutex_destroy(Mutex* mutex) noexcept {
@@ -198,10 +192,7 @@ EXPORTED int pthread_rwlock_unlock(Lock* lock) noexcept {
   // The caller holds it, so whoever writes now is the caller.
   bool writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
   before_unlock(OrderObject::read_write_lock, lock, writer ? 0 : diogenes::kShared);
-  ++order_thread.inside;
-  int result = next(lock);
-  --order_thread.inside;
-  return result;
+  return next(lock);
 }
 
 EXPORTED int pthread_rwlock_destroy(Lock* lock) noexcept {

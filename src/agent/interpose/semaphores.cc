@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -43,8 +43,16 @@ int value_of(sem_t* semaphore) {
   return sem_getvalue(semaphore, &value) == 0 && value > 0 ? value : 0;
 }
 
+// As glibc keeps it since 2.21, behind the value: whether other processes reach it, who may have made it.
+bool is_shared(const sem_t* semaphore) {
+  int shared = 0;
+  memcpy(&shared, semaphore->__size + 8, sizeof shared);
+  return shared != 0;
+}
+
 void note_if_new(sem_t* semaphore, int value) {
-  if (!knows_semaphore(semaphore)) note_semaphore(semaphore, static_cast<uint32_t>(value), false, false);
+  if (!knows_semaphore(semaphore))
+    note_semaphore(semaphore, static_cast<uint32_t>(value), false, is_shared(semaphore));
 }
 
 template <typename Call>
@@ -56,9 +64,7 @@ int wait(sem_t* semaphore, const void* caller, Call&& call) {
   int value = value_of(semaphore);
   note_if_new(semaphore, value);
   int64_t begin = value == 0 ? begin_sleep() : 0;
-  ++order_thread.inside;
   int result = call();
-  --order_thread.inside;
   Blocked blocked;
   if (value == 0) blocked = end_sleep(begin);
   if (result == 0) after_semaphore_wait(semaphore, blocked);
@@ -109,10 +115,7 @@ EXPORTED int sem_post(sem_t* semaphore) noexcept {
   }
   note_if_new(semaphore, value_of(semaphore));
   before_post(semaphore);
-  ++order_thread.inside;
-  int result = next(semaphore);
-  --order_thread.inside;
-  return result;
+  return next(semaphore);
 }
 
 EXPORTED int sem_wait(sem_t* semaphore) {

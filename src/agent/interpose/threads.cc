@@ -12,7 +12,6 @@
 #include "agent/guard/threads.h"
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
-#include "agent/order/thread.h"
 #include "agent/stage.h"
 #include "base/units.h"
 
@@ -112,9 +111,7 @@ int join(pthread_t thread, const void* caller, Call&& call) {
   auto handle = static_cast<uint64_t>(thread);
   uint32_t number = number_of_thread(handle);
   int64_t begin = begin_sleep();
-  ++order_thread.inside;
   int result = call();
-  --order_thread.inside;
   Blocked blocked = end_sleep(begin);
   if (result == 0) after_join(handle, number, blocked);
   return result;

@@ -1,5 +1,6 @@
 // Futex calls that the program makes itself, as the kernel's dispatch of system calls shows them (guard/):
 // before they are made, so that what a wait heard is known only when the thread does something else.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "agent/elf_image.h"
@@ -9,12 +10,13 @@ namespace diogenes::agent {
 
 namespace {
 
-AddressRange libc_code;
-uintptr_t libc_syscall = 0;  // through which the program makes its own
+AddressRange libc_code, locks_code;  // the same, where libc has no library of its own for threads
+uintptr_t libc_syscall = 0;          // through which the program makes its own
 constexpr uintptr_t kSyscallBytes = 64;
 
 bool is_libcs_own(uintptr_t site) {
-  return libc_code.contains(site) && !AddressRange::of(libc_syscall, kSyscallBytes).contains(site);
+  return (libc_code.contains(site) || locks_code.contains(site)) &&
+         !AddressRange::of(libc_syscall, kSyscallBytes).contains(site);
 }
 
 void before_wake(uint64_t address) {
@@ -30,23 +32,25 @@ void before_wait(uint64_t address) {
   me.futex = address;
   me.futex_since = begin_sleep();
   me.awaits_futex = true;
-  thread_state.awaits_futex = true;
+  thread_state.owes_order = true;
 }
 
 }  // namespace
 
 void find_libc() {
   libc_syscall = reinterpret_cast<uintptr_t>(&syscall);
+  auto lock = reinterpret_cast<uintptr_t>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
   for_each_image(
-      [](const LoadedImage& image, void*) {
+      [](const LoadedImage& image, void* lock_function) {
         if (image.code().contains(libc_syscall)) libc_code = image.code();
+        if (image.code().contains(*static_cast<uintptr_t*>(lock_function))) locks_code = image.code();
       },
-      nullptr);
+      &lock);
 }
 
 void order_by_futex(uint64_t address, uint64_t operation, uintptr_t site) {
   if (!order_wanted.load(std::memory_order_relaxed) || !recording() || thread_state.pass > 0 ||
-      order_thread.inside > 0 || guard_thread.driver || is_libcs_own(site))
+      guard_thread.driver || is_libcs_own(site))
     return;
   KeepErrno keep;
   switch (operation & 0x7f) {
@@ -70,7 +74,6 @@ void order_by_futex(uint64_t address, uint64_t operation, uintptr_t site) {
 void finish_futex_wait() {
   KeepErrno keep;
   OrderThread& me = this_thread();
-  thread_state.awaits_futex = false;
   if (!me.awaits_futex) return;
   me.awaits_futex = false;
   Blocked blocked = end_sleep(me.futex_since);

@@ -87,7 +87,7 @@ OrderThread& this_thread() {
     me.generation = generation;
     me.knows = nullptr;
     me.learned = 0;
-    me.awaits_futex = false;
+    me.awaits_futex = me.owes_start = false;
     if (sources_generation.exchange(generation, std::memory_order_relaxed) != generation)
       for (auto& source : sources) source.state.store(0, std::memory_order_relaxed);
   }
@@ -105,6 +105,7 @@ bool prepare(OrderThread& me) {
   me.knows = &threads_know[id.thread];
   *me.knows = {};
   me.source = kNoSource;
+  if (me.owes_start) write_start(me);
   return true;
 }
 

@@ -57,6 +57,7 @@ void end_source(OrderThread& me);   // it ends: its number as a source is free f
 OrderRecord record_of(OrderObject kind, uint64_t address, uint8_t flags);  // without its time
 void set_blocked(OrderRecord& record, Blocked blocked);
 void write(const OrderRecord& record);
+void write_start(OrderThread& me);  // the first record in its file
 
 // One more release. True: `record` is to be written. `prepare` has succeeded, or the thread has nothing to
 // tell.

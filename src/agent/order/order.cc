@@ -70,6 +70,14 @@ void after_semaphore_wait(const void* semaphore, Blocked blocked) {
   hear(OrderObject::semaphore, address_of(semaphore), 0, blocked, [named](LockedObject&) { return named; });
 }
 
+void note_condition(const void* condition, bool others_reach_it) {
+  forget_object(OrderObject::condition, condition);
+  if (!others_reach_it) return;
+  OwnWork own;
+  LockedObject object(OrderObject::condition, address_of(condition), kMake);
+  if (object) object->unseen.store(true, std::memory_order_relaxed);
+}
+
 void before_signal(const void* condition) {
   KeepErrno keep;
   tell(OrderObject::condition, address_of(condition), 0, kMake, kNoChange);

@@ -54,6 +54,7 @@ void before_post(const void* semaphore);
 void after_semaphore_wait(const void* semaphore, Blocked blocked);
 
 // Conditions. begin_wait: releases so far; after_wait: only for waits that were not timed out.
+void note_condition(const void* condition, bool others_reach_it);  // it is initialised
 void before_signal(const void* condition);
 uint32_t begin_condition_wait(const void* condition);
 void after_condition_wait(const void* condition, uint32_t before, Blocked blocked);
@@ -69,7 +70,8 @@ void forget_object(OrderObject kind, const void* object);  // it is destroyed
 // recorded before the next record of its thread.
 void order_by_futex(uint64_t address, uint64_t operation, uintptr_t site);
 void finish_futex_wait();
-void find_libc();  // once, at the start
+void write_owed_order();  // before another record: what a futex call heard, and the thread's start
+void find_libc();         // once, at the start
 
 // What a new thread is told by its maker.
 struct ThreadStart {
@@ -82,6 +84,7 @@ void before_thread_start(ThreadStart& start);
 void note_thread_handle(uint64_t handle, uint32_t number, bool detached);
 void begin_ordered_thread(const ThreadStart& start);  // on the new thread
 void end_ordered_thread();                            // its last moment
+uint32_t threads_running();  // of the program, the main one among them; 0xffffffff: not known
 void note_detached(uint64_t handle);
 // Around a join: the thread's number, 0: not known.
 uint32_t number_of_thread(uint64_t handle);

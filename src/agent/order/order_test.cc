@@ -294,6 +294,25 @@ TEST_F(Order, AThreadKnowsWhatItsMakerKnew) {
   EXPECT_EQ(number_of_thread(77), 0u);
 }
 
+// So many threads that a file for each would cost too much.
+TEST_F(Order, OneOfManyThreadsHasNoFileUntilItHasNews) {
+  the_process.threads = 1000;
+  a.call_driver();
+  ThreadStart first, second;
+  a.act([&] { before_thread_start(first), note_thread_handle(77, first.number, false); });
+  b.act([&] { begin_ordered_thread(first), end_ordered_thread(); });
+  EXPECT_EQ(news(), (Texts{"release 1 by 0 forced"}));
+  a.act([&] { after_join(77, number_of_thread(77), {}); });
+  EXPECT_EQ(news(), (Texts{"acquire 0 of ? forced"}));
+  a.act([&] { before_thread_start(second); });
+  c.act([&] { begin_ordered_thread(second); });
+  EXPECT_EQ(news(), (Texts{"release 1 by 0 forced"}));
+  c.call_driver();
+  c.unlock(&one);
+  EXPECT_EQ(news(), (Texts{"acquire 1 of 0 forced", "release 1 by 1"}));
+  the_process.threads = 0;
+}
+
 TEST_F(Order, AForkedChildBeginsAnew) {
   a.call_driver();
   a.turn(&one);

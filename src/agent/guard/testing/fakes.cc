@@ -23,7 +23,7 @@ bool is_appending() { return false; }
 uint32_t own_thread_file() { return 0; }
 void count_drop(Drop) {}
 thread_local constinit ThreadState thread_state;
-void finish_futex_wait() {}
+void write_owed_order() {}
 bool records_facts() { return false; }
 bool facts::may_be_dirty(AddressRange) { return false; }
 void facts::note_release(AddressRange) {}
