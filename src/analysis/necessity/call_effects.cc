@@ -141,7 +141,8 @@ Wait wait_of(const CallView& call, const BlockingCopy& copy, bool new_work) {
   wait.implicit = call.driver.role != Role::synchronize;
   // The documentation says of copies and of fills of host memory when they are synchronous; of releases,
   // unregistrations and modules that they wait is measured only.
-  wait.documented = !wait.implicit || copy.covers_earlier;
+  // That an asynchronous copy waits, because its memory is pageable, nobody may rely on.
+  wait.documented = !wait.implicit || (copy.covers_earlier && !call.driver.asynchronous);
   return wait;
 }
 
