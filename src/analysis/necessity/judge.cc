@@ -7,8 +7,8 @@ bool conflict(const Access& one, const Access& other) { return one.writes || oth
 
 // Whatever conflicts with the other conflicts with this one.
 bool does_all_of(const Access& access, const Access& other) {
-  return (access.writes || !other.writes) && (access.on_host || !other.on_host) && access.memory == other.memory &&
-         access.range.contains(other.range);
+  return (access.writes || !other.writes) && (access.on_host || !other.on_host) &&
+         access.memory == other.memory && access.range.contains(other.range);
 }
 
 uint32_t reason_of(Toucher by, const Access& touched) {
