@@ -15,7 +15,10 @@ constexpr Wait kUndocumented{true, false, false, false}, kOwn{true, false, true,
 std::vector<Verdict> judged(const Timeline& timeline) {
   Judge judge;
   timeline.replay(judge);
-  return judge.verdicts();
+  judge.finish();
+  std::vector<Verdict> verdicts;
+  for (size_t i = 0; i < judge.size(); ++i) verdicts.push_back(judge.verdict(i));
+  return verdicts;
 }
 
 std::vector<uint32_t> reasons(const Timeline& timeline) {
@@ -378,7 +381,8 @@ TEST(Judge, AnOlderWriteOfTheSameMemoryIsRememberedWhileAnEventTellsThemApart) {
   t.begin(A).sync_mark(A, mark0, 0).watch(0, m0).end(A).touch(A, 0).ends();
   Judge judge(0);
   t.replay(judge);
-  EXPECT_EQ(judge.verdicts()[0].reasons, kCpuAccess);
+  judge.finish();
+  EXPECT_EQ(judge.verdict(0).reasons, kCpuAccess);
 }
 
 }  // namespace
