@@ -24,6 +24,7 @@ class Judge : public EventSink {
   // of their `covers` event.
   void finish();
   size_t size() const { return constraints_.size(); }
+  size_t remembered() const { return entries_; }  // accesses and log entries that are kept now
   Verdict verdict(size_t number) const {
     return constraints_.verdict(InstanceIndex{static_cast<uint32_t>(number)});
   }
