@@ -48,14 +48,15 @@ void Judge::prune(Frontier::List& list) {
         const ClockKey key = key_of(stream);
         std::erase_if(pairs, [&](const Pair& pair) {
           if (pair.stream != key || tick < pair.tick) return false;
-          return std::max(known.certain[pair.later_stream], pair.later_stream == key ? tick : 0) < pair.later_tick;
+          return std::max(known.certain[pair.later_stream], pair.later_stream == key ? tick : 0) <
+                 pair.later_tick;
         });
       });
   for (const OfThread& thread : threads_) {
     for (const Running& running : thread.running) in_clock(running.possible);
   }
   for (const Pair& pair : pairs) frontier_.remove(pair.index);
-  list.most = 2 * list.accesses.size() + 8 + views_.holders() / 8;
+  list.most = 2 * list.accesses.size() + 24 + views_.holders() / 8;
 }
 
 void Judge::collect() {

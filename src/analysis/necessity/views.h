@@ -13,6 +13,9 @@
 
 namespace diogenes::necessity {
 
+// Does the event name what its kind needs? One that does not is passed over.
+bool well_formed(const Event& event);
+
 // A place in a stream: all work up to `tick`, and what that was ordered after.
 struct Point {
   StreamNumber stream;
@@ -152,6 +155,7 @@ class Views {
   // A synchronization has returned. Out: which one of its thread it is.
   uint32_t returns(ThreadNumber thread, const Knowledge& covered, bool stays);
   void query(const Event& event);
+  void done(const Clock& certain);  // somebody knows that this work is: it waits for the CPU no longer
   void release(const Event& event);
   bool acquire(const Event& event);  // false: nothing new
 
@@ -169,9 +173,8 @@ class Views {
   }
   void add_everything(Knowledge& target, Clock& direct) const;
   void let_go(const Clock& direct, Knowledge& covered) const;
-  void done(const Clock& certain);  // some thread knows that this is
 
-  uint64_t now_ = 0;
+  uint64_t now_ = 0, walks_ = 0;
   std::vector<ThreadState> threads_;
   std::unordered_map<StreamNumber, StreamState> streams_;  // that have not ended
   std::unordered_map<MarkNumber, Versions<MarkState>> marks_;
@@ -186,8 +189,12 @@ class Views {
 
 template <typename VisitKnowledge, typename VisitPoint>
 void Views::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point) {
+  ++walks_;
   auto held = [&](const SharedKnowledge& known) {
-    if (Knowledge* shared = known.shared()) visit_knowledge(*shared);
+    Knowledge* shared = known.shared();
+    if (!shared || shared->visited == walks_) return;  // many hold the same
+    shared->visited = walks_;
+    visit_knowledge(*shared);
   };
   auto place = [&](const Point& point) {
     held(point.known);

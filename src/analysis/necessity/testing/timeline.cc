@@ -178,13 +178,25 @@ Timeline& Timeline::acquire(ThreadNumber thread, uint32_t object, bool forced) {
 
 Timeline& Timeline::sleep(ThreadNumber thread) { return add(event(EventKind::sleep, thread)); }
 Timeline& Timeline::thread_ends(ThreadNumber thread) { return add(event(EventKind::thread_ends, thread)); }
+Timeline& Timeline::mark_ends(MarkNumber mark) {
+  Event ended = event(EventKind::mark_ends);
+  ended.mark = mark;
+  return add(ended);
+}
+
+Timeline& Timeline::stream_ends(StreamNumber stream) {
+  Event ended = event(EventKind::stream_ends);
+  ended.stream = stream;
+  return add(ended);
+}
+
 Timeline& Timeline::ends() { return add(event(EventKind::ends)); }
 
 std::string Timeline::text() const {
-  static constexpr const char* kNames[] = {"call_begin", "work",        "record_mark", "wait_mark", "covers",
-                                           "query",      "uses_mark",   "releases",    "call_end",  "watch",
-                                           "touch",      "unwatch",     "unwatched",   "release",   "acquire",
-                                           "sleep",      "thread_ends", "ends", "mark_ends", "stream_ends"};
+  static constexpr const char* kNames[] = {
+      "call_begin", "work",     "record_mark", "wait_mark", "covers",    "query",      "uses_mark",
+      "releases",   "call_end", "watch",       "touch",     "unwatch",   "unwatched",  "release",
+      "acquire",    "sleep",    "thread_ends", "ends",      "mark_ends", "stream_ends"};
   std::ostringstream out;
   for (size_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
