@@ -202,7 +202,14 @@ void Judge::work(const Event& event) {
   if (gated)
     gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});
   add_conditions(event, point);
-  for (const Access& access : event.accesses) add(access, event.stream, point.tick, 0);
+  for (const Access& access : event.accesses) {
+    // What conflicts with a range's being read does so with its being written by the same work, too.
+    auto writes_it = [&access](const Access& other) {
+      return other.writes && other.memory == access.memory && other.range.contains(access.range);
+    };
+    if (access.writes || std::none_of(event.accesses.begin(), event.accesses.end(), writes_it))
+      add(access, event.stream, point.tick, 0);
+  }
   if (event.blind != 0) add({}, event.stream, point.tick, event.blind);
 }
 

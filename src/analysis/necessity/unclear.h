@@ -14,6 +14,8 @@ struct Unclear {
   uint64_t releases = 0;  // of memory that was never seen allocated
   uint64_t threads = 0;   // that touched something, and have no file
 
+  uint64_t withdrawn = 0;  // verdicts 'not needed' that the check did not confirm
+
   bool operator==(const Unclear&) const = default;
   Unclear& operator+=(const Unclear& other) {
     calls += other.calls;
@@ -23,6 +25,7 @@ struct Unclear {
     watches += other.watches;
     releases += other.releases;
     threads += other.threads;
+    withdrawn += other.withdrawn;
     return *this;
   }
 };
