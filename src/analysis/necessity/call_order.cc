@@ -112,8 +112,8 @@ void CallInterpreter::scope_of_release(const CallView& call, Scope& scope) {
     if (gone.serial != 0 && !gone.stream_ordered)
       return tables_.streams.cover_context(gone.context, true, scope);
   } else if (call.driver.arguments == Arguments::unregister_host && record) {
-    if (const uint16_t* context = tables_.memories.registered_in(record->address))
-      return tables_.streams.cover_context(*context, true, scope);
+    if (const auto* registration = tables_.memories.registered_at(record->address))
+      return tables_.streams.cover_context(registration->context, true, scope);
   } else if (call.driver.arguments == Arguments::module_load) {
     // Of streams that the legacy stream is not ordered with it was not looked up.
     return tables_.streams.cover_context(call.context(), false, scope);

@@ -11,6 +11,19 @@
 namespace diogenes::necessity {
 namespace {
 
+// Both judges in one replay.
+class Both : public EventSink {
+ public:
+  Both(EventSink& one, EventSink& other) : one_(one), other_(other) {}
+  void take(const Event& event) override {
+    one_.take(event);
+    other_.take(event);
+  }
+
+ private:
+  EventSink &one_, &other_;
+};
+
 void note_verdicts(const std::vector<Verdict>& verdicts, Process& process) {
   std::unordered_map<uint32_t, Thread*> threads;
   for (Thread& thread : process.threads) threads[thread.ordinal] = &thread;
@@ -37,12 +50,11 @@ bool has_facts(const ProcessTrace& trace) {
 }
 
 Unclear judge_process(Process& process, const SiteTable& sites) {
-  Interpretation interpretation(process);
   Judge judge;
-  Unclear unclear = interpretation.replay(judge);
-  note_verdicts(judge.verdicts(), process);
   TransferJudge transfers(process, sites);
-  interpretation.replay(transfers);
+  Both both(judge, transfers);
+  Unclear unclear = Interpretation(process).replay(both);
+  note_verdicts(judge.verdicts(), process);
   note_findings(transfers, process);
   return unclear;
 }

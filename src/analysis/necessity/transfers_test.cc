@@ -422,6 +422,37 @@ TEST_F(Download, WorkThatMayReadAnything) {
   EXPECT_EQ(unused(copy), Unused::no);
 }
 
+struct InUse : ::testing::Test, Program {
+  uint32_t free_pinned() {
+    return call("cuMemFreeHost", {.flags = kWaited, .allocation = released(kPinned, MemoryKind::pinned)});
+  }
+};
+
+TEST_F(InUse, ReleasedUnderACopy) {
+  download_async(kX);
+  auto release = free_pinned();
+  EXPECT_EQ(judged()[release].conditions & kConditionInUse, kConditionInUse);
+}
+
+TEST_F(InUse, ReleasedBehindACopy) {
+  upload_async(kX);
+  synchronize(kX);
+  auto release = free_pinned();
+  EXPECT_EQ(judged()[release].conditions & kConditionInUse, 0);
+}
+
+TEST_F(InUse, UnregisteredUnderACopy) {
+  call("cuMemHostRegister_v2", {.allocation = allocated(kHost, kBytes, MemoryKind::registered)});
+  CallFacts copy{.stream = kX,
+                 .operands = {operand(kDevice, 64, kReads, MemoryKind::device),
+                              operand(kHost, 64, kWrites | kWhole, MemoryKind::registered)},
+                 .transfer = transfer_of(MemoryKind::registered, MemoryKind::device, 64)};
+  call("cuMemcpyDtoHAsync_v2", copy);
+  auto release =
+      call("cuMemHostUnregister", {.flags = kWaited, .allocation = released(kHost, MemoryKind::registered)});
+  EXPECT_EQ(judged()[release].conditions & kConditionInUse, kConditionInUse);
+}
+
 struct Duplicates : ::testing::Test, Program {
   void repeats(uint32_t second, uint32_t first, Duplicate how = Duplicate::verified) {
     facts.hash(0, second, how, {0, 0, first});
