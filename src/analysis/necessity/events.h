@@ -47,16 +47,16 @@ enum class EventKind : uint8_t {
   covers,       // the call has waited: operation, site; streams or mark, own_work, may_cover, wait
   query,        // of `stream` or `mark`; succeeded. Covers what `covers` would
   uses_mark,    // the call fails unless `mark`'s work is complete
-  allocates,  // `range` of `memory`, on the device, came into being, and nothing has named it yet
-  releases,   // `memory` (`range` of it) is released, reused or overwritten by other means; `deferrable`
-  call_end,   // thread
-  watch,      // watch, memory, range, read_only: from now on the range is watched
-  touch,      // thread (invalid: not known), watch, writes, stack, address. The watch has ended
-  unwatch,    // watch: ended without a touch. `lost`: it may be touched unseen from now on
-  unwatched,  // memory, range: from now on it stands open although it should be watched; blind says why
-  release,    // thread, object: what the thread knows is handed on
-  acquire,    // thread, object, forced: the thread goes on because of the last releases of the object
-  sleep,      // thread cannot touch anything from now on until its next event
+  allocates,    // `range` of `memory`, on the device, came into being, and nothing has named it yet
+  releases,     // `memory` (`range` of it) is released, reused or overwritten by other means; `deferrable`
+  call_end,     // thread
+  watch,        // watch, memory, range, read_only: from now on the range is watched
+  touch,        // thread (invalid: not known), watch, writes, stack, address. The watch has ended
+  unwatch,      // watch: ended without a touch. `lost`: it may be touched unseen from now on
+  unwatched,    // memory, range: from now on it stands open although it should be watched; blind says why
+  release,      // thread, object: what the thread knows is handed on
+  acquire,      // thread, object, forced: the thread goes on because of the last releases of the object
+  sleep,        // thread cannot touch anything from now on until its next event
   thread_ends,  // thread
   ends,         // the process ends orderly: what nobody touched by now is unused
   mark_ends     // the CUDA event is destroyed: nothing names `mark` from now on
