@@ -11,7 +11,9 @@ void Judge::add(const Access& access, StreamNumber stream, uint32_t tick, uint32
     for (AccessIndex other : list.accesses) {
       LiveAccess& effect = frontier_[other];
       const bool same = effect.stream == stream && effect.tick < tick && (effect.blind & ~blind) == 0;
-      if (same && effect.replaced == 0) effect.replaced = tick;
+      if (!same || effect.replaced != 0) continue;
+      effect.replaced_in = stream;
+      effect.replaced = tick;
     }
   }
   if (list.accesses.size() > list.most) prune(list);
@@ -20,41 +22,39 @@ void Judge::add(const Access& access, StreamNumber stream, uint32_t tick, uint32
 // An access can go when a later one of its stream does the same, and nobody knows the one to be done and not
 // the other: then whoever comes later knows of both or of none, and the later one stands for both.
 void Judge::prune(Frontier::List& list) {
-  std::unordered_map<StreamNumber, std::vector<uint32_t>> known;  // how far somebody knows it
-  for (AccessIndex index : list.accesses) {
-    if (frontier_[index].replaced != 0) known[frontier_[index].stream];
-  }
-  auto in_clock = [&](const Clock& clock) {
-    for (auto& [stream, ticks] : known) {
-      if (const uint32_t tick = clock[key_of(stream)]; tick != 0) ticks.push_back(tick);
-    }
+  struct Pair {
+    AccessIndex index;
+    ClockKey stream, later_stream;
+    uint32_t tick, later_tick;
   };
-  if (!known.empty()) {
-    views_.each_holder(
-        [&](const Knowledge& knowledge) {
-          in_clock(knowledge.certain);
-          in_clock(knowledge.possible);
-        },
-        [&](StreamNumber stream, uint32_t tick) {
-          if (auto at = known.find(stream); at != known.end()) at->second.push_back(tick);
-        });
-    for (const OfThread& thread : threads_) {
-      for (const Running& running : thread.running) in_clock(running.possible);
-    }
-    for (auto& [stream, ticks] : known) {
-      std::sort(ticks.begin(), ticks.end());
-      ticks.erase(std::unique(ticks.begin(), ticks.end()), ticks.end());
-    }
-  }
-  std::vector<AccessIndex> gone;
+  std::vector<Pair> pairs;  // that nobody tells apart, as far as we have looked
   for (AccessIndex index : list.accesses) {
     const LiveAccess& live = frontier_[index];
     if (live.replaced == 0) continue;
-    const std::vector<uint32_t>& ticks = known[live.stream];
-    auto between = std::lower_bound(ticks.begin(), ticks.end(), live.tick);
-    if (between == ticks.end() || *between >= live.replaced) gone.push_back(index);
+    pairs.push_back({index, key_of(live.stream), key_of(live.replaced_in), live.tick, live.replaced});
   }
-  for (AccessIndex index : gone) frontier_.remove(index);
+  auto in_clock = [&](const Clock& clock) {
+    std::erase_if(pairs, [&](const Pair& pair) {
+      return clock[pair.stream] >= pair.tick && clock[pair.later_stream] < pair.later_tick;
+    });
+  };
+  views_.each_holder(
+      [&](const Knowledge& knowledge) {
+        if (pairs.empty()) return;
+        in_clock(knowledge.certain);
+        in_clock(knowledge.possible);
+      },
+      [&](StreamNumber stream, uint32_t tick, const Knowledge& known) {
+        const ClockKey key = key_of(stream);
+        std::erase_if(pairs, [&](const Pair& pair) {
+          if (pair.stream != key || tick < pair.tick) return false;
+          return std::max(known.certain[pair.later_stream], pair.later_stream == key ? tick : 0) < pair.later_tick;
+        });
+      });
+  for (const OfThread& thread : threads_) {
+    for (const Running& running : thread.running) in_clock(running.possible);
+  }
+  for (const Pair& pair : pairs) frontier_.remove(pair.index);
   list.most = 2 * list.accesses.size() + 8 + views_.holders() / 8;
 }
 
@@ -74,7 +74,7 @@ void Judge::collect() {
         }
       },
       // Whatever can be named by a mark can be asked for.
-      [&](StreamNumber stream, uint32_t tick) { live[stream].push_back(tick); });
+      [&](StreamNumber stream, uint32_t tick, const Knowledge&) { live[stream].push_back(tick); });
   auto sort = [](std::vector<uint32_t>& values) {
     std::sort(values.begin(), values.end());
     values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -97,7 +97,7 @@ void Judge::collect() {
         knowledge.certain.keep_if(wanted);
         knowledge.possible.keep_if(wanted);
       },
-      [](StreamNumber, uint32_t) {});
+      [](StreamNumber, uint32_t, const Knowledge&) {});
   most_entries_ = forgets_after_ == 0 ? 0 : 2 * entries_ + forgets_after_ + views_.holders();
 }
 

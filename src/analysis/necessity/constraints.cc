@@ -32,13 +32,15 @@ void Constraints::require(InstanceIndex index, const Use& use) {
   }
 }
 
-void Constraints::require_one_of(std::span<const InstanceIndex> candidates, const Use& use) {
-  if (candidates.empty()) return;
-  if (candidates.size() == 1) return require(candidates.front(), use);
+bool Constraints::require_one_of(std::span<const InstanceIndex> candidates, const Use& use) {
   const InstanceIndex first = best(candidates, use);
   const Instance& instance = instances_[first.value];
-  if (!instance.wait.changeable || site_required(instance.site)) return require(first, use);
+  if (candidates.size() == 1 || !instance.wait.changeable || site_required(instance.site)) {
+    require(first, use);
+    return true;
+  }
   open_.push_back({{candidates.begin(), candidates.end()}, use});
+  return false;
 }
 
 bool Constraints::better(InstanceIndex one_index, InstanceIndex other_index, const Use& use) const {

@@ -28,7 +28,8 @@ class Constraints {
   InstanceIndex add_instance(const Event& covers);
   void returned(InstanceIndex instance, int64_t at_ns) { instances_[instance.value].end_ns = at_ns; }
   void require(InstanceIndex instance, const Use& use);
-  void require_one_of(std::span<const InstanceIndex> candidates, const Use& use);
+  // True: the choice is made.
+  bool require_one_of(std::span<const InstanceIndex> candidates, const Use& use);
   void add_condition(InstanceIndex instance, uint8_t condition);
   void choose();  // at the end: until every set has one that is required
 

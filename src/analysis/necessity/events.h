@@ -59,7 +59,8 @@ enum class EventKind : uint8_t {
   sleep,        // thread cannot touch anything from now on until its next event
   thread_ends,  // thread
   ends,         // the process ends orderly: what nobody touched by now is unused
-  mark_ends     // the CUDA event is destroyed: nothing names `mark` from now on
+  mark_ends,    // the CUDA event is destroyed: nothing names `mark` from now on
+  stream_ends   // nothing names `stream` from now on, not even as one of all of a context
 };
 
 // What a synchronization is, for the preference among several that order a pair.

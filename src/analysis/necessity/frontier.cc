@@ -1,6 +1,11 @@
 #include "analysis/necessity/frontier.h"
 
 namespace diogenes::necessity {
+namespace {
+
+constexpr size_t kFew = 32;  // so many are looked through one by one
+
+}  // namespace
 
 Sureness LiveAccess::held_by(ClockKey by) const {
   for (const Held& one : held) {
@@ -30,7 +35,15 @@ AccessIndex Frontier::add(const Access& access, StreamNumber stream, uint32_t ti
   }
   LiveAccess& live = accesses_[index.value];
   live = LiveAccess{access, stream, tick, blind, blind != 0, true};
-  list_of(live).accesses.push_back(index);
+  List& list = list_of(live);
+  live.at = static_cast<uint32_t>(list.accesses.size());
+  list.accesses.push_back(index);
+  if (list.index) {
+    list.index->add(access.range, index);
+  } else if (list.accesses.size() > kFew && access.memory.valid()) {
+    list.index = std::make_unique<RangeIndex<AccessIndex>>();
+    for (AccessIndex each : list.accesses) list.index->add(accesses_[each.value].access.range, each);
+  }
   if ((live.effect || access.on_host) && !watched(live)) list_unwatched(index);
   return index;
 }
@@ -52,10 +65,9 @@ void Frontier::remove(AccessIndex index) {
   live.alive = false;
   if (live.exposed) --exposed_;
   live.exposed = false;
-  std::erase(list_of(live).accesses, index);
+  unlist(live);
   if (live.access.memory.valid()) forget_if_empty(live.access.memory);
-  if (live.unwatched) std::erase(unwatched_, index);
-  live.unwatched = false;
+  unlist_unwatched(index);
   live.held.clear();
   free_.push_back(index);
 }
@@ -64,7 +76,33 @@ void Frontier::list_unwatched(AccessIndex index) {
   LiveAccess& live = accesses_[index.value];
   if (live.unwatched) return;
   live.unwatched = true;
+  live.at_unwatched = static_cast<uint32_t>(unwatched_.size());
+  live.listed = ++listings_;
   unwatched_.push_back(index);
+  fresh_.emplace_back(index, live.listed);
+  if (fresh_.size() > 2 * unwatched_.size() + 64) {  // most of these are out of it again
+    fresh_.clear();
+    ++round_;
+  }
+}
+
+void Frontier::unlist_unwatched(AccessIndex index) {
+  LiveAccess& live = accesses_[index.value];
+  if (!live.unwatched) return;
+  live.unwatched = false;
+  const AccessIndex last = unwatched_.back();
+  unwatched_[live.at_unwatched] = last;
+  accesses_[last.value].at_unwatched = live.at_unwatched;
+  unwatched_.pop_back();
+}
+
+void Frontier::unlist(LiveAccess& live) {
+  List& list = list_of(live);
+  const AccessIndex index = list.accesses[live.at], last = list.accesses.back();
+  if (list.index) list.index->remove(live.access.range, index);
+  list.accesses[live.at] = last;
+  accesses_[last.value].at = live.at;
+  list.accesses.pop_back();
 }
 
 void Frontier::expose(LiveAccess& live) {
@@ -75,34 +113,51 @@ void Frontier::expose(LiveAccess& live) {
 // Are all bytes of the access watched, by one watch or by several?
 bool Frontier::watched(const LiveAccess& live) const {
   auto at = memories_.find(live.access.memory);
-  if (live.effect || at == memories_.end()) return false;
+  if (live.effect || at == memories_.end() || at->second.watches.empty()) return false;
+  std::vector<AddressRange> ranges;
+  bool whole = live.access.range.empty();
+  auto visit = [&](WatchNumber number) {
+    const Watch& watch = watches_.at(number);
+    if (watch.read_only && live.access.writes) return;
+    whole |= watch.range.contains(live.access.range);
+    if (!whole && watch.range.overlaps(live.access.range)) ranges.push_back(watch.range);
+  };
+  if (at->second.index) {
+    at->second.index->each_overlapping(live.access.range, visit);
+  } else {
+    for (WatchNumber number : at->second.watches) visit(number);
+  }
+  if (whole) return true;
+  std::sort(ranges.begin(), ranges.end());
   uintptr_t until = live.access.range.begin;
-  for (bool grown = true; grown && until < live.access.range.end;) {
-    grown = false;
-    for (WatchNumber number : at->second.watches) {
-      const Watch& watch = watches_.at(number);
-      if (watch.read_only && live.access.writes) continue;
-      if (watch.range.contains(until)) {
-        until = watch.range.end;
-        grown = true;
-      }
-    }
+  for (AddressRange range : ranges) {
+    if (range.begin > until) return false;
+    until = std::max(until, range.end);
   }
   return until >= live.access.range.end;
 }
 
 void Frontier::watch(WatchNumber number, MemoryNumber memory, AddressRange range, bool read_only) {
   if (!memory.valid() || watches_.contains(number)) return;
-  watches_[number] = {memory, range, read_only};
   Memory& place = memories_[memory];
+  watches_[number] = {memory, range, read_only, static_cast<uint32_t>(place.watches.size())};
   place.watches.push_back(number);
-  for (AccessIndex index : place.list.accesses) {
+  if (place.index) {
+    place.index->add(range, number);
+  } else if (place.watches.size() > kFew) {
+    place.index = std::make_unique<RangeIndex<WatchNumber>>();
+    for (WatchNumber each : place.watches) place.index->add(watches_.at(each).range, each);
+  }
+  std::vector<AccessIndex> closed;
+  each_overlapping(memory, range, [&](AccessIndex index) {
+    const LiveAccess& live = accesses_[index.value];
+    if (live.unwatched && live.access.memory.valid() && watched(live)) closed.push_back(index);
+  });
+  for (AccessIndex index : closed) {
     LiveAccess& live = accesses_[index.value];
-    if (!live.unwatched || !live.access.range.overlaps(range) || !watched(live)) continue;
     if (live.exposed) --exposed_;
     live.exposed = false;
-    live.unwatched = false;
-    std::erase(unwatched_, index);
+    unlist_unwatched(index);
   }
 }
 
@@ -110,15 +165,19 @@ Frontier::Watch Frontier::unwatch(WatchNumber number) {
   auto found = watches_.find(number);
   if (found == watches_.end()) return {};
   const Watch ended = found->second;
-  watches_.erase(found);
-  auto at = memories_.find(ended.memory);
-  if (at == memories_.end()) return ended;
-  std::erase(at->second.watches, number);
-  for (AccessIndex index : at->second.list.accesses) {
-    LiveAccess& live = accesses_[index.value];
-    if (!live.access.on_host || live.unwatched || !live.access.range.overlaps(ended.range)) continue;
-    if (!watched(live)) list_unwatched(index);
-  }
+  Memory& place = memories_[ended.memory];
+  if (place.index) place.index->remove(ended.range, number);
+  const WatchNumber last = place.watches.back();
+  place.watches[ended.at] = last;
+  watches_.at(last).at = ended.at;
+  place.watches.pop_back();
+  watches_.erase(number);
+  std::vector<AccessIndex> opened;
+  each_overlapping(ended.memory, ended.range, [&](AccessIndex index) {
+    const LiveAccess& live = accesses_[index.value];
+    if (live.access.on_host && !live.unwatched && !watched(live)) opened.push_back(index);
+  });
+  for (AccessIndex index : opened) list_unwatched(index);
   forget_if_empty(ended.memory);
   return ended;
 }

@@ -3,11 +3,13 @@
 // In: accesses of work, and where watches begin and end. Out: those that conflict with an access.
 // Source: DESIGN.md, section 7 (watching, conflicts).
 #pragma once
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "analysis/necessity/clock.h"
 #include "analysis/necessity/events.h"
+#include "analysis/necessity/range_index.h"
 
 namespace diogenes::necessity {
 
@@ -25,8 +27,11 @@ struct LiveAccess {
   bool alive = false;
   bool exposed = false;    // anybody awake may be touching it unseen
   bool unwatched = false;  // in the list of those that are not watched now
-  // Of its stream's later work that does all that this does: the first. What nobody knows to be between
-  // them can go. 0: there is none.
+  uint32_t listed = 0;     // when it came into that list
+  uint32_t at = 0, at_unwatched = 0;  // positions in the lists
+  // The first later work that does all that this does, and that stays behind it whatever is corrected. When
+  // nobody can know this one to be done and not that one, this one can go. 0: there is none.
+  StreamNumber replaced_in;
   uint32_t replaced = 0;
   // Who came after it, and how surely: they need no second look.
   struct Held {
@@ -48,6 +53,7 @@ class Frontier {
   struct List {
     std::vector<AccessIndex> accesses;
     size_t most = 8;  // then it is time to look which can go
+    std::unique_ptr<RangeIndex<AccessIndex>> index;  // where they are many
   };
   List& list_of(const LiveAccess& live);
   template <typename Visit>
@@ -72,13 +78,24 @@ class Frontier {
     MemoryNumber memory;
     AddressRange range;
     bool read_only = false;
+    uint32_t at = 0;  // position in its memory's list
   };
   Watch unwatch(WatchNumber watch);                       // it has ended; memory invalid: there was none
   void release(MemoryNumber memory, AddressRange range);  // what lies inside is gone
 
   // Host accesses that nobody watches: pending ones, and exposed ones.
   template <typename Visit>
-  void each_unwatched(Visit visit);
+  void each_unwatched(Visit visit) const {
+    for (AccessIndex index : unwatched_) visit(index);
+  }
+  // The same for somebody who says of each whether he is done with it: then it does not come again.
+  struct Watcher {
+    uint64_t round = 0;
+    size_t next = 0;
+    std::vector<std::pair<AccessIndex, uint32_t>> waiting;  // with LiveAccess::listed
+  };
+  template <typename Done>
+  void each_unwatched(Watcher& watcher, Done done);
   size_t exposed() const { return exposed_; }  // about how many are
   void expose(LiveAccess& live);
 
@@ -86,9 +103,12 @@ class Frontier {
   struct Memory {
     List list;
     std::vector<WatchNumber> watches;
+    std::unique_ptr<RangeIndex<WatchNumber>> index;
   };
   bool watched(const LiveAccess& live) const;
   void list_unwatched(AccessIndex index);
+  void unlist_unwatched(AccessIndex index);
+  void unlist(LiveAccess& live);
   void forget_if_empty(MemoryNumber memory);
 
   std::vector<LiveAccess> accesses_;
@@ -96,6 +116,9 @@ class Frontier {
   List any_;      // of unknown memory
   List effects_;  // of none
   std::vector<AccessIndex> unwatched_;
+  std::vector<std::pair<AccessIndex, uint32_t>> fresh_;  // what came into that list in this round
+  uint64_t round_ = 1;
+  uint32_t listings_ = 0;
   std::unordered_map<MemoryNumber, Memory> memories_;
   std::unordered_map<WatchNumber, Watch> watches_;
   size_t exposed_ = 0;
@@ -110,17 +133,33 @@ void Frontier::each_overlapping(MemoryNumber memory, AddressRange range, Visit v
     return;
   }
   if (auto at = memories_.find(memory); at != memories_.end()) {
-    for (size_t i = 0; i < at->second.list.accesses.size(); ++i) {
-      const AccessIndex index = at->second.list.accesses[i];
-      if (accesses_[index.value].access.range.overlaps(range)) visit(index);
+    const List& list = at->second.list;
+    if (list.index) {
+      list.index->each_overlapping(range, visit);
+    } else {
+      for (size_t i = 0; i < list.accesses.size(); ++i) {
+        const AccessIndex index = list.accesses[i];
+        if (accesses_[index.value].access.range.overlaps(range)) visit(index);
+      }
     }
   }
   for (size_t i = 0; i < any_.accesses.size(); ++i) visit(any_.accesses[i]);
 }
 
-template <typename Visit>
-void Frontier::each_unwatched(Visit visit) {
-  for (size_t i = 0; i < unwatched_.size(); ++i) visit(unwatched_[i]);
+template <typename Done>
+void Frontier::each_unwatched(Watcher& watcher, Done done) {
+  if (watcher.round != round_) {
+    watcher.waiting.clear();
+    for (AccessIndex index : unwatched_) watcher.waiting.emplace_back(index, accesses_[index.value].listed);
+    watcher.round = round_;
+  } else {
+    watcher.waiting.insert(watcher.waiting.end(), fresh_.begin() + static_cast<ptrdiff_t>(watcher.next), fresh_.end());
+  }
+  watcher.next = fresh_.size();
+  std::erase_if(watcher.waiting, [&](const std::pair<AccessIndex, uint32_t>& one) {
+    const LiveAccess& live = accesses_[one.first.value];
+    return !live.unwatched || live.listed != one.second || done(one.first);
+  });
 }
 
 }  // namespace diogenes::necessity

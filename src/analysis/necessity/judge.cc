@@ -5,6 +5,12 @@ namespace {
 
 bool conflict(const Access& one, const Access& other) { return one.writes || other.writes; }
 
+// Whatever conflicts with the other conflicts with this one.
+bool does_all_of(const Access& access, const Access& other) {
+  return (access.writes || !other.writes) && (access.on_host || !other.on_host) && access.memory == other.memory &&
+         access.range.contains(other.range);
+}
+
 uint32_t reason_of(Toucher by, const Access& touched) {
   switch (by) {
     case Toucher::driver:
@@ -27,8 +33,8 @@ Judge::OfThread& Judge::of(ThreadNumber thread) {
 }
 
 // Sees to it that work stays before somebody's use of it, as surely as it was.
-Sureness Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use) {
-  if (user.solid.covers(stream, tick)) return Sureness::certain;
+Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use) {
+  if (user.solid.covers(stream, tick)) return {Sureness::certain, true};
   Use by_others = use;
   by_others.reason |= kOtherThread;  // no such synchronization may be moved
   if (user.certain.covers(stream, tick)) {
@@ -38,34 +44,36 @@ Sureness Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledge& 
       of(ThreadNumber{number_of(component.key)}).log.candidates(stream, tick, component.value, candidates);
     }
     if (!candidates.empty()) {
-      constraints_.require_one_of(candidates, use);
-      return Sureness::certain;
+      return {Sureness::certain, constraints_.require_one_of(candidates, use)};
     }
     // Ordered by several in a row: with the first in each thread kept, each of them still follows the work.
     for (const OfThread& thread : threads_) {
       const InstanceIndex first = thread.log.first_certain(stream, tick);
       if (first.valid()) constraints_.require(first, by_others);
     }
-    return Sureness::certain;
+    return {Sureness::certain, true};
   }
   for (const OfThread& thread : threads_) {
     const InstanceIndex first = thread.log.first_possible(stream, tick);
     if (first.valid()) constraints_.require(first, by_others);
   }
-  return user.possible.covers(stream, tick) ? Sureness::possible : Sureness::none;
+  return {user.possible.covers(stream, tick) ? Sureness::possible : Sureness::none, false};
 }
 
-void Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use) {
+// True: the work stays certainly before the use, whatever is chosen later.
+bool Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use) {
   const Sureness held = live.held_by(by);
-  if (held == Sureness::certain) return;
-  if (held == Sureness::possible && !user.certain.covers(live.stream, live.tick)) return;
-  const Sureness sureness = keep_order(live.stream, live.tick, user, use);
-  if (sureness != Sureness::none) live.hold(by, sureness);
+  if (held == Sureness::certain) return false;
+  if (held == Sureness::possible && !user.certain.covers(live.stream, live.tick)) return false;
+  const Kept kept = keep_order(live.stream, live.tick, user, use);
+  if (kept.sureness != Sureness::none) live.hold(by, kept.sureness);
+  return kept.fixed;
 }
 
-void Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
+bool Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
   const Use use{live.blind != 0 ? live.blind : uint32_t{kExposed}, thread};
   examine(live, key_of(thread), *views_.thread(thread).known, use);
+  return live.held_by(key_of(thread)) == Sureness::certain;
 }
 
 void Judge::expose(LiveAccess& live) {
@@ -77,8 +85,8 @@ void Judge::expose(LiveAccess& live) {
 
 void Judge::may_touch_exposed(ThreadNumber thread) {
   if (frontier_.exposed() == 0) return;
-  frontier_.each_unwatched([&](AccessIndex index) {
-    if (frontier_[index].exposed) may_touch(frontier_[index], thread);
+  frontier_.each_unwatched(of(thread).unwatched, [&](AccessIndex index) {
+    return frontier_[index].exposed && may_touch(frontier_[index], thread);
   });
 }
 
@@ -107,6 +115,9 @@ void Judge::take(const Event& event) {
       break;
     case EventKind::mark_ends:
       views_.mark_ends(event);
+      break;
+    case EventKind::stream_ends:
+      views_.stream_ends(event);
       break;
     case EventKind::covers:
       covers(event);
@@ -166,14 +177,12 @@ void Judge::work(const Event& event) {
   for (const Access& access : event.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
-      if (live.stream == event.stream) {
-        const bool more = access.writes || !live.access.writes;
-        if (live.replaced == 0 && more && access.memory == live.access.memory &&
-            access.range.contains(live.access.range) && (access.on_host || !live.access.on_host)) {
-          live.replaced = point.tick;
-        }
-        return;
-      }
+      auto replace = [&] {
+        if (live.replaced != 0 || !does_all_of(access, live.access)) return;
+        live.replaced_in = event.stream;
+        live.replaced = point.tick;
+      };
+      if (live.stream == event.stream) return replace();
       if (!conflict(access, live.access)) return;
       Use use{kOrder, event.thread, giver.call_at_ns};
       if (access.on_host && !access.writes) use.reason = kDeviceReuse;
@@ -182,7 +191,7 @@ void Judge::work(const Event& event) {
         use.reason |= kLetsGo;
         keep_order(live.stream, live.tick, *point.known, use);
       } else {
-        examine(live, key_of(event.stream), *point.known, use);
+        if (examine(live, key_of(event.stream), *point.known, use)) replace();
       }
     });
   }
@@ -225,14 +234,11 @@ void Judge::call_end(const Event& event) {
   for (const Running& running : thread.running) {
     constraints_.returned(running.instance, event.at_ns);
     // What is not watched by now is open to everybody.
-    frontier_.each_unwatched([&](AccessIndex index) {
+    frontier_.each_unwatched(thread.unwatched, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
-      if (!running.possible.covers(live.stream, live.tick)) return;
-      if (live.exposed) {
-        may_touch(live, event.thread);
-      } else {
-        expose(live);
-      }
+      if (!running.possible.covers(live.stream, live.tick)) return false;
+      if (!live.exposed) expose(live);
+      return may_touch(live, event.thread);
     });
   }
   thread.running.clear();

@@ -39,6 +39,7 @@ class Judge : public EventSink {
   struct OfThread {
     CoverLog log;
     std::vector<Running> running;
+    Frontier::Watcher unwatched;  // by this thread still to be looked at
   };
 
   void work(const Event& event);
@@ -52,9 +53,14 @@ class Judge : public EventSink {
   void lets_go(ThreadNumber thread, const Clock& possible);
   void unresolved();
 
-  Sureness keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use);
-  void examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use);
-  void may_touch(LiveAccess& live, ThreadNumber thread);
+  struct Kept {
+    Sureness sureness = Sureness::none;
+    bool fixed = false;  // whatever is chosen later
+  };
+  Kept keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use);
+  bool examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use);
+  // True: no later event can change what is held of it against this thread.
+  bool may_touch(LiveAccess& live, ThreadNumber thread);
   void expose(LiveAccess& live);  // everybody awake may touch it
   void may_touch_exposed(ThreadNumber thread);
   OfThread& of(ThreadNumber thread);

@@ -40,8 +40,7 @@ Point& Views::submit(StreamNumber number, ThreadNumber thread_number) {
 Point Views::give_work(const Event& event) {
   ThreadState& giver = thread(event.thread);
   const uint64_t call = call_of(event.thread);
-  for (StreamNumber other : event.streams) stream(other);  // so that no reference moves below
-  Point& point = submit(event.stream, event.thread);
+    Point& point = submit(event.stream, event.thread);
   StreamState& state = stream(event.stream);
   for (StreamNumber other : event.streams) {
     if (other == event.stream) continue;
@@ -79,7 +78,7 @@ void Views::wait_mark(const Event& event) {
   StreamState& state = stream(event.stream);
   Knowledge after, possible;
   bool first = true;
-  at(marks_, event.mark).each_since(call, [&](const MarkState& mark) {
+  marks_[event.mark].each_since(call, [&](const MarkState& mark) {
     Knowledge one;
     mark.point.join_into(one);
     possible.possible.join(one.possible);
@@ -96,22 +95,34 @@ void Views::wait_mark(const Event& event) {
   if (!point.known->includes(after)) point.known.edit().join(after);
 }
 
-void Views::mark_ends(const Event& event) { at(marks_, event.mark) = {}; }
+void Views::mark_ends(const Event& event) { marks_.erase(event.mark); }
+
+void Views::stream_ends(const Event& event) {
+  const Point& point = stream(event.stream).point.now();
+  Knowledge& ended = ended_.edit();
+  ended.possible.join(point.known->possible);
+  ended.possible.raise(key_of(event.stream), point.tick);
+  streams_.erase(event.stream);
+}
 
 bool Views::waits_for_cpu(StreamNumber number) const {
-  if (gates_.empty() || number.value >= streams_.size()) return false;
-  const Clock& gates = streams_[number.value].gates;
+  if (gates_.empty()) return false;
+  const auto at = streams_.find(number);
+  if (at == streams_.end()) return false;
+  const Clock& gates = at->second.gates;
   return std::any_of(gates_.begin(), gates_.end(),
                      [&](const Gate& gate) { return gates.covers(gate.stream, gate.tick); });
 }
 
 void Views::add_everything(Knowledge& target, Clock& direct) const {
-  for (uint32_t i = 0; i < streams_.size(); ++i) {
-    const Point& point = streams_[i].point.now();
+  target.possible.join(ended_->possible);
+  direct.join(ended_->possible);
+  for (const auto& [number, stream] : streams_) {
+    const Point& point = stream.point.now();
     target.possible.join(point.known->possible);
-    target.possible.raise(key_of(StreamNumber{i}), point.tick);
+    target.possible.raise(key_of(number), point.tick);
     direct.join(point.known->solid);
-    direct.raise(key_of(StreamNumber{i}), point.tick);
+    direct.raise(key_of(number), point.tick);
   }
 }
 
@@ -150,7 +161,7 @@ Knowledge Views::covered(const Event& event) {
   if (event.mark.valid()) {
     Knowledge certain;
     bool first = true;
-    at(marks_, event.mark).each_since(call, [&](const MarkState& mark) {
+    marks_[event.mark].each_since(call, [&](const MarkState& mark) {
       Knowledge one;
       mark.point.join_into(one);
       covered.possible.join(one.possible);

@@ -4,6 +4,7 @@
 // Source: DESIGN.md, section 7 (the order).
 #pragma once
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -121,13 +122,14 @@ class Views {
   uint64_t now() const { return now_; }
 
   ThreadState& thread(ThreadNumber number) { return at(threads_, number); }
-  StreamState& stream(StreamNumber number) { return at(streams_, number); }
+  StreamState& stream(StreamNumber number) { return streams_[number]; }
   MarkState& mark_now(MarkNumber number) {
-    return at(marks_, number).change(now_, [this] { return oldest(); });
+    return marks_[number].change(now_, [this] { return oldest(); });
   }
-  const MarkState& mark(MarkNumber number) { return at(marks_, number).now(); }
+  const MarkState& mark(MarkNumber number) { return marks_[number].now(); }
   const std::vector<ThreadState>& threads() const { return threads_; }
-  // Everything that anybody can learn from: visit_knowledge(Knowledge&), visit_point(stream, tick).
+  // Everything that anybody can learn from: visit_knowledge(Knowledge&), visit_point(stream, tick,
+  // const Knowledge&).
   template <typename VisitKnowledge, typename VisitPoint>
   void each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point);
   size_t holders() const { return threads_.size() + streams_.size() + marks_.size() + objects_.size(); }
@@ -144,6 +146,7 @@ class Views {
   void record_mark(const Event& event);
   void wait_mark(const Event& event);
   void mark_ends(const Event& event);
+  void stream_ends(const Event& event);
   // What a synchronization or a query covers: solid means directly, by GPU order alone.
   Knowledge covered(const Event& event);
   // A synchronization has returned. Out: which one of its thread it is.
@@ -170,8 +173,9 @@ class Views {
 
   uint64_t now_ = 0;
   std::vector<ThreadState> threads_;
-  std::vector<StreamState> streams_;
-  std::vector<Versions<MarkState>> marks_;
+  std::unordered_map<StreamNumber, StreamState> streams_;  // that have not ended
+  std::unordered_map<MarkNumber, Versions<MarkState>> marks_;
+  SharedKnowledge ended_;  // possible: what is in streams that have
   std::vector<ObjectState> objects_;
   struct Gate {
     StreamNumber stream;
@@ -187,15 +191,16 @@ void Views::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point) 
   };
   auto place = [&](const Point& point) {
     held(point.known);
-    if (point.stream.valid()) visit_point(point.stream, point.tick);
+    if (point.stream.valid()) visit_point(point.stream, point.tick, *point.known);
   };
   for (ThreadState& thread : threads_) {
     held(thread.known);
     for (const Point& own : thread.own_work) place(own);
     for (ThreadState::Asked& asked : thread.asked) visit_knowledge(asked.known);
   }
-  for (const StreamState& stream : streams_) stream.point.each(place);
-  for (const Versions<MarkState>& mark : marks_) {
+  held(ended_);
+  for (const auto& [number, stream] : streams_) stream.point.each(place);
+  for (const auto& [number, mark] : marks_) {
     mark.each([&](const MarkState& version) { place(version.point); });
   }
   for (const ObjectState& object : objects_) held(object.known);
