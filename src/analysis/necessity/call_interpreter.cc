@@ -91,6 +91,11 @@ void CallInterpreter::body(const RecordedCall& recorded, uint32_t ordinal, int64
   if (!read_by_call_.empty()) uses(call, read_by_call_, at_ns);
   read_by_call_.clear();
   context_ends(call, at_ns);
+  for (StreamNumber ended : tables_.streams.take_ended()) {
+    Event end = event(EventKind::stream_ends, call, at_ns);
+    end.stream = ended;
+    tables_.sink.take(end);
+  }
   if (call.has(kShares)) blind_ |= kSharedMemory;
   if (call.has(kRecordsUnknown)) marks_unknown_ = true;
 }

@@ -18,6 +18,10 @@ void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
     }
     case Arguments::event_record:
       return record_mark(call, at_ns);
+    case Arguments::stream_destroy:
+      if (call.record().stream >= 2)
+        if (StreamTable::Stream* stream = stream_of(call)) tables_.streams.destroy(*stream);
+      return;
     case Arguments::event: {
       auto found = marks_.find(call.record().object);
       if (call.driver.role != Role::event || found == marks_.end()) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analysis/necessity/check.h"
 #include "analysis/necessity/interpret.h"
 #include "analysis/necessity/judge.h"
 #include "analysis/necessity/record_cursor.h"
@@ -49,14 +50,20 @@ bool has_facts(const ProcessTrace& trace) {
   });
 }
 
-Unclear judge_process(Process& process, const SiteTable& sites) {
+Judgement judge_process(Process& process, const SiteTable& sites) {
+  Interpretation interpretation(process);
   Judge judge;
   TransferJudge transfers(process, sites);
   Both both(judge, transfers);
-  Unclear unclear = Interpretation(process).replay(both);
-  note_verdicts(judge.verdicts(), process);
+  Judgement judgement;
+  judgement.unclear = interpretation.replay(both);
+  std::vector<Verdict> verdicts = judge.verdicts();
+  CheckResult checked = withdraw_unsound([&](EventSink& sink) { interpretation.replay(sink); }, verdicts);
+  judgement.withdrawn = checked.withdrawn;
+  judgement.unchecked = checked.unchecked;
+  note_verdicts(verdicts, process);
   note_findings(transfers, process);
-  return unclear;
+  return judgement;
 }
 
 }  // namespace diogenes::necessity

@@ -61,6 +61,9 @@ void TransferJudge::take(const Event& event) {
     case EventKind::mark_ends:
       views_.mark_ends(event);
       break;
+    case EventKind::stream_ends:
+      views_.stream_ends(event);
+      break;
     case EventKind::allocates:
       uploads_.allocated(event, views_.thread(event.thread).known->certain);
       break;
