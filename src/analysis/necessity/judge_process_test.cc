@@ -26,6 +26,7 @@ std::vector<Evidence> evidence(const Facts& facts) {
   facts.write(folder.path());
   SiteTable sites;
   auto run = load_run(folder.path(), sites, Load::evidence);
+  EXPECT_EQ(run->judgement.withdrawn, 0u);
   return run->processes.at(0).threads.at(0).evidence;
 }
 
