@@ -59,6 +59,7 @@ struct Knowledge {
   Clock solid;     // by what no correction takes: GPU order, program order, hand-overs that force an order
   Clock certain;   // streams only: and by synchronizations, as far as every run has this order
   Clock possible;  // streams only: and by what happened so in this run
+  uint64_t visited = 0;  // by which walk over all that is known
 
   bool includes(const Knowledge& other) const {
     return solid.includes(other.solid) && certain.includes(other.certain) &&

@@ -48,7 +48,8 @@ void Judge::prune(Frontier::List& list) {
         const ClockKey key = key_of(stream);
         std::erase_if(pairs, [&](const Pair& pair) {
           if (pair.stream != key || tick < pair.tick) return false;
-          return std::max(known.certain[pair.later_stream], pair.later_stream == key ? tick : 0) < pair.later_tick;
+          return std::max(known.certain[pair.later_stream], pair.later_stream == key ? tick : 0) <
+                 pair.later_tick;
         });
       });
   for (const OfThread& thread : threads_) {

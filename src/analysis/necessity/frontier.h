@@ -25,9 +25,9 @@ struct LiveAccess {
   uint32_t blind = 0;   // Reason bits: why it cannot be watched
   bool effect = false;  // no access to any memory we know of, but something that cannot be watched
   bool alive = false;
-  bool exposed = false;    // anybody awake may be touching it unseen
-  bool unwatched = false;  // in the list of those that are not watched now
-  uint32_t listed = 0;     // when it came into that list
+  bool exposed = false;               // anybody awake may be touching it unseen
+  bool unwatched = false;             // in the list of those that are not watched now
+  uint32_t listed = 0;                // when it came into that list
   uint32_t at = 0, at_unwatched = 0;  // positions in the lists
   // The first later work that does all that this does, and that stays behind it whatever is corrected. When
   // nobody can know this one to be done and not that one, this one can go. 0: there is none.
@@ -52,7 +52,7 @@ class Frontier {
   // Accesses that can replace each other: those of one memory, or those without one.
   struct List {
     std::vector<AccessIndex> accesses;
-    size_t most = 8;  // then it is time to look which can go
+    size_t most = 8;                                 // then it is time to look which can go
     std::unique_ptr<RangeIndex<AccessIndex>> index;  // where they are many
   };
   List& list_of(const LiveAccess& live);
@@ -153,7 +153,8 @@ void Frontier::each_unwatched(Watcher& watcher, Done done) {
     for (AccessIndex index : unwatched_) watcher.waiting.emplace_back(index, accesses_[index.value].listed);
     watcher.round = round_;
   } else {
-    watcher.waiting.insert(watcher.waiting.end(), fresh_.begin() + static_cast<ptrdiff_t>(watcher.next), fresh_.end());
+    watcher.waiting.insert(watcher.waiting.end(), fresh_.begin() + static_cast<ptrdiff_t>(watcher.next),
+                           fresh_.end());
   }
   watcher.next = fresh_.size();
   std::erase_if(watcher.waiting, [&](const std::pair<AccessIndex, uint32_t>& one) {

@@ -3,12 +3,14 @@
 namespace diogenes::necessity {
 namespace {
 
+constexpr size_t kMostFreed = 16;
+
 bool conflict(const Access& one, const Access& other) { return one.writes || other.writes; }
 
 // Whatever conflicts with the other conflicts with this one.
 bool does_all_of(const Access& access, const Access& other) {
-  return (access.writes || !other.writes) && (access.on_host || !other.on_host) && access.memory == other.memory &&
-         access.range.contains(other.range);
+  return (access.writes || !other.writes) && (access.on_host || !other.on_host) &&
+         access.memory == other.memory && access.range.contains(other.range);
 }
 
 uint32_t reason_of(Toucher by, const Access& touched) {
@@ -118,6 +120,7 @@ void Judge::take(const Event& event) {
       break;
     case EventKind::stream_ends:
       views_.stream_ends(event);
+      last_by_argument_.erase(event.stream);
       break;
     case EventKind::covers:
       covers(event);
@@ -197,6 +200,7 @@ void Judge::work(const Event& event) {
   }
   if (gated)
     gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});
+  add_conditions(event, point);
   for (const Access& access : event.accesses) add(access, event.stream, point.tick, 0);
   if (event.blind != 0) add({}, event.stream, point.tick, event.blind);
 }
@@ -204,11 +208,38 @@ void Judge::work(const Event& event) {
 void Judge::covers(const Event& event) {
   const Knowledge covered = views_.covered(event);
   const InstanceIndex instance = constraints_.add_instance(event);
+  note_freed(event, instance, covered);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
   entries_ += of(event.thread).log.add(instance, event.site, position, covered);
   if (!gated_.empty()) lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);
+}
+
+void Judge::note_freed(const Event& event, InstanceIndex instance, const Knowledge& covered) {
+  std::vector<Freed>& freed = of(event.thread).freed;
+  const Clock& known = views_.thread(event.thread).known->certain;
+  for (const Clock::Component& component : covered.solid.components()) {
+    const uint32_t before = known[component.key];
+    if (!is_stream(component.key) || before >= component.value) continue;
+    const StreamNumber stream{number_of(component.key)};
+    const auto by_argument = last_by_argument_.find(stream);
+    if (freed.size() == kMostFreed) freed.erase(freed.begin());
+    freed.push_back({instance, stream, component.value,
+                     by_argument != last_by_argument_.end() && by_argument->second > before});
+  }
+}
+
+void Judge::add_conditions(const Event& work, const Point& point) {
+  const bool by_argument = std::any_of(work.accesses.begin(), work.accesses.end(),
+                                       [](const Access& access) { return access.argument; });
+  if (by_argument) last_by_argument_[work.stream] = point.tick;
+  std::erase_if(of(work.thread).freed, [&](const Freed& freed) {
+    if (freed.stream == work.stream || !(by_argument || freed.by_argument)) return false;
+    if (point.known->solid.covers(freed.stream, freed.tick)) return false;
+    constraints_.add_condition(freed.instance, kConditionArguments);
+    return true;
+  });
 }
 
 // Work that was given earlier and waits for the CPU may go on because of what this thread does from now on.

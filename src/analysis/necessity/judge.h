@@ -36,10 +36,19 @@ class Judge : public EventSink {
     SharedKnowledge known;
     std::vector<Access> accesses;
   };
+  // A synchronization behind which other streams' work was free to start: that this did not need it may rest
+  // on what is known of kernels' memory.
+  struct Freed {
+    InstanceIndex instance;
+    StreamNumber stream;
+    uint32_t tick;
+    bool by_argument;
+  };
   struct OfThread {
     CoverLog log;
     std::vector<Running> running;
     Frontier::Watcher unwatched;  // by this thread still to be looked at
+    std::vector<Freed> freed;     // the latest synchronizations, by whose returning other streams could start
   };
 
   void work(const Event& event);
@@ -50,6 +59,8 @@ class Judge : public EventSink {
   void touch(const Event& event);
   void unwatch(const Event& event);
   void unwatched(const Event& event);
+  void note_freed(const Event& event, InstanceIndex instance, const Knowledge& covered);
+  void add_conditions(const Event& work, const Point& point);
   void lets_go(ThreadNumber thread, const Clock& possible);
   void unresolved();
 
@@ -73,6 +84,7 @@ class Judge : public EventSink {
   Constraints constraints_;
   std::vector<OfThread> threads_;
   std::vector<Gated> gated_;
+  std::unordered_map<StreamNumber, uint32_t> last_by_argument_;  // work of which we know by arguments alone
   bool orderly_ = false;
   size_t forgets_after_;
   size_t entries_ = 0, most_entries_;  // of the logs and the frontier

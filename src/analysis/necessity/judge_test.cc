@@ -350,6 +350,18 @@ TEST(Judge, UnknownOperandsConflictWithAll) {
   EXPECT_EQ(reasons(t), Reasons({kOrder}));
 }
 
+TEST(Judge, SaysWhenAFindingRestsOnKernelsArguments) {
+  Access argument = device_write(m0);
+  argument.argument = true;
+  Timeline t;
+  t.work(A, s0, {argument}).sync(A, {s0}, 0).work(A, s1, {device_read(m1)});
+  t.work(A, s0, {device_write(m0)}).sync(A, {s0}, 1).work(A, s1, {device_read(m1)}).ends();
+  const std::vector<Verdict> verdicts = judged(t);
+  EXPECT_EQ(verdicts[0].reasons, 0u);
+  EXPECT_EQ(verdicts[0].conditions, kConditionArguments);
+  EXPECT_EQ(verdicts[1].conditions, 0);
+}
+
 TEST(Judge, ARecordAnewOfAnEventStandsForTheNewWorkOnly) {
   Timeline t;
   t.work(A, s0, {host_write(m0)}).record(A, s0, mark0).record(A, s1, mark0);

@@ -19,18 +19,22 @@ const CoverLog::OfStream* CoverLog::find(StreamNumber stream) const {
 
 size_t CoverLog::add(InstanceIndex instance, SiteIndex site, uint32_t position, const Knowledge& covered) {
   size_t added = 0;
-  for (const Clock::Component& component : covered.solid.components()) {
-    if (!is_stream(component.key)) continue;
-    auto& direct = streams_[StreamNumber{number_of(component.key)}].direct;
-    const uint32_t most = direct.empty() ? 0 : direct.back().most;
-    direct.push_back({position, component.value, std::max(most, component.value), instance, site});
-    ++added;
-  }
-  for (const Clock::Component& component : covered.certain.components()) {
-    climb(streams_[StreamNumber{number_of(component.key)}].certain, component.value, instance);
-  }
-  for (const Clock::Component& component : covered.possible.components()) {
-    climb(streams_[StreamNumber{number_of(component.key)}].possible, component.value, instance);
+  auto solid = covered.solid.components().begin();
+  auto certain = covered.certain.components().begin();
+  // What is covered for certain is covered possibly, too.
+  for (const Clock::Component& possible : covered.possible.components()) {
+    while (solid != covered.solid.components().end() && solid->key < possible.key) ++solid;
+    while (certain != covered.certain.components().end() && certain->key < possible.key) ++certain;
+    OfStream& stream = streams_[StreamNumber{number_of(possible.key)}];
+    if (solid != covered.solid.components().end() && solid->key == possible.key) {
+      const uint32_t most = stream.direct.empty() ? 0 : stream.direct.back().most;
+      stream.direct.push_back({position, solid->value, std::max(most, solid->value), instance, site});
+      ++added;
+    }
+    if (certain != covered.certain.components().end() && certain->key == possible.key) {
+      climb(stream.certain, certain->value, instance);
+    }
+    climb(stream.possible, possible.value, instance);
   }
   return added;
 }

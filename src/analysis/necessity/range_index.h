@@ -34,8 +34,8 @@ class RangeIndex {
     for (size_t i = 0; i < sizes_.size(); ++i) {
       if (sizes_[i].empty()) continue;
       const uintptr_t reach = i >= 15 ? range.begin : std::min(range.begin, uintptr_t{1} << (4 * (i + 1)));
-      for (auto at = sizes_[i].lower_bound(range.begin - reach); at != sizes_[i].end() && at->first < range.end;
-           ++at) {
+      for (auto at = sizes_[i].lower_bound(range.begin - reach);
+           at != sizes_[i].end() && at->first < range.end; ++at) {
         if (at->second.end > range.begin) visit(at->second.number);
       }
     }

@@ -40,7 +40,7 @@ Point& Views::submit(StreamNumber number, ThreadNumber thread_number) {
 Point Views::give_work(const Event& event) {
   ThreadState& giver = thread(event.thread);
   const uint64_t call = call_of(event.thread);
-    Point& point = submit(event.stream, event.thread);
+  Point& point = submit(event.stream, event.thread);
   StreamState& state = stream(event.stream);
   for (StreamNumber other : event.streams) {
     if (other == event.stream) continue;
@@ -150,11 +150,18 @@ Knowledge Views::covered(const Event& event) {
     direct.join(point.known->solid);
     if (point.stream.valid()) direct.raise(key_of(point.stream), point.tick);
   };
+  const Knowledge* joined = nullptr;  // streams that one thread feeds mostly hold the same
   auto of_stream = [&](StreamNumber number) {
     StreamState& state = stream(number);
     const Point& point = state.point.as_of(call);
-    point.join_into(covered);
-    may(state.point.now());
+    if (point.known.shared() != joined) covered.join(*point.known);
+    joined = point.known.shared();
+    if (point.stream.valid()) covered.raise(point.stream, point.tick);
+    if (const Point& now = state.point.now(); &now != &point) {
+      may(now);
+    } else if (!gates_.empty()) {
+      may(point);
+    }
   };
   for (StreamNumber number : event.streams) of_stream(number);
   if (event.stream.valid()) of_stream(event.stream);

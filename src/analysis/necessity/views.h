@@ -171,7 +171,7 @@ class Views {
   void let_go(const Clock& direct, Knowledge& covered) const;
   void done(const Clock& certain);  // some thread knows that this is
 
-  uint64_t now_ = 0;
+  uint64_t now_ = 0, walks_ = 0;
   std::vector<ThreadState> threads_;
   std::unordered_map<StreamNumber, StreamState> streams_;  // that have not ended
   std::unordered_map<MarkNumber, Versions<MarkState>> marks_;
@@ -186,8 +186,12 @@ class Views {
 
 template <typename VisitKnowledge, typename VisitPoint>
 void Views::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point) {
+  ++walks_;
   auto held = [&](const SharedKnowledge& known) {
-    if (Knowledge* shared = known.shared()) visit_knowledge(*shared);
+    Knowledge* shared = known.shared();
+    if (!shared || shared->visited == walks_) return;  // many hold the same
+    shared->visited = walks_;
+    visit_knowledge(*shared);
   };
   auto place = [&](const Point& point) {
     held(point.known);

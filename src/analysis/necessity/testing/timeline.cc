@@ -181,10 +181,10 @@ Timeline& Timeline::thread_ends(ThreadNumber thread) { return add(event(EventKin
 Timeline& Timeline::ends() { return add(event(EventKind::ends)); }
 
 std::string Timeline::text() const {
-  static constexpr const char* kNames[] = {"call_begin", "work",        "record_mark", "wait_mark", "covers",
-                                           "query",      "uses_mark",   "releases",    "call_end",  "watch",
-                                           "touch",      "unwatch",     "unwatched",   "release",   "acquire",
-                                           "sleep",      "thread_ends", "ends", "mark_ends", "stream_ends"};
+  static constexpr const char* kNames[] = {
+      "call_begin", "work",     "record_mark", "wait_mark", "covers",    "query",      "uses_mark",
+      "releases",   "call_end", "watch",       "touch",     "unwatch",   "unwatched",  "release",
+      "acquire",    "sleep",    "thread_ends", "ends",      "mark_ends", "stream_ends"};
   std::ostringstream out;
   for (size_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
