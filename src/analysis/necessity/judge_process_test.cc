@@ -81,6 +81,7 @@ TEST(JudgeProcess, DataThatGoesBackToTheDeviceIsUsed) {
   auto judged = evidence(facts);
   EXPECT_NE(judged[0].reasons, 0u);
   EXPECT_EQ(judged[0].reasons & kUnresolved, 0u);
+  EXPECT_EQ(judged[0].after_ns, 5);  // from 25 to the call's begin
   EXPECT_EQ(judged[0].unused, Unused::no);
 }
 
