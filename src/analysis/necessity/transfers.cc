@@ -114,7 +114,7 @@ void TransferJudge::work(const Event& event) {
   repeated_.work(event, point, copy.to_host);
   if (is_copy(function))
     for (const Access& access : event.accesses)
-      if (access.on_host && access.memory.valid())
+      if (access.on_host && access.memory.valid() && under_way_.size() < kMostUnderWay)
         under_way_.push_back({access.memory, access.range, event.stream, point.tick});
   bool kernel = function && (function->role == Role::launch || function->role == Role::graph_launch);
   history_.note(event, point.tick, kernel);

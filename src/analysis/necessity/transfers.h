@@ -27,6 +27,7 @@ class TransferJudge : public EventSink {
   const std::vector<RepeatedCopies::Refuted>& refuted() const { return repeated_.refuted(); }
 
  private:
+  static constexpr size_t kMostUnderWay = 4096;
   // A copy from or to host memory that nobody knows to be done.
   struct UnderWay {
     MemoryNumber memory;
