@@ -19,7 +19,7 @@ struct Broken {
 
 class BothOrders : public EventSink {
  public:
-  explicit BothOrders(const std::vector<Verdict>& verdicts) : verdicts_(verdicts) {}
+  explicit BothOrders(const std::vector<bool>& needed) : needed_(needed) {}
   void take(const Event& event) override;
   void finish();
   const std::vector<Broken>& broken() const { return broken_; }
@@ -54,7 +54,7 @@ class BothOrders : public EventSink {
   void add(const Access& access, const Event& event, uint32_t tick, uint32_t blind);
   bool on_host(const LiveAccess& live) const { return live.effect || live.access.on_host; }
 
-  const std::vector<Verdict>& verdicts_;
+  const std::vector<bool>& needed_;
   Views all_, kept_;  // with all synchronizations; with those that are needed
   Frontier frontier_;
   std::vector<std::vector<Running>> running_;  // by thread
@@ -81,6 +81,7 @@ void BothOrders::expose(LiveAccess& live) {
 }
 
 void BothOrders::take(const Event& event) {
+  if (!well_formed(event)) return;
   ++event_;
   both([](Views& views) { views.next_event(); });
   bool appeared = false;
@@ -120,6 +121,7 @@ void BothOrders::take(const Event& event) {
       break;
     case EventKind::query:
       both([&](Views& views) { views.query(event); });
+      kept_.done(all_.thread(event.thread).known->certain);
       break;
     case EventKind::uses_mark: {
       LiveAccess mark;
@@ -230,9 +232,10 @@ void BothOrders::covers(const Event& event) {
   });
   const size_t instance = instance_++;
   all_.returns(event.thread, all, event.wait.own_work);
-  if (instance >= verdicts_.size() || verdicts_[instance].reasons != 0) {
+  if (instance >= needed_.size() || needed_[instance]) {
     kept_.returns(event.thread, kept, event.wait.own_work);
   }
+  kept_.done(all_.thread(event.thread).known->certain);
   running_[event.thread.value].push_back({all.possible});
   if (all_.thread(event.thread).call == 0) call_end(event);
 }
@@ -288,19 +291,20 @@ void BothOrders::finish() {
 // Which findings the broken pairs take back: all that covered the work before it was used.
 class Withdrawals : public EventSink {
  public:
-  Withdrawals(const std::vector<Broken>& broken, std::vector<Verdict>& verdicts)
-      : broken_(broken), verdicts_(verdicts) {}
+  Withdrawals(const std::vector<Broken>& broken, std::vector<bool>& needed)
+      : broken_(broken), needed_(needed) {}
   void take(const Event& event) override;
   size_t withdrawn() const { return withdrawn_; }
 
  private:
   const std::vector<Broken>& broken_;
-  std::vector<Verdict>& verdicts_;
+  std::vector<bool>& needed_;
   Views views_;
   size_t instance_ = 0, event_ = 0, withdrawn_ = 0;
 };
 
 void Withdrawals::take(const Event& event) {
+  if (!well_formed(event)) return;
   ++event_;
   views_.next_event();
   switch (event.kind) {
@@ -338,10 +342,10 @@ void Withdrawals::take(const Event& event) {
       const Knowledge covered = views_.covered(event);
       views_.returns(event.thread, covered, event.wait.own_work);
       const size_t instance = instance_++;
-      if (instance >= verdicts_.size() || verdicts_[instance].reasons != 0) break;
+      if (instance >= needed_.size() || needed_[instance]) break;
       for (const Broken& pair : broken_) {
         if (pair.use < event_ || !covered.possible.covers(pair.stream, pair.tick)) continue;
-        verdicts_[instance].reasons = kUnresolved;
+        needed_[instance] = true;
         ++withdrawn_;
         break;
       }
@@ -354,15 +358,15 @@ void Withdrawals::take(const Event& event) {
 
 }  // namespace
 
-CheckResult withdraw_unsound(const Replay& replay, std::vector<Verdict>& verdicts) {
+CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed) {
   CheckResult result;
   for (;;) {
-    BothOrders orders(verdicts);
+    BothOrders orders(needed);
     replay(orders);
     orders.finish();
     result.unchecked = orders.unchecked();
     if (orders.broken().empty()) return result;
-    Withdrawals withdrawals(orders.broken(), verdicts);
+    Withdrawals withdrawals(orders.broken(), needed);
     replay(withdrawals);
     if (withdrawals.withdrawn() == 0) return result;
     result.withdrawn += withdrawals.withdrawn();

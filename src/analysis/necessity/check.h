@@ -1,9 +1,8 @@
 // Applies all findings of the judge together and looks whether every pair that was ordered still is.
-// In: the same events again, and the verdicts. Out: the verdicts, of which those are withdrawn that leave a
-// pair unordered, or less surely ordered than it was; their number should be 0. It knows nothing of how the
-// judge chose: it goes through the order with all synchronizations, and with those alone that are kept, and
-// compares.
-// Source: DESIGN.md, section 7 (the verdict).
+// In: the same events again, and which synchronizations are needed. Out: the same, and those of the others
+// without which a pair is unordered, or less surely ordered than it was; their number should be 0. It knows
+// nothing of how the judge chose: it goes through the order with all synchronizations, and with those alone
+// that are kept, and compares. Source: DESIGN.md, section 7 (the verdict).
 #pragma once
 #include <functional>
 #include <vector>
@@ -15,11 +14,11 @@ namespace diogenes::necessity {
 using Replay = std::function<void(EventSink&)>;  // hands the same events to the sink, each time
 
 struct CheckResult {
-  size_t withdrawn = 0;  // verdicts that were 'not needed' and are kUnresolved now
+  size_t withdrawn = 0;  // synchronizations that are needed in spite of the verdict
   size_t unchecked = 0;  // accesses that were forgotten because one memory had too many
 };
 
-// `verdicts`: one for each `covers` event, in their order.
-CheckResult withdraw_unsound(const Replay& replay, std::vector<Verdict>& verdicts);
+// `needed`: one for each `covers` event, in their order.
+CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed);
 
 }  // namespace diogenes::necessity

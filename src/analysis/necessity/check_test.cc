@@ -12,18 +12,16 @@
 namespace diogenes::necessity::testing {
 namespace {
 
-CheckResult check(const Timeline& timeline, std::vector<Verdict>& verdicts) {
-  return withdraw_unsound([&](EventSink& sink) { timeline.replay(sink); }, verdicts);
+CheckResult check(const Timeline& timeline, std::vector<bool>& needed) {
+  return withdraw_unsound([&](EventSink& sink) { timeline.replay(sink); }, needed);
 }
-
-std::vector<Verdict> all_not_needed(size_t count) { return std::vector<Verdict>(count); }
 
 TEST(Check, WithdrawsTheOnlyWaitBeforeAUse) {
   Timeline t;
   t.work(A, s0, {host_write(m0)}).begin(A).sync(A, {s0}, 0).watch(0, m0).end(A).touch(A, 0).ends();
-  std::vector<Verdict> verdicts = all_not_needed(1);
-  EXPECT_EQ(check(t, verdicts).withdrawn, 1u);
-  EXPECT_EQ(verdicts[0].reasons, kUnresolved);
+  std::vector<bool> needed{false};
+  EXPECT_EQ(check(t, needed).withdrawn, 1u);
+  EXPECT_TRUE(needed[0]);
 }
 
 TEST(Check, KeepsAFindingThatAnotherWaitCovers) {
@@ -36,15 +34,14 @@ TEST(Check, KeepsAFindingThatAnotherWaitCovers) {
       .end(A)
       .touch(A, 0)
       .ends();
-  std::vector<Verdict> verdicts = all_not_needed(2);
-  verdicts[1].reasons = kCpuAccess;
+  std::vector<bool> needed{false, true};
   // Without a watch behind the first wait, somebody may have touched the data there.
-  EXPECT_EQ(check(t, verdicts).withdrawn, 1u);
+  EXPECT_EQ(check(t, needed).withdrawn, 1u);
   Timeline watched;
   watched.work(A, s0, {host_write(m0)}).begin(A).sync(A, {s0}, 0).watch(0, m0).end(A);
   watched.sync(A, {s0}, 1).touch(A, 0).ends();
-  verdicts[0].reasons = 0;
-  EXPECT_EQ(check(watched, verdicts).withdrawn, 0u);
+  needed[0] = false;
+  EXPECT_EQ(check(watched, needed).withdrawn, 0u);
 }
 
 TEST(Check, WithdrawsNothingOfTheJudges) {
@@ -52,8 +49,9 @@ TEST(Check, WithdrawsNothingOfTheJudges) {
     const Timeline timeline = random_timeline(seed, 10 + seed % 35);
     Judge judge;
     timeline.replay(judge);
-    std::vector<Verdict> verdicts = judge.verdicts();
-    ASSERT_EQ(check(timeline, verdicts).withdrawn, 0u) << "seed " << seed << '\n' << timeline.text();
+    judge.finish();
+    std::vector<bool> needed = judge.needed();
+    ASSERT_EQ(check(timeline, needed).withdrawn, 0u) << "seed " << seed << '\n' << timeline.text();
   }
 }
 
@@ -66,18 +64,17 @@ TEST(Check, WithdrawsWhatTheOracleFindsBroken) {
     const Timeline timeline = random_timeline(seed, 10 + seed % 35);
     if (timeline.events().size() > kMostEvents) continue;
     const Oracle oracle(timeline.events());
-    std::vector<Verdict> verdicts(oracle.synchronizations().size());
-    for (size_t i = 0; i < verdicts.size(); ++i) {
-      const bool own = timeline.events()[oracle.synchronizations()[i]].wait.own_work;
-      verdicts[i].reasons = own ? uint32_t{kOwnWork} : random() % 2 == 0 ? 0u : uint32_t{kCpuAccess};
+    std::vector<bool> needed(oracle.synchronizations().size());
+    for (size_t i = 0; i < needed.size(); ++i) {
+      needed[i] = timeline.events()[oracle.synchronizations()[i]].wait.own_work || random() % 2 == 0;
     }
     auto removed = [&] {
-      std::vector<bool> all;
-      for (const Verdict& verdict : verdicts) all.push_back(verdict.reasons == 0);
+      std::vector<bool> all = needed;
+      all.flip();
       return all;
     };
     broken += !oracle.broken_without(removed()).empty();
-    check(timeline, verdicts);
+    check(timeline, needed);
     const std::string left = oracle.broken_without(removed());
     if (left.ends_with("lets work go")) continue;
     ASSERT_EQ(left, "") << "seed " << seed << '\n' << timeline.text();

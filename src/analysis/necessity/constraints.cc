@@ -3,11 +3,23 @@
 #include <algorithm>
 
 namespace diogenes::necessity {
+namespace {
+
+constexpr size_t kMostOpen = 65'536;  // sets that wait for the end; then they are decided as they are
+
+}  // namespace
 
 InstanceIndex Constraints::add_instance(const Event& covers) {
   const InstanceIndex index{static_cast<uint32_t>(instances_.size())};
-  instances_.push_back({covers.operation, -1, covers.site, covers.thread, covers.wait});
-  if (covers.wait.own_work) instances_.back().reasons = kOwnWork;
+  Instance& instance = instances_.emplace_back();
+  instance.operation = covers.operation;
+  instance.site = covers.site;
+  instance.thread = static_cast<uint16_t>(covers.thread.value);
+  instance.changeable = covers.wait.changeable;
+  instance.implicit = covers.wait.implicit;
+  instance.documented = covers.wait.documented;
+  instance.own_work = covers.wait.own_work;
+  if (instance.own_work) instance.reasons = kOwnWork;
   return index;
 }
 
@@ -18,7 +30,7 @@ void Constraints::require(InstanceIndex index, const Use& use) {
     if (instance.site.value >= required_sites_.size()) required_sites_.resize(instance.site.value + 1);
     required_sites_[instance.site.value] = true;
   }
-  if (instance.thread != use.thread) {
+  if (instance.thread != use.thread.value) {
     instance.reasons |= kOtherThread;
     return;
   }
@@ -35,10 +47,11 @@ void Constraints::require(InstanceIndex index, const Use& use) {
 bool Constraints::require_one_of(std::span<const InstanceIndex> candidates, const Use& use) {
   const InstanceIndex first = best(candidates, use);
   const Instance& instance = instances_[first.value];
-  if (candidates.size() == 1 || !instance.wait.changeable || site_required(instance.site)) {
+  if (candidates.size() == 1 || !instance.changeable || site_required(instance.site)) {
     require(first, use);
     return true;
   }
+  if (open_.size() == kMostOpen) choose();
   open_.push_back({{candidates.begin(), candidates.end()}, use});
   return false;
 }
@@ -47,11 +60,11 @@ bool Constraints::better(InstanceIndex one_index, InstanceIndex other_index, con
   const Instance& one = instances_[one_index.value];
   const Instance& other = instances_[other_index.value];
   // An undocumented wait replaces no documented one.
-  if (one.wait.documented != other.wait.documented) return one.wait.documented;
-  if (one.wait.changeable != other.wait.changeable) return !one.wait.changeable;
+  if (one.documented != other.documented) return one.documented;
+  if (one.changeable != other.changeable) return !one.changeable;
   if (site_required(one.site) != site_required(other.site)) return site_required(one.site);
-  if (one.wait.implicit != other.wait.implicit) return !one.wait.implicit;
-  const bool one_here = one.thread == use.thread, other_here = other.thread == use.thread;
+  if (one.implicit != other.implicit) return !one.implicit;
+  const bool one_here = one.thread == use.thread.value, other_here = other.thread == use.thread.value;
   if (one_here != other_here) return one_here;
   return one_index > other_index;
 }
@@ -83,21 +96,17 @@ void Constraints::choose() {
   open_.clear();
 }
 
-std::vector<Verdict> Constraints::verdicts() const {
-  std::vector<Verdict> verdicts;
-  verdicts.reserve(instances_.size());
-  for (const Instance& instance : instances_) {
-    Verdict verdict{instance.operation, instance.reasons, instance.conditions};
-    if (instance.wait.own_work) verdict.reasons = kOwnWork;
-    if (instance.first_use != 0xffffffff) {
-      const FirstUse& first = first_uses_[instance.first_use];
-      verdict.after_ns = first.after_ns;
-      verdict.use_stack = first.stack;
-      verdict.address = first.address;
-    }
-    verdicts.push_back(verdict);
+Verdict Constraints::verdict(InstanceIndex index) const {
+  const Instance& instance = instances_[index.value];
+  Verdict verdict{instance.operation, instance.reasons, instance.conditions};
+  if (instance.own_work) verdict.reasons = kOwnWork;
+  if (instance.first_use != 0xffffffff) {
+    const FirstUse& first = first_uses_[instance.first_use];
+    verdict.after_ns = first.after_ns;
+    verdict.use_stack = first.stack;
+    verdict.address = first.address;
   }
-  return verdicts;
+  return verdict;
 }
 
 }  // namespace diogenes::necessity

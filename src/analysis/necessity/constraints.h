@@ -4,7 +4,7 @@
 // change, then one that is needed anyway, then explicit before implicit, then the latest in the thread that
 // uses the data; the same site at each occurrence.
 #pragma once
-#include <map>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -36,19 +36,25 @@ class Constraints {
   bool required(InstanceIndex instance) const { return instances_[instance.value].reasons != 0; }
   SiteIndex site(InstanceIndex instance) const { return instances_[instance.value].site; }
   size_t size() const { return instances_.size(); }
-  std::vector<Verdict> verdicts() const;  // in the order of the instances
+  Verdict verdict(InstanceIndex instance) const;
+  void withdraw(InstanceIndex instance) { instances_[instance.value].reasons |= kUnresolved; }
 
  private:
+  // One a synchronization, of which there can be millions.
   struct Instance {
     OperationId operation;
     int64_t end_ns = -1;
     SiteIndex site;
-    ThreadNumber thread;
-    Wait wait;
-    uint8_t conditions = 0;
     uint32_t reasons = 0;
     uint32_t first_use = 0xffffffff;  // position in first_uses_
+    uint16_t thread = 0xffff;         // as OperationId has it, more than these do not exist
+    uint8_t conditions = 0;
+    bool changeable : 1 = true;
+    bool implicit : 1 = false;
+    bool documented : 1 = true;
+    bool own_work : 1 = false;
   };
+  static_assert(sizeof(Instance) == 32);
   struct FirstUse {
     int64_t after_ns;
     uint32_t stack;
@@ -65,8 +71,8 @@ class Constraints {
   // The best of them, and whether that can be said before the trace ends.
   InstanceIndex best(std::span<const InstanceIndex> candidates, const Use& use) const;
 
-  std::vector<Instance> instances_;
-  std::vector<FirstUse> first_uses_;
+  std::deque<Instance> instances_;
+  std::deque<FirstUse> first_uses_;
   std::vector<bool> required_sites_;  // one of their instances is
   std::vector<OneOf> open_;
 };

@@ -93,6 +93,7 @@ void Judge::may_touch_exposed(ThreadNumber thread) {
 }
 
 void Judge::take(const Event& event) {
+  if (!well_formed(event)) return;
   views_.next_event();
   bool appeared = false;  // it could not touch anything before this event, and can now
   if (event.thread.valid()) {
@@ -355,10 +356,22 @@ void Judge::unresolved() {
   });
 }
 
-std::vector<Verdict> Judge::verdicts() {
+void Judge::finish() {
   if (!orderly_) unresolved();
   constraints_.choose();
-  return constraints_.verdicts();
+}
+
+std::vector<bool> Judge::needed() const {
+  std::vector<bool> needed(size());
+  for (size_t i = 0; i < size(); ++i) needed[i] = verdict(i).reasons != 0;
+  return needed;
+}
+
+void Judge::keep(const std::vector<bool>& needed) {
+  for (size_t i = 0; i < std::min(size(), needed.size()); ++i) {
+    const InstanceIndex instance{static_cast<uint32_t>(i)};
+    if (needed[i] && !constraints_.required(instance)) constraints_.withdraw(instance);
+  }
 }
 
 }  // namespace diogenes::necessity

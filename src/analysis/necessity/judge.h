@@ -20,8 +20,17 @@ class Judge : public EventSink {
   // each event, for tests.
   explicit Judge(size_t forgets_after = 1024) : forgets_after_(forgets_after), most_entries_(forgets_after) {}
   void take(const Event& event) override;
-  // After the last event, once: in the order of the `covers` events.
-  std::vector<Verdict> verdicts();
+  // After the last event, once: what was left open is decided. Then verdicts can be asked for, by the number
+  // of their `covers` event.
+  void finish();
+  size_t size() const { return constraints_.size(); }
+  size_t remembered() const { return entries_; }  // accesses and log entries that are kept now
+  Verdict verdict(size_t number) const {
+    return constraints_.verdict(InstanceIndex{static_cast<uint32_t>(number)});
+  }
+  std::vector<bool> needed() const;
+  // The check (check.h) found that these have to stay, too: they become kUnresolved.
+  void keep(const std::vector<bool>& needed);
 
  private:
   // A synchronization of a call that still runs.

@@ -18,8 +18,9 @@ uint64_t random_traces(uint64_t usual) {
 std::vector<bool> not_needed(const Timeline& timeline, size_t forgets_after = 1024) {
   Judge judge(forgets_after);
   timeline.replay(judge);
-  std::vector<bool> removed;
-  for (const Verdict& verdict : judge.verdicts()) removed.push_back(verdict.reasons == 0);
+  judge.finish();
+  std::vector<bool> removed = judge.needed();
+  removed.flip();
   return removed;
 }
 

@@ -2,6 +2,49 @@
 
 namespace diogenes::necessity {
 
+bool well_formed(const Event& event) {
+  constexpr uint32_t kMost = Index<struct NecessityThreadTag>::kNone / 2;  // clock.h needs a bit
+  auto right = [](auto number) { return number.value < kMost; };
+  auto all_right = [&](std::span<const StreamNumber> streams) {
+    return std::all_of(streams.begin(), streams.end(), right);
+  };
+  if (!all_right(event.streams) || !all_right(event.may_streams)) return false;
+  if (event.stream.valid() && !right(event.stream)) return false;
+  if (event.thread.valid() && event.thread.value > 0xffff) return false;
+  switch (event.kind) {
+    case EventKind::work:
+      return event.thread.valid() && event.stream.valid();
+    case EventKind::record_mark:
+    case EventKind::wait_mark:
+      return event.thread.valid() && event.stream.valid() && event.mark.valid();
+    case EventKind::uses_mark:
+      return event.thread.valid() && event.mark.valid();
+    case EventKind::release:
+    case EventKind::acquire:
+      return event.thread.valid() && event.object.valid();
+    case EventKind::watch:
+    case EventKind::unwatch:
+    case EventKind::touch:
+      return event.watch.valid();
+    case EventKind::unwatched:
+    case EventKind::ends:
+      return true;
+    case EventKind::mark_ends:
+      return event.mark.valid();
+    case EventKind::stream_ends:
+      return event.stream.valid();
+    case EventKind::call_begin:
+    case EventKind::covers:
+    case EventKind::query:
+    case EventKind::releases:
+    case EventKind::call_end:
+    case EventKind::sleep:
+    case EventKind::thread_ends:
+      return event.thread.valid();
+  }
+  return false;
+}
+
 uint64_t Views::oldest() const {
   uint64_t begin = now_;
   for (const ThreadState& thread : threads_) {

@@ -13,6 +13,9 @@
 
 namespace diogenes::necessity {
 
+// Does the event name what its kind needs? One that does not is passed over.
+bool well_formed(const Event& event);
+
 // A place in a stream: all work up to `tick`, and what that was ordered after.
 struct Point {
   StreamNumber stream;
@@ -152,6 +155,7 @@ class Views {
   // A synchronization has returned. Out: which one of its thread it is.
   uint32_t returns(ThreadNumber thread, const Knowledge& covered, bool stays);
   void query(const Event& event);
+  void done(const Clock& certain);  // somebody knows that this work is: it waits for the CPU no longer
   void release(const Event& event);
   bool acquire(const Event& event);  // false: nothing new
 
@@ -169,7 +173,6 @@ class Views {
   }
   void add_everything(Knowledge& target, Clock& direct) const;
   void let_go(const Clock& direct, Knowledge& covered) const;
-  void done(const Clock& certain);  // some thread knows that this is
 
   uint64_t now_ = 0, walks_ = 0;
   std::vector<ThreadState> threads_;

@@ -178,6 +178,18 @@ Timeline& Timeline::acquire(ThreadNumber thread, uint32_t object, bool forced) {
 
 Timeline& Timeline::sleep(ThreadNumber thread) { return add(event(EventKind::sleep, thread)); }
 Timeline& Timeline::thread_ends(ThreadNumber thread) { return add(event(EventKind::thread_ends, thread)); }
+Timeline& Timeline::mark_ends(MarkNumber mark) {
+  Event ended = event(EventKind::mark_ends);
+  ended.mark = mark;
+  return add(ended);
+}
+
+Timeline& Timeline::stream_ends(StreamNumber stream) {
+  Event ended = event(EventKind::stream_ends);
+  ended.stream = stream;
+  return add(ended);
+}
+
 Timeline& Timeline::ends() { return add(event(EventKind::ends)); }
 
 std::string Timeline::text() const {

@@ -59,6 +59,8 @@ class Timeline {
   Timeline& acquire(ThreadNumber thread, uint32_t object, bool forced);
   Timeline& sleep(ThreadNumber thread);
   Timeline& thread_ends(ThreadNumber thread);
+  Timeline& mark_ends(MarkNumber mark);
+  Timeline& stream_ends(StreamNumber stream);
   Timeline& ends();
   Timeline& add(Event event);  // any event; its lists are copied
 
