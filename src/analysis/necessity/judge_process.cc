@@ -25,10 +25,11 @@ class Both : public EventSink {
   EventSink &one_, &other_;
 };
 
-void note_verdicts(const std::vector<Verdict>& verdicts, Process& process) {
+void note_verdicts(const Judge& judge, Process& process) {
   std::unordered_map<uint32_t, Thread*> threads;
   for (Thread& thread : process.threads) threads[thread.ordinal] = &thread;
-  for (const Verdict& verdict : verdicts) {
+  for (size_t number = 0; number < judge.size(); ++number) {
+    Verdict verdict = judge.verdict(number);
     auto found = threads.find(verdict.operation.thread);
     if (found == threads.end() || verdict.operation.sequence >= found->second->evidence.size()) continue;
     Evidence& evidence = found->second->evidence[verdict.operation.sequence];
@@ -57,11 +58,13 @@ Judgement judge_process(Process& process, const SiteTable& sites) {
   Both both(judge, transfers);
   Judgement judgement;
   judgement.unclear = interpretation.replay(both);
-  std::vector<Verdict> verdicts = judge.verdicts();
-  CheckResult checked = withdraw_unsound([&](EventSink& sink) { interpretation.replay(sink); }, verdicts);
+  judge.finish();
+  std::vector<bool> needed = judge.needed();
+  CheckResult checked = withdraw_unsound([&](EventSink& sink) { interpretation.replay(sink); }, needed);
+  judge.keep(needed);
   judgement.withdrawn = checked.withdrawn;
   judgement.unchecked = checked.unchecked;
-  note_verdicts(verdicts, process);
+  note_verdicts(judge, process);
   note_findings(transfers, process);
   return judgement;
 }
