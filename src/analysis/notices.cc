@@ -61,6 +61,26 @@ void hook_notices(const Run& run, const std::string& stage, std::vector<std::str
                       "; calls of it are missing");
 }
 
+// What facts left open, each with what follows from it.
+void judgement_notices(const necessity::Judgement& judgement, const std::string& stage,
+                       std::vector<std::string>& notices) {
+  const necessity::Unclear& unclear = judgement.unclear;
+  auto say = [&](uint64_t count, const char* one, const char* several, const char* consequence) {
+    if (count > 0) notices.push_back(stage + ": " + counted(count, one, several) + consequence);
+  };
+  say(unclear.calls + unclear.operands, "call has no record of the memory",
+      "calls have no record of the memory",
+      " that it uses: they may use any, and waits for them count as needed");
+  say(unclear.streams + unclear.marks, "call names a stream or an event", "calls name a stream or an event",
+      " whose history was not seen: what they wait for is not known, and may be anything");
+  say(unclear.watches, "touch or end of a watch belongs", "touches or ends of watches belong",
+      " to no watch that was recorded; the file may be damaged");
+  say(judgement.withdrawn, "finding was", "findings were",
+      " withdrawn because it did not hold together with the others");
+  say(judgement.unchecked, "access was", "accesses were",
+      " left out of the check that findings hold together: one memory had too many");
+}
+
 }  // namespace
 
 void stage_notices(const Run& run, const std::string& stage, std::vector<std::string>& notices) {
@@ -87,6 +107,7 @@ void stage_notices(const Run& run, const std::string& stage, std::vector<std::st
     notices.push_back(stage + ": " +
                       counted(run.misplaced_records, "verdict or hash names", "verdicts or hashes name") +
                       " no operation that was recorded; what they were about counts as needed");
+  judgement_notices(run.judgement, stage, notices);
 }
 
 void session_notices(const Session& session, std::vector<std::string>& notices) {

@@ -257,7 +257,7 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
       EvidenceLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
       std::sort(process.watched.begin(), process.watched.end(), by_instance);
-      if (necessity::has_facts(trace)) run.unclear += necessity::judge_process(process, sites);
+      if (necessity::has_facts(trace)) run.judgement += necessity::judge_process(process, sites);
     }
     for (const ThreadTrace& thread : trace.threads) thread.release_pages();
   }

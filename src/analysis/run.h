@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/necessity/unclear.h"
+#include "analysis/necessity/judgement.h"
 #include "base/index.h"
 #include "base/units.h"
 #include "driver/catalogue.h"
@@ -133,7 +133,7 @@ struct Run {
   StageTrace trace;
   std::vector<Process> processes;  // one for each of trace.processes, in its order
   uint64_t misplaced_records = 0;  // evidence that names no operation of its process
-  necessity::Unclear unclear;      // of processes that recorded facts
+  necessity::Judgement judgement;  // of processes that recorded facts
 };
 
 // What is loaded beside the operations: verdicts and hashes, or GPU times.

@@ -65,6 +65,7 @@ enum class Arguments : uint8_t {
   event_record,    // event 0, stream 1
   stream_wait,     // stream 0, event 1
   stream,          // stream 0
+  stream_destroy,  // stream 0
   stream_create,   // CUstream* 0, flags 1 (priority 2 for cuStreamCreateWithPriority)
   event_create,    // CUevent* 0, flags 1
   elapsed_time,    // float* 0, first event 1, second event 2: fails unless both are complete

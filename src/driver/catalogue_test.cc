@@ -121,7 +121,7 @@ TEST(Catalogue, ArgumentsBelongToTheRole) {
     EXPECT_EQ(launches, f.role == Role::launch) << f.symbol;
     EXPECT_EQ(a == Arguments::graph_launch, f.role == Role::graph_launch) << f.symbol;
     // What the argument kinds fix about the position of the stream.
-    if (a == Arguments::stream || a == Arguments::stream_wait) {
+    if (a == Arguments::stream || a == Arguments::stream_destroy || a == Arguments::stream_wait) {
       EXPECT_EQ(f.stream_argument, 0) << f.symbol;
     }
     if (a == Arguments::event_record || a == Arguments::graph_launch) {

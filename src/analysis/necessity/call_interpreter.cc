@@ -91,6 +91,11 @@ void CallInterpreter::body(const RecordedCall& recorded, uint32_t ordinal, int64
   if (!read_by_call_.empty()) uses(call, read_by_call_, at_ns);
   read_by_call_.clear();
   context_ends(call, at_ns);
+  for (StreamNumber ended : tables_.streams.take_ended()) {
+    Event end = event(EventKind::stream_ends, call, at_ns);
+    end.stream = ended;
+    tables_.sink.take(end);
+  }
   if (call.has(kSharesMemory)) blind_ |= kSharedMemory;
   if (call.has(kRecordsUnknown)) marks_unknown_ = true;
 }
@@ -229,8 +234,7 @@ void CallInterpreter::allocations(const CallView& call, int64_t at_ns) {
 
 void CallInterpreter::releases(const CallView& call, int64_t at_ns) {
   if (!call.recorded.allocation || !call.recorded.allocation->released) return;
-  if (call.driver.arguments == Arguments::unregister_host)
-    return tables_.memories.unregister(call.recorded.allocation->address);
+  if (call.driver.arguments == Arguments::unregister_host) return unregisters(call, at_ns);
   const Allocation gone = releasing_[call.ordinal];
   if (gone.serial == 0) {
     ++tables_.unclear.releases;
@@ -246,6 +250,21 @@ void CallInterpreter::releases(const CallView& call, int64_t at_ns) {
     tables_.sink.take(release);
   }
   tables_.memories.release(gone);
+}
+
+// The memory stays what it is.
+void CallInterpreter::unregisters(const CallView& call, int64_t at_ns) {
+  uint64_t address = call.recorded.allocation->address;
+  if (const auto* registration = tables_.memories.registered_at(address)) {
+    for (const Place& place : tables_.memories.known_pieces(registration->range)) {
+      Event release = event(EventKind::releases, call, at_ns);
+      release.memory = place.memory;
+      release.range = place.range;
+      release.deferrable = release.lives_on = true;
+      tables_.sink.take(release);
+    }
+  }
+  tables_.memories.unregister(address);
 }
 
 // All that lives in the context goes with it. Host memory under guard was given up before.

@@ -42,6 +42,7 @@ class CallInterpreter {
   void uses(const CallView& call, const std::vector<Place>& places, int64_t at_ns);
   void allocations(const CallView& call, int64_t at_ns);
   void releases(const CallView& call, int64_t at_ns);
+  void unregisters(const CallView& call, int64_t at_ns);
   void context_ends(const CallView& call, int64_t at_ns);
   void records_and_waits(const CallView& call, int64_t at_ns);
   void record_mark(const CallView& call, int64_t at_ns);

@@ -18,6 +18,10 @@ void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
     }
     case Arguments::event_record:
       return record_mark(call, at_ns);
+    case Arguments::stream_destroy:
+      if (call.record().stream >= 2)
+        if (StreamTable::Stream* stream = stream_of(call)) tables_.streams.destroy(*stream);
+      return;
     case Arguments::event: {
       auto found = marks_.find(call.record().object);
       if (call.driver.role != Role::event || found == marks_.end()) return;
@@ -112,8 +116,8 @@ void CallInterpreter::scope_of_release(const CallView& call, Scope& scope) {
     if (gone.serial != 0 && !gone.stream_ordered)
       return tables_.streams.cover_context(gone.context, true, scope);
   } else if (call.driver.arguments == Arguments::unregister_host && record) {
-    if (const uint16_t* context = tables_.memories.registered_in(record->address))
-      return tables_.streams.cover_context(*context, true, scope);
+    if (const auto* registration = tables_.memories.registered_at(record->address))
+      return tables_.streams.cover_context(registration->context, true, scope);
   } else if (call.driver.arguments == Arguments::module_load) {
     // Of streams that the legacy stream is not ordered with it was not looked up.
     return tables_.streams.cover_context(call.context(), false, scope);

@@ -108,6 +108,8 @@ void BothOrders::take(const Event& event) {
     case EventKind::wait_mark:
       both([&](Views& views) { views.wait_mark(event); });
       break;
+    case EventKind::allocates:
+      break;
     case EventKind::mark_ends:
       both([&](Views& views) { views.mark_ends(event); });
       break;

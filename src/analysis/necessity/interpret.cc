@@ -98,7 +98,10 @@ class Replay {
     }
     take_late(kLatestTime);
     watches_.finish();
-    if (tables_.process.trace->process.end == ProcessEnd::orderly && !damaged_ && !lossy_) {
+    // What an exec leaves behind nobody can read any more.
+    ProcessEnd end = tables_.process.trace->process.end;
+    bool orderly = end == ProcessEnd::orderly || end == ProcessEnd::exec;
+    if (orderly && !damaged_ && !lossy_) {
       Event event;
       event.kind = EventKind::ends;
       event.at_ns = last_ns_;

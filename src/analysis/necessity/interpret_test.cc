@@ -123,6 +123,17 @@ TEST(Interpret, StreamsOfAnotherContextAndUncertainOnesAreNotOrdered) {
   EXPECT_EQ(lines[3], "80 covers t0 certain=s2 may=s1");
 }
 
+// Its work is covered by a wait for its context; behind that, nothing names it.
+TEST(Interpret, ADestroyedStreamEndsWhenItsWorkIsDone) {
+  Facts facts;
+  facts.stream(2).call("cuLaunchKernel", launch(10, 2));
+  facts.call("cuStreamDestroy_v2", {.begin = 30, .stream = 2}).call("cuCtxSynchronize", {.begin = 50});
+  facts.call("cuCtxSynchronize", {.begin = 70});
+  auto lines = events(facts);
+  lines.erase(lines.begin());
+  EXPECT_EQ(lines, (Lines{"60 covers t0 certain=s0", "60 stream_ends t0 s0", "80 covers t0"}));
+}
+
 TEST(Interpret, PerThreadStreamsAreOneAThreadAndContext) {
   Facts facts;
   facts.call("cuLaunchKernel_ptsz", launch(10, kPerThreadStream));

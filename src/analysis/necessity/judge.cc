@@ -284,11 +284,17 @@ void Judge::call_end(const Event& event) {
   views_.end_call(event.thread);
 }
 
+// What a call uses, it may use as soon as it is entered.
+int64_t Judge::use_time(const Event& event) {
+  const ThreadState& thread = views_.thread(event.thread);
+  return thread.call != 0 ? thread.call_at_ns : event.at_ns;
+}
+
 void Judge::uses_mark(const Event& event) {
   const Point point = views_.mark(event.mark).point;
   if (!point.stream.valid() || point.tick == 0) return;
   keep_order(point.stream, point.tick, *views_.thread(event.thread).known,
-             {kDriverAccess, event.thread, event.at_ns});
+             {kDriverAccess, event.thread, use_time(event)});
 }
 
 void Judge::releases(const Event& event) {
@@ -297,11 +303,13 @@ void Judge::releases(const Event& event) {
     frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
       if (event.lives_on && !live.access.writes && !event.writes) return;  // both only read
+      // A download that nobody has used by now goes with its copy.
+      if (!event.lives_on && live.access.writes && !live.access.argument && live.held.empty()) return;
       const uint32_t reason = event.lives_on && event.by == Toucher::driver ? kDeviceReuse
                               : event.by == Toucher::system_call            ? kSystemCall
                               : live.access.writes                          ? kCpuAccess
                                                                             : kSourceReuse;
-      examine(live, key_of(event.thread), known, {reason, event.thread, event.at_ns, event.stack});
+      examine(live, key_of(event.thread), known, {reason, event.thread, use_time(event), event.stack});
     });
   }
   if (event.memory.valid() && !event.lives_on) frontier_.release(event.memory, event.range);

@@ -65,6 +65,7 @@ class Judge : public EventSink {
   void call_end(const Event& event);
   void uses_mark(const Event& event);
   void releases(const Event& event);
+  int64_t use_time(const Event& event);
   void touch(const Event& event);
   void unwatch(const Event& event);
   void unwatched(const Event& event);

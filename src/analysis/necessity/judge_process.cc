@@ -12,11 +12,24 @@
 namespace diogenes::necessity {
 namespace {
 
+// Both judges in one replay.
+class Both : public EventSink {
+ public:
+  Both(EventSink& one, EventSink& other) : one_(one), other_(other) {}
+  void take(const Event& event) override {
+    one_.take(event);
+    other_.take(event);
+  }
+
+ private:
+  EventSink &one_, &other_;
+};
+
 void note_verdicts(const Judge& judge, Process& process) {
   std::unordered_map<uint32_t, Thread*> threads;
   for (Thread& thread : process.threads) threads[thread.ordinal] = &thread;
-  for (size_t i = 0; i < judge.size(); ++i) {
-    const Verdict verdict = judge.verdict(i);
+  for (size_t number = 0; number < judge.size(); ++number) {
+    Verdict verdict = judge.verdict(number);
     auto found = threads.find(verdict.operation.thread);
     if (found == threads.end() || verdict.operation.sequence >= found->second->evidence.size()) continue;
     Evidence& evidence = found->second->evidence[verdict.operation.sequence];
@@ -38,22 +51,22 @@ bool has_facts(const ProcessTrace& trace) {
   });
 }
 
-Unclear judge_process(Process& process, const SiteTable& sites) {
+Judgement judge_process(Process& process, const SiteTable& sites) {
   Interpretation interpretation(process);
   Judge judge;
-  Unclear unclear = interpretation.replay(judge);
+  TransferJudge transfers(process, sites);
+  Both both(judge, transfers);
+  Judgement judgement;
+  judgement.unclear = interpretation.replay(both);
   judge.finish();
   std::vector<bool> needed = judge.needed();
-  // Other code than the one that chose looks whether all findings together leave every pair in order.
-  auto again = [&interpretation](EventSink& sink) { interpretation.replay(sink); };
-  const CheckResult checked = withdraw_unsound(again, needed);
+  CheckResult checked = withdraw_unsound([&](EventSink& sink) { interpretation.replay(sink); }, needed);
   judge.keep(needed);
-  unclear.withdrawn += checked.withdrawn;
+  judgement.withdrawn = checked.withdrawn;
+  judgement.unchecked = checked.unchecked;
   note_verdicts(judge, process);
-  TransferJudge transfers(process, sites);
-  interpretation.replay(transfers);
   note_findings(transfers, process);
-  return unclear;
+  return judgement;
 }
 
 }  // namespace diogenes::necessity

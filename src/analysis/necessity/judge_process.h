@@ -3,7 +3,7 @@
 // In: a process of stage 3 or 4 with its operations, and in the evidence what hashes say. Out: its evidence.
 // Processes of agents that judge for themselves have no facts, and are left as they are.
 #pragma once
-#include "analysis/necessity/unclear.h"
+#include "analysis/necessity/judgement.h"
 #include "analysis/run.h"
 
 namespace diogenes::necessity {
@@ -11,6 +11,6 @@ namespace diogenes::necessity {
 // Are there facts to judge? Else the verdicts are in the trace.
 bool has_facts(const ProcessTrace& trace);
 
-Unclear judge_process(Process& process, const SiteTable& sites);
+Judgement judge_process(Process& process, const SiteTable& sites);
 
 }  // namespace diogenes::necessity

@@ -26,6 +26,7 @@ std::vector<Evidence> evidence(const Facts& facts) {
   facts.write(folder.path());
   SiteTable sites;
   auto run = load_run(folder.path(), sites, Load::evidence);
+  EXPECT_EQ(run->judgement.withdrawn, 0u);
   return run->processes.at(0).threads.at(0).evidence;
 }
 
@@ -60,6 +61,88 @@ TEST(JudgeProcess, AKilledProcessNeededIt) {
   facts.watch(1, kHost, 64, 42).ends(ProcessEnd::signal);
   facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
   EXPECT_TRUE(evidence(facts)[1].reasons & kUnresolved);
+}
+
+// The CPU reads the data in the call that sends it back, whatever the stream's order.
+TEST(JudgeProcess, DataThatGoesBackToTheDeviceIsUsed) {
+  Facts facts;
+  CallFacts down = download(10);
+  down.operands[1].kind = MemoryKind::pageable;
+  down.transfer = transfer_of(MemoryKind::pageable, MemoryKind::device, 64);
+  down.flags = kWaited;
+  down.after = 5;
+  facts.watch(1, kHost, 64, 22).call("cuMemcpyDtoH_v2", down).unwatch(1, 31);
+  facts.call("cuMemcpyHtoDAsync_v2",
+             {.begin = 30,
+              .stream = kLegacyStream,
+              .operands = {operand(kDevice, 64, kWrites | kWhole, MemoryKind::device),
+                           operand(kHost, 64, kReads | kByCall, MemoryKind::pageable)},
+              .transfer = transfer_of(MemoryKind::device, MemoryKind::pageable, 64)});
+  auto judged = evidence(facts);
+  EXPECT_NE(judged[0].reasons, 0u);
+  EXPECT_EQ(judged[0].reasons & kUnresolved, 0u);
+  EXPECT_EQ(judged[0].after_ns, 5);  // from 25 to the call's begin
+  EXPECT_EQ(judged[0].unused, Unused::no);
+}
+
+TEST(JudgeProcess, AnElapsedTimeNeedsItsEvents) {
+  Facts facts;
+  facts.call("cuEventRecord", {.begin = 0, .stream = kLegacyStream, .object = 2});
+  facts.call("cuMemsetD8_v2", {.begin = 20,
+                               .stream = kLegacyStream,
+                               .operands = {operand(kDevice, 64, kWrites | kWhole, MemoryKind::device)},
+                               .transfer = transfer_of(MemoryKind::device, MemoryKind::unknown, 64)});
+  facts.call("cuEventRecord", {.begin = 40, .stream = kLegacyStream, .object = 3});
+  facts.call("cuEventSynchronize", {.begin = 60, .flags = kWaited, .object = 3});
+  facts.call("cuEventElapsedTime", {.begin = 80, .object = 2, .stream2 = 3});
+  EXPECT_NE(evidence(facts)[3].reasons, 0u);
+}
+
+// The memory goes by other means than the driver, while the copy could have been under way.
+TEST(JudgeProcess, MemoryThatIsUnmappedNeedsTheWait) {
+  Facts facts;
+  facts.call("cuMemcpyDtoHAsync_v2", download(10)).watch(1, kHost, 64, 42);
+  facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
+  facts.unwatch(1, 60, WatchEnd::released).region(RegionEvent::released, kHost, 4096, 60);
+  EXPECT_NE(evidence(facts)[1].reasons, 0u);
+}
+
+TEST(JudgeProcess, ReleasesAndAllocationsNeedNothing) {
+  Facts facts;
+  facts.call("cuMemAlloc_v2", {.begin = 0, .allocation = allocated(kDevice, 64)});
+  facts.call("cuLaunchKernel",
+             {.begin = 20,
+              .stream = kLegacyStream,
+              .operands = {operand(kDevice, 64, kReads | kWrites | kArgument, MemoryKind::device)},
+              .list_flags = kHasKernel});
+  facts.call("cuMemFree_v2", {.begin = 40, .flags = kWaited, .allocation = released(kDevice)});
+  auto judged = evidence(facts);
+  EXPECT_TRUE(judged[2].judged);
+  EXPECT_EQ(judged[2].reasons, 0u);
+}
+
+// It has no verdict.
+TEST(JudgeProcess, ACopyOfNoBytesIsNoWait) {
+  Facts facts;
+  facts.call("cuMemcpyDtoHAsync_v2", download(10));
+  facts.call("cuMemcpyDtoH_v2", {.begin = 30,
+                                 .stream = kLegacyStream,
+                                 .transfer = transfer_of(MemoryKind::pinned, MemoryKind::device, 0)});
+  facts.watch(1, kHost, 64, 62).call("cuCtxSynchronize", {.begin = 50, .after = 5, .flags = kWaited});
+  auto judged = evidence(facts);
+  EXPECT_FALSE(judged[1].judged);
+}
+
+// One thread copies and waits, another reads behind a lock: an order by chance.
+TEST(JudgeProcess, AResultThatIsHandedToAnotherThread) {
+  Facts facts;
+  facts.call("cuMemcpyDtoHAsync_v2", download(10)).watch(1, kHost, 64, 42);
+  facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
+  facts.order(OrderObject::mutex, 0x77, 50, 0);
+  facts.on(1).order(OrderObject::mutex, 0x77, 60, kAcquires).touch(1, 70).on(0);
+  auto judged = evidence(facts);
+  EXPECT_EQ(judged[1].reasons & kUnresolved, 0u);
+  EXPECT_NE(judged[1].reasons & kOtherThread, 0u);
 }
 
 TEST(JudgeProcess, WithoutFactsTheTracesVerdictsHold) {

@@ -46,10 +46,10 @@ std::vector<Allocation> MemoryTable::of_context(uint16_t context) const {
 }
 
 void MemoryTable::register_host(AddressRange range, uint16_t context) {
-  if (!range.empty()) registered_.insert_or_assign(range.begin, context);
+  if (!range.empty()) registered_.insert_or_assign(range.begin, Registration{range, context});
 }
 
-const uint16_t* MemoryTable::registered_in(uint64_t address) const {
+const MemoryTable::Registration* MemoryTable::registered_at(uint64_t address) const {
   auto found = registered_.find(address);
   return found == registered_.end() ? nullptr : &found->second;
 }

@@ -44,8 +44,12 @@ class MemoryTable {
 
   // Registered pageable memory: no allocation, but a wait when it ends has the context's scope.
   void register_host(AddressRange range, uint16_t context);
+  struct Registration {
+    AddressRange range;
+    uint16_t context = 0;
+  };
   // Null: not known to be registered.
-  const uint16_t* registered_in(uint64_t address) const;
+  const Registration* registered_at(uint64_t address) const;
   void unregister(uint64_t address) { registered_.erase(address); }
 
   // What reaches behind an allocation's end is an error of the program, and left out.
@@ -59,7 +63,7 @@ class MemoryTable {
   MemoryNumber fresh() { return {next_++}; }
 
   std::map<uintptr_t, Allocation> by_begin_;
-  std::map<uint64_t, uint16_t> registered_;
+  std::map<uint64_t, Registration> registered_;
   MemoryNumber host_, device_;
   uint32_t next_ = 0;
   uint64_t serial_ = 0;

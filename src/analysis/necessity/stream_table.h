@@ -29,6 +29,7 @@ class StreamTable {
     StreamNumber number;
     uint16_t context = 0;
     bool blocking = false, certain = false, legacy = false, page_tables = false;
+    bool destroyed = false;             // its work may still be under way
     uint64_t last_work = 0, known = 0;  // ordinals of work, over all streams
   };
   // Null: it is not known which stream that is.
@@ -50,6 +51,11 @@ class StreamTable {
   // A call has waited for these.
   void covered(const Scope& scope);
 
+  // Nothing names it any more, but waits for its context cover its work.
+  void destroy(Stream& stream);
+  // Destroyed streams of which all work is known to be done: they are forgotten.
+  std::vector<StreamNumber> take_ended();
+
  private:
   using Key = std::tuple<uint32_t, uint16_t, uint32_t>;  // as the operation names it, context, thread
   Stream& add(const Key& key, const StreamFacts* facts, bool is_default);
@@ -58,8 +64,10 @@ class StreamTable {
   }
 
   const Survey& survey_;
-  std::map<Key, Stream> streams_;  // stable addresses
-  std::vector<Stream*> by_number_;
+  std::map<uint32_t, Stream> streams_;  // by number; stable addresses
+  std::map<Key, Stream*> by_key_;
+  uint32_t next_ = 0;
+  size_t destroyed_ = 0;
   uint64_t work_ = 0;
 };
 

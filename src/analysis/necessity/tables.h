@@ -5,10 +5,10 @@
 #include <unordered_map>
 
 #include "analysis/necessity/events.h"
+#include "analysis/necessity/judgement.h"
 #include "analysis/necessity/memory_table.h"
 #include "analysis/necessity/stream_table.h"
 #include "analysis/necessity/survey.h"
-#include "analysis/necessity/unclear.h"
 #include "analysis/run.h"
 
 namespace diogenes::necessity {

@@ -68,13 +68,7 @@ void TransferJudge::take(const Event& event) {
       uploads_.allocated(event, views_.thread(event.thread).known->certain);
       break;
     case EventKind::releases:
-      if (event.lives_on) {
-        downloads_.uses(event);
-        break;
-      }
-      uploads_.released(event);
-      downloads_.released(event);
-      if (event.deferrable) history_.forget(event.memory);
+      releases(event);
       break;
     case EventKind::call_end:
       downloads_.call_end(event);
@@ -118,15 +112,39 @@ void TransferJudge::work(const Event& event) {
   uploads_.work(event, point, copy.to_device, releases, allocates);
   downloads_.work(event, point, copy.to_host, is_copy(function));
   repeated_.work(event, point, copy.to_host);
+  if (is_copy(function))
+    for (const Access& access : event.accesses)
+      if (access.on_host && access.memory.valid() && under_way_.size() < kMostUnderWay)
+        under_way_.push_back({access.memory, access.range, event.stream, point.tick});
   bool kernel = function && (function->role == Role::launch || function->role == Role::graph_launch);
   history_.note(event, point.tick, kernel);
   if (releases)
     for (const Access& access : event.accesses) history_.forget(access.memory);
 }
 
+void TransferJudge::releases(const Event& event) {
+  if (event.deferrable) {
+    const Clock& known = views_.thread(event.thread).known->certain;
+    bool used = std::any_of(under_way_.begin(), under_way_.end(), [&](const UnderWay& copy) {
+      return copy.memory == event.memory && copy.range.overlaps(event.range) &&
+             !known.covers(copy.stream, copy.tick);
+    });
+    if (used) in_use_.push_back(event.operation);
+  }
+  if (event.lives_on) {
+    if (!event.deferrable) downloads_.uses(event);
+    return;
+  }
+  uploads_.released(event);
+  downloads_.released(event);
+  if (event.deferrable) history_.forget(event.memory);
+}
+
 void TransferJudge::covers(const Event& event) {
   Knowledge covered = views_.covered(event);
   views_.returns(event.thread, covered, event.wait.own_work);
+  std::erase_if(under_way_,
+                [&](const UnderWay& copy) { return covered.certain.covers(copy.stream, copy.tick); });
   uploads_.covered(covered.certain);
   downloads_.covered(event, covered.possible);
 }
@@ -146,6 +164,8 @@ void note_findings(const TransferJudge& judge, Process& process) {
     of->lost_by = unused.by;
     of->conditions |= unused.conditions;
   }
+  for (OperationId release : judge.in_use())
+    if (Evidence* of = evidence(release)) of->conditions |= kConditionInUse;
   for (const RepeatedCopies::Refuted& refuted : judge.refuted())
     if (Evidence* of = evidence(refuted.operation)) of->duplicate = refuted.instead;
 }

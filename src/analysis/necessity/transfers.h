@@ -22,15 +22,29 @@ class TransferJudge : public EventSink {
 
   // After the last event.
   const std::vector<UnusedData>& unused() const { return unused_; }
+  // Releases of host memory that a copy under way still read or wrote.
+  const std::vector<OperationId>& in_use() const { return in_use_; }
   const std::vector<RepeatedCopies::Refuted>& refuted() const { return repeated_.refuted(); }
 
  private:
+  static constexpr size_t kMostUnderWay = 4096;
+  // A copy from or to host memory that nobody knows to be done.
+  struct UnderWay {
+    MemoryNumber memory;
+    AddressRange range;
+    StreamNumber stream;
+    uint32_t tick = 0;
+  };
+
   void work(const Event& event);
   void covers(const Event& event);
+  void releases(const Event& event);
 
   const SiteTable& sites_;
   Views views_;
   AccessHistory history_;
+  std::vector<UnderWay> under_way_;
+  std::vector<OperationId> in_use_;
   std::vector<UnusedData> unused_;
   UnusedUploads uploads_;
   UnusedDownloads downloads_;

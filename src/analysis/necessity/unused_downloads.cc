@@ -38,6 +38,7 @@ void UnusedDownloads::work(const Event& event, const Point& point, bool download
   download.operation = event.operation;
   download.stream = event.stream;
   download.tick = point.tick;
+  if (downloads_.size() == kMostOpen) downloads_.erase(downloads_.begin());
   downloads_.push_back(download);
 }
 

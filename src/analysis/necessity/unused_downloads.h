@@ -36,6 +36,7 @@ class UnusedDownloads {
   void give_up() { downloads_.clear(); }
 
  private:
+  static constexpr size_t kMostOpen = 1024;  // older ones count as used
   struct Download {
     MemoryNumber memory;
     AddressRange range;

@@ -11,7 +11,7 @@ void UnusedUploads::close(const Upload& upload, Unused how, OperationId by) {
 }
 
 void UnusedUploads::close(const Memory& memory, OperationId by) {
-  if (!memory.named)
+  if (!is_named(memory))
     out_.push_back({memory.operation, Unused::released, by, conditions(false, memory.kernels)});
 }
 
@@ -22,6 +22,7 @@ void UnusedUploads::allocated(const Event& event, const Clock& host) {
   memory.operation = event.operation;
   memory.kernels = history_.kernels();
   // A kernel that runs already may be told of it.
+  memory.unknown = unknown_;
   memory.named = !history_.unknown_work_is_before(host, {});
   memories_[event.memory] = std::move(memory);
 }
@@ -46,7 +47,7 @@ void UnusedUploads::overwrite(Memory& memory, const Access& access, const Event&
     upload.over_stream = event.stream;
     upload.over_tick = point.tick;
     upload.by = event.operation;
-    closing_.push_back(access.memory);
+    closing_.insert(access.memory);
   }
 }
 
@@ -58,10 +59,12 @@ void UnusedUploads::work(const Event& event, const Point& point, bool uploads, b
   certain.raise(key_of(event.stream), point.tick - 1);
   for (const Access& access : event.accesses) {
     if (!access.memory.valid()) {
-      for (auto& [number, memory] : memories_) {
-        memory.named = true;
-        read(memory, memory.range, certain);
-      }
+      ++unknown_;
+      std::erase_if(uploaded_, [&](MemoryNumber number) {
+        auto of = memories_.find(number);
+        if (of != memories_.end()) read(of->second, of->second.range, certain);
+        return of == memories_.end() || of->second.uploads.empty();
+      });
       continue;
     }
     auto found = memories_.find(access.memory);
@@ -90,7 +93,10 @@ void UnusedUploads::work(const Event& event, const Point& point, bool uploads, b
     upload.tick = point.tick;
     upload.rests = !history_.kernels_are_before(certain, event.stream);
     upload.kernels = history_.kernels();
-    found->second.uploads.push_back(upload);
+    auto& uploads_there = found->second.uploads;
+    if (uploads_there.size() == kMostOfMemory) uploads_there.erase(uploads_there.begin());
+    uploads_there.push_back(upload);
+    uploaded_.insert(access.memory);
   }
 }
 
@@ -123,6 +129,7 @@ void UnusedUploads::released(const Event& event) {
 void UnusedUploads::give_up() {
   given_up_ = true;
   memories_.clear();
+  uploaded_.clear();
   closing_.clear();
 }
 

@@ -7,6 +7,7 @@
 // over. Whatever is in doubt counts as used.
 #pragma once
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "analysis/necessity/access_history.h"
@@ -36,6 +37,7 @@ class UnusedUploads {
   void give_up();
 
  private:
+  static constexpr size_t kMostOfMemory = 256;  // open uploads to one allocation; older ones count as used
   struct Upload {
     AddressRange range;
     OperationId operation;
@@ -52,6 +54,7 @@ class UnusedUploads {
     AddressRange range;
     OperationId operation;
     bool named = false;     // by some work
+    uint64_t unknown = 0;   // work that may name anything, given before it was made
     bool released = false;  // in the order of a stream: some of its uploads are still to be closed
     uint64_t kernels = 0;
     std::vector<Upload> uploads;
@@ -62,10 +65,14 @@ class UnusedUploads {
   void close(const Memory& memory, OperationId by);
   uint8_t conditions(bool rests, uint64_t kernels_before) const;
 
+  bool is_named(const Memory& memory) const { return memory.named || unknown_ > memory.unknown; }
+
   const AccessHistory& history_;
   std::vector<UnusedData>& out_;
   std::unordered_map<MemoryNumber, Memory> memories_;
-  std::vector<MemoryNumber> closing_;  // have overwritten uploads
+  // Those with open uploads, and with overwritten ones; perhaps more.
+  std::unordered_set<MemoryNumber> uploaded_, closing_;
+  uint64_t unknown_ = 0;  // work that may name anything
   bool given_up_ = false;
 };
 

@@ -37,6 +37,7 @@ bool well_formed(const Event& event) {
     case EventKind::call_begin:
     case EventKind::covers:
     case EventKind::query:
+    case EventKind::allocates:
     case EventKind::releases:
     case EventKind::call_end:
     case EventKind::sleep:

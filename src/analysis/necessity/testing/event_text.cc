@@ -7,8 +7,9 @@ namespace {
 
 const char* name_of(EventKind kind) {
   static constexpr const char* kNames[] = {
-      "begin", "work",  "record",  "wait_mark", "covers",  "query",   "uses_mark", "allocates",   "releases", "end",
-      "watch", "touch", "unwatch", "unwatched", "release", "acquire", "sleep",     "thread_ends", "ends",     "mark_ends"};
+      "begin",     "work",     "record", "wait_mark",   "covers", "query",     "uses_mark",
+      "allocates", "releases", "end",    "watch",       "touch",  "unwatch",   "unwatched",
+      "release",   "acquire",  "sleep",  "thread_ends", "ends",   "mark_ends", "stream_ends"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -1,10 +1,11 @@
-// What a damaged or cut trace left open, by cause. It is judged as if anything could have happened there, so
-// it costs findings and makes none wrong. In: the interpretation of a trace's facts. Out: counts.
+// What a judgement of a trace's facts could not decide, in counts.
 #pragma once
 #include <cstdint>
 
 namespace diogenes::necessity {
 
+// What a damaged or cut trace left open, by cause. It is judged as if anything could have happened there, so
+// it costs findings and makes none wrong.
 struct Unclear {
   uint64_t calls = 0;     // without a CallRecord: what they did is not known
   uint64_t operands = 0;  // of work: the list is lost
@@ -14,7 +15,6 @@ struct Unclear {
   uint64_t releases = 0;  // of memory that was never seen allocated
   uint64_t threads = 0;   // that touched something, and have no file
 
-  uint64_t withdrawn = 0;  // verdicts 'not needed' that the check did not confirm
 
   bool operator==(const Unclear&) const = default;
   Unclear& operator+=(const Unclear& other) {
@@ -25,7 +25,19 @@ struct Unclear {
     watches += other.watches;
     releases += other.releases;
     threads += other.threads;
+    return *this;
+  }
+};
+
+struct Judgement {
+  Unclear unclear;
+  uint64_t withdrawn = 0;  // verdicts 'not needed' that do not hold with all others together; should be 0
+  uint64_t unchecked = 0;  // accesses that this was not checked for: one memory had too many
+
+  Judgement& operator+=(const Judgement& other) {
+    unclear += other.unclear;
     withdrawn += other.withdrawn;
+    unchecked += other.unchecked;
     return *this;
   }
 };
