@@ -165,8 +165,6 @@ void BothOrders::take(const Event& event) {
     case EventKind::acquire:
       both([&](Views& views) { views.acquire(event); });
       break;
-    case EventKind::allocates:
-      break;
     case EventKind::sleep:
       both([&](Views& views) { views.thread(event.thread).asleep = true; });
       appeared = false;
