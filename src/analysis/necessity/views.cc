@@ -27,7 +27,6 @@ bool well_formed(const Event& event) {
     case EventKind::touch:
       return event.watch.valid();
     case EventKind::unwatched:
-    case EventKind::allocates:
     case EventKind::ends:
       return true;
     case EventKind::mark_ends:
