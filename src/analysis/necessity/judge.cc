@@ -51,7 +51,7 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
       const bool documented =
           std::any_of(candidates.begin(), candidates.end(),
                       [this](InstanceIndex candidate) { return constraints_.documented(candidate); });
-      return {documented ? Sureness::certain : Sureness::none, documented && fixed};
+      return {Sureness::certain, fixed, documented};
     }
     // Ordered by several in a row: with the first in each thread kept, each of them still follows the work.
     for (const OfThread& thread : threads_) {
@@ -82,9 +82,18 @@ bool Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const 
 }
 
 bool Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
-  const Use use{live.blind != 0 ? live.blind : uint32_t{kExposed}, thread};
-  examine(live, key_of(thread), *views_.thread(thread).known, use);
-  return live.held_by(key_of(thread)) == Sureness::certain;
+  const ClockKey key = key_of(thread);
+  const Knowledge& known = *views_.thread(thread).known;
+  const Sureness held = live.held_by(key);
+  if (held == Sureness::certain) return true;
+  if (held == Sureness::possible && !known.certain.covers(live.stream, live.tick)) return false;
+  const Kept kept =
+      keep_order(live.stream, live.tick, known, {live.blind != 0 ? live.blind : uint32_t{kExposed}, thread});
+  // When it touches is not known: a later wait may be the one that counts, where this one may not be relied
+  // on.
+  if (kept.sureness == Sureness::none || !kept.documented) return false;
+  live.hold(key, kept.sureness);
+  return kept.sureness == Sureness::certain;
 }
 
 void Judge::expose(LiveAccess& live) {
