@@ -30,6 +30,11 @@ bool DirtyRanges::add(const HostRange& host) {
   if (at >= 0) {
     Dirty& dirty = dirty_[at];
     if (is_down(dirty)) --down_;
+    // By watchpoints, in a stack frame: it may be another one by now.
+    if (host.way == Way::watchpoints && dirty.guard != kNoGuard) {
+      lower_guard(dirty.guard);
+      dirty.guard = kNoGuard;
+    }
     // A guard against reading serves for both.
     if (host.protection == Protection::no_access && dirty.host.protection == Protection::read_only) {
       if (dirty.guard != kNoGuard) lower_guard(dirty.guard);
