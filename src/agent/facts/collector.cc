@@ -95,7 +95,7 @@ void lower_for(const Call& call, DecodedCall& decoded) {
 
 WatchRefusal refusal_of(const AllocationArguments& allocation) {
   if (allocation.kind != MemoryKind::registered) return WatchRefusal::none;
-  switch (region_of(AddressRange::of(allocation.address, allocation.bytes))) {
+  switch (region_now(AddressRange::of(allocation.address, allocation.bytes))) {
     case Region::private_memory:
       return WatchRefusal::none;
     case Region::shared_memory:
