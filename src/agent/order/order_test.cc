@@ -51,6 +51,7 @@ bool append(const OrderRecord& record) {
   return true;
 }
 void after_acquire_with_news() { ++raised; }
+uint32_t own_thread_file() { return 0xffffffff; }
 
 namespace {
 

@@ -31,16 +31,19 @@ void Constraints::require(InstanceIndex index, const Use& use) {
     required_sites_[instance.site.value] = true;
   }
   if (instance.thread != use.thread.value) {
-    instance.reasons |= kOtherThread;
+    if (use.handed_on)
+      instance.handed_on = true;
+    else
+      instance.reasons |= kOtherThread;
     return;
   }
   if (use.at_ns < 0 || instance.end_ns < 0) return;
   const int64_t after_ns = std::max<int64_t>(0, use.at_ns - instance.end_ns);
   if (instance.first_use == 0xffffffff) {
     instance.first_use = static_cast<uint32_t>(first_uses_.size());
-    first_uses_.push_back({after_ns, use.stack, use.address});
+    first_uses_.push_back({after_ns, use.address, use.stack, use.released_ns <= instance.end_ns});
   } else if (FirstUse& first = first_uses_[instance.first_use]; after_ns < first.after_ns) {
-    first = {after_ns, use.stack, use.address};
+    first = {after_ns, use.address, use.stack, use.released_ns <= instance.end_ns};
   }
 }
 
@@ -100,6 +103,10 @@ Verdict Constraints::verdict(InstanceIndex index) const {
   const Instance& instance = instances_[index.value];
   Verdict verdict{instance.operation, instance.reasons, instance.conditions};
   if (instance.own_work) verdict.reasons = kOwnWork;
+  // The wait can move to a use of its own thread's that comes before the hand-over, and no further.
+  if (instance.handed_on &&
+      (instance.first_use == 0xffffffff || !first_uses_[instance.first_use].before_hand_over))
+    verdict.reasons |= kOtherThread;
   if (instance.first_use != 0xffffffff) {
     const FirstUse& first = first_uses_[instance.first_use];
     verdict.after_ns = first.after_ns;

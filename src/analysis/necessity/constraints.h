@@ -21,6 +21,8 @@ struct Use {
   int64_t at_ns = -1;   // -1: not at a known time
   uint32_t stack = kNoStack;
   uint64_t address = 0;
+  int64_t released_ns = -1;  // when its thread last handed anything on to another; -1: never
+  bool handed_on = false;    // where another thread uses it: by releases and acquires that are certain
 };
 
 class Constraints {
@@ -54,12 +56,14 @@ class Constraints {
     bool implicit : 1 = false;
     bool documented : 1 = true;
     bool own_work : 1 = false;
+    bool handed_on : 1 = false;  // another thread used it behind a hand-over
   };
   static_assert(sizeof(Instance) == 32);
   struct FirstUse {
     int64_t after_ns;
-    uint32_t stack;
     uint64_t address;
+    uint32_t stack;
+    bool before_hand_over;  // nothing was handed on between the wait's end and it
   };
   struct OneOf {
     std::vector<InstanceIndex> candidates;

@@ -46,7 +46,10 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
       of(ThreadNumber{number_of(component.key)}).log.candidates(stream, tick, component.value, candidates);
     }
     if (!candidates.empty()) {
-      const bool fixed = constraints_.require_one_of(candidates, use);
+      Use known = use;
+      known.handed_on = true;
+      if (use.thread.valid()) known.released_ns = of(use.thread).released_ns;
+      const bool fixed = constraints_.require_one_of(candidates, known);
       // A wait that nobody may rely on replaces no other: a later one may be the one that counts.
       const bool documented =
           std::any_of(candidates.begin(), candidates.end(),
@@ -169,6 +172,7 @@ void Judge::take(const Event& event) {
       unwatched(event);
       break;
     case EventKind::release:
+      of(event.thread).released_ns = event.at_ns;
       views_.release(event);
       break;
     case EventKind::acquire:
