@@ -49,7 +49,7 @@ void BothOrders::prune(Frontier::List& list) {
     for (AccessIndex index : gone) frontier_.remove(index);
     unchecked_ += gone.size();
   }
-  list.most = 2 * list.accesses.size() + 24 + (all_.holders() + kept_.holders()) / 8;
+  list.most = 2 * list.accesses.size() + 8 + (all_.holders() + kept_.holders()) / 8;
 }
 
 // A component of a clock is asked for only by accesses, and by what can be named: streams' and events'
