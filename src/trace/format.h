@@ -389,10 +389,10 @@ static_assert(sizeof(WatchedRecord) == 32);
 enum OperandFlag : uint8_t {
   kReads = 1,
   kWrites = 2,
-  kWhole = 4,       // writes every byte of the range, whatever it held: copies and fills of one row
-  kArgument = 8,    // a whole allocation, because one of its addresses is in a kernel's arguments
-  kByCall = 16,     // read or written by the CPU in the call itself, not by GPU work (staged pageable memory)
-  kNoAddress = 32,  // argument: the block was read at the launch and holds no address of host-visible memory
+  kWhole = 4,     // writes every byte of the range, whatever it held: copies and fills of one row
+  kArgument = 8,  // a whole allocation, because one of its addresses is in a kernel's arguments
+  kByCall = 16,   // read or written by the CPU in the call itself, not by GPU work (staged pageable memory)
+  kReached = 32,  // a whole allocation that a kernel may find its way to without being given it
 };
 struct OperandRecord {
   uint64_t begin, bytes;
@@ -423,7 +423,7 @@ enum CallFlag : uint8_t {
   kExternalEvent = 4,   // an event record whose event is waited for outside of this program's order
   kRecordsUnknown = 8,  // events may have been recorded out of sight (graphs, whole contexts)
   kMappedMemory = 16,   // an allocation that the device reaches at the host's address, or was told of
-  kSharesMemory = 32,         // memory is shared with others from now on (IPC, exported handles, imported memory)
+  kSharesMemory = 32,   // memory is shared with others from now on (IPC, exported handles, imported memory)
 };
 
 // Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.
@@ -548,7 +548,8 @@ enum class OrderObject : uint8_t {
   thread_start,  // object: the new thread's number, told by its maker
   thread_end,    // join
   futex,
-  asleep_at_end,  // no order: `thread` has been asleep since `address` (CLOCK_MONOTONIC) when the process ends
+  asleep_at_end,  // no order: `thread` has been asleep since `address` (CLOCK_MONOTONIC) when the process
+                  // ends
 };
 enum OrderFlag : uint8_t {
   kAcquires = 1,  // else it releases

@@ -1,15 +1,31 @@
 // What all cells share: device memory, streams, events, threads, and a second context.
 #pragma once
 #include <cuda.h>
+#include <semaphore.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <semaphore>
 
 #include "gpu.h"
 
 namespace litmus {
+
+// One thread lets another go on; who waits sleeps at once.
+class Semaphore {
+ public:
+  void release() { sem_post(&semaphore_); }
+  void acquire() {
+    while (sem_wait(&semaphore_) != 0) {
+    }
+  }
+  Semaphore() { sem_init(&semaphore_, 0, 0); }
+  Semaphore(const Semaphore&) = delete;
+  Semaphore& operator=(const Semaphore&) = delete;
+
+ private:
+  sem_t semaphore_;
+};
 
 // A thread that is there from the start, and does what it is asked to while the asking one waits.
 class Worker {
@@ -22,7 +38,7 @@ class Worker {
   }
 
  private:
-  std::binary_semaphore asked_{0}, answered_{0};
+  Semaphore asked_, answered_;
   std::function<void()> work_;
 };
 

@@ -262,11 +262,12 @@ std::string hold_against_oracle(const std::vector<std::string>& command, const J
 }
 
 std::string reason_words(uint32_t reasons) {
-  static const char* const words[] = {"cpu",        "source",  "syscall", "copy",      "order",  "shared",
-                                      "small",      "exposed", "refused", "undecoded", "driver", "hostfn",
-                                      "unresolved", "unknown", "own",     "concurrent"};
+  static const char* const words[] = {"cpu",        "source", "syscall",    "copy",    "order",
+                                      "shared",     "small",  "exposed",    "refused", "undecoded",
+                                      "driver",     "hostfn", "unresolved", "unknown", "own",
+                                      "concurrent", "parts",  "other",      "letsgo"};
   std::string result;
-  for (int i = 0; i < 16; ++i)
+  for (int i = 0; i < 19; ++i)
     if (reasons & (1u << i)) result += (result.empty() ? "" : "+") + std::string(words[i]);
   return result.empty() ? "-" : result;
 }

@@ -76,6 +76,7 @@ class Order {
     const Wait& wait = waits_[static_cast<size_t>(by)];
     if (!wait.query) {
       operations_[wait.operation].needed = true;
+      guess_better(by, work);
       // It stays where it is, and so what it covers needs no other. Behind a use it may come later.
       if (order) settled_ |= wait.covers;
       return;
@@ -84,6 +85,28 @@ class Order {
     // Without it, the waits before it would be the ones for this work and for what named the buffer earlier.
     guess_before(by, work);
     for (const int earlier : buffers_[static_cast<size_t>(buffer)].history) guess_before(by, earlier);
+  }
+  // Of several waits that order the same pair, the design keeps documented ones before others, explicit ones
+  // before implicit ones, and then those of the thread that uses the data, which is not known yet.
+  static int rank(Kind kind) {
+    if (kind == Kind::context || kind == Kind::stream || kind == Kind::event) return 2;
+    return kind == Kind::upload_now || kind == Kind::download_now ? 1 : 0;
+  }
+  void guess_better(int by, int work) {
+    const Operation& latest = operations_[waits_[static_cast<size_t>(by)].operation];
+    std::array<int, kThreads> best;
+    best.fill(-1);
+    best[static_cast<size_t>(latest.thread)] = rank(latest.kind);
+    for (int i = by; i-- > 0;) {
+      const Wait& before = waits_[static_cast<size_t>(i)];
+      Operation& operation = operations_[before.operation];
+      int& rank_there = best[static_cast<size_t>(operation.thread)];
+      if (before.query || !before.covers[static_cast<size_t>(work)] || rank(operation.kind) <= rank_there)
+        continue;
+      if (rank(operation.kind) < rank(latest.kind)) continue;
+      rank_there = rank(operation.kind);
+      operation.guess = true;
+    }
   }
   void guess_before(int query, int work) {
     for (int i = query; i-- > 0;) {

@@ -5,7 +5,8 @@
 //
 // Needed is what the design says (a range belongs to the latest synchronization that covers the work which
 // wrote it, until it is used). A wait is `unsure` where that does not decide: behind it a query succeeded,
-// too; or it is the wait in the end of a registration or of pinned memory, whose reach is not documented.
+// too; or one that is not documented, is implicit or is another thread's covers the same work; or it is the
+// wait in the end of a registration or of pinned memory, whose reach is not documented.
 #pragma once
 #include <array>
 #include <bitset>

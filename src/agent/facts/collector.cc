@@ -95,7 +95,7 @@ void lower_for(const Call& call, DecodedCall& decoded) {
 
 WatchRefusal refusal_of(const AllocationArguments& allocation) {
   if (allocation.kind != MemoryKind::registered) return WatchRefusal::none;
-  switch (region_of(AddressRange::of(allocation.address, allocation.bytes))) {
+  switch (region_now(AddressRange::of(allocation.address, allocation.bytes))) {
     case Region::private_memory:
       return WatchRefusal::none;
     case Region::shared_memory:
@@ -142,11 +142,12 @@ void add_allocation(const Call& call, const AllocationArguments& made, DecodedCa
   share(known);
 }
 
-void remove_allocation(uint64_t address) {
+// Memory that is no longer registered is still there, and so is what the GPU may be doing to it.
+void remove_allocation(uint64_t address, bool registered) {
   LockGuard guard(state().lock);
   const Allocation* known = state().memory.find(address);
   if (!known) return;
-  if (known->kind != MemoryKind::device) {
+  if (known->kind != MemoryKind::device && !registered) {
     state().dirty.forget(known->range);
     forget_downloads(known->range);
   }
@@ -196,7 +197,7 @@ void complete(const Call& call, DecodedCall& decoded) {
     add_variable(call, decoded);
   } else if (read_allocation(call, &allocation)) {
     if (allocation.released)
-      remove_allocation(allocation.address);
+      remove_allocation(allocation.address, call.driver->arguments == Arguments::unregister_host);
     else
       add_allocation(call, allocation, decoded);
   }

@@ -30,6 +30,11 @@ bool DirtyRanges::add(const HostRange& host) {
   if (at >= 0) {
     Dirty& dirty = dirty_[at];
     if (is_down(dirty)) --down_;
+    // By watchpoints, in a stack frame: it may be another one by now.
+    if (host.way == Way::watchpoints && dirty.guard != kNoGuard) {
+      lower_guard(dirty.guard);
+      dirty.guard = kNoGuard;
+    }
     // A guard against reading serves for both.
     if (host.protection == Protection::no_access && dirty.host.protection == Protection::read_only) {
       if (dirty.guard != kNoGuard) lower_guard(dirty.guard);
@@ -108,14 +113,13 @@ void DirtyRanges::collect(bool threads) {
     if (dirty.guard == kNoGuard) continue;
     Touch touch = agent::collect(dirty.guard);
     if (touch.by == TouchBy::nobody) continue;
-    lower_guard(dirty.guard);
-    dirty.guard = kNoGuard;
+    lower(dirty);
     // What is gone is nobody's; and with one thread, the touch that was seen is the first one of all.
     bool first_of_all = !threads && (touch.by == TouchBy::program || touch.by == TouchBy::system_call);
     if (touch.by == TouchBy::gone || first_of_all)
       remove(i);
     else if (is_down(dirty))
-      ++down_;
+      continue;
     else if (!dirty.refused)
       record_refusal(dirty.host.range, WatchRefusal::often), dirty.refused = true;
   }

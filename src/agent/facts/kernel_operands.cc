@@ -8,11 +8,9 @@ namespace diogenes::agent::facts {
 
 namespace {
 
-constexpr uint8_t kByArgument = kReads | kWrites | kArgument;
-
-// Under the lock.
-void add_allocation(const Allocation& allocation, DecodedCall& decoded) {
-  decoded.operands.add(allocation.range, allocation.kind, kByArgument);
+// Under the lock. `how`: kArgument or kReached.
+void add_allocation(const Allocation& allocation, uint8_t how, DecodedCall& decoded) {
+  decoded.operands.add(allocation.range, allocation.kind, static_cast<uint8_t>(kReads | kWrites | how));
   if (allocation.kind == MemoryKind::device) return;
   HostRange host;
   host.range = allocation.range;
@@ -23,12 +21,20 @@ void add_allocation(const Allocation& allocation, DecodedCall& decoded) {
   decoded.add_host(host);
 }
 
+bool is_listed(const Allocation& allocation, const DecodedCall& decoded) {
+  for (int i = 0; i < decoded.operands.count; ++i)
+    if (decoded.operands.list[i].begin == allocation.range.begin &&
+        (decoded.operands.list[i].flags & kArgument))
+      return true;
+  return false;
+}
+
 // Under the lock: all memory that kernels and the host share.
 void add_shared(DecodedCall& decoded) {
   if (state().unlisted_host) decoded.operands.flags |= kAnyHost;
   if (state().shared == 0) return;
   state().memory.for_each([&](Allocation& allocation) {
-    if (allocation.shared) add_allocation(allocation, decoded);
+    if (allocation.shared && !is_listed(allocation, decoded)) add_allocation(allocation, kReached, decoded);
   });
 }
 
@@ -58,7 +64,7 @@ void add_kernel_operands(DecodedCall& decoded) {
     share(*allocation);
     shared |= allocation->kind != MemoryKind::device;
     addresses |= allocation->holds_addresses;
-    add_allocation(*allocation, decoded);
+    add_allocation(*allocation, kArgument, decoded);
   }
   if (given.unknown)
     state().memory.for_each([](Allocation& allocation) {
@@ -76,7 +82,7 @@ void add_kernel_operands(DecodedCall& decoded) {
   if (anything) operands.flags |= kAnyDevice;
   if (state().variables)
     state().memory.for_each([&](Allocation& allocation) {
-      if (allocation.variable) add_allocation(allocation, decoded);
+      if (allocation.variable) add_allocation(allocation, kReached, decoded);
     });
   // In one block that is shared lie the addresses of others.
   if (anything || shared || state().variables) add_shared(decoded);

@@ -83,8 +83,12 @@ void BothOrders::take(const Event& event) {
     }
     case EventKind::releases:
       if (!event.deferrable) {
-        frontier_.each_overlapping(event.memory, event.range,
-                                   [&](AccessIndex index) { used_by(frontier_[index], event.thread); });
+        frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+          LiveAccess& live = frontier_[index];
+          if (!event.lives_on && live.is_dead_download()) return;
+          live.used = true;
+          used_by(live, event.thread);
+        });
       }
       if (event.memory.valid() && !event.lives_on) frontier_.release(event.memory, event.range);
       break;
@@ -141,6 +145,7 @@ void BothOrders::work(const Event& event) {
   for (const Access& access : event.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
+      if (!access.writes) live.used = true;
       if (live.stream != event.stream) {
         if (live.access.writes || access.writes) compare(live, *all.known, *kept.known);
       } else if (live.replaced == 0 && does_all_of(access, live.access)) {
@@ -227,6 +232,7 @@ void BothOrders::touch(const Event& event, bool by_thread) {
   frontier_.each_overlapping(watch.memory, watch.range, [&](AccessIndex index) {
     LiveAccess& live = frontier_[index];
     if (!live.access.on_host) return;
+    live.used = true;
     if (by_thread && (live.access.writes || event.writes)) used_by(live, event.thread);
     if (live.unwatched) expose(live);
   });

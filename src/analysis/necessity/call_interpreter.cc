@@ -174,7 +174,7 @@ void CallInterpreter::gather_operand(const OperandRecord& operand, uint32_t list
   access.memory = place.memory;
   access.range = place.range;
   access.on_host = place.on_host;
-  access.argument = (operand.flags & kArgument) != 0;
+  access.argument = (operand.flags & (kArgument | kReached)) != 0;
   // A staged source is read by the CPU in the call. A destination that the call fills on the CPU is written
   // by the work: there, the correction makes the copy asynchronous.
   if ((operand.flags & kByCall) && (operand.flags & kReads)) read_by_call_.push_back(place);
@@ -185,7 +185,7 @@ void CallInterpreter::gather_operand(const OperandRecord& operand, uint32_t list
     work.accesses.push_back(access);
   }
   // The CPU can write there while a kernel polls.
-  if ((list_flags & kHasKernel) && access.argument && access.on_host) work.gate = true;
+  if ((list_flags & kHasKernel) && (operand.flags & kArgument) && access.on_host) work.gate = true;
 }
 
 void CallInterpreter::give(const CallView& call, StreamTable::Stream& stream, const Work& work,

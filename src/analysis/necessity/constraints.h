@@ -35,6 +35,7 @@ class Constraints {
 
   bool required(InstanceIndex instance) const { return instances_[instance.value].reasons != 0; }
   SiteIndex site(InstanceIndex instance) const { return instances_[instance.value].site; }
+  bool documented(InstanceIndex instance) const { return instances_[instance.value].documented; }
   size_t size() const { return instances_.size(); }
   Verdict verdict(InstanceIndex instance) const;
   void withdraw(InstanceIndex instance) { instances_[instance.value].reasons |= kUnresolved; }

@@ -106,7 +106,7 @@ void Frontier::unlist(LiveAccess& live) {
 
 void Frontier::expose(LiveAccess& live) {
   if (!live.exposed) ++exposed_;
-  live.exposed = true;
+  live.exposed = live.used = true;
 }
 
 // Are all bytes of the access watched, by one watch or by several?

@@ -25,6 +25,7 @@ struct LiveAccess {
   uint32_t blind = 0;   // Reason bits: why it cannot be watched
   bool effect = false;  // no access to any memory we know of, but something that cannot be watched
   bool alive = false;
+  bool used = false;                  // somebody has used it since, or may have
   bool exposed = false;               // anybody awake may be touching it unseen
   bool unwatched = false;             // in the list of those that are not watched now
   uint32_t listed = 0;                // when it came into that list
@@ -40,6 +41,10 @@ struct LiveAccess {
   };
   std::vector<Held> held;
 
+  // A download that nobody has used: where its memory is released, the copy can go, and with it this access.
+  bool is_dead_download() const {
+    return access.on_host && access.writes && !access.argument && !used && !effect;
+  }
   Sureness held_by(ClockKey by) const;
   void hold(ClockKey by, Sureness sureness);
 };

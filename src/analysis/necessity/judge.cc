@@ -46,7 +46,12 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
       of(ThreadNumber{number_of(component.key)}).log.candidates(stream, tick, component.value, candidates);
     }
     if (!candidates.empty()) {
-      return {Sureness::certain, constraints_.require_one_of(candidates, use)};
+      const bool fixed = constraints_.require_one_of(candidates, use);
+      // A wait that nobody may rely on replaces no other: a later one may be the one that counts.
+      const bool documented =
+          std::any_of(candidates.begin(), candidates.end(),
+                      [this](InstanceIndex candidate) { return constraints_.documented(candidate); });
+      return {Sureness::certain, fixed, documented};
     }
     // Ordered by several in a row: with the first in each thread kept, each of them still follows the work.
     for (const OfThread& thread : threads_) {
@@ -57,7 +62,11 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
   }
   for (const OfThread& thread : threads_) {
     const InstanceIndex first = thread.log.first_possible(stream, tick);
-    if (first.valid()) constraints_.require(first, by_others);
+    if (!first.valid()) continue;
+    constraints_.require(first, by_others);
+    if (constraints_.documented(first)) continue;
+    const InstanceIndex documented = thread.log.first_documented(stream, tick);
+    if (documented.valid()) constraints_.require(documented, by_others);
   }
   return {user.possible.covers(stream, tick) ? Sureness::possible : Sureness::none, false};
 }
@@ -73,9 +82,18 @@ bool Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const 
 }
 
 bool Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
-  const Use use{live.blind != 0 ? live.blind : uint32_t{kExposed}, thread};
-  examine(live, key_of(thread), *views_.thread(thread).known, use);
-  return live.held_by(key_of(thread)) == Sureness::certain;
+  const ClockKey key = key_of(thread);
+  const Knowledge& known = *views_.thread(thread).known;
+  const Sureness held = live.held_by(key);
+  if (held == Sureness::certain) return true;
+  if (held == Sureness::possible && !known.certain.covers(live.stream, live.tick)) return false;
+  const Kept kept =
+      keep_order(live.stream, live.tick, known, {live.blind != 0 ? live.blind : uint32_t{kExposed}, thread});
+  // When it touches is not known: a later wait may be the one that counts, where this one may not be relied
+  // on.
+  if (kept.sureness == Sureness::none || !kept.documented) return false;
+  live.hold(key, kept.sureness);
+  return kept.sureness == Sureness::certain;
 }
 
 void Judge::expose(LiveAccess& live) {
@@ -181,6 +199,7 @@ void Judge::work(const Event& event) {
   for (const Access& access : event.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
+      if (!access.writes) live.used = true;
       auto replace = [&] {
         if (live.replaced != 0 || !does_all_of(access, live.access)) return;
         live.replaced_in = event.stream;
@@ -218,7 +237,7 @@ void Judge::covers(const Event& event) {
   const InstanceIndex instance = constraints_.add_instance(event);
   note_freed(event, instance, covered);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
-  entries_ += of(event.thread).log.add(instance, event.site, position, covered);
+  entries_ += of(event.thread).log.add(instance, event.site, position, event.wait.documented, covered);
   if (!gated_.empty()) lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);
@@ -303,8 +322,8 @@ void Judge::releases(const Event& event) {
     frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
       if (event.lives_on && !live.access.writes && !event.writes) return;  // both only read
-      // A download that nobody has used by now goes with its copy.
-      if (!event.lives_on && live.access.writes && !live.access.argument && live.held.empty()) return;
+      if (!event.lives_on && live.is_dead_download()) return;
+      live.used = true;
       const uint32_t reason = event.lives_on && event.by == Toucher::driver ? kDeviceReuse
                               : event.by == Toucher::system_call            ? kSystemCall
                               : live.access.writes                          ? kCpuAccess
@@ -321,6 +340,7 @@ void Judge::touch(const Event& event) {
   frontier_.each_overlapping(watch.memory, watch.range, [&](AccessIndex index) {
     LiveAccess& live = frontier_[index];
     if (!live.access.on_host) return;
+    live.used = true;
     if (event.thread.valid() && (live.access.writes || event.writes)) {
       const Use use{reason_of(event.by, live.access), event.thread, event.at_ns, event.stack, event.address};
       examine(live, key_of(event.thread), *views_.thread(event.thread).known, use);

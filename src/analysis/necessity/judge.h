@@ -76,7 +76,8 @@ class Judge : public EventSink {
 
   struct Kept {
     Sureness sureness = Sureness::none;
-    bool fixed = false;  // whatever is chosen later
+    bool fixed = false;      // whatever is chosen later
+    bool documented = true;  // by a wait that may be relied on
   };
   Kept keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use);
   bool examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use);

@@ -17,7 +17,8 @@ const CoverLog::OfStream* CoverLog::find(StreamNumber stream) const {
   return at == streams_.end() ? nullptr : &at->second;
 }
 
-size_t CoverLog::add(InstanceIndex instance, SiteIndex site, uint32_t position, const Knowledge& covered) {
+size_t CoverLog::add(InstanceIndex instance, SiteIndex site, uint32_t position, bool documented,
+                     const Knowledge& covered) {
   size_t added = 0;
   auto solid = covered.solid.components().begin();
   auto certain = covered.certain.components().begin();
@@ -35,6 +36,7 @@ size_t CoverLog::add(InstanceIndex instance, SiteIndex site, uint32_t position, 
       climb(stream.certain, certain->value, instance);
     }
     climb(stream.possible, possible.value, instance);
+    if (documented) climb(stream.documented, possible.value, instance);
   }
   return added;
 }
@@ -72,6 +74,7 @@ void CoverLog::prune(const LiveTicks& live, const std::vector<uint32_t>& positio
     };
     prune_steps(at->second.certain);
     prune_steps(at->second.possible);
+    prune_steps(at->second.documented);
     // From the last to the first: does a later one of the site replace it for everybody who knows it?
     std::vector<Direct>& direct = at->second.direct;
     std::unordered_map<SiteIndex, Direct> later;
@@ -110,6 +113,11 @@ InstanceIndex CoverLog::first_certain(StreamNumber stream, uint32_t tick) const 
 InstanceIndex CoverLog::first_possible(StreamNumber stream, uint32_t tick) const {
   const OfStream* found = find(stream);
   return found ? first(found->possible, tick) : InstanceIndex{};
+}
+
+InstanceIndex CoverLog::first_documented(StreamNumber stream, uint32_t tick) const {
+  const OfStream* found = find(stream);
+  return found ? first(found->documented, tick) : InstanceIndex{};
 }
 
 }  // namespace diogenes::necessity

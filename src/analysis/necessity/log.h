@@ -14,13 +14,16 @@ class CoverLog {
  public:
   // `position`: which synchronization of its thread, from 1.
   // Out: how many entries that made.
-  size_t add(InstanceIndex instance, SiteIndex site, uint32_t position, const Knowledge& covered);
+  size_t add(InstanceIndex instance, SiteIndex site, uint32_t position, bool documented,
+             const Knowledge& covered);
   // Of each site, the latest instance up to `position` that covers it by GPU order alone.
   void candidates(StreamNumber stream, uint32_t tick, uint32_t position,
                   std::vector<InstanceIndex>& into) const;
   // The first instance that covers it; invalid: none.
   InstanceIndex first_certain(StreamNumber stream, uint32_t tick) const;
   InstanceIndex first_possible(StreamNumber stream, uint32_t tick) const;
+  // ... of those whose waiting is documented.
+  InstanceIndex first_documented(StreamNumber stream, uint32_t tick) const;
 
   // Forgets what nobody can ask for. `live`: of each stream the ticks of work that can still be asked for,
   // `positions`: those up to which somebody knows this thread; both sorted.
@@ -40,8 +43,8 @@ class CoverLog {
     InstanceIndex instance;
   };
   struct OfStream {
-    std::vector<Direct> direct;           // by position
-    std::vector<Step> certain, possible;  // by tick
+    std::vector<Direct> direct;                       // by position
+    std::vector<Step> certain, possible, documented;  // by tick
   };
   static void climb(std::vector<Step>& steps, uint32_t tick, InstanceIndex instance);
   static InstanceIndex first(const std::vector<Step>& steps, uint32_t tick);

@@ -147,6 +147,14 @@ void forget_regions() {
   for (Kept& entry : kept) entry.uses = 0;
 }
 
+Region region_now(AddressRange range) {
+  {
+    LockGuard guard(kept_lock);
+    kept[(range.begin >> 12) % kKept].uses = 0;
+  }
+  return region_of(range);
+}
+
 Region region_of(AddressRange range) {
   uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (range.begin < stack_pointer + kNearStack && stack_pointer < range.end + kNearStack)

@@ -16,6 +16,8 @@ namespace diogenes::agent {
 enum class Region : uint8_t { unknown, private_memory, shared_memory, stack };
 
 Region region_of(AddressRange range);
+// The same, asked anew: for answers that hold as long as memory is registered.
+Region region_now(AddressRange range);
 
 // Memory was released: another kind may come to its addresses.
 void forget_regions();
