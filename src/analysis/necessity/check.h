@@ -19,6 +19,8 @@ struct CheckResult {
 };
 
 // `needed`: one for each `covers` event, in their order.
-CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed);
+// After every so many accesses and synchronizations it forgets what no later event can ask for. 0: after each
+// event, for tests.
+CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed, size_t forgets_after = 1024);
 
 }  // namespace diogenes::necessity

@@ -13,7 +13,8 @@ namespace diogenes::necessity::testing {
 namespace {
 
 CheckResult check(const Timeline& timeline, std::vector<bool>& needed) {
-  return withdraw_unsound([&](EventSink& sink) { timeline.replay(sink); }, needed);
+  constexpr size_t kForgetsAtOnce = 0;
+  return withdraw_unsound([&](EventSink& sink) { timeline.replay(sink); }, needed, kForgetsAtOnce);
 }
 
 TEST(Check, WithdrawsTheOnlyWaitBeforeAUse) {

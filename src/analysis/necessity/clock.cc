@@ -2,7 +2,7 @@
 
 namespace diogenes::necessity {
 
-const Knowledge SharedKnowledge::kNothing;
+const Knowledge SharedKnowledge::kNothing{};
 
 bool Clock::includes(const Clock& other) const {
   auto mine = components_.begin();
@@ -16,11 +16,11 @@ bool Clock::includes(const Clock& other) const {
 
 void Clock::raise(ClockKey key, uint32_t value) {
   if (value == 0) return;
-  auto at = components_.begin() + (find(key) - components_.cbegin());
-  if (at == components_.end() || at->key != key) {
+  const size_t at = static_cast<size_t>(find(key) - std::as_const(components_).begin());
+  if (at == components_.size() || components_.begin()[at].key != key) {
     components_.insert(at, Component{key, value});
   } else {
-    at->value = std::max(at->value, value);
+    components_.begin()[at].value = std::max(components_.begin()[at].value, value);
   }
 }
 
@@ -42,14 +42,13 @@ void Clock::join(const Clock& other) {
     }
   }
   if (missing == 0) return;
-  std::vector<Component> joined;
+  Few<Component, 4> joined;
   joined.reserve(components_.size() + missing);
-  auto one = components_.cbegin();
-  auto two = other.components_.cbegin();
-  while (one != components_.cend() || two != other.components_.cend()) {
-    if (two == other.components_.cend() || (one != components_.cend() && one->key < two->key)) {
+  const Component *one = components_.begin(), *two = other.components_.begin();
+  while (one != components_.end() || two != other.components_.end()) {
+    if (two == other.components_.end() || (one != components_.end() && one->key < two->key)) {
       joined.push_back(*one++);
-    } else if (one == components_.cend() || two->key < one->key) {
+    } else if (one == components_.end() || two->key < one->key) {
       joined.push_back(*two++);
     } else {
       joined.push_back(*one++);  // already the larger of both
@@ -61,13 +60,20 @@ void Clock::join(const Clock& other) {
 
 void Clock::meet(const Clock& other) {
   for (Component& component : components_) component.value = std::min(component.value, other[component.key]);
-  std::erase_if(components_, [](const Component& component) { return component.value == 0; });
+  components_.erase_if([](const Component& component) { return component.value == 0; });
+}
+
+void SharedKnowledge::hold_copy() {
+  auto* own = known_ ? new Knowledge(*known_) : new Knowledge;
+  own->holders = 1;
+  if (known_) --known_->holders;
+  known_ = own;
 }
 
 bool SharedKnowledge::learn(const SharedKnowledge& other) {
   if (!other.known_ || known_ == other.known_) return false;
-  if (!known_ || (known_.use_count() > 1 && other->includes(*known_))) {
-    known_ = other.known_;
+  if (!known_ || (known_->holders > 1 && other->includes(*known_))) {
+    *this = other;
     return true;
   }
   if (known_->includes(*other)) return false;

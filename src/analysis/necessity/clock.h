@@ -5,10 +5,11 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <vector>
+#include <span>
+#include <utility>
 
 #include "analysis/necessity/events.h"
+#include "analysis/necessity/few.h"
 
 namespace diogenes::necessity {
 
@@ -35,14 +36,14 @@ class Clock {
   void raise(ClockKey key, uint32_t value);
   void join(const Clock& other);  // the larger of both, for each component
   void meet(const Clock& other);  // the smaller
-  const std::vector<Component>& components() const { return components_; }
+  std::span<const Component> components() const { return {components_.begin(), components_.end()}; }
   template <typename Keep>
   void keep_if(Keep keep) {
-    std::erase_if(components_, [&](const Component& component) { return !keep(component); });
+    components_.erase_if([&](const Component& component) { return !keep(component); });
   }
 
  private:
-  std::vector<Component>::const_iterator find(ClockKey key) const {
+  const Component* find(ClockKey key) const {
     if (components_.size() <= 8) {
       return std::find_if(components_.begin(), components_.end(),
                           [&](const Component& component) { return component.key >= key; });
@@ -51,7 +52,7 @@ class Clock {
         components_.begin(), components_.end(), key,
         [](const Component& component, ClockKey wanted) { return component.key < wanted; });
   }
-  std::vector<Component> components_;  // by key; values above 0
+  Few<Component, 4> components_;  // by key; values above 0
 };
 
 // What a thread, a stream, an event or a lock stands after.
@@ -60,6 +61,7 @@ struct Knowledge {
   Clock certain;   // streams only: and by synchronizations, as far as every run has this order
   Clock possible;  // streams only: and by what happened so in this run
   uint64_t visited = 0;  // by which walk over all that is known
+  uint32_t holders = 0;  // of SharedKnowledge
 
   bool includes(const Knowledge& other) const {
     return solid.includes(other.solid) && certain.includes(other.certain) &&
@@ -81,28 +83,38 @@ struct Knowledge {
   }
 };
 
-// Knowledge that many can hold: copied when one of them learns more.
+// Knowledge that many can hold, in one thread of the analysis: copied when one of them learns more.
 class SharedKnowledge {
  public:
+  SharedKnowledge() = default;
+  SharedKnowledge(const SharedKnowledge& other) : known_(other.known_) {
+    if (known_) ++known_->holders;
+  }
+  SharedKnowledge(SharedKnowledge&& other) noexcept : known_(std::exchange(other.known_, nullptr)) {}
+  SharedKnowledge& operator=(SharedKnowledge other) noexcept {
+    std::swap(known_, other.known_);
+    return *this;
+  }
+  ~SharedKnowledge() {
+    if (known_ && --known_->holders == 0) delete known_;
+  }
+
   const Knowledge& operator*() const { return *held(); }
   const Knowledge* operator->() const { return held(); }
   Knowledge& edit() {
-    if (!known_) {
-      known_ = std::make_shared<Knowledge>();
-    } else if (known_.use_count() > 1) {
-      known_ = std::make_shared<Knowledge>(*known_);
-    }
+    if (!known_ || known_->holders > 1) hold_copy();
     return *known_;
   }
   // Adds what the other holds. False if that was nothing new.
   bool learn(const SharedKnowledge& other);
   // For all who hold it: only what nobody asks for may be taken out.
-  Knowledge* shared() const { return known_.get(); }
+  Knowledge* shared() const { return known_; }
 
  private:
   static const Knowledge kNothing;
-  const Knowledge* held() const { return known_ ? known_.get() : &kNothing; }
-  std::shared_ptr<Knowledge> known_;
+  const Knowledge* held() const { return known_ ? known_ : &kNothing; }
+  void hold_copy();
+  Knowledge* known_ = nullptr;
 };
 
 }  // namespace diogenes::necessity

@@ -56,7 +56,7 @@ void Judge::prune(Frontier::List& list) {
     for (const Running& running : thread.running) in_clock(running.possible);
   }
   for (const Pair& pair : pairs) frontier_.remove(pair.index);
-  list.most = 2 * list.accesses.size() + 24 + views_.holders() / 8;
+  list.most = 2 * list.accesses.size() + 8 + views_.holders() / 8;
 }
 
 void Judge::collect() {

@@ -54,9 +54,8 @@ Frontier::List& Frontier::list_of(const LiveAccess& live) {
 }
 
 void Frontier::forget_if_empty(MemoryNumber memory) {
-  auto at = memories_.find(memory);
-  if (at != memories_.end() && at->second.list.accesses.empty() && at->second.watches.empty())
-    memories_.erase(at);
+  const Memory* place = memories_.find(memory);
+  if (place && place->list.accesses.empty() && place->watches.empty()) memories_.erase(memory);
 }
 
 void Frontier::remove(AccessIndex index) {
@@ -112,20 +111,21 @@ void Frontier::expose(LiveAccess& live) {
 
 // Are all bytes of the access watched, by one watch or by several?
 bool Frontier::watched(const LiveAccess& live) const {
-  auto at = memories_.find(live.access.memory);
-  if (live.effect || at == memories_.end() || at->second.watches.empty()) return false;
+  if (live.effect) return false;
+  const Memory* place = memories_.find(live.access.memory);
+  if (!place || place->watches.empty()) return false;
   std::vector<AddressRange> ranges;
   bool whole = live.access.range.empty();
   auto visit = [&](WatchNumber number) {
-    const Watch& watch = watches_.at(number);
+    const Watch& watch = *watches_.find(number);
     if (watch.read_only && live.access.writes) return;
     whole |= watch.range.contains(live.access.range);
     if (!whole && watch.range.overlaps(live.access.range)) ranges.push_back(watch.range);
   };
-  if (at->second.index) {
-    at->second.index->each_overlapping(live.access.range, visit);
+  if (place->index) {
+    place->index->each_overlapping(live.access.range, visit);
   } else {
-    for (WatchNumber number : at->second.watches) visit(number);
+    for (WatchNumber number : place->watches) visit(number);
   }
   if (whole) return true;
   std::sort(ranges.begin(), ranges.end());
@@ -146,7 +146,7 @@ void Frontier::watch(WatchNumber number, MemoryNumber memory, AddressRange range
     place.index->add(range, number);
   } else if (place.watches.size() > kFew) {
     place.index = std::make_unique<RangeIndex<WatchNumber>>();
-    for (WatchNumber each : place.watches) place.index->add(watches_.at(each).range, each);
+    for (WatchNumber each : place.watches) place.index->add(watches_.find(each)->range, each);
   }
   std::vector<AccessIndex> closed;
   each_overlapping(memory, range, [&](AccessIndex index) {
@@ -162,14 +162,14 @@ void Frontier::watch(WatchNumber number, MemoryNumber memory, AddressRange range
 }
 
 Frontier::Watch Frontier::unwatch(WatchNumber number) {
-  auto found = watches_.find(number);
-  if (found == watches_.end()) return {};
-  const Watch ended = found->second;
+  const Watch* found = watches_.find(number);
+  if (!found) return {};
+  const Watch ended = *found;
   Memory& place = memories_[ended.memory];
   if (place.index) place.index->remove(ended.range, number);
   const WatchNumber last = place.watches.back();
   place.watches[ended.at] = last;
-  watches_.at(last).at = ended.at;
+  watches_.find(last)->at = ended.at;
   place.watches.pop_back();
   watches_.erase(number);
   std::vector<AccessIndex> opened;
@@ -183,15 +183,15 @@ Frontier::Watch Frontier::unwatch(WatchNumber number) {
 }
 
 void Frontier::release(MemoryNumber memory, AddressRange range) {
-  auto at = memories_.find(memory);
-  if (at == memories_.end()) return;
+  const Memory* place = memories_.find(memory);
+  if (!place) return;
   std::vector<AccessIndex> gone;
-  for (AccessIndex index : at->second.list.accesses) {
+  for (AccessIndex index : place->list.accesses) {
     if (range.contains(accesses_[index.value].access.range)) gone.push_back(index);
   }
   std::vector<WatchNumber> ended;
-  for (WatchNumber number : at->second.watches) {
-    if (range.contains(watches_.at(number).range)) ended.push_back(number);
+  for (WatchNumber number : place->watches) {
+    if (range.contains(watches_.find(number)->range)) ended.push_back(number);
   }
   for (AccessIndex index : gone) remove(index);
   for (WatchNumber number : ended) unwatch(number);

@@ -4,11 +4,11 @@
 // Source: DESIGN.md, section 7 (watching, conflicts).
 #pragma once
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "analysis/necessity/clock.h"
 #include "analysis/necessity/events.h"
+#include "analysis/necessity/number_map.h"
 #include "analysis/necessity/range_index.h"
 
 namespace diogenes::necessity {
@@ -124,8 +124,8 @@ class Frontier {
   std::vector<std::pair<AccessIndex, uint32_t>> fresh_;  // what came into that list in this round
   uint64_t round_ = 1;
   uint32_t listings_ = 0;
-  std::unordered_map<MemoryNumber, Memory> memories_;
-  std::unordered_map<WatchNumber, Watch> watches_;
+  NumberMap<MemoryNumber, Memory> memories_;
+  NumberMap<WatchNumber, Watch> watches_;
   size_t exposed_ = 0;
 };
 
@@ -137,8 +137,8 @@ void Frontier::each_overlapping(MemoryNumber memory, AddressRange range, Visit v
     }
     return;
   }
-  if (auto at = memories_.find(memory); at != memories_.end()) {
-    const List& list = at->second.list;
+  if (const Memory* place = memories_.find(memory)) {
+    const List& list = place->list;
     if (list.index) {
       list.index->each_overlapping(range, visit);
     } else {

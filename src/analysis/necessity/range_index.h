@@ -16,24 +16,23 @@ class RangeIndex {
  public:
   void add(AddressRange range, Number number) {
     sizes_[size_class(range)].emplace(range.begin, Entry{range.end, number});
-    ++count_;
+    used_ |= uint64_t{1} << size_class(range);
   }
   void remove(AddressRange range, Number number) {
     auto& same_size = sizes_[size_class(range)];
     for (auto at = same_size.find(range.begin); at != same_size.end() && at->first == range.begin; ++at) {
       if (at->second.number != number) continue;
       same_size.erase(at);
-      --count_;
+      if (same_size.empty()) used_ &= ~(uint64_t{1} << size_class(range));
       return;
     }
   }
-  bool empty() const { return count_ == 0; }
   // May not add or remove meanwhile.
   template <typename Visit>
   void each_overlapping(AddressRange range, Visit visit) const {
-    for (size_t i = 0; i < sizes_.size(); ++i) {
-      if (sizes_[i].empty()) continue;
-      const uintptr_t reach = i >= 15 ? range.begin : std::min(range.begin, uintptr_t{1} << (4 * (i + 1)));
+    for (uint64_t left = used_; left != 0; left &= left - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(left));
+      const uintptr_t reach = i >= 63 ? range.begin : std::min(range.begin, uintptr_t{2} << i);
       for (auto at = sizes_[i].lower_bound(range.begin - reach);
            at != sizes_[i].end() && at->first < range.end; ++at) {
         if (at->second.end > range.begin) visit(at->second.number);
@@ -47,10 +46,10 @@ class RangeIndex {
     Number number;
   };
   static size_t size_class(AddressRange range) {
-    return range.size() == 0 ? 0 : static_cast<size_t>(std::bit_width(range.size()) - 1) / 4;
+    return range.size() == 0 ? 0 : static_cast<size_t>(std::bit_width(range.size()) - 1);
   }
-  std::array<std::multimap<uintptr_t, Entry>, 16> sizes_;
-  size_t count_ = 0;
+  std::array<std::multimap<uintptr_t, Entry>, 64> sizes_;  // by the logarithm of the size
+  uint64_t used_ = 0;                                      // bits of those that hold something
 };
 
 }  // namespace diogenes::necessity

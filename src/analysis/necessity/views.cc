@@ -151,9 +151,9 @@ void Views::stream_ends(const Event& event) {
 
 bool Views::waits_for_cpu(StreamNumber number) const {
   if (gates_.empty()) return false;
-  const auto at = streams_.find(number);
-  if (at == streams_.end()) return false;
-  const Clock& gates = at->second.gates;
+  const StreamState* state = streams_.find(number);
+  if (!state) return false;
+  const Clock& gates = state->gates;
   return std::any_of(gates_.begin(), gates_.end(),
                      [&](const Gate& gate) { return gates.covers(gate.stream, gate.tick); });
 }

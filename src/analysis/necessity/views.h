@@ -4,12 +4,12 @@
 // Source: DESIGN.md, section 7 (the order).
 #pragma once
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "analysis/necessity/clock.h"
 #include "analysis/necessity/events.h"
+#include "analysis/necessity/number_map.h"
 
 namespace diogenes::necessity {
 
@@ -176,8 +176,8 @@ class Views {
 
   uint64_t now_ = 0, walks_ = 0;
   std::vector<ThreadState> threads_;
-  std::unordered_map<StreamNumber, StreamState> streams_;  // that have not ended
-  std::unordered_map<MarkNumber, Versions<MarkState>> marks_;
+  NumberMap<StreamNumber, StreamState> streams_;  // that have not ended
+  NumberMap<MarkNumber, Versions<MarkState>> marks_;
   SharedKnowledge ended_;  // possible: what is in streams that have
   std::vector<ObjectState> objects_;
   struct Gate {
