@@ -314,7 +314,7 @@ TEST(Interpret, WhatIsLostMayBeAnything) {
 TEST(Interpret, SharedMemoryBlindsAllWorkFromThenOn) {
   auto lines = events(Facts()
                           .call("cuLaunchKernel", launch(10))
-                          .call("cuIpcGetMemHandle", {.begin = 30, .call_flags = kShares})
+                          .call("cuIpcGetMemHandle", {.begin = 30, .call_flags = kSharesMemory})
                           .call("cuLaunchKernel", launch(50)));
   EXPECT_EQ(lines[0].find("blind"), std::string::npos);
   EXPECT_TRUE(lines[1].ends_with("blind=0x20")) << lines[1];

@@ -15,8 +15,9 @@ bool does_all_of(const Access& access, const Access& other) {
 
 // A kernel that may write what it reads has two accesses; its order is no reading of results.
 bool only_reads(const Event& work, const Access& access) {
-  return std::none_of(work.accesses.begin(), work.accesses.end(), [&](const Access& other) {
-    return other.writes && other.memory == access.memory && other.range.overlaps(access.range);
+  return !access.writes && std::none_of(work.accesses.begin(), work.accesses.end(), [&](const Access& other) {
+    return other.writes &&
+           (!other.memory.valid() || (other.memory == access.memory && other.range.overlaps(access.range)));
   });
 }
 

@@ -126,7 +126,7 @@ TEST_F(Upload, NeverKnownToBeOverwritten) {
 
 TEST_F(Upload, MemoryThatOtherProcessesReach) {
   auto copy = upload();
-  call("cuIpcGetMemHandle", {.call_flags = kShares});
+  call("cuIpcGetMemHandle", {.call_flags = kSharesMemory});
   upload();
   upload();
   free();
