@@ -113,14 +113,13 @@ void DirtyRanges::collect(bool threads) {
     if (dirty.guard == kNoGuard) continue;
     Touch touch = agent::collect(dirty.guard);
     if (touch.by == TouchBy::nobody) continue;
-    lower_guard(dirty.guard);
-    dirty.guard = kNoGuard;
+    lower(dirty);
     // What is gone is nobody's; and with one thread, the touch that was seen is the first one of all.
     bool first_of_all = !threads && (touch.by == TouchBy::program || touch.by == TouchBy::system_call);
     if (touch.by == TouchBy::gone || first_of_all)
       remove(i);
     else if (is_down(dirty))
-      ++down_;
+      continue;
     else if (!dirty.refused)
       record_refusal(dirty.host.range, WatchRefusal::often), dirty.refused = true;
   }

@@ -148,6 +148,19 @@ TEST_F(DirtyRangesTest, AreOverwrittenByWorkThatWritesAllOfThem) {
   EXPECT_EQ(fake.up.begin()->second, kBuffer);
 }
 
+TEST_F(DirtyRangesTest, ThatFellAndWentAreGuardedAgainWhereTheyComeAgain) {
+  for (TouchBy by : {TouchBy::gone, TouchBy::program}) {
+    dirty->add(written(kBuffer));
+    dirty->raise(7, false);
+    touch(kBuffer, by);
+    dirty->raise(7, false);
+    ASSERT_TRUE(dirty->empty());
+  }
+  dirty->add(written(kBuffer));
+  dirty->raise(7, false);
+  EXPECT_EQ(fake.up.size(), 1u);
+}
+
 TEST_F(DirtyRangesTest, SayOnceThatTheyCannotBeWatched) {
   fake.refuses = true;
   dirty->add(written(kBuffer));
