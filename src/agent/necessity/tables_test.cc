@@ -132,6 +132,9 @@ TEST(Regions, PrivateSharedAndStack) {
   mprotect(static_cast<char*>(own) + 4 * kPageSize, kPageSize, PROT_NONE);
   EXPECT_EQ(region_of(range(own)), Region::private_memory);
   EXPECT_EQ(region_by_maps(range(own)), Region::private_memory);
+  // Shared memory comes where private memory was.
+  EXPECT_EQ(mmap(own, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0), own);
+  EXPECT_EQ(region_now(range(own)), Region::shared_memory);
   munmap(own, kBytes);
   munmap(shared, kBytes);
 }

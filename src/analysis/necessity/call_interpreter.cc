@@ -87,9 +87,10 @@ void CallInterpreter::body(const RecordedCall& recorded, uint32_t ordinal, int64
   bool waits = is_wait(call, copy);
   if (waits) scope_of(call, copy, scope, mark);
   releases(call, at_ns);
-  if (waits) covers(call, copy, scope, mark, at_ns);
+  // A staged source may be read before the call waits.
   if (!read_by_call_.empty()) uses(call, read_by_call_, at_ns);
   read_by_call_.clear();
+  if (waits) covers(call, copy, scope, mark, at_ns);
   context_ends(call, at_ns);
   for (StreamNumber ended : tables_.streams.take_ended()) {
     Event end = event(EventKind::stream_ends, call, at_ns);

@@ -13,6 +13,14 @@ bool does_all_of(const Access& access, const Access& other) {
          access.memory == other.memory && access.range.contains(other.range);
 }
 
+// A kernel that may write what it reads has two accesses; its order is no reading of results.
+bool only_reads(const Event& work, const Access& access) {
+  return !access.writes && std::none_of(work.accesses.begin(), work.accesses.end(), [&](const Access& other) {
+    return other.writes &&
+           (!other.memory.valid() || (other.memory == access.memory && other.range.overlaps(access.range)));
+  });
+}
+
 uint32_t reason_of(Toucher by, const Access& touched) {
   switch (by) {
     case Toucher::driver:
@@ -212,7 +220,7 @@ void Judge::work(const Event& event) {
       if (live.stream == event.stream) return replace();
       if (!conflict(access, live.access)) return;
       Use use{kOrder, event.thread, giver.call_at_ns};
-      if (access.on_host && !access.writes) use.reason = kDeviceReuse;
+      if (access.on_host && only_reads(event, access)) use.reason = kDeviceReuse;
       if (gated && !point.known->certain.covers(live.stream, live.tick)) {
         // Any thread may let it go: what held for work before it says nothing.
         use.reason |= kLetsGo;

@@ -145,6 +145,13 @@ TEST(Judge, DataThatGoesBackToTheGpuFromAnotherStream) {
   EXPECT_EQ(verdicts[0].after_ns, 10);
 }
 
+TEST(Judge, AKernelThatMayWriteWhatItReadsIsOrderAndNoReading) {
+  Timeline t;
+  t.work(A, s0, {host_write(m0)}).begin(A).sync(A, {s0}, 0).watch(0, m0).at(50).end(A);
+  t.at(60).begin(A).work(A, s1, {host_read(m0), host_write(m0)}).end(A).ends();
+  EXPECT_EQ(reasons(t), Reasons({kOrder}));
+}
+
 TEST(Judge, WorkOfAnotherThreadInTheSecondStreamInheritsTheOrder) {
   // B knows nothing of A's wait; but its work is in the stream behind work that A gave after it.
   Timeline t;
