@@ -234,9 +234,10 @@ void Judge::work(const Event& event) {
     gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});
   add_conditions(event, point);
   for (const Access& access : event.accesses) {
-    // What conflicts with a range's being read does so with its being written by the same work, too.
+    // What conflicts with a range that a kernel reads conflicts with its being written by the kernel, too.
     auto writes_it = [&access](const Access& other) {
-      return other.writes && other.memory == access.memory && other.range.contains(access.range);
+      return other.writes && other.argument && other.memory == access.memory &&
+             other.range.contains(access.range);
     };
     if (access.writes || std::none_of(event.accesses.begin(), event.accesses.end(), writes_it))
       add(access, event.stream, point.tick, 0);
@@ -365,7 +366,9 @@ void Judge::unwatch(const Event& event) {
   const Frontier::Watch watch = frontier_.unwatch(event.watch);
   if (!watch.memory.valid() || !event.lost) return;
   frontier_.each_overlapping(watch.memory, watch.range, [&](AccessIndex index) {
-    if (frontier_[index].unwatched) expose(frontier_[index]);
+    LiveAccess& live = frontier_[index];
+    if (live.access.on_host) live.used = true;
+    if (live.unwatched) expose(live);
   });
 }
 

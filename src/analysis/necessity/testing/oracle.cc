@@ -207,7 +207,7 @@ void Oracle::find_pairs() {
   struct Live {
     size_t work;
     Access access;
-    bool effect = false, exposed = false;
+    bool effect = false, exposed = false, used = false;
     size_t dies = kMostEvents;
   };
   struct Watch {
@@ -234,7 +234,7 @@ void Oracle::find_pairs() {
   };
   auto may_touch = [&](Live& live, uint32_t thread) { pairs_.push_back({live.work, last[thread], false}); };
   auto expose = [&](Live& live) {
-    live.exposed = true;
+    live.exposed = live.used = true;
     for (uint32_t thread : awake) may_touch(live, thread);
   };
   auto alive = [](const Live& live) { return live.dies == kMostEvents; };
@@ -249,10 +249,11 @@ void Oracle::find_pairs() {
     switch (event.kind) {
       case EventKind::work:
         for (const Access& access : event.accesses) {
-          for (const Live& live : all) {
-            if (!alive(live) || live.effect || live.work == i || !(live.access.writes || access.writes))
-              continue;
-            if (overlap(live.access, access.memory, access.range)) pairs_.push_back({live.work, i, true});
+          for (Live& live : all) {
+            if (!alive(live) || live.effect || live.work == i) continue;
+            const bool meet = overlap(live.access, access.memory, access.range);
+            live.used |= meet && !access.writes;
+            if (meet && (live.access.writes || access.writes)) pairs_.push_back({live.work, i, true});
           }
         }
         for (const Access& access : event.accesses) all.push_back({i, access});
@@ -272,7 +273,9 @@ void Oracle::find_pairs() {
       case EventKind::releases:
         for (Live& live : all) {
           if (!alive(live) || live.effect || !overlap(live.access, event.memory, event.range)) continue;
-          if (!event.deferrable) pairs_.push_back({live.work, i, false});
+          // A download that nobody has used goes with its copy.
+          const bool dead = live.access.on_host && live.access.writes && !live.access.argument && !live.used;
+          if (!event.deferrable && !dead) pairs_.push_back({live.work, i, false});
           if (live.access.memory.valid() && event.range.contains(live.access.range)) live.dies = i;
         }
         std::erase_if(watches, [&](const auto& watch) {
@@ -311,6 +314,7 @@ void Oracle::find_pairs() {
               !overlap(live.access, watch.memory, watch.range)) {
             continue;
           }
+          live.used = true;
           if (event.kind == EventKind::touch && event.thread.valid() &&
               (live.access.writes || event.writes)) {
             pairs_.push_back({live.work, i, false});
