@@ -291,7 +291,7 @@ void Judge::lets_go(ThreadNumber thread, const Clock& possible) {
       frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
         const LiveAccess& live = frontier_[index];
         if (live.stream == gated.stream || !conflict(access, live.access)) return;
-        if (gated.known->solid.covers(live.stream, live.tick) || !possible.covers(live.stream, live.tick))
+        if (gated.known->certain.covers(live.stream, live.tick) || !possible.covers(live.stream, live.tick))
           return;
         const InstanceIndex first = of(thread).log.first_possible(live.stream, live.tick);
         if (first.valid()) constraints_.require(first, {kLetsGo, thread});
