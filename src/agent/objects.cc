@@ -96,8 +96,7 @@ void number_objects(Call& call) {
   }
   if (uint64_t event = event_of(call)) call.object = events.number_of(event);
   if (call.driver->role == Role::launch) call.object = launched_blocks(call);
-  if (call.driver->arguments == Arguments::stream_destroy)
-    streams.forget(call.argument(0));
+  if (call.driver->arguments == Arguments::stream_destroy) streams.forget(call.argument(0));
   if (call.driver->role == Role::event && call.driver->arguments == Arguments::event)
     events.forget(call.argument(0));
 }

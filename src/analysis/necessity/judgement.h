@@ -15,7 +15,6 @@ struct Unclear {
   uint64_t releases = 0;  // of memory that was never seen allocated
   uint64_t threads = 0;   // that touched something, and have no file
 
-
   bool operator==(const Unclear&) const = default;
   Unclear& operator+=(const Unclear& other) {
     calls += other.calls;
