@@ -153,9 +153,15 @@ TEST_F(Handovers, Barriers) {
 
 // Of a watched thread: seen by the kernel's dispatch of system calls, or not at all where there is none.
 TEST_F(Handovers, Futexes) {
-  const auto acquires = orders_.acquires(OrderObject::futex);
-  ASSERT_LE(acquires.size(), 1u);
-  for (const Recorded& acquire : acquires) EXPECT_FALSE(acquire.record.flags & kForced);
+  // The program's own, and maybe others of libraries that lock inside themselves.
+  std::map<uint64_t, int> by_object;
+  for (const Recorded& acquire : orders_.acquires(OrderObject::futex)) {
+    EXPECT_FALSE(acquire.record.flags & kForced);
+    ++by_object[acquire.record.address];
+  }
+  int most = 0;
+  for (const auto& [address, count] : by_object) most = std::max(most, count);
+  EXPECT_LE(most, 1);
 }
 
 }  // namespace
