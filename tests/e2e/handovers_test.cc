@@ -153,15 +153,14 @@ TEST_F(Handovers, Barriers) {
 
 // Of a watched thread: seen by the kernel's dispatch of system calls, or not at all where there is none.
 TEST_F(Handovers, Futexes) {
-  // The program's own, and maybe others of libraries that lock inside themselves.
-  std::map<uint64_t, int> by_object;
+  // Of the program's own, which its first thread wakes; libraries have others, for locks inside themselves,
+  // and how often their threads meet there is a matter of chance.
+  int from_first_thread = 0;
   for (const Recorded& acquire : orders_.acquires(OrderObject::futex)) {
     EXPECT_FALSE(acquire.record.flags & kForced);
-    ++by_object[acquire.record.address];
+    from_first_thread += acquire.record.thread == 0;
   }
-  int most = 0;
-  for (const auto& [address, count] : by_object) most = std::max(most, count);
-  EXPECT_LE(most, 1);
+  EXPECT_LE(from_first_thread, 1);
 }
 
 }  // namespace
