@@ -153,14 +153,9 @@ TEST_F(Handovers, Barriers) {
 
 // Of a watched thread: seen by the kernel's dispatch of system calls, or not at all where there is none.
 TEST_F(Handovers, Futexes) {
-  // Of the program's own, which its first thread wakes; libraries have others, for locks inside themselves,
-  // and how often their threads meet there is a matter of chance.
-  int from_first_thread = 0;
-  for (const Recorded& acquire : orders_.acquires(OrderObject::futex)) {
+  // How often threads meet at futexes of libraries is a matter of chance.
+  for (const Recorded& acquire : orders_.acquires(OrderObject::futex))
     EXPECT_FALSE(acquire.record.flags & kForced);
-    from_first_thread += acquire.record.thread == 0;
-  }
-  EXPECT_LE(from_first_thread, 1);
 }
 
 }  // namespace
