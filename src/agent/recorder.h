@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "trace/fact_records.h"
 #include "trace/format.h"
 
 namespace diogenes::agent {

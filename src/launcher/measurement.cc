@@ -271,6 +271,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   progress_.begin(stage, what, first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
+  // Facts: until they are the only way (docs/lab/).
   Status planned =
       write_plan(stage_folder / "plan", {.stage = stage,
                                          .driver = driver_->build_id,

@@ -12,6 +12,7 @@
 
 #include "base/index.h"
 #include "base/result.h"
+#include "trace/fact_records.h"
 #include "trace/format.h"
 #include "trace/mapped_file.h"
 

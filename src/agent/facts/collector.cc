@@ -215,7 +215,7 @@ void complete(const Call& call, DecodedCall& decoded) {
 
 // The host memory of the work is dirty from now on.
 void mark_dirty(const Call& call, const DecodedCall& decoded) {
-  if (decoded.host_count == 0 && !decoded.hosts_lost) return;
+  if (decoded.host_count == 0) return;
   // The driver's own code writes pageable memory, until the call that copies has waited.
   bool pageable_is_done = call.waited_at_all() || !call.driver->asynchronous;
   LockGuard guard(state().lock);

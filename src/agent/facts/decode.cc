@@ -13,7 +13,7 @@ namespace diogenes::agent::facts {
 void DecodedCall::clear() {
   context = 0;
   flags = 0;
-  names_stream = page_tables = may_wait = is_transfer = hosts_lost = false;
+  names_stream = page_tables = is_transfer = false;
   second_event = 0;
   argument = 0;
   transfer = {};
@@ -30,10 +30,7 @@ void DecodedCall::add_host(const HostRange& host) {
       if (host.protection == Protection::no_access) hosts[i].protection = host.protection;
       return;
     }
-  if (host_count == kHosts)
-    hosts_lost = true;
-  else
-    hosts[host_count++] = host;
+  if (host_count < kHosts) hosts[host_count++] = host;
 }
 
 bool is_idle(const Call& call) { return call.driver->role == Role::initialize; }

@@ -28,7 +28,6 @@ struct DecodedCall {
   uint8_t flags = 0;     // CallFlag
   bool names_stream = false;
   bool page_tables = false;  // the stream's device reads pageable memory through the CPU's page tables
-  bool may_wait = false;     // by its kind; whether it did is known after it
   uint32_t second_event = 0;
   uint64_t argument = 0;  // CallRecord::argument
   TransferArguments transfer;
@@ -36,10 +35,10 @@ struct DecodedCall {
   Side destination, source;
   Operands operands;
   GivenAddresses given;  // to kernels
-  // Host memory that the work writes or reads: to be watched.
+  // Host memory that the work writes or reads: to be watched. What does not fit is not, and the judge sees
+  // that.
   HostRange hosts[kHosts];
   int host_count = 0;
-  bool hosts_lost = false;  // there were more
   // Memory whose guards come down while the driver uses it.
   AddressRange lowered[2];
   int lowered_count = 0;

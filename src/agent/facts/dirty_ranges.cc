@@ -25,7 +25,7 @@ void DirtyRanges::remove(int at) {
   dirty_[at] = dirty_[--count_];
 }
 
-bool DirtyRanges::add(const HostRange& host) {
+void DirtyRanges::add(const HostRange& host) {
   int at = find(host.range);
   if (at >= 0) {
     Dirty& dirty = dirty_[at];
@@ -49,7 +49,7 @@ bool DirtyRanges::add(const HostRange& host) {
     dirty.raises = 0;
     dirty.refused = false;
     if (is_down(dirty)) ++down_;
-    return true;
+    return;
   }
   if (host.whole) {
     // What lies wholly in it is overwritten.
@@ -57,13 +57,11 @@ bool DirtyRanges::add(const HostRange& host) {
       if (host.range.contains(dirty_[i].host.range)) remove(i);
   }
   if (count_ == kMaximumDirty) {
-    full_ = true;
     count_drop(Drop::objects_full);
-    return false;
+    return;
   }
   dirty_[count_++] = {host, kNoGuard, 0, false, false};
   ++down_;
-  return true;
 }
 
 bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
@@ -168,7 +166,6 @@ void DirtyRanges::reset() {
   for (int i = 0; i < count_; ++i)
     if (dirty_[i].guard != kNoGuard) lower_guard(dirty_[i].guard);
   count_ = down_ = 0;
-  full_ = false;
 }
 
 }  // namespace diogenes::agent::facts

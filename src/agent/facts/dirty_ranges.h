@@ -15,7 +15,7 @@
 #pragma once
 #include "agent/guard/guards.h"
 #include "base/range.h"
-#include "trace/format.h"
+#include "trace/fact_records.h"
 
 namespace diogenes::agent::facts {
 
@@ -39,14 +39,12 @@ struct HostRange {
 
 class DirtyRanges {
  public:
-  // False: no room; from now on `full()`.
-  bool add(const HostRange& host);
-  bool full() const { return full_; }
+  // No room: counted, and not watched.
+  void add(const HostRange& host);
 
   // A call that waits returns, or another thread acquires: raises what is to be raised. `site`: of the call.
   // `threads`: the program has several.
   void raise(uint32_t site, bool threads);
-  bool raise_is_due() const { return down_ > 0; }
 
   // The driver or the agent is about to use these bytes: guards over them come down.
   void lower(AddressRange range);
@@ -80,7 +78,6 @@ class DirtyRanges {
   int count_;
   int down_;  // without a guard, and one may go up
   uint32_t touches_seen_;
-  bool full_;
 };
 
 }  // namespace diogenes::agent::facts

@@ -7,7 +7,7 @@
 
 #include "agent/necessity/memory/address_bounds.h"
 #include "base/range.h"
-#include "trace/format.h"
+#include "trace/fact_records.h"
 
 namespace diogenes::agent::facts {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/range.h"
-#include "trace/format.h"
+#include "trace/fact_records.h"
 
 namespace diogenes::agent::facts {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "agent/guard/guards.h"
-#include "trace/format.h"
+#include "trace/fact_records.h"
 
 namespace diogenes::agent {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "agent/order/knowledge.h"
-#include "trace/format.h"
+#include "trace/fact_records.h"
 
 namespace diogenes::agent {
 

@@ -12,7 +12,7 @@
 #include "agent/guard/threads.h"
 #include "agent/order/knowledge.h"
 #include "agent/thread_state.h"
-#include "trace/format.h"
+#include "trace/fact_records.h"
 
 namespace diogenes::agent {
 

@@ -17,7 +17,7 @@
 #include "analysis/run.h"
 #include "base/index.h"
 #include "base/range.h"
-#include "trace/format.h"
+#include "trace/fact_records.h"
 
 namespace diogenes::necessity {
 

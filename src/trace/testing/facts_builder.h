@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "driver/catalogue.h"
-#include "trace/format.h"
+#include "trace/fact_records.h"
 
 namespace diogenes::testing {
 

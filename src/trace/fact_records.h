@@ -1,0 +1,208 @@
+// The records of facts, stages 3 and 4: what happened in the program. What follows from it is judged in the
+// analysis. Part of the on-disk format (format.h). Written by agent/facts/, agent/order/ and
+// agent/guard/watch_records.cc, read by analysis/necessity/.
+#pragma once
+#include <cstdint>
+
+#include "trace/format.h"
+
+namespace diogenes {
+
+// One range of memory that a call's GPU work, or the call itself, reads or writes. Lists of operands are
+// interned in the file `operands`: FileHeader, then OperandListHeader with its operands, again and again; an
+// OperandListIndex is the list's offset in the file in 8-byte words. As with stacks, `count` is written last.
+enum OperandFlag : uint8_t {
+  kReads = 1,
+  kWrites = 2,
+  kWhole = 4,     // writes every byte of the range, whatever it held: copies and fills of one row
+  kArgument = 8,  // a whole allocation, because one of its addresses is in a kernel's arguments
+  kByCall = 16,   // read or written by the CPU in the call itself, not by GPU work (staged pageable memory)
+  kReached = 32,  // a whole allocation that a kernel may find its way to without being given it
+};
+struct OperandRecord {
+  uint64_t begin, bytes;
+  uint8_t flags;  // OperandFlag
+  MemoryKind kind;
+  uint16_t reserved;
+  uint32_t reserved2;
+};
+static_assert(sizeof(OperandRecord) == 24);
+
+enum OperandListFlag : uint32_t {
+  kAnyDevice = 1,     // may also read and write device memory that is not listed
+  kAnyHost = 2,       // ... and memory that the host shares with the device (managed, mapped)
+  kAnyPageable = 4,   // ... and any memory of the process (host functions, page tables shared with the CPU)
+  kHasKernel = 8,     // a kernel is among the work: it reaches memory by the addresses that it is given
+  kRunsOnHost = 16,   // a host function is among the work
+  kWaitsForHost = 32  // a wait for a value in memory is among the work
+};
+struct OperandListHeader {
+  uint32_t count;  // + 1, so that 0 ends the file
+  uint32_t flags;  // OperandListFlag
+  // OperandRecord operands[count - 1];
+};
+
+enum CallFlag : uint8_t {
+  kGivesWork = 1,       // GPU work was given to the operation's stream
+  kUnlistedWork = 2,    // ... or work to streams that are not known
+  kExternalEvent = 4,   // an event record whose event is waited for outside of this program's order
+  kRecordsUnknown = 8,  // events may have been recorded out of sight (graphs, whole contexts)
+  kMappedMemory = 16,   // an allocation that the device reaches at the host's address, or was told of
+  kSharesMemory = 32,   // memory is shared with others from now on (IPC, exported handles, imported memory)
+};
+
+// Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.
+struct CallRecord {
+  RecordType type;
+  uint8_t flags;      // CallFlag
+  uint16_t context;   // number of the current context, from 1; 0: none or not known
+  uint32_t operands;  // OperandListIndex; 0: none
+  uint32_t after_ns;  // from the operation's end until the program went on (recording, raising guards)
+  uint32_t stream2;   // of cuEventElapsedTime: number of the second event. Else 0
+  uint64_t argument;  // a release's or registration's address; a context that ends: its number. Else 0
+  uint64_t reserved;
+};
+static_assert(sizeof(CallRecord) == 32);
+
+// A stream, when it is first named (created, or seen), before the call that names it. Default streams have a
+// number of their own here for each context and thread: operations name them by kLegacyStream and
+// kPerThreadStream, their CallRecord's context, and their thread.
+enum StreamFlag : uint8_t {
+  kBlockingStream = 1,   // ordered with the legacy default stream of its context
+  kCertainStream = 2,    // context and flags are known for sure
+  kReadsPageTables = 4,  // its device reads pageable memory through the CPU's page tables
+};
+struct StreamRecord {
+  RecordType type;
+  uint8_t flags;     // StreamFlag
+  uint16_t context;  // number; 0: not known
+  uint32_t stream;   // kLegacyStream, kPerThreadStream (of this thread), or a number
+  uint64_t reserved[3];
+};
+static_assert(sizeof(StreamRecord) == 32);
+
+enum class WatchProtection : uint8_t { no_access, read_only };
+enum class WatchRefusal : uint8_t {
+  none,            // the range is watched from now on
+  small,           // smaller than a page, and no watchpoint for it
+  limit,           // no more guards, or mprotect failed
+  shared_memory,   // other processes reach it
+  stack,           // a thread may run on it
+  page_tables,     // the device reads it through the CPU's page tables
+  unknown_memory,  // where it lies for the CPU is not known
+  no_guards,       // this process cannot be guarded
+  often,           // it fell four times for one piece of work: from now on it stands open
+};
+
+// From `at_ns` on the range is watched: the first touch of it by anybody ends the watch, and is recorded. Or
+// it is not (refusal): whoever can have come by may have touched it. Written by whoever raised it.
+struct WatchRecord {
+  RecordType type;
+  WatchProtection protection;  // read_only: only writing is a touch
+  WatchRefusal refusal;
+  uint8_t reserved;
+  uint32_t watch;  // number, from 1, in order of raising; 0: refused
+  uint64_t begin, bytes;
+  int64_t at_ns;
+};
+static_assert(sizeof(WatchRecord) == 32);
+
+enum class Toucher : uint8_t {
+  program,      // an instruction of the program or of a library
+  driver,       // an instruction of the driver's, or on a thread inside a driver call
+  system_call,  // a system call was given the range
+  unseen,       // it stood open for a while: it may have been touched by anybody
+};
+enum class Touching : uint8_t { unknown, reads, writes };
+
+// A watched range was touched; the watch has ended. Written by the touching thread where it can, and by
+// another later where it could not (`late`).
+struct TouchRecord {
+  RecordType type;
+  Toucher by;
+  Touching access;
+  uint8_t late;    // 1: of another thread, or of an earlier time than the records before it
+  uint32_t watch;  // number
+  int64_t at_ns;
+  uint64_t address;  // first byte touched, inside the range
+  uint32_t stack;    // of the touching code; kNoStack: none
+  uint32_t thread;   // late: the toucher's thread file, or 0xffffffff: it has none, or is not known
+};
+static_assert(sizeof(TouchRecord) == 32);
+
+enum class WatchEnd : uint8_t {
+  lowered,   // by the agent: the driver is about to use the memory, or it is watched anew. Untouched
+  released,  // its memory went: munmap, free, madvise, the end of its stack frame. Untouched
+  given_up,  // the agent had to let go (fork, exec, an unknown system call): it may be touched unseen
+};
+// A watch ended without a touch.
+struct UnwatchRecord {
+  RecordType type;
+  WatchEnd why;
+  uint8_t reserved[2];
+  uint32_t watch;
+  int64_t at_ns;
+  uint64_t reserved2[2];
+};
+static_assert(sizeof(UnwatchRecord) == 32);
+
+enum class RegionEvent : uint8_t {
+  released,   // free, munmap, MAP_FIXED, madvise that destroys: what it held is gone
+  moved,      // mremap, realloc: what it held lives on elsewhere
+  read,       // by a system call or another process
+  inherited,  // fork: the child reads it
+};
+// Memory that GPU work was given to was released or used by other means than touching it. Written once the
+// release has succeeded.
+struct RegionRecord {
+  RecordType type;
+  RegionEvent event;
+  uint8_t reserved[2];
+  uint32_t stack;
+  uint64_t begin, bytes;
+  int64_t at_ns;
+};
+static_assert(sizeof(RegionRecord) == 32);
+
+enum class OrderObject : uint8_t {
+  mutex,
+  read_write_lock,
+  condition,
+  semaphore,
+  barrier,
+  thread_start,  // object: the new thread's number, told by its maker
+  thread_end,    // join
+  futex,
+  asleep_at_end,  // no order: `thread` has been asleep since `address` (CLOCK_MONOTONIC) when the process
+                  // ends
+};
+enum OrderFlag : uint8_t {
+  kAcquires = 1,  // else it releases
+  kForced = 2,   // the acquiring side could not have gone on without this very release (start, join, barrier)
+  kBlocked = 4,  // the acquiring side was asleep: `blocked_ns` holds
+  kShared = 8,   // read lock
+  kNotSeen =
+      16,  // what other threads did to this object before this was not seen: no order follows for certain
+};
+// One thread let another go on. A release is written before it takes effect, an acquire after it has, both
+// only where they carry news: records of other types that the thread they reach had not heard of as surely.
+// Releases that carry none are counted in `sequence` all the same. Starts of threads and joins are recorded
+// always, once the driver was used; the start of one of many threads only in its maker's file. An acquire
+// follows every release of the object with a sequence up to its own; where one thread alone releases a
+// semaphore or condition (by the records, and without kNotSeen), that is so in every run.
+struct OrderRecord {
+  RecordType type;
+  OrderObject object;
+  uint8_t flags;  // OrderFlag
+  uint8_t reserved;
+  uint32_t sequence;  // of the releases on the object, from 1; of an acquire: the last that it follows. 0:
+                      // none was recorded (a join: the thread had nothing to record, and has ended)
+  int64_t at_ns;
+  uint64_t address;     // of the object, or a thread's number
+  uint32_t blocked_us;  // before an acquire
+  uint32_t thread;  // of a release: its thread file; of an acquire: that of the last recorded release that it
+                    // follows; 0xffffffff: not known
+};
+static_assert(sizeof(OrderRecord) == 32);
+
+}  // namespace diogenes
