@@ -359,7 +359,7 @@ void before_call(Dispatched& call) {
           release_here(call, memory(arguments[0], arguments[1]),
                        advice_destroys(static_cast<int>(arguments[2]))))
         break;
-      if (advice_destroys(static_cast<int>(arguments[2])))
+      if (advice_reaches_pages(static_cast<int>(arguments[2])))
         open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;
     case Action::move_break: {

@@ -34,6 +34,7 @@ Next<int(thrd_t)> next_thrd_detach("thrd_detach");
 struct Start {
   std::atomic<bool> used{false};
   bool driver = false;
+  bool followed = false;  // its order is
   void* (*routine)(void*) = nullptr;
   void* argument = nullptr;
   bool detached = false;
@@ -54,7 +55,7 @@ void* begin_thread(void* opaque) {
   auto* routine = start.routine;
   auto* argument = start.argument;
   bool driver = start.driver;
-  if (!driver) {
+  if (start.followed) {
     note_thread_handle(static_cast<uint64_t>(pthread_self()), start.order.number, start.detached);
     begin_ordered_thread(start.order);
   }
@@ -79,16 +80,17 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   start->routine = routine;
   start->argument = argument;
   bool driver = start->driver;
+  bool followed = start->followed = follows_order(caller);
   uint32_t number = 0;
   bool detached = false;
-  if (!driver) {
+  if (followed) {
     int state = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &state);
     start->detached = detached = state == PTHREAD_CREATE_DETACHED;
     before_thread_start(start->order);
     number = start->order.number;
-    note_thread_coming();
   }
+  if (!driver) note_thread_coming();
   ++guard_thread.creating;
   note_creation(false);
   int result = next(thread, attributes, begin_thread, start);
@@ -97,7 +99,7 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   if (result != 0) {
     start->used.store(false, std::memory_order_release);
     if (!driver) note_thread_came();
-  } else if (!driver && !detached) {
+  } else if (followed && !detached) {
     // A detached one may be gone by now, and its handle with it.
     note_thread_handle(static_cast<uint64_t>(*thread), number, false);
   }

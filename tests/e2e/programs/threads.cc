@@ -9,6 +9,14 @@
 
 #include "cuda_user.h"
 
+// The first key that the program makes: what is the thread's own is empty in a new thread, and stays its own.
+static std::atomic<int> not_ours = 0;
+static const pthread_key_t first_key = [] {
+  pthread_key_t key;
+  if (pthread_key_create(&key, [](void*) { ++not_ours; }) != 0) abort();
+  return key;
+}();
+
 int main() {
   std::atomic<CudaUser*> shared = nullptr;
   std::atomic<uint64_t> early = 0;
@@ -29,6 +37,7 @@ int main() {
     std::vector<std::thread> threads;
     for (uint32_t i = 0; i < 4; ++i) {
       threads.emplace_back([&, i] {
+        if (pthread_getspecific(first_key)) ++not_ours;
         user.use_on_this_thread();
         auto* result = static_cast<uint32_t*>(malloc(kBytes));
         for (uint32_t n = 0; n < 5; ++n) {
@@ -42,6 +51,8 @@ int main() {
     for (uint32_t i = 0; i < 4; ++i)
       say("round %d thread %u: %lu\n", round, i, static_cast<unsigned long>(sums[i]));
   }
+
+  say("found in new threads' own data: %d\n", not_ours.load());
 
   uint32_t* result = CudaUser::pinned();
   user.compute_pinned(result, 13);
