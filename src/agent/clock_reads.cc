@@ -28,7 +28,7 @@ void await_clock_read(ThreadState& state, const Call& call, Nanoseconds now) {
   state.awaits_clock = true;
 }
 
-void note_clock_read(uintptr_t caller) {
+void note_clock_read(uintptr_t caller, Nanoseconds asked) {
   ThreadState& state = thread_state;
   // The agent's handlers read clocks, and so does a private call of the driver's.
   if (state.pass > 0 || state.public_depth > 0 || state.wait_depth > 0 || in_agent_code(caller) ||
@@ -40,7 +40,7 @@ void note_clock_read(uintptr_t caller) {
   record.type = RecordType::clock_read;
   record.thread = state.returned.thread;
   record.sequence = state.returned.sequence;
-  record.after_ns = monotonic_now().count - state.returned_ns;
+  record.after_ns = asked.count - state.returned_ns;
   append(record);
 }
 
