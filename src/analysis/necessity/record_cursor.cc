@@ -23,6 +23,11 @@ bool is_timed(const ThreadTrace& thread, size_t position) {
   }
 }
 
+bool is_lowered(const ThreadTrace& thread, size_t position) {
+  return thread.type(position) == RecordType::unwatch &&
+         thread.record<UnwatchRecord>(position).why == WatchEnd::lowered;
+}
+
 int64_t blocked_ns(const ThreadTrace& thread, size_t position) {
   if (thread.type(position) != RecordType::order) return 0;
   const auto& order = thread.record<OrderRecord>(position);
@@ -122,14 +127,20 @@ void RecordCursor::read_call(const std::vector<size_t>& before) {
   call_.end_ns = call_.exit_ns + (call_.call ? call_.call->after_ns : 0);
 
   // Outside, inside before the driver returned, inside behind that. Watches are raised behind it.
+  size_t first_inside = 0;
+  while (first_inside < before.size() && time_of(*thread_, before[first_inside]) < call_.begin_ns)
+    ++first_inside;
+  // A guard that the agent lowers for the call comes down right before the driver is entered.
+  int64_t begin_ns = call_.begin_ns;
+  while (first_inside > 0 && is_lowered(*thread_, before[first_inside - 1]))
+    begin_ns = std::min(begin_ns, time_of(*thread_, before[--first_inside]));
   size_t i = 0;
-  for (; i < before.size() && time_of(*thread_, before[i]) < call_.begin_ns; ++i)
-    add_record(before[i], 0, call_.begin_ns);
-  add(Step::call_begin, call_.begin_ns, position_);
+  for (; i < first_inside; ++i) add_record(before[i], 0, begin_ns);
+  add(Step::call_begin, begin_ns, position_);
   for (; i < before.size(); ++i) {
     bool behind = thread_->type(before[i]) == RecordType::watch;
     if (behind || time_of(*thread_, before[i]) > call_.exit_ns) break;
-    add_record(before[i], call_.begin_ns, call_.exit_ns);
+    add_record(before[i], begin_ns, call_.exit_ns);
   }
   add(Step::call_body, call_.exit_ns, position_);
   for (; i < before.size(); ++i) add_record(before[i], call_.exit_ns, call_.end_ns);

@@ -194,12 +194,12 @@ Facts& Facts::order(OrderObject object, uint64_t address, int64_t at, unsigned f
   return put(record, RecordType::order);
 }
 
-Facts& Facts::hash(uint16_t thread, uint32_t sequence, Duplicate duplicate, OperationId first) {
+Facts& Facts::hash(uint16_t thread, uint32_t sequence, uint64_t content, Duplicate held) {
   HashRecord record{};
-  record.duplicate = duplicate;
+  record.duplicate = held;
   record.thread = thread;
   record.sequence = sequence;
-  record.first = first;
+  record.hash[0] = content;
   return put(record, RecordType::hash);
 }
 

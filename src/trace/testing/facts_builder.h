@@ -60,7 +60,8 @@ class Facts {
   Facts& unwatch(uint32_t number, int64_t at, WatchEnd why = WatchEnd::lowered);
   Facts& region(RegionEvent event, uint64_t begin, uint64_t bytes, int64_t at);
   Facts& order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us = 0);
-  Facts& hash(uint16_t thread, uint32_t sequence, Duplicate duplicate, OperationId first = {});
+  // What a copy brought, any number, and whether its destination held that before.
+  Facts& hash(uint16_t thread, uint32_t sequence, uint64_t content, Duplicate held = Duplicate::unverified);
   Facts& ends(ProcessEnd end);
   Facts& drop(Drop cause);
 
