@@ -49,6 +49,7 @@ enum CallFlag : uint8_t {
   kRecordsUnknown = 8,  // events may have been recorded out of sight (graphs, whole contexts)
   kMappedMemory = 16,   // an allocation that the device reaches at the host's address, or was told of
   kSharesMemory = 32,   // memory is shared with others from now on (IPC, exported handles, imported memory)
+  kPrinted = 64,        // what kernels printed came out in this call
 };
 
 // Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.
@@ -112,6 +113,8 @@ enum class Toucher : uint8_t {
   driver,       // an instruction of the driver's, or on a thread inside a driver call
   system_call,  // a system call was given the range
   unseen,       // it stood open for a while: it may have been touched by anybody
+  host_function,  // an instruction of the program or of a library, on a thread of the driver's: between its host
+                  // functions this thread runs none of the program's code
 };
 enum class Touching : uint8_t { unknown, reads, writes };
 

@@ -323,6 +323,7 @@ void record_call(const Call& call) {
   } else if (gives_work(call)) {
     record.flags = kGivesWork | kUnlistedWork;
   }
+  if (call.printed) record.flags |= kPrinted;
   release_slot(const_cast<Call&>(call));
   int64_t after = (monotonic_now() - call.end).count;
   record.after_ns = after < 0 ? 0 : after > 0xffffffffll ? 0xffffffff : static_cast<uint32_t>(after);

@@ -199,6 +199,7 @@ GuardHandle raise_guard(AddressRange range, Protection protection, const Watchin
   // no matter.
   if (in_flight(by_pages ? range.pages() : range) ||
       !(by_pages ? settle(range.pages()) : give_registers(id, no_watchpoints))) {
+    guard_at(id)->watch = 0;  // it never began
     take_down(id);
     release(id);
     return kNoGuard;

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "agent/guard/table.h"
+#include "agent/guard/threads.h"
 #include "agent/recorder.h"
 #include "agent/thread_state.h"
 
@@ -14,6 +15,7 @@ std::atomic<uint32_t> watches{0};
 
 struct End {
   uint32_t watch, thread;
+  bool on_driver_thread;
   Touch touch;
 };
 constexpr uint32_t kMaximumLate = 512;
@@ -25,10 +27,10 @@ bool is_touch(TouchBy by) {
          by == TouchBy::exposed;
 }
 
-Toucher toucher_of(TouchBy by) {
+Toucher toucher_of(TouchBy by, bool on_driver_thread) {
   switch (by) {
     case TouchBy::program:
-      return Toucher::program;
+      return on_driver_thread ? Toucher::host_function : Toucher::program;
     case TouchBy::driver:
       return Toucher::driver;
     case TouchBy::system_call:
@@ -61,7 +63,7 @@ void write(const End& end, bool is_late) {
   }
   TouchRecord record{};
   record.type = RecordType::touch;
-  record.by = toucher_of(end.touch.by);
+  record.by = toucher_of(end.touch.by, end.on_driver_thread);
   record.access = end.touch.access == Access::read    ? Touching::reads
                   : end.touch.access == Access::write ? Touching::writes
                                                       : Touching::unknown;
@@ -103,7 +105,7 @@ void record_refusal(AddressRange range, WatchRefusal refusal) {
 void record_watch_end(uint32_t watch, const Touch& touch) {
   if (watch == 0) return;
   bool unseen = touch.by == TouchBy::exposed;
-  End end{watch, unseen ? 0xffffffff : own_thread_file(), touch};
+  End end{watch, unseen ? 0xffffffff : own_thread_file(), guard_thread.driver, touch};
   if (!is_appending()) {
     write(end, false);
     return;

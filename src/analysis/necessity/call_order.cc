@@ -169,6 +169,7 @@ void CallInterpreter::scope_of(const CallView& call, const BlockingCopy& copy, S
 void CallInterpreter::covers(const CallView& call, const BlockingCopy& copy, const Scope& scope,
                              MarkNumber mark, int64_t at_ns) {
   Event cover = event(EventKind::covers, call, at_ns);
+  cover.printed = call.has(kPrinted);
   cover.streams = scope.certain;
   cover.may_streams = scope.may;
   cover.may_cover = scope.may_cover;

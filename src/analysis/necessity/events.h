@@ -106,6 +106,7 @@ struct Event {
   uint32_t blind = 0;  // work: Reason bits of effects on the host that cannot be watched; 0: none
   bool gate = false;   // work: it may wait for the CPU (polls memory, waits for a value, runs on the host),
                        // and so may all that is ordered after it
+  bool printed = false;     // covers: what kernels printed came out in this call
   bool doubtful = false;    // record_mark: it may stand for more
   bool succeeded = true;    // query
   bool read_only = false;   // watch: reading is no touch

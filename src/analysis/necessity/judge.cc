@@ -30,6 +30,7 @@ uint32_t reason_of(Toucher by, const Access& touched) {
     case Toucher::unseen:
       return kExposed;
     case Toucher::program:
+    case Toucher::host_function:
       break;
   }
   return touched.writes ? kCpuAccess : kSourceReuse;

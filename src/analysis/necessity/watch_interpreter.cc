@@ -54,11 +54,15 @@ void WatchInterpreter::take(const TouchRecord& record, uint32_t thread, int64_t 
   event.memory = found->second.place.memory;
   event.range = found->second.place.range;
   event.writes = record.access != Touching::reads;  // not known: the stronger
-  event.by = record.by;
+  const bool host_function = record.by == Toucher::host_function;
+  event.by = host_function ? Toucher::program : record.by;
   event.stack = record.stack;
   event.address = record.address;
   end(record.watch);
   tables_.sink.take(event);
+  // The driver's threads touch nothing else unseen, and a call on a program's thread ends with an event.
+  if ((host_function || record.by == Toucher::driver) && event.thread.valid())
+    tables_.sink.take(event_of(EventKind::sleep, event.thread, at_ns));
 }
 
 void WatchInterpreter::take(const UnwatchRecord& record, uint32_t thread, int64_t at_ns) {
