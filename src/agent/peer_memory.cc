@@ -40,6 +40,7 @@ bool read_exactly(int process, void* to, uintptr_t from, size_t bytes) {
 }
 
 void record(Touching access, int process, uint64_t begin, uint64_t bytes) {
+  if (!records_facts()) return;
   PeerAccessRecord record{};
   record.type = RecordType::peer_access;
   record.access = access;
@@ -136,7 +137,7 @@ class PeerGuards {
 size_t copy_past_guards(Touching access, PeerGuards& guards, int process, const iovec& here,
                         uintptr_t there) {
   if (!guards.look_up()) return 0;
-  for (int turn = 0; turn < 8; ++turn) {
+  for (int turn = 0; turn < 4; ++turn) {
     long copied = copy_directly(access, process, here.iov_base, there, here.iov_len);
     if (copied > 0) return static_cast<size_t>(copied);
     const uintptr_t end = guards.end_over(there);
@@ -163,7 +164,7 @@ int process_of_file(int file) {
 }  // namespace
 
 ssize_t finish_peer_copy(const PeerCopy& copy, ssize_t result, int errno_before) {
-  if (!records_facts() || (result < 0 && errno != EFAULT)) return result;
+  if (!stage_uses_guards() || (result < 0 && errno != EFAULT)) return result;
   size_t done = 0;
   const size_t by_kernel = result < 0 ? 0 : static_cast<size_t>(result);
   {

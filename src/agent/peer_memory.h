@@ -2,7 +2,7 @@
 // /proc/PID/mem. Two things are seen to: the access is recorded (PeerAccessRecord), and it gets what it would
 // get without us, although the other process's agent may have closed pages there (page guards). The kernel
 // refuses those to process_vm_readv and not to /proc/PID/mem, so what the guards kept back is copied again by
-// that way. All of it only where facts are recorded; nothing here allocates or waits.
+// that way. All of it in stages that guard; nothing here allocates or waits.
 //
 // Not seen: system calls made without libc's functions, stdio on /proc/PID/mem, files that another process
 // has opened, RDMA. Source: process_vm_readv(2), proc(5).
@@ -40,7 +40,8 @@ extern std::atomic<bool> peer_file_opened;
 // The program moved so many bytes from or to a file; `at`: where in it, -1: before its position.
 void note_transferred(int file, int64_t at, ssize_t bytes, Touching access);
 
-// Lets the agents of other processes see which pages of this one are guarded. Once, when guards are started.
+// Lets the agents of other processes see which pages of this one are guarded: where the list of guards lies
+// goes to the file guards-HOST-PID in the stage's folder. Once, when guards are started.
 void publish_guards();
 
 }  // namespace diogenes::agent
