@@ -77,7 +77,8 @@ class ThreadLoader {
 
 class EvidenceLoader {
  public:
-  explicit EvidenceLoader(Run& run, Process& process) : run_(run), process_(process) {
+  EvidenceLoader(Run& run, Process& process)
+      : run_(run), process_(process), facts_(necessity::has_facts(*process.trace)) {
     for (Thread& thread : process.threads) by_ordinal_[thread.ordinal] = &thread;
   }
   template <typename Record>
@@ -85,7 +86,11 @@ class EvidenceLoader {
   void operator()(const HashRecord& record, uint32_t) {
     Evidence* evidence = of(record.thread, record.sequence);
     if (!evidence) return;
-    evidence->hashed = true;
+    if (facts_) {
+      process_.contents[key_of({record.thread, 0, record.sequence})] = {{record.hash[0], record.hash[1]},
+                                                                       record.duplicate};
+      return;
+    }
     evidence->duplicate = record.duplicate;
     evidence->first = record.first;
   }
@@ -133,6 +138,7 @@ class EvidenceLoader {
 
   Run& run_;
   Process& process_;
+  bool facts_;
   std::unordered_map<uint32_t, Thread*> by_ordinal_;
 };
 

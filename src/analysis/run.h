@@ -56,8 +56,9 @@ struct Evidence {
   Unused unused = Unused::no;
   uint8_t conditions = 0;  // Condition
   bool judged = false;     // a verdict was written
-  bool hashed = false;
 };
+
+inline uint64_t key_of(OperationId id) { return (uint64_t{id.thread} << 32) | id.sequence; }
 
 struct Operation {
   Nanoseconds begin, call, waited;
@@ -119,12 +120,19 @@ inline bool by_instance(const RangeWatched& one, const RangeWatched& other) {
   return std::pair(one.thread, one.operation) < std::pair(other.thread, other.operation);
 }
 
+// What a copy brought, and what its destination held before.
+struct CopyContent {
+  uint64_t hash[2] = {};
+  Duplicate held = Duplicate::unverified;  // verified: the same; overwritten: others; else not known
+};
+
 struct Process {
   const ProcessTrace* trace = nullptr;
   std::string identity;  // the same in every run: rank, executable, how many of these started before it
   std::vector<Thread> threads;
   std::vector<Reuse> reuses;
-  std::vector<RangeWatched> watched;  // stage 3: in the order by_instance()
+  std::unordered_map<uint64_t, CopyContent> contents;  // stage 3: by key_of() of the copy
+  std::vector<RangeWatched> watched;                   // stage 3: in the order by_instance()
 
   std::span<const RangeWatched> watched_by(const Thread& thread, uint32_t operation) const;
 };

@@ -90,7 +90,8 @@ void lower_for(const Call& call, DecodedCall& decoded) {
   if (!decoded.is_transfer || !decoded.transfer.decoded) return;
   // Pageable memory is staged by the driver's own code; of the rest it may read small sources.
   if (decoded.source.on_host() && !decoded.transfer.fill) lower(decoded, decoded.source.host.range);
-  if (decoded.destination.kind == MemoryKind::pageable) lower(decoded, decoded.destination.host.range);
+  if (decoded.destination.kind == MemoryKind::pageable || looks_at_destination(decoded))
+    lower(decoded, decoded.destination.host.range);
 }
 
 WatchRefusal refusal_of(const AllocationArguments& allocation) {

@@ -59,24 +59,42 @@ bool is_done(const Call& call, const DecodedCall& decoded) {
   return !call.driver->asynchronous || decoded.destination.kind == MemoryKind::pageable;
 }
 
-void append_content(OperationId id, const Content& content, Duplicate duplicate, OperationId first) {
-  HashRecord record{};
-  record.type = RecordType::hash;
-  record.duplicate = duplicate;
-  record.thread = id.thread;
-  record.sequence = id.sequence;
-  record.hash[0] = content.low;
-  record.hash[1] = content.high;
-  record.first = first;
-  append(record);
+Rows destination_of(const TransferArguments& copy) {
+  return {copy.destination, copy.width, copy.height, copy.destination_pitch};
 }
 
 }  // namespace
 
+void append_content(OperationId id, const Content& content, Duplicate held) {
+  HashRecord record{};
+  record.type = RecordType::hash;
+  record.duplicate = held;
+  record.thread = id.thread;
+  record.sequence = id.sequence;
+  record.hash[0] = content.low;
+  record.hash[1] = content.high;
+  append(record);
+}
+
+Duplicate compare(const Content& held, const Content& content) {
+  if (held == Content{}) return Duplicate::unverified;
+  return held == content ? Duplicate::verified : Duplicate::overwritten;
+}
+
+bool looks_at_destination(const DecodedCall& decoded) {
+  return plan().plan->stage == Stage::memory_tracing && copies_to_host(decoded) &&
+         was_fetched_before(decoded.transfer) && !is_shared(decoded);
+}
+
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents) {
   contents = {};
   if (plan().plan->stage != Stage::memory_tracing) return;
-  if (copies_to_host(decoded)) forget_downloads(decoded.destination.host.range);
+  if (copies_to_host(decoded)) {
+    forget_downloads(decoded.destination.host.range);
+    if (looks_at_destination(decoded) &&
+        !content_if_there(destination_of(decoded.transfer), &contents.held))
+      contents.held = {};
+  }
   if (!copies_to_device(decoded)) return;
   const TransferArguments& copy = decoded.transfer;
   Rows rows{copy.source, copy.width, copy.height, copy.source_pitch};
@@ -90,17 +108,15 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   if (!content_if_there(rows, &contents.content, look_for_addresses, &look)) contents.content = {};
   if (look.found) note_addresses(copy.destination);
   if (contents.content == Content{}) return;
-  contents.repeats = was_sent_before(decoded, contents.content, &contents.first);
-  if (contents.repeats) contents.readback = read_back(call, decoded, contents.content, contents.first);
+  contents.remembered = was_there_before(contents.content, copy.destination, copy.bytes());
+  if (contents.remembered) contents.readback = read_back(call, decoded, contents.content);
 }
 
 void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents) {
   if (plan().plan->stage != Stage::memory_tracing || !call.succeeded() || !copies_to_host(decoded) ||
       !is_done(call, decoded) || is_shared(decoded))
     return;
-  const TransferArguments& copy = decoded.transfer;
-  Rows rows{copy.destination, copy.width, copy.height, copy.destination_pitch};
-  if (!content_if_there(rows, &contents.content)) contents.content = {};
+  if (!content_if_there(destination_of(decoded.transfer), &contents.content)) contents.content = {};
 }
 
 void contents_after(const Call& call, const DecodedCall& decoded, const Contents& contents) {
@@ -108,18 +124,21 @@ void contents_after(const Call& call, const DecodedCall& decoded, const Contents
   bool recorded = call.succeeded() && call.id.sequence != OperationId{}.sequence;
   if (!recorded && contents.readback) return cancel_readback(contents.readback);
   if (!recorded) return;
+  const TransferArguments& copy = decoded.transfer;
   if (copies_to_host(decoded)) {
-    if (contents.content != Content{})
-      append_content(call.id, contents.content, Duplicate::none, {});
-    else if (!is_done(call, decoded) && !is_shared(decoded))
-      await_download(call, decoded);
+    note_fetched(copy);
+    if (contents.content != Content{}) {
+      remember_there(contents.content, copy.source, copy.bytes());
+      append_content(call.id, contents.content, compare(contents.held, contents.content));
+    } else if (!is_done(call, decoded) && !is_shared(decoded)) {
+      await_download(call, decoded, contents.held);
+    }
     return;
   }
   if (!copies_to_device(decoded) || contents.content == Content{}) return;
-  if (!contents.repeats) remember_sent(decoded, contents.content, call.id);
+  if (!contents.remembered) remember_there(contents.content, copy.destination, copy.bytes());
   if (contents.readback) return name_readback(contents.readback, call.id);
-  append_content(call.id, contents.content, contents.repeats ? Duplicate::unverified : Duplicate::none,
-                 contents.first);
+  append_content(call.id, contents.content, Duplicate::unverified);
 }
 
 }  // namespace diogenes::agent::facts

@@ -1,6 +1,6 @@
-// The content of copies: its hash, and the addresses in what goes to the device. In: the call, before it runs
-// and after it, with its source's guards down. Out: one HashRecord a copy, at once or once its data can be
-// read (readbacks.h).
+// The content of copies: its hash, whether the destination held it already, and the addresses in what goes to
+// the device. In: the call, before it runs and after it, with its source's guards down. Out: one HashRecord a
+// copy, at once or once its data can be read (readbacks.h).
 #pragma once
 #include "agent/facts/decode.h"
 #include "agent/necessity/transfers/content.h"
@@ -8,15 +8,21 @@
 namespace diogenes::agent::facts {
 
 struct Contents {
-  Content content;  // of what goes to the device; zeros: not known
-  bool repeats;     // the same was sent there before
-  OperationId first;
-  uint32_t readback;  // 0: none
+  Content content;     // what the copy brings; zeros: not known
+  Content held;        // what the destination on the host held before; zeros: not known
+  bool remembered;     // the destination on the device held the same before
+  uint32_t readback;   // 0: none
 };
+
+// Before a copy to the host: was anything brought there before? If so, what it holds is read first.
+bool looks_at_destination(const DecodedCall& decoded);
 
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents);
 // A blocking copy to the host is done, and its guard not up yet.
 void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents);
+void append_content(OperationId id, const Content& content, Duplicate held);
+// What the destination held, compared with what came.
+Duplicate compare(const Content& held, const Content& content);
 void contents_after(const Call& call, const DecodedCall& decoded, const Contents& contents);
 
 }  // namespace diogenes::agent::facts

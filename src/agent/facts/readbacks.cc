@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "agent/driver_calls.h"
+#include "agent/facts/contents.h"
 #include "agent/facts/state.h"
 #include "agent/lock.h"
 #include "agent/pass_through.h"
@@ -14,13 +15,13 @@ namespace diogenes::agent::facts {
 namespace {
 
 constexpr uint64_t kStagingBytes = 64 << 20;
-constexpr uint32_t kSent = 1 << 16;
+constexpr uint32_t kThere = 1 << 16;
 constexpr uint32_t kReadbacks = 256, kDownloads = 512;
 
-struct Sent {
+// What a place of the device held once.
+struct There {
   Content content;
-  uint64_t destination, bytes;
-  OperationId first;
+  uint64_t device, bytes;
   bool used;
 };
 
@@ -30,7 +31,7 @@ struct Readback {
   uint16_t context;
   uint64_t begin, bytes;  // in the staging memory
   Content content;        // what the program's copy brings
-  OperationId id, first;
+  OperationId id;
 };
 
 struct Download {
@@ -38,12 +39,15 @@ struct Download {
   uint32_t stream;
   uint16_t context;
   Rows rows;
+  uint64_t source;
+  Content held;
   OperationId id;
 };
 
 constinit Lock lock;
-Sent sent[kSent];
-uint32_t sent_count = 0;
+There there[kThere];
+uint32_t there_count = 0;
+uint64_t fetched[1 << 12];  // a bit a destination
 Readback readbacks[kReadbacks];
 uint32_t readback_count = 0;  // in use
 uint64_t staging_used = 0;    // taken again from the start when no readback is in use
@@ -52,8 +56,12 @@ uint32_t download_count = 0;
 unsigned char* staging = nullptr;
 bool staging_failed = false;
 
-uint64_t place_of(const Content& content, uint64_t destination, uint64_t bytes) {
-  return (content.low ^ destination * 0x9e3779b97f4a7c15 ^ bytes) * 0xff51afd7ed558ccd >> 40;
+uint64_t mix(uint64_t content, uint64_t address, uint64_t bytes) {
+  return (content ^ address * 0x9e3779b97f4a7c15 ^ bytes) * 0xff51afd7ed558ccd >> 40;
+}
+
+uint64_t fetched_bit(const TransferArguments& copy) {
+  return mix(0, copy.destination, copy.bytes()) % (sizeof fetched * 8);
 }
 
 // Made at the first suspicion: most programs never need it. Under no lock.
@@ -74,18 +82,6 @@ bool have_staging() {
   return true;
 }
 
-void append_content(OperationId id, const Content& content, Duplicate duplicate, OperationId first) {
-  HashRecord record{};
-  record.type = RecordType::hash;
-  record.duplicate = duplicate;
-  record.thread = id.thread;
-  record.sequence = id.sequence;
-  record.hash[0] = content.low;
-  record.hash[1] = content.high;
-  record.first = first;
-  append(record);
-}
-
 void release(Readback& readback) {
   readback.state = Readback::unused;
   if (--readback_count == 0) staging_used = 0;
@@ -100,30 +96,34 @@ bool covers(const Call& call, const DecodedCall& decoded, uint32_t stream, uint1
 
 }  // namespace
 
-bool was_sent_before(const DecodedCall& decoded, const Content& content, OperationId* first) {
-  const TransferArguments& copy = decoded.transfer;
+bool was_there_before(const Content& content, uint64_t device, uint64_t bytes) {
   LockGuard guard(lock);
-  for (uint32_t at = place_of(content, copy.destination, copy.bytes()) % kSent; sent[at].used;
-       at = (at + 1) % kSent)
-    if (sent[at].content == content && sent[at].destination == copy.destination &&
-        sent[at].bytes == copy.bytes()) {
-      *first = sent[at].first;
-      return true;
-    }
+  for (uint64_t at = mix(content.low, device, bytes) % kThere; there[at].used; at = (at + 1) % kThere)
+    if (there[at].content == content && there[at].device == device && there[at].bytes == bytes) return true;
   return false;
 }
 
-void remember_sent(const DecodedCall& decoded, const Content& content, OperationId id) {
-  const TransferArguments& copy = decoded.transfer;
+void remember_there(const Content& content, uint64_t device, uint64_t bytes) {
   LockGuard guard(lock);
-  if (sent_count >= kSent / 4 * 3) return;  // full: what comes is not found again
-  uint32_t at = place_of(content, copy.destination, copy.bytes()) % kSent;
-  while (sent[at].used) at = (at + 1) % kSent;
-  sent[at] = {content, copy.destination, copy.bytes(), id, true};
-  ++sent_count;
+  if (there_count >= kThere / 4 * 3) return;  // full: what comes is not found again
+  uint64_t at = mix(content.low, device, bytes) % kThere;
+  for (; there[at].used; at = (at + 1) % kThere)
+    if (there[at].content == content && there[at].device == device && there[at].bytes == bytes) return;
+  there[at] = {content, device, bytes, true};
+  ++there_count;
 }
 
-uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& content, OperationId first) {
+bool was_fetched_before(const TransferArguments& copy) {
+  uint64_t bit = fetched_bit(copy);
+  return __atomic_load_n(&fetched[bit / 64], __ATOMIC_RELAXED) >> (bit % 64) & 1;
+}
+
+void note_fetched(const TransferArguments& copy) {
+  uint64_t bit = fetched_bit(copy);
+  __atomic_fetch_or(&fetched[bit / 64], 1ull << (bit % 64), __ATOMIC_RELAXED);
+}
+
+uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& content) {
   const TransferArguments& copy = decoded.transfer;
   bool contiguous = copy.height <= 1 || copy.destination_pitch == copy.width;
   uint64_t handle = 0;
@@ -151,7 +151,7 @@ uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& 
     staging_used += bytes;
     ++readback_count;
     readbacks[number - 1] = {
-        Readback::enqueued, call.stream, decoded.context, begin, copy.bytes(), content, {}, first};
+        Readback::enqueued, call.stream, decoded.context, begin, copy.bytes(), content, {}};
   }
   CUresult result;
   {
@@ -175,7 +175,7 @@ void cancel_readback(uint32_t readback) {
   release(readbacks[readback - 1]);
 }
 
-void await_download(const Call& call, const DecodedCall& decoded) {
+void await_download(const Call& call, const DecodedCall& decoded, const Content& held) {
   const TransferArguments& copy = decoded.transfer;
   LockGuard guard(lock);
   for (Download& download : downloads) {
@@ -184,6 +184,8 @@ void await_download(const Call& call, const DecodedCall& decoded) {
                 call.stream,
                 decoded.context,
                 {copy.destination, copy.width, copy.height, copy.destination_pitch},
+                copy.source,
+                held,
                 call.id};
     ++download_count;
     return;
@@ -209,7 +211,9 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
       --download_count;
     }
     Content content;
-    if (content_if_there(download.rows, &content)) append_content(download.id, content, Duplicate::none, {});
+    if (!content_if_there(download.rows, &content)) continue;
+    remember_there(content, download.source, download.rows.bytes());
+    append_content(download.id, content, compare(download.held, content));
   }
   for (Readback& readback : readbacks) {
     {
@@ -220,8 +224,7 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
     }
     Content held =
         content_of({reinterpret_cast<uint64_t>(staging) + readback.begin, readback.bytes, 1, readback.bytes});
-    append_content(readback.id, readback.content,
-                   held == readback.content ? Duplicate::verified : Duplicate::overwritten, readback.first);
+    append_content(readback.id, readback.content, compare(held, readback.content));
     LockGuard guard(lock);
     release(readback);
   }
@@ -234,7 +237,7 @@ void give_up_readbacks() {
       if (readback.state != Readback::named) continue;
       readback.state = Readback::taken;
     }
-    append_content(readback.id, readback.content, Duplicate::unverified, readback.first);
+    append_content(readback.id, readback.content, Duplicate::unverified);
     LockGuard guard(lock);
     release(readback);
   }
@@ -242,10 +245,11 @@ void give_up_readbacks() {
 
 void forget_readbacks() {
   lock.reset();
-  for (Sent& one : sent) one.used = false;
+  for (There& one : there) one.used = false;
+  for (uint64_t& word : fetched) word = 0;
   for (Readback& one : readbacks) one.state = Readback::unused;
   for (Download& one : downloads) one.used = false;
-  sent_count = readback_count = download_count = 0;
+  there_count = readback_count = download_count = 0;
   staging_used = 0;
   staging = nullptr;
   staging_failed = false;

@@ -9,18 +9,20 @@
 
 namespace diogenes::agent::facts {
 
-// Before a copy to the device: was the same content sent to the same place before? If so, `first` is that
-// copy.
-bool was_sent_before(const DecodedCall& decoded, const Content& content, OperationId* first);
-void remember_sent(const DecodedCall& decoded, const Content& content, OperationId id);
+// Was this content brought to that place of the device before, or from there? The table takes a limited number.
+bool was_there_before(const Content& content, uint64_t device, uint64_t bytes);
+void remember_there(const Content& content, uint64_t device, uint64_t bytes);
+// Was as much brought to this place of the host before? Sometimes yes without reason, never no.
+bool was_fetched_before(const TransferArguments& copy);
+void note_fetched(const TransferArguments& copy);
 
 // Enqueues the reading back of the destination. 0: it could not be done.
-uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& content, OperationId first);
+uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& content);
 void name_readback(uint32_t readback, OperationId id);
 void cancel_readback(uint32_t readback);
 
-// An asynchronous copy to the host.
-void await_download(const Call& call, const DecodedCall& decoded);
+// An asynchronous copy to the host. `held`: what its destination held before; zeros: not known.
+void await_download(const Call& call, const DecodedCall& decoded, const Content& held);
 // Host memory is overwritten or released: what a copy brought there will not be known.
 void forget_downloads(AddressRange range);
 

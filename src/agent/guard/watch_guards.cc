@@ -11,9 +11,6 @@ namespace diogenes::agent {
 namespace {
 
 constexpr uint32_t kNobody = ~0u;
-constexpr uint32_t kSites = 4096;
-constexpr uint16_t kPatience = 16;  // refusals after which a site takes its turn from one that had as many
-
 struct Register {
   uint32_t guard = kNobody;
   bool armed = false;
@@ -22,47 +19,10 @@ struct Register {
 Register registers[kWatchRegisters];
 AddressRange transparent;
 
-// What a call site had; sites may share a place.
-struct Site {
-  uint16_t turns = 0;
-  uint16_t refused = 0;  // since its last turn
-};
-Site sites[kSites];
-
-Site& site_at(uint32_t site) { return sites[site * 2654435761u >> 20]; }
-static_assert(1u << (32 - 20) == kSites);
-
 bool is_free(const Register& one) { return one.guard == kNobody; }
 
-void displace(uint32_t guard) {
-  Touch touch{TouchBy::displaced, Access::none, monotonic_now(), guard_at(guard)->range.begin, 0};
-  if (touched_unseen(*guard_at(guard))) touch.by = TouchBy::exposed;
-  claim(guard, touch);
-}
-
-// Does this register's guard give way to a guard of that site?
-bool gives_way(const Register& one, const Site& asking) {
-  const Site& holding = site_at(guard_at(one.guard)->site);
-  return &holding != &asking && (holding.turns > asking.turns || asking.refused >= kPatience);
-}
-
-bool make_room(uint32_t wanted, uint32_t there, const Site& asking) {
-  auto free = [there] { return static_cast<uint32_t>(std::count_if(registers, registers + there, is_free)); };
-  uint32_t to_be_had = 0;
-  for (uint32_t i = 0; i < there; ++i) to_be_had += is_free(registers[i]) || gives_way(registers[i], asking);
-  if (to_be_had < wanted) return false;  // nobody gives way for nothing
-  while (free() < wanted) {
-    // Whose site had the most turns goes first.
-    uint32_t most = kNobody;
-    for (uint32_t i = 0; i < there; ++i) {
-      if (is_free(registers[i]) || !gives_way(registers[i], asking)) continue;
-      uint32_t guard = registers[i].guard;
-      if (most == kNobody || site_at(guard_at(guard)->site).turns > site_at(guard_at(most)->site).turns)
-        most = guard;
-    }
-    displace(most);
-  }
-  return true;
+uint32_t free_registers(uint32_t there) {
+  return static_cast<uint32_t>(std::count_if(registers, registers + there, is_free));
 }
 
 // A string instruction that is repeated is interrupted at itself; any other after it.
@@ -116,12 +76,8 @@ bool give_registers(uint32_t id, NoWatchpoints& why) {
   uint32_t there = watch_registers();
   if (there == 0) why = no_watchpoints_here() ? NoWatchpoints::none_here : NoWatchpoints::not_now;
   if (there < pieces.count) return false;
-  Site& site = site_at(guard.site);
   why = NoWatchpoints::all_taken;
-  if (!make_room(pieces.count, there, site)) {
-    if (site.refused < kPatience) ++site.refused;
-    return false;
-  }
+  if (free_registers(there) < pieces.count) return false;
   why = NoWatchpoints::not_now;
   uint32_t piece = 0;
   for (uint32_t i = 0; i < there && piece < pieces.count; ++i) {
@@ -137,9 +93,6 @@ bool give_registers(uint32_t id, NoWatchpoints& why) {
     take_registers(id, false);
     return false;
   }
-  site.refused = 0;
-  if (++site.turns == 0xffff)
-    for (Site& any : sites) any.turns /= 2;
   return true;
 }
 
@@ -216,7 +169,10 @@ void note_closing(uint64_t first, uint64_t last) {
   Section section(Section::in_handler);
   if (!watchpoint_files(first, last)) return;
   for (const Register& one : registers) {
-    if (!is_free(one)) displace(one.guard);
+    if (is_free(one)) continue;
+    Touch touch{TouchBy::given_up, Access::none, monotonic_now(), guard_at(one.guard)->range.begin, 0};
+    if (touched_unseen(*guard_at(one.guard))) touch.by = TouchBy::exposed;
+    claim(one.guard, touch);
   }
   for (Register& one : registers) one = {};
   end_watchpoints();

@@ -1,10 +1,9 @@
 // Guards by watchpoints, for ranges that no page guard can serve: which guard has which registers, what a
 // trap means, and when the memory was released rather than used. State machine of a guard: guards.cc.
 //
-// There are four registers. Where a range needs more than are free, guards of call sites that had more turns
-// than the one that asks (or, once it was refused often, of any other site) give theirs up, and report
-// `displaced`; so over many occurrences each site gets its turn. A register whose guard was lowered untouched
-// stays on its piece until it is needed elsewhere, or until it is touched: moving it costs a system call.
+// There are four registers, and a guard keeps its own until it is touched or lowered: a range that needs more
+// than are free is refused. A register whose guard was lowered untouched stays on its piece until it is needed
+// elsewhere, or until it is touched: moving it costs a system call.
 //
 // All under the table's lock, but take_watch_trap.
 #pragma once

@@ -86,42 +86,21 @@ TEST_F(WatchGuards, ACallUnderWayElsewhereOnThePage) {
 
 // ---- more ranges than registers ----
 
-TEST_F(WatchGuards, SitesTakeTurns) {
+TEST_F(WatchGuards, WhoHasRegistersKeepsThem) {
   RUN_IN_CHILD({
     CHECK(start_guards());
     alignas(64) static volatile uint64_t words[64];
-    // One site takes all four, and never touches them.
     GuardHandle first[4];
     for (int i = 0; i < 4; ++i) CHECK((first[i] = watch(&words[i], 8, 10)) != kNoGuard);
-    CHECK(watch(&words[8], 8, 10) == kNoGuard);  // the same site waits
+    CHECK(watch(&words[8], 8, 11) == kNoGuard);
     CHECK(why_no_watchpoints() == NoWatchpoints::all_taken);
-    int turns[3] = {};
-    GuardHandle held[3] = {};
-    for (int round = 0; round < 60; ++round) {
-      uint32_t site = static_cast<uint32_t>(round % 3);
-      if (held[site]) lower_guard(held[site]);
-      held[site] = watch(&words[16 + 4 * site], 32, 20 + site);
-      turns[site] += held[site] != kNoGuard;
-    }
-    for (int i = 0; i < 4; ++i) CHECK(lower_guard(first[i]).by == TouchBy::displaced);
-    // All three sites need all four registers.
-    for (int turn : turns) CHECK(turn >= 10);
-  });
-}
-
-// A site whose ranges stay untouched does not keep the others out for good.
-TEST_F(WatchGuards, ASiteThatWaitedLongTakesItsTurn) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    alignas(64) static volatile uint64_t words[8];
-    GuardHandle other = watch(&words[0], 32, 11);
-    GuardHandle once = watch(&words[4], 32, 10);  // had no turn yet
-    CHECK(collect(other).by == TouchBy::displaced && once != kNoGuard);
-    int refused = 0;
-    GuardHandle again = kNoGuard;
-    while ((again = watch(&words[0], 32, 11)) == kNoGuard) CHECK(++refused < 100);
-    CHECK(refused > 1 && collect(once).by == TouchBy::displaced);
-    CHECK(watch(&words[4], 8, 11) == kNoGuard);  // never from itself
+    words[2] = 1;
+    CHECK(watch(&words[8], 16, 11) == kNoGuard);  // one is free, and two are wanted
+    GuardHandle last = watch(&words[8], 8, 11);
+    CHECK(last != kNoGuard);
+    CHECK(collect(first[2]).by == TouchBy::program);
+    for (int i : {0, 1, 3}) CHECK(lower_guard(first[i]).by == TouchBy::nobody);
+    CHECK(lower_guard(last).by == TouchBy::nobody);
   });
 }
 

@@ -36,7 +36,8 @@ void BothOrders::take(const Event& event) {
   ++event_;
   both([](Views& views) { views.next_event(); });
   bool appeared = false;
-  if (event.thread.valid()) {
+  const bool by_agent = event.kind == EventKind::watch || event.kind == EventKind::unwatch;
+  if (event.thread.valid() && !by_agent) {
     const ThreadState& thread = all_.thread(event.thread);
     // Inside a call a thread runs the driver, which touches nothing of the program unseen.
     appeared = !thread.awake() || (event.kind == EventKind::acquire && thread.call == 0);

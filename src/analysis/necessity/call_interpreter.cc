@@ -198,6 +198,8 @@ void CallInterpreter::give(const CallView& call, StreamTable::Stream& stream, co
   given.streams = order_;
   given.blind = work.blind | blind_;
   given.gate = work.gate;
+  given.context = call.context();
+  if (read_by_call_.size() == 1) given.memory = read_by_call_[0].memory, given.range = read_by_call_[0].range;
   tables_.sink.take(given);
   tables_.streams.gave_work(stream);
 }

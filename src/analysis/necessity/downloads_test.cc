@@ -157,58 +157,121 @@ TEST_F(InUse, UnregisteredUnderACopy) {
 }
 
 struct Duplicates : ::testing::Test, Program {
-  void repeats(uint32_t second, uint32_t first, Duplicate how = Duplicate::verified) {
-    facts.hash(0, second, how, {0, 0, first});
+  // What the copy brought, and whether its destination held that already.
+  void brought(uint32_t copy, uint64_t content, Duplicate held = Duplicate::unverified) {
+    facts.hash(0, copy, content, held);
+  }
+  void same(uint32_t first, uint32_t second) {
+    brought(first, 7);
+    brought(second, 7, Duplicate::verified);
+  }
+  uint32_t upload_to_other() {
+    return call("cuMemcpyHtoD_v2",
+                {.flags = kWaited,
+                 .stream = kLegacyStream,
+                 .operands = {operand(kOther, kBytes, kWrites | kWhole, MemoryKind::device),
+                              operand(kHost, kBytes, kReads | kByCall, MemoryKind::pageable)},
+                 .transfer = transfer_of(MemoryKind::device, MemoryKind::pageable, kBytes)});
   }
 };
 
 TEST_F(Duplicates, ToTheDevice) {
   auto first = upload(), second = upload();
-  repeats(second, first);
+  same(first, second);
+  EXPECT_EQ(duplicate(first), Duplicate::none);
   EXPECT_EQ(duplicate(second), Duplicate::verified);
+  EXPECT_EQ(judged()[second].first.sequence, first);
+}
+
+TEST_F(Duplicates, OfOtherContent) {
+  auto first = upload(), second = upload();
+  brought(first, 7);
+  brought(second, 8, Duplicate::verified);
+  EXPECT_EQ(duplicate(second), Duplicate::none);
+}
+
+TEST_F(Duplicates, ToADestinationThatAKernelHasChanged) {
+  auto first = upload();
+  launch(kLegacyStream, kDevice);
+  auto second = upload();
+  brought(first, 7);
+  brought(second, 7, Duplicate::overwritten);
+  EXPECT_EQ(duplicate(second), Duplicate::none);
+}
+
+// The source was read while the GPU may still have written it: what went is not known.
+TEST_F(Duplicates, OfASourceThatIsStillBeingWritten) {
+  auto first = upload_async(kX);
+  synchronize(kX);
+  download_async(kX);
+  auto second = upload_async(kX);
+  same(first, second);
+  EXPECT_EQ(duplicate(second), Duplicate::none);
 }
 
 // Its readers are ordered behind their own stream's copy only.
 TEST_F(Duplicates, InAnotherStreamThanItsOriginal) {
   auto first = upload_async(kX), second = upload_async(kY);
-  repeats(second, first);
-  EXPECT_EQ(duplicate(second), Duplicate::unverified);
+  same(first, second);
+  EXPECT_EQ(duplicate(second), Duplicate::none);
 }
 
 TEST_F(Duplicates, InAnotherStreamBehindItsOriginal) {
   auto first = upload_async(kX);
   synchronize(kX);
   auto second = upload_async(kY);
-  repeats(second, first);
+  same(first, second);
   EXPECT_EQ(duplicate(second), Duplicate::verified);
+}
+
+TEST_F(Duplicates, ToTwoPlaces) {
+  auto first = upload(), second = upload_to_other();
+  brought(first, 7);
+  brought(second, 7);
+  EXPECT_EQ(duplicate(second), Duplicate::elsewhere);
+  EXPECT_EQ(judged()[second].first.sequence, first);
 }
 
 TEST_F(Duplicates, ToTheHost) {
   auto first = download_unwatched(), second = download_unwatched();
-  repeats(second, first);
+  same(first, second);
   EXPECT_EQ(duplicate(second), Duplicate::verified);
 }
 
-// A result that had the same value.
+// The program may have written it.
+TEST_F(Duplicates, ToADestinationOnTheHostThatHeldOthers) {
+  auto first = download_unwatched(), second = download_unwatched();
+  brought(first, 7);
+  brought(second, 7, Duplicate::overwritten);
+  EXPECT_EQ(duplicate(second), Duplicate::none);
+}
+
+// A result that had the same value. The third repeats the second.
 TEST_F(Duplicates, ToTheHostBehindWorkThatWroteTheSource) {
   auto first = download_unwatched();
   launch(kLegacyStream, kDevice);
-  auto second = download_unwatched();
-  repeats(second, first);
+  auto second = download_unwatched(), third = download_unwatched();
+  same(first, second);
+  brought(third, 7, Duplicate::verified);
   EXPECT_EQ(duplicate(second), Duplicate::none);
+  EXPECT_EQ(duplicate(third), Duplicate::verified);
+  EXPECT_EQ(judged()[third].first.sequence, second);
 }
 
 TEST_F(Duplicates, ToTheHostBesideAKernelThatMayWriteTheSource) {
   launch(kX, kDevice);
   auto first = download_unwatched(), second = download_unwatched();
-  repeats(second, first);
+  same(first, second);
   EXPECT_EQ(duplicate(second), Duplicate::none);
 }
 
-TEST_F(Duplicates, RoundTripsAreWhatTheHashesSay) {
-  auto down = download_unwatched(), up = upload();
-  repeats(up, down, Duplicate::returned_held);
-  EXPECT_EQ(duplicate(up), Duplicate::returned_held);
+TEST_F(Duplicates, RoundTrips) {
+  auto down = download_unwatched(), back = upload(), elsewhere = upload_to_other();
+  same(down, back);
+  brought(elsewhere, 7);
+  EXPECT_EQ(duplicate(back), Duplicate::returned_held);
+  EXPECT_EQ(judged()[back].first.sequence, down);
+  EXPECT_EQ(duplicate(elsewhere), Duplicate::returned);
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ struct Event {
   MemoryNumber memory;
   ObjectNumber object;
   WatchNumber watch;
-  AddressRange range;  // inside `memory`, by address
+  AddressRange range;  // inside `memory`, by address. work: the source of a copy that the call itself reads
+  uint16_t context = 0;  // work: number of the context it was given in; 0: not known
 
   std::span<const Access> accesses;  // work; valid during the call that hands the event over
   // work: other streams of which the work is after all that was given to them before the call (default

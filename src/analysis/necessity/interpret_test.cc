@@ -63,8 +63,8 @@ TEST(Interpret, ABlockingDownloadCoversItsStreamAndItself) {
 // The source is read by the CPU in the call, behind the wait for earlier work; the copy may end later.
 TEST(Interpret, ABlockingUploadFromPageableMemory) {
   EXPECT_EQ(events(Facts().call("cuMemcpyHtoD_v2", upload(10))),
-            (Lines{"20 work t0 s0 [m0 0x70000000+64 w whole]", "20 releases t0 m1 0x100000+64 lives_on",
-                   "20 covers t0 certain=s0 may=s0 implicit"}));
+            (Lines{"20 work t0 s0 m1 0x100000+64 [m0 0x70000000+64 w whole]",
+                   "20 releases t0 m1 0x100000+64 lives_on", "20 covers t0 certain=s0 may=s0 implicit"}));
 }
 
 TEST(Interpret, AnAsynchronousDownloadCoversOnlyToPageableMemoryWhereItWaited) {

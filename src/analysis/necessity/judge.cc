@@ -125,7 +125,9 @@ void Judge::take(const Event& event) {
   if (!well_formed(event)) return;
   views_.next_event();
   bool appeared = false;  // it could not touch anything before this event, and can now
-  if (event.thread.valid()) {
+  // A guard that goes up at an acquire is up before the thread goes on.
+  const bool by_agent = event.kind == EventKind::watch || event.kind == EventKind::unwatch;
+  if (event.thread.valid() && !by_agent) {
     ThreadState& thread = views_.thread(event.thread);
     appeared = !thread.awake();
     thread.seen = true;

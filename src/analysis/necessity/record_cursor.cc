@@ -23,6 +23,20 @@ bool is_timed(const ThreadTrace& thread, size_t position) {
   }
 }
 
+bool is_lowered(const ThreadTrace& thread, size_t position) {
+  return thread.type(position) == RecordType::unwatch &&
+         thread.record<UnwatchRecord>(position).why == WatchEnd::lowered;
+}
+
+bool is_acquire(const ThreadTrace& thread, size_t position) {
+  return thread.type(position) == RecordType::order &&
+         (thread.record<OrderRecord>(position).flags & kAcquires);
+}
+
+bool is_watch(const ThreadTrace& thread, size_t position) {
+  return thread.type(position) == RecordType::watch || is_lowered(thread, position);
+}
+
 int64_t blocked_ns(const ThreadTrace& thread, size_t position) {
   if (thread.type(position) != RecordType::order) return 0;
   const auto& order = thread.record<OrderRecord>(position);
@@ -50,8 +64,7 @@ int64_t time_of(const ThreadTrace& thread, size_t position) {
 }
 
 bool is_acquire(const ThreadTrace& thread, const Item& item) {
-  return item.step == Step::record && thread.type(item.position) == RecordType::order &&
-         (thread.record<OrderRecord>(item.position).flags & kAcquires);
+  return item.step == Step::record && is_acquire(thread, item.position);
 }
 
 RecordCursor::RecordCursor(const ThreadTrace& thread) : thread_(&thread) { read_more(); }
@@ -65,11 +78,21 @@ void RecordCursor::add(Step step, int64_t at_ns, size_t position) {
   items_.push_back({last_ns_, step, position});
 }
 
-void RecordCursor::add_record(size_t position, int64_t earliest, int64_t latest) {
-  int64_t at_ns = std::clamp(time_of(*thread_, position), earliest, latest);
-  if (int64_t blocked = blocked_ns(*thread_, position); blocked > 0)
-    add(Step::sleep, std::max(earliest, at_ns - blocked), position);
-  add(Step::record, at_ns, position);
+void RecordCursor::add_records(std::span<const size_t> positions, int64_t earliest, int64_t latest) {
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const size_t position = positions[i];
+    int64_t at_ns = std::clamp(time_of(*thread_, position), earliest, latest);
+    if (int64_t blocked = blocked_ns(*thread_, position); blocked > 0)
+      add(Step::sleep, std::max(earliest, at_ns - blocked), position);
+    // Guards that go up at an acquire are up before the thread goes on.
+    if (is_acquire(*thread_, position)) {
+      for (; i + 1 < positions.size() && is_watch(*thread_, positions[i + 1]); ++i) {
+        at_ns = std::clamp(time_of(*thread_, positions[i + 1]), earliest, latest);
+        add(Step::record, at_ns, positions[i + 1]);
+      }
+    }
+    add(Step::record, at_ns, position);
+  }
 }
 
 void RecordCursor::read_more() {
@@ -89,7 +112,7 @@ void RecordCursor::read_more() {
     if (is_timed(*thread_, position_)) before.push_back(position_);
     ++position_;
     if (before.size() == kMostTogether || position_ == count)
-      for (size_t position : before) add_record(position, 0, kLatestTime);
+      add_records(before, 0, kLatestTime);
   }
 }
 
@@ -122,17 +145,23 @@ void RecordCursor::read_call(const std::vector<size_t>& before) {
   call_.end_ns = call_.exit_ns + (call_.call ? call_.call->after_ns : 0);
 
   // Outside, inside before the driver returned, inside behind that. Watches are raised behind it.
-  size_t i = 0;
-  for (; i < before.size() && time_of(*thread_, before[i]) < call_.begin_ns; ++i)
-    add_record(before[i], 0, call_.begin_ns);
-  add(Step::call_begin, call_.begin_ns, position_);
-  for (; i < before.size(); ++i) {
-    bool behind = thread_->type(before[i]) == RecordType::watch;
-    if (behind || time_of(*thread_, before[i]) > call_.exit_ns) break;
-    add_record(before[i], call_.begin_ns, call_.exit_ns);
-  }
+  size_t first_inside = 0;
+  while (first_inside < before.size() && time_of(*thread_, before[first_inside]) < call_.begin_ns)
+    ++first_inside;
+  // A guard that the agent lowers for the call comes down right before the driver is entered.
+  int64_t begin_ns = call_.begin_ns;
+  while (first_inside > 0 && is_lowered(*thread_, before[first_inside - 1]))
+    begin_ns = std::min(begin_ns, time_of(*thread_, before[--first_inside]));
+  std::span<const size_t> records(before);
+  add_records(records.first(first_inside), 0, begin_ns);
+  add(Step::call_begin, begin_ns, position_);
+  size_t behind = first_inside;
+  while (behind < records.size() && thread_->type(records[behind]) != RecordType::watch &&
+         time_of(*thread_, records[behind]) <= call_.exit_ns)
+    ++behind;
+  add_records(records.subspan(first_inside, behind - first_inside), begin_ns, call_.exit_ns);
   add(Step::call_body, call_.exit_ns, position_);
-  for (; i < before.size(); ++i) add_record(before[i], call_.exit_ns, call_.end_ns);
+  add_records(records.subspan(behind), call_.exit_ns, call_.end_ns);
   add(Step::call_end, call_.end_ns, position_);
 }
 

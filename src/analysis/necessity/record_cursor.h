@@ -12,6 +12,7 @@
 // Damaged times are clamped; records that belong to nothing are left out. Source: trace/format.h.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "trace/reader.h"
@@ -68,7 +69,7 @@ class RecordCursor {
   void read_more();
   void read_call(const std::vector<size_t>& before);
   void add(Step step, int64_t at_ns, size_t position);
-  void add_record(size_t position, int64_t earliest, int64_t latest);
+  void add_records(std::span<const size_t> positions, int64_t earliest, int64_t latest);
 
   const ThreadTrace* thread_;
   size_t position_ = 0, released_ = 0;

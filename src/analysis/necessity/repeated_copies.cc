@@ -1,60 +1,94 @@
 #include "analysis/necessity/repeated_copies.h"
 
+#include <algorithm>
+
 namespace diogenes::necessity {
 
-RepeatedCopies::RepeatedCopies(const Process& process, const AccessHistory& history) : history_(history) {
-  for (const Thread& thread : process.threads) {
-    threads_[thread.ordinal] = &thread;
-    for (const Evidence& each : thread.evidence)
-      if (each.duplicate != Duplicate::none) are_first_.insert(key(each.first));
-  }
-}
-
-const Evidence* RepeatedCopies::evidence(OperationId id) const {
-  auto found = threads_.find(id.thread);
-  if (found == threads_.end() || id.sequence >= found->second->evidence.size()) return nullptr;
-  return &found->second->evidence[id.sequence];
-}
-
-bool RepeatedCopies::source_is_unchanged(const Event& event, OperationId first) const {
+void RepeatedCopies::work(const Event& event, const Point& point, const Clock& known, CopyWay copy) {
+  auto found = copy.to_device || copy.to_host ? process_.contents.find(key_of(event.operation))
+                                              : process_.contents.end();
+  Copied copied{event.operation, {event.memory, event.range}, {}, event.stream, point.tick};
+  bool whole = false;
   for (const Access& access : event.accesses) {
-    auto found = access.writes ? downloads_.end() : downloads_.find(access.memory);
-    if (found == downloads_.end()) continue;
-    for (const First& each : found->second)
-      if (key(each.operation) == key(first) && each.source == access.range) return true;
+    (access.writes ? copied.to : copied.from) = {access.memory, access.range};
+    whole |= access.writes && access.whole;
   }
-  return false;
+  bool is_known = found != process_.contents.end() && whole && copied.from.memory.valid();
+  // What the agent looked at lies on the host: the source, or what the destination held.
+  bool stable = is_known && is_stable(known, copy.to_device ? copied.from : copied.to);
+  bool source_is_stable =
+      is_known && copy.to_host &&
+      history_.writes_are_before(point.known->certain, copied.from.memory, event.stream);
+  forget_overwritten(event);
+  if (!is_known || (copy.to_device && !stable)) return;
+  const CopyContent& content = found->second;
+  Known& about = contents_[{content.hash[0], content.hash[1], event.context}];
+  if (copy.to_device)
+    to_device(copied, content.held, point.known->certain, about);
+  else
+    to_host(copied, stable ? content.held : Duplicate::unverified, source_is_stable, about);
 }
 
-void RepeatedCopies::work(const Event& event, const Point& point, bool downloads) {
-  const Evidence* known = evidence(event.operation);
-  const Clock& certain = point.known->certain;
-  if (known && downloads && known->duplicate == Duplicate::verified) {
-    if (!source_is_unchanged(event, known->first)) refuted_.push_back({event.operation, Duplicate::none});
-  } else if (known && (known->duplicate == Duplicate::verified || known->duplicate == Duplicate::elsewhere)) {
-    auto first = uploads_.find(key(known->first));
-    bool ordered = first != uploads_.end() && (first->second.stream == event.stream ||
-                                               certain.covers(first->second.stream, first->second.tick));
-    if (!ordered) refuted_.push_back({event.operation, Duplicate::unverified});
+bool RepeatedCopies::is_stable(const Clock& known, const Place& place) const {
+  return history_.writes_are_before(known, place.memory, {});
+}
+
+void RepeatedCopies::to_device(const Copied& copy, Duplicate held, const Clock& certain, Known& known) {
+  auto same = std::find_if(known.sent.begin(), known.sent.end(),
+                           [&](const Copied& each) { return each.to == copy.to; });
+  auto other = std::find_if(known.sent.begin(), known.sent.end(),
+                            [&](const Copied& each) { return each.to.memory != copy.to.memory ||
+                                                             each.to.range.begin != copy.to.range.begin; });
+  auto is_ordered = [&](const Copied& first) {
+    return first.stream == copy.stream || certain.covers(first.stream, first.tick);
+  };
+  bool returns = known.fetched && known.fetched->to == copy.from;
+  bool is_held = held == Duplicate::verified;
+  if (is_held && same != known.sent.end()) {
+    if (is_ordered(*same)) found_.push_back({copy.operation, Duplicate::verified, same->operation});
+  } else if (returns) {
+    bool back = is_held && known.fetched->from == copy.to;
+    found_.push_back({copy.operation, back ? Duplicate::returned_held : Duplicate::returned,
+                      known.fetched->operation});
+  } else if (other != known.sent.end() && is_ordered(*other)) {
+    found_.push_back({copy.operation, Duplicate::elsewhere, other->operation});
   }
+  if (same == known.sent.end() && known.sent.size() < kMostPlaces) known.sent.push_back(copy);
+}
+
+void RepeatedCopies::to_host(const Copied& copy, Duplicate held, bool source_is_stable, Known& known) {
+  known.fetched = copy;
+  auto first = std::find_if(known.brought.begin(), known.brought.end(), [&](const Copied& each) {
+    return each.to == copy.to && each.from == copy.from;
+  });
+  auto& unwritten = unwritten_[copy.from.memory];
+  if (first != known.brought.end() && held == Duplicate::verified) {
+    bool unchanged = std::any_of(unwritten.begin(), unwritten.end(), [&](const auto& each) {
+      return key_of(each.first) == key_of(first->operation);
+    });
+    if (unchanged) return found_.push_back({copy.operation, Duplicate::verified, first->operation});
+  }
+  // A kernel that still runs may write there behind the copy.
+  if (!source_is_stable) return;
+  if (first != known.brought.end())
+    *first = copy;
+  else if (known.brought.size() < kMostPlaces)
+    known.brought.push_back(copy);
+  else
+    return;
+  std::erase_if(unwritten, [&](const auto& each) { return each.second == copy.from.range; });
+  unwritten.emplace_back(copy.operation, copy.from.range);
+}
+
+void RepeatedCopies::forget_overwritten(const Event& event) {
   for (const Access& access : event.accesses) {
     if (!access.writes) continue;
     if (!access.memory.valid()) {
-      downloads_.clear();
-    } else if (auto found = downloads_.find(access.memory); found != downloads_.end()) {
-      std::erase_if(found->second, [&](const First& each) { return each.source.overlaps(access.range); });
-      if (found->second.empty()) downloads_.erase(found);
+      unwritten_.clear();
+    } else if (auto found = unwritten_.find(access.memory); found != unwritten_.end()) {
+      std::erase_if(found->second, [&](const auto& each) { return each.second.overlaps(access.range); });
+      if (found->second.empty()) unwritten_.erase(found);
     }
-  }
-  if (!are_first_.contains(key(event.operation))) return;
-  First first{event.operation, {}, event.stream, point.tick};
-  if (!downloads) uploads_[key(event.operation)] = first;
-  for (const Access& access : event.accesses) {
-    if (!downloads || access.writes || access.on_host || !access.memory.valid()) continue;
-    // A kernel that still runs may write there behind the copy.
-    if (!history_.writes_are_before(certain, access.memory, event.stream)) continue;
-    first.source = access.range;
-    downloads_[access.memory].push_back(first);
   }
 }
 

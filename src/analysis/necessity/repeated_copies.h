@@ -1,12 +1,19 @@
-// Which copies that brought the same bytes as an earlier one are duplicates for certain. What they brought is
-// known from hashes (HashRecord); here it is checked that it could not have been anything else.
+// Copies that moved what was there already. The agent says what each copy brought and what its destination
+// held before (HashRecord); here that is put together with what the memory is and what the GPU did with it.
+//
+//   verified       the same content went to the same place before, and the destination still held it
+//   returned       to the device: it came from the device to this very place of the host, and goes back unchanged
+//   returned_held  the same, to where it came from, which still holds it
+//   elsewhere      to the device: the same content was sent to another place of the same context's memory
 //
 // To the host: a duplicate only where no GPU work wrote the source since; else it is a result that had the
-// same value. To the device: its readers must be ordered behind the copy that it repeats.
-// In: work with what it is ordered after. Out: the copies whose finding does not hold.
+// same value. To the device: its readers must be ordered behind the copy that it repeats. Content that was
+// read while GPU work may still have written there counts as not known.
+// In: work with what it is ordered after. Out: findings.
 #pragma once
+#include <map>
+#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "analysis/necessity/access_history.h"
@@ -15,37 +22,62 @@
 
 namespace diogenes::necessity {
 
+// Where a copy goes; neither: it is none, or on one side only.
+struct CopyWay {
+  bool to_device = false, to_host = false;
+};
+
 class RepeatedCopies {
  public:
-  RepeatedCopies(const Process& process, const AccessHistory& history);
+  RepeatedCopies(const Process& process, const AccessHistory& history)
+      : process_(process), history_(history) {}
 
-  // Before the history has it. `downloads`: a copy from the device to the host.
-  void work(const Event& event, const Point& point, bool downloads);
+  // Before the history has it. `known`: what is certainly done for the thread that gives it.
+  void work(const Event& event, const Point& point, const Clock& known, CopyWay copy);
 
-  struct Refuted {
+  struct Found {
     OperationId operation;
-    Duplicate instead = Duplicate::none;
+    Duplicate how = Duplicate::none;
+    OperationId first;  // that it repeats, or that brought the content to the host
   };
-  const std::vector<Refuted>& refuted() const { return refuted_; }
+  const std::vector<Found>& found() const { return found_; }
 
  private:
-  // A copy that later ones repeat.
-  struct First {
+  struct Place {
+    MemoryNumber memory;
+    AddressRange range;
+    bool operator==(const Place&) const = default;
+  };
+  struct Content {
+    uint64_t low = 0, high = 0;
+    uint16_t context = 0;
+    auto operator<=>(const Content&) const = default;
+  };
+  // A copy that later ones may repeat.
+  struct Copied {
     OperationId operation;
-    AddressRange source;  // to the host: no GPU work has written it since
+    Place from, to;
     StreamNumber stream;
     uint32_t tick = 0;
   };
-  static uint64_t key(OperationId id) { return (uint64_t{id.thread} << 32) | id.sequence; }
-  const Evidence* evidence(OperationId id) const;
-  bool source_is_unchanged(const Event& event, OperationId first) const;
+  struct Known {
+    std::vector<Copied> sent;        // to the device, the first to each of a few places
+    std::optional<Copied> fetched;   // to the host, the latest
+    std::vector<Copied> brought;     // to the host, the latest to each place
+  };
+  static constexpr size_t kMostPlaces = 64;
 
+  void to_device(const Copied& copy, Duplicate held, const Clock& certain, Known& known);
+  void to_host(const Copied& copy, Duplicate held, bool source_is_stable, Known& known);
+  void forget_overwritten(const Event& event);
+  bool is_stable(const Clock& known, const Place& place) const;
+
+  const Process& process_;
   const AccessHistory& history_;
-  std::unordered_map<uint32_t, const Thread*> threads_;
-  std::unordered_set<uint64_t> are_first_;
-  std::unordered_map<MemoryNumber, std::vector<First>> downloads_;  // by source
-  std::unordered_map<uint64_t, First> uploads_;
-  std::vector<Refuted> refuted_;
+  std::map<Content, Known> contents_;
+  // Copies to the host whose source no GPU work has written since, by the source.
+  std::unordered_map<MemoryNumber, std::vector<std::pair<OperationId, AddressRange>>> unwritten_;
+  std::vector<Found> found_;
 };
 
 }  // namespace diogenes::necessity

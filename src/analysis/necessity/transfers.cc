@@ -6,11 +6,8 @@ namespace {
 bool is_copy(const DriverFunction* function) { return function && function->role == Role::transfer; }
 
 // By what the work does; managed memory is on the host and on the device, and counts for neither.
-struct Copy {
-  bool to_device = false, to_host = false;
-};
-Copy copy_of(const Event& event, const DriverFunction* function) {
-  Copy copy;
+CopyWay copy_of(const Event& event, const DriverFunction* function) {
+  CopyWay copy;
   if (!is_copy(function)) return copy;
   bool reads_device = false;
   for (const Access& access : event.accesses) {
@@ -102,19 +99,21 @@ void TransferJudge::take(const Event& event) {
 }
 
 void TransferJudge::work(const Event& event) {
-  Point point = views_.give_work(event);
   const DriverFunction* function = event.site.valid() ? function_of(sites_[event.site]) : nullptr;
+  CopyWay copy = copy_of(event, function);
+  Clock known;
+  if (copy.to_device || copy.to_host) known = views_.thread(event.thread).known->certain;
+  Point point = views_.give_work(event);
   // Other processes may read and write what is shared with them.
   if (event.blind & kSharedMemory) {
     uploads_.give_up();
     downloads_.give_up();
   }
-  Copy copy = copy_of(event, function);
   bool releases = function && function->role == Role::release;
   bool allocates = function && function->role == Role::allocate;
   uploads_.work(event, point, copy.to_device, releases, allocates);
   downloads_.work(event, point, copy.to_host, is_copy(function));
-  repeated_.work(event, point, copy.to_host);
+  repeated_.work(event, point, known, copy);
   if (is_copy(function))
     for (const Access& access : event.accesses)
       if (access.on_host && access.memory.valid() && under_way_.size() < kMostUnderWay)
@@ -169,8 +168,12 @@ void note_findings(const TransferJudge& judge, Process& process) {
   }
   for (OperationId release : judge.in_use())
     if (Evidence* of = evidence(release)) of->conditions |= kConditionInUse;
-  for (const RepeatedCopies::Refuted& refuted : judge.refuted())
-    if (Evidence* of = evidence(refuted.operation)) of->duplicate = refuted.instead;
+  for (const RepeatedCopies::Found& found : judge.repeated()) {
+    Evidence* of = evidence(found.operation);
+    if (!of) continue;
+    of->duplicate = found.how;
+    of->first = found.first;
+  }
 }
 
 }  // namespace diogenes::necessity

@@ -1,6 +1,6 @@
 // Which copies and allocations were needless, judged from the same events as the synchronizations.
-// In: a process's events; the contents of transfers that the agent compared (HashRecord, in the evidence).
-// Out: unused data and memory, and the duplicates that do not hold, as evidence of the operations.
+// In: a process's events, and the contents of its copies. Out: unused data and memory, and copies of what was
+// there already, as evidence of the operations.
 //
 // An upload is unused if it was overwritten or released before any GPU work can have read it; a download if
 // it was watched until then and nobody touched it; memory if no work named it. A finding that rests on
@@ -16,7 +16,7 @@ namespace diogenes::necessity {
 
 class TransferJudge : public EventSink {
  public:
-  // Both outlive it. The evidence holds what the hashes say.
+  // Both outlive it.
   TransferJudge(const Process& process, const SiteTable& sites);
   void take(const Event& event) override;
 
@@ -24,7 +24,7 @@ class TransferJudge : public EventSink {
   const std::vector<UnusedData>& unused() const { return unused_; }
   // Releases of host memory that a copy under way still read or wrote.
   const std::vector<OperationId>& in_use() const { return in_use_; }
-  const std::vector<RepeatedCopies::Refuted>& refuted() const { return repeated_.refuted(); }
+  const std::vector<RepeatedCopies::Found>& repeated() const { return repeated_.found(); }
 
  private:
   static constexpr size_t kMostUnderWay = 4096;

@@ -210,12 +210,12 @@ Facts& Facts::without_cuda(int32_t pid) {
   return *this;
 }
 
-Facts& Facts::hash(uint16_t thread, uint32_t sequence, Duplicate duplicate, OperationId first) {
+Facts& Facts::hash(uint16_t thread, uint32_t sequence, uint64_t content, Duplicate held) {
   HashRecord record{};
-  record.duplicate = duplicate;
+  record.duplicate = held;
   record.thread = thread;
   record.sequence = sequence;
-  record.first = first;
+  record.hash[0] = content;
   return put(record, RecordType::hash);
 }
 

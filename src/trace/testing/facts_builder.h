@@ -64,7 +64,8 @@ class Facts {
   Facts& peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, Touching access = Touching::reads);
   // Another process than 100: one without CUDA.
   Facts& without_cuda(int32_t pid);
-  Facts& hash(uint16_t thread, uint32_t sequence, Duplicate duplicate, OperationId first = {});
+  // What a copy brought, any number, and whether its destination held that before.
+  Facts& hash(uint16_t thread, uint32_t sequence, uint64_t content, Duplicate held = Duplicate::unverified);
   Facts& ends(ProcessEnd end);
   Facts& drop(Drop cause);
 
