@@ -13,6 +13,7 @@
 #include "agent/necessity/collector.h"
 #include "agent/objects.h"
 #include "agent/order/order.h"
+#include "agent/peer_memory.h"
 #include "agent/process_folder.h"
 #include "agent/recorder.h"
 #include "agent/stack.h"
@@ -54,7 +55,7 @@ void note_initialized(const Call& call) {
       {reinterpret_cast<uintptr_t>(diogenes_thunk), reinterpret_cast<uintptr_t>(diogenes_thunk_end)});
   if (stage_uses_guards() && process_file()->earlier_threads == 0)
     process_file()->earlier_threads = threads_running();
-  if (stage_uses_guards() && host_functions_are_hooked()) start_guards();
+  if (stage_uses_guards() && host_functions_are_hooked() && start_guards()) publish_guards();
   if (is(Stage::gpu_times)) start_gpu_times();
 }
 

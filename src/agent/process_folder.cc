@@ -65,6 +65,14 @@ void describe(ProcessFile& file, int rank, const char* host) {
 
 }  // namespace
 
+void host_name(char (&name)[64]) {
+  strcpy(name, "host");
+  gethostname(name, sizeof name - 1);
+  name[sizeof name - 1] = 0;
+  for (char* c = name; *c; ++c)
+    if (*c == '/') *c = '_';
+}
+
 bool open_process_folder() {
   // acquire pairs with the release below: whoever sees the pointer sees the file described.
   if (process.load(std::memory_order_acquire)) return true;
@@ -72,10 +80,8 @@ bool open_process_folder() {
   LockGuard guard(folder_lock);
   if (process.load(std::memory_order_relaxed)) return true;
   if (failed.load(std::memory_order_relaxed)) return false;
-  char host[64] = "host";
-  gethostname(host, sizeof host - 1);
-  for (char* c = host; *c; ++c)
-    if (*c == '/') *c = '_';
+  char host[64];
+  host_name(host);
   int rank = rank_of_this_process();
   void* memory = make_folder(rank, host)
                      ? map_file_part("process", 0, (sizeof(ProcessFile) + 4095) & ~size_t{4095})

@@ -13,6 +13,9 @@ bool open_process_folder();
 // Its path, or null where it is not open.
 const char* process_folder();
 
+// As it stands in the names of folders.
+void host_name(char (&name)[64]);
+
 // Changes when a forked child starts anew, so that per-thread state of the parent is recognised as stale.
 uint32_t folder_generation();
 

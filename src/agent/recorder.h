@@ -31,6 +31,7 @@ bool append(const TouchRecord& record);
 bool append(const UnwatchRecord& record);
 bool append(const RegionRecord& record);
 bool append(const OrderRecord& record);
+bool append(const PeerAccessRecord& record);
 
 // Is the calling thread in append() just now, interrupted by a signal? Then it cannot append here.
 bool is_appending();

@@ -75,6 +75,12 @@ void judgement_notices(const necessity::Judgement& judgement, const std::string&
       " whose history was not seen: what they wait for is not known, and may be anything");
   say(unclear.watches, "touch or end of a watch belongs", "touches or ends of watches belong",
       " to no watch that was recorded; the file may be damaged");
+  say(judgement.peers, "time another process", "times other processes",
+      " read or wrote the program's memory by its process's id; programs that this run did not start can do "
+      "so "
+      "unseen");
+  say(judgement.devices, "device was opened", "devices were opened",
+      " that can move memory by itself (RDMA); what others read or write by it is not seen");
   say(judgement.withdrawn, "finding was", "findings were",
       " withdrawn because it did not hold together with the others");
   say(judgement.unchecked, "access was", "accesses were",

@@ -24,8 +24,9 @@ struct AllocationEvent {
 
 class ThreadLoader {
  public:
-  ThreadLoader(Process& process, uint32_t thread, SiteTable& sites, std::vector<AllocationEvent>& allocations)
-      : process_(process), thread_(thread), sites_(sites), allocations_(allocations) {}
+  ThreadLoader(Process& process, uint32_t thread, SiteTable& sites, std::vector<AllocationEvent>& allocations,
+               necessity::PeerAccesses& peers)
+      : process_(process), thread_(thread), sites_(sites), allocations_(allocations), peers_(peers) {}
 
   void operator()(const OperationRecord& record, uint32_t) {
     Operation operation;
@@ -52,6 +53,7 @@ class ThreadLoader {
     if (recordings.empty() || recordings.back().operation != sequence)
       recordings.push_back({sequence, sane(record.before_ns), sane(record.after_ns)});
   }
+  void operator()(const PeerAccessRecord& record, uint32_t) { peers_.add(process_.trace->process, record); }
   template <typename Record>
   void operator()(const Record&, uint32_t) {}
 
@@ -69,6 +71,7 @@ class ThreadLoader {
   uint32_t thread_;
   SiteTable& sites_;
   std::vector<AllocationEvent>& allocations_;
+  necessity::PeerAccesses& peers_;
   std::unordered_map<uint64_t, SiteIndex> known_;
 };
 
@@ -166,6 +169,11 @@ class GpuTimesLoader {
   std::unordered_map<uint32_t, Thread*> by_ordinal_;
 };
 
+bool has_operations(const ProcessTrace& trace) {
+  return std::any_of(trace.threads.begin(), trace.threads.end(),
+                     [](const ThreadTrace& thread) { return thread.operation_count() > 0; });
+}
+
 // Each allocation takes what its own call allocated, and somebody released, last.
 void note_reuses(Process& process, const std::vector<AllocationEvent>& events) {
   using Kept = std::vector<const AllocationEvent*>;
@@ -238,20 +246,24 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
   Run run;
   run.trace = std::move(*stage);
   std::map<std::pair<int, std::string>, int> seen;
+  necessity::PeerAccesses peers;
   for (const ProcessTrace& trace : run.trace.processes) {
     Process& process = run.processes.emplace_back();
     process.trace = &trace;
     std::string executable = std::filesystem::path(trace.process.executable).filename().string();
-    int earlier = seen[{trace.process.rank, executable}]++;
-    process.identity = std::to_string(trace.process.rank) + "/" + executable + "/" + std::to_string(earlier);
+    // One that only reached into others left a trace in some runs, and none in those before.
+    const bool uses_gpu = trace.process.used_cuda || has_operations(trace);
+    process.identity = uses_gpu ? std::to_string(trace.process.rank) + "/" + executable + "/" +
+                                      std::to_string(seen[{trace.process.rank, executable}]++)
+                                : "without CUDA";
     std::vector<AllocationEvent> allocations;
     for (const ThreadTrace& thread : trace.threads) {
       Thread& loaded = process.threads.emplace_back();
       loaded.ordinal = thread.ordinal();
       loaded.main = thread.tid() == static_cast<uint32_t>(trace.process.pid);
       loaded.operations.reserve(thread.operation_count());
-      thread.visit(
-          ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites, allocations));
+      thread.visit(ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites,
+                                allocations, peers));
       if (load == Load::evidence) loaded.evidence.resize(loaded.operations.size());
     }
     mark_reused(process, allocations);
@@ -263,9 +275,15 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
       EvidenceLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
       std::sort(process.watched.begin(), process.watched.end(), by_instance);
-      if (necessity::has_facts(trace)) run.judgement += necessity::judge_process(process, sites);
     }
     for (const ThreadTrace& thread : trace.threads) thread.release_pages();
+  }
+  if (load != Load::evidence) return run;
+  peers.sort();
+  for (Process& process : run.processes) {
+    if (!necessity::has_facts(*process.trace)) continue;
+    run.judgement += necessity::judge_process(process, sites, peers.to(process.trace->process));
+    for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
   }
   return run;
 }

@@ -1,6 +1,6 @@
 // The records of facts, stages 3 and 4: what happened in the program. What follows from it is judged in the
 // analysis. Part of the on-disk format (format.h). Written by agent/facts/, agent/order/ and
-// agent/guard/watch_records.cc, read by analysis/necessity/.
+// agent/guard/watch_records.cc and agent/peer_memory.cc, read by analysis/necessity/.
 #pragma once
 #include <cstdint>
 
@@ -207,5 +207,18 @@ struct OrderRecord {
                     // follows; 0xffffffff: not known
 };
 static_assert(sizeof(OrderRecord) == 32);
+
+// This process has read or written memory by its process's id: process_vm_readv, process_vm_writev,
+// /proc/PID/mem. Written by the one that did, with CUDA or without, when the call is back; judged in the
+// process of that id on the same host.
+struct PeerAccessRecord {
+  RecordType type;
+  Touching access;
+  uint8_t reserved[2];
+  int32_t process;        // whose memory it is; may be this one
+  uint64_t begin, bytes;  // bytes 0: it has opened a device that moves its memory unseen (RDMA)
+  int64_t at_ns;
+};
+static_assert(sizeof(PeerAccessRecord) == 32);
 
 }  // namespace diogenes

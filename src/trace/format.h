@@ -9,6 +9,8 @@
 //   operands     FileHeader, then interned lists of operands, likewise (stages 3 and 4)
 //   thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them; K: 0, 1,
 //   ...
+// A process without CUDA has a folder only if it read or wrote the memory of another (PeerAccessRecord): in
+// it are `process`, with used_cuda 0, and thread files.
 // All are appended through shared mappings, so what was recorded survives SIGKILL. Files grow in steps and
 // end in zeros: a record whose type (a stack whose frame_count) is 0 is the end. Type and frame_count are
 // written last. Readers take nothing for granted: every index and length is checked against the file.
@@ -164,9 +166,10 @@ enum class RecordType : uint8_t {
   touch,
   unwatch,
   region,
-  order
+  order,
+  peer_access
 };
-inline constexpr RecordType kLastRecordType = RecordType::order;
+inline constexpr RecordType kLastRecordType = RecordType::peer_access;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream

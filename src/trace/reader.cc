@@ -203,8 +203,10 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   terminate(trace.process.gpu_times_refusal);
   trace.process.driver_build_id_length = std::min<uint8_t>(trace.process.driver_build_id_length, 20);
   trace.process.hook_count = std::min<uint32_t>(trace.process.hook_count, kMaximumHooks);
-  read_modules(trace);
-  read_stacks(trace);
+  // One that only reached into other processes writes neither.
+  std::error_code failed;
+  if (trace.process.used_cuda || fs::exists(folder / "modules", failed)) read_modules(trace);
+  if (trace.process.used_cuda || fs::exists(folder / "stacks", failed)) read_stacks(trace);
   read_operands(trace);
   read_threads(trace);
   return trace;

@@ -134,6 +134,9 @@ class ThreadTrace {
         case RecordType::order:
           visitor(*file_.at<OrderRecord>(offset), last);
           break;
+        case RecordType::peer_access:
+          visitor(*file_.at<PeerAccessRecord>(offset), last);
+          break;
         case RecordType::none:
           break;
       }

@@ -158,5 +158,38 @@ TEST_F(Handovers, Futexes) {
     EXPECT_FALSE(acquire.record.flags & kForced);
 }
 
+// Two processes without CUDA, one of them another program, reach into the first: 3 rounds, in each 5 reads by
+// process_vm_readv, 2 by /proc/PID/mem, and 1 write. What fails is no access.
+TEST(Peers, WhatTheyReachIsRecordedByThem) {
+  struct Reader {
+    uint64_t reads = 0, writes = 0;
+    bool operator==(const Reader&) const = default;
+  };
+  std::vector<Reader> readers;
+  const auto measured =
+      run_measured({built("bin/tests/programs/peers")}, "", [&](const std::string& session) {
+        auto stage = read_stage(session + "/memory-tracing");
+        ASSERT_TRUE(stage.ok());
+        EXPECT_EQ(stage->missing, std::vector<std::string>{});
+        ASSERT_FALSE(stage->processes.empty());
+        for (const ProcessTrace& process : stage->processes) {
+          Reader reader;
+          for (const ThreadTrace& thread : process.threads)
+            thread.visit([&](const auto& record, uint32_t) {
+              if constexpr (std::is_same_v<std::decay_t<decltype(record)>, PeerAccessRecord>) {
+                EXPECT_GT(record.bytes, 0u);
+                ++(record.access == Touching::writes ? reader.writes : reader.reads);
+              }
+            });
+          if (!process.process.used_cuda) readers.push_back(reader);
+        }
+      });
+  EXPECT_EQ(readers, std::vector<Reader>(2, {21, 3}));
+  bool said = false;
+  for (const std::string notice : measured.report.value("notices", nlohmann::json::array()))
+    said |= notice.find("48 times other processes read or wrote") != std::string::npos;
+  EXPECT_TRUE(said) << measured.report_text;
+}
+
 }  // namespace
 }  // namespace diogenes::e2e

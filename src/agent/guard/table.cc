@@ -18,12 +18,7 @@ std::atomic<uint32_t> touches{0};
 
 namespace {
 
-struct Entry {
-  uintptr_t begin, end;  // pages
-  uintptr_t furthest;    // of the ends up to this one
-  uint32_t id;
-};
-
+using Entry = GuardEntry;
 Guard guards[kMaximumGuards];
 Entry entries[kMaximumGuards];
 uint32_t entry_count = 0;
@@ -115,6 +110,10 @@ class Runs {
 };
 
 }  // namespace
+
+GuardIndexPlace guard_index_place() {
+  return {reinterpret_cast<uintptr_t>(entries), reinterpret_cast<uintptr_t>(&entry_count)};
+}
 
 Guard* guard_at(uint32_t id) { return id < kMaximumGuards ? &guards[id] : nullptr; }
 

@@ -78,6 +78,17 @@ GuardList live_over(AddressRange pages);
 
 GuardList pages_closed_over(AddressRange pages);  // page guards only
 
+// The index of live guards, by `begin`; and where it is, for agents of other processes (peer_memory.h).
+struct GuardEntry {
+  uintptr_t begin, end;  // pages
+  uintptr_t furthest;    // of the ends up to this one
+  uint32_t id;
+};
+struct GuardIndexPlace {
+  uintptr_t entries, count;
+};
+GuardIndexPlace guard_index_place();
+
 // Without the lock: false only where no live guard's pages overlap.
 bool may_be_guarded(AddressRange range);
 

@@ -115,6 +115,11 @@ void BothOrders::take(const Event& event) {
         if (live.access.on_host && live.unwatched) expose(live);
       });
       break;
+    case EventKind::peer:  // before it there is no order that could be lost
+      frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+        if (frontier_[index].access.on_host) frontier_[index].used = true;
+      });
+      break;
     case EventKind::release:
       both([&](Views& views) { views.release(event); });
       break;

@@ -58,6 +58,7 @@ enum class EventKind : uint8_t {
   acquire,      // thread, object, forced: the thread goes on because of the last releases of the object
   sleep,        // thread cannot touch anything from now on until its next event
   thread_ends,  // thread
+  peer,         // memory, range, writes: another process reads or writes it, ordered with nothing here
   ends,         // the process ends orderly: what nobody touched by now is unused
   mark_ends,    // the CUDA event is destroyed: nothing names `mark` from now on
   stream_ends   // nothing names `stream` from now on, not even as one of all of a context
@@ -110,7 +111,7 @@ struct Event {
   bool doubtful = false;    // record_mark: it may stand for more
   bool succeeded = true;    // query
   bool read_only = false;   // watch: reading is no touch
-  bool writes = false;      // touch
+  bool writes = false;      // touch, peer
   bool forced = false;      // acquire: it could not have gone on without the last release of that object
   bool lost = false;        // unwatch
   bool lives_on = false;    // releases: used or overwritten, not released: the memory stays what it is

@@ -72,8 +72,9 @@ bool lost_records(const ProcessFile& process) {
 
 class Replay {
  public:
-  Replay(const Process& process, const Survey& survey, EventSink& sink)
+  Replay(const Process& process, const Survey& survey, std::span<const PeerAccess> peers, EventSink& sink)
       : tables_(process, survey, sink),
+        peers_(peers),
         calls_(tables_),
         watches_(tables_),
         orders_(tables_),
@@ -97,6 +98,7 @@ class Replay {
       step(index);
     }
     take_late(kLatestTime);
+    take_peers(kLatestTime);
     watches_.finish();
     // What an exec leaves behind nobody can read any more.
     ProcessEnd end = tables_.process.trace->process.end;
@@ -122,6 +124,7 @@ class Replay {
     RecordCursor& cursor = cursors_[index];
     const Item item = *cursor.next();
     take_late(item.at_ns);
+    take_peers(item.at_ns);
     take_sleepers(item.at_ns);
     last_ns_ = item.at_ns;
     uint32_t ordinal = cursor.thread().ordinal();
@@ -193,6 +196,14 @@ class Replay {
     }
   }
 
+  // Accesses by other processes up to this time.
+  void take_peers(int64_t until_ns) {
+    for (; peer_ < peers_.size() && peers_[peer_].at_ns <= until_ns; ++peer_) {
+      last_ns_ = std::max(last_ns_, peers_[peer_].at_ns);
+      watches_.take(peers_[peer_], last_ns_);
+    }
+  }
+
   // Threads that went to sleep up to this time, and were never seen again.
   void take_sleepers(int64_t until_ns) {
     const auto& sleepers = tables_.survey.sleepers();
@@ -206,12 +217,13 @@ class Replay {
   using Queued = std::tuple<int64_t, bool, size_t>;  // time, acquires, cursor
 
   Tables tables_;
+  std::span<const PeerAccess> peers_;
   CallInterpreter calls_;
   WatchInterpreter watches_;
   OrderInterpreter orders_;
   std::vector<RecordCursor> cursors_;
   std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
-  size_t late_ = 0, sleeper_ = 0;
+  size_t late_ = 0, peer_ = 0, sleeper_ = 0;
   std::unordered_set<uint32_t> over_;  // ordinals of threads whose records have ended
   int64_t last_ns_ = 0;
   bool lossy_ = false, damaged_ = false;
@@ -219,6 +231,8 @@ class Replay {
 
 }  // namespace
 
-Unclear Interpretation::replay(EventSink& sink) const { return Replay(process_, survey_, sink).run(); }
+Unclear Interpretation::replay(EventSink& sink) const {
+  return Replay(process_, survey_, peers_, sink).run();
+}
 
 }  // namespace diogenes::necessity

@@ -9,6 +9,7 @@
 // Source: trace/format.h, DESIGN.md, section 7, docs/measurements.md.
 #pragma once
 #include "analysis/necessity/events.h"
+#include "analysis/necessity/peer_accesses.h"
 #include "analysis/necessity/survey.h"
 #include "analysis/necessity/tables.h"
 #include "analysis/run.h"
@@ -18,13 +19,16 @@ namespace diogenes::necessity {
 class Interpretation {
  public:
   // `process` outlives it, and holds its operations.
-  explicit Interpretation(const Process& process) : process_(process), survey_(*process.trace) {}
+  // `peers`: accesses of other processes to its memory, by time; they outlive it, too.
+  explicit Interpretation(const Process& process, std::span<const PeerAccess> peers = {})
+      : process_(process), survey_(*process.trace), peers_(peers) {}
 
   Unclear replay(EventSink& sink) const;
 
  private:
   const Process& process_;
   Survey survey_;
+  std::span<const PeerAccess> peers_;
 };
 
 }  // namespace diogenes::necessity

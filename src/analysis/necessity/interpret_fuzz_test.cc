@@ -112,6 +112,7 @@ Facts some_facts() {
     facts.watch(i + 1, 0x500000, 64, at + 310).call("cuEventSynchronize", {.begin = at + 300, .object = 2});
     facts.touch(i + 1, at + 400)
         .order(OrderObject::mutex, 0x77, at + 410, i % 2 ? kAcquires | kBlocked : 0, 1);
+    facts.peer(100, 0x500000, 32, at + 420).peer(7, 0x500000, 32, at + 420, Touching::writes);
     facts.region(RegionEvent::released, 0x500000, 4096, at + 450);
     facts.call("cuMemFree_v2", {.begin = at + 500, .flags = kWaited, .allocation = released(address)});
   }

@@ -197,6 +197,9 @@ void Judge::take(const Event& event) {
       views_.thread(event.thread).ended = true;
       appeared = false;
       break;
+    case EventKind::peer:
+      peer(event);
+      break;
     case EventKind::ends:
       orderly_ = true;
       break;
@@ -381,6 +384,16 @@ void Judge::unwatched(const Event& event) {
     if (!live.access.on_host) return;
     live.blind |= event.blind;
     if (live.unwatched) expose(live);
+  });
+}
+
+// Nobody here knows what lets another process go on.
+void Judge::peer(const Event& event) {
+  frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    live.used = true;
+    if (live.access.writes || event.writes) keep_order(live.stream, live.tick, {}, {kSharedMemory, {}});
   });
 }
 

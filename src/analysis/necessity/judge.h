@@ -70,6 +70,7 @@ class Judge : public EventSink {
   void touch(const Event& event);
   void unwatch(const Event& event);
   void unwatched(const Event& event);
+  void peer(const Event& event);
   void note_freed(const Event& event, InstanceIndex instance, const Knowledge& covered);
   void add_conditions(const Event& work, const Point& point);
   void lets_go(ThreadNumber thread, const Clock& possible);

@@ -51,8 +51,8 @@ bool has_facts(const ProcessTrace& trace) {
   });
 }
 
-Judgement judge_process(Process& process, const SiteTable& sites) {
-  Interpretation interpretation(process);
+Judgement judge_process(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers) {
+  Interpretation interpretation(process, peers);
   Judge judge;
   TransferJudge transfers(process, sites);
   Both both(judge, transfers);
@@ -64,6 +64,7 @@ Judgement judge_process(Process& process, const SiteTable& sites) {
   judge.keep(needed);
   judgement.withdrawn = checked.withdrawn;
   judgement.unchecked = checked.unchecked;
+  for (const PeerAccess& peer : peers) ++(peer.range.empty() ? judgement.devices : judgement.peers);
   note_verdicts(judge, process);
   note_findings(transfers, process);
   return judgement;

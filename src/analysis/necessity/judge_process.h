@@ -4,6 +4,7 @@
 // Processes of agents that judge for themselves have no facts, and are left as they are.
 #pragma once
 #include "analysis/necessity/judgement.h"
+#include "analysis/necessity/peer_accesses.h"
 #include "analysis/run.h"
 
 namespace diogenes::necessity {
@@ -11,6 +12,7 @@ namespace diogenes::necessity {
 // Are there facts to judge? Else the verdicts are in the trace.
 bool has_facts(const ProcessTrace& trace);
 
-Judgement judge_process(Process& process, const SiteTable& sites);
+// `peers`: what other processes did to its memory.
+Judgement judge_process(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers = {});
 
 }  // namespace diogenes::necessity

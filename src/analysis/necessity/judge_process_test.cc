@@ -134,6 +134,49 @@ TEST(JudgeProcess, ACopyOfNoBytesIsNoWait) {
   EXPECT_FALSE(judged[1].judged);
 }
 
+// A process without CUDA, started before, reads at 60 what the wait covers; the next wait has nothing to do
+// with it. Its records change nothing of which process is which.
+TEST(JudgeProcess, ADownloadThatAnotherProcessReads) {
+  for (int32_t reads : {100, 101}) {
+    TemporaryFolder folder;
+    Facts facts, reader;
+    facts.call("cuMemcpyDtoHAsync_v2", download(10)).watch(1, kHost, 64, 42);
+    facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
+    facts.call("cuCtxSynchronize", {.begin = 80, .flags = kWaited}).write(folder.path());
+    reader.without_cuda(99).peer(reads, kHost + 8, 8, 60).write(folder.path());
+    SiteTable sites;
+    auto run = load_run(folder.path(), sites, Load::evidence);
+    EXPECT_EQ(run->trace.missing, std::vector<std::string>{});
+    ASSERT_EQ(run->processes.size(), 2u);
+    const Process& process = run->processes.at(run->processes[0].trace->process.pid == 100 ? 0 : 1);
+    EXPECT_EQ(process.identity, "-1/app/0");
+    const auto& judged = process.threads.at(0).evidence;
+    const bool concerned = reads == 100;
+    EXPECT_EQ(judged[1].reasons, concerned ? kSharedMemory | kOtherThread : 0u);
+    EXPECT_EQ(judged[2].reasons, 0u);
+    EXPECT_EQ(judged[0].unused, concerned ? Unused::no : Unused::released);
+    EXPECT_EQ(run->judgement.peers, concerned ? 1u : 0u);
+    EXPECT_EQ(run->judgement.withdrawn, 0u);
+  }
+}
+
+// Who reads does not change what a copy from the same memory needs; who writes does.
+TEST(JudgeProcess, ASourceThatAnotherProcessWrites) {
+  for (Touching access : {Touching::reads, Touching::writes}) {
+    Facts facts;
+    facts.call("cuMemcpyHtoDAsync_v2",
+               {.begin = 10,
+                .stream = kLegacyStream,
+                .operands = {operand(kDevice, 64, kWrites | kWhole, MemoryKind::device),
+                             operand(kHost, 64, kReads, MemoryKind::pinned)},
+                .transfer = transfer_of(MemoryKind::device, MemoryKind::pinned, 64)});
+    facts.watch(1, kHost, 64, 42, WatchRefusal::none, WatchProtection::read_only);
+    facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
+    facts.peer(100, kHost, 64, 60, access);
+    EXPECT_EQ(evidence(facts)[1].reasons, access == Touching::writes ? kSharedMemory | kOtherThread : 0u);
+  }
+}
+
 // One thread copies and waits, another reads behind a lock: an order by chance.
 TEST(JudgeProcess, AResultThatIsHandedToAnotherThread) {
   Facts facts;

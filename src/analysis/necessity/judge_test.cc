@@ -420,6 +420,31 @@ TEST(Judge, AnEndedStreamsWorkIsPartOfEverything) {
   EXPECT_NE(reasons(t)[0] & kCpuAccess, 0u);
 }
 
+// In each thread the first wait that covered the work before the access; the watch goes on.
+TEST(Judge, AnAccessByAnotherProcessNeedsTheFirstWaits) {
+  Timeline t;
+  t.work(A, s0, {host_write(m0)});
+  watching_sync(t, A, {s0}, 0, 0).sync(A, {s0}, 1).sync(B, {s0}, 2).sync(B, {s0}, 3);
+  t.peer(m0, false, {4, 6}).sync(C, {s0}, 4).ends();
+  const uint32_t needed = kSharedMemory | kOtherThread;
+  EXPECT_EQ(reasons(t), Reasons({needed, 0, needed, 0, 0}));
+}
+
+TEST(Judge, AnAccessByAnotherProcessElsewhereNeedsNothing) {
+  Timeline t;
+  t.work(A, s0, {host_write(m0)});
+  watching_sync(t, A, {s0}, 0, 0).peer(m0, false, {8, 16}).peer(m1).touch(A, 0).ends();
+  EXPECT_EQ(reasons(t), Reasons({kCpuAccess}));
+}
+
+// What was not waited for by then was not there yet.
+TEST(Judge, AnAccessByAnotherProcessBeforeTheWaitNeedsNothing) {
+  Timeline t;
+  t.work(A, s0, {host_write(m0)}).peer(m0);
+  watching_sync(t, A, {s0}, 0, 0).ends();
+  EXPECT_EQ(reasons(t), Reasons({0}));
+}
+
 TEST(Judge, PassesOverEventsThatNameNothing) {
   Timeline t;
   for (int kind = 0; kind <= static_cast<int>(EventKind::stream_ends); ++kind) {

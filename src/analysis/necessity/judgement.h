@@ -32,11 +32,15 @@ struct Judgement {
   Unclear unclear;
   uint64_t withdrawn = 0;  // verdicts 'not needed' that do not hold with all others together; should be 0
   uint64_t unchecked = 0;  // accesses that this was not checked for: one memory had too many
+  uint64_t peers = 0;      // accesses by other processes
+  uint64_t devices = 0;    // that move memory unseen, opened by the program
 
   Judgement& operator+=(const Judgement& other) {
     unclear += other.unclear;
     withdrawn += other.withdrawn;
     unchecked += other.unchecked;
+    peers += other.peers;
+    devices += other.devices;
     return *this;
   }
 };

@@ -83,6 +83,9 @@ void TransferJudge::take(const Event& event) {
     case EventKind::unwatched:
       downloads_.unwatched(event);
       break;
+    case EventKind::peer:
+      downloads_.uses(event);
+      break;
     case EventKind::release:
       views_.release(event);
       break;

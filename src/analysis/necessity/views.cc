@@ -27,6 +27,7 @@ bool well_formed(const Event& event) {
     case EventKind::touch:
       return event.watch.valid();
     case EventKind::unwatched:
+    case EventKind::peer:
     case EventKind::ends:
       return true;
     case EventKind::mark_ends:

@@ -103,6 +103,16 @@ void WatchInterpreter::take(const RegionRecord& record, uint32_t thread, int64_t
   }
 }
 
+void WatchInterpreter::take(const PeerAccess& access, int64_t at_ns) {
+  for (const Place& place : tables_.memories.known_pieces(access.range)) {
+    Event event = event_of(EventKind::peer, {}, at_ns);
+    event.memory = place.memory;
+    event.range = place.range;
+    event.writes = access.writes;
+    tables_.sink.take(event);
+  }
+}
+
 void WatchInterpreter::lose_sight(int64_t at_ns) {
   if (blind_) return;
   blind_ = true;

@@ -1,8 +1,10 @@
 // From when to when which range was watched, and who touched it. In: watch, touch, unwatch and region
-// records. Out: their events, with the memory that a range is of at that time.
+// records, and accesses by other processes, which end no watch. Out: their events, with the memory that a
+// range is of at that time.
 #pragma once
 #include <unordered_map>
 
+#include "analysis/necessity/peer_accesses.h"
 #include "analysis/necessity/tables.h"
 
 namespace diogenes::necessity {
@@ -16,6 +18,7 @@ class WatchInterpreter {
   void take(const TouchRecord& record, uint32_t thread, int64_t at_ns);
   void take(const UnwatchRecord& record, uint32_t thread, int64_t at_ns);
   void take(const RegionRecord& record, uint32_t thread, int64_t at_ns);
+  void take(const PeerAccess& access, int64_t at_ns);
   // Touches of a thread may be missing from now on: whatever is watched may be touched unseen.
   void lose_sight(int64_t at_ns);
   // The trace is over: what ended and was never raised.

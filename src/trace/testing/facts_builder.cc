@@ -194,6 +194,22 @@ Facts& Facts::order(OrderObject object, uint64_t address, int64_t at, unsigned f
   return put(record, RecordType::order);
 }
 
+Facts& Facts::peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, Touching access) {
+  PeerAccessRecord record{};
+  record.access = access;
+  record.process = process;
+  record.begin = begin;
+  record.bytes = bytes;
+  record.at_ns = at;
+  return put(record, RecordType::peer_access);
+}
+
+Facts& Facts::without_cuda(int32_t pid) {
+  process_.pid = pid;
+  process_.used_cuda = 0;
+  return *this;
+}
+
 Facts& Facts::hash(uint16_t thread, uint32_t sequence, uint64_t content, Duplicate held) {
   HashRecord record{};
   record.duplicate = held;
@@ -214,12 +230,14 @@ Facts& Facts::drop(Drop cause) {
 }
 
 void Facts::write(const fs::path& stage_folder) const {
-  fs::path folder = stage_folder / "node-100";
+  fs::path folder = stage_folder / ("node-" + std::to_string(process_.pid));
   fs::create_directories(folder);
   for (const auto& [thread, bytes] : threads_) save(folder / ("thread-" + std::to_string(thread)), bytes);
-  save(folder / "operands", operands_);
-  save(folder / "stacks", header(0));
-  save(folder / "modules", std::string(sizeof(ModuleRecord), '\0'));
+  if (process_.used_cuda) {
+    save(folder / "operands", operands_);
+    save(folder / "stacks", header(0));
+    save(folder / "modules", std::string(sizeof(ModuleRecord), '\0'));
+  }
   ProcessFile process = process_;
   process.threads = static_cast<uint32_t>(threads_.size());
   std::string bytes;

@@ -60,12 +60,16 @@ class Facts {
   Facts& unwatch(uint32_t number, int64_t at, WatchEnd why = WatchEnd::lowered);
   Facts& region(RegionEvent event, uint64_t begin, uint64_t bytes, int64_t at);
   Facts& order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us = 0);
+  // It reached into the memory of process `process`.
+  Facts& peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, Touching access = Touching::reads);
+  // Another process than 100: one without CUDA.
+  Facts& without_cuda(int32_t pid);
   // What a copy brought, any number, and whether its destination held that before.
   Facts& hash(uint16_t thread, uint32_t sequence, uint64_t content, Duplicate held = Duplicate::unverified);
   Facts& ends(ProcessEnd end);
   Facts& drop(Drop cause);
 
-  // Writes STAGE/node-100.
+  // Writes STAGE/node-100, or another process's folder; without CUDA only what such a process writes.
   void write(const std::filesystem::path& stage_folder) const;
 
  private:

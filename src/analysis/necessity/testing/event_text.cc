@@ -7,9 +7,9 @@ namespace {
 
 const char* name_of(EventKind kind) {
   static constexpr const char* kNames[] = {
-      "begin",     "work",     "record", "wait_mark",   "covers", "query",     "uses_mark",
-      "allocates", "releases", "end",    "watch",       "touch",  "unwatch",   "unwatched",
-      "release",   "acquire",  "sleep",  "thread_ends", "ends",   "mark_ends", "stream_ends"};
+      "begin",    "work",        "record", "wait_mark", "covers",    "query",      "uses_mark", "allocates",
+      "releases", "end",         "watch",  "touch",     "unwatch",   "unwatched",  "release",   "acquire",
+      "sleep",    "thread_ends", "peer",   "ends",      "mark_ends", "stream_ends"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -71,6 +71,7 @@ void add_flags(const Event& event, std::string& text) {
       flag(event.read_only, "read_only");
       break;
     case EventKind::touch:
+    case EventKind::peer:
       flag(event.writes, "writes");
       break;
     case EventKind::unwatch:

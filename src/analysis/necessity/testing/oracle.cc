@@ -332,6 +332,12 @@ void Oracle::find_pairs() {
           if (!watched(live)) expose(live);
         }
         break;
+      case EventKind::peer:
+        for (Live& live : all) {
+          if (!alive(live) || live.effect || !live.access.on_host) continue;
+          live.used |= overlap(live.access, event.memory, event.range);
+        }
+        break;
       case EventKind::sleep:
       case EventKind::thread_ends:
         awake.erase(event.thread.value);

@@ -163,6 +163,14 @@ Timeline& Timeline::unwatched(MemoryNumber memory, uint32_t blind, AddressRange 
   return add(open);
 }
 
+Timeline& Timeline::peer(MemoryNumber memory, bool writes, AddressRange range) {
+  Event access = event(EventKind::peer);
+  access.memory = memory;
+  access.range = range;
+  access.writes = writes;
+  return add(access);
+}
+
 Timeline& Timeline::release(ThreadNumber thread, uint32_t object) {
   Event release = event(EventKind::release, thread);
   release.object = ObjectNumber{object};

@@ -55,6 +55,7 @@ class Timeline {
   Timeline& touch(ThreadNumber thread, uint32_t watch, bool writes = false, Toucher by = Toucher::program);
   Timeline& unwatch(uint32_t watch, bool lost);
   Timeline& unwatched(MemoryNumber memory, uint32_t blind, AddressRange range = {0, 8});
+  Timeline& peer(MemoryNumber memory, bool writes = false, AddressRange range = {0, 8});
   Timeline& release(ThreadNumber thread, uint32_t object);
   Timeline& acquire(ThreadNumber thread, uint32_t object, bool forced);
   Timeline& sleep(ThreadNumber thread);
