@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/first_uses.h"
 #include "analysis/necessity/judge_process.h"
 
 namespace diogenes {
@@ -85,7 +86,7 @@ class EvidenceLoader {
     if (!evidence) return;
     if (facts_) {
       process_.contents[key_of({record.thread, 0, record.sequence})] = {{record.hash[0], record.hash[1]},
-                                                                       record.duplicate};
+                                                                        record.duplicate};
       return;
     }
     evidence->duplicate = record.duplicate;
@@ -255,7 +256,8 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
       if (load == Load::evidence) loaded.evidence.resize(loaded.operations.size());
     }
     mark_reused(process, allocations);
-    if (load == Load::gpu_times) {
+    if (load == Load::gpu_times ||
+        (load == Load::evidence && trace.process.gpu_times == GpuTimesState::taken)) {
       GpuTimesLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
     }
@@ -264,6 +266,7 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
       std::sort(process.watched.begin(), process.watched.end(), by_instance);
       if (necessity::has_facts(trace)) run.judgement += necessity::judge_process(process, sites);
+      place_first_uses(process);
     }
     for (const ThreadTrace& thread : trace.threads) thread.release_pages();
   }
