@@ -28,6 +28,7 @@ struct Call {
   uint32_t in_flight = 0;     // necessity/: what it keeps between before() and after()
   uint32_t host_entry = 0;    // host_functions.h: what it keeps between before and after
   uint32_t host_copy = 0;
+  Nanoseconds entered;          // when the program made the call; recording lies between this and begin
   Nanoseconds begin, end;       // end: in after() only
   Nanoseconds waited;           // after() only: inside the wait functions
   int32_t result = 0;           // after() only: CUresult

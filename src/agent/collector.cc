@@ -55,8 +55,23 @@ void note_initialized(const Call& call) {
       {reinterpret_cast<uintptr_t>(diogenes_thunk), reinterpret_cast<uintptr_t>(diogenes_thunk_end)});
   if (stage_uses_guards() && process_file()->earlier_threads == 0)
     process_file()->earlier_threads = threads_running();
+  // Before there are guards: it opens files and makes threads, which are the driver's to the guards.
+  if (takes_gpu_times()) start_gpu_times();
   if (stage_uses_guards() && host_functions_are_hooked() && start_guards()) publish_guards();
-  if (is(Stage::gpu_times)) start_gpu_times();
+}
+
+void watch_before(Call& call) {
+  if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false)) {
+    // Empty, with a lock that nobody holds.
+    if (records_facts())
+      facts::start();
+    else
+      start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
+  }
+  if (records_facts())
+    facts::before(call);
+  else
+    necessity_before(call);
 }
 
 }  // namespace
@@ -69,7 +84,7 @@ void start_collecting() {
   else if (stage_uses_guards())
     start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
   running.store(true, std::memory_order_relaxed);
-  if (is(Stage::tracing) || is(Stage::gpu_times)) probe_hooks();
+  if (is(Stage::tracing) || takes_gpu_times()) probe_hooks();
 }
 
 void stop_collecting(ProcessEnd end) {
@@ -78,7 +93,7 @@ void stop_collecting(ProcessEnd end) {
     facts::finish();
   else if (stage_uses_guards())
     finish_necessity();
-  if (is(Stage::gpu_times)) finish_gpu_times();
+  if (takes_gpu_times()) finish_gpu_times();
   if (ProcessFile* process = process_file()) {
     process->ended_ns = monotonic_now().count;
     process->end = end;
@@ -98,24 +113,14 @@ void collect_before(Call& call) {
   if (is(Stage::baseline)) return;
   call.stack = capture_stack();
   number_objects(call);
-  if (is(Stage::gpu_times)) gpu_times_before();
-  if (!stage_uses_guards()) return;
-  if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false)) {
-    // Empty, with a lock that nobody holds.
-    if (records_facts())
-      facts::start();
-    else
-      start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
-  }
-  if (records_facts())
-    facts::before(call);
-  else
-    necessity_before(call);
+  if (stage_uses_guards()) watch_before(call);
+  if (takes_gpu_times()) begin_gpu_work();
 }
 
 void collect_after(Call& call) {
   ProcessFile* process = process_file();
   if (!process) return;
+  if (takes_gpu_times()) end_gpu_work();
   note_initialized(call);
   describe_device_once();
   if (is(Stage::baseline)) return;
@@ -131,7 +136,7 @@ void collect_after(Call& call) {
   record.stream = call.stream;
   record.object = call.object;
   if (append(record, &call.id)) append_arguments(call);
-  if (is(Stage::gpu_times)) gpu_times_after();
+  if (takes_gpu_times()) take_gpu_times();
   if (records_facts()) {
     facts::record_call(call);
   } else if (stage_uses_guards()) {

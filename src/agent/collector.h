@@ -3,7 +3,8 @@
 //   tracing         every outermost public call: times, wait, stack, arguments of transfers and allocations
 //   memory_tracing  the same, and necessity/ watches memory and hashes transfers
 //   sync_use        the same, watching the planned sites only
-//   gpu_times       as tracing, and the GPU's own times are taken where somebody tells them (gpu_times.h)
+//   gpu_times       as tracing
+// In memory_tracing or gpu_times, as the plan says, the GPU's own times are taken (gpu_times.h).
 #pragma once
 #include "agent/call.h"
 

@@ -91,16 +91,19 @@ void start_gpu_times() {
   if (runs) source.store(found, std::memory_order_release);
 }
 
-void gpu_times_before() {
+void begin_gpu_work() {
   const GpuTimesSource* from = source.load(std::memory_order_acquire);
   OperationId id;
   if (from && next_operation(id)) from->begin(number_of(id));
 }
 
-void gpu_times_after() {
+void end_gpu_work() {
+  if (const GpuTimesSource* from = source.load(std::memory_order_acquire)) from->end();
+}
+
+void take_gpu_times() {
   const GpuTimesSource* from = source.load(std::memory_order_acquire);
   if (!from) return;
-  from->end();
   if (calls.fetch_add(1, std::memory_order_relaxed) % kCallsBetween == kCallsBetween - 1) take(*from);
 }
 

@@ -75,6 +75,7 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   Call& call = *new (&frame->call) Call{};
   call.function = frame->hook->function;
   call.driver = driver_function(call.function);
+  call.entered = {frame->entered_ns};
   for (int i = 0; i < 6; ++i) call.arguments.integer[i] = frame->integer[i];
   call.arguments.on_stack = frame->caller + 1;
   collect_before(call);

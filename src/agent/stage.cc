@@ -58,6 +58,8 @@ bool part_is_planned(PartKey part) {
 
 bool records_facts() { return mapped.plan && mapped.plan->facts != 0 && stage_uses_guards(); }
 
+bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }
+
 bool stage_uses_guards() {
   return mapped.plan &&
          (mapped.plan->stage == Stage::memory_tracing || mapped.plan->stage == Stage::sync_use);

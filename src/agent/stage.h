@@ -24,6 +24,9 @@ bool part_is_planned(PartKey part);
 // Facts are recorded, and nothing is decided here (ffm/plan.h).
 bool records_facts();
 
+// The plan asks for the GPU's own times.
+bool takes_gpu_times();
+
 // True in stages 3 and 4, from process start on.
 bool stage_uses_guards();
 

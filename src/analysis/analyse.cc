@@ -58,6 +58,8 @@ class Analysis {
     return std::move(report_);
   }
 
+  const FurtherRuns& further() const { return further_; }
+
  private:
   void describe_session() {
     report_.command = session_.command;
@@ -103,6 +105,7 @@ class Analysis {
     memory_tracing_ = load_stage(Stage::memory_tracing, Load::evidence);
     verdicts_.assign(sites_.size(), {});
     if (memory_tracing_) {
+      if (tracing_ && !has_gpu_run_ && tells_gpu_times(*memory_tracing_)) take_gpu_times(*memory_tracing_);
       if (tracing_) join_memory_tracing();
       drop_operations(*memory_tracing_);
     }
@@ -114,11 +117,16 @@ class Analysis {
     drop_operations(*sync_use_);
   }
 
+  // A run of its own for them comes before stage 3's, which disturbs the program more.
   void load_gpu_times() {
     std::optional<Run> run = load_stage(Stage::gpu_times, Load::gpu_times);
-    if (!run) return;
-    GpuTimesFound found = join_gpu_times(*tracing_, *run, sites_, kAssumedMachine);
-    gpu_times_notices(*run, found, report_.notices);
+    has_gpu_run_ = run.has_value();
+    if (run) take_gpu_times(*run);
+  }
+
+  void take_gpu_times(const Run& run) {
+    GpuTimesFound found = join_gpu_times(*tracing_, run, sites_, kAssumedMachine);
+    gpu_times_notices(run, found, report_.notices);
     calibrated_ = found.known > 0;
     machine_ = found.machine;
   }
@@ -138,6 +146,8 @@ class Analysis {
         // Assigning {} would keep the memory.
         std::vector<Operation>().swap(thread.operations);
         std::vector<Evidence>().swap(thread.evidence);
+        std::vector<FirstUsePlace>().swap(thread.first_uses);
+        std::vector<RecordedGpuTime>().swap(thread.gpu_times);
       }
   }
 
@@ -218,8 +228,24 @@ class Analysis {
     for (const Group& group : groups) add_group(group);
     add_parts(grouping, groups);
     if (!problems.found.empty()) add_together(grouping);
+    note_further_runs(problems, replay);
     if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
     problem_notices(problems, graph_, threshold_percent_, options_.model, report_.notices);
+  }
+
+  void note_further_runs(const Problems& problems, const Replay& replay) {
+    RunsSoFar so_far;
+    so_far.runtime = {static_cast<int64_t>(report_.runtime_s * 1e9)};
+    so_far.missed = replay.missed();
+    so_far.gpu_times_of_stage_3 = calibrated_ && !has_gpu_run_;
+    for (const Problem& problem : problems.found) {
+      so_far.benefit += problem.benefit;
+      so_far.waited += problem.waited;
+      if (problem.kind == ProblemKind::misplaced_synchronization && !sync_use_)
+        so_far.misplaced.push_back(
+            {sites_[problem.site].key, problem.benefit, verdicts_[problem.site.value].gaps});
+    }
+    further_ = further_runs(so_far);
   }
 
   void add_parts(const GroupingInput& grouping, const std::vector<Group>& groups) {
@@ -337,8 +363,9 @@ class Analysis {
   Names names_;
   std::map<std::string, ReportFunction> functions_;
   std::string problem_;  // with what was asked for
-  bool used_cuda_ = false, calibrated_ = false;
+  bool used_cuda_ = false, calibrated_ = false, has_gpu_run_ = false;
   replay::Machine machine_ = kAssumedMachine;
+  FurtherRuns further_;
   Report report_;
 };
 
@@ -356,12 +383,14 @@ Result<PartOfSequence> part_of_sequence(std::string_view text) {
   return part;
 }
 
-Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options) {
+Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options, FurtherRuns* further) {
   const FreedMemoryStays for_the_next;
   auto session = read_session(session_folder);
   if (!session) return session.error();
-  Result<Report> report = Analysis(session_folder, *session, options).run();
+  Analysis analysis(session_folder, *session, options);
+  Result<Report> report = analysis.run();
   if (!report) return report;
+  if (further) *further = analysis.further();
   std::vector<Report> repeats;
   for (const std::string& repeat : repeats_of(*session, options.tracing_run)) {
     AnalysisOptions again = options;

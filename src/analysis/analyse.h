@@ -1,10 +1,11 @@
-// Stage 5. In: a session folder. Out: an immutable report, and the sites that stage 4 has to watch.
+// Stage 5. In: a session folder. Out: an immutable report, and which further runs would be worth it.
 #pragma once
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/further_runs.h"
 #include "analysis/models.h"
 #include "analysis/report.h"
 #include "base/result.h"
@@ -29,13 +30,12 @@ struct AnalysisOptions {
 
 // Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is
 // missing.
-Result<Report> analyse(const std::filesystem::path& session, const AnalysisOptions& options = {});
+// `further`: where it is given, the runs that would make the figures surer.
+Result<Report> analyse(const std::filesystem::path& session, const AnalysisOptions& options = {},
+                       FurtherRuns* further = nullptr);
 
 // Stage 1's decision: catalogue symbols of the public functions on whose stacks the wait function was
 // entered.
 Result<std::vector<std::string>> waiting_functions(const std::filesystem::path& baseline_folder);
-
-// Stage 3's decision: the sites of needed synchronizations, for stage 4's plan.
-Result<std::vector<SiteKey>> needed_sites(const std::filesystem::path& memory_tracing_folder);
 
 }  // namespace diogenes

@@ -1,11 +1,9 @@
-// What one stage decides for the next: stage 1 which driver functions to hook, stage 3 which sites to time.
+// What stage 1 tells: which driver functions wait.
 #include <algorithm>
 #include <cstring>
 #include <set>
 
 #include "analysis/analyse.h"
-#include "analysis/join.h"
-#include "analysis/run.h"
 #include "analysis/symbols.h"
 
 namespace diogenes {
@@ -53,19 +51,6 @@ Result<std::vector<std::string>> waiting_functions(const std::filesystem::path& 
     }
   }
   return std::vector<std::string>(names.begin(), names.end());
-}
-
-Result<std::vector<SiteKey>> needed_sites(const std::filesystem::path& memory_tracing_folder) {
-  SiteTable sites;
-  auto run = load_run(memory_tracing_folder, sites, Load::evidence);
-  if (!run) return run.error();
-  std::set<SiteKey> needed;
-  for (const Process& process : run->processes)
-    for (const Thread& thread : process.threads)
-      for (size_t i = 0; i < thread.operations.size(); ++i)
-        if (thread.evidence[i].judged && (thread.evidence[i].reasons & kMovableReasons) != 0)
-          needed.insert(sites[thread.operations[i].site].key);
-  return std::vector<SiteKey>(needed.begin(), needed.end());
 }
 
 }  // namespace diogenes

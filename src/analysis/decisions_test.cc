@@ -48,20 +48,5 @@ TEST(WaitingFunctions, NothingRecordedIsNoError) {
   EXPECT_FALSE(waiting_functions(folder.path() / "missing").ok());
 }
 
-TEST(NeededSites, ThoseThatTheCpuUses) {
-  auto trace =
-      timeline().sync(lasting(1)).from(0x100).unnecessary().sync(lasting(1)).from(0x100).first_use(after(3));
-  trace.sync(lasting(1)).from(0x200).unnecessary().sync(lasting(1)).from(0x300).needed(kOrder);
-  trace.sync(lasting(1)).from(0x400).needed(kSystemCall | kSmallRange).sync(lasting(1)).from(0x500);
-  Analysed analysed(trace);
-  auto needed = needed_sites(analysed.folder.path() / "3");
-  ASSERT_TRUE(needed.ok());
-  std::vector<SiteKey> expected;
-  for (size_t i : {0u, 4u})
-    expected.push_back(analysed.sites[analysed.tracing.processes[0].threads[0].operations[i].site].key);
-  std::sort(expected.begin(), expected.end());
-  EXPECT_EQ(*needed, expected);
-}
-
 }  // namespace
 }  // namespace diogenes

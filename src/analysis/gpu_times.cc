@@ -43,6 +43,12 @@ bool works_on_gpu(const Operation& operation, const SiteTable& sites) {
 
 }  // namespace
 
+bool tells_gpu_times(const Run& run) {
+  return std::any_of(run.processes.begin(), run.processes.end(), [](const Process& process) {
+    return process.trace->process.gpu_times != GpuTimesState::none;
+  });
+}
+
 GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& sites,
                              const replay::Machine& assumed) {
   GpuTimesFound found;

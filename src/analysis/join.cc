@@ -1,8 +1,11 @@
 #include "analysis/join.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
+
+#include "analysis/first_uses.h"
 
 namespace diogenes {
 namespace {
@@ -64,6 +67,52 @@ const Evidence* evidence_of(const Process& process, OperationId id) {
 
 bool counts(const Operation& operation) { return operation.has(kWaited) || operation.bytes.count > 0; }
 
+// The times to first uses in stage 2. Pairs come thread by thread, so the thread that was asked for last is
+// looked at first.
+class TimesInTracing {
+ public:
+  explicit TimesInTracing(const Run& tracing) {
+    for (const Process& process : tracing.processes)
+      for (const Thread& thread : process.threads) places_.push_back({&process, &thread});
+  }
+
+  void set(Operation& operation, const Thread& theirs, uint32_t index, TimeInBoth* gaps = nullptr) {
+    operation.after = {theirs.evidence[index].after_ns};
+    operation.after_placed = false;
+    const FirstUsePlace* place = first_use_of(theirs, index);
+    if (!place || !find(operation)) return;
+    const Thread& ours = *places_[last_].thread;
+    const auto instance = static_cast<uint32_t>(&operation - ours.operations.data());
+    const auto use = place_in_tracing(*place, theirs, *places_[last_].process, ours, instance);
+    if (!use) return;
+    operation.after = use->after;
+    operation.after_placed = true;
+    if (!gaps || use->gap.count < 0) return;
+    gaps->tracing += use->gap;
+    gaps->memory_tracing += place->gap;
+  }
+
+ private:
+  struct Place {
+    const Process* process;
+    const Thread* thread;
+    bool holds(const Operation& operation) const {
+      const auto& all = thread->operations;
+      return std::less_equal<>()(all.data(), &operation) &&
+             std::less<>()(&operation, all.data() + all.size());
+    }
+  };
+
+  bool find(const Operation& operation) {
+    for (size_t i = 0; i < places_.size(); ++i, last_ = last_ + 1 == places_.size() ? 0 : last_ + 1)
+      if (places_[last_].holds(operation)) return true;
+    return false;
+  }
+
+  std::vector<Place> places_;
+  size_t last_ = 0;
+};
+
 // Threads that have each site, over all processes.
 std::vector<uint64_t> threads_with_site(const Run& run, size_t sites) {
   std::vector<uint64_t> threads(sites, 0);
@@ -122,6 +171,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
   verdicts.assign(sites.size(), {});
   std::vector<PlaceCounts> uses(sites.size()), duplicates(sites.size()), lost(sites.size());
   std::vector<uint64_t> threads = threads_with_site(memory_tracing, sites.size());
+  TimesInTracing times(tracing);
   auto pair = [&](Operation* operation, const Process& process, const Thread& thread, uint32_t index) {
     const Operation& theirs = thread.operations[index];
     const Evidence& evidence = thread.evidence[index];
@@ -162,7 +212,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     operation->duplicate = duplicate;
     operation->unused = unused;
     operation->conditions = evidence.conditions;
-    operation->after = {evidence.after_ns};
+    times.set(*operation, thread, index, &site.gaps);
   };
   JoinResult result = join_operations(tracing, memory_tracing, sites, pair);
   for (size_t i = 0; i < sites.size(); ++i) {
@@ -196,11 +246,12 @@ JoinResult join_first_uses(Run& tracing, const Run& sync_use, const SiteTable& s
         const auto& after = first_uses[operation.site.value].after_ns;
         if (!after.empty() && is_movable(operation.reasons)) operation.after = {after[after.size() / 2]};
       }
+  TimesInTracing times(tracing);
   return join_operations(tracing, sync_use, sites,
-                         [](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
+                         [&](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
                            const Evidence& evidence = thread.evidence[index];
                            if (operation && evidence.judged && evidence.after_ns >= 0)
-                             operation->after = {evidence.after_ns};
+                             times.set(*operation, thread, index);
                          });
 }
 

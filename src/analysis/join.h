@@ -22,11 +22,17 @@ struct JoinResult {
 using PairVisitor = std::function<void(Operation*, const Process&, const Thread&, uint32_t)>;
 JoinResult join_operations(Run& tracing, const Run& other, const SiteTable& sites, const PairVisitor& pair);
 
+// The same time in both stages.
+struct TimeInBoth {
+  Nanoseconds tracing, memory_tracing;
+};
+
 // What the run of stage 3 says of a whole site, instances without a counterpart included.
 struct SiteVerdicts {
   uint64_t instances = 0, judged = 0, unnecessary = 0, movable = 0;
-  uint64_t threads = 0;                               // that have the site
-  uint64_t unmatched_needed = 0;                      // needed, without a counterpart in stage 2
+  uint64_t threads = 0;           // that have the site
+  uint64_t unmatched_needed = 0;  // needed, without a counterpart in stage 2
+  TimeInBoth gaps;                // around the first uses that have a place in both (first_uses.h)
   uint64_t idle_needed = 0, idle_movable = 0;         // needed, and the counterpart did not wait
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // places of first use, most frequent first
   std::vector<std::pair<StackPlace, uint64_t>>
@@ -42,17 +48,18 @@ inline bool repeats(Duplicate duplicate) {
 inline bool is_movable(uint32_t reasons) { return reasons != 0 && (reasons & ~kMovableReasons) == 0; }
 
 // Copies reasons, duplicates and (until stage 4's are joined) times to first use from `memory_tracing` to
-// `tracing`. `verdicts`: by site.
+// `tracing`; those times as they would have been there, where the place of the use is known (first_uses.h),
+// else as they were recorded. `verdicts`: by site.
 JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTable& sites,
                          std::vector<SiteVerdicts>& verdicts);
 
 struct SiteFirstUses {
-  std::vector<int64_t> after_ns;                      // ascending
+  std::vector<int64_t> after_ns;                      // ascending, as the run recorded them
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // most frequent first
 };
 
-// Copies times to first use from `sync_use`. Instances of a site that stage 4 watched, but without a
-// counterpart there, get the site's median; those of other sites keep stage 3's. `first_uses`: by site.
+// Copies times to first use from `sync_use`, likewise. Instances of a site that stage 4 watched, but without
+// a counterpart there, get the site's median; those of other sites keep stage 3's. `first_uses`: by site.
 JoinResult join_first_uses(Run& tracing, const Run& sync_use, const SiteTable& sites,
                            std::vector<SiteFirstUses>& first_uses);
 

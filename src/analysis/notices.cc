@@ -179,12 +179,12 @@ void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<s
     taken |= trace.process.gpu_times == GpuTimesState::taken;
   }
   if (refused && !taken)
-    notices.push_back("gpu-times: the GPU's own times could not be taken" +
+    notices.push_back("GPU times: the GPU's own times could not be taken" +
                       (refusal.empty() ? std::string() : " (" + refusal + ")") + without);
   else if (found.known == 0)
-    notices.push_back("gpu-times: no times of GPU work were recorded" + without);
+    notices.push_back("GPU times: no times of GPU work were recorded" + without);
   else if (20 * found.unknown > found.known)
-    notices.push_back("gpu-times: of " + counted(found.known + found.unknown, "operation", "operations") +
+    notices.push_back("GPU times: of " + counted(found.known + found.unknown, "operation", "operations") +
                       " on the GPU " + grouped(found.unknown) + " have no time of their own");
 }
 
@@ -235,7 +235,7 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
     notices.push_back(
         "the time to the first use of " +
         counted(problems.first_uses_from_stage_3, "misplaced synchronization", "misplaced synchronizations") +
-        " is from stage 3, whose overhead makes it longer: stage 4 did not see them");
+        " is from stage 3, whose overhead makes it longer: the calls around it were not found in stage 2");
   if (model == Model::replay) return;  // it has the threads wait for each other as they did
   std::set<uint32_t> threads;
   std::set<uint32_t> processes;

@@ -27,6 +27,7 @@ class Finder {
   explicit Finder(const ProblemInput& input)
       : in_(input),
         counts_(input.sites.size()),
+        placed_uses_(input.sites.size()),
         replacing_call_(asynchronous_call(input.tracing, input.sites)) {}
 
   Problems find() {
@@ -204,6 +205,7 @@ class Finder {
       case ProblemKind::misplaced_synchronization:
         change.wait_change = Change::Wait::moved;
         change.after = operation.after;
+        placed_uses_[problem.site.value] += operation.after_placed;
         break;
     }
     problem.call_removed |= change.call_removed;
@@ -383,21 +385,19 @@ class Finder {
       problem.unwatched = others - problem.used;
     }
     if (problem.kind != ProblemKind::misplaced_synchronization) return;
+    const bool stage_4 = !in_.first_uses.empty() && !in_.first_uses[problem.site.value].after_ns.empty();
+    if (stage_4) problem.uses = in_.first_uses[problem.site.value].uses;
+    if (!stage_4 && 2 * placed_uses_[problem.site.value] < problem.count) ++result_.first_uses_from_stage_3;
     std::vector<int64_t> after;
-    bool stage_4 = !in_.first_uses.empty() && !in_.first_uses[problem.site.value].after_ns.empty();
-    if (stage_4) {
-      after = in_.first_uses[problem.site.value].after_ns;
-      problem.uses = in_.first_uses[problem.site.value].uses;
-    } else {
-      ++result_.first_uses_from_stage_3;
-      for (const Change& change : problem.changes) after.push_back(change.after.count);
-      std::sort(after.begin(), after.end());
-    }
-    problem.after = Nanoseconds{after[after.size() / 2]};
+    for (const Change& change : problem.changes) after.push_back(change.after.count);
+    const auto middle = after.begin() + static_cast<ptrdiff_t>(after.size() / 2);
+    std::nth_element(after.begin(), middle, after.end());
+    problem.after = Nanoseconds{*middle};
   }
 
   const ProblemInput& in_;
   std::vector<SiteInstances> counts_;
+  std::vector<uint64_t> placed_uses_;  // by site: misplaced instances whose `after` is stage 2's time
   Nanoseconds replacing_call_;
   std::vector<std::array<int, kProblemKinds>>
       first_problem_;  // by site and kind: position in problems_, or -1

@@ -14,13 +14,17 @@ class RecordingCost {
     Nanoseconds before, inside, behind;
   };
 
-  RecordingCost(const Process& process, const Thread& thread)
+  // `first`: no smaller operation will be asked for.
+  RecordingCost(const Process& process, const Thread& thread, uint32_t first = 0)
       : operations_(thread.operations),
         inside_{std::clamp<int64_t>(process.trace->process.inside_call_ns, 0, kLongestInside)},
         inside_waiting_{
             std::clamp<int64_t>(process.trace->process.inside_waiting_call_ns, 0, kLongestInside)},
         usual_{std::clamp<int64_t>(process.trace->process.hook_cost_ns, 0, kLongestUsual)},
-        next_(thread.long_recordings.begin()),
+        next_(std::lower_bound(thread.long_recordings.begin(), thread.long_recordings.end(), first,
+                               [](const LongRecording& recording, uint32_t operation) {
+                                 return recording.operation < operation;
+                               })),
         end_(thread.long_recordings.end()) {}
 
   // `operation`: no smaller than the last one asked for.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/first_uses.h"
 #include "analysis/necessity/judge_process.h"
 
 namespace diogenes {
@@ -88,7 +89,7 @@ class EvidenceLoader {
     if (!evidence) return;
     if (facts_) {
       process_.contents[key_of({record.thread, 0, record.sequence})] = {{record.hash[0], record.hash[1]},
-                                                                       record.duplicate};
+                                                                        record.duplicate};
       return;
     }
     evidence->duplicate = record.duplicate;
@@ -267,7 +268,8 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
       if (load == Load::evidence) loaded.evidence.resize(loaded.operations.size());
     }
     mark_reused(process, allocations);
-    if (load == Load::gpu_times) {
+    if (load == Load::gpu_times ||
+        (load == Load::evidence && trace.process.gpu_times == GpuTimesState::taken)) {
       GpuTimesLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
     }
@@ -281,9 +283,11 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
   if (load != Load::evidence) return run;
   peers.sort();
   for (Process& process : run.processes) {
-    if (!necessity::has_facts(*process.trace)) continue;
-    run.judgement += necessity::judge_process(process, sites, peers.to(process.trace->process));
-    for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
+    if (necessity::has_facts(*process.trace)) {
+      run.judgement += necessity::judge_process(process, sites, peers.to(process.trace->process));
+      for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
+    }
+    place_first_uses(process);
   }
   return run;
 }

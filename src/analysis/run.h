@@ -73,6 +73,7 @@ struct Operation {
   uint8_t flags = 0;                      // OperationFlag
   bool gpu_outlier = false;               // joined: `gpu` is far above what its site's calls take
   bool pageable = false;                  // a transfer to or from pageable memory
+  bool after_placed = false;              // joined: `after` is this run's time, not that of another run
   bool reused = false;                    // a release: as many bytes are allocated again later in the process
 
   bool has(OperationFlag flag) const { return (flags & flag) != 0; }
@@ -91,13 +92,22 @@ struct LongRecording {
   Nanoseconds before, after;
 };
 
+// Between which calls of its thread the first use of what an instance waited for lies, and where between them
+// (first_uses.h).
+struct FirstUsePlace {
+  uint32_t instance = 0, behind = 0;  // positions in the thread: the instance, the call before the use
+  Nanoseconds into;                   // from that call to the use
+  Nanoseconds gap;                    // from that call to the next; -1: none follows
+};
+
 struct Thread {
   uint32_t ordinal = 0;
   bool main = false;                           // the process's first thread
   std::vector<Operation> operations;           // the index is the `sequence` of the records
   std::vector<LongRecording> long_recordings;  // in the order of the operations
   std::vector<Evidence> evidence;              // stages 3 and 4: one for each operation
-  std::vector<RecordedGpuTime> gpu_times;      // run gpu-times: one for each operation; empty: none
+  std::vector<FirstUsePlace> first_uses;       // stages 3 and 4: by instance, ascending
+  std::vector<RecordedGpuTime> gpu_times;      // stage 3, run gpu-times: one for each operation; empty: none
 };
 
 // Memory that was released and allocated again: as many bytes, at the same call. `thread`: position in
@@ -144,7 +154,7 @@ struct Run {
   necessity::Judgement judgement;  // of processes that recorded facts
 };
 
-// What is loaded beside the operations: verdicts and hashes, or GPU times.
+// What is loaded beside the operations: verdicts and hashes with GPU times, or GPU times alone.
 enum class Load : uint8_t { operations, evidence, gpu_times };
 Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load);
 

@@ -39,6 +39,7 @@ struct Plan {
                        // small ranges, the others the plan's parts, and nothing else
   uint8_t watch_runs;  // ... of how many at most; 0: as 1
   uint8_t facts;       // stages 3 and 4: 1: facts are recorded, and judged in the analysis
+  uint8_t gpu_times;   // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
   uint32_t hook_count;
   uint32_t part_count;            // ascending; of further runs of memory_tracing
   uint32_t site_count;            // stage sync_use: the needed synchronizations. Else: 0

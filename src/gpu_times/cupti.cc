@@ -1,6 +1,7 @@
 // The plug-in that makes a GpuTimesSource of CUPTI's activity records: libdiogenes-gpu-times.so, preloaded
-// beside the agent in the run `gpu-times` alone. It opens the libcupti that the launcher found
-// (DIOGENES_CUPTI), or the one of that name that the program has already; it is never linked against it.
+// beside the agent where GPU times are taken: in stage 3, or in a run of their own. It opens the libcupti
+// that the launcher found (DIOGENES_CUPTI), or the one of that name that the program has already; it is never
+// linked against it.
 //
 // CUPTI calls back at each entry of a driver function, on the thread that calls: there the call's correlation
 // id gets the operation that the agent told (correlations.h). Records of kernels, copies and fills come on

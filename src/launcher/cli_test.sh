@@ -110,6 +110,7 @@ done
 [ ! -e repeated.diogenes/tracing-4 ] || bad '--repeat 3 ran four times'
 run 0 '' --output without.diogenes --gpu-times off -- "$faulty"
 [ ! -e without.diogenes/gpu-times ] || bad '--gpu-times off ran it all the same'
+[ "$(grep -c '"folder"' without.diogenes/session.json)" = 3 ] || bad 'a program with nothing to gain took more than three runs'
 run 0 '' -- "$faulty"
 run 0 '' -- "$faulty"
 if [ ! -d faulty.1.diogenes ] || [ ! -d faulty.2.diogenes ]; then bad 'sessions are not numbered'; fi
@@ -135,7 +136,7 @@ run 125 'prepare command' --prepare 'exit 1' -- "$faulty"
 # Faults of the program: its own status, and the report says what happened.
 run 41 '' -- "$faulty" status
 run 139 '' -- "$faulty" crash
-for stage in tracing memory-tracing sync-use; do
+for stage in tracing memory-tracing; do
   run 0 "$stage: the program was killed by signal 11" --output "crash-$stage.diogenes" -- "$faulty" crash "$stage"
   run 0 "$stage: ended after" --timeout 8 --output "hang-$stage.diogenes" -- "$faulty" hang "$stage"
   run 0 "$stage: stdout differs" --output "differ-$stage.diogenes" -- "$faulty" differ "$stage"
@@ -150,7 +151,7 @@ run 124 'ended after' --timeout 2 -- "$faulty" hang
 
 # Sessions that lost a part are reported as far as they go.
 cp -R good.diogenes lost.diogenes
-rm -rf lost.diogenes/sync-use lost.diogenes/memory-tracing
+rm -rf lost.diogenes/memory-tracing
 expect 0 '' "$diogenes" report lost.diogenes
 for file in lost.diogenes/tracing/*/thread-0; do : >"$file"; done
 expect 0 '' "$diogenes" report lost.diogenes

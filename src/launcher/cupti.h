@@ -1,4 +1,4 @@
-// Where a libcupti lies, for the run `gpu-times` (src/gpu_times). It is never required.
+// Where a libcupti lies, for GPU times (src/gpu_times). It is never required.
 #pragma once
 #include <filesystem>
 #include <string>

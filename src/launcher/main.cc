@@ -99,8 +99,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->type_name("PERCENT")
       ->check(kPercent);
   run->add_option("--gpu-times", options.gpu_times,
-                  "Run once more to learn when the GPU worked: auto (default: where libcupti or the driver "
-                  "tells) or off")
+                  "Learn when the GPU worked: auto (default: where libcupti or the driver tells) or off")
       ->type_name("auto|off")
       ->check(CLI::IsMember({"auto", "off"}).description(""));
   run->add_option(

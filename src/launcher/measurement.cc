@@ -54,7 +54,10 @@ bool write_file(const fs::path& path, const std::string& text) {
 }  // namespace
 
 Measurement::Measurement(const RunOptions& options)
-    : options_(options), installation_(find_installation()), environment_(own_environment()) {}
+    : options_(options),
+      runs_planned_(2 + options.repeat + options.plain_run),
+      installation_(find_installation()),
+      environment_(own_environment()) {}
 
 bool Measurement::refuse(int status, const std::string& text) {
   exit_status_ = fail(status, text);
@@ -140,8 +143,15 @@ bool Measurement::adopt_driver(const ChosenDriver& driver) {
   return true;
 }
 
+// What the next run is called: `run 2 of 3, tracing`. How many there will be is known after stage 3.
+std::string Measurement::run_heading(const std::string& name) const {
+  return fmt::format("run {} of {}, {}", session_.runs.size() + 1,
+                     std::max(runs_planned_, static_cast<int>(session_.runs.size()) + 1), name);
+}
+
 bool Measurement::plain_run() {
-  progress_.begin(kPlainRun, "the program alone", is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO));
+  progress_.begin(run_heading(kPlainRun), "the program alone",
+                  is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO));
   bool more = run_program(kPlainRun, {.library_folder = driver_->driver.library_folder});
   progress_.end(outcome_text());
   return more;
@@ -157,6 +167,10 @@ bool Measurement::baseline() {
   return true;
 }
 
+// Every function of the catalogue, and not only those that wait: the replay takes its gaps and submissions
+// from this run (analysis/replay/schedule.h), repeated allocations are found here, and a first use is placed
+// between the two calls that stage 3 saw around it (analysis/first_uses.h), which both runs have to know for
+// that.
 bool Measurement::tracing() {
   bool more = run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
   for (int i = 2; more && i <= options_.repeat; ++i)
@@ -164,26 +178,24 @@ bool Measurement::tracing() {
   return more;
 }
 
-bool Measurement::gpu_times() {
-  if (options_.gpu_times == "off") return true;
-  fs::path cupti;
-  if (!session_.simulated) {
-    StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
-    cupti = find_cupti(environment_, outcome.cuda_version, usual_toolkits());
-    if (cupti.empty()) {
-      notice(
-          "gpu-times: not run, because no libcupti for this driver was found; with one (it comes with CUDA "
-          "toolkits; DIOGENES_CUPTI names its file) the ranges of the expected benefits get narrower");
-      return true;
-    }
-  }
-  run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all, {.cupti = cupti});
-  // It is never required: the other stages do not rest on it.
-  return session_.runs.back().state != "interrupted";
+// The simulated driver tells them by itself; else a libcupti does.
+void Measurement::find_gpu_times() {
+  if (options_.gpu_times == "off") return;
+  gpu_times_.take = session_.simulated;
+  if (session_.simulated) return;
+  StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
+  gpu_times_.cupti = find_cupti(environment_, outcome.cuda_version, usual_toolkits());
+  gpu_times_.take = !gpu_times_.cupti.empty();
+  if (!gpu_times_.take)
+    notice(
+        "GPU times: not taken, because no libcupti for this driver was found; with one (it comes with CUDA "
+        "toolkits; DIOGENES_CUPTI names its file) the ranges of the expected benefits get narrower");
 }
 
 bool Measurement::memory_tracing() {
-  if (!run_stage(Stage::memory_tracing, "first uses of data, content of transfers", driver_->all))
+  find_gpu_times();
+  if (!run_stage(Stage::memory_tracing, "first uses of data, content of transfers, GPU times", driver_->all,
+                 {.gpu_times = gpu_times_}))
     return false;
   size_t fewest = SIZE_MAX;
   for (int run = 1, in_vain = 0; run < kWatchRuns; ++run) {
@@ -201,22 +213,24 @@ bool Measurement::memory_tracing() {
   return true;
 }
 
-bool Measurement::sync_use() {
-  Result<std::vector<SiteKey>> sites = needed_sites(folder_ / stage_name(Stage::memory_tracing));
-  if (!sites) {
-    notice(sites.error().c_str());
-    return false;
+// The analysis of the first three stages is the report's, unless it asks for more.
+bool Measurement::further_runs(const FurtherRuns& further) {
+  const bool gpu_times = further.gpu_times && gpu_times_.take;
+  if (!gpu_times && further.sync_use.empty()) return false;
+  runs_planned_ = static_cast<int>(session_.runs.size()) + gpu_times + !further.sync_use.empty();
+  if (gpu_times) {
+    run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all,
+              {.gpu_times = gpu_times_});
+    // It is never required: the other stages do not rest on it.
+    if (session_.runs.back().state == "interrupted") return true;
   }
-  if (sites->empty()) {
-    progress_.begin(Stage::sync_use, "time from synchronizations to first uses", false);
-    progress_.end("not run: no synchronization was needed");
-    return true;
-  }
-  return run_stage(Stage::sync_use, "time from synchronizations to first uses", driver_->all,
-                   {.sites = std::move(*sites)});
+  if (!further.sync_use.empty())
+    run_stage(Stage::sync_use, "time from synchronizations to first uses", driver_->all,
+              {.sites = further.sync_use});
+  return true;
 }
 
-void Measurement::analysis() {
+void Measurement::analysis(bool complete) {
   if (!measured_) {
     const bool ended = !session_.runs.empty() && session_.runs.back().state == "interrupted";
     if (ended)
@@ -224,17 +238,10 @@ void Measurement::analysis() {
                       shell_quoted(shown_folder_.string())));
     return;
   }
-  progress_.begin(Stage::analysis, "problems and their expected benefit", false);
-  Nanoseconds begin = monotonic_now();
-  Result<Report> report =
-      analyse(folder_, {.threshold_percent = options_.threshold_percent, .model = model_of(options_.model)});
-  if (!report) {
-    progress_.end("failed");
-    refuse(kOwnFailure, fmt::format("{}; what was recorded is kept in {}", report.error().c_str(),
-                                    shell_quoted(shown_folder_.string())));
-    return;
-  }
-  progress_.end(fmt::format("{:.2f} s", (monotonic_now() - begin).seconds()));
+  FurtherRuns further;
+  std::optional<Report> report = analyse_runs(&further);
+  if (report && complete && further_runs(further)) report = analyse_runs(nullptr);
+  if (!report) return;
   if (!write_file(folder_ / "report.json", to_json(*report)))
     say(fmt::format("cannot write {}/report.json: {}; the report follows all the same",
                     shown_folder_.string(), strerror(errno)));
@@ -244,6 +251,21 @@ void Measurement::analysis() {
                                .color = colors_wanted(fd),
                                .working_folder = session_.working_folder,
                                .session = shell_quoted(shown_folder_.string())}));
+}
+
+std::optional<Report> Measurement::analyse_runs(FurtherRuns* further) {
+  progress_.begin(stage_name(Stage::analysis), "problems and their expected benefit", false);
+  Nanoseconds begin = monotonic_now();
+  Result<Report> report = analyse(
+      folder_, {.threshold_percent = options_.threshold_percent, .model = model_of(options_.model)}, further);
+  if (!report) {
+    progress_.end("failed");
+    refuse(kOwnFailure, fmt::format("{}; what was recorded is kept in {}", report.error().c_str(),
+                                    shell_quoted(shown_folder_.string())));
+    return std::nullopt;
+  }
+  progress_.end(fmt::format("{:.2f} s", (monotonic_now() - begin).seconds()));
+  return std::move(*report);
 }
 
 void Measurement::print_text(const std::string& text) {
@@ -268,7 +290,8 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   const bool watches = stage == Stage::memory_tracing;
   const fs::path stage_folder = folder_ / name;
   const bool first = session_.runs.empty();
-  progress_.begin(stage, what, first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
+  progress_.begin(run_heading(name), what,
+                  first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
   // Facts: until they are the only way (docs/lab/).
@@ -281,18 +304,20 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                          .recorded_bytes_limit = recorded_bytes_limit(folder_),
                                          .watch_run = static_cast<uint8_t>(watches ? settings.number - 1 : 0),
                                          .watch_runs = watches ? kWatchRuns : uint8_t{1},
-                                         .facts = getenv("DIOGENES_FACTS") != nullptr});
+                                         .facts = getenv("DIOGENES_FACTS") != nullptr,
+                                         .gpu_times = settings.gpu_times.take});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());
     notice(planned.error().c_str());
     return false;
   }
+  const fs::path& cupti = settings.gpu_times.cupti;
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
                                  .library_folder = driver_->driver.library_folder,
-                                 .plug_in = settings.cupti.empty() ? fs::path() : installation_.gpu_times,
-                                 .cupti = settings.cupti,
+                                 .plug_in = cupti.empty() ? fs::path() : installation_.gpu_times,
+                                 .cupti = cupti,
                                  .guards = watches || stage == Stage::sync_use});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);

@@ -2,15 +2,17 @@
 // RunOptions. Out: a session folder with session.json, one folder a stage and report.json; the report as
 // text; the exit status.
 //
-// States: open() -> [plain_run()] -> baseline() -> tracing() -> gpu_times() -> memory_tracing() -> sync_use()
-// -> analysis(). A stage that returns false ends the runs: the program cannot be run, never used CUDA, was
-// interrupted, or ended in another way than in the first run. analysis() then reports what the earlier stages
-// gave, where there is anything.
+// States: open() -> [plain_run()] -> baseline() -> tracing() -> memory_tracing() -> analysis(). A stage that
+// returns false ends the runs: the program cannot be run, never used CUDA, was interrupted, or ended in
+// another way than in the first run. analysis() then reports what the earlier stages gave, where there is
+// anything.
 #pragma once
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/further_runs.h"
+#include "analysis/report.h"
 #include "base/result.h"
 #include "launcher/driver_choice.h"
 #include "launcher/installation.h"
@@ -37,10 +39,10 @@ class Measurement {
   bool plain_run();
   bool baseline();
   bool tracing();
-  bool gpu_times();  // not a stage of the paper: tracing again, with the GPU's own times
   bool memory_tracing();
-  bool sync_use();
-  void analysis();
+  // `complete`: all stages ran. Runs for GPU times and first uses follow where stages 2 and 3 differ too much
+  // (analysis/further_runs.h), and then it is made again.
+  void analysis(bool complete);
 
   int exit_status() const { return exit_status_; }
 
@@ -53,16 +55,24 @@ class Measurement {
   bool run_program(const std::string& name, const AgentSettings& settings);
   bool judge(const std::string& name, const TargetResult& result);
   bool prepare_run(const std::string& name);
+  struct GpuTimesSetting {
+    bool take = false;
+    std::filesystem::path cupti;  // empty: the driver tells them by itself
+  };
   struct StageSettings {
     int number = 1;              // of the stage's runs
     std::vector<SiteKey> sites;  // of the plan
     std::vector<PartKey> parts;  // likewise
-    std::filesystem::path cupti;
+    GpuTimesSetting gpu_times;
   };
+  void find_gpu_times();
+  std::string run_heading(const std::string& name) const;
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, StageSettings settings);
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks) {
     return run_stage(stage, what, std::move(hooks), {});
   }
+  bool further_runs(const FurtherRuns& further);  // false: none was needed
+  std::optional<Report> analyse_runs(FurtherRuns* further);
   std::string outcome_text() const;
   double reference_runtime() const;  // of the plain run, or else the baseline; 0: none yet
 
@@ -75,6 +85,8 @@ class Measurement {
   void save();  // session.json; a failure is said once
 
   RunOptions options_;
+  int runs_planned_;
+  GpuTimesSetting gpu_times_;
   Installation installation_;
   FoundProgram program_;
   std::vector<std::string> environment_;

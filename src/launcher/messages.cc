@@ -49,11 +49,6 @@ int columns(int fd) {
   return 100;
 }
 
-void Progress::begin(Stage stage, std::string_view what, bool shares_terminal) {
-  if (stage == Stage::gpu_times) return begin(stage_name(stage), what, shares_terminal);  // beside the five
-  begin(fmt::format("[{}/5] {}", static_cast<int>(stage), stage_name(stage)), what, shares_terminal);
-}
-
 void Progress::begin(std::string_view name, std::string_view what, bool shares_terminal) {
   if (!is_terminal(STDERR_FILENO)) return;
   head_ = name;

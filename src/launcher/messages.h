@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "ffm/stage.h"
-
 namespace diogenes::launcher {
 
 // Exit statuses of our own; beside them a run exits as the program's first run did (128+N on a signal).
@@ -33,12 +31,11 @@ bool colors_wanted(int fd);
 // Columns of the terminal at `fd`; 100 where there is none or it does not say.
 int columns(int fd);
 
-// The line of one stage: `[2/5] tracing: each operation and its wait ... 1.24 s, 1.03 x baseline`. Silent
-// where stderr is not a terminal.
+// The line of one step: `run 2 of 3, tracing: each operation and its wait ... 1.24 s, 1.03 x baseline`.
+// Silent where stderr is not a terminal.
 class Progress {
  public:
   // `shares_terminal`: the program writes to the same terminal, so the line is ended before it starts.
-  void begin(Stage stage, std::string_view what, bool shares_terminal);
   void begin(std::string_view name, std::string_view what, bool shares_terminal);
   void end(std::string_view outcome);
 

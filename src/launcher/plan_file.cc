@@ -24,6 +24,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.watch_run = contents.watch_run;
   plan.watch_runs = contents.watch_runs;
   plan.facts = contents.facts;
+  plan.gpu_times = contents.gpu_times;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());
   plan.site_count = static_cast<uint32_t>(contents.sites.size());
   plan.part_count = static_cast<uint32_t>(contents.parts.size());

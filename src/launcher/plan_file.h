@@ -18,7 +18,7 @@ struct PlanContents {
   std::vector<PartKey> parts;  // ascending
   uint64_t recorded_bytes_limit = 0;
   uint8_t watch_run = 0, watch_runs = 1;
-  bool facts = false;
+  bool facts = false, gpu_times = false;
 };
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);

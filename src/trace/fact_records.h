@@ -55,13 +55,14 @@ enum CallFlag : uint8_t {
 // Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.
 struct CallRecord {
   RecordType type;
-  uint8_t flags;      // CallFlag
-  uint16_t context;   // number of the current context, from 1; 0: none or not known
-  uint32_t operands;  // OperandListIndex; 0: none
-  uint32_t after_ns;  // from the operation's end until the program went on (recording, raising guards)
-  uint32_t stream2;   // of cuEventElapsedTime: number of the second event. Else 0
-  uint64_t argument;  // a release's or registration's address; a context that ends: its number. Else 0
-  uint64_t reserved;
+  uint8_t flags;       // CallFlag
+  uint16_t context;    // number of the current context, from 1; 0: none or not known
+  uint32_t operands;   // OperandListIndex; 0: none
+  uint32_t after_ns;   // from the operation's end until the program went on (recording, raising guards)
+  uint32_t stream2;    // of cuEventElapsedTime: number of the second event. Else 0
+  uint64_t argument;   // a release's or registration's address; a context that ends: its number. Else 0
+  uint32_t before_ns;  // from when the program made the call until the operation's begin (recording, hashing)
+  uint32_t reserved;
 };
 static_assert(sizeof(CallRecord) == 32);
 

@@ -91,7 +91,7 @@ struct ProcessFile {
   char driver_path[512];
   uint8_t driver_build_id[20];
   uint8_t driver_build_id_length;
-  GpuTimesState gpu_times;
+  GpuTimesState gpu_times;  // stage 3, run gpu-times
   uint8_t reserved[2];
   int32_t driver_version;  // cuDriverGetVersion: 13000
   int32_t capability_major, capability_minor;

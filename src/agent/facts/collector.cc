@@ -325,8 +325,11 @@ void record_call(const Call& call) {
   }
   if (call.printed) record.flags |= kPrinted;
   release_slot(const_cast<Call&>(call));
-  int64_t after = (monotonic_now() - call.end).count;
-  record.after_ns = after < 0 ? 0 : after > 0xffffffffll ? 0xffffffff : static_cast<uint32_t>(after);
+  auto narrow = [](Nanoseconds time) {
+    return static_cast<uint32_t>(time.count < 0 ? 0 : time.count > 0xffffffffll ? 0xffffffff : time.count);
+  };
+  record.before_ns = narrow(call.begin - call.entered);
+  record.after_ns = narrow(monotonic_now() - call.end);
   append(record);
 }
 

@@ -150,4 +150,10 @@ double Replay::mismatch() const {
   return largest;
 }
 
+Nanoseconds Replay::missed() const {
+  int64_t largest = 0;
+  for (const auto& part : parts_) largest = std::max(largest, part->model.mismatch());
+  return {largest};
+}
+
 }  // namespace diogenes

@@ -40,6 +40,8 @@ class Replay {
 
   // By how much replaying the recorded run misses its time, of that time; the largest of all processes.
   double mismatch() const;
+  // The same in time.
+  Nanoseconds missed() const;
 
  private:
   struct Part;
