@@ -20,7 +20,7 @@
 namespace diogenes::agent::facts {
 
 inline constexpr int kMaximumDirty = 8192;
-inline constexpr uint8_t kRaises = 32;
+inline constexpr uint8_t kRaises = 16;  // the data of one piece of work is read again and again
 
 // Pageable and registered memory is guarded by its pages from one on: smaller ranges share theirs with the
 // rest of the heap, and are watched by watchpoints.

@@ -88,18 +88,18 @@ TEST_F(DirtyRangesTest, OfOneThreadAreDoneWithTheFirstTouch) {
   EXPECT_TRUE(dirty->empty());
 }
 
-TEST_F(DirtyRangesTest, OfSeveralThreadsAreGuardedFourTimesForOnePieceOfWork) {
+TEST_F(DirtyRangesTest, OfSeveralThreadsAreGuardedSoManyTimesForOnePieceOfWork) {
   dirty->add(written(kBuffer));
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < kRaises + 2; ++i) {
     dirty->raise(7, true);
     touch(kBuffer, TouchBy::program);
   }
-  EXPECT_EQ(fake.watches.size(), 4u);
+  EXPECT_EQ(fake.watches.size(), size_t{kRaises});
   EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::often});
   // New work begins anew.
   dirty->add(written(kBuffer));
   dirty->raise(7, true);
-  EXPECT_EQ(fake.watches.size(), 5u);
+  EXPECT_EQ(fake.watches.size(), size_t{kRaises} + 1);
 }
 
 TEST_F(DirtyRangesTest, StayGuardedWhereWorkIsGivenToThemUntouched) {
