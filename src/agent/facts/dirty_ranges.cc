@@ -29,6 +29,8 @@ void DirtyRanges::add(const HostRange& host) {
   int at = find(host.range);
   if (at >= 0) {
     Dirty& dirty = dirty_[at];
+    // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
+    if (dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody) lower(dirty);
     if (is_down(dirty)) --down_;
     // By watchpoints, in a stack frame: it may be another one by now.
     if (host.way == Way::watchpoints && dirty.guard != kNoGuard) {

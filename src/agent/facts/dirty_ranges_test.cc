@@ -102,6 +102,16 @@ TEST_F(DirtyRangesTest, OfSeveralThreadsAreGuardedSoManyTimesForOnePieceOfWork) 
   EXPECT_EQ(fake.watches.size(), size_t{kRaises} + 1);
 }
 
+// A loop: download, wait, read, and again.
+TEST_F(DirtyRangesTest, OfOneThreadAreGuardedForEachPieceOfWork) {
+  for (uint32_t round = 1; round <= 4; ++round) {
+    dirty->add(written(kBuffer));
+    dirty->raise(7, false);
+    EXPECT_EQ(fake.watches.size(), round);
+    touch(kBuffer, TouchBy::program);
+  }
+}
+
 TEST_F(DirtyRangesTest, StayGuardedWhereWorkIsGivenToThemUntouched) {
   dirty->add(written(kBuffer));
   dirty->raise(7, false);
