@@ -19,6 +19,7 @@
 #include "agent/guard/watch_guards.h"
 #include "agent/order/order.h"
 #include "agent/stack.h"
+#include "agent/recorder.h"
 #include "agent/thread_state.h"
 
 namespace diogenes::agent {
@@ -406,7 +407,8 @@ void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
       wiped.forking.fetch_sub(1, std::memory_order_seq_cst);
     if (info->si_arch == AUDIT_ARCH_X86_64) {
       if (thread_state.owes_order) write_owed_order();
-      before_call(call);
+      // A record that needs a new part of its file: the agent's own calls, made under its locks.
+      if (!is_appending()) before_call(call);
       if (!call.done) {
         Section section(Section::in_handler);
         stub = stub_for(call.site, call.stub);
