@@ -14,7 +14,8 @@ namespace diogenes::agent {
 void await_clock_read(ThreadState& state, const Call& call, Nanoseconds now);
 inline void end_clock_wait(ThreadState& state) { state.awaits_clock = false; }
 
-// `caller`: an address in the code that read, which may be the driver's or the agent's. `asked`: when it called.
+// `caller`: an address in the code that read, which may be the driver's or the agent's. `asked`: when it
+// called.
 void note_clock_read(uintptr_t caller, Nanoseconds asked);
 
 }  // namespace diogenes::agent

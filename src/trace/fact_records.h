@@ -110,12 +110,12 @@ struct WatchRecord {
 static_assert(sizeof(WatchRecord) == 32);
 
 enum class Toucher : uint8_t {
-  program,      // an instruction of the program or of a library
-  driver,       // an instruction of the driver's, or on a thread inside a driver call
-  system_call,  // a system call was given the range
-  unseen,       // it stood open for a while: it may have been touched by anybody
-  host_function,  // an instruction of the program or of a library, on a thread of the driver's: between its host
-                  // functions this thread runs none of the program's code
+  program,        // an instruction of the program or of a library
+  driver,         // an instruction of the driver's, or on a thread inside a driver call
+  system_call,    // a system call was given the range
+  unseen,         // it stood open for a while: it may have been touched by anybody
+  host_function,  // an instruction of the program or of a library, on a thread of the driver's: between its
+                  // host functions this thread runs none of the program's code
 };
 enum class Touching : uint8_t { unknown, reads, writes };
 

@@ -91,8 +91,7 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   if (plan().plan->stage != Stage::memory_tracing) return;
   if (copies_to_host(decoded)) {
     forget_downloads(decoded.destination.host.range);
-    if (looks_at_destination(decoded) &&
-        !content_if_there(destination_of(decoded.transfer), &contents.held))
+    if (looks_at_destination(decoded) && !content_if_there(destination_of(decoded.transfer), &contents.held))
       contents.held = {};
   }
   if (!copies_to_device(decoded)) return;

@@ -8,10 +8,10 @@
 namespace diogenes::agent::facts {
 
 struct Contents {
-  Content content;     // what the copy brings; zeros: not known
-  Content held;        // what the destination on the host held before; zeros: not known
-  bool remembered;     // the destination on the device held the same before
-  uint32_t readback;   // 0: none
+  Content content;    // what the copy brings; zeros: not known
+  Content held;       // what the destination on the host held before; zeros: not known
+  bool remembered;    // the destination on the device held the same before
+  uint32_t readback;  // 0: none
 };
 
 // Before a copy to the host: was anything brought there before? If so, what it holds is read first.

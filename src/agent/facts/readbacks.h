@@ -9,7 +9,8 @@
 
 namespace diogenes::agent::facts {
 
-// Was this content brought to that place of the device before, or from there? The table takes a limited number.
+// Was this content brought to that place of the device before, or from there? The table takes a limited
+// number.
 bool was_there_before(const Content& content, uint64_t device, uint64_t bytes);
 void remember_there(const Content& content, uint64_t device, uint64_t bytes);
 // Was as much brought to this place of the host before? Sometimes yes without reason, never no.

@@ -18,8 +18,8 @@
 #include "agent/guard/threads.h"
 #include "agent/guard/watch_guards.h"
 #include "agent/order/order.h"
-#include "agent/stack.h"
 #include "agent/recorder.h"
+#include "agent/stack.h"
 #include "agent/thread_state.h"
 
 namespace diogenes::agent {

@@ -2,8 +2,8 @@
 // trap means, and when the memory was released rather than used. State machine of a guard: guards.cc.
 //
 // There are four registers, and a guard keeps its own until it is touched or lowered: a range that needs more
-// than are free is refused. A register whose guard was lowered untouched stays on its piece until it is needed
-// elsewhere, or until it is touched: moving it costs a system call.
+// than are free is refused. A register whose guard was lowered untouched stays on its piece until it is
+// needed elsewhere, or until it is touched: moving it costs a system call.
 //
 // All under the table's lock, but take_watch_trap.
 #pragma once

@@ -91,7 +91,7 @@ struct Event {
   MemoryNumber memory;
   ObjectNumber object;
   WatchNumber watch;
-  AddressRange range;  // inside `memory`, by address. work: the source of a copy that the call itself reads
+  AddressRange range;    // inside `memory`, by address. work: the source of a copy that the call itself reads
   uint16_t context = 0;  // work: number of the context it was given in; 0: not known
 
   std::span<const Access> accesses;  // work; valid during the call that hands the event over
@@ -104,10 +104,10 @@ struct Event {
   bool covers_own_work = false;            // covers: the work that this same call gave is done, too
   Wait wait;
 
-  uint32_t blind = 0;  // work: Reason bits of effects on the host that cannot be watched; 0: none
-  bool gate = false;   // work: it may wait for the CPU (polls memory, waits for a value, runs on the host),
-                       // and so may all that is ordered after it
-  bool printed = false;     // covers: what kernels printed came out in this call
+  uint32_t blind = 0;    // work: Reason bits of effects on the host that cannot be watched; 0: none
+  bool gate = false;     // work: it may wait for the CPU (polls memory, waits for a value, runs on the host),
+                         // and so may all that is ordered after it
+  bool printed = false;  // covers: what kernels printed came out in this call
   bool doubtful = false;    // record_mark: it may stand for more
   bool succeeded = true;    // query
   bool read_only = false;   // watch: reading is no touch

@@ -255,6 +255,7 @@ void Judge::covers(const Event& event) {
   const Knowledge covered = views_.covered(event);
   const InstanceIndex instance = constraints_.add_instance(event);
   note_freed(event, instance, covered);
+  if (event.printed) constraints_.add_condition(instance, kConditionPrints);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
   entries_ += of(event.thread).log.add(instance, event.site, position, event.wait.documented, covered);
   if (!gated_.empty()) lets_go(event.thread, covered.possible);

@@ -111,8 +111,7 @@ void RecordCursor::read_more() {
     }
     if (is_timed(*thread_, position_)) before.push_back(position_);
     ++position_;
-    if (before.size() == kMostTogether || position_ == count)
-      add_records(before, 0, kLatestTime);
+    if (before.size() == kMostTogether || position_ == count) add_records(before, 0, kLatestTime);
   }
 }
 

@@ -16,9 +16,8 @@ void RepeatedCopies::work(const Event& event, const Point& point, const Clock& k
   bool is_known = found != process_.contents.end() && whole && copied.from.memory.valid();
   // What the agent looked at lies on the host: the source, or what the destination held.
   bool stable = is_known && is_stable(known, copy.to_device ? copied.from : copied.to);
-  bool source_is_stable =
-      is_known && copy.to_host &&
-      history_.writes_are_before(point.known->certain, copied.from.memory, event.stream);
+  bool source_is_stable = is_known && copy.to_host &&
+                          history_.writes_are_before(point.known->certain, copied.from.memory, event.stream);
   forget_overwritten(event);
   if (!is_known || (copy.to_device && !stable)) return;
   const CopyContent& content = found->second;
@@ -36,9 +35,9 @@ bool RepeatedCopies::is_stable(const Clock& known, const Place& place) const {
 void RepeatedCopies::to_device(const Copied& copy, Duplicate held, const Clock& certain, Known& known) {
   auto same = std::find_if(known.sent.begin(), known.sent.end(),
                            [&](const Copied& each) { return each.to == copy.to; });
-  auto other = std::find_if(known.sent.begin(), known.sent.end(),
-                            [&](const Copied& each) { return each.to.memory != copy.to.memory ||
-                                                             each.to.range.begin != copy.to.range.begin; });
+  auto other = std::find_if(known.sent.begin(), known.sent.end(), [&](const Copied& each) {
+    return each.to.memory != copy.to.memory || each.to.range.begin != copy.to.range.begin;
+  });
   auto is_ordered = [&](const Copied& first) {
     return first.stream == copy.stream || certain.covers(first.stream, first.tick);
   };
@@ -48,8 +47,8 @@ void RepeatedCopies::to_device(const Copied& copy, Duplicate held, const Clock& 
     if (is_ordered(*same)) found_.push_back({copy.operation, Duplicate::verified, same->operation});
   } else if (returns) {
     bool back = is_held && known.fetched->from == copy.to;
-    found_.push_back({copy.operation, back ? Duplicate::returned_held : Duplicate::returned,
-                      known.fetched->operation});
+    found_.push_back(
+        {copy.operation, back ? Duplicate::returned_held : Duplicate::returned, known.fetched->operation});
   } else if (other != known.sent.end() && is_ordered(*other)) {
     found_.push_back({copy.operation, Duplicate::elsewhere, other->operation});
   }
@@ -58,9 +57,8 @@ void RepeatedCopies::to_device(const Copied& copy, Duplicate held, const Clock& 
 
 void RepeatedCopies::to_host(const Copied& copy, Duplicate held, bool source_is_stable, Known& known) {
   known.fetched = copy;
-  auto first = std::find_if(known.brought.begin(), known.brought.end(), [&](const Copied& each) {
-    return each.to == copy.to && each.from == copy.from;
-  });
+  auto first = std::find_if(known.brought.begin(), known.brought.end(),
+                            [&](const Copied& each) { return each.to == copy.to && each.from == copy.from; });
   auto& unwritten = unwritten_[copy.from.memory];
   if (first != known.brought.end() && held == Duplicate::verified) {
     bool unchanged = std::any_of(unwritten.begin(), unwritten.end(), [&](const auto& each) {

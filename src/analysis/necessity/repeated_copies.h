@@ -2,9 +2,9 @@
 // held before (HashRecord); here that is put together with what the memory is and what the GPU did with it.
 //
 //   verified       the same content went to the same place before, and the destination still held it
-//   returned       to the device: it came from the device to this very place of the host, and goes back unchanged
+//   returned       to the device: it came from the device to this place of the host, and goes back
 //   returned_held  the same, to where it came from, which still holds it
-//   elsewhere      to the device: the same content was sent to another place of the same context's memory
+//   elsewhere      to the device: the same was sent to another place of the same context's memory
 //
 // To the host: a duplicate only where no GPU work wrote the source since; else it is a result that had the
 // same value. To the device: its readers must be ordered behind the copy that it repeats. Content that was
@@ -61,9 +61,9 @@ class RepeatedCopies {
     uint32_t tick = 0;
   };
   struct Known {
-    std::vector<Copied> sent;        // to the device, the first to each of a few places
-    std::optional<Copied> fetched;   // to the host, the latest
-    std::vector<Copied> brought;     // to the host, the latest to each place
+    std::vector<Copied> sent;       // to the device, the first to each of a few places
+    std::optional<Copied> fetched;  // to the host, the latest
+    std::vector<Copied> brought;    // to the host, the latest to each place
   };
   static constexpr size_t kMostPlaces = 64;
 
