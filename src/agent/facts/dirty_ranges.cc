@@ -66,12 +66,29 @@ void DirtyRanges::add(const HostRange& host) {
   ++down_;
 }
 
+// Data that nobody has touched yet comes before data that somebody else may touch, too.
+bool DirtyRanges::give_up_second_look() {
+  if (why_no_watchpoints() != NoWatchpoints::all_taken) return false;
+  for (int i = 0; i < count_; ++i) {
+    Dirty& dirty = dirty_[i];
+    if (dirty.guard == kNoGuard || dirty.host.way != Way::watchpoints || dirty.raises <= 1) continue;
+    dirty.raises = kRaises;
+    lower(dirty);
+    record_refusal(dirty.host.range, WatchRefusal::often);
+    dirty.refused = true;
+    return true;
+  }
+  return false;
+}
+
 bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
   WatchRefusal refusal = dirty.host.refusal;
   if (refusal == WatchRefusal::none) {
     Watching how{dirty.host.way, site, dirty.host.frame, dirty.host.own_pages, next_watch()};
     Nanoseconds at = monotonic_now();
-    dirty.guard = raise_guard(dirty.host.range, dirty.host.protection, how);
+    do {
+      dirty.guard = raise_guard(dirty.host.range, dirty.host.protection, how);
+    } while (dirty.guard == kNoGuard && dirty.raises <= 1 && give_up_second_look());
     if (dirty.guard != kNoGuard) {
       record_watch(how.watch, dirty.host.range, dirty.host.protection, at);
       return true;

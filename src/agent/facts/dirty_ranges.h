@@ -70,6 +70,7 @@ class DirtyRanges {
 
   int find(AddressRange range) const;
   bool raise(Dirty& dirty, uint32_t site);
+  bool give_up_second_look();
   void lower(Dirty& dirty);
   void remove(int at);
   bool is_down(const Dirty& dirty) const { return dirty.guard == kNoGuard && dirty.raises < kRaises; }

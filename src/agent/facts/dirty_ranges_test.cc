@@ -22,6 +22,7 @@ struct Fake {
   GuardHandle next = 1;
   uint32_t touches = 0, watch = 0;
   bool refuses = false;
+  size_t room = 1000;
 };
 Fake fake;
 
@@ -41,7 +42,7 @@ void touch(AddressRange range, TouchBy by) {
 }  // namespace
 
 GuardHandle raise_guard(AddressRange range, Protection, const Watching&) {
-  if (fake.refuses) return kNoGuard;
+  if (fake.refuses || fake.up.size() >= fake.room) return kNoGuard;
   fake.up[fake.next] = range;
   return fake.next++;
 }
@@ -110,6 +111,29 @@ TEST_F(DirtyRangesTest, OfOneThreadAreGuardedForEachPieceOfWork) {
     EXPECT_EQ(fake.watches.size(), round);
     touch(kBuffer, TouchBy::program);
   }
+}
+
+// One watchpoint: data that nobody has touched yet comes before data that others may touch, too.
+TEST_F(DirtyRangesTest, ASecondLookGivesWayToAFirstOne) {
+  fake.room = 1;
+  HostRange small = written(kBuffer), other = written(kOther);
+  small.way = other.way = Way::watchpoints;
+  dirty->add(small);
+  dirty->raise(7, true);
+  dirty->add(other);
+  dirty->raise(7, true);  // both have their first look: who has it keeps it
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
+  touch(kBuffer, TouchBy::program);
+  dirty->raise(7, true);
+  EXPECT_EQ(fake.up.begin()->second, kOther);
+  touch(kOther, TouchBy::program);
+  dirty->raise(7, true);
+  dirty->raise(7, true);
+  fake.refusals.clear();
+  dirty->add(small);  // new work
+  dirty->raise(7, true);
+  EXPECT_EQ(fake.up.begin()->second, kBuffer);
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::often});
 }
 
 TEST_F(DirtyRangesTest, StayGuardedWhereWorkIsGivenToThemUntouched) {
