@@ -9,6 +9,8 @@
 namespace diogenes {
 namespace {
 
+constexpr Nanoseconds kLongestTouch{50'000};  // the signal, its stack, opening the pages, going back
+
 bool has_first_use(const Evidence& evidence) {
   return evidence.judged && is_movable(evidence.reasons) && evidence.after_ns >= 0;
 }
@@ -121,8 +123,9 @@ std::optional<UseInTracing> place_in_tracing(const FirstUsePlace& place, const T
       std::max(operations[behind + 1].begin - operations[behind].end() - recording, Nanoseconds{});
   // What makes the gap longer with guards is the touch itself: a little of it (the signal, the return from
   // the call) lies before the time that was noted, the rest behind. So the time is not scaled to the gap, and
-  // a use that came no later than the gap is longer may have come at once.
-  const Nanoseconds longer = place.gap - gap;
+  // a use that came no later than the gap is longer may have come at once. What makes it longer than a touch
+  // takes is other work on the machine.
+  const Nanoseconds longer = std::min(place.gap - gap, kLongestTouch);
   const Nanoseconds into = place.into > longer ? std::min(place.into, gap) : Nanoseconds{};
   return UseInTracing{to_gap + into, gap};
 }
