@@ -113,6 +113,8 @@ void set_result(Dispatched& call, long result) { call.context->uc_mcontext.gregs
 
 // The call is made here where somebody follows what it releases. False: it is not, and still to be made.
 bool release_here(Dispatched& call, AddressRange range, bool destroys) {
+  // A record that needs a new part of its file gives back the old one, maybe under the collector's lock.
+  if (is_appending()) return false;
   long result = 0;
   auto stack = static_cast<uintptr_t>(call.context->uc_mcontext.gregs[REG_RSP]);
   if (!make_release(call.number, call.arguments, range, destroys, stack, &result)) return false;
@@ -407,8 +409,7 @@ void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
       wiped.forking.fetch_sub(1, std::memory_order_seq_cst);
     if (info->si_arch == AUDIT_ARCH_X86_64) {
       if (thread_state.owes_order) write_owed_order();
-      // A record that needs a new part of its file: the agent's own calls, made under its locks.
-      if (!is_appending()) before_call(call);
+      before_call(call);
       if (!call.done) {
         Section section(Section::in_handler);
         stub = stub_for(call.site, call.stub);
