@@ -11,13 +11,16 @@
 namespace diogenes {
 
 inline constexpr char kPlanMagic[8] = {'D', 'I', 'O', 'P', 'L', 'A', 'N', '1'};
-inline constexpr uint32_t kPlanVersion = 3;
+inline constexpr uint32_t kPlanVersion = 4;
 inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
 // So many runs stage 3 takes at most, where small results need more watchpoints than there are.
 inline constexpr uint8_t kWatchRuns = 6;
+
+// Among so many further runs of stage 3 small results are shared out, where the user asks for it.
+inline constexpr uint8_t kWatchShares = 6;
 
 // A call site: a driver function reached over one stack, the same in every run of the same binaries.
 // FNV-1a (64 bit) over the catalogue index, then for each frame from the innermost outside the driver to the
@@ -38,6 +41,8 @@ struct Plan {
   uint8_t watch_run;   // stage memory_tracing: which run this is, from 0. The first watches the first part of
                        // small ranges, the others the plan's parts, and nothing else
   uint8_t watch_runs;  // ... of how many at most; 0: as 1
+  uint8_t watch_share, watch_shares;  // memory_tracing: of the small ranges, this run watches each
+                                      // watch_shares-th, from the watch_share-th on. 0 or 1 shares: all
   uint8_t facts;       // stages 3 and 4: 1: facts are recorded, and judged in the analysis
   uint8_t gpu_times;   // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
   uint32_t hook_count;

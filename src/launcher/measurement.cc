@@ -14,6 +14,7 @@
 
 #include "analysis/analyse.h"
 #include "analysis/parts.h"
+#include "analysis/watch_shares.h"
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
 #include "launcher/machine.h"
@@ -210,6 +211,16 @@ bool Measurement::memory_tracing() {
                    driver_->all, {.number = run + 1, .parts = std::move(to_watch->parts)}))
       return false;
   }
+  return !options_.thorough || watch_small_results();
+}
+
+bool Measurement::watch_small_results() {
+  if (count_unwatched(folder_) == 0) return true;
+  runs_planned_ = static_cast<int>(session_.runs.size()) + kWatchShares;
+  for (int share = 0; share < kWatchShares; ++share)
+    if (!run_stage(Stage::memory_tracing, "first uses of small results, one share of them", driver_->all,
+                   {.number = share + 2, .share = share}))
+      return false;
   return true;
 }
 
@@ -304,6 +315,8 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                          .recorded_bytes_limit = recorded_bytes_limit(folder_),
                                          .watch_run = static_cast<uint8_t>(watches ? settings.number - 1 : 0),
                                          .watch_runs = watches ? kWatchRuns : uint8_t{1},
+                                         .watch_share = static_cast<uint8_t>(std::max(settings.share, 0)),
+                                         .watch_shares = settings.share < 0 ? uint8_t{1} : kWatchShares,
                                          .facts = getenv("DIOGENES_FACTS") != nullptr,
                                          .gpu_times = settings.gpu_times.take});
   if (!planned) {
