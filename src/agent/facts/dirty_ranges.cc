@@ -43,11 +43,22 @@ AddressRange DirtyRanges::share_out(const HostRange& host, uint32_t number) {
   return watched;
 }
 
+// What lies wholly in what is overwritten.
+void DirtyRanges::remove_inside(AddressRange range, int but) {
+  for (int i = count_; i-- > 0;)
+    if (i != but && range.contains(dirty_[i].host.range) &&
+        dirty_[i].host.protection == Protection::no_access) {
+      if (but == count_ - 1) but = i;  // the last one takes the place of the one that goes
+      remove(i);
+    }
+}
+
 void DirtyRanges::add(HostRange host, uint32_t number) {
   // There are few: one against reading serves for both.
   if (host.way == Way::watchpoints) host.protection = Protection::no_access;
   int at = find(host);
-  if (at >= 0) {
+  if (host.whole && (at < 0 || host.way == Way::watchpoints)) remove_inside(host.range, at);
+  if (at = find(host); at >= 0) {
     Dirty& dirty = dirty_[at];
     // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
     if (dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody) lower(dirty);
@@ -65,12 +76,6 @@ void DirtyRanges::add(HostRange host, uint32_t number) {
     dirty.watched = share_out(host, number);
     if (is_down(dirty)) ++down_;
     return;
-  }
-  if (host.whole) {
-    // What lies wholly in it is overwritten.
-    for (int i = count_; i-- > 0;)
-      if (host.range.contains(dirty_[i].host.range) && dirty_[i].host.protection == Protection::no_access)
-        remove(i);
   }
   if (count_ == kMaximumDirty) {
     count_drop(Drop::objects_full);

@@ -94,6 +94,7 @@ class DirtyRanges {
   bool give_up_second_look();
   void lower(Dirty& dirty);
   void remove(int at);
+  void remove_inside(AddressRange range, int but);
   bool is_down(const Dirty& dirty) const {
     return dirty.guard == kNoGuard && dirty.raises < kRaises && !dirty.watched.empty();
   }
