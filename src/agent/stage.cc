@@ -59,8 +59,8 @@ bool part_is_planned(PartKey part) {
 bool records_facts() { return mapped.plan && mapped.plan->facts != 0 && stage_uses_guards(); }
 
 WatchShare watch_share() {
-  if (!mapped.plan || mapped.plan->watch_shares <= 1) return {};
-  return {mapped.plan->watch_share, mapped.plan->watch_shares};
+  if (!mapped.plan) return {};
+  return {mapped.plan->watch_share, mapped.plan->watch_round};
 }
 
 bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }

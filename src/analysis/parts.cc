@@ -201,7 +201,7 @@ Result<Run> with_all_runs(const fs::path& session, SiteTable& sites, Use use) {
 
 }  // namespace
 
-Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites) {
+Result<Run> load_memory_tracing_in_parts(const fs::path& session, SiteTable& sites) {
   return with_all_runs(session, sites, [](Joined& joined) { joined.finish(); });
 }
 

@@ -14,7 +14,7 @@ namespace diogenes {
 // Loads the first run and takes in the others that are there. What hangs on something that none of them
 // watched counts as needed. What was used is not moved where there were more parts than one: the first use is
 // not known.
-Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites);
+Result<Run> load_memory_tracing_in_parts(const std::filesystem::path& session, SiteTable& sites);
 
 // What the next run is to watch, of what none has watched yet: as much as fits into the watchpoints of every
 // instance that hangs on it.

@@ -45,7 +45,7 @@ class Parts : public ::testing::Test {
   }
   uint32_t reasons() {
     SiteTable sites;
-    auto joined = load_memory_tracing(folder_.path(), sites);
+    auto joined = load_memory_tracing_in_parts(folder_.path(), sites);
     EXPECT_TRUE(joined.ok());
     return joined->processes.at(0).threads.at(0).evidence.at(1).reasons;
   }

@@ -19,8 +19,14 @@ inline constexpr const char* kAgentVariable =
 // So many runs stage 3 takes at most, where small results need more watchpoints than there are.
 inline constexpr uint8_t kWatchRuns = 6;
 
-// Among so many further runs of stage 3 small results are shared out, where the user asks for it.
-inline constexpr uint8_t kWatchShares = 6;
+// Where the user asks for it, small ranges are shared out among so many further runs of stage 3. Where that
+// leaves some unwatched, because they were dirty at a time, it is done again in another order.
+inline constexpr uint8_t kWatchShares = 6, kWatchRounds = 3;
+
+// Which of the shares has the part of that number.
+constexpr uint32_t watch_share_of(uint32_t part, uint32_t round) {
+  return (part + part / kWatchShares * round) % kWatchShares;
+}
 
 // A call site: a driver function reached over one stack, the same in every run of the same binaries.
 // FNV-1a (64 bit) over the catalogue index, then for each frame from the innermost outside the driver to the
@@ -41,8 +47,8 @@ struct Plan {
   uint8_t watch_run;   // stage memory_tracing: which run this is, from 0. The first watches the first part of
                        // small ranges, the others the plan's parts, and nothing else
   uint8_t watch_runs;  // ... of how many at most; 0: as 1
-  uint8_t watch_share, watch_shares;  // memory_tracing: of the small ranges, this run watches each
-                                      // watch_shares-th, from the watch_share-th on. 0 or 1 shares: all
+  uint8_t watch_share, watch_round;  // memory_tracing, further runs: small ranges of which this run watches
+                                     // one share. kWatchShares: all of them
   uint8_t facts;       // stages 3 and 4: 1: facts are recorded, and judged in the analysis
   uint8_t gpu_times;   // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
   uint32_t hook_count;

@@ -8,7 +8,6 @@
 
 #include "analysis/graph.h"
 #include "analysis/join.h"
-#include "analysis/parts.h"
 #include "analysis/watch_shares.h"
 #include "run_process.h"
 
@@ -49,7 +48,6 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
   if (!tracing) return tracing.error().c_str();
   auto watched = load_memory_tracing(session, sites);
   if (!watched) return watched.error().c_str();
-  join_watch_shares(*watched, session, sites);
   std::vector<SiteVerdict> verdicts(sites.size());
   std::vector<SiteVerdicts> by_site;
   join_verdicts(*tracing, *watched, sites, by_site);
