@@ -58,10 +58,7 @@ bool part_is_planned(PartKey part) {
 
 bool records_facts() { return mapped.plan && mapped.plan->facts != 0 && stage_uses_guards(); }
 
-WatchShare watch_share() {
-  if (!mapped.plan) return {};
-  return {mapped.plan->watch_share, mapped.plan->watch_round};
-}
+uint32_t watch_share() { return mapped.plan ? mapped.plan->watch_share : kWatchShares; }
 
 bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }
 

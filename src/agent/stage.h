@@ -25,11 +25,7 @@ bool part_is_planned(PartKey part);
 bool records_facts();
 
 // Of small ranges this run watches one share (ffm/plan.h); kWatchShares: all of them.
-struct WatchShare {
-  uint32_t own = kWatchShares, round = 0;
-  bool all() const { return own >= kWatchShares; }
-};
-WatchShare watch_share();
+uint32_t watch_share();
 
 // The plan asks for the GPU's own times.
 bool takes_gpu_times();

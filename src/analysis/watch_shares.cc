@@ -20,24 +20,28 @@ bool only_unwatched(uint32_t reasons) {
   return (reasons & kSmallRange) != 0 && (reasons & ~uint32_t{kSmallRange | kOtherThread}) == 0;
 }
 
-// That says only who uses a result, and not why anybody needs it.
-bool only_other_thread(uint32_t reasons) { return reasons == kOtherThread; }
+// The work that each thread gave: its sites, and which parts of small results it was given. Threads come in no
+// order that every run has.
+using GivenWork = std::map<std::string, std::vector<std::vector<std::pair<uint32_t, uint32_t>>>>;
 
-// The work that each thread gave, as sites. Threads come in no order that every run has.
-using GivenWork = std::map<std::string, std::vector<std::vector<uint32_t>>>;
-
-GivenWork work_of(const Run& run, const SiteTable& sites) {
+GivenWork work_of(const Run& run) {
   GivenWork result;
   for (const Process& process : run.processes) {
     auto& threads = result[process.identity];
     for (const Thread& thread : process.threads) {
-      std::vector<uint32_t> given;
-      for (const Operation& operation : thread.operations) {
-        const DriverFunction* function = function_of(sites[operation.site]);
-        if (!function || operation.has(kLibraryCall) || operation.has(kDriverThread)) continue;
-        if (function->role == Role::transfer || function->role == Role::fill ||
-            function->role == Role::launch || function->role == Role::graph)
-          given.push_back(operation.site.value);
+      std::vector<std::pair<uint32_t, uint32_t>> given;
+      const ThreadTrace* trace = nullptr;
+      for (const ThreadTrace& one : process.trace->threads)
+        if (one.ordinal() == thread.ordinal) trace = &one;
+      size_t next = 0;  // operation
+      for (size_t i = 0; trace && i < trace->record_count(); ++i) {
+        if (trace->type(i) == RecordType::operation) ++next;
+        if (trace->type(i) != RecordType::call || next == 0 || next > thread.operations.size()) continue;
+        const auto& call = trace->record<CallRecord>(i);
+        const Operation& operation = thread.operations[next - 1];
+        if (!(call.flags & kGivesWork) && call.small_parts == 0) continue;
+        if (operation.has(kLibraryCall) || operation.has(kDriverThread)) continue;
+        given.emplace_back(operation.site.value, call.small_parts);
       }
       if (!given.empty()) threads.push_back(std::move(given));
     }
@@ -46,23 +50,26 @@ GivenWork work_of(const Run& run, const SiteTable& sites) {
   return result;
 }
 
-// What the shares of one round say together of each instance.
+// What the shares say together of each instance of the first run.
 struct Found {
   uint32_t shares = 0;  // that have the instance
   uint32_t reasons = 0;
   uint8_t conditions = 0;
 };
-using Round = std::unordered_map<const Operation*, Found>;
+using AllFound = std::unordered_map<const Operation*, Found>;
 
-// False: the round is not whole.
-bool load_round(Run& first, const GivenWork& work, uint8_t round, const fs::path& session, SiteTable& sites,
-                Round& found) {
+// False: they do not fit together.
+bool load_shares(Run& first, const fs::path& session, SiteTable& sites, AllFound& found) {
+  std::optional<GivenWork> work;
   for (uint8_t share = 0; share < kWatchShares; ++share) {
-    const fs::path folder = session / run_name(Stage::memory_tracing, watch_run(round, share));
+    const fs::path folder = session / run_name(Stage::memory_tracing, watch_run(share));
     std::error_code failed;
     if (!fs::is_directory(folder, failed)) return false;
     auto run = load_run(folder, sites, Load::evidence);
-    if (!run || work_of(*run, sites) != work) return false;
+    if (!run) return false;
+    GivenWork given = work_of(*run);
+    if (work && given != *work) return false;
+    work = std::move(given);
     join_operations(first, *run, sites,
                     [&](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
                       const Evidence& evidence = thread.evidence[index];
@@ -76,53 +83,48 @@ bool load_round(Run& first, const GivenWork& work, uint8_t round, const fs::path
   return true;
 }
 
-void add_round(Run& first, const Round& round) {
-  for (Process& process : first.processes)
+template <typename Visit>
+void each_judged(Run& run, Visit visit) {
+  for (Process& process : run.processes)
     for (Thread& thread : process.threads)
-      for (size_t i = 0; i < thread.operations.size(); ++i) {
-        Evidence& evidence = thread.evidence[i];
-        const auto found = round.find(&thread.operations[i]);
-        if (!evidence.judged || found == round.end()) continue;
-        const bool open = (evidence.reasons & kSmallRange) != 0;
-        const bool closes = found->second.shares == kWatchShares && !(found->second.reasons & kSmallRange);
-        uint32_t reasons = evidence.reasons;
-        if (open && closes) reasons &= ~uint32_t{kSmallRange};
-        if (only_other_thread(reasons)) reasons = 0;
-        // What this round could not watch was watched before, or is still open.
-        uint32_t more = found->second.reasons & ~uint32_t{kSmallRange};
-        if (only_other_thread(more)) more = 0;
-        // When the first use comes no single run has seen.
-        if ((more & ~reasons) != 0) evidence.after_ns = -1, evidence.use_stack = kNoStack;
-        evidence.reasons = reasons | more;
-        evidence.conditions |= found->second.conditions;
-      }
+      for (size_t i = 0; i < thread.evidence.size(); ++i)
+        if (thread.evidence[i].judged) visit(thread.operations[i], thread.evidence[i]);
+}
+
+// All of them or none: which of several waits keeps two accesses in order, each run chose for itself.
+void take_over(Run& first, const AllFound& found) {
+  each_judged(first, [&](const Operation& operation, Evidence& evidence) {
+    const auto sum = found.find(&operation);
+    if (sum == found.end()) return;  // it stays as the first run has it
+    uint32_t reasons = sum->second.reasons;
+    if (sum->second.shares < kWatchShares) reasons |= evidence.reasons;
+    // When its first use comes no single run has seen.
+    if (reasons != evidence.reasons) evidence.after_ns = -1, evidence.use_stack = kNoStack;
+    evidence.reasons = reasons;
+    evidence.conditions |= sum->second.conditions;
+  });
 }
 
 }  // namespace
 
 Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites) {
   auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence);
-  if (!first) return first;
-  std::optional<GivenWork> work;
-  for (uint8_t round = 0; round < kWatchRounds; ++round) {
-    std::error_code failed;
-    if (!fs::is_directory(session / run_name(Stage::memory_tracing, watch_run(round, 0)), failed)) break;
-    if (!work) work = work_of(*first, sites);
-    Round found;
-    if (load_round(*first, *work, round, session, sites, found)) add_round(*first, found);
-  }
+  std::error_code failed;
+  if (!first || !fs::is_directory(session / run_name(Stage::memory_tracing, watch_run(0)), failed))
+    return first;
+  AllFound found;
+  if (load_shares(*first, session, sites, found)) take_over(*first, found);
   return first;
 }
 
 uint64_t count_unwatched(const fs::path& session) {
   SiteTable sites;
   auto run = load_memory_tracing(session, sites);
-  if (!run) return 0;
   uint64_t count = 0;
-  for (const Process& process : run->processes)
-    for (const Thread& thread : process.threads)
-      for (const Evidence& evidence : thread.evidence)
-        count += evidence.judged && only_unwatched(evidence.reasons);
+  if (run)
+    each_judged(*run, [&](const Operation&, const Evidence& evidence) {
+      count += only_unwatched(evidence.reasons);
+    });
   return count;
 }
 

@@ -1,10 +1,10 @@
 // Stage 3 with its small results shared out among further runs (`--thorough`). The first run watches what its
 // watchpoints can; small results that it could not watch count as touched by anybody. Each further run watches
-// one share of all small results (ffm/plan.h, watch_shares), and takes the rest for untouched. What is needed
-// in any run is needed; a wait that the first run called needed for nothing but small results it did not
-// watch is needed only if one of the others says so.
+// one share of all small results (ffm/plan.h, kWatchShares), and takes the rest for untouched. What one of
+// them calls needed is needed: so every use that any of them saw is kept in order.
 //
-// In: the first run, and the folders of the others. Out: the first run's evidence.
+// In: the session's runs of stage 3. Out: the first run, with the verdicts of the shares where they leave
+// fewer open.
 #pragma once
 #include <filesystem>
 
@@ -13,12 +13,11 @@
 
 namespace diogenes {
 
-// Which run of stage 3 has a share in a round.
-constexpr int watch_run(uint8_t round, uint8_t share) { return 2 + round * kWatchShares + share; }
+// Which run of stage 3 has a share.
+constexpr int watch_run(uint8_t share) { return 2 + share; }
 
-// Loads the first run and takes in the others that are there. A round changes nothing where a share of it is
-// missing, or where its runs did not give the GPU the same work in the same order as the first: then their
-// parts do not fit together.
+// The shares change nothing where one is missing, or where their runs did not give the GPU the same work on
+// the same small results: then they do not fit together.
 Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites);
 
 // Waits that are needed only because small results could not be watched. 0: the session cannot be read.

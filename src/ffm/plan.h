@@ -19,14 +19,8 @@ inline constexpr const char* kAgentVariable =
 // So many runs stage 3 takes at most, where small results need more watchpoints than there are.
 inline constexpr uint8_t kWatchRuns = 6;
 
-// Where the user asks for it, small ranges are shared out among so many further runs of stage 3. Where that
-// leaves some unwatched, because they were dirty at a time, it is done again in another order.
-inline constexpr uint8_t kWatchShares = 6, kWatchRounds = 3;
-
-// Which of the shares has the part of that number.
-constexpr uint32_t watch_share_of(uint32_t part, uint32_t round) {
-  return (part + part / kWatchShares * round) % kWatchShares;
-}
+// Where the user asks for it, small ranges are shared out among so many further runs of stage 3.
+inline constexpr uint8_t kWatchShares = 6;
 
 // A call site: a driver function reached over one stack, the same in every run of the same binaries.
 // FNV-1a (64 bit) over the catalogue index, then for each frame from the innermost outside the driver to the
@@ -47,8 +41,8 @@ struct Plan {
   uint8_t watch_run;   // stage memory_tracing: which run this is, from 0. The first watches the first part of
                        // small ranges, the others the plan's parts, and nothing else
   uint8_t watch_runs;  // ... of how many at most; 0: as 1
-  uint8_t watch_share, watch_round;  // memory_tracing, further runs: small ranges of which this run watches
-                                     // one share. kWatchShares: all of them
+  uint8_t watch_share;  // memory_tracing: the share of the small ranges that this run watches; kWatchShares:
+                        // all of them
   uint8_t facts;       // stages 3 and 4: 1: facts are recorded, and judged in the analysis
   uint8_t gpu_times;   // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
   uint32_t hook_count;

@@ -215,17 +215,12 @@ bool Measurement::memory_tracing() {
 }
 
 bool Measurement::watch_small_results() {
-  uint64_t unwatched = count_unwatched(folder_);
-  for (uint8_t round = 0; round < kWatchRounds && unwatched > 0; ++round) {
-    runs_planned_ = static_cast<int>(session_.runs.size()) + kWatchShares;
-    for (uint8_t share = 0; share < kWatchShares; ++share)
-      if (!run_stage(Stage::memory_tracing, "first uses of small results, one share of them", driver_->all,
-                     {.number = watch_run(round, share), .watch_share = share, .watch_round = round}))
-        return false;
-    const uint64_t left = count_unwatched(folder_);
-    if (left >= unwatched) break;
-    unwatched = left;
-  }
+  if (count_unwatched(folder_) == 0) return true;
+  runs_planned_ = static_cast<int>(session_.runs.size()) + kWatchShares;
+  for (uint8_t share = 0; share < kWatchShares; ++share)
+    if (!run_stage(Stage::memory_tracing, "first uses of small results, one share of them", driver_->all,
+                   {.number = watch_run(share), .watch_share = share}))
+      return false;
   return true;
 }
 
@@ -321,7 +316,6 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                          .watch_run = static_cast<uint8_t>(watches ? settings.number - 1 : 0),
                                          .watch_runs = watches ? kWatchRuns : uint8_t{1},
                                          .watch_share = settings.watch_share,
-                                         .watch_round = settings.watch_round,
                                          .facts = getenv("DIOGENES_FACTS") != nullptr,
                                          .gpu_times = settings.gpu_times.take});
   if (!planned) {

@@ -63,7 +63,7 @@ class Measurement {
     int number = 1;              // of the stage's runs
     std::vector<SiteKey> sites;  // of the plan
     std::vector<PartKey> parts;  // likewise
-    uint8_t watch_share = kWatchShares, watch_round = 0;  // of the plan
+    uint8_t watch_share = kWatchShares;  // of the plan
     GpuTimesSetting gpu_times;
   };
   void find_gpu_times();

@@ -24,7 +24,6 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.watch_run = contents.watch_run;
   plan.watch_runs = contents.watch_runs;
   plan.watch_share = contents.watch_share;
-  plan.watch_round = contents.watch_round;
   plan.facts = contents.facts;
   plan.gpu_times = contents.gpu_times;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());

@@ -18,7 +18,7 @@ struct PlanContents {
   std::vector<PartKey> parts;  // ascending
   uint64_t recorded_bytes_limit = 0;
   uint8_t watch_run = 0, watch_runs = 1;
-  uint8_t watch_share = kWatchShares, watch_round = 0;
+  uint8_t watch_share = kWatchShares;
   bool facts = false, gpu_times = false;
 };
 

@@ -217,22 +217,18 @@ void complete(const Call& call, DecodedCall& decoded) {
 }
 
 // The host memory of the work is dirty from now on.
-void mark_dirty(const Call& call, const DecodedCall& decoded) {
+void mark_dirty(const Call& call, DecodedCall& decoded) {
   if (decoded.host_count == 0) return;
   // The driver's own code writes pageable memory, until the call that copies has waited.
   bool pageable_is_done = call.waited_at_all() || !call.driver->asynchronous;
   LockGuard guard(state().lock);
   for (int i = 0; i < decoded.host_count; ++i) {
     const HostRange& host = decoded.hosts[i];
+    decoded.small_parts = decoded.small_parts * 31 + state().dirty.numbers_of(host);
     bool pageable = decoded.is_transfer && decoded.destination.kind == MemoryKind::pageable &&
                     host.range == decoded.destination.host.range;
     if (pageable && !pageable_is_done) continue;
-    if (host.way == Way::watchpoints) {
-      state().dirty.add(host, thread_state.small_ranges);
-      thread_state.small_ranges += parts_of(host.range);
-    } else {
-      state().dirty.add(host);
-    }
+    state().dirty.add(host);
   }
 }
 
@@ -326,6 +322,7 @@ void record_call(const Call& call) {
     if (lost) record.flags |= kUnlistedWork, count_drop(Drop::objects_full);
     record.stream2 = decoded.second_event;
     record.argument = decoded.argument;
+    record.small_parts = decoded.small_parts;
     contents_after(call, decoded, slot->contents);
   } else if (gives_work(call)) {
     record.flags = kGivesWork | kUnlistedWork;

@@ -15,7 +15,7 @@ void DecodedCall::clear() {
   flags = 0;
   names_stream = page_tables = is_transfer = false;
   second_event = 0;
-  argument = 0;
+  argument = small_parts = 0;
   transfer = {};
   destination = source = {};
   operands.clear();

@@ -29,7 +29,8 @@ struct DecodedCall {
   bool names_stream = false;
   bool page_tables = false;  // the stream's device reads pageable memory through the CPU's page tables
   uint32_t second_event = 0;
-  uint64_t argument = 0;  // CallRecord::argument
+  uint64_t argument = 0;     // CallRecord::argument
+  uint32_t small_parts = 0;  // CallRecord::small_parts
   TransferArguments transfer;
   bool is_transfer = false;
   Side destination, source;

@@ -25,22 +25,44 @@ void DirtyRanges::remove(int at) {
   dirty_[at] = dirty_[--count_];
 }
 
-// The part of the range that this run watches. What another run does is said in the records.
-AddressRange DirtyRanges::share_out(const HostRange& host, uint32_t number) {
-  if (share_.all() || host.way != Way::watchpoints || host.refusal != WatchRefusal::none) return host.range;
-  const uint32_t parts = parts_of(host.range);
-  if (parts > kWatchShares) return host.range;  // too large for all of them together
-  uint32_t own = 0;
-  while (own < parts && watch_share_of(number + own, share_.round) != share_.own) ++own;
-  const AddressRange watched = own < parts ? part_of(host.range, own) : AddressRange{};
-  if (watched.empty()) {
-    record_refusal(host.range, WatchRefusal::another_run);
-    return watched;
+// In order of first sight. Where the table is full, numbers are by chance, and the runs do not fit together.
+uint32_t DirtyRanges::number_of(uintptr_t part) {
+  const uintptr_t hash = part / 8 * 0x9e3779b97f4a7c15 >> 40;
+  for (uint32_t i = 0; i < kMaximumParts; ++i) {
+    const uint32_t at = static_cast<uint32_t>(hash + i) % kMaximumParts;
+    if (parts_[at] == part) return part_numbers_[at];
+    if (parts_[at] != 0 || part_count_ >= kMaximumParts / 2) continue;
+    parts_[at] = part;
+    return part_numbers_[at] = part_count_++;
   }
-  if (host.range.begin < watched.begin)
-    record_refusal({host.range.begin, watched.begin}, WatchRefusal::another_run);
-  if (watched.end < host.range.end)
-    record_refusal({watched.end, host.range.end}, WatchRefusal::another_run);
+  return static_cast<uint32_t>(hash);
+}
+
+bool DirtyRanges::is_shared_out(const HostRange& host) const {
+  return share_ < kWatchShares && host.way == Way::watchpoints && host.refusal == WatchRefusal::none &&
+         parts_of(host.range) <= kWatchShares;  // else it is too large for all of them together
+}
+
+uint32_t DirtyRanges::numbers_of(const HostRange& host) {
+  uint32_t numbers = 0;
+  for (uint32_t i = 0; is_shared_out(host) && i < parts_of(host.range); ++i)
+    numbers = numbers * 31 + number_of(part_begin(host.range, i)) + 1;
+  return numbers;
+}
+
+// The part of the range that this run watches. What another run does is said in the records.
+AddressRange DirtyRanges::share_out(const HostRange& host) {
+  if (!is_shared_out(host)) return host.range;
+  AddressRange watched;
+  for (uint32_t i = 0; i < parts_of(host.range); ++i) {
+    const uint32_t number = number_of(part_begin(host.range, i));
+    if (number % kWatchShares != share_)
+      record_refusal(part_of(host.range, i), WatchRefusal::another_run);
+    else if (watched.empty())
+      watched = part_of(host.range, i);
+    else
+      record_refusal(part_of(host.range, i), WatchRefusal::small);
+  }
   return watched;
 }
 
@@ -54,7 +76,7 @@ void DirtyRanges::remove_inside(AddressRange range, int but) {
     }
 }
 
-void DirtyRanges::add(HostRange host, uint32_t number) {
+void DirtyRanges::add(HostRange host) {
   // There are few: one against reading serves for both.
   if (host.way == Way::watchpoints) host.protection = Protection::no_access;
   int at = find(host);
@@ -74,7 +96,7 @@ void DirtyRanges::add(HostRange host, uint32_t number) {
     dirty.host.frame = host.frame;
     dirty.raises = 0;
     dirty.refused = false;
-    dirty.watched = share_out(host, number);
+    dirty.watched = share_out(host);
     if (is_down(dirty)) ++down_;
     return;
   }
@@ -82,7 +104,7 @@ void DirtyRanges::add(HostRange host, uint32_t number) {
     count_drop(Drop::objects_full);
     return;
   }
-  dirty_[count_++] = {host, share_out(host, number), kNoGuard, 0, false, false};
+  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false};
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
 
@@ -202,8 +224,10 @@ bool DirtyRanges::overlaps(AddressRange range) const {
   return false;
 }
 
-void DirtyRanges::reset(WatchShare share) {
+void DirtyRanges::reset(uint32_t share) {
   share_ = share;
+  for (uintptr_t& part : parts_) part = 0;
+  part_count_ = 0;
   for (int i = 0; i < count_; ++i)
     if (dirty_[i].guard != kNoGuard) lower_guard(dirty_[i].guard);
   count_ = down_ = 0;

@@ -14,9 +14,9 @@
 // reading alone, so that a later write is still seen.
 //
 // Small ranges need watchpoints, of which a processor has four. Where this run has a share of them only
-// (stage.h, WatchShare), a small range is cut into parts of four watchpoints each. Parts are numbered by the
-// thread whose work made them dirty, so in every run of a program that does the same they have the same
-// numbers; this run watches those of its share, and says of the others that another run does.
+// (stage.h), a small range is cut into parts of four watchpoints each. Parts are numbered by their addresses,
+// in order of first sight; this run watches those of its share, and says of the others that another run does.
+// Whether all these runs gave a part the same number, the analysis checks.
 //
 // While the driver or the agent itself uses a range, its guard is lowered, and raised again when that call
 // returns. Serialised by the collector's lock.
@@ -48,18 +48,24 @@ struct HostRange {
 
 // What four watchpoints can watch.
 inline constexpr uint64_t kWatchpointPart = 32;
+inline uintptr_t part_begin(AddressRange range, uint64_t part) {
+  return (range.begin & ~uintptr_t{7}) + part * kWatchpointPart;
+}
 inline AddressRange part_of(AddressRange range, uint64_t part) {
-  const uintptr_t begin = (range.begin & ~uintptr_t{7}) + part * kWatchpointPart;
+  const uintptr_t begin = part_begin(range, part);
   return range.intersection({begin, begin + kWatchpointPart});
 }
+inline constexpr uint32_t kMaximumParts = 4096;
 inline uint32_t parts_of(AddressRange range) {
   return static_cast<uint32_t>((range.size() + range.begin % 8 + kWatchpointPart - 1) / kWatchpointPart);
 }
 
 class DirtyRanges {
  public:
-  // No room: counted, and not watched. `number`: of the first part of a small range.
-  void add(HostRange host, uint32_t number = 0);
+  // No room: counted, and not watched.
+  void add(HostRange host);
+  // The numbers of its parts, mixed into one; 0: it is not shared out. Before add().
+  uint32_t numbers_of(const HostRange& host);
 
   // A call that waits returns, or another thread acquires: raises what is to be raised. `site`: of the call.
   // `threads`: the program has several.
@@ -76,7 +82,7 @@ class DirtyRanges {
 
   // Looks which guards have fallen. Before raise().
   void collect(bool threads);
-  void reset(WatchShare share = {});
+  void reset(uint32_t share = kWatchShares);
 
  private:
   struct Dirty {
@@ -89,7 +95,9 @@ class DirtyRanges {
   };
 
   int find(const HostRange& host) const;
-  AddressRange share_out(const HostRange& host, uint32_t number);
+  bool is_shared_out(const HostRange& host) const;
+  AddressRange share_out(const HostRange& host);
+  uint32_t number_of(uintptr_t part);
   bool raise(Dirty& dirty, uint32_t site);
   bool give_up_second_look();
   void lower(Dirty& dirty);
@@ -99,7 +107,10 @@ class DirtyRanges {
     return dirty.guard == kNoGuard && dirty.raises < kRaises && !dirty.watched.empty();
   }
 
-  WatchShare share_;
+  uint32_t share_;
+  uintptr_t parts_[kMaximumParts];  // by hash of the address; 0: free
+  uint32_t part_numbers_[kMaximumParts];
+  uint32_t part_count_;
   Dirty dirty_[kMaximumDirty];
   int count_;
   int down_;  // without a guard, and one may go up

@@ -67,7 +67,10 @@ constexpr AddressRange kBuffer{0x10000, 0x14000}, kOther{0x20000, 0x21000};
 HostRange written(AddressRange range) { return {.range = range, .whole = true}; }
 
 struct DirtyRangesTest : testing::Test {
-  DirtyRangesTest() : dirty(std::make_unique<DirtyRanges>()) { fake = {}; }
+  DirtyRangesTest() : dirty(std::make_unique<DirtyRanges>()) {
+    fake = {};
+    dirty->reset();
+  }
   std::unique_ptr<DirtyRanges> dirty;  // zeros, as in the agent
 };
 
