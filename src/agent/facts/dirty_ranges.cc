@@ -108,12 +108,14 @@ void DirtyRanges::add(HostRange host) {
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
 
-// Data that nobody has touched yet comes before data that somebody else may touch, too.
-bool DirtyRanges::give_up_second_look() {
+// Data that nobody has touched yet comes before data that somebody else may touch, too; and before what its
+// own bytes held earlier (a stack frame that ended).
+bool DirtyRanges::give_up_another(const Dirty& wanted) {
   if (why_no_watchpoints() != NoWatchpoints::all_taken) return false;
   for (int i = 0; i < count_; ++i) {
     Dirty& dirty = dirty_[i];
-    if (dirty.guard == kNoGuard || dirty.host.way != Way::watchpoints || dirty.raises <= 1) continue;
+    if (&dirty == &wanted || dirty.guard == kNoGuard || dirty.host.way != Way::watchpoints) continue;
+    if (dirty.raises <= 1 && !dirty.host.range.overlaps(wanted.host.range)) continue;
     dirty.raises = kRaises;
     lower(dirty);
     record_refusal(dirty.watched, WatchRefusal::small);
@@ -131,7 +133,7 @@ bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
     Nanoseconds at = monotonic_now();
     do {
       dirty.guard = raise_guard(dirty.watched, dirty.host.protection, how);
-    } while (dirty.guard == kNoGuard && dirty.raises <= 1 && give_up_second_look());
+    } while (dirty.guard == kNoGuard && dirty.raises <= 1 && give_up_another(dirty));
     if (dirty.guard != kNoGuard) {
       record_watch(how.watch, dirty.watched, dirty.host.protection, at);
       return true;

@@ -99,7 +99,7 @@ class DirtyRanges {
   AddressRange share_out(const HostRange& host);
   uint32_t number_of(uintptr_t part);
   bool raise(Dirty& dirty, uint32_t site);
-  bool give_up_second_look();
+  bool give_up_another(const Dirty& wanted);
   void lower(Dirty& dirty);
   void remove(int at);
   void remove_inside(AddressRange range, int but);
