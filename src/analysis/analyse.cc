@@ -9,7 +9,6 @@
 #include "analysis/groupings.h"
 #include "analysis/names.h"
 #include "analysis/notices.h"
-#include "analysis/parts.h"
 #include "analysis/repeats.h"
 #include "analysis/words.h"
 #include "trace/session.h"
@@ -87,8 +86,7 @@ class Analysis {
       if (stage != Stage::gpu_times) missing_.push_back(stage_name(stage));
       return std::nullopt;
     }
-    auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_)
-                                              : load_run(stage_folder, sites_, what);
+    auto run = load_run(stage_folder, sites_, what, options_.judge);
     if (!run) {
       report_.notices.emplace_back(run.error().c_str());
       return std::nullopt;
@@ -242,8 +240,7 @@ class Analysis {
       so_far.benefit += problem.benefit;
       so_far.waited += problem.waited;
       if (problem.kind == ProblemKind::misplaced_synchronization && !sync_use_)
-        so_far.misplaced.push_back(
-            {sites_[problem.site].key, problem.benefit, verdicts_[problem.site.value].gaps});
+        so_far.misplaced.push_back({problem.benefit, verdicts_[problem.site.value].gaps});
     }
     further_ = further_runs(so_far);
   }

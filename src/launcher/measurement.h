@@ -60,9 +60,7 @@ class Measurement {
     std::filesystem::path cupti;  // empty: the driver tells them by itself
   };
   struct StageSettings {
-    int number = 1;              // of the stage's runs
-    std::vector<SiteKey> sites;  // of the plan
-    std::vector<PartKey> parts;  // likewise
+    int number = 1;  // of the stage's runs
     GpuTimesSetting gpu_times;
   };
   void find_gpu_times();

@@ -8,7 +8,6 @@
 
 #include "analysis/graph.h"
 #include "analysis/join.h"
-#include "analysis/parts.h"
 #include "run_process.h"
 
 namespace diogenes::oracle {
@@ -46,7 +45,7 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
   SiteTable sites;
   auto tracing = load_run(session / "tracing", sites, Load::operations);
   if (!tracing) return tracing.error().c_str();
-  auto watched = load_memory_tracing(session, sites);
+  auto watched = load_run(session / "memory-tracing", sites, Load::evidence);
   if (!watched) return watched.error().c_str();
   std::vector<SiteVerdict> verdicts(sites.size());
   std::vector<SiteVerdicts> by_site;
@@ -262,12 +261,11 @@ std::string hold_against_oracle(const std::vector<std::string>& command, const J
 }
 
 std::string reason_words(uint32_t reasons) {
-  static const char* const words[] = {"cpu",        "source", "syscall",    "copy",    "order",
-                                      "shared",     "small",  "exposed",    "refused", "undecoded",
-                                      "driver",     "hostfn", "unresolved", "unknown", "own",
-                                      "concurrent", "parts",  "other",      "letsgo"};
+  static const char* const words[] = {"cpu",        "source",  "syscall", "copy",      "order",  "shared",
+                                      "small",      "exposed", "refused", "undecoded", "driver", "hostfn",
+                                      "unresolved", "unknown", "own",     "other",     "letsgo"};
   std::string result;
-  for (int i = 0; i < 19; ++i)
+  for (int i = 0; i < 17; ++i)
     if (reasons & (1u << i)) result += (result.empty() ? "" : "+") + std::string(words[i]);
   return result.empty() ? "-" : result;
 }
