@@ -9,7 +9,7 @@
 #include "agent/guard/releases.h"
 #include "agent/guard/threads.h"
 #include "agent/guard/watch_records.h"
-#include "agent/necessity/memory/regions.h"
+#include "agent/memory/regions.h"
 #include "agent/order/order.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
