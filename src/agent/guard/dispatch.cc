@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "agent/guard/bystanders.h"
 #include "agent/guard/region.h"
 #include "agent/guard/releases.h"
 #include "agent/guard/signals.h"
@@ -57,8 +58,10 @@ bool use_memory(Dispatched& call, AddressRange range, Access access) {
     }
   }
   if (!concerned) return true;
-  Touch touch{TouchBy::system_call, access, monotonic_now(), range.begin, 0};
+  Touch touch{TouchBy::system_call, access, {}, range.begin, 0};
   if (touched) touch.stack = capture_interrupted_stack(call.context);
+  if (touched) await_bystanders();
+  touch.at = monotonic_now();
   Section section(Section::in_handler);
   static uint32_t touched_ids[kMaximumGuards], beside_ids[kMaximumGuards];
   uint32_t touched_count = 0, beside_count = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agent/guard/bystanders.h"
 #include "agent/guard/instruction.h"
 #include "agent/guard/quiet.h"
 #include "agent/guard/region.h"
@@ -154,10 +155,11 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
     }
     if (concerned == 0) return came_late(fault, context);
   }
-  touch.at = monotonic_now();
   // Outside of the lock: walking takes long. Another thread may be the first after all; then this walk was
   // for nothing.
   if (touched) touch.stack = capture_interrupted_stack(context);
+  if (touched && !driver) await_bystanders();
+  touch.at = monotonic_now();
   Section section(Section::in_handler);
   uint32_t count = 0;
   GuardList near = pages_closed_over(fault.page);

@@ -72,6 +72,7 @@ void free_slot(Slot& slot) {
   slot.nested.store(0, std::memory_order_relaxed);
   slot.before.store(0, std::memory_order_relaxed);
   slot.ready.store(0, std::memory_order_relaxed);
+  slot.asleep.store(0, std::memory_order_relaxed);
   slot.depth.store(0, std::memory_order_relaxed);
   slot.asleep_runs[0] = 0;
   slot.range_count.store(0, std::memory_order_relaxed);
@@ -268,6 +269,7 @@ void forget_this_thread() {
 void forget_threads_in_child() {
   for (auto& slot : slots) {
     slot.asleep_runs[0] = 0;
+    slot.asleep.store(0, std::memory_order_relaxed);
     slot.watched.store(0, std::memory_order_relaxed);
     slot.forking.store(0, std::memory_order_relaxed);
     slot.ready.store(0, std::memory_order_relaxed);

@@ -32,6 +32,7 @@ struct alignas(64) Slot {
   std::atomic<uint8_t> before{
       0};  // `before_ranges` holds: the call it was in when it was watched from outside
   std::atomic<uint8_t> ready{0};    // the dispatch is on
+  std::atomic<uint8_t> asleep{0};   // between begin_sleep() and end_sleep() (order/order.h)
   std::atomic<uint32_t> thread{0};  // kernel's id; 0: the slot is free
   std::atomic<uint32_t> range_count{0};
   AddressRange ranges[kInFlightRanges];  // memory of the call in flight

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/guard/bystanders.h"
 #include "agent/guard/threads.h"
 #include "agent/guard/watchpoints.h"
 #include "agent/stack.h"
@@ -151,11 +152,13 @@ bool take_watch_trap(siginfo_t* info, ucontext_t* context) {
   uint32_t back = interrupted_inside(context) ? 0 : 1;
   bool driver = in_driver_now() || (guard_thread.driver && !guard_thread.slot) || in_driver_code(next - back);
   if (!driver && !guard_thread.slot && !guard_thread.driver) note_callback();
-  Touch touch{driver ? TouchBy::driver : TouchBy::program, Access::unknown, monotonic_now(), 0, 0};
+  Touch touch{driver ? TouchBy::driver : TouchBy::program, Access::unknown, {}, 0, 0};
   if (ours && is_late_trap(info))
     touch.by = TouchBy::exposed;  // by whom is not known
   else
     touch.stack = capture_interrupted_stack(context, back);  // outside of the lock: walking takes long
+  if (touch.by == TouchBy::program) await_bystanders();
+  touch.at = monotonic_now();
   Section section(Section::in_handler);
   for (uint32_t i = 0; i < count; ++i) {
     if (guard_at(hits[i].guard)->generation != hits[i].generation) continue;

@@ -18,10 +18,13 @@ int64_t begin_sleep() {
   int64_t now = monotonic_now().count;
   if (uint32_t file = own_thread_file(); file < kMaximumThreads)
     asleep_since[file].store(now, std::memory_order_relaxed);
+  // Release: who finds it asleep opens memory that it has not touched before (guard/bystanders.h).
+  if (Slot* slot = guard_thread.slot) slot->asleep.store(1, std::memory_order_release);
   return now;
 }
 
 Blocked end_sleep(int64_t begin) {
+  if (Slot* slot = guard_thread.slot) slot->asleep.store(0, std::memory_order_release);
   if (uint32_t file = own_thread_file(); file < kMaximumThreads)
     asleep_since[file].store(0, std::memory_order_relaxed);
   return {monotonic_now().count - begin};
