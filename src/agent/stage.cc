@@ -47,6 +47,11 @@ bool load_plan() {
 
 const MappedPlan& plan() { return mapped; }
 
+WatchShare watch_share() {
+  if (!mapped.plan || mapped.plan->watch_shares <= 1) return {};
+  return {mapped.plan->watch_share, mapped.plan->watch_shares};
+}
+
 bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }
 
 bool stage_uses_guards() {

@@ -16,6 +16,12 @@ struct MappedPlan {
 bool load_plan();
 const MappedPlan& plan();
 
+// Small ranges are shared out among runs of this stage: this run has share `own` of so many; 1: all of them.
+struct WatchShare {
+  uint32_t own = 0, of = 1;
+};
+WatchShare watch_share();
+
 // The plan asks for the GPU's own times.
 bool takes_gpu_times();
 

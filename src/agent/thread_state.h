@@ -36,6 +36,7 @@ struct ThreadState {
   NamedContext context;
   uint64_t named_stream = 0;  // the stream that its last call named (facts/names.h)
   ThreadFile* file = nullptr;
+  uint32_t small_ranges = 0;     // parts of small ranges that its work was given (facts/dirty_ranges.h)
   uint32_t news = 0;             // records appended to `file`, other than those of order (order/knowledge.h)
   uint32_t file_generation = 0;  // of the process folder that `file` belongs to; a fork makes a new one
 };

@@ -10,6 +10,7 @@
 #include "analysis/names.h"
 #include "analysis/notices.h"
 #include "analysis/repeats.h"
+#include "analysis/watch_shares.h"
 #include "analysis/words.h"
 #include "trace/session.h"
 
@@ -91,6 +92,7 @@ class Analysis {
       report_.notices.emplace_back(run.error().c_str());
       return std::nullopt;
     }
+    if (stage == Stage::memory_tracing) join_watch_shares(*run, folder_, sites_);
     stage_notices(*run, name, report_.notices);
     return std::move(*run);
   }

@@ -15,13 +15,18 @@ inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the pl
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
+// Among so many further runs of stage 3 small results are shared out, where the user asks for it.
+inline constexpr uint8_t kWatchShares = 6;
+
 struct Plan {
   char magic[8];
   uint32_t version;  // kPlanVersion
   Stage stage;
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
-  uint8_t gpu_times;     // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
+  uint8_t watch_share, watch_shares;  // memory_tracing: of the small ranges, this run watches each
+                                      // watch_shares-th, from the watch_share-th on. 0 or 1 shares: all
+  uint8_t gpu_times;  // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
   uint32_t hook_count;
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "analysis/analyse.h"
+#include "analysis/watch_shares.h"
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
 #include "launcher/machine.h"
@@ -194,7 +195,18 @@ void Measurement::find_gpu_times() {
 bool Measurement::memory_tracing() {
   find_gpu_times();
   return run_stage(Stage::memory_tracing, "first uses of data, content of transfers, GPU times", driver_->all,
-                   {.gpu_times = gpu_times_});
+                   {.gpu_times = gpu_times_}) &&
+         (!options_.thorough || watch_small_results());
+}
+
+bool Measurement::watch_small_results() {
+  if (count_unwatched(folder_) == 0) return true;
+  runs_planned_ = static_cast<int>(session_.runs.size()) + kWatchShares;
+  for (int share = 0; share < kWatchShares; ++share)
+    if (!run_stage(Stage::memory_tracing, "first uses of small results, one share of them", driver_->all,
+                   {.number = share + 2, .share = share}))
+      return false;
+  return true;
 }
 
 // The analysis of the first three stages is the report's, unless it asks for more.
@@ -275,11 +287,14 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                   first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
-  Status planned = write_plan(stage_folder / "plan", {.stage = stage,
-                                                      .driver = driver_->build_id,
-                                                      .hooks = std::move(hooks),
-                                                      .recorded_bytes_limit = recorded_bytes_limit(folder_),
-                                                      .gpu_times = settings.gpu_times.take});
+  Status planned =
+      write_plan(stage_folder / "plan", {.stage = stage,
+                                         .driver = driver_->build_id,
+                                         .hooks = std::move(hooks),
+                                         .recorded_bytes_limit = recorded_bytes_limit(folder_),
+                                         .watch_share = static_cast<uint8_t>(std::max(settings.share, 0)),
+                                         .watch_shares = settings.share < 0 ? uint8_t{1} : kWatchShares,
+                                         .gpu_times = settings.gpu_times.take});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());

@@ -61,6 +61,7 @@ class Measurement {
   };
   struct StageSettings {
     int number = 1;  // of the stage's runs
+    int share = -1;  // of small ranges, of kWatchShares; -1: all of them
     GpuTimesSetting gpu_times;
   };
   void find_gpu_times();
@@ -69,6 +70,7 @@ class Measurement {
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks) {
     return run_stage(stage, what, std::move(hooks), {});
   }
+  bool watch_small_results();  // false: no more runs
   bool further_runs(const FurtherRuns& further);  // false: none was needed
   std::optional<Report> analyse_runs(FurtherRuns* further);
   std::string outcome_text() const;

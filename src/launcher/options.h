@@ -19,6 +19,7 @@ struct RunOptions {
   std::string model = "replay";
   std::string gpu_times = "auto";  // or "off"
   int repeat = 1;                  // tracing runs
+  bool thorough = false;           // further runs for small results
   int top = 10;
   bool use_cache = true;
   std::vector<std::string> command;

@@ -21,6 +21,8 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.stage = contents.stage;
   plan.build_id_length = contents.driver.length;
   memcpy(plan.build_id, contents.driver.bytes.data(), sizeof plan.build_id);
+  plan.watch_share = contents.watch_share;
+  plan.watch_shares = contents.watch_shares;
   plan.gpu_times = contents.gpu_times;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());
   plan.recorded_bytes_limit = contents.recorded_bytes_limit;

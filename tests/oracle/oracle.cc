@@ -8,6 +8,7 @@
 
 #include "analysis/graph.h"
 #include "analysis/join.h"
+#include "analysis/watch_shares.h"
 #include "run_process.h"
 
 namespace diogenes::oracle {
@@ -47,6 +48,7 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
   if (!tracing) return tracing.error().c_str();
   auto watched = load_run(session / "memory-tracing", sites, Load::evidence);
   if (!watched) return watched.error().c_str();
+  join_watch_shares(*watched, session, sites);
   std::vector<SiteVerdict> verdicts(sites.size());
   std::vector<SiteVerdicts> by_site;
   join_verdicts(*tracing, *watched, sites, by_site);
@@ -147,7 +149,7 @@ std::string printed(const std::vector<std::string>& command) {
   return bench::run_process(command, {.environment = alone_environment()}).output;
 }
 
-Judged judge(const std::vector<std::string>& command) {
+Judged judge(const std::vector<std::string>& command, bool thorough) {
   Judged result;
   result.alone = ran(bench::run_process(command, {.environment = alone_environment()}));
   const bench::TemporaryFolder folder;
@@ -159,8 +161,9 @@ Judged judge(const std::vector<std::string>& command) {
                                   "--output",
                                   session,
                                   "--report",
-                                  folder.path() / "report.txt",
-                                  "--"};
+                                  folder.path() / "report.txt"};
+  if (thorough) run.push_back("--thorough");
+  run.push_back("--");
   run.insert(run.end(), command.begin(), command.end());
   std::vector<std::string> environment;
   if (!getenv("XDG_CACHE_HOME")) environment = {"XDG_CACHE_HOME=" + built("e2e-cache")};

@@ -61,7 +61,8 @@ Driver driver();
 std::string load_sites(const std::string& session, std::vector<SiteVerdict>* result,
                        std::vector<SiteVerdict>* idle = nullptr);
 // Runs it alone, and under the tool; reads the session. Several threads may judge at a time.
-Judged judge(const std::vector<std::string>& command);
+// `thorough`: with further runs for small results.
+Judged judge(const std::vector<std::string>& command, bool thorough = false);
 
 // "" where nothing is listed. `skipped`, `moved`: sites.
 std::string late_list(const std::vector<SiteVerdict>& sites, uint64_t* skipped = nullptr,

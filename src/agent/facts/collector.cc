@@ -13,6 +13,8 @@
 #include "agent/order/order.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
+#include "agent/stage.h"
+#include "agent/thread_state.h"
 #include "driver/cuda_abi.h"
 
 namespace diogenes::agent::facts {
@@ -225,7 +227,12 @@ void mark_dirty(const Call& call, const DecodedCall& decoded) {
     bool pageable = decoded.is_transfer && decoded.destination.kind == MemoryKind::pageable &&
                     host.range == decoded.destination.host.range;
     if (pageable && !pageable_is_done) continue;
-    state().dirty.add(host);
+    if (host.way == Way::watchpoints) {
+      state().dirty.add(host, thread_state.small_ranges);
+      thread_state.small_ranges += parts_of(host.range);
+    } else {
+      state().dirty.add(host);
+    }
   }
 }
 
@@ -242,7 +249,7 @@ void start() {
   State& all = state();
   all.lock.reset();
   all.memory.reset();
-  all.dirty.reset();
+  all.dirty.reset(watch_share());
   all.graphs.reset();
   all.host_words.reset();
   all.kernels.reset();

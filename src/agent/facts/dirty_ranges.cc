@@ -25,7 +25,25 @@ void DirtyRanges::remove(int at) {
   dirty_[at] = dirty_[--count_];
 }
 
-void DirtyRanges::add(const HostRange& host) {
+// The part of the range that this run watches. What another run does is said in the records.
+AddressRange DirtyRanges::share_out(const HostRange& host, uint32_t number) {
+  if (share_.of <= 1 || host.way != Way::watchpoints || host.refusal != WatchRefusal::none) return host.range;
+  const uint32_t parts = parts_of(host.range);
+  if (parts > share_.of) return host.range;  // too large for all of them together
+  const uint32_t own = (share_.own + share_.of - number % share_.of) % share_.of;
+  const AddressRange watched = own < parts ? part_of(host.range, own) : AddressRange{};
+  if (watched.empty()) {
+    record_refusal(host.range, WatchRefusal::another_run);
+    return watched;
+  }
+  if (host.range.begin < watched.begin)
+    record_refusal({host.range.begin, watched.begin}, WatchRefusal::another_run);
+  if (watched.end < host.range.end)
+    record_refusal({watched.end, host.range.end}, WatchRefusal::another_run);
+  return watched;
+}
+
+void DirtyRanges::add(const HostRange& host, uint32_t number) {
   int at = find(host.range);
   if (at >= 0) {
     Dirty& dirty = dirty_[at];
@@ -50,6 +68,7 @@ void DirtyRanges::add(const HostRange& host) {
     dirty.host.frame = host.frame;
     dirty.raises = 0;
     dirty.refused = false;
+    dirty.watched = share_out(host, number);
     if (is_down(dirty)) ++down_;
     return;
   }
@@ -62,8 +81,8 @@ void DirtyRanges::add(const HostRange& host) {
     count_drop(Drop::objects_full);
     return;
   }
-  dirty_[count_++] = {host, kNoGuard, 0, false, false};
-  ++down_;
+  dirty_[count_++] = {host, share_out(host, number), kNoGuard, 0, false, false};
+  if (is_down(dirty_[count_ - 1])) ++down_;
 }
 
 // Data that nobody has touched yet comes before data that somebody else may touch, too.
@@ -74,7 +93,7 @@ bool DirtyRanges::give_up_second_look() {
     if (dirty.guard == kNoGuard || dirty.host.way != Way::watchpoints || dirty.raises <= 1) continue;
     dirty.raises = kRaises;
     lower(dirty);
-    record_refusal(dirty.host.range, WatchRefusal::often);
+    record_refusal(dirty.watched, WatchRefusal::small);
     dirty.refused = true;
     return true;
   }
@@ -87,10 +106,10 @@ bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
     Watching how{dirty.host.way, site, dirty.host.frame, dirty.host.own_pages, next_watch()};
     Nanoseconds at = monotonic_now();
     do {
-      dirty.guard = raise_guard(dirty.host.range, dirty.host.protection, how);
+      dirty.guard = raise_guard(dirty.watched, dirty.host.protection, how);
     } while (dirty.guard == kNoGuard && dirty.raises <= 1 && give_up_second_look());
     if (dirty.guard != kNoGuard) {
-      record_watch(how.watch, dirty.host.range, dirty.host.protection, at);
+      record_watch(how.watch, dirty.watched, dirty.host.protection, at);
       return true;
     }
     if (dirty.host.way == Way::pages) {
@@ -103,7 +122,7 @@ bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
       if (why == NoWatchpoints::all_taken) count_drop(Drop::watchpoints_full);
     }
   }
-  if (!dirty.refused) record_refusal(dirty.host.range, refusal);
+  if (!dirty.refused) record_refusal(dirty.watched, refusal);
   dirty.refused = true;
   return false;
 }
@@ -138,7 +157,7 @@ void DirtyRanges::collect(bool threads) {
     else if (is_down(dirty))
       continue;
     else if (!dirty.refused)
-      record_refusal(dirty.host.range, WatchRefusal::often), dirty.refused = true;
+      record_refusal(dirty.watched, WatchRefusal::often), dirty.refused = true;
   }
 }
 
@@ -181,7 +200,8 @@ bool DirtyRanges::overlaps(AddressRange range) const {
   return false;
 }
 
-void DirtyRanges::reset() {
+void DirtyRanges::reset(WatchShare share) {
+  share_ = share;
   for (int i = 0; i < count_; ++i)
     if (dirty_[i].guard != kNoGuard) lower_guard(dirty_[i].guard);
   count_ = down_ = 0;

@@ -10,10 +10,16 @@
 //                          acquires a lock, at most kRaises times for one piece of work; then it stands open
 //   released, overwritten  gone
 //
+// Small ranges need watchpoints, of which a processor has four. Where this run has a share of them only
+// (stage.h, WatchShare), a small range is cut into parts of four watchpoints each. Parts are numbered by the
+// thread whose work made them dirty, so in every run of a program that does the same they have the same
+// numbers; this run watches those of its share, and says of the others that another run does.
+//
 // While the driver or the agent itself uses a range, its guard is lowered, and raised again when that call
 // returns. Serialised by the collector's lock.
 #pragma once
 #include "agent/guard/guards.h"
+#include "agent/stage.h"
 #include "base/range.h"
 #include "trace/fact_records.h"
 
@@ -37,10 +43,20 @@ struct HostRange {
   FrameMarks frame;
 };
 
+// What four watchpoints can watch.
+inline constexpr uint64_t kWatchpointPart = 32;
+inline AddressRange part_of(AddressRange range, uint64_t part) {
+  const uintptr_t begin = (range.begin & ~uintptr_t{7}) + part * kWatchpointPart;
+  return range.intersection({begin, begin + kWatchpointPart});
+}
+inline uint32_t parts_of(AddressRange range) {
+  return static_cast<uint32_t>((range.size() + range.begin % 8 + kWatchpointPart - 1) / kWatchpointPart);
+}
+
 class DirtyRanges {
  public:
-  // No room: counted, and not watched.
-  void add(const HostRange& host);
+  // No room: counted, and not watched. `number`: of the first part of a small range.
+  void add(const HostRange& host, uint32_t number = 0);
 
   // A call that waits returns, or another thread acquires: raises what is to be raised. `site`: of the call.
   // `threads`: the program has several.
@@ -57,11 +73,12 @@ class DirtyRanges {
 
   // Looks which guards have fallen. Before raise().
   void collect(bool threads);
-  void reset();
+  void reset(WatchShare share = {});
 
  private:
   struct Dirty {
     HostRange host;
+    AddressRange watched;  // this run's part of it; empty: another run watches it
     GuardHandle guard;  // kNoGuard: none is up
     uint8_t raises;     // for this piece of work
     bool lowered;       // for a call under way
@@ -69,12 +86,16 @@ class DirtyRanges {
   };
 
   int find(AddressRange range) const;
+  AddressRange share_out(const HostRange& host, uint32_t number);
   bool raise(Dirty& dirty, uint32_t site);
   bool give_up_second_look();
   void lower(Dirty& dirty);
   void remove(int at);
-  bool is_down(const Dirty& dirty) const { return dirty.guard == kNoGuard && dirty.raises < kRaises; }
+  bool is_down(const Dirty& dirty) const {
+    return dirty.guard == kNoGuard && dirty.raises < kRaises && !dirty.watched.empty();
+  }
 
+  WatchShare share_;
   Dirty dirty_[kMaximumDirty];
   int count_;
   int down_;  // without a guard, and one may go up

@@ -27,7 +27,7 @@ bool BothOrders::compare(const LiveAccess& live, const Knowledge& all, const Kno
 void BothOrders::expose(LiveAccess& live) {
   frontier_.expose(live);
   for (uint32_t i = 0; i < all_.threads().size(); ++i) {
-    if (all_.threads()[i].awake()) used_by(live, ThreadNumber{i});
+    if (all_.threads()[i].can_touch()) used_by(live, ThreadNumber{i});
   }
 }
 
@@ -39,8 +39,7 @@ void BothOrders::take(const Event& event) {
   const bool by_agent = event.kind == EventKind::watch || event.kind == EventKind::unwatch;
   if (event.thread.valid() && !by_agent) {
     const ThreadState& thread = all_.thread(event.thread);
-    // Inside a call a thread runs the driver, which touches nothing of the program unseen.
-    appeared = !thread.awake() || (event.kind == EventKind::acquire && thread.call == 0);
+    appeared = !thread.can_touch() || event.kind == EventKind::acquire;
     both([&](Views& views) {
       views.thread(event.thread).seen = true;
       views.thread(event.thread).asleep = false;
@@ -138,7 +137,7 @@ void BothOrders::take(const Event& event) {
       orderly_ = true;
       break;
   }
-  if (appeared && frontier_.exposed() > 0) {
+  if (appeared && all_.thread(event.thread).call == 0 && frontier_.exposed() > 0) {
     frontier_.each_unwatched(threads_[event.thread.value].unwatched, [&](AccessIndex index) {
       return frontier_[index].exposed && used_by(frontier_[index], event.thread);
     });

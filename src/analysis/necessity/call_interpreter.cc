@@ -140,6 +140,7 @@ void CallInterpreter::gather(const CallView& call, Work& work) {
   uint32_t flags = table.flags(list);
   for (const OperandRecord& operand : table.operands(list)) gather_operand(operand, flags, work);
   if (flags & (kAnyDevice | kAnyHost | kAnyPageable)) work.anything((flags & (kAnyHost | kAnyPageable)) != 0);
+  tables_.gave_host_function |= (flags & kRunsOnHost) != 0;
   if (flags & kRunsOnHost)
     work.blind |= kHostFunction;
   else if (flags & kAnyPageable)

@@ -111,7 +111,7 @@ bool Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
 void Judge::expose(LiveAccess& live) {
   frontier_.expose(live);
   for (uint32_t i = 0; i < views_.threads().size(); ++i) {
-    if (views_.threads()[i].awake()) may_touch(live, ThreadNumber{i});
+    if (views_.threads()[i].can_touch()) may_touch(live, ThreadNumber{i});
   }
 }
 
@@ -130,7 +130,7 @@ void Judge::take(const Event& event) {
   const bool by_agent = event.kind == EventKind::watch || event.kind == EventKind::unwatch;
   if (event.thread.valid() && !by_agent) {
     ThreadState& thread = views_.thread(event.thread);
-    appeared = !thread.awake();
+    appeared = !thread.can_touch();
     thread.seen = true;
     thread.asleep = false;
     of(event.thread);
@@ -206,7 +206,7 @@ void Judge::take(const Event& event) {
     case EventKind::allocates:
       break;
   }
-  if (appeared) may_touch_exposed(event.thread);
+  if (appeared && views_.thread(event.thread).call == 0) may_touch_exposed(event.thread);
   if (entries_ >= most_entries_) collect();
 }
 

@@ -49,6 +49,7 @@ struct Tables {
   Unclear unclear;
   Numbering<ThreadNumber, uint32_t> threads;
   std::unordered_map<uint32_t, const Thread*> by_ordinal;
+  bool gave_host_function = false;  // some work so far runs on the host
 };
 
 }  // namespace diogenes::necessity

@@ -110,7 +110,8 @@ struct ThreadState {
   };
   std::vector<Asked> asked;
 
-  bool awake() const { return seen && !asleep && !ended; }
+  // Inside a call a thread runs the driver, which touches nothing of the program unseen.
+  bool can_touch() const { return seen && !asleep && !ended && call == 0; }
 };
 
 struct ObjectState {

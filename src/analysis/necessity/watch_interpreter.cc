@@ -21,6 +21,8 @@ Event event_of(EventKind kind, ThreadNumber thread, int64_t at_ns) {
 void WatchInterpreter::take(const WatchRecord& record, uint32_t thread, int64_t at_ns) {
   Place place = tables_.memories.place(range_of(record.begin, record.bytes), MemoryKind::pageable);
   if (place.range.empty()) return;
+  end_elsewhere(place, at_ns);
+  if (record.refusal == WatchRefusal::another_run && !blind_) return watch_elsewhere(place, thread, at_ns);
   bool raised = record.refusal == WatchRefusal::none && record.watch != 0 && !blind_ &&
                 !watched_.contains(record.watch);
   Event event = event_of(raised ? EventKind::watch : EventKind::unwatched, tables_.thread(thread), at_ns);
@@ -42,19 +44,50 @@ void WatchInterpreter::take(const WatchRecord& record, uint32_t thread, int64_t 
   }
 }
 
+// Another run of this stage sees who touches it; here it is as good as untouched.
+void WatchInterpreter::watch_elsewhere(const Place& place, uint32_t thread, int64_t at_ns) {
+  Event event = event_of(EventKind::watch, tables_.thread(thread), at_ns);
+  event.watch = {next_++};
+  event.memory = place.memory;
+  event.range = place.range;
+  elsewhere_[{place.memory.value, place.range.begin}] = {event.watch, place};
+  tables_.sink.take(event);
+}
+
+// What is said of a range now replaces what was said of it before.
+void WatchInterpreter::end_elsewhere(const Place& place, int64_t at_ns) {
+  // They do not overlap each other, so only the one before may reach into the range.
+  auto at = elsewhere_.lower_bound({place.memory.value, place.range.begin});
+  if (at != elsewhere_.begin() && std::prev(at)->second.place.memory == place.memory) --at;
+  while (at != elsewhere_.end() && at->second.place.memory == place.memory &&
+         at->second.place.range.begin < place.range.end) {
+    if (!at->second.place.range.overlaps(place.range)) {
+      ++at;
+      continue;
+    }
+    Event event = event_of(EventKind::unwatch, {}, at_ns);
+    event.watch = at->second.number;
+    event.memory = at->second.place.memory;
+    event.range = at->second.place.range;
+    tables_.sink.take(event);
+    at = elsewhere_.erase(at);
+  }
+}
+
 void WatchInterpreter::take(const TouchRecord& record, uint32_t thread, int64_t at_ns) {
   auto found = watched_.find(record.watch);
   if (found == watched_.end()) {
     if (!blind_) early_[record.watch] = {&record, nullptr, thread};
     return;
   }
-  Event event =
-      event_of(EventKind::touch, tables_.thread(record.by == Toucher::unseen ? kNoThread : thread), at_ns);
+  const bool host_function = record.by == Toucher::host_function;
+  // What a host function does was ordered as work that may use anything, when it was given.
+  const bool of_no_thread = record.by == Toucher::unseen || (host_function && tables_.gave_host_function);
+  Event event = event_of(EventKind::touch, tables_.thread(of_no_thread ? kNoThread : thread), at_ns);
   event.watch = found->second.number;
   event.memory = found->second.place.memory;
   event.range = found->second.place.range;
   event.writes = record.access != Touching::reads;  // not known: the stronger
-  const bool host_function = record.by == Toucher::host_function;
   event.by = host_function ? Toucher::program : record.by;
   event.stack = record.stack;
   event.address = record.address;

@@ -2,7 +2,9 @@
 // records, and accesses by other processes, which end no watch. Out: their events, with the memory that a
 // range is of at that time.
 #pragma once
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/necessity/peer_accesses.h"
 #include "analysis/necessity/tables.h"
@@ -35,12 +37,16 @@ class WatchInterpreter {
     const UnwatchRecord* unwatch = nullptr;
     uint32_t thread;
   };
+  void watch_elsewhere(const Place& place, uint32_t thread, int64_t at_ns);
+  void end_elsewhere(const Place& place, int64_t at_ns);
   void end(uint32_t watch) { watched_.erase(watch); }
   void region_event(bool lives_on, const RegionRecord& record, const Place& place, uint32_t thread,
                     int64_t at_ns);
 
   Tables& tables_;
   std::unordered_map<uint32_t, Watched> watched_;  // by the agent's number
+  // Watched by another run, by memory and begin.
+  std::map<std::pair<uint32_t, uintptr_t>, Watched> elsewhere_;
   std::unordered_map<uint32_t, Early> early_;
   uint32_t next_ = 0;
   bool blind_ = false;

@@ -218,7 +218,7 @@ void Oracle::find_pairs() {
   std::vector<Live> all;
   std::map<uint32_t, Watch> watches;
   std::map<uint32_t, size_t> last;  // of each thread
-  std::set<uint32_t> awake;
+  std::set<uint32_t> awake, in_call;
   bool orderly = false;
   auto watched = [&](const Live& live) {
     if (live.effect) return false;
@@ -235,7 +235,8 @@ void Oracle::find_pairs() {
   auto may_touch = [&](Live& live, uint32_t thread) { pairs_.push_back({live.work, last[thread], false}); };
   auto expose = [&](Live& live) {
     live.exposed = live.used = true;
-    for (uint32_t thread : awake) may_touch(live, thread);
+    for (uint32_t thread : awake)
+      if (!in_call.contains(thread)) may_touch(live, thread);
   };
   auto alive = [](const Live& live) { return live.dies == kMostEvents; };
   for (size_t i = 0; i < events_.size(); ++i) {
@@ -245,6 +246,8 @@ void Oracle::find_pairs() {
     if (event.thread.valid()) {
       last[event.thread.value] = i;
       appeared |= awake.insert(event.thread.value).second;
+      if (event.kind == EventKind::call_begin) in_call.insert(event.thread.value);
+      if (event.kind == EventKind::call_end) appeared |= in_call.erase(event.thread.value) > 0;
     }
     switch (event.kind) {
       case EventKind::work:
@@ -349,7 +352,7 @@ void Oracle::find_pairs() {
       default:
         break;
     }
-    if (appeared) {
+    if (appeared && !in_call.contains(event.thread.value)) {
       for (Live& live : all) {
         if (alive(live) && live.exposed) may_touch(live, event.thread.value);
       }
