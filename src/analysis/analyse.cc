@@ -183,7 +183,7 @@ class Analysis {
           return !operation.has(kDriverThread);
         });
         for (const Operation& operation : operations) {
-          if (!of_program || operation.has(kLibraryCall)) continue;
+          if (!of_program) continue;
           const Site& site = sites_[operation.site];
           const DriverFunction* function = function_of(site);
           ReportFunction& entry = functions_[operation_name(site)];

@@ -30,7 +30,7 @@ GivenWork work_of(const Run& run, const SiteTable& sites) {
       std::vector<uint32_t> given;
       for (const Operation& operation : thread.operations) {
         const DriverFunction* function = function_of(sites[operation.site]);
-        if (!function || operation.has(kLibraryCall) || operation.has(kDriverThread)) continue;
+        if (!function || operation.has(kDriverThread)) continue;
         if (function->role == Role::transfer || function->role == Role::fill ||
             function->role == Role::launch || function->role == Role::graph)
           given.push_back(operation.site.value);
@@ -54,7 +54,8 @@ uint64_t count_unwatched(const Run& run) {
   uint64_t count = 0;
   for (const Process& process : run.processes)
     for (const Thread& thread : process.threads)
-      for (const Evidence& evidence : thread.evidence) count += evidence.judged && only_unwatched(evidence.reasons);
+      for (const Evidence& evidence : thread.evidence)
+        count += evidence.judged && only_unwatched(evidence.reasons);
   return count;
 }
 

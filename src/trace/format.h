@@ -181,7 +181,6 @@ enum OperationFlag : uint8_t {
   kCapturing = 8,      // issued to a stream under capture: no GPU work was done
   kCoarseTimes = 16,   // call and waited are in units of 1,024 ns
   kDriverThread = 32,  // a wait outside any public call (private API, the driver's own threads)
-  kLibraryCall = 64,   // called by the agent itself (duplicate check); not the program's
 };
 
 // One outermost public call. Its ordinal among the operations of its thread file is its `sequence`.

@@ -34,8 +34,7 @@ std::vector<CodePlace> stack_of(const StackPlace& place) {
 }
 
 bool is_program_wait(const Operation& operation) {
-  return is_wait(operation) && !operation.has(kCapturing) && !operation.has(kLibraryCall) &&
-         !operation.has(kDriverThread);
+  return is_wait(operation) && !operation.has(kCapturing) && !operation.has(kDriverThread);
 }
 
 }  // namespace
@@ -154,14 +153,9 @@ Judged judge(const std::vector<std::string>& command, bool thorough) {
   result.alone = ran(bench::run_process(command, {.environment = alone_environment()}));
   const bench::TemporaryFolder folder;
   const std::string session = folder.path() / "session.diogenes";
-  std::vector<std::string> run = {tool("bin/diogenes"),
-                                  "run",
-                                  "--driver",
-                                  used_driver == Driver::simulated ? "simulated" : "system",
-                                  "--output",
-                                  session,
-                                  "--report",
-                                  folder.path() / "report.txt"};
+  std::vector<std::string> run = {
+      tool("bin/diogenes"), "run",   "--driver", used_driver == Driver::simulated ? "simulated" : "system",
+      "--output",           session, "--report", folder.path() / "report.txt"};
   if (thorough) run.push_back("--thorough");
   run.push_back("--");
   run.insert(run.end(), command.begin(), command.end());

@@ -48,10 +48,4 @@ bool AddressBounds::contain_any(const unsigned char* words, int count) const {
   return found != 0;
 }
 
-uint64_t AddressBounds::bytes() const {
-  uint64_t bytes = 0;
-  for (int i = 0; i < count_; ++i) bytes += stretches_[i].size();
-  return bytes;
-}
-
 }  // namespace diogenes::agent

@@ -24,8 +24,6 @@ class AddressBounds {
   }
   // Does any of these words lie here? For many of them, without branches.
   bool contain_any(const unsigned char* words, int count) const;
-  // Of the same size, they are the same: they grow only.
-  uint64_t bytes() const;
 
  private:
   static bool near(AddressRange stretch, uint64_t word) {

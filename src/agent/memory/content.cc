@@ -22,18 +22,6 @@ Content content_of(const Rows& rows) {
   return {hash[0], hash[1]};
 }
 
-bool is_mapped(AddressRange range) {
-  constexpr uint64_t kPages = 1024;  // asked at once
-  unsigned char resident[kPages];
-  range = range.pages();
-  while (!range.empty()) {
-    uint64_t bytes = range.size() < kPages * kPageSize ? range.size() : kPages * kPageSize;
-    if (mincore(reinterpret_cast<void*>(range.begin), bytes, resident) != 0) return false;
-    range.begin += bytes;
-  }
-  return true;
-}
-
 namespace {
 
 // Through the kernel: `piece` takes `size` bytes at a time.

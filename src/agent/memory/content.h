@@ -26,9 +26,6 @@ struct Rows {
 // Memory that is surely there: the driver is about to read it, or has just written it.
 Content content_of(const Rows& rows);
 
-// Is there memory at all of these addresses?
-bool is_mapped(AddressRange range);
-
 // Memory that may be gone or out of reach: read through the kernel. False: it was. `look`, where given, sees
 // each piece of it, too.
 using LookAtPiece = void (*)(void* context, const void* piece, uint64_t bytes);

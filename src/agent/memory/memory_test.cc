@@ -52,7 +52,6 @@ TEST(AddressBounds, FarStretchesLeaveWhatLiesBetween) {
   EXPECT_FALSE(bounds.contain(0x3'0220'0000));
   EXPECT_FALSE(bounds.contain(0x5'0000'0001));    // two small numbers, side by side
   EXPECT_TRUE(bounds.contain(0x7f00'1000'0000));  // between two that are near to each other
-  EXPECT_EQ(bounds.bytes(), 0x20'0000u + 0x2020'0000u);
   const uint64_t words[] = {1, 0x5'0000'0001, 0x7f00'0000'0010};
   EXPECT_FALSE(bounds.contain_any(reinterpret_cast<const unsigned char*>(words), 2));
   EXPECT_TRUE(bounds.contain_any(reinterpret_cast<const unsigned char*>(words), 3));
@@ -61,12 +60,7 @@ TEST(AddressBounds, FarStretchesLeaveWhatLiesBetween) {
 // More of them than are kept apart: the nearest become one, and none is lost.
 TEST(AddressBounds, ManyStretches) {
   AddressBounds bounds{};
-  uint64_t before = 0;
-  for (uint64_t i = 1; i <= 3 * AddressBounds::kStretches; ++i) {
-    bounds.add({i << 36, (i << 36) + 0x1000});
-    EXPECT_GT(bounds.bytes(), before);
-    before = bounds.bytes();
-  }
+  for (uint64_t i = 1; i <= 3 * AddressBounds::kStretches; ++i) bounds.add({i << 36, (i << 36) + 0x1000});
   for (uint64_t i = 1; i <= 3 * AddressBounds::kStretches; ++i)
     EXPECT_TRUE(bounds.contain((i << 36) + 8)) << i;
   EXPECT_FALSE(bounds.contain(0x1000));
@@ -78,7 +72,8 @@ TEST(AddressBounds, StretchesThatMeet) {
   bounds.add({0x10'0000'0000, 0x10'0000'1000});
   bounds.add({0x20'0000'0000, 0x20'0000'1000});
   bounds.add({0x10'0000'0800, 0x20'0000'0800});
-  EXPECT_EQ(bounds.bytes(), 0x10'0000'1000u);
+  for (uint64_t word : {0x10'0000'0000, 0x18'0000'0000, 0x20'0000'0800}) EXPECT_TRUE(bounds.contain(word));
+  EXPECT_FALSE(bounds.contain(0x20'0000'1000));
 }
 
 TEST(Regions, PrivateSharedAndStack) {
