@@ -310,7 +310,7 @@ void after(Call& call) {
   }
   if (waited) {
     LockGuard guard(state().lock);
-    state().dirty.raise(call.stack, has_threads());
+    state().dirty.raise(has_threads());
   }
 }
 
@@ -343,7 +343,7 @@ void record_call(const Call& call) {
 void after_acquire() {
   if (state().dirty.empty()) return;
   LockGuard guard(state().lock);
-  state().dirty.raise(kNoStack, true);
+  state().dirty.raise(true);
 }
 
 bool may_be_dirty(AddressRange range) {

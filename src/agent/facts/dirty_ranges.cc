@@ -38,8 +38,7 @@ AddressRange DirtyRanges::share_out(const HostRange& host, uint32_t number) {
   }
   if (host.range.begin < watched.begin)
     record_refusal({host.range.begin, watched.begin}, WatchRefusal::another_run);
-  if (watched.end < host.range.end)
-    record_refusal({watched.end, host.range.end}, WatchRefusal::another_run);
+  if (watched.end < host.range.end) record_refusal({watched.end, host.range.end}, WatchRefusal::another_run);
   return watched;
 }
 
@@ -100,10 +99,10 @@ bool DirtyRanges::give_up_second_look() {
   return false;
 }
 
-bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
+bool DirtyRanges::raise(Dirty& dirty) {
   WatchRefusal refusal = dirty.host.refusal;
   if (refusal == WatchRefusal::none) {
-    Watching how{dirty.host.way, site, dirty.host.frame, dirty.host.own_pages, next_watch()};
+    Watching how{dirty.host.way, dirty.host.frame, dirty.host.own_pages, next_watch()};
     Nanoseconds at = monotonic_now();
     do {
       dirty.guard = raise_guard(dirty.watched, dirty.host.protection, how);
@@ -127,7 +126,7 @@ bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
   return false;
 }
 
-void DirtyRanges::raise(uint32_t site, bool threads) {
+void DirtyRanges::raise(bool threads) {
   collect(threads);
   if (down_ == 0) return;
   for (int i = count_; i-- > 0;) {
@@ -135,7 +134,7 @@ void DirtyRanges::raise(uint32_t site, bool threads) {
     if (!is_down(dirty) || dirty.lowered) continue;
     --down_;
     ++dirty.raises;
-    if (!raise(dirty, site) && is_down(dirty)) ++down_;
+    if (!raise(dirty) && is_down(dirty)) ++down_;
     if (dirty.guard == kNoGuard && dirty.host.refusal != WatchRefusal::none) remove(i);
   }
 }
@@ -185,7 +184,7 @@ void DirtyRanges::restore(AddressRange range) {
     }
     if (!lowered || dirty.guard != kNoGuard) continue;
     if (is_down(dirty)) --down_;
-    if (!raise(dirty, 0) && is_down(dirty)) ++down_;
+    if (!raise(dirty) && is_down(dirty)) ++down_;
   }
 }
 

@@ -58,9 +58,9 @@ class DirtyRanges {
   // No room: counted, and not watched. `number`: of the first part of a small range.
   void add(const HostRange& host, uint32_t number = 0);
 
-  // A call that waits returns, or another thread acquires: raises what is to be raised. `site`: of the call.
+  // A call that waits returns, or another thread acquires: raises what is to be raised.
   // `threads`: the program has several.
-  void raise(uint32_t site, bool threads);
+  void raise(bool threads);
 
   // The driver or the agent is about to use these bytes: guards over them come down.
   void lower(AddressRange range);
@@ -79,15 +79,15 @@ class DirtyRanges {
   struct Dirty {
     HostRange host;
     AddressRange watched;  // this run's part of it; empty: another run watches it
-    GuardHandle guard;  // kNoGuard: none is up
-    uint8_t raises;     // for this piece of work
-    bool lowered;       // for a call under way
-    bool refused;       // said so already, for this piece of work
+    GuardHandle guard;     // kNoGuard: none is up
+    uint8_t raises;        // for this piece of work
+    bool lowered;          // for a call under way
+    bool refused;          // said so already, for this piece of work
   };
 
   int find(AddressRange range) const;
   AddressRange share_out(const HostRange& host, uint32_t number);
-  bool raise(Dirty& dirty, uint32_t site);
+  bool raise(Dirty& dirty);
   bool give_up_second_look();
   void lower(Dirty& dirty);
   void remove(int at);

@@ -76,7 +76,7 @@ TEST_F(Watchpoints, ReadOnlySeesWritesAlone) {
   RUN_IN_CHILD({
     CHECK(start_guards());
     alignas(8) static volatile uint32_t word = 4;
-    GuardHandle guard = watch(&word, 4, 1, Protection::read_only);
+    GuardHandle guard = watch(&word, 4, Protection::read_only);
     CHECK(guard != kNoGuard && word == 4 && collect(guard).by == TouchBy::nobody);
     word = 5;
     CHECK(lower_guard(guard).by == TouchBy::program);
