@@ -1,7 +1,5 @@
 #include "agent/driver_calls.h"
 
-#include "agent/driver_image.h"
-
 namespace diogenes::agent {
 
 DriverCalls driver_calls;

@@ -2,6 +2,7 @@
 // Calls made through here pass the hooks untouched (the thread is marked as inside the agent). A null
 // pointer: this driver does not have it. Filled before the first hook can run.
 #pragma once
+#include "agent/elf_image.h"
 #include "driver/cuda_abi.h"
 
 namespace diogenes::agent {
@@ -33,5 +34,8 @@ struct DriverCalls {
 };
 
 extern DriverCalls driver_calls;
+
+// Fills it.
+void find_driver_calls(const LoadedImage& image);
 
 }  // namespace diogenes::agent
