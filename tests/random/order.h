@@ -77,8 +77,9 @@ class Order {
     if (!wait.query) {
       operations_[wait.operation].needed = true;
       guess_better(by, work);
-      // It stays where it is, and so what it covers needs no other. Behind a use it may come later.
-      if (order) settled_ |= wait.covers;
+      // It stays where it is, and so what it covers needs no other, if it is documented. Behind a use it may
+      // come later.
+      if (order && rank(operations_[wait.operation].kind) > 0) settled_ |= wait.covers;
       return;
     }
     // The query alone would do, or so it seems: whoever asks may also do something else when it is not done.

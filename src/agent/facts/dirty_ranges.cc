@@ -5,10 +5,10 @@
 
 namespace diogenes::agent::facts {
 
-int DirtyRanges::find(AddressRange range) const {
+int DirtyRanges::find(const HostRange& host) const {
   // The latest are named again first.
   for (int i = count_; i-- > 0;)
-    if (dirty_[i].host.range == range) return i;
+    if (dirty_[i].host.range == host.range && dirty_[i].host.protection == host.protection) return i;
   return -1;
 }
 
@@ -42,9 +42,22 @@ AddressRange DirtyRanges::share_out(const HostRange& host, uint32_t number) {
   return watched;
 }
 
-void DirtyRanges::add(const HostRange& host, uint32_t number) {
-  int at = find(host.range);
-  if (at >= 0) {
+// What lies wholly in what is overwritten.
+void DirtyRanges::remove_inside(AddressRange range, int but) {
+  for (int i = count_; i-- > 0;)
+    if (i != but && range.contains(dirty_[i].host.range) &&
+        dirty_[i].host.protection == Protection::no_access) {
+      if (but == count_ - 1) but = i;  // the last one takes the place of the one that goes
+      remove(i);
+    }
+}
+
+void DirtyRanges::add(HostRange host, uint32_t number) {
+  // There are few: one against reading serves for both.
+  if (host.way == Way::watchpoints) host.protection = Protection::no_access;
+  int at = find(host);
+  if (host.whole && (at < 0 || host.way == Way::watchpoints)) remove_inside(host.range, at);
+  if (at = find(host); at >= 0) {
     Dirty& dirty = dirty_[at];
     // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
     if (dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody) lower(dirty);
@@ -54,14 +67,6 @@ void DirtyRanges::add(const HostRange& host, uint32_t number) {
       lower_guard(dirty.guard);
       dirty.guard = kNoGuard;
     }
-    // A guard against reading serves for both.
-    if (host.protection == Protection::no_access && dirty.host.protection == Protection::read_only) {
-      if (dirty.guard != kNoGuard) lower_guard(dirty.guard);
-      dirty.guard = kNoGuard;
-      dirty.host.protection = Protection::no_access;
-    } else if (dirty.guard == kNoGuard && host.whole) {
-      dirty.host.protection = host.protection;
-    }
     dirty.host.refusal = host.refusal;
     dirty.host.way = host.way;
     dirty.host.frame = host.frame;
@@ -70,11 +75,6 @@ void DirtyRanges::add(const HostRange& host, uint32_t number) {
     dirty.watched = share_out(host, number);
     if (is_down(dirty)) ++down_;
     return;
-  }
-  if (host.whole) {
-    // What lies wholly in it is overwritten.
-    for (int i = count_; i-- > 0;)
-      if (host.range.contains(dirty_[i].host.range)) remove(i);
   }
   if (count_ == kMaximumDirty) {
     count_drop(Drop::objects_full);

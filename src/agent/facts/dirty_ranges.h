@@ -10,6 +10,9 @@
 //                          acquires a lock, at most kRaises times for one piece of work; then it stands open
 //   released, overwritten  gone
 //
+// Where work reads a range and other work writes it, it is there twice: reading it ends the guard against
+// reading alone, so that a later write is still seen.
+//
 // Small ranges need watchpoints, of which a processor has four. Where this run has a share of them only
 // (stage.h, WatchShare), a small range is cut into parts of four watchpoints each. Parts are numbered by the
 // thread whose work made them dirty, so in every run of a program that does the same they have the same
@@ -56,7 +59,7 @@ inline uint32_t parts_of(AddressRange range) {
 class DirtyRanges {
  public:
   // No room: counted, and not watched. `number`: of the first part of a small range.
-  void add(const HostRange& host, uint32_t number = 0);
+  void add(HostRange host, uint32_t number = 0);
 
   // A call that waits returns, or another thread acquires: raises what is to be raised.
   // `threads`: the program has several.
@@ -85,12 +88,13 @@ class DirtyRanges {
     bool refused;          // said so already, for this piece of work
   };
 
-  int find(AddressRange range) const;
+  int find(const HostRange& host) const;
   AddressRange share_out(const HostRange& host, uint32_t number);
   bool raise(Dirty& dirty);
   bool give_up_second_look();
   void lower(Dirty& dirty);
   void remove(int at);
+  void remove_inside(AddressRange range, int but);
   bool is_down(const Dirty& dirty) const {
     return dirty.guard == kNoGuard && dirty.raises < kRaises && !dirty.watched.empty();
   }

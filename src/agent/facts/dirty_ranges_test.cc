@@ -96,7 +96,7 @@ TEST_F(DirtyRangesTest, OfSeveralThreadsAreGuardedSoManyTimesForOnePieceOfWork) 
     touch(kBuffer, TouchBy::program);
   }
   EXPECT_EQ(fake.watches.size(), size_t{kRaises});
-  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::often});
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
   // New work begins anew.
   dirty->add(written(kBuffer));
   dirty->raise(true);

@@ -37,6 +37,10 @@ bool is_watch(const ThreadTrace& thread, size_t position) {
   return thread.type(position) == RecordType::watch || is_lowered(thread, position);
 }
 
+bool is_refusal(const ThreadTrace& thread, size_t position) {
+  return thread.type(position) == RecordType::watch && thread.record<WatchRecord>(position).watch == 0;
+}
+
 int64_t blocked_ns(const ThreadTrace& thread, size_t position) {
   if (thread.type(position) != RecordType::order) return 0;
   const auto& order = thread.record<OrderRecord>(position);
@@ -84,14 +88,20 @@ void RecordCursor::add_records(std::span<const size_t> positions, int64_t earlie
     int64_t at_ns = std::clamp(time_of(*thread_, position), earliest, latest);
     if (int64_t blocked = blocked_ns(*thread_, position); blocked > 0)
       add(Step::sleep, std::max(earliest, at_ns - blocked), position);
-    // Guards that go up at an acquire are up before the thread goes on.
+    // Guards that go up at an acquire are up before the thread goes on; what could not be watched is open to
+    // it only then.
+    std::vector<size_t> open;
     if (is_acquire(*thread_, position)) {
       for (; i + 1 < positions.size() && is_watch(*thread_, positions[i + 1]); ++i) {
         at_ns = std::clamp(time_of(*thread_, positions[i + 1]), earliest, latest);
-        add(Step::record, at_ns, positions[i + 1]);
+        if (is_refusal(*thread_, positions[i + 1]))
+          open.push_back(positions[i + 1]);
+        else
+          add(Step::record, at_ns, positions[i + 1]);
       }
     }
     add(Step::record, at_ns, position);
+    for (size_t refused : open) add(Step::record, at_ns, refused);
   }
 }
 

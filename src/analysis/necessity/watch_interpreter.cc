@@ -70,7 +70,14 @@ void WatchInterpreter::end_elsewhere(const Place& place, int64_t at_ns) {
     event.memory = at->second.place.memory;
     event.range = at->second.place.range;
     tables_.sink.take(event);
-    at = elsewhere_.erase(at);
+    const Watched old = at->second;
+    elsewhere_.erase(at);
+    // What sticks out is still as it was.
+    if (old.place.range.begin < place.range.begin)
+      watch_elsewhere({place.memory, {old.place.range.begin, place.range.begin}}, kNoThread, at_ns);
+    if (place.range.end < old.place.range.end)
+      watch_elsewhere({place.memory, {place.range.end, old.place.range.end}}, kNoThread, at_ns);
+    at = elsewhere_.lower_bound({place.memory.value, place.range.begin});
   }
 }
 
