@@ -48,8 +48,8 @@ bool load_plan() {
 const MappedPlan& plan() { return mapped; }
 
 WatchShare watch_share() {
-  if (!mapped.plan || mapped.plan->watch_shares <= 1) return {};
-  return {mapped.plan->watch_share, mapped.plan->watch_shares};
+  if (!mapped.plan) return {};
+  return {mapped.plan->watch_share, mapped.plan->watch_round};
 }
 
 bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }

@@ -16,9 +16,10 @@ struct MappedPlan {
 bool load_plan();
 const MappedPlan& plan();
 
-// Small ranges are shared out among runs of this stage: this run has share `own` of so many; 1: all of them.
+// Of small ranges this run watches one share (ffm/plan.h); kWatchShares: all of them.
 struct WatchShare {
-  uint32_t own = 0, of = 1;
+  uint32_t own = kWatchShares, round = 0;
+  bool all() const { return own >= kWatchShares; }
 };
 WatchShare watch_share();
 

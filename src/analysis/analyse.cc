@@ -92,7 +92,6 @@ class Analysis {
       report_.notices.emplace_back(run.error().c_str());
       return std::nullopt;
     }
-    if (stage == Stage::memory_tracing) join_watch_shares(*run, folder_, sites_);
     stage_notices(*run, name, report_.notices);
     return std::move(*run);
   }

@@ -9,16 +9,19 @@
 #include <filesystem>
 
 #include "analysis/run.h"
+#include "ffm/plan.h"
 
 namespace diogenes {
 
-// Waits that are needed only because small results could not be watched.
-uint64_t count_unwatched(const Run& memory_tracing);
-// The same, of the session's first run of stage 3. 0: it cannot be read.
-uint64_t count_unwatched(const std::filesystem::path& session);
+// Which run of stage 3 has a share in a round.
+constexpr int watch_run(uint8_t round, uint8_t share) { return 2 + round * kWatchShares + share; }
 
-// Changes nothing where a share is missing, or where the runs did not give the GPU the same work in the same
-// order: then their parts do not fit together.
-void join_watch_shares(Run& first, const std::filesystem::path& session, SiteTable& sites);
+// Loads the first run and takes in the others that are there. A round changes nothing where a share of it is
+// missing, or where its runs did not give the GPU the same work in the same order as the first: then their
+// parts do not fit together.
+Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites);
+
+// Waits that are needed only because small results could not be watched. 0: the session cannot be read.
+uint64_t count_unwatched(const std::filesystem::path& session);
 
 }  // namespace diogenes

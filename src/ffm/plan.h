@@ -15,8 +15,14 @@ inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the pl
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
-// Among so many further runs of stage 3 small results are shared out, where the user asks for it.
-inline constexpr uint8_t kWatchShares = 6;
+// Where the user asks for it, small ranges are shared out among so many further runs of stage 3. Where that
+// leaves some unwatched, because they were dirty at a time, it is done again in another order.
+inline constexpr uint8_t kWatchShares = 6, kWatchRounds = 3;
+
+// Which of the shares has the part of that number.
+constexpr uint32_t watch_share_of(uint32_t part, uint32_t round) {
+  return (part + part / kWatchShares * round) % kWatchShares;
+}
 
 struct Plan {
   char magic[8];
@@ -24,8 +30,8 @@ struct Plan {
   Stage stage;
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
-  uint8_t watch_share, watch_shares;  // memory_tracing: of the small ranges, this run watches each
-                                      // watch_shares-th, from the watch_share-th on. 0 or 1 shares: all
+  uint8_t watch_share, watch_round;  // memory_tracing, further runs: small ranges of which this run watches
+                                     // one share. kWatchShares: all of them
   uint8_t gpu_times;  // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
   uint32_t hook_count;
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops

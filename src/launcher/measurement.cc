@@ -200,12 +200,17 @@ bool Measurement::memory_tracing() {
 }
 
 bool Measurement::watch_small_results() {
-  if (count_unwatched(folder_) == 0) return true;
-  runs_planned_ = static_cast<int>(session_.runs.size()) + kWatchShares;
-  for (int share = 0; share < kWatchShares; ++share)
-    if (!run_stage(Stage::memory_tracing, "first uses of small results, one share of them", driver_->all,
-                   {.number = share + 2, .share = share}))
-      return false;
+  uint64_t unwatched = count_unwatched(folder_);
+  for (uint8_t round = 0; round < kWatchRounds && unwatched > 0; ++round) {
+    runs_planned_ = static_cast<int>(session_.runs.size()) + kWatchShares;
+    for (uint8_t share = 0; share < kWatchShares; ++share)
+      if (!run_stage(Stage::memory_tracing, "first uses of small results, one share of them", driver_->all,
+                     {.number = watch_run(round, share), .watch_share = share, .watch_round = round}))
+        return false;
+    const uint64_t left = count_unwatched(folder_);
+    if (left >= unwatched) break;
+    unwatched = left;
+  }
   return true;
 }
 
@@ -292,8 +297,8 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                          .driver = driver_->build_id,
                                          .hooks = std::move(hooks),
                                          .recorded_bytes_limit = recorded_bytes_limit(folder_),
-                                         .watch_share = static_cast<uint8_t>(std::max(settings.share, 0)),
-                                         .watch_shares = settings.share < 0 ? uint8_t{1} : kWatchShares,
+                                         .watch_share = settings.watch_share,
+                                         .watch_round = settings.watch_round,
                                          .gpu_times = settings.gpu_times.take});
   if (!planned) {
     progress_.end("failed");

@@ -61,7 +61,7 @@ class Measurement {
   };
   struct StageSettings {
     int number = 1;  // of the stage's runs
-    int share = -1;  // of small ranges, of kWatchShares; -1: all of them
+    uint8_t watch_share = kWatchShares, watch_round = 0;  // of the plan
     GpuTimesSetting gpu_times;
   };
   void find_gpu_times();

@@ -22,7 +22,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.build_id_length = contents.driver.length;
   memcpy(plan.build_id, contents.driver.bytes.data(), sizeof plan.build_id);
   plan.watch_share = contents.watch_share;
-  plan.watch_shares = contents.watch_shares;
+  plan.watch_round = contents.watch_round;
   plan.gpu_times = contents.gpu_times;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());
   plan.recorded_bytes_limit = contents.recorded_bytes_limit;

@@ -15,7 +15,7 @@ struct PlanContents {
   BuildId driver;
   std::vector<HookSite> hooks;
   uint64_t recorded_bytes_limit = 0;
-  uint8_t watch_share = 0, watch_shares = 1;
+  uint8_t watch_share = kWatchShares, watch_round = 0;
   bool gpu_times = false;
 };
 

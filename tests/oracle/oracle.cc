@@ -47,7 +47,6 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
   if (!tracing) return tracing.error().c_str();
   auto watched = load_run(session / "memory-tracing", sites, Load::evidence);
   if (!watched) return watched.error().c_str();
-  join_watch_shares(*watched, session, sites);
   std::vector<SiteVerdict> verdicts(sites.size());
   std::vector<SiteVerdicts> by_site;
   join_verdicts(*tracing, *watched, sites, by_site);

@@ -27,10 +27,11 @@ void DirtyRanges::remove(int at) {
 
 // The part of the range that this run watches. What another run does is said in the records.
 AddressRange DirtyRanges::share_out(const HostRange& host, uint32_t number) {
-  if (share_.of <= 1 || host.way != Way::watchpoints || host.refusal != WatchRefusal::none) return host.range;
+  if (share_.all() || host.way != Way::watchpoints || host.refusal != WatchRefusal::none) return host.range;
   const uint32_t parts = parts_of(host.range);
-  if (parts > share_.of) return host.range;  // too large for all of them together
-  const uint32_t own = (share_.own + share_.of - number % share_.of) % share_.of;
+  if (parts > kWatchShares) return host.range;  // too large for all of them together
+  uint32_t own = 0;
+  while (own < parts && watch_share_of(number + own, share_.round) != share_.own) ++own;
   const AddressRange watched = own < parts ? part_of(host.range, own) : AddressRange{};
   if (watched.empty()) {
     record_refusal(host.range, WatchRefusal::another_run);
@@ -100,6 +101,7 @@ bool DirtyRanges::give_up_second_look() {
 }
 
 bool DirtyRanges::raise(Dirty& dirty) {
+  if (dirty.watched.empty()) return true;
   WatchRefusal refusal = dirty.host.refusal;
   if (refusal == WatchRefusal::none) {
     Watching how{dirty.host.way, dirty.host.frame, dirty.host.own_pages, next_watch()};

@@ -96,7 +96,7 @@ TEST_F(DirtyRangesTest, OfSeveralThreadsAreGuardedSoManyTimesForOnePieceOfWork) 
     touch(kBuffer, TouchBy::program);
   }
   EXPECT_EQ(fake.watches.size(), size_t{kRaises});
-  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::often});
   // New work begins anew.
   dirty->add(written(kBuffer));
   dirty->raise(true);
@@ -133,7 +133,7 @@ TEST_F(DirtyRangesTest, ASecondLookGivesWayToAFirstOne) {
   dirty->add(small);  // new work
   dirty->raise(true);
   EXPECT_EQ(fake.up.begin()->second, kBuffer);
-  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::often});
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
 }
 
 TEST_F(DirtyRangesTest, StayGuardedWhereWorkIsGivenToThemUntouched) {
