@@ -87,7 +87,8 @@ class Analysis {
       if (stage != Stage::gpu_times) missing_.push_back(stage_name(stage));
       return std::nullopt;
     }
-    auto run = load_run(stage_folder, sites_, what, options_.judge);
+    auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_, options_.judge)
+                                              : load_run(stage_folder, sites_, what, options_.judge);
     if (!run) {
       report_.notices.emplace_back(run.error().c_str());
       return std::nullopt;

@@ -56,12 +56,12 @@ using Round = std::unordered_map<const Operation*, Found>;
 
 // False: the round is not whole.
 bool load_round(Run& first, const GivenWork& work, uint8_t round, const fs::path& session, SiteTable& sites,
-                Round& found) {
+                JudgeProcess judge, Round& found) {
   for (uint8_t share = 0; share < kWatchShares; ++share) {
     const fs::path folder = session / run_name(Stage::memory_tracing, watch_run(round, share));
     std::error_code failed;
     if (!fs::is_directory(folder, failed)) return false;
-    auto run = load_run(folder, sites, Load::evidence);
+    auto run = load_run(folder, sites, Load::evidence, judge);
     if (!run || work_of(*run, sites) != work) return false;
     join_operations(first, *run, sites,
                     [&](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
@@ -100,8 +100,8 @@ void add_round(Run& first, const Round& round) {
 
 }  // namespace
 
-Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites) {
-  auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence);
+Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites, JudgeProcess judge) {
+  auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence, judge);
   if (!first) return first;
   std::optional<GivenWork> work;
   for (uint8_t round = 0; round < kWatchRounds; ++round) {
@@ -109,7 +109,7 @@ Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites) {
     if (!fs::is_directory(session / run_name(Stage::memory_tracing, watch_run(round, 0)), failed)) break;
     if (!work) work = work_of(*first, sites);
     Round found;
-    if (load_round(*first, *work, round, session, sites, found)) add_round(*first, found);
+    if (load_round(*first, *work, round, session, sites, judge, found)) add_round(*first, found);
   }
   return first;
 }

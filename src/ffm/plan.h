@@ -29,7 +29,7 @@ struct Plan {
   uint32_t version;  // kPlanVersion
   Stage stage;
   uint8_t build_id_length;
-  uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
+  uint8_t build_id[20];              // of the libcuda that the hooks are for; another file is not patched
   uint8_t watch_share, watch_round;  // memory_tracing, further runs: small ranges of which this run watches
                                      // one share. kWatchShares: all of them
   uint8_t gpu_times;  // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
