@@ -88,6 +88,8 @@ bool Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const 
   const Sureness held = live.held_by(by);
   if (held == Sureness::certain) return false;
   if (held == Sureness::possible && !user.certain.covers(live.stream, live.tick)) return false;
+  // Who comes after what replaced it comes after it, and that pair is looked at by itself.
+  if (live.replaced != 0 && user.certain.covers(live.replaced_in, live.replaced)) return false;
   const Kept kept = keep_order(live.stream, live.tick, user, use);
   if (kept.sureness != Sureness::none) live.hold(by, kept.sureness);
   return kept.fixed;
