@@ -292,14 +292,13 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                   first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
-  Status planned =
-      write_plan(stage_folder / "plan", {.stage = stage,
-                                         .driver = driver_->build_id,
-                                         .hooks = std::move(hooks),
-                                         .recorded_bytes_limit = recorded_bytes_limit(folder_),
-                                         .watch_share = settings.watch_share,
-                                         .watch_round = settings.watch_round,
-                                         .gpu_times = settings.gpu_times.take});
+  Status planned = write_plan(stage_folder / "plan", {.stage = stage,
+                                                      .driver = driver_->build_id,
+                                                      .hooks = std::move(hooks),
+                                                      .recorded_bytes_limit = recorded_bytes_limit(folder_),
+                                                      .watch_share = settings.watch_share,
+                                                      .watch_round = settings.watch_round,
+                                                      .gpu_times = settings.gpu_times.take});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());
