@@ -71,6 +71,7 @@ class Generator : Order {
         operations_[waits_[static_cast<size_t>(by)].operation].guess = true;
   }
   void cpu_access(int buffer, bool writes) {
+    used_by_cpu(buffer);
     for (const int work : wanted(buffer, writes))
       if (!known_[static_cast<size_t>(work)]) learn(work);
     for (const int work : wanted(buffer, writes)) lean_on(work, buffer, false);
@@ -143,6 +144,8 @@ class Generator : Order {
     operation.from = from;
     operation.stream = stream;
     const int piece = give(stream, kind == Kind::host_function);
+    for (const int buffer : {to, from})
+      if (buffer >= 0) meet_others(buffer, piece, has_kernel(kind));
     if (from >= 0 && from != to) note(from, false, piece, has_kernel(kind));
     note(to, true, piece);
   }
@@ -171,6 +174,8 @@ class Generator : Order {
     const int piece = give(stream);
     for (int i = 0; i < count; ++i) {
       const Node& node = nodes[static_cast<size_t>(i)];
+      for (const int buffer : {node.to, node.from})
+        if (buffer >= 0) meet_others(buffer, piece, has_kernel(node.kind));
       if (node.from >= 0) note(node.from, false, piece, has_kernel(node.kind));
     }
     for (int i = 0; i < count; ++i) note(nodes[static_cast<size_t>(i)].to, true, piece);

@@ -64,6 +64,7 @@ class Order {
     own = next_in(stream);
     own.set(static_cast<size_t>(works_));
     given_[static_cast<size_t>(works_)] = stream;
+    behind_[static_cast<size_t>(works_)] = own;
     return works_++;
   }
   // The program leans on knowing that this is done: `order`, to start other work, or else to use what the
@@ -119,6 +120,52 @@ class Order {
   }
   // What host functions do is out of sight, and they may do anything: the first wait for one is needed by
   // that, and no other work may run beside it.
+  // Whatever a wait is for, this work may be it, by a rule of the design that knows less than the generator.
+  void guess_all(int work) {
+    for (const Wait& wait : waits_)
+      if (!wait.query && wait.covers[static_cast<size_t>(work)]) operations_[wait.operation].guess = true;
+  }
+  // Kernels that are given one block which the host reaches may find the addresses of the others there. So
+  // they may write those, too, and may wait there for the CPU to let them go on.
+  static bool is_shared(int buffer) { return buffer == kManaged || buffer == kMapped; }
+  void reach_beside(int buffer, int piece) {
+    if (!is_shared(buffer)) return;
+    gates_.set(static_cast<size_t>(piece));
+    const int other = buffer == kManaged ? kMapped : kManaged;
+    const Buffer& the = buffers_[static_cast<size_t>(other)];
+    if (the.writer >= 0) meet(the.writer, piece, true);
+    for (const Buffer::Reader& reader : the.readers) meet(reader.work, piece, true);
+    for (const int work : reached_[static_cast<size_t>(other)]) meet(work, piece, true);
+    reached_[static_cast<size_t>(other)].push_back(piece);
+  }
+  // By their names, these two may be in each other's way. Where only a wait keeps them in order, that wait may
+  // be the one that counts (`beside`), or gpu_access() has said so.
+  void meet(int work, int piece, bool beside) {
+    if (work == piece || behind_[static_cast<size_t>(piece)][static_cast<size_t>(work)]) return;
+    if (!known_[static_cast<size_t>(work)])
+      unordered_.push_back({work, piece});
+    else if (beside)
+      guess_all(work);
+  }
+  // A piece of work that is given a buffer.
+  void meet_others(int buffer, int piece, bool kernel) {
+    const Buffer& the = buffers_[static_cast<size_t>(buffer)];
+    if (the.writer >= 0) meet(the.writer, piece, false);
+    for (const Buffer::Reader& reader : the.readers)
+      if (kernel || reader.kernel) meet(reader.work, piece, false);
+    for (const int work : reached_[static_cast<size_t>(buffer)]) meet(work, piece, true);
+    if (kernel) reach_beside(buffer, piece);
+  }
+  void used_by_cpu(int buffer) {
+    std::erase_if(reached_[static_cast<size_t>(buffer)], [&](int work) {
+      if (!known_[static_cast<size_t>(work)]) return false;
+      guess_all(work);
+      return true;
+    });
+  }
+  bool may_wait_for_cpu(int work) const {
+    return (behind_[static_cast<size_t>(work)] & gates_ & ~known_).any();
+  }
   void order_behind_host_functions(int stream, bool is_one) {
     for (int work = 0; work < works_; ++work) {
       const auto w = static_cast<size_t>(work);
@@ -128,6 +175,12 @@ class Order {
   void waited(const Before& covered, bool query = false) {
     waits_.push_back({operations_.size() - 1, covered, query});
     if (!query && (covered & host_work_ & ~known_).any()) operations_.back().guess = true;
+    // The CPU may let one go on because the other is done.
+    for (const auto& [one, other] : unordered_)
+      for (const auto& [done, waiting] : {std::pair(one, other), std::pair(other, one)})
+        if (!query && covered[static_cast<size_t>(done)] && !known_[static_cast<size_t>(waiting)] &&
+            may_wait_for_cpu(waiting))
+          operations_.back().guess = true;
     known_ |= covered;
     operations_.back().waits = !query;
   }
@@ -176,6 +229,10 @@ class Order {
   std::array<bool, kEvents> doubtful_events_{};
   std::array<Buffer, kBuffers> buffers_;
   std::array<int, kWork> given_{};
+  std::array<Before, kWork> behind_{};
+  Before gates_;  // kernels that can read what the CPU may write
+  std::array<std::vector<int>, kBuffers> reached_;
+  std::vector<std::pair<int, int>> unordered_;
   std::map<std::pair<int, int>, int> owner_when_used_;
   Before known_, settled_, host_work_;
   std::vector<Wait> waits_;

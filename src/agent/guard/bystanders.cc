@@ -10,11 +10,14 @@ namespace diogenes::agent {
 
 namespace {
 
-constexpr int64_t kMostPatience = 1'000'000, kLeastPatience = 8'000;  // ns
+constexpr int64_t kMostPatience = 5'000'000;  // ns, for one touch
+// Waiting in vain may take this much, and one part in so many of the time since the first wait.
+constexpr int64_t kFreeWaits = 20'000'000, kPartInVain = 50;  // ns
 // A system call that lasts longer is one that waits; a shorter one may be the post itself.
 constexpr int64_t kLongCall = 50'000;  // ns
 
-std::atomic<int64_t> patience{kMostPatience};
+std::atomic<int64_t> first_wait{0};  // when it was
+std::atomic<int64_t> in_vain{0};     // ns
 std::atomic<uint32_t> waiting{0};  // threads that wait here
 
 bool at_rest(const Slot& slot, int64_t waited) {
@@ -36,18 +39,23 @@ bool others_rest(int64_t waited) {
 
 void await_bystanders() {
   if (others_rest(0)) return;
-  const int64_t least = patience.load(std::memory_order_relaxed);
-  const Nanoseconds begin = monotonic_now();
+  const int64_t begin = monotonic_now().count;
+  int64_t first = 0;
+  if (first_wait.compare_exchange_strong(first, begin, std::memory_order_relaxed)) first = begin;
+  const int64_t left =
+      kFreeWaits + (begin - first) / kPartInVain - in_vain.load(std::memory_order_relaxed);
+  const int64_t patience = std::min(left, kMostPatience);
   // Who waits here is about to touch something itself: two would wait for each other.
   bool alone = waiting.fetch_add(1, std::memory_order_acq_rel) == 0, rest = false;
-  for (int64_t waited = 0; alone && !rest && waited < least; waited = (monotonic_now() - begin).count) {
+  int64_t waited = 0;
+  while (alone && !rest && waited < patience) {
     raw_syscall(SYS_sched_yield);
+    waited = monotonic_now().count - begin;
     rest = others_rest(waited);
     alone = waiting.load(std::memory_order_acquire) == 1;
   }
   waiting.fetch_sub(1, std::memory_order_acq_rel);
-  patience.store(rest ? std::min(2 * least, kMostPatience) : std::max(least / 2, kLeastPatience),
-                 std::memory_order_relaxed);
+  if (!rest) in_vain.fetch_add(waited, std::memory_order_relaxed);
 }
 
 }  // namespace diogenes::agent

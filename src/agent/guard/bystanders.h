@@ -10,8 +10,8 @@
 namespace diogenes::agent {
 
 // In a handler, before a guard falls for a touch of this thread; with no lock of the agent's held. Returns at
-// once where no other thread is awake; otherwise after a millisecond at most, and after less and less time
-// where waiting was in vain.
+// once where no other thread is awake; otherwise after 5 ms at most. Where waiting is in vain, because others
+// compute, it takes 2% of the run time and 20 ms.
 void await_bystanders();
 
 }  // namespace diogenes::agent
