@@ -20,7 +20,7 @@
 #include "analysis/necessity/judge.h"
 #include "analysis/necessity/transfers.h"
 #include "trace/testing/facts_builder.h"
-#include "trace/testing/trace_builder.h"
+#include "trace/testing/temporary_folder.h"
 
 namespace {
 

@@ -1,7 +1,8 @@
 // synthetic_session --operations N --output DIR [--gpu-times off]: a session of N operations in stage 2, as
 // of a program that loops over launches, copies and waits, some of them needless, moved too early or
 // duplicate. The body of the loop is a timeline; its records are written once for each round, with times and
-// sequences moved on. With the GPU's times, as most sessions have them, unless they are off.
+// sequences moved on. With the GPU's times, as most sessions have them, unless they are off. Its verdicts are
+// given by hand: what judging takes, bench-necessity measures.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/testing/trace_builder.h"
+#include "analysis/testing/trace_builder.h"
 
 namespace {
 
@@ -73,17 +74,6 @@ void repeat(const fs::path& path, uint64_t rounds, int64_t period_ns) {
     for (OperationRecord& record : now) {
       if (record.type == RecordType::operation) {
         record.begin_ns += static_cast<int64_t>(round) * period_ns;
-      } else if (record.type == RecordType::hash) {
-        HashRecord hash;
-        memcpy(static_cast<void*>(&hash), &record, sizeof hash);
-        hash.sequence += shift;
-        hash.first.sequence += shift;
-        memcpy(static_cast<void*>(&record), &hash, sizeof hash);
-      } else if (record.type == RecordType::verdict) {
-        VerdictRecord verdict;
-        memcpy(static_cast<void*>(&verdict), &record, sizeof verdict);
-        verdict.sequence += shift;
-        memcpy(static_cast<void*>(&record), &verdict, sizeof verdict);
       } else if (record.type == RecordType::gpu_time) {
         GpuTimeRecord time;
         memcpy(static_cast<void*>(&time), &record, sizeof time);
@@ -98,6 +88,24 @@ void repeat(const fs::path& path, uint64_t rounds, int64_t period_ns) {
   }
   std::string end(64, '\0');
   out.write(end.data(), static_cast<std::streamsize>(end.size()));
+}
+
+// The verdicts of one round, for each round.
+void repeat_verdicts(const fs::path& path, uint64_t rounds, uint32_t operations) {
+  std::string bytes = contents(path);
+  std::vector<GivenVerdict> once(bytes.size() / sizeof(GivenVerdict));
+  memcpy(static_cast<void*>(once.data()), bytes.data(), once.size() * sizeof(GivenVerdict));
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    auto shift = static_cast<uint32_t>(round * operations);
+    std::vector<GivenVerdict> now = once;
+    for (GivenVerdict& verdict : now) {
+      verdict.operation.sequence += shift;
+      verdict.first.sequence += shift;
+    }
+    out.write(reinterpret_cast<const char*>(now.data()),
+              static_cast<std::streamsize>(now.size() * sizeof(GivenVerdict)));
+  }
 }
 
 void lengthen(const fs::path& path, int64_t by_ns) {
@@ -148,6 +156,7 @@ int main(int argc, char** argv) {
         entry.path().string().find(std::string("/") + stage_name(Stage::baseline)) != std::string::npos;
     if (baseline) continue;
     if (name.starts_with("thread-")) repeat(entry.path(), rounds, period);
+    if (name == "verdicts") repeat_verdicts(entry.path(), rounds, static_cast<uint32_t>(once.steps().size()));
     if (name == "process") lengthen(entry.path(), static_cast<int64_t>(rounds - 1) * period);
   }
   printf("%llu operations in %s\n", static_cast<unsigned long long>(rounds * once.steps().size()),

@@ -25,7 +25,7 @@ struct Call {
   SavedArguments arguments{};
   uint32_t stack = kNoStack;  // StackIndex; taken before the driver runs
   OperationId id;             // valid after the operation was appended, so in after() only
-  uint32_t in_flight = 0;     // necessity/: what it keeps between before() and after()
+  uint32_t in_flight = 0;     // facts/: what it keeps between before() and after()
   uint32_t host_entry = 0;    // host_functions.h: what it keeps between before and after
   uint32_t host_copy = 0;
   Nanoseconds entered;          // when the program made the call; recording lies between this and begin

@@ -10,7 +10,6 @@
 #include "agent/guard/guards.h"
 #include "agent/hook_probe.h"
 #include "agent/host_functions.h"
-#include "agent/necessity/collector.h"
 #include "agent/objects.h"
 #include "agent/order/order.h"
 #include "agent/peer_memory.h"
@@ -62,16 +61,9 @@ void note_initialized(const Call& call) {
 
 void watch_before(Call& call) {
   if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false)) {
-    // Empty, with a lock that nobody holds.
-    if (records_facts())
-      facts::start();
-    else
-      start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
+    facts::start();  // empty, with a lock that nobody holds
   }
-  if (records_facts())
-    facts::before(call);
-  else
-    necessity_before(call);
+  facts::before(call);
 }
 
 }  // namespace
@@ -79,20 +71,14 @@ void watch_before(Call& call) {
 bool collecting() { return running.load(std::memory_order_relaxed); }
 
 void start_collecting() {
-  if (records_facts())
-    facts::start();
-  else if (stage_uses_guards())
-    start_necessity(plan().plan->stage, plan().plan->watch_run, plan().plan->watch_runs);
+  if (stage_uses_guards()) facts::start();
   running.store(true, std::memory_order_relaxed);
   if (is(Stage::tracing) || takes_gpu_times()) probe_hooks();
 }
 
 void stop_collecting(ProcessEnd end) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
-  if (records_facts())
-    facts::finish();
-  else if (stage_uses_guards())
-    finish_necessity();
+  if (stage_uses_guards()) facts::finish();
   if (takes_gpu_times()) finish_gpu_times();
   if (ProcessFile* process = process_file()) {
     process->ended_ns = monotonic_now().count;
@@ -125,7 +111,7 @@ void collect_after(Call& call) {
   describe_device_once();
   if (is(Stage::baseline)) return;
   number_new_objects(call);
-  if (records_facts()) facts::after(call);
+  if (stage_uses_guards()) facts::after(call);
   OperationRecord record{};
   record.type = RecordType::operation;
   record.flags = call.flags;
@@ -137,12 +123,7 @@ void collect_after(Call& call) {
   record.object = call.object;
   if (append(record, &call.id)) append_arguments(call);
   if (takes_gpu_times()) take_gpu_times();
-  if (records_facts()) {
-    facts::record_call(call);
-  } else if (stage_uses_guards()) {
-    necessity_after(call);
-    necessity_returning(call);
-  }
+  if (stage_uses_guards()) facts::record_call(call);
 }
 
 void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer) {

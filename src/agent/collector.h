@@ -1,8 +1,8 @@
 // What each stage does with the calls that the hooks see (DESIGN.md, section 1):
 //   baseline        the stacks on which the wait function is entered, nothing else
 //   tracing         every outermost public call: times, wait, stack, arguments of transfers and allocations
-//   memory_tracing  the same, and necessity/ watches memory and hashes transfers
-//   sync_use        the same, watching the planned sites only
+//   memory_tracing  the same, and facts/ watches memory and hashes transfers
+//   sync_use        as memory_tracing
 //   gpu_times       as tracing
 // In memory_tracing or gpu_times, as the plan says, the GPU's own times are taken (gpu_times.h).
 #pragma once

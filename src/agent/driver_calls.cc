@@ -1,7 +1,5 @@
 #include "agent/driver_calls.h"
 
-#include "agent/driver_image.h"
-
 namespace diogenes::agent {
 
 DriverCalls driver_calls;
@@ -23,19 +21,12 @@ void find_driver_calls(const LoadedImage& image) {
   find(image, calls.device_get_name, "cuDeviceGetName");
   find(image, calls.device_get_attribute, "cuDeviceGetAttribute");
   find(image, calls.pointer_get_attribute, "cuPointerGetAttribute");
-  find(image, calls.pointer_get_attributes, "cuPointerGetAttributes");
   find(image, calls.mem_get_address_range, "cuMemGetAddressRange_v2");
   find(image, calls.mem_host_alloc, "cuMemHostAlloc");
   find(image, calls.memcpy_dtoh_async, "cuMemcpyDtoHAsync_v2");
-  find(image, calls.memcpy_dtoh_async_ptsz, "cuMemcpyDtoHAsync_v2_ptsz");
   find(image, calls.stream_is_capturing, "cuStreamIsCapturing");
   find(image, calls.stream_is_capturing_ptsz, "cuStreamIsCapturing_ptsz");
   find(image, calls.stream_get_flags, "cuStreamGetFlags");
-  find(image, calls.stream_get_ctx, "cuStreamGetCtx");
-  find(image, calls.event_create, "cuEventCreate");
-  find(image, calls.event_record, "cuEventRecord");
-  find(image, calls.event_record_ptsz, "cuEventRecord_ptsz");
-  find(image, calls.event_query, "cuEventQuery");
   find(image, calls.func_get_param_info, "cuFuncGetParamInfo");
   find(image, calls.get_export_table, "cuGetExportTable");
   find(image, calls.kernel_get_param_info, "cuKernelGetParamInfo");

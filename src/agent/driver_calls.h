@@ -2,6 +2,7 @@
 // Calls made through here pass the hooks untouched (the thread is marked as inside the agent). A null
 // pointer: this driver does not have it. Filled before the first hook can run.
 #pragma once
+#include "agent/elf_image.h"
 #include "driver/cuda_abi.h"
 
 namespace diogenes::agent {
@@ -13,20 +14,12 @@ struct DriverCalls {
   CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;
   CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;
   CUresult (*pointer_get_attribute)(void*, CUpointer_attribute, CUdeviceptr) = nullptr;
-  CUresult (*pointer_get_attributes)(unsigned, CUpointer_attribute*, void**, CUdeviceptr) = nullptr;
   CUresult (*mem_get_address_range)(CUdeviceptr*, size_t*, CUdeviceptr) = nullptr;
   CUresult (*mem_host_alloc)(void**, size_t, unsigned) = nullptr;
   CUresult (*memcpy_dtoh_async)(void*, CUdeviceptr, size_t, CUstream) = nullptr;  // null stream: legacy
-  CUresult (*memcpy_dtoh_async_ptsz)(void*, CUdeviceptr, size_t,
-                                     CUstream) = nullptr;  // null stream: per-thread
   CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
   CUresult (*stream_is_capturing_ptsz)(CUstream, CUstreamCaptureStatus*) = nullptr;
   CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;
-  CUresult (*stream_get_ctx)(CUstream, CUcontext*) = nullptr;
-  CUresult (*event_create)(CUevent*, unsigned) = nullptr;
-  CUresult (*event_record)(CUevent, CUstream) = nullptr;
-  CUresult (*event_record_ptsz)(CUevent, CUstream) = nullptr;
-  CUresult (*event_query)(CUevent) = nullptr;
   CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;
   CUresult (*get_export_table)(const void**, const CUuuid*) = nullptr;
   CUresult (*kernel_get_param_info)(CUkernel, size_t, size_t*, size_t*) = nullptr;
@@ -41,5 +34,8 @@ struct DriverCalls {
 };
 
 extern DriverCalls driver_calls;
+
+// Fills it.
+void find_driver_calls(const LoadedImage& image);
 
 }  // namespace diogenes::agent

@@ -1,16 +1,12 @@
 // The mapped libcuda of this process: found, checked against the plan, hooked, and described in the process
 // file.
 #pragma once
-#include "agent/elf_image.h"
 
 namespace diogenes::agent {
 
 // Is libcuda.so.1 mapped and not yet hooked? Then hook it. Called at start and at every notification of the
 // dynamic linker, before the program's first call into it can happen.
 void hook_driver_if_mapped();
-
-// Fills driver_calls (driver_calls.h).
-void find_driver_calls(const LoadedImage& image);
 
 // Device name and the like, once there is a context. Called after a public call, passing through the hooks.
 void describe_device_once();

@@ -12,7 +12,6 @@
 #include "agent/process_folder.h"
 #include "agent/recorder.h"
 #include "agent/stack_table.h"
-#include "trace/site_key.h"
 
 namespace diogenes::agent {
 
@@ -20,7 +19,6 @@ namespace {
 
 constexpr uint32_t kMaximumModules = 4096;
 ModuleRecord records[kMaximumModules];
-uint64_t identities[kMaximumModules];
 bool seen[kMaximumModules];  // in the update under way
 uint32_t record_count = 0;
 uint32_t written = 0;              // of record_count, in the folder's file
@@ -65,7 +63,6 @@ void visit(const LoadedImage& image, void* changed) {
     executable_path(module.path, sizeof module.path);
   else
     strncpy(module.path, image.path, sizeof module.path - 1);
-  identities[record_count] = module_identity(module);
   seen[record_count] = true;
   ++record_count;
 }
@@ -115,8 +112,6 @@ const ModuleRecord* find_module(uintptr_t address, uint32_t* index) {
   return &records[after[-1]];
 }
 
-const ModuleRecord* module_at(uint32_t index) { return index < record_count ? &records[index] : nullptr; }
-uint64_t module_identity_at(uint32_t index) { return index < record_count ? identities[index] : 0; }
 uint32_t module_generation() { return generation.load(std::memory_order_relaxed); }
 void forget_written_modules() { written = 0; }
 

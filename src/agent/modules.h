@@ -16,9 +16,6 @@ void update_modules();
 // The loaded module that holds the address, or null. Under stack_lock().
 const ModuleRecord* find_module(uintptr_t address, uint32_t* index);
 
-const ModuleRecord* module_at(uint32_t index);
-uint64_t module_identity_at(uint32_t index);
-
 // Changes whenever a module is loaded or unloaded: interned addresses of an older generation are looked up
 // anew.
 uint32_t module_generation();

@@ -40,7 +40,7 @@ bool read_exactly(int process, void* to, uintptr_t from, size_t bytes) {
 }
 
 void record(Touching access, int process, uint64_t begin, uint64_t bytes) {
-  if (!records_facts()) return;
+  if (!stage_uses_guards()) return;
   PeerAccessRecord record{};
   record.type = RecordType::peer_access;
   record.access = access;
@@ -193,7 +193,7 @@ ssize_t finish_peer_copy(const PeerCopy& copy, ssize_t result, int errno_before)
 }
 
 void note_opened(const char* path, int file) {
-  if (!records_facts()) return;
+  if (!stage_uses_guards()) return;
   const size_t length = strlen(path);
   constexpr char kDevices[] = "/dev/infiniband/uverbs";
   if (strncmp(path, kDevices, sizeof kDevices - 1) == 0) {

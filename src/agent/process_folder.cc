@@ -141,11 +141,4 @@ void count_drop(Drop cause) {
   __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-void count_unwatched(uint32_t reasons) {
-  ProcessFile* file = process_file();
-  if (!file) return;
-  for (; reasons; reasons &= reasons - 1)
-    __atomic_fetch_add(&file->unwatched[__builtin_ctz(reasons)], 1, __ATOMIC_RELAXED);
-}
-
 }  // namespace diogenes::agent

@@ -145,12 +145,9 @@ bool append(const OperationRecord& record, OperationId* id) {
 bool append(const TransferRecord& record) { return append_record(record, nullptr); }
 bool append(const AllocationRecord& record) { return append_record(record, nullptr); }
 bool append(const HashRecord& record) { return append_record(record, nullptr); }
-bool append(const VerdictRecord& record) { return append_record(record, nullptr); }
 bool append(const GpuTimeRecord& record) { return append_record(record, nullptr); }
-bool append(const UnusedRecord& record) { return append_record(record, nullptr); }
 bool append(const ClockReadRecord& record) { return append_record(record, nullptr); }
 bool append(const RecordingRecord& record) { return append_record(record, nullptr); }
-bool append(const WatchedRecord& record) { return append_record(record, nullptr); }
 bool append(const CallRecord& record) { return append_record(record, nullptr); }
 bool append(const StreamRecord& record) { return append_record(record, nullptr); }
 bool append(const WatchRecord& record) { return append_record(record, nullptr); }

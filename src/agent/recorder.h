@@ -18,12 +18,9 @@ bool append(const OperationRecord& record, OperationId* id = nullptr);
 bool append(const TransferRecord& record);
 bool append(const AllocationRecord& record);
 bool append(const HashRecord& record);
-bool append(const VerdictRecord& record);
 bool append(const GpuTimeRecord& record);
-bool append(const UnusedRecord& record);
 bool append(const ClockReadRecord& record);
 bool append(const RecordingRecord& record);
-bool append(const WatchedRecord& record);
 bool append(const CallRecord& record);
 bool append(const StreamRecord& record);
 bool append(const WatchRecord& record);
@@ -42,7 +39,6 @@ uint32_t own_thread_file();
 bool next_operation(OperationId& id);
 
 void count_drop(Drop cause);
-void count_unwatched(uint32_t reasons);  // one instance: every set bit of `reasons` is counted
 
 // The process file, writable; null until the folder is open. Fields other than counters are written by one
 // place each.

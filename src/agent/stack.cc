@@ -2,13 +2,8 @@
 
 #include <unwind.h>
 
-#include <atomic>
-
 #include "agent/modules.h"
-#include "agent/process_folder.h"
-#include "agent/recorder.h"
 #include "agent/stack_table.h"
-#include "agent/stage.h"
 #include "agent/thread_state.h"
 
 // Of this library, by the linker.
@@ -100,22 +95,6 @@ FrameMarks frame_marks(uintptr_t address) {
   if (thread_state.call_frame != 0 && address >= thread_state.call_frame)
     _Unwind_Backtrace(visit_for_marks, &walk);
   return walk.marks;
-}
-
-bool site_is_planned(uint16_t function, uint32_t stack) {
-  // A cache of one word an entry: stack, function, answer. Zero: empty. Racing writers store equal answers.
-  static std::atomic<uint64_t> cache[4096];
-  uint64_t identity = (static_cast<uint64_t>(folder_generation()) << 50 | static_cast<uint64_t>(stack) << 17 |
-                       static_cast<uint64_t>(function) << 1) +
-                      2;
-  auto& slot = cache[(stack * 31 + function) % 4096];
-  uint64_t known = slot.load(std::memory_order_relaxed);
-  if ((known & ~uint64_t{1}) == identity) return known & 1;
-  bool planned = false;
-  SiteKey key = site_key(function, stack);
-  for (uint32_t i = 0; i < plan().plan->site_count && !planned; ++i) planned = plan().sites[i] == key;
-  slot.store(identity | (planned ? 1 : 0), std::memory_order_relaxed);
-  return planned;
 }
 
 }  // namespace diogenes::agent

@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "agent/frame_marks.h"
-#include "ffm/plan.h"
 
 namespace diogenes::agent {
 
@@ -23,8 +22,5 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back = 0)
 // Of the program's frame on the calling thread's stack that holds the byte at `address`, inside the hooked
 // call under way.
 FrameMarks frame_marks(uintptr_t address);
-
-// Stage 4: is this call of `function` over `stack` one of the plan's sites? Cached by stack.
-bool site_is_planned(uint16_t function, uint32_t stack);
 
 }  // namespace diogenes::agent

@@ -11,9 +11,7 @@
 #include "agent/modules.h"
 #include "agent/process_folder.h"
 #include "agent/recorder.h"
-#include "driver/catalogue.h"
 #include "trace/format.h"
-#include "trace/site_key.h"
 
 namespace diogenes::agent {
 
@@ -143,22 +141,6 @@ uint32_t intern_stack(const uintptr_t* addresses, int count, bool cut, bool in_s
   lock.unlock();
   if (stack == kNoStack) count_drop(Drop::stacks_full);
   return stack;
-}
-
-SiteKey site_key(uint16_t function, uint32_t stack) {
-  const DriverFunction* driver = driver_function(function);
-  SiteKeyBuilder builder(driver ? driver->symbol : "");
-  StackHeader header{};
-  if (stack != kNoStack && file_memory) memcpy(&header, file_memory + uint64_t{stack} * 8, sizeof header);
-  for (uint32_t i = 0; i < header.frame_count; ++i) {
-    Frame frame{};
-    memcpy(&frame, file_memory + uint64_t{stack} * 8 + sizeof header + i * sizeof frame, sizeof frame);
-    if (frame.module() == Frame::kNoModule)
-      builder.add(0, 0);
-    else
-      builder.add(module_identity_at(static_cast<uint32_t>(frame.module())), frame.offset());
-  }
-  return builder.key();
 }
 
 void forget_stacks() {

@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "agent/lock.h"
-#include "ffm/plan.h"
 
 namespace diogenes::agent {
 
@@ -13,9 +12,6 @@ Lock& stack_lock();
 // `addresses`: innermost first, already what a symbolizer takes. `cut`: outer frames are missing.
 // `in_signal`: give up rather than wait for the lock. kNoStack: dropped and counted.
 uint32_t intern_stack(const uintptr_t* addresses, int count, bool cut, bool in_signal);
-
-// The key of a call of `function` over the stack.
-SiteKey site_key(uint16_t function, uint32_t stack);
 
 // A forked child starts anew.
 void forget_stacks();

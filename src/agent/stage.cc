@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,9 +18,7 @@ MappedPlan mapped;
 bool well_formed(const Plan& plan, uint64_t size) {
   return memcmp(plan.magic, kPlanMagic, sizeof kPlanMagic) == 0 && plan.version == kPlanVersion &&
          plan.file_bytes == size && plan.hook_count <= kMaximumHooks && plan.build_id_length <= 20 &&
-         sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.site_count * sizeof(SiteKey) +
-                 plan.part_count * sizeof(PartKey) ==
-             size;
+         sizeof(Plan) + plan.hook_count * sizeof(HookSite) == size;
 }
 }  // namespace
 
@@ -42,8 +39,6 @@ bool load_plan() {
     return false;
   }
   mapped.hooks = reinterpret_cast<const HookSite*>(header + 1);
-  mapped.sites = reinterpret_cast<const SiteKey*>(mapped.hooks + header->hook_count);
-  mapped.parts = reinterpret_cast<const PartKey*>(mapped.sites + header->site_count);
   strcpy(mapped.folder, path);
   *strrchr(mapped.folder, '/') = 0;
   mapped.plan = header;
@@ -51,12 +46,6 @@ bool load_plan() {
 }
 
 const MappedPlan& plan() { return mapped; }
-
-bool part_is_planned(PartKey part) {
-  return mapped.plan && std::binary_search(mapped.parts, mapped.parts + mapped.plan->part_count, part);
-}
-
-bool records_facts() { return mapped.plan && mapped.plan->facts != 0 && stage_uses_guards(); }
 
 uint32_t watch_share() { return mapped.plan ? mapped.plan->watch_share : kWatchShares; }
 

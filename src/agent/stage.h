@@ -9,20 +9,12 @@ namespace diogenes::agent {
 struct MappedPlan {
   const Plan* plan = nullptr;  // null: no plan, the agent does nothing
   const HookSite* hooks = nullptr;
-  const SiteKey* sites = nullptr;
-  const PartKey* parts = nullptr;
   char folder[480] = {};  // of the stage: the plan file's
 };
 
 // Maps the file that DIOGENES_PLAN names and checks it. Once, at start.
 bool load_plan();
 const MappedPlan& plan();
-
-// Is this part of a small range still to be watched?
-bool part_is_planned(PartKey part);
-
-// Facts are recorded, and nothing is decided here (ffm/plan.h).
-bool records_facts();
 
 // Of small ranges this run watches one share (ffm/plan.h); kWatchShares: all of them.
 uint32_t watch_share();

@@ -87,8 +87,8 @@ class Analysis {
       if (stage != Stage::gpu_times) missing_.push_back(stage_name(stage));
       return std::nullopt;
     }
-    auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_)
-                                              : load_run(stage_folder, sites_, what);
+    auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_, options_.judge)
+                                              : load_run(stage_folder, sites_, what, options_.judge);
     if (!run) {
       report_.notices.emplace_back(run.error().c_str());
       return std::nullopt;
@@ -183,7 +183,7 @@ class Analysis {
           return !operation.has(kDriverThread);
         });
         for (const Operation& operation : operations) {
-          if (!of_program || operation.has(kLibraryCall)) continue;
+          if (!of_program) continue;
           const Site& site = sites_[operation.site];
           const DriverFunction* function = function_of(site);
           ReportFunction& entry = functions_[operation_name(site)];
@@ -242,8 +242,7 @@ class Analysis {
       so_far.benefit += problem.benefit;
       so_far.waited += problem.waited;
       if (problem.kind == ProblemKind::misplaced_synchronization && !sync_use_)
-        so_far.misplaced.push_back(
-            {sites_[problem.site].key, problem.benefit, verdicts_[problem.site.value].gaps});
+        so_far.misplaced.push_back({problem.benefit, verdicts_[problem.site.value].gaps});
     }
     further_ = further_runs(so_far);
   }

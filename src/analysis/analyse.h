@@ -8,6 +8,7 @@
 #include "analysis/further_runs.h"
 #include "analysis/models.h"
 #include "analysis/report.h"
+#include "analysis/run.h"
 #include "base/result.h"
 #include "ffm/plan.h"
 
@@ -24,7 +25,8 @@ struct AnalysisOptions {
   double threshold_percent =
       -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
   Model model = Model::replay;
-  std::vector<PartOfSequence> parts;    // to estimate beside the groups that are found
+  std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
+  JudgeProcess judge = necessity::judge_process;
   std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
 };
 

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "trace/testing/trace_builder.h"
+#include "analysis/testing/trace_builder.h"
 
 namespace diogenes {
 namespace {
@@ -53,7 +53,7 @@ TEST(Analyse, ASynchronizationThatWouldWaitWithoutTheOthersIsAProblemToo) {
   }
   TemporaryFolder folder;
   write_session(folder.path(), trace, {.launches_traced = true}, 27'000);
-  auto report = analyse(folder.path());
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok()) << report.error().c_str();
   ASSERT_EQ(report->problems.size(), 2u);
   EXPECT_EQ(report->problems[0].operation, "cuCtxSynchronize");
@@ -68,10 +68,10 @@ TEST(Analyse, ASynchronizationThatWouldWaitWithoutTheOthersIsAProblemToo) {
 TEST(Analyse, ReportOfAWholeSession) {
   TemporaryFolder folder;
   write_session(folder.path(), example(), {}, 200'000);
-  auto report = analyse(folder.path(), {.model = Model::paper});
+  auto report = analyse(folder.path(), {.model = Model::paper, .judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok()) << report.error().c_str();
   EXPECT_EQ(report->model, "paper");
-  auto replayed = analyse(folder.path(), {.model = Model::replay});
+  auto replayed = analyse(folder.path(), {.model = Model::replay, .judge = verdicts_by_hand});
   ASSERT_TRUE(replayed.ok());
   EXPECT_EQ(replayed->model, "replay");
   for (const ReportProblem& problem : replayed->problems) {
@@ -132,7 +132,8 @@ TEST(Analyse, KeysAreTheSameInEverySession) {
   TemporaryFolder first, second;
   write_session(first.path(), example(), {.pid = 100});
   write_session(second.path(), example(), {.pid = 777, .start_ns = 99});
-  auto a = analyse(first.path()), b = analyse(second.path());
+  auto a = analyse(first.path(), {.judge = verdicts_by_hand}),
+       b = analyse(second.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(a.ok() && b.ok());
   ASSERT_EQ(a->problems.size(), b->problems.size());
   for (size_t i = 0; i < a->problems.size(); ++i) EXPECT_EQ(a->problems[i].key, b->problems[i].key);
@@ -142,7 +143,7 @@ TEST(Analyse, KeysAreTheSameInEverySession) {
 TEST(Analyse, ThresholdDecidesAboutMisplacedOnes) {
   TemporaryFolder folder;
   write_session(folder.path(), example(), {}, 200'000);
-  auto report = analyse(folder.path(), {.threshold_percent = 5.1});
+  auto report = analyse(folder.path(), {.threshold_percent = 5.1, .judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
   for (const ReportProblem& problem : report->problems) EXPECT_NE(problem.kind, "misplaced-synchronization");
 }
@@ -152,7 +153,7 @@ TEST(Analyse, PlainRunIsTheBaseOfPercentages) {
   Session session = write_session(folder.path(), example(), {}, 200'000);
   session.runs.insert(session.runs.begin(), {.name = "plain", .state = "complete", .runtime_s = 0.1});
   ASSERT_TRUE(write_session(folder.path(), session).ok());
-  auto report = analyse(folder.path());
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
   EXPECT_DOUBLE_EQ(report->runtime_s, 0.1);
   EXPECT_NEAR(report->problems[0].expected_benefit_percent, 20, 1e-6);
@@ -166,7 +167,7 @@ TEST(Analyse, LossesAreSaid) {
   write_session(
       folder.path(), timeline().sync(lasting(10)).needed(kSmallRange).sync(lasting(1)).work(5),
       {.end = ProcessEnd::running, .drops = drops, .hooks = {HookState::installed, HookState::bytes_differ}});
-  auto report = analyse(folder.path());
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
   EXPECT_TRUE(has_notice(*report, "memory-tracing: 7 times: no page guard was free")) << all_notices(*report);
   EXPECT_TRUE(has_notice(
@@ -197,7 +198,7 @@ TEST(Analyse, DifferentRunsAreSaid) {
   fs::remove_all(folder.path() / "memory-tracing");
   write_process(folder.path() / "memory-tracing", timeline().sync(lasting(10)).from(0x100).unnecessary(),
                 {.stage = Stage::memory_tracing});
-  auto report = analyse(folder.path());
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
   EXPECT_TRUE(has_notice(*report, "memory-tracing: the program's output differs"));
   EXPECT_TRUE(has_notice(*report, "sync-use: the program's exit status is 9, in the first run it was 0"));
@@ -209,20 +210,20 @@ TEST(Analyse, MissingStagesAreTakenAsFarAsTheyGo) {
   TemporaryFolder folder;
   write_session(folder.path(), example());
   fs::remove_all(folder.path() / "sync-use");
-  auto without_4 = analyse(folder.path());
+  auto without_4 = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(without_4.ok());
   EXPECT_EQ(without_4->problems.size(), 3u);
   EXPECT_TRUE(has_notice(*without_4, "is from stage 3"));
   fs::remove_all(folder.path() / "memory-tracing");
-  auto without_3 = analyse(folder.path());
+  auto without_3 = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(without_3.ok());
   EXPECT_TRUE(without_3->problems.empty());
   EXPECT_EQ(without_3->synchronizations, 300u);
   EXPECT_TRUE(has_notice(*without_3, "memory-tracing: this stage is missing"));
   fs::remove_all(folder.path() / "tracing");
-  EXPECT_TRUE(analyse(folder.path()).ok());
+  EXPECT_TRUE(analyse(folder.path(), {.judge = verdicts_by_hand}).ok());
   fs::remove(folder.path() / "session.json");
-  EXPECT_FALSE(analyse(folder.path()).ok());
+  EXPECT_FALSE(analyse(folder.path(), {.judge = verdicts_by_hand}).ok());
 }
 
 TEST(Analyse, NoCudaIsOneNotice) {
@@ -231,7 +232,7 @@ TEST(Analyse, NoCudaIsOneNotice) {
   session.runs = {{.name = "baseline", .folder = "baseline", .state = "complete", .runtime_s = 1}};
   ASSERT_TRUE(write_session(folder.path(), session).ok());
   fs::create_directories(folder.path() / "tracing");
-  auto report = analyse(folder.path());
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->notices, std::vector<std::string>{"the program did not use CUDA: nothing to measure"});
 }
@@ -248,7 +249,7 @@ TEST(Analyse, SeveralThreadsAreSaid) {
         .needed(kOrder);
   TemporaryFolder folder;
   write_session(folder.path(), trace);
-  auto report = analyse(folder.path(), {.model = Model::paper});
+  auto report = analyse(folder.path(), {.model = Model::paper, .judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
   ASSERT_EQ(report->problems.size(), 1u);
   EXPECT_NEAR(report->problems[0].expected_benefit_s, 20e-6, 1e-12);
@@ -273,7 +274,7 @@ TEST(Analyse, DamagedSessionsNeverCrash) {
         file.put(static_cast<char>(std::rand()));
       }
     }
-    EXPECT_TRUE(analyse(folder.path() / "s").ok());
+    EXPECT_TRUE(analyse(folder.path() / "s", {.judge = verdicts_by_hand}).ok());
     (void)waiting_functions(folder.path() / "s" / "tracing");
   }
 }
@@ -297,7 +298,7 @@ TEST(Analyse, APartOfASequenceIsEstimatedWhenAskedFor) {
   }
   TemporaryFolder folder;
   write_session(folder.path(), trace);
-  auto report = analyse(folder.path());
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
   ASSERT_TRUE(report->together.has_value());
   std::string sequence, fold;
@@ -309,14 +310,14 @@ TEST(Analyse, APartOfASequenceIsEstimatedWhenAskedFor) {
     }
   }
   ASSERT_FALSE(sequence.empty());
-  auto asked = analyse(folder.path(), {.parts = {{sequence, 2, 3}}});
+  auto asked = analyse(folder.path(), {.parts = {{sequence, 2, 3}}, .judge = verdicts_by_hand});
   ASSERT_TRUE(asked.ok());
   EXPECT_EQ(asked->groups.size(), report->groups.size() + 1);
   EXPECT_EQ(asked->groups.back().grouping, "subsequence");
   EXPECT_EQ(asked->groups.back().members.size(), 2u);
-  EXPECT_FALSE(analyse(folder.path(), {.parts = {{sequence, 2, 4}}}).ok());
-  EXPECT_FALSE(analyse(folder.path(), {.parts = {{fold, 1, 2}}}).ok());
-  EXPECT_FALSE(analyse(folder.path(), {.parts = {{"G99", 1, 2}}}).ok());
+  EXPECT_FALSE(analyse(folder.path(), {.parts = {{sequence, 2, 4}}, .judge = verdicts_by_hand}).ok());
+  EXPECT_FALSE(analyse(folder.path(), {.parts = {{fold, 1, 2}}, .judge = verdicts_by_hand}).ok());
+  EXPECT_FALSE(analyse(folder.path(), {.parts = {{"G99", 1, 2}}, .judge = verdicts_by_hand}).ok());
 }
 
 }  // namespace

@@ -58,8 +58,6 @@ const char* unwatched_sentence(uint32_t reason) {
       return "the program ended, or the record did, before it was known";
     case kUnknownMemory:
       return "managed or mapped memory of which not enough is known";
-    case kConcurrentWait:
-      return "another thread waited for the same work at the same time";
     default:
       return "a reason that this version does not know";
   }

@@ -1,6 +1,5 @@
 #include "analysis/further_runs.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace diogenes {
@@ -17,9 +16,7 @@ FurtherRuns further_runs(const RunsSoFar& so_far) {
     // Of the instances of one site longer and shorter gaps even out; of several sites they do not.
     apart += {std::abs((site.gaps.memory_tracing - site.gaps.tracing).count)};
   }
-  if (!differs(benefit, so_far.benefit) || !differs(apart, gaps)) return further;
-  for (const MisplacedSite& site : so_far.misplaced) further.sync_use.push_back(site.key);
-  std::sort(further.sync_use.begin(), further.sync_use.end());
+  further.sync_use = differs(benefit, so_far.benefit) && differs(apart, gaps);
   return further;
 }
 

@@ -6,17 +6,15 @@
 #include <vector>
 
 #include "analysis/join.h"
-#include "ffm/plan.h"
 
 namespace diogenes {
 
 struct FurtherRuns {
   bool gpu_times = false;
-  std::vector<SiteKey> sync_use;  // sites to watch; none: no run
+  bool sync_use = false;
 };
 
 struct MisplacedSite {
-  SiteKey key = 0;
   Nanoseconds benefit;
   TimeInBoth gaps;
 };

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/replay/replay.h"
-#include "trace/testing/trace_builder.h"
+#include "analysis/testing/trace_builder.h"
 
 namespace diogenes {
 namespace {

@@ -26,7 +26,7 @@ Positions positions_of(const Process& process, size_t sites) {
   for (uint32_t thread : order) {
     const auto& operations = process.threads[thread].operations;
     for (uint32_t i = 0; i < operations.size(); ++i) {
-      if (operations[i].has(kLibraryCall) || operations[i].has(kDriverThread)) continue;
+      if (operations[i].has(kDriverThread)) continue;
       auto& threads = positions[operations[i].site.value];
       if (threads.empty() || threads.back().thread != thread) threads.push_back({thread, {}});
       threads.back().operations.push_back(i);

@@ -32,13 +32,11 @@ const char* kind_name(ProblemKind kind) {
 }
 
 bool is_candidate(const Operation& operation) {
-  return !operation.has(kFailed) && !operation.has(kCapturing) && !operation.has(kLibraryCall) &&
-         !operation.has(kDriverThread);
+  return !operation.has(kFailed) && !operation.has(kCapturing) && !operation.has(kDriverThread);
 }
 
 bool is_program_wait(const Operation& operation) {
-  return is_wait(operation) && !operation.has(kCapturing) && !operation.has(kLibraryCall) &&
-         !operation.has(kDriverThread);
+  return is_wait(operation) && !operation.has(kCapturing) && !operation.has(kDriverThread);
 }
 
 bool is_unnecessary(const Operation& operation) {

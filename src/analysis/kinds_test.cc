@@ -130,7 +130,7 @@ TEST(Kinds, UnusedComesBeforeAllOtherKinds) {
   operation.unused = Unused::no;
   EXPECT_EQ(own_kind(driver_function(find_driver_function(kUpAsync)), operation),
             ProblemKind::duplicate_transfer);
-  operation.duplicate = Duplicate::unverified;
+  operation.duplicate = Duplicate::none;
   EXPECT_EQ(own_kind(driver_function(find_driver_function(kUpAsync)), operation),
             ProblemKind::pageable_transfer);
   operation.flags = kWaited;

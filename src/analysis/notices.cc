@@ -142,9 +142,7 @@ void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& noti
     for (const Thread& thread : process.threads)
       for (size_t i = 0; i < thread.operations.size(); ++i) {
         const Operation& operation = thread.operations[i];
-        if (!operation.has(kWaited) || operation.has(kDriverThread) || operation.has(kLibraryCall) ||
-            operation.has(kCapturing))
-          continue;
+        if (!operation.has(kWaited) || operation.has(kDriverThread) || operation.has(kCapturing)) continue;
         ++instances;
         uint32_t reasons = thread.evidence[i].reasons & kUnwatchedReasons;
         // One that was seen to be used is needed for that, whatever else could not be watched.

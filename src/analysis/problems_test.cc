@@ -68,7 +68,7 @@ TEST(Problems, WithoutAVerdictItIsNeeded) {
 
 TEST(Problems, UnwatchedReasonsAreNeededAndNeverMoved) {
   for (uint32_t reason : {kSmallRange, kExposed, kGuardRefused, kUndecoded, kDriverAccess, kUnknownMemory,
-                          kOrder, kSharedMemory, kHostFunction, kConcurrentWait}) {
+                          kOrder, kSharedMemory, kHostFunction}) {
     auto trace = timeline().launch(1).sync(lasting(10)).first_use(after(50), reason).work(100);
     EXPECT_TRUE(Analysed(trace).problems.found.empty()) << reason;
   }
@@ -166,14 +166,6 @@ TEST(Problems, DuplicateTransferTakesItsNeedlessWaitAlong) {
   EXPECT_TRUE(problem.transfer_issue());
   EXPECT_EQ(problem.duplicates.size(), 1u);
   EXPECT_DOUBLE_EQ(us(problem.benefit), 3 * 6 + 3 * 15);
-}
-
-TEST(Problems, OnlyVerifiedDuplicatesCount) {
-  for (Duplicate duplicate : {Duplicate::none, Duplicate::overwritten, Duplicate::unverified}) {
-    auto trace = timeline().copy("cuMemcpyHtoD_v2", 64, lasting(1), 6).needed(kOrder);
-    trace.copy("cuMemcpyHtoD_v2", 64, lasting(1), 6).repeats(0, duplicate).needed(kOrder);
-    EXPECT_TRUE(Analysed(trace).problems.found.empty());
-  }
 }
 
 TEST(Problems, DuplicateWithANeededWaitGainsItsCallOnly) {

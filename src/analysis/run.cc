@@ -4,7 +4,6 @@
 #include <map>
 
 #include "analysis/first_uses.h"
-#include "analysis/necessity/judge_process.h"
 
 namespace diogenes {
 namespace {
@@ -78,53 +77,19 @@ class ThreadLoader {
 
 class EvidenceLoader {
  public:
-  EvidenceLoader(Run& run, Process& process)
-      : run_(run), process_(process), facts_(necessity::has_facts(*process.trace)) {
+  EvidenceLoader(Run& run, Process& process) : run_(run), process_(process) {
     for (Thread& thread : process.threads) by_ordinal_[thread.ordinal] = &thread;
   }
   template <typename Record>
   void operator()(const Record&, uint32_t) {}
   void operator()(const HashRecord& record, uint32_t) {
-    Evidence* evidence = of(record.thread, record.sequence);
-    if (!evidence) return;
-    if (facts_) {
-      process_.contents[key_of({record.thread, 0, record.sequence})] = {{record.hash[0], record.hash[1]},
-                                                                        record.duplicate};
-      return;
-    }
-    evidence->duplicate = record.duplicate;
-    evidence->first = record.first;
-  }
-  void operator()(const UnusedRecord& record, uint32_t) {
-    Evidence* evidence = of(record.thread, record.sequence);
-    if (!evidence) return;
-    evidence->unused = record.unused;
-    evidence->lost_by = record.by;
-    evidence->conditions |= record.conditions;
+    if (!of(record.thread, record.sequence)) return;
+    process_.contents[key_of({record.thread, 0, record.sequence})] = {{record.hash[0], record.hash[1]},
+                                                                      record.held};
   }
   void operator()(const ClockReadRecord& record, uint32_t) {
     if (Evidence* evidence = of(record.thread, record.sequence))
       evidence->clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatest);
-  }
-  void operator()(const WatchedRecord& record, uint32_t) {
-    if (!of(record.thread, record.sequence) || record.parts == 0 || record.parts > kMostParts ||
-        record.part >= record.parts)
-      return;
-    auto thread = static_cast<uint32_t>(by_ordinal_.at(record.thread) - process_.threads.data());
-    process_.watched.push_back({thread, record.sequence, record.range, record.part, record.parts,
-                                record.registers, record.seen != 0});
-  }
-  void operator()(const VerdictRecord& record, uint32_t) {
-    Evidence* evidence = of(record.thread, record.sequence);
-    if (!evidence) return;
-    // Two verdicts about one instance cannot be: take the one that keeps it needed.
-    evidence->reasons = evidence->judged ? evidence->reasons | record.reasons : record.reasons;
-    evidence->judged = true;
-    evidence->conditions |= record.conditions;
-    if (record.after_ns >= 0) {
-      evidence->after_ns = std::min(record.after_ns, kLatest);
-      evidence->use_stack = record.use_stack;
-    }
   }
 
  private:
@@ -139,7 +104,6 @@ class EvidenceLoader {
 
   Run& run_;
   Process& process_;
-  bool facts_;
   std::unordered_map<uint32_t, Thread*> by_ordinal_;
 };
 
@@ -241,7 +205,8 @@ SiteIndex SiteTable::site_of(const ProcessTrace& process, uint16_t function, uin
   return found->second;
 }
 
-Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load) {
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
+                     JudgeProcess judge) {
   auto stage = read_stage(stage_folder);
   if (!stage) return stage.error();
   Run run;
@@ -276,26 +241,17 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
     if (load == Load::evidence) {
       EvidenceLoader loader(run, process);
       for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
-      std::sort(process.watched.begin(), process.watched.end(), by_instance);
     }
     for (const ThreadTrace& thread : trace.threads) thread.release_pages();
   }
   if (load != Load::evidence) return run;
   peers.sort();
   for (Process& process : run.processes) {
-    if (necessity::has_facts(*process.trace)) {
-      run.judgement += necessity::judge_process(process, sites, peers.to(process.trace->process));
-      for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
-    }
+    run.judgement += judge(process, sites, peers.to(process.trace->process));
+    for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
     place_first_uses(process);
   }
   return run;
-}
-
-std::span<const RangeWatched> Process::watched_by(const Thread& thread, uint32_t operation) const {
-  RangeWatched instance{static_cast<uint32_t>(&thread - threads.data()), operation};
-  auto [first, last] = std::equal_range(watched.begin(), watched.end(), instance, by_instance);
-  return {first, last};
 }
 
 const DriverFunction* function_of(const Site& site) { return driver_function(site.function); }

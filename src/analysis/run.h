@@ -1,7 +1,7 @@
 // One run of the program in memory: what a stage recorded, per process, thread and operation.
 // In: a stage folder (trace/reader.h). Out: operations with the site they belong to, and in stages 3 and 4
 // the evidence about each. Sites are shared by all runs of a session: the same driver function over the same
-// stack has the same SiteIndex in every run (trace/site_key.h). Times are taken as they are, made sane only
+// stack has the same SiteIndex in every run (site_key.h). Times are taken as they are, made sane only
 // where damage would overflow.
 #pragma once
 #include <span>
@@ -10,12 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/findings.h"
 #include "analysis/necessity/judgement.h"
+#include "analysis/necessity/peer_accesses.h"
+#include "analysis/site_key.h"
 #include "base/index.h"
 #include "base/units.h"
 #include "driver/catalogue.h"
 #include "trace/reader.h"
-#include "trace/site_key.h"
 
 namespace diogenes {
 
@@ -55,7 +57,7 @@ struct Evidence {
   Duplicate duplicate = Duplicate::none;
   Unused unused = Unused::no;
   uint8_t conditions = 0;  // Condition
-  bool judged = false;     // a verdict was written
+  bool judged = false;     // there is a verdict
 };
 
 inline uint64_t key_of(OperationId id) { return (uint64_t{id.thread} << 32) | id.sequence; }
@@ -118,22 +120,10 @@ struct Reuse {
   } released, allocated;
 };
 
-// What a run of stage 3 watched of one small range that an instance hangs on.
-struct RangeWatched {
-  uint32_t thread = 0, operation = 0;  // the instance: position in Process::threads, and there
-  uint64_t range = 0;                  // the same in every run
-  uint8_t part = 0, parts = 1, registers = 0;
-  bool seen = false;
-};
-
-inline bool by_instance(const RangeWatched& one, const RangeWatched& other) {
-  return std::pair(one.thread, one.operation) < std::pair(other.thread, other.operation);
-}
-
 // What a copy brought, and what its destination held before.
 struct CopyContent {
   uint64_t hash[2] = {};
-  Duplicate held = Duplicate::unverified;  // verified: the same; overwritten: others; else not known
+  Held held = Held::unknown;
 };
 
 struct Process {
@@ -142,21 +132,27 @@ struct Process {
   std::vector<Thread> threads;
   std::vector<Reuse> reuses;
   std::unordered_map<uint64_t, CopyContent> contents;  // stage 3: by key_of() of the copy
-  std::vector<RangeWatched> watched;                   // stage 3: in the order by_instance()
-
-  std::span<const RangeWatched> watched_by(const Thread& thread, uint32_t operation) const;
 };
 
 struct Run {
   StageTrace trace;
   std::vector<Process> processes;  // one for each of trace.processes, in its order
   uint64_t misplaced_records = 0;  // evidence that names no operation of its process
-  necessity::Judgement judgement;  // of processes that recorded facts
+  necessity::Judgement judgement;  // of all processes
 };
 
-// What is loaded beside the operations: verdicts and hashes with GPU times, or GPU times alone.
+// Fills in the evidence of a process's operations from its facts. `peers`: what other processes did to its
+// memory.
+using JudgeProcess = necessity::Judgement (*)(Process& process, const SiteTable& sites,
+                                              std::span<const necessity::PeerAccess> peers);
+namespace necessity {  // judge_process.h
+Judgement judge_process(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers);
+}
+
+// What is loaded beside the operations: the evidence, as `judge` sees it, with GPU times; or GPU times alone.
 enum class Load : uint8_t { operations, evidence, gpu_times };
-Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load);
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
+                     JudgeProcess judge = necessity::judge_process);
 
 const DriverFunction* function_of(const Site& site);
 std::string operation_name(

@@ -40,7 +40,7 @@ GivenWork work_of(const Run& run) {
         const auto& call = trace->record<CallRecord>(i);
         const Operation& operation = thread.operations[next - 1];
         if (!(call.flags & kGivesWork) && call.small_parts == 0) continue;
-        if (operation.has(kLibraryCall) || operation.has(kDriverThread)) continue;
+        if (operation.has(kDriverThread)) continue;
         given.emplace_back(operation.site.value, call.small_parts);
       }
       if (!given.empty()) threads.push_back(std::move(given));
@@ -59,13 +59,13 @@ struct Found {
 using AllFound = std::unordered_map<const Operation*, Found>;
 
 // False: they do not fit together.
-bool load_shares(Run& first, const fs::path& session, SiteTable& sites, AllFound& found) {
+bool load_shares(Run& first, const fs::path& session, SiteTable& sites, JudgeProcess judge, AllFound& found) {
   std::optional<GivenWork> work;
   for (uint8_t share = 0; share < kWatchShares; ++share) {
     const fs::path folder = session / run_name(Stage::memory_tracing, watch_run(share));
     std::error_code failed;
     if (!fs::is_directory(folder, failed)) return false;
-    auto run = load_run(folder, sites, Load::evidence);
+    auto run = load_run(folder, sites, Load::evidence, judge);
     if (!run) return false;
     GivenWork given = work_of(*run);
     if (work && given != *work) return false;
@@ -91,6 +91,16 @@ void each_judged(Run& run, Visit visit) {
         if (thread.evidence[i].judged) visit(thread.operations[i], thread.evidence[i]);
 }
 
+bool leave_fewer_open(Run& first, const AllFound& found) {
+  int64_t fewer = 0;
+  each_judged(first, [&](const Operation& operation, const Evidence& evidence) {
+    const auto sum = found.find(&operation);
+    fewer += only_unwatched(evidence.reasons);
+    fewer -= only_unwatched(sum == found.end() ? evidence.reasons : sum->second.reasons);
+  });
+  return fewer > 0;
+}
+
 // All of them or none: which of several waits keeps two accesses in order, each run chose for itself.
 void take_over(Run& first, const AllFound& found) {
   each_judged(first, [&](const Operation& operation, Evidence& evidence) {
@@ -107,13 +117,14 @@ void take_over(Run& first, const AllFound& found) {
 
 }  // namespace
 
-Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites) {
-  auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence);
+Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites, JudgeProcess judge) {
+  auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence, judge);
   std::error_code failed;
   if (!first || !fs::is_directory(session / run_name(Stage::memory_tracing, watch_run(0)), failed))
     return first;
   AllFound found;
-  if (load_shares(*first, session, sites, found)) take_over(*first, found);
+  if (load_shares(*first, session, sites, judge, found) && leave_fewer_open(*first, found))
+    take_over(*first, found);
   return first;
 }
 

@@ -18,7 +18,8 @@ constexpr int watch_run(uint8_t share) { return 2 + share; }
 
 // The shares change nothing where one is missing, or where their runs did not give the GPU the same work on
 // the same small results: then they do not fit together.
-Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites);
+Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites,
+                                JudgeProcess judge = necessity::judge_process);
 
 // Waits that are needed only because small results could not be watched. 0: the session cannot be read.
 uint64_t count_unwatched(const std::filesystem::path& session);

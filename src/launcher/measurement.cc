@@ -13,7 +13,6 @@
 #include <fstream>
 
 #include "analysis/analyse.h"
-#include "analysis/parts.h"
 #include "analysis/watch_shares.h"
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
@@ -195,23 +194,9 @@ void Measurement::find_gpu_times() {
 
 bool Measurement::memory_tracing() {
   find_gpu_times();
-  if (!run_stage(Stage::memory_tracing, "first uses of data, content of transfers, GPU times", driver_->all,
-                 {.gpu_times = gpu_times_}))
-    return false;
-  size_t fewest = SIZE_MAX;
-  for (int run = 1, in_vain = 0; run < kWatchRuns; ++run) {
-    Result<ToWatch> to_watch = parts_to_watch(folder_);
-    if (!to_watch) notice(to_watch.error().c_str());
-    if (!to_watch || to_watch->parts.empty()) break;
-    // What went wrong by chance may go right in the next run.
-    in_vain = to_watch->open < fewest ? 0 : in_vain + 1;
-    if (in_vain == 2) break;
-    fewest = std::min(fewest, to_watch->open);
-    if (!run_stage(Stage::memory_tracing, "first uses of small results that were not watched yet",
-                   driver_->all, {.number = run + 1, .parts = std::move(to_watch->parts)}))
-      return false;
-  }
-  return !options_.thorough || watch_small_results();
+  return run_stage(Stage::memory_tracing, "first uses of data, content of transfers, GPU times", driver_->all,
+                   {.gpu_times = gpu_times_}) &&
+         (!options_.thorough || watch_small_results());
 }
 
 bool Measurement::watch_small_results() {
@@ -227,17 +212,15 @@ bool Measurement::watch_small_results() {
 // The analysis of the first three stages is the report's, unless it asks for more.
 bool Measurement::further_runs(const FurtherRuns& further) {
   const bool gpu_times = further.gpu_times && gpu_times_.take;
-  if (!gpu_times && further.sync_use.empty()) return false;
-  runs_planned_ = static_cast<int>(session_.runs.size()) + gpu_times + !further.sync_use.empty();
+  if (!gpu_times && !further.sync_use) return false;
+  runs_planned_ = static_cast<int>(session_.runs.size()) + gpu_times + further.sync_use;
   if (gpu_times) {
     run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all,
               {.gpu_times = gpu_times_});
     // It is never required: the other stages do not rest on it.
     if (session_.runs.back().state == "interrupted") return true;
   }
-  if (!further.sync_use.empty())
-    run_stage(Stage::sync_use, "time from synchronizations to first uses", driver_->all,
-              {.sites = further.sync_use});
+  if (further.sync_use) run_stage(Stage::sync_use, "time from synchronizations to first uses", driver_->all);
   return true;
 }
 
@@ -298,26 +281,18 @@ void Measurement::print_text(const std::string& text) {
 bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
                             StageSettings settings) {
   const std::string name = run_name(stage, settings.number);
-  const bool watches = stage == Stage::memory_tracing;
   const fs::path stage_folder = folder_ / name;
   const bool first = session_.runs.empty();
   progress_.begin(run_heading(name), what,
                   first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
-  // Facts: until they are the only way (docs/lab/).
-  Status planned =
-      write_plan(stage_folder / "plan", {.stage = stage,
-                                         .driver = driver_->build_id,
-                                         .hooks = std::move(hooks),
-                                         .sites = std::move(settings.sites),
-                                         .parts = std::move(settings.parts),
-                                         .recorded_bytes_limit = recorded_bytes_limit(folder_),
-                                         .watch_run = static_cast<uint8_t>(watches ? settings.number - 1 : 0),
-                                         .watch_runs = watches ? kWatchRuns : uint8_t{1},
-                                         .watch_share = settings.watch_share,
-                                         .facts = getenv("DIOGENES_FACTS") != nullptr,
-                                         .gpu_times = settings.gpu_times.take});
+  Status planned = write_plan(stage_folder / "plan", {.stage = stage,
+                                                      .driver = driver_->build_id,
+                                                      .hooks = std::move(hooks),
+                                                      .recorded_bytes_limit = recorded_bytes_limit(folder_),
+                                                      .watch_share = settings.watch_share,
+                                                      .gpu_times = settings.gpu_times.take});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());
@@ -330,7 +305,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                  .library_folder = driver_->driver.library_folder,
                                  .plug_in = cupti.empty() ? fs::path() : installation_.gpu_times,
                                  .cupti = cupti,
-                                 .guards = watches || stage == Stage::sync_use});
+                                 .guards = stage == Stage::memory_tracing || stage == Stage::sync_use});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
   if (outcome.used_cuda > 0) check_outcome(stage, outcome);

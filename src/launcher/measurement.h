@@ -60,9 +60,7 @@ class Measurement {
     std::filesystem::path cupti;  // empty: the driver tells them by itself
   };
   struct StageSettings {
-    int number = 1;              // of the stage's runs
-    std::vector<SiteKey> sites;  // of the plan
-    std::vector<PartKey> parts;  // likewise
+    int number = 1;                      // of the stage's runs
     uint8_t watch_share = kWatchShares;  // of the plan
     GpuTimesSetting gpu_times;
   };
@@ -72,7 +70,7 @@ class Measurement {
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks) {
     return run_stage(stage, what, std::move(hooks), {});
   }
-  bool watch_small_results();  // false: no more runs
+  bool watch_small_results();                     // false: no more runs
   bool further_runs(const FurtherRuns& further);  // false: none was needed
   std::optional<Report> analyse_runs(FurtherRuns* further);
   std::string outcome_text() const;

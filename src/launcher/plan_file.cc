@@ -21,17 +21,11 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.stage = contents.stage;
   plan.build_id_length = contents.driver.length;
   memcpy(plan.build_id, contents.driver.bytes.data(), sizeof plan.build_id);
-  plan.watch_run = contents.watch_run;
-  plan.watch_runs = contents.watch_runs;
   plan.watch_share = contents.watch_share;
-  plan.facts = contents.facts;
   plan.gpu_times = contents.gpu_times;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());
-  plan.site_count = static_cast<uint32_t>(contents.sites.size());
-  plan.part_count = static_cast<uint32_t>(contents.parts.size());
   plan.recorded_bytes_limit = contents.recorded_bytes_limit;
-  plan.file_bytes = sizeof plan + contents.hooks.size() * sizeof(HookSite) +
-                    contents.sites.size() * sizeof(SiteKey) + contents.parts.size() * sizeof(PartKey);
+  plan.file_bytes = sizeof plan + contents.hooks.size() * sizeof(HookSite);
 
   std::filesystem::path unfinished = file;
   unfinished += ".new";
@@ -42,8 +36,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   };
   bool written = out && put(&plan, sizeof plan, 1) &&
                  put(contents.hooks.data(), sizeof(HookSite), contents.hooks.size()) &&
-                 put(contents.sites.data(), sizeof(SiteKey), contents.sites.size()) &&
-                 put(contents.parts.data(), sizeof(PartKey), contents.parts.size()) && fflush(out.get()) == 0;
+                 fflush(out.get()) == 0;
   if (!written || rename(unfinished.c_str(), file.c_str()) != 0)
     return error("cannot write %s: %s; free some space or choose another --output", file.c_str(),
                  strerror(errno));

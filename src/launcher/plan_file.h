@@ -14,12 +14,9 @@ struct PlanContents {
   Stage stage = Stage::baseline;
   BuildId driver;
   std::vector<HookSite> hooks;
-  std::vector<SiteKey> sites;
-  std::vector<PartKey> parts;  // ascending
   uint64_t recorded_bytes_limit = 0;
-  uint8_t watch_run = 0, watch_runs = 1;
   uint8_t watch_share = kWatchShares;
-  bool facts = false, gpu_times = false;
+  bool gpu_times = false;
 };
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);

@@ -24,7 +24,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 5;
+inline constexpr uint32_t kTraceVersion = 6;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
@@ -102,7 +102,6 @@ struct ProcessFile {
   // Measured in this process: what recording one operation adds to it, mean of those with no RecordingRecord.
   int64_t hook_cost_ns;
   uint64_t drops[kDropCauses];        // by Drop
-  uint64_t unwatched[32];             // instances by Reason bit (below), stage 3
   uint8_t hook_state[kMaximumHooks];  // by position in the plan: HookState
   int32_t multiprocessors;            // of the first device that was used; 0: not known
   char gpu_times_refusal[128];        // for GpuTimesState::refused: why
@@ -153,12 +152,9 @@ enum class RecordType : uint8_t {
   transfer,
   allocation,
   hash,
-  verdict,
   gpu_time,
-  unused,
   clock_read,
   recording,
-  watched,
   // Facts of stages 3 and 4, from which analysis/necessity/ judges:
   call,
   stream,
@@ -185,7 +181,6 @@ enum OperationFlag : uint8_t {
   kCapturing = 8,      // issued to a stream under capture: no GPU work was done
   kCoarseTimes = 16,   // call and waited are in units of 1,024 ns
   kDriverThread = 32,  // a wait outside any public call (private API, the driver's own threads)
-  kLibraryCall = 64,   // called by the agent itself (duplicate check); not the program's
 };
 
 // One outermost public call. Its ordinal among the operations of its thread file is its `sequence`.
@@ -236,103 +231,24 @@ struct OperationId {
 };
 static_assert(sizeof(OperationId) == 8);
 
-enum class Duplicate : uint8_t {
-  none,         // content not seen before at this destination (size, direction, device)
-  verified,     // seen before, and the destination still held it
-  overwritten,  // seen before, but the destination held something else by then
-  unverified,   // seen before, destination could not be read back
-  // To the device only, where the destination did not hold it:
-  elsewhere,      // sent before to another place of the same context's device memory
-  returned,       // came from the device to this very place of host memory, and goes back unchanged
-  returned_held,  // the same, and the destination, from which it came, still held it
+// What the destination of a copy held before it.
+enum class Held : uint8_t {
+  unknown,  // it was not read
+  same,     // what the copy brings
+  other,
 };
 
 // The content of a transfer. Written when it is known, in any thread's file, after the operation it names.
+// Which transfer repeats which is judged in the analysis.
 struct HashRecord {
   RecordType type;
-  Duplicate duplicate;
+  Held held;
   uint16_t thread;  // of the operation
   uint32_t sequence;
   uint64_t hash[2];  // XXH3-128, low word first
-  // The first operation with the same content, destination, size, direction, device. elsewhere: the first to
-  // the other place. returned, returned_held: the copy that brought it to the host.
-  OperationId first;
+  uint64_t reserved;
 };
 static_assert(sizeof(HashRecord) == 32);
-
-enum class Unused : uint8_t {
-  no,
-  overwritten,  // a later transfer or fill wrote all of it first
-  released,     // its memory was released first
-};
-
-// Nothing can have used what an operation made: a transfer's data, or (where the operation is an allocation)
-// the memory. Stage 3; written when that is certain, in any thread's file, after the operation it names.
-struct UnusedRecord {
-  RecordType type;
-  Unused unused;
-  uint16_t thread;  // of the operation
-  uint32_t sequence;
-  uint8_t conditions;  // Condition
-  uint8_t reserved[7];
-  uint64_t bytes;
-  OperationId by;  // what overwrote or released it; 0xffff...: not a call of the driver
-};
-static_assert(sizeof(UnusedRecord) == 32);
-
-// Why a synchronization was needed (DESIGN.md, section 7), one bit each. Stage 3.
-enum Reason : uint32_t {
-  kCpuAccess = 1u << 0,       // 1: the CPU touched data that the covered work wrote
-  kSourceReuse = 1u << 1,     // 1: the CPU wrote data that the covered work read
-  kSystemCall = 1u << 2,      // 2: a system call took the range
-  kDeviceReuse = 1u << 3,     // 1: the data went back to a GPU from host memory
-  kOrder = 1u << 4,           // 3: it ordered GPU work that no stream or event orders
-  kSharedMemory = 1u << 5,    // 2: other processes or devices reach the range
-  kSmallRange = 1u << 6,      // 4: smaller than a page (stack, globals, heap), and no watchpoint for it
-  kExposed = 1u << 7,         // 4: the page stood open to other threads
-  kGuardRefused = 1u << 8,    // 4: no guard could be placed (limit, mprotect, device reads page tables)
-  kUndecoded = 1u << 9,       // 4: covers work whose destination is not known (batches, arrays, graphs)
-  kDriverAccess = 1u << 10,   // 4: the driver itself touched the range
-  kHostFunction = 1u << 11,   // 2: the stream runs a host function: data leaves our sight
-  kUnresolved = 1u << 12,     // set by the analysis: the program ended before it was known
-  kUnknownMemory = 1u << 13,  // 4: managed or mapped memory that the agent does not know enough of
-  kOwnWork =
-      1u << 14,  // the call waits for what it does itself (context creation, a module's load): no verdict
-  kConcurrentWait = 1u << 15,  // 4: another thread waited for the same work at the same time
-  // No reason, but what is open until further runs have watched it (analysis/parts.h):
-  kNotWhole = 1u << 16,  // small ranges, of which this run watched a part, or nothing: WatchedRecords
-  kOtherThread =
-      1u << 17,  // 1: another thread used the data, or may have: the wait stays before the hand-over
-  kLetsGo =
-      1u << 18,  // 3: work that was given before the wait, and that the CPU let go on after it, needs it
-};
-inline constexpr uint32_t kMostParts = 4;  // a range that has more is not watched
-// What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.
-enum Condition : uint8_t {
-  kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU
-                                  // work, which nothing but the synchronization orders, did not need it
-  kConditionInUse = 1u << 1,   // of a release: an asynchronous copy that was not known to be done still read
-                               // or wrote the memory
-  kConditionPrints = 1u << 2,  // what kernels printed came out in this call
-};
-// Those whose first use is at a known time on the CPU: the wait can be moved there.
-inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;
-inline constexpr uint32_t kUnwatchedReasons = kSmallRange | kExposed | kGuardRefused | kUndecoded |
-                                              kDriverAccess | kUnresolved | kUnknownMemory | kConcurrentWait;
-
-// Closes one instance of a synchronization: everything it covers was used, released, written again, or handed
-// to a later synchronization. Stages 3 and 4. An instance without one is unresolved, and counts as needed.
-struct VerdictRecord {
-  RecordType type;
-  uint8_t conditions;  // Condition
-  uint16_t thread;     // of the synchronization
-  uint32_t sequence;
-  uint32_t reasons;    // Reason; 0: not needed
-  uint32_t use_stack;  // of the first use; kNoStack: none
-  int64_t after_ns;    // from the synchronization's exit to its first use; -1: none
-  uint64_t address;    // first use: what was touched; 0: none
-};
-static_assert(sizeof(VerdictRecord) == 32);
 
 // When one piece of the GPU work ran that an operation started. Written when it is known, in any thread's
 // file. Stage gpu_times.
@@ -367,21 +283,5 @@ struct RecordingRecord {
   uint64_t reserved2;
 };
 static_assert(sizeof(RecordingRecord) == 32);
-
-// A small range that one instance hangs on: what this run watched of it, all the time that the instance owned
-// it. Stage 3, for instances that are kNotWhole, and in further runs for all.
-struct WatchedRecord {
-  RecordType type;
-  uint8_t part, parts;  // of `parts`, as watchpoints take them, this run looks at `part`
-  uint8_t seen;         // 0: not even that was watched: all watchpoints were taken
-  uint16_t thread;      // of the synchronization
-  uint8_t registers;    // of the processor, that it takes
-  uint8_t reserved;
-  uint32_t sequence;
-  uint32_t reserved2;
-  uint64_t range;  // the same in every run: the call that filled it, its size and parts
-  uint64_t reserved3;
-};
-static_assert(sizeof(WatchedRecord) == 32);
 
 }  // namespace diogenes

@@ -95,23 +95,14 @@ class ThreadTrace {
         case RecordType::hash:
           visitor(*file_.at<HashRecord>(offset), last);
           break;
-        case RecordType::verdict:
-          visitor(*file_.at<VerdictRecord>(offset), last);
-          break;
         case RecordType::gpu_time:
           visitor(*file_.at<GpuTimeRecord>(offset), last);
-          break;
-        case RecordType::unused:
-          visitor(*file_.at<UnusedRecord>(offset), last);
           break;
         case RecordType::clock_read:
           visitor(*file_.at<ClockReadRecord>(offset), last);
           break;
         case RecordType::recording:
           if (sequence >= 0) visitor(*file_.at<RecordingRecord>(offset), last);
-          break;
-        case RecordType::watched:
-          visitor(*file_.at<WatchedRecord>(offset), last);
           break;
         case RecordType::call:
           if (sequence >= 0) visitor(*file_.at<CallRecord>(offset), last);

@@ -6,7 +6,8 @@
 #include <random>
 
 #include "trace/reader.h"
-#include "trace/testing/trace_builder.h"
+#include "trace/testing/facts_builder.h"
+#include "trace/testing/temporary_folder.h"
 
 namespace diogenes {
 namespace {
@@ -41,9 +42,14 @@ struct Checker {
     ++records;
     walk(record.stack);
   }
-  void operator()(const VerdictRecord& record, uint32_t) {
+  void operator()(const CallRecord& record, uint32_t) {
     ++records;
-    walk(record.use_stack);
+    for (const OperandRecord& operand : process.operands.operands(record.operands)) sum += operand.begin;
+    sum += process.operands.flags(record.operands);
+  }
+  void operator()(const TouchRecord& record, uint32_t) {
+    ++records;
+    walk(record.stack);
   }
   template <typename Record>
   void operator()(const Record& record, uint32_t) {
@@ -69,17 +75,27 @@ void read_everything(const fs::path& stage_folder) {
 
 TEST(ReaderFuzz, RandomDamageNeverCrashes) {
   TemporaryFolder folder;
-  auto trace = timeline();
-  for (int i = 0; i < 10; ++i) {
-    trace.on_thread(i % 2).launch(1).sync(lasting(5)).first_use(after(3)).allocate(0x1000, 64, 1);
-    trace.copy("cuMemcpyHtoD_v2", 64, lasting(2), 3).repeats(0).release(0x1000, lasting(1)).unnecessary();
+  Facts facts;
+  facts.module("/app/app", 0x400000);
+  for (uint32_t i = 0; i < 10; ++i) {
+    const std::vector<Frame> stack = {Frame::of(0, 16 * i), Frame::of(0, 0x10)};
+    const std::vector<OperandRecord> operands = {operand(0x1000, 64, kReads | kWrites, MemoryKind::device)};
+    facts.on(i % 2).stream(2 + i).watch(i, 0x5000, 64, 10 * i).touch(i, 10 * i + 5);
+    facts.call("cuLaunchKernel", {.stream = 2 + i, .operands = operands, .stack = stack});
+    facts.call("cuMemAlloc_v2", {.stack = stack, .allocation = allocated(0x1000, 64)});
+    facts.call("cuMemcpyHtoD_v2", {.operands = operands,
+                                   .stack = stack,
+                                   .transfer = transfer_of(MemoryKind::device, MemoryKind::pageable, 64)});
+    facts.hash(static_cast<uint16_t>(i % 2), i, 7).order(OrderObject::mutex, 0x77, 10 * i, 0);
+    facts.unwatch(i, 10 * i).region(RegionEvent::released, 0x5000, 64, 10 * i);
+    facts.peer(200, 0x5000, 64, 10 * i).clock_read(0, i, 3);
   }
-  write_process(folder.path(), trace, {.stage = Stage::memory_tracing});
+  facts.write(folder.path());
   fs::path process = folder.path() / "node-100";
   std::vector<std::pair<fs::path, std::string>> files;
   for (const auto& entry : fs::directory_iterator(process))
     files.emplace_back(entry.path(), load(entry.path()));
-  ASSERT_EQ(files.size(), 5u);
+  ASSERT_EQ(files.size(), 6u);
   std::sort(files.begin(), files.end());
 
   for (unsigned seed = 0; seed < 1000; ++seed) {

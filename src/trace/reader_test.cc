@@ -4,7 +4,8 @@
 
 #include <fstream>
 
-#include "trace/testing/trace_builder.h"
+#include "trace/testing/facts_builder.h"
+#include "trace/testing/temporary_folder.h"
 
 namespace diogenes {
 namespace {
@@ -14,41 +15,59 @@ namespace fs = std::filesystem;
 
 struct Seen {
   std::vector<OperationRecord> operations;
-  std::vector<uint32_t> sequences, transfer_sequences;
-  std::vector<VerdictRecord> verdicts;
+  std::vector<CallRecord> calls;
+  std::vector<uint32_t> sequences, call_sequences, transfer_sequences;
   std::vector<HashRecord> hashes;
-  std::vector<AllocationRecord> allocations;
-  std::vector<GpuTimeRecord> gpu_times;
   std::vector<ClockReadRecord> clock_reads;
-  std::vector<WatchedRecord> watched;
+  std::vector<WatchRecord> watches;
+  std::vector<TouchRecord> touches;
+  std::vector<AllocationRecord> allocations;
 
   void operator()(const OperationRecord& record, uint32_t sequence) {
     operations.push_back(record);
     sequences.push_back(sequence);
   }
+  void operator()(const CallRecord& record, uint32_t sequence) {
+    calls.push_back(record);
+    call_sequences.push_back(sequence);
+  }
   void operator()(const TransferRecord&, uint32_t sequence) { transfer_sequences.push_back(sequence); }
   void operator()(const AllocationRecord& record, uint32_t) { allocations.push_back(record); }
   void operator()(const HashRecord& record, uint32_t) { hashes.push_back(record); }
+  void operator()(const ClockReadRecord& record, uint32_t) { clock_reads.push_back(record); }
+  void operator()(const WatchRecord& record, uint32_t) { watches.push_back(record); }
+  void operator()(const TouchRecord& record, uint32_t) { touches.push_back(record); }
   template <typename Record>
   void operator()(const Record&, uint32_t) {}
-  void operator()(const ClockReadRecord& record, uint32_t) { clock_reads.push_back(record); }
-  void operator()(const WatchedRecord& record, uint32_t) { watched.push_back(record); }
-  void operator()(const VerdictRecord& record, uint32_t) { verdicts.push_back(record); }
-  void operator()(const GpuTimeRecord& record, uint32_t) { gpu_times.push_back(record); }
 };
+
+constexpr uint64_t kHost = 0x10'0000, kDevice = 0x7000'0000;
+const std::vector<Frame> kStack = {Frame::of(0, 0x900), Frame::of(0, 0x10)};
+
+// A process with so many waits.
+Facts waits(int count) {
+  Facts facts;
+  for (int i = 0; i < count; ++i) facts.call("cuCtxSynchronize", {.begin = 10 + 20 * i, .stack = kStack});
+  return facts;
+}
 
 fs::path only_process(const fs::path& stage) { return stage / "node-100"; }
 
 TEST(Reader, ReadsBackWhatWasWritten) {
   TemporaryFolder folder;
-  auto trace = timeline()
-                   .sync(at(10), lasting(5))
-                   .first_use(at(40))
-                   .clock_read(after(7))
-                   .watched(0xabc, 1, 2)
-                   .copy("cuMemcpyHtoD_v2", 64, lasting(2), 3);
-  trace.on_thread(3).release(0x1000, lasting(1)).unnecessary();
-  write_process(folder.path(), trace, {.stage = Stage::memory_tracing, .start_ns = 1000});
+  Facts facts;
+  facts.module("/app/app", 0x400000).module("/driver/libcuda.so.1", 0x7f0000000000);
+  facts.call("cuMemcpyDtoHAsync_v2", {.begin = 11'000,
+                                      .lasts = 5'000,
+                                      .operands = {operand(kDevice, 64, kReads, MemoryKind::device),
+                                                   operand(kHost, 64, kWrites | kWhole, MemoryKind::pinned)},
+                                      .list_flags = kHasKernel,
+                                      .transfer = transfer_of(MemoryKind::pinned, MemoryKind::device, 64)});
+  facts.hash(0, 0, 77, Held::other).watch(1, kHost, 64, 20'000);
+  facts.call("cuCtxSynchronize", {.begin = 17'000, .stack = kStack});
+  facts.touch(1, 40'000).clock_read(0, 1, 7'000);
+  facts.on(3).call("cuMemFree_v2", {.begin = 50'000, .allocation = released(kDevice)});
+  facts.write(folder.path());
   auto stage = read_stage(folder.path());
   ASSERT_TRUE(stage.ok());
   EXPECT_TRUE(stage->missing.empty());
@@ -64,32 +83,39 @@ TEST(Reader, ReadsBackWhatWasWritten) {
   process.threads[0].visit(seen);
   ASSERT_EQ(seen.operations.size(), 2u);
   EXPECT_EQ(seen.operations[0].begin_ns, 11'000);
-  EXPECT_EQ(seen.operations[0].waited, 5'000u);
-  EXPECT_EQ(seen.operations[1].call, 5'000u);
+  EXPECT_EQ(seen.operations[0].call, 5'000u);
   EXPECT_EQ(seen.sequences, (std::vector<uint32_t>{0, 1}));
-  ASSERT_EQ(seen.clock_reads.size(), 1u);
-  EXPECT_EQ(seen.clock_reads[0].sequence, 0u);
-  EXPECT_EQ(seen.clock_reads[0].after_ns, 7'000);
-  ASSERT_EQ(seen.watched.size(), 1u);
-  EXPECT_EQ(seen.watched[0].sequence, 0u);
-  EXPECT_EQ(seen.watched[0].range, 0xabcu);
-  EXPECT_EQ(seen.watched[0].part, 1);
-  EXPECT_EQ(seen.transfer_sequences, std::vector<uint32_t>{1});
-  ASSERT_EQ(seen.verdicts.size(), 1u);
-  EXPECT_EQ(seen.verdicts[0].after_ns, 25'000);  // 40 - (10 + 5)
-  auto frames = process.stacks.frames(seen.verdicts[0].use_stack);
+  EXPECT_EQ(seen.call_sequences, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(seen.transfer_sequences, std::vector<uint32_t>{0});
+  auto operands = process.operands.operands(seen.calls[0].operands);
+  ASSERT_EQ(operands.size(), 2u);
+  EXPECT_EQ(operands[1].begin, kHost);
+  EXPECT_EQ(process.operands.flags(seen.calls[0].operands), uint32_t{kHasKernel});
+  auto frames = process.stacks.frames(seen.operations[1].stack);
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[0].module(), 0u);
   EXPECT_EQ(frames[0].offset(), 0x900u);
-  EXPECT_EQ(seen.hashes.size(), 1u);
+  ASSERT_EQ(seen.hashes.size(), 1u);
+  EXPECT_EQ(seen.hashes[0].hash[0], 77u);
+  EXPECT_EQ(seen.hashes[0].held, Held::other);
+  ASSERT_EQ(seen.watches.size(), 1u);
+  EXPECT_EQ(seen.watches[0].begin, kHost);
+  ASSERT_EQ(seen.touches.size(), 1u);
+  EXPECT_EQ(seen.touches[0].at_ns, 40'000);
+  ASSERT_EQ(seen.clock_reads.size(), 1u);
+  EXPECT_EQ(seen.clock_reads[0].sequence, 1u);
+  EXPECT_EQ(seen.clock_reads[0].after_ns, 7'000);
+  process.threads[1].visit(seen);
+  ASSERT_EQ(seen.allocations.size(), 1u);
+  EXPECT_EQ(seen.allocations[0].address, kDevice);
 }
 
 TEST(Reader, ProcessesAreOrderedByRankThenStart) {
   TemporaryFolder folder;
-  write_process(folder.path(), timeline().sync(lasting(1)), {.pid = 9, .rank = 1});
-  write_process(folder.path(), timeline().sync(lasting(1)), {.pid = 12, .rank = 0});
-  write_process(folder.path(), timeline().sync(lasting(1)), {.pid = 10, .start_ns = 2000});
-  write_process(folder.path(), timeline().sync(lasting(1)), {.pid = 11, .start_ns = 1000});
+  waits(1).process(9, 1, 0).write(folder.path());
+  waits(1).process(12, 0, 0).write(folder.path());
+  waits(1).process(10, -1, 2000).write(folder.path());
+  waits(1).process(11, -1, 1000).write(folder.path());
   auto stage = read_stage(folder.path());
   ASSERT_TRUE(stage.ok());
   std::vector<int> pids;
@@ -99,10 +125,9 @@ TEST(Reader, ProcessesAreOrderedByRankThenStart) {
 
 TEST(Reader, TruncatedThreadIsTakenAsFarAsItGoes) {
   TemporaryFolder folder;
-  auto trace = timeline().sync(lasting(1)).sync(lasting(1)).sync(lasting(1));
-  write_process(folder.path(), trace);
+  waits(3).write(folder.path());
   fs::path file = only_process(folder.path()) / "thread-0";
-  fs::resize_file(file, sizeof(FileHeader) + 2 * sizeof(OperationRecord) + 14);
+  fs::resize_file(file, sizeof(FileHeader) + 4 * sizeof(OperationRecord) + 14);  // each has a CallRecord
   auto stage = read_stage(folder.path());
   ASSERT_TRUE(stage.ok());
   Seen seen;
@@ -115,7 +140,7 @@ TEST(Reader, TruncatedThreadIsTakenAsFarAsItGoes) {
 
 TEST(Reader, MissingFilesAreNamed) {
   TemporaryFolder folder;
-  write_process(folder.path(), timeline().sync(lasting(1)));
+  waits(1).write(folder.path());
   fs::remove(only_process(folder.path()) / "stacks");
   fs::remove(only_process(folder.path()) / "modules");
   fs::remove(only_process(folder.path()) / "thread-0");
@@ -128,7 +153,7 @@ TEST(Reader, MissingFilesAreNamed) {
 
 TEST(Reader, StackIndexesAreChecked) {
   TemporaryFolder folder;
-  write_process(folder.path(), timeline().sync(lasting(1)));
+  waits(1).write(folder.path());
   auto process = read_process(only_process(folder.path()));
   ASSERT_TRUE(process.ok());
   EXPECT_TRUE(process->stacks.frames(kNoStack).empty());
@@ -139,7 +164,7 @@ TEST(Reader, StackIndexesAreChecked) {
 
 TEST(Reader, AnotherVersionIsRefused) {
   TemporaryFolder folder;
-  write_process(folder.path(), timeline().sync(lasting(1)));
+  waits(1).write(folder.path());
   fs::path path = only_process(folder.path()) / "process";
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(8);

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "trace/testing/trace_builder.h"
+#include "trace/testing/temporary_folder.h"
 
 namespace diogenes {
 namespace {

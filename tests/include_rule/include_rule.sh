@@ -16,6 +16,15 @@ done | sort >"$list"
 }
 while IFS= read -r file; do
   awk -v file="$file" '
+    # Inside the agent: core (1) < watching (2) < hooks (3). What is not named is core.
+    function layer(path) {
+      sub(/^src\//, "", path)
+      if (path ~ /^agent\/(interpose|x86_64)\// ||
+          path ~ /^agent\/(agent|baseline|collector|driver_image|hook_probe|hooks|process_end)\./) return 3
+      if (path ~ /^agent\/(guard|order|facts)\// ||
+          path ~ /^agent\/(clock_reads|host_functions|peer_memory)\./) return 2
+      return 1
+    }
     function fail(what) { printf "%s:%d: %s\n", file, FNR, what; bad = 1 }
     BEGIN {
       # A folder may include itself and these.
@@ -29,6 +38,7 @@ while IFS= read -r file; do
       may["views"] = "base"              # and of the analysis the report alone
       may["launcher"] = "views analysis trace ffm driver base"
       may["sim"] = "driver base"
+      split("core watching hooks", layers, " ")
       parts = split(file, part, "/")
       mine = part[1] == "sim" ? "sim" : part[2]
       if (!(mine in may)) { fail("folder " mine " has no line in the rule: add it to tests/include_rule"); exit 1 }
@@ -44,6 +54,9 @@ while IFS= read -r file; do
       if (path !~ /\//) next             # beside this file, or generated
       target = path
       sub(/\/.*/, "", target)
+      if (mine == "agent" && target == "agent" && file !~ /_test\.cc$/ && file !~ /\/testing\// &&
+          layer(path) > layer(file))
+        fail(layers[layer(file)] " may not include " layers[layer(path)] ": \"" path "\"")
       if (target in allowed) next
       if (mine == "views" && path == "analysis/report.h") next
       if (!(target in may)) next         # a library, or a folder within this one

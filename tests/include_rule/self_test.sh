@@ -41,6 +41,12 @@ try "the simulator and the trace" "sim may not include" sim/b/a.cc '#include "tr
 try "the tool and the simulator" "analysis may not include" src/analysis/a.cc '#include "sim/state.h"'
 try "backwards" "written from src/" src/trace/a.h '#include "../analysis/report.h"'
 try "a stream in the agent" "agent may not include <iostream>" src/agent/a.cc '#include <iostream>'
+try "from watching to core" "" src/agent/guard/a.cc '#include "agent/recorder.h"'
+try "from hooks to watching" "" src/agent/interpose/a.cc '#include "agent/order/order.h"'
+try "a test of the core" "" src/agent/a_test.cc '#include "agent/guard/guards.h"'
+try "from core to watching" "core may not include watching" src/agent/recorder.cc '#include "agent/guard/guards.h"'
+try "from watching to hooks" "watching may not include hooks" src/agent/facts/a.cc '#include "agent/collector.h"'
+try "from watching to what is in a folder of hooks" "may not include hooks" src/agent/guard/a.h '#include "agent/x86_64/thunk.h"'
 try "an unknown folder" "no line in the rule" src/new/a.cc '#include <vector>'
 try "a line number" "src/trace/a.h:2:" src/trace/a.h '#include "views/text.h"'
 

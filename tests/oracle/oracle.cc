@@ -34,8 +34,7 @@ std::vector<CodePlace> stack_of(const StackPlace& place) {
 }
 
 bool is_program_wait(const Operation& operation) {
-  return is_wait(operation) && !operation.has(kCapturing) && !operation.has(kLibraryCall) &&
-         !operation.has(kDriverThread);
+  return is_wait(operation) && !operation.has(kCapturing) && !operation.has(kDriverThread);
 }
 
 }  // namespace
@@ -153,14 +152,9 @@ Judged judge(const std::vector<std::string>& command, bool thorough) {
   result.alone = ran(bench::run_process(command, {.environment = alone_environment()}));
   const bench::TemporaryFolder folder;
   const std::string session = folder.path() / "session.diogenes";
-  std::vector<std::string> run = {tool("bin/diogenes"),
-                                  "run",
-                                  "--driver",
-                                  used_driver == Driver::simulated ? "simulated" : "system",
-                                  "--output",
-                                  session,
-                                  "--report",
-                                  folder.path() / "report.txt"};
+  std::vector<std::string> run = {
+      tool("bin/diogenes"), "run",   "--driver", used_driver == Driver::simulated ? "simulated" : "system",
+      "--output",           session, "--report", folder.path() / "report.txt"};
   if (thorough) run.push_back("--thorough");
   run.push_back("--");
   run.insert(run.end(), command.begin(), command.end());
@@ -263,12 +257,11 @@ std::string hold_against_oracle(const std::vector<std::string>& command, const J
 }
 
 std::string reason_words(uint32_t reasons) {
-  static const char* const words[] = {"cpu",        "source", "syscall",    "copy",    "order",
-                                      "shared",     "small",  "exposed",    "refused", "undecoded",
-                                      "driver",     "hostfn", "unresolved", "unknown", "own",
-                                      "concurrent", "parts",  "other",      "letsgo"};
+  static const char* const words[] = {"cpu",        "source",  "syscall", "copy",      "order",  "shared",
+                                      "small",      "exposed", "refused", "undecoded", "driver", "hostfn",
+                                      "unresolved", "unknown", "own",     "other",     "letsgo"};
   std::string result;
-  for (int i = 0; i < 19; ++i)
+  for (int i = 0; i < 17; ++i)
     if (reasons & (1u << i)) result += (result.empty() ? "" : "+") + std::string(words[i]);
   return result.empty() ? "-" : result;
 }

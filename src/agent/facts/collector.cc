@@ -9,7 +9,7 @@
 #include "agent/guard/releases.h"
 #include "agent/guard/threads.h"
 #include "agent/guard/watch_records.h"
-#include "agent/necessity/memory/regions.h"
+#include "agent/memory/regions.h"
 #include "agent/order/order.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
@@ -306,7 +306,7 @@ void after(Call& call) {
   }
   if (waited) {
     LockGuard guard(state().lock);
-    state().dirty.raise(call.stack, has_threads());
+    state().dirty.raise(has_threads());
   }
 }
 
@@ -340,7 +340,7 @@ void record_call(const Call& call) {
 void after_acquire() {
   if (state().dirty.empty()) return;
   LockGuard guard(state().lock);
-  state().dirty.raise(kNoStack, true);
+  state().dirty.raise(true);
 }
 
 bool may_be_dirty(AddressRange range) {

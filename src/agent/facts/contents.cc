@@ -65,10 +65,10 @@ Rows destination_of(const TransferArguments& copy) {
 
 }  // namespace
 
-void append_content(OperationId id, const Content& content, Duplicate held) {
+void append_content(OperationId id, const Content& content, Held held) {
   HashRecord record{};
   record.type = RecordType::hash;
-  record.duplicate = held;
+  record.held = held;
   record.thread = id.thread;
   record.sequence = id.sequence;
   record.hash[0] = content.low;
@@ -76,9 +76,9 @@ void append_content(OperationId id, const Content& content, Duplicate held) {
   append(record);
 }
 
-Duplicate compare(const Content& held, const Content& content) {
-  if (held == Content{}) return Duplicate::unverified;
-  return held == content ? Duplicate::verified : Duplicate::overwritten;
+Held compare(const Content& held, const Content& content) {
+  if (held == Content{}) return Held::unknown;
+  return held == content ? Held::same : Held::other;
 }
 
 bool looks_at_destination(const DecodedCall& decoded) {
@@ -137,7 +137,7 @@ void contents_after(const Call& call, const DecodedCall& decoded, const Contents
   if (!copies_to_device(decoded) || contents.content == Content{}) return;
   if (!contents.remembered) remember_there(contents.content, copy.destination, copy.bytes());
   if (contents.readback) return name_readback(contents.readback, call.id);
-  append_content(call.id, contents.content, Duplicate::unverified);
+  append_content(call.id, contents.content, Held::unknown);
 }
 
 }  // namespace diogenes::agent::facts

@@ -3,7 +3,7 @@
 // copy, at once or once its data can be read (readbacks.h).
 #pragma once
 #include "agent/facts/decode.h"
-#include "agent/necessity/transfers/content.h"
+#include "agent/memory/content.h"
 
 namespace diogenes::agent::facts {
 
@@ -20,9 +20,9 @@ bool looks_at_destination(const DecodedCall& decoded);
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents);
 // A blocking copy to the host is done, and its guard not up yet.
 void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents);
-void append_content(OperationId id, const Content& content, Duplicate held);
+void append_content(OperationId id, const Content& content, Held held);
 // What the destination held, compared with what came.
-Duplicate compare(const Content& held, const Content& content);
+Held compare(const Content& held, const Content& content);
 void contents_after(const Call& call, const DecodedCall& decoded, const Contents& contents);
 
 }  // namespace diogenes::agent::facts

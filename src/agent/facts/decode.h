@@ -7,7 +7,7 @@
 #include "agent/call.h"
 #include "agent/facts/dirty_ranges.h"
 #include "agent/facts/operands.h"
-#include "agent/necessity/memory/kernel_arguments.h"
+#include "agent/memory/kernel_arguments.h"
 
 namespace diogenes::agent::facts {
 

@@ -125,11 +125,11 @@ bool DirtyRanges::give_up_another(const Dirty& wanted) {
   return false;
 }
 
-bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
+bool DirtyRanges::raise(Dirty& dirty) {
   if (dirty.watched.empty()) return true;
   WatchRefusal refusal = dirty.host.refusal;
   if (refusal == WatchRefusal::none) {
-    Watching how{dirty.host.way, site, dirty.host.frame, dirty.host.own_pages, next_watch()};
+    Watching how{dirty.host.way, dirty.host.frame, dirty.host.own_pages, next_watch()};
     Nanoseconds at = monotonic_now();
     do {
       dirty.guard = raise_guard(dirty.watched, dirty.host.protection, how);
@@ -153,7 +153,7 @@ bool DirtyRanges::raise(Dirty& dirty, uint32_t site) {
   return false;
 }
 
-void DirtyRanges::raise(uint32_t site, bool threads) {
+void DirtyRanges::raise(bool threads) {
   collect(threads);
   if (down_ == 0) return;
   for (int i = count_; i-- > 0;) {
@@ -161,7 +161,7 @@ void DirtyRanges::raise(uint32_t site, bool threads) {
     if (!is_down(dirty) || dirty.lowered) continue;
     --down_;
     ++dirty.raises;
-    if (!raise(dirty, site) && is_down(dirty)) ++down_;
+    if (!raise(dirty) && is_down(dirty)) ++down_;
     if (dirty.guard == kNoGuard && dirty.host.refusal != WatchRefusal::none) remove(i);
   }
 }
@@ -211,7 +211,7 @@ void DirtyRanges::restore(AddressRange range) {
     }
     if (!lowered || dirty.guard != kNoGuard) continue;
     if (is_down(dirty)) --down_;
-    if (!raise(dirty, 0) && is_down(dirty)) ++down_;
+    if (!raise(dirty) && is_down(dirty)) ++down_;
   }
 }
 

@@ -67,9 +67,9 @@ class DirtyRanges {
   // The numbers of its parts, mixed into one; 0: it is not shared out. Before add().
   uint32_t numbers_of(const HostRange& host);
 
-  // A call that waits returns, or another thread acquires: raises what is to be raised. `site`: of the call.
+  // A call that waits returns, or another thread acquires: raises what is to be raised.
   // `threads`: the program has several.
-  void raise(uint32_t site, bool threads);
+  void raise(bool threads);
 
   // The driver or the agent is about to use these bytes: guards over them come down.
   void lower(AddressRange range);
@@ -88,17 +88,17 @@ class DirtyRanges {
   struct Dirty {
     HostRange host;
     AddressRange watched;  // this run's part of it; empty: another run watches it
-    GuardHandle guard;  // kNoGuard: none is up
-    uint8_t raises;     // for this piece of work
-    bool lowered;       // for a call under way
-    bool refused;       // said so already, for this piece of work
+    GuardHandle guard;     // kNoGuard: none is up
+    uint8_t raises;        // for this piece of work
+    bool lowered;          // for a call under way
+    bool refused;          // said so already, for this piece of work
   };
 
   int find(const HostRange& host) const;
   bool is_shared_out(const HostRange& host) const;
   AddressRange share_out(const HostRange& host);
   uint32_t number_of(uintptr_t part);
-  bool raise(Dirty& dirty, uint32_t site);
+  bool raise(Dirty& dirty);
   bool give_up_another(const Dirty& wanted);
   void lower(Dirty& dirty);
   void remove(int at);

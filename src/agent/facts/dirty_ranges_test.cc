@@ -77,17 +77,17 @@ struct DirtyRangesTest : testing::Test {
 TEST_F(DirtyRangesTest, AreGuardedWhenACallHasWaited) {
   dirty->add(written(kBuffer));
   EXPECT_TRUE(fake.up.empty());
-  dirty->raise(7, false);
+  dirty->raise(false);
   EXPECT_EQ(fake.up.size(), 1u);
-  dirty->raise(7, false);  // stays up
+  dirty->raise(false);  // stays up
   EXPECT_EQ(fake.watches, std::vector<uint32_t>{1});
 }
 
 TEST_F(DirtyRangesTest, OfOneThreadAreDoneWithTheFirstTouch) {
   dirty->add(written(kBuffer));
-  dirty->raise(7, false);
+  dirty->raise(false);
   touch(kBuffer, TouchBy::program);
-  dirty->raise(7, false);
+  dirty->raise(false);
   EXPECT_TRUE(fake.up.empty());
   EXPECT_TRUE(dirty->empty());
 }
@@ -95,14 +95,14 @@ TEST_F(DirtyRangesTest, OfOneThreadAreDoneWithTheFirstTouch) {
 TEST_F(DirtyRangesTest, OfSeveralThreadsAreGuardedSoManyTimesForOnePieceOfWork) {
   dirty->add(written(kBuffer));
   for (int i = 0; i < kRaises + 2; ++i) {
-    dirty->raise(7, true);
+    dirty->raise(true);
     touch(kBuffer, TouchBy::program);
   }
   EXPECT_EQ(fake.watches.size(), size_t{kRaises});
   EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::often});
   // New work begins anew.
   dirty->add(written(kBuffer));
-  dirty->raise(7, true);
+  dirty->raise(true);
   EXPECT_EQ(fake.watches.size(), size_t{kRaises} + 1);
 }
 
@@ -110,7 +110,7 @@ TEST_F(DirtyRangesTest, OfSeveralThreadsAreGuardedSoManyTimesForOnePieceOfWork) 
 TEST_F(DirtyRangesTest, OfOneThreadAreGuardedForEachPieceOfWork) {
   for (uint32_t round = 1; round <= 4; ++round) {
     dirty->add(written(kBuffer));
-    dirty->raise(7, false);
+    dirty->raise(false);
     EXPECT_EQ(fake.watches.size(), round);
     touch(kBuffer, TouchBy::program);
   }
@@ -122,35 +122,35 @@ TEST_F(DirtyRangesTest, ASecondLookGivesWayToAFirstOne) {
   HostRange small = written(kBuffer), other = written(kOther);
   small.way = other.way = Way::watchpoints;
   dirty->add(small);
-  dirty->raise(7, true);
+  dirty->raise(true);
   dirty->add(other);
-  dirty->raise(7, true);  // both have their first look: who has it keeps it
+  dirty->raise(true);  // both have their first look: who has it keeps it
   EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
   touch(kBuffer, TouchBy::program);
-  dirty->raise(7, true);
+  dirty->raise(true);
   EXPECT_EQ(fake.up.begin()->second, kOther);
   touch(kOther, TouchBy::program);
-  dirty->raise(7, true);
-  dirty->raise(7, true);
+  dirty->raise(true);
+  dirty->raise(true);
   fake.refusals.clear();
   dirty->add(small);  // new work
-  dirty->raise(7, true);
+  dirty->raise(true);
   EXPECT_EQ(fake.up.begin()->second, kBuffer);
   EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
 }
 
 TEST_F(DirtyRangesTest, StayGuardedWhereWorkIsGivenToThemUntouched) {
   dirty->add(written(kBuffer));
-  dirty->raise(7, false);
+  dirty->raise(false);
   dirty->add(written(kBuffer));
   EXPECT_EQ(fake.up.size(), 1u);
-  dirty->raise(7, false);
+  dirty->raise(false);
   EXPECT_EQ(fake.watches.size(), 1u);
 }
 
 TEST_F(DirtyRangesTest, ComeDownForTheDriverAndGoUpAgain) {
   dirty->add(written(kBuffer));
-  dirty->raise(7, false);
+  dirty->raise(false);
   dirty->lower({0x11000, 0x11010});
   EXPECT_TRUE(fake.up.empty());
   dirty->restore({0x11000, 0x11010});
@@ -160,7 +160,7 @@ TEST_F(DirtyRangesTest, ComeDownForTheDriverAndGoUpAgain) {
 
 TEST_F(DirtyRangesTest, GoUpAgainWhereTheDriversOwnCodeTouchedThemInTheCall) {
   dirty->add(written(kBuffer));
-  dirty->raise(7, false);
+  dirty->raise(false);
   touch(kBuffer, TouchBy::driver);
   dirty->restore(kBuffer);
   EXPECT_EQ(fake.up.size(), 1u);
@@ -169,7 +169,7 @@ TEST_F(DirtyRangesTest, GoUpAgainWhereTheDriversOwnCodeTouchedThemInTheCall) {
 TEST_F(DirtyRangesTest, AreGoneWhereTheyWereReleased) {
   dirty->add(written(kBuffer));
   dirty->add(written(kOther));
-  dirty->raise(7, false);
+  dirty->raise(false);
   dirty->forget({0x10000, 0x15000});
   ASSERT_EQ(fake.up.size(), 1u);
   EXPECT_EQ(fake.up.begin()->second, kOther);
@@ -177,10 +177,10 @@ TEST_F(DirtyRangesTest, AreGoneWhereTheyWereReleased) {
 
 TEST_F(DirtyRangesTest, AreOverwrittenByWorkThatWritesAllOfThem) {
   dirty->add(written({0x10000, 0x11000}));
-  dirty->raise(7, false);
+  dirty->raise(false);
   dirty->add(written(kBuffer));
   EXPECT_TRUE(fake.up.empty());
-  dirty->raise(7, false);
+  dirty->raise(false);
   ASSERT_EQ(fake.up.size(), 1u);
   EXPECT_EQ(fake.up.begin()->second, kBuffer);
 }
@@ -188,24 +188,24 @@ TEST_F(DirtyRangesTest, AreOverwrittenByWorkThatWritesAllOfThem) {
 TEST_F(DirtyRangesTest, ThatFellAndWentAreGuardedAgainWhereTheyComeAgain) {
   for (TouchBy by : {TouchBy::gone, TouchBy::program}) {
     dirty->add(written(kBuffer));
-    dirty->raise(7, false);
+    dirty->raise(false);
     touch(kBuffer, by);
-    dirty->raise(7, false);
+    dirty->raise(false);
     ASSERT_TRUE(dirty->empty());
   }
   dirty->add(written(kBuffer));
-  dirty->raise(7, false);
+  dirty->raise(false);
   EXPECT_EQ(fake.up.size(), 1u);
 }
 
 TEST_F(DirtyRangesTest, SayOnceThatTheyCannotBeWatched) {
   fake.refuses = true;
   dirty->add(written(kBuffer));
-  dirty->raise(7, false);
-  dirty->raise(7, false);
+  dirty->raise(false);
+  dirty->raise(false);
   EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::limit});
   fake.refuses = false;
-  dirty->raise(7, false);
+  dirty->raise(false);
   EXPECT_EQ(fake.up.size(), 1u);
 }
 
@@ -213,7 +213,7 @@ TEST_F(DirtyRangesTest, ThatNobodyMayWatchAreSaidAndForgotten) {
   HostRange host = written(kBuffer);
   host.refusal = WatchRefusal::shared_memory;
   dirty->add(host);
-  dirty->raise(7, false);
+  dirty->raise(false);
   EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::shared_memory});
   EXPECT_TRUE(dirty->empty());
 }

@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "agent/call.h"
-#include "agent/necessity/memory/kernel_arguments.h"
-#include "agent/necessity/order/fixed_map.h"
+#include "agent/fixed_map.h"
+#include "agent/memory/kernel_arguments.h"
 #include "base/range.h"
 
 namespace diogenes::agent::facts {

@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-#include "agent/necessity/memory/address_bounds.h"
+#include "agent/memory/address_bounds.h"
 #include "base/range.h"
 #include "trace/fact_records.h"
 

@@ -1,8 +1,8 @@
 #include "agent/facts/names.h"
 
 #include "agent/driver_calls.h"
+#include "agent/fixed_map.h"
 #include "agent/lock.h"
-#include "agent/necessity/order/fixed_map.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
 #include "agent/thread_state.h"

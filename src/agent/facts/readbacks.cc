@@ -237,7 +237,7 @@ void give_up_readbacks() {
       if (readback.state != Readback::named) continue;
       readback.state = Readback::taken;
     }
-    append_content(readback.id, readback.content, Duplicate::unverified);
+    append_content(readback.id, readback.content, Held::unknown);
     LockGuard guard(lock);
     release(readback);
   }

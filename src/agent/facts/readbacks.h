@@ -5,7 +5,7 @@
 #pragma once
 #include "agent/call.h"
 #include "agent/facts/decode.h"
-#include "agent/necessity/transfers/content.h"
+#include "agent/memory/content.h"
 
 namespace diogenes::agent::facts {
 

@@ -1,7 +1,7 @@
 #include "agent/facts/sides.h"
 
 #include "agent/facts/state.h"
-#include "agent/necessity/memory/regions.h"
+#include "agent/memory/regions.h"
 #include "agent/stack.h"
 
 namespace diogenes::agent::facts {

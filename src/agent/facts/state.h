@@ -7,7 +7,7 @@
 #include "agent/facts/host_words.h"
 #include "agent/facts/memory_map.h"
 #include "agent/lock.h"
-#include "agent/necessity/memory/kernel_arguments.h"
+#include "agent/memory/kernel_arguments.h"
 
 namespace diogenes::agent::facts {
 

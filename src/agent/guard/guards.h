@@ -5,7 +5,7 @@
 // called from the signal handler. The owner asks with collect(). A touch of another part of a guarded page is
 // stepped over. A small range can be watched by watchpoints instead, where its pages must stay open.
 //
-// Owner: the necessity collector, which serialises its calls with its own lock. The signal handlers run at
+// Owner: the collector of facts, which serialises its calls with its own lock. The signal handlers run at
 // any time on any thread, also inside these calls' callers, take no lock, and never wait.
 #pragma once
 #include <cstdint>
@@ -24,7 +24,6 @@ enum class TouchBy : uint8_t {
   driver,       // an instruction inside libcuda, or on a thread inside a driver call
   system_call,  // a system call was given the range
   exposed,      // its page stood open to other threads for a while: it may have been touched unseen
-  displaced,    // its watchpoints were given to another range
   gone,  // munmap, madvise(DONTNEED), free of the whole range, its stack frame has ended: released, not used
   given_up,  // taken down for fork, vfork, exec, an unknown system call, or a foreign signal handler
 };
@@ -47,8 +46,7 @@ enum class Way : uint8_t {
 
 struct Watching {
   Way way = Way::pages;
-  uint32_t site = 0;  // of the call that the guard is for: watchpoints go around among sites
-  FrameMarks frame;   // of the stack frame that the range lies in
+  FrameMarks frame;  // of the stack frame that the range lies in
   // The driver mapped these pages: no thread has its stack or its local storage there, however near they lie.
   bool own_pages = false;
   uint32_t watch = 0;  // the guard's watch in the records; 0: nothing of it is recorded

@@ -165,7 +165,6 @@ bool make_live(AddressRange range, Protection protection, const Watching& how, u
   guard.steps = 0;
   guard.registers = 0;
   guard.by_watchpoints = how.way == Way::watchpoints;
-  guard.site = how.site;
   guard.frame = how.frame;
   guard.watch = how.watch;
   guard.touch = {};

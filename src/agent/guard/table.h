@@ -21,8 +21,7 @@ struct Guard {
   uint32_t steps = 0;                  // accesses beside it that were stepped over
   uint8_t registers = 0;               // watchpoints that it has, one bit each
   bool by_watchpoints = false;         // asks nothing of its pages
-  uint32_t site = 0;
-  uint32_t watch = 0;  // of Watching
+  uint32_t watch = 0;                  // of Watching
   FrameMarks frame;
   Touch touch;
 };

@@ -26,7 +26,7 @@ namespace {
 [[gnu::noinline]] GuardHandle watch_in_frame(bool use) {
   alignas(8) volatile uint64_t word = 0;
   auto* place = static_cast<uintptr_t*>(__builtin_frame_address(0)) + 1;
-  Watching how{Way::watchpoints, 1, {1, {reinterpret_cast<uintptr_t>(place)}, {*place}}};
+  Watching how{Way::watchpoints, {1, {reinterpret_cast<uintptr_t>(place)}, {*place}}};
   GuardHandle guard =
       raise_guard(AddressRange::of(reinterpret_cast<uintptr_t>(&word), 8), Protection::no_access, how);
   if (use) word = 1;
@@ -91,12 +91,12 @@ TEST_F(WatchGuards, WhoHasRegistersKeepsThem) {
     CHECK(start_guards());
     alignas(64) static volatile uint64_t words[64];
     GuardHandle first[4];
-    for (int i = 0; i < 4; ++i) CHECK((first[i] = watch(&words[i], 8, 10)) != kNoGuard);
-    CHECK(watch(&words[8], 8, 11) == kNoGuard);
+    for (int i = 0; i < 4; ++i) CHECK((first[i] = watch(&words[i], 8)) != kNoGuard);
+    CHECK(watch(&words[8], 8) == kNoGuard);
     CHECK(why_no_watchpoints() == NoWatchpoints::all_taken);
     words[2] = 1;
-    CHECK(watch(&words[8], 16, 11) == kNoGuard);  // one is free, and two are wanted
-    GuardHandle last = watch(&words[8], 8, 11);
+    CHECK(watch(&words[8], 16) == kNoGuard);  // one is free, and two are wanted
+    GuardHandle last = watch(&words[8], 8);
     CHECK(last != kNoGuard);
     CHECK(collect(first[2]).by == TouchBy::program);
     for (int i : {0, 1, 3}) CHECK(lower_guard(first[i]).by == TouchBy::nobody);

@@ -17,12 +17,4 @@ struct WatchPieces {
 // The fewest pieces that make up the range, and not a byte beside it.
 WatchPieces watch_pieces(AddressRange range);
 
-// What one of several runs watches of a range that needs more registers than there are.
-struct WatchPart {
-  AddressRange range;
-  uint32_t of;  // so many parts, each as many pieces as there are registers; 1: the whole range
-};
-// `part`: of any number; they come round again.
-WatchPart watch_part(AddressRange range, uint32_t part);
-
 }  // namespace diogenes::agent

@@ -38,23 +38,6 @@ TEST(WatchPieces, CoverTheRangeAndNothingElse) {
   EXPECT_EQ(sizes(0x1000, 33), Sizes{});
 }
 
-TEST(WatchPieces, PartsOfALargerRange) {
-  auto part = [](uintptr_t begin, uint64_t bytes, uint32_t number) {
-    WatchPart result = watch_part(AddressRange::of(begin, bytes), number);
-    return std::vector<uint64_t>{result.range.begin, result.range.end, result.of};
-  };
-  using Part = std::vector<uint64_t>;
-  EXPECT_EQ(part(0x1000, 32, 0), (Part{0x1000, 0x1020, 1}));
-  EXPECT_EQ(part(0x1000, 32, 3), (Part{0x1000, 0x1020, 1}));
-  EXPECT_EQ(part(0x1000, 64, 0), (Part{0x1000, 0x1020, 2}));
-  EXPECT_EQ(part(0x1000, 64, 1), (Part{0x1020, 0x1040, 2}));
-  EXPECT_EQ(part(0x1000, 64, 2), (Part{0x1000, 0x1020, 2}));  // round again
-  EXPECT_EQ(part(0x1004, 32, 0), (Part{0x1004, 0x1020, 2}));  // 4, 8, 8, 8
-  EXPECT_EQ(part(0x1004, 32, 1), (Part{0x1020, 0x1024, 2}));  // 4
-  EXPECT_EQ(part(0x1004, 64, 2), (Part{0x1040, 0x1044, 3}));
-  EXPECT_EQ(part(0x1000, 4000, 0)[2], 125u);
-}
-
 TEST_F(Watchpoints, FirstReadOfAStackVariableIsSeen) {
   RUN_IN_CHILD({
     CHECK(start_guards());
@@ -93,7 +76,7 @@ TEST_F(Watchpoints, ReadOnlySeesWritesAlone) {
   RUN_IN_CHILD({
     CHECK(start_guards());
     alignas(8) static volatile uint32_t word = 4;
-    GuardHandle guard = watch(&word, 4, 1, Protection::read_only);
+    GuardHandle guard = watch(&word, 4, Protection::read_only);
     CHECK(guard != kNoGuard && word == 4 && collect(guard).by == TouchBy::nobody);
     word = 5;
     CHECK(lower_guard(guard).by == TouchBy::program);

@@ -1,7 +1,5 @@
 #include "agent/guard/wear.h"
 
-#include <cstring>
-
 #include "agent/guard/kernel.h"
 #include "agent/guard/table.h"
 
@@ -37,11 +35,6 @@ void note_unworn(AddressRange pages) {
     worn_places -= --level == 0;
     if (pages.size() == kPageSize) break;
   }
-}
-
-void forget_wear() {
-  memset(worn, 0, sizeof worn);
-  worn_places = 0;
 }
 
 }  // namespace diogenes::agent

@@ -15,6 +15,5 @@ namespace diogenes::agent {
 uint32_t steps_allowed(uintptr_t page);
 void note_worn(uintptr_t page);
 void note_unworn(AddressRange pages);
-void forget_wear();
 
 }  // namespace diogenes::agent

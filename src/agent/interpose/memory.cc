@@ -42,7 +42,7 @@ inline void open_block(void* block, TouchBy by) {
 
 // Memory that GPU work was given to is given back.
 inline void note_freed(void* block) {
-  if (!records_facts() || !block) return;
+  if (!stage_uses_guards() || !block) return;
   auto begin = reinterpret_cast<uintptr_t>(block);
   if (!facts::may_be_dirty(diogenes::AddressRange::of(begin, 1))) return;
   KeepErrno keep;

@@ -6,7 +6,7 @@ namespace {
 
 // The driver's own threads wait outside of any call, and the agent's calls are not the program's.
 bool is_programs(const RecordedCall& recorded) {
-  return (recorded.operation->flags & (kDriverThread | kLibraryCall)) == 0 &&
+  return (recorded.operation->flags & kDriverThread) == 0 &&
          driver_function(recorded.operation->function) != nullptr;
 }
 

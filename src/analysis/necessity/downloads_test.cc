@@ -158,12 +158,12 @@ TEST_F(InUse, UnregisteredUnderACopy) {
 
 struct Duplicates : ::testing::Test, Program {
   // What the copy brought, and whether its destination held that already.
-  void brought(uint32_t copy, uint64_t content, Duplicate held = Duplicate::unverified) {
+  void brought(uint32_t copy, uint64_t content, Held held = Held::unknown) {
     facts.hash(0, copy, content, held);
   }
   void same(uint32_t first, uint32_t second) {
     brought(first, 7);
-    brought(second, 7, Duplicate::verified);
+    brought(second, 7, Held::same);
   }
   uint32_t upload_to_other() {
     return call("cuMemcpyHtoD_v2",
@@ -186,7 +186,7 @@ TEST_F(Duplicates, ToTheDevice) {
 TEST_F(Duplicates, OfOtherContent) {
   auto first = upload(), second = upload();
   brought(first, 7);
-  brought(second, 8, Duplicate::verified);
+  brought(second, 8, Held::same);
   EXPECT_EQ(duplicate(second), Duplicate::none);
 }
 
@@ -195,7 +195,7 @@ TEST_F(Duplicates, ToADestinationThatAKernelHasChanged) {
   launch(kLegacyStream, kDevice);
   auto second = upload();
   brought(first, 7);
-  brought(second, 7, Duplicate::overwritten);
+  brought(second, 7, Held::other);
   EXPECT_EQ(duplicate(second), Duplicate::none);
 }
 
@@ -242,7 +242,7 @@ TEST_F(Duplicates, ToTheHost) {
 TEST_F(Duplicates, ToADestinationOnTheHostThatHeldOthers) {
   auto first = download_unwatched(), second = download_unwatched();
   brought(first, 7);
-  brought(second, 7, Duplicate::overwritten);
+  brought(second, 7, Held::other);
   EXPECT_EQ(duplicate(second), Duplicate::none);
 }
 
@@ -252,7 +252,7 @@ TEST_F(Duplicates, ToTheHostBehindWorkThatWroteTheSource) {
   launch(kLegacyStream, kDevice);
   auto second = download_unwatched(), third = download_unwatched();
   same(first, second);
-  brought(third, 7, Duplicate::verified);
+  brought(third, 7, Held::same);
   EXPECT_EQ(duplicate(second), Duplicate::none);
   EXPECT_EQ(duplicate(third), Duplicate::verified);
   EXPECT_EQ(judged()[third].first.sequence, second);

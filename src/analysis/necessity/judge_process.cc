@@ -43,14 +43,6 @@ void note_verdicts(const Judge& judge, Process& process) {
 
 }  // namespace
 
-bool has_facts(const ProcessTrace& trace) {
-  return std::any_of(trace.threads.begin(), trace.threads.end(), [](const ThreadTrace& thread) {
-    for (size_t i = 0; i < thread.record_count(); ++i)
-      if (thread.type(i) == RecordType::call) return true;
-    return false;
-  });
-}
-
 Judgement judge_process(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers) {
   Interpretation interpretation(process, peers);
   Judge judge;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "trace/testing/facts_builder.h"
-#include "trace/testing/trace_builder.h"
+#include "trace/testing/temporary_folder.h"
 
 namespace diogenes::necessity {
 namespace {
@@ -187,18 +187,6 @@ TEST(JudgeProcess, AResultThatIsHandedToAnotherThread) {
   auto judged = evidence(facts);
   EXPECT_EQ(judged[1].reasons & kUnresolved, 0u);
   EXPECT_NE(judged[1].reasons & kOtherThread, 0u);
-}
-
-TEST(JudgeProcess, WithoutFactsTheTracesVerdictsHold) {
-  TemporaryFolder folder;
-  auto trace = timeline().sync(lasting(5)).first_use(after(3)).sync(lasting(5)).unnecessary();
-  write_process(folder.path(), trace, {.stage = Stage::memory_tracing});
-  SiteTable sites;
-  auto run = load_run(folder.path(), sites, Load::evidence);
-  const auto& judged = run->processes.at(0).threads.at(0).evidence;
-  EXPECT_EQ(judged[0].reasons, uint32_t{kCpuAccess});
-  EXPECT_EQ(judged[0].after_ns, 3000);
-  EXPECT_EQ(judged[1].reasons, 0u);
 }
 
 }  // namespace

@@ -25,14 +25,14 @@ void RepeatedCopies::work(const Event& event, const Point& point, const Clock& k
   if (copy.to_device)
     to_device(copied, content.held, point.known->certain, about);
   else
-    to_host(copied, stable ? content.held : Duplicate::unverified, source_is_stable, about);
+    to_host(copied, stable ? content.held : Held::unknown, source_is_stable, about);
 }
 
 bool RepeatedCopies::is_stable(const Clock& known, const Place& place) const {
   return history_.writes_are_before(known, place.memory, {});
 }
 
-void RepeatedCopies::to_device(const Copied& copy, Duplicate held, const Clock& certain, Known& known) {
+void RepeatedCopies::to_device(const Copied& copy, Held held, const Clock& certain, Known& known) {
   auto same = std::find_if(known.sent.begin(), known.sent.end(),
                            [&](const Copied& each) { return each.to == copy.to; });
   auto other = std::find_if(known.sent.begin(), known.sent.end(), [&](const Copied& each) {
@@ -42,7 +42,7 @@ void RepeatedCopies::to_device(const Copied& copy, Duplicate held, const Clock& 
     return first.stream == copy.stream || certain.covers(first.stream, first.tick);
   };
   bool returns = known.fetched && known.fetched->to == copy.from;
-  bool is_held = held == Duplicate::verified;
+  bool is_held = held == Held::same;
   if (is_held && same != known.sent.end()) {
     if (is_ordered(*same)) found_.push_back({copy.operation, Duplicate::verified, same->operation});
   } else if (returns) {
@@ -55,12 +55,12 @@ void RepeatedCopies::to_device(const Copied& copy, Duplicate held, const Clock& 
   if (same == known.sent.end() && known.sent.size() < kMostPlaces) known.sent.push_back(copy);
 }
 
-void RepeatedCopies::to_host(const Copied& copy, Duplicate held, bool source_is_stable, Known& known) {
+void RepeatedCopies::to_host(const Copied& copy, Held held, bool source_is_stable, Known& known) {
   known.fetched = copy;
   auto first = std::find_if(known.brought.begin(), known.brought.end(),
                             [&](const Copied& each) { return each.to == copy.to && each.from == copy.from; });
   auto& unwritten = unwritten_[copy.from.memory];
-  if (first != known.brought.end() && held == Duplicate::verified) {
+  if (first != known.brought.end() && held == Held::same) {
     bool unchanged = std::any_of(unwritten.begin(), unwritten.end(), [&](const auto& each) {
       return key_of(each.first) == key_of(first->operation);
     });

@@ -67,8 +67,8 @@ class RepeatedCopies {
   };
   static constexpr size_t kMostPlaces = 64;
 
-  void to_device(const Copied& copy, Duplicate held, const Clock& certain, Known& known);
-  void to_host(const Copied& copy, Duplicate held, bool source_is_stable, Known& known);
+  void to_device(const Copied& copy, Held held, const Clock& certain, Known& known);
+  void to_host(const Copied& copy, Held held, bool source_is_stable, Known& known);
   void forget_overwritten(const Event& event);
   bool is_stable(const Clock& known, const Place& place) const;
 

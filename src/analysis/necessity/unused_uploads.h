@@ -10,9 +10,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "analysis/findings.h"
 #include "analysis/necessity/access_history.h"
 #include "analysis/necessity/views.h"
-#include "trace/format.h"
 
 namespace diogenes::necessity {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/problems.h"
-#include "trace/testing/trace_builder.h"
+#include "analysis/testing/trace_builder.h"
 
 namespace diogenes::testing {
 
@@ -52,7 +52,8 @@ struct Analysed {
         find_problems({tracing, sites, graph, verdicts, first_uses, threshold, nullptr, &surroundings});
   }
   Run load_one(const char* name, bool evidence) {
-    auto run = load_run(folder.path() / name, sites, evidence ? Load::evidence : Load::operations);
+    auto run =
+        load_run(folder.path() / name, sites, evidence ? Load::evidence : Load::operations, verdicts_by_hand);
     EXPECT_TRUE(run.ok()) << run.error().c_str();
     return std::move(*run);
   }

@@ -68,7 +68,7 @@ AllocationRecord released(uint64_t address, MemoryKind kind) {
   return record;
 }
 
-Facts::Facts() : operands_(header(0)) {
+Facts::Facts() : operands_(header(0)), stacks_(header(0)) {
   memcpy(process_.magic, kTraceMagic, sizeof kTraceMagic);
   process_.version = kTraceVersion;
   process_.stage = Stage::memory_tracing;
@@ -103,6 +103,14 @@ uint32_t Facts::intern(const CallFacts& facts) {
   return at;
 }
 
+uint32_t Facts::intern(const std::vector<Frame>& stack) {
+  if (stack.empty()) return kNoStack;
+  auto at = static_cast<uint32_t>(stacks_.size() / 8);
+  append(stacks_, StackHeader{static_cast<uint32_t>(stack.size()), 0});
+  for (Frame frame : stack) append(stacks_, frame);
+  return at;
+}
+
 Facts& Facts::stream(uint32_t number, unsigned flags, uint16_t context) {
   StreamRecord record{};
   record.flags = static_cast<uint8_t>(flags);
@@ -117,6 +125,7 @@ Facts& Facts::call(const char* symbol, const CallFacts& facts) {
   operation.function = find_driver_function(symbol);
   if (operation.function == kNoFunction)
     throw std::runtime_error(std::string("not in the catalogue: ") + symbol);
+  operation.stack = intern(facts.stack);
   operation.begin_ns = facts.begin;
   operation.call = facts.lasts;
   operation.stream = facts.stream;
@@ -204,15 +213,40 @@ Facts& Facts::peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, 
   return put(record, RecordType::peer_access);
 }
 
+Facts& Facts::clock_read(uint16_t thread, uint32_t sequence, int64_t after_ns) {
+  ClockReadRecord record{};
+  record.thread = thread;
+  record.sequence = sequence;
+  record.after_ns = after_ns;
+  return put(record, RecordType::clock_read);
+}
+
+Facts& Facts::module(const char* path, uint64_t begin) {
+  ModuleRecord record{};
+  record.begin = record.bias = begin;
+  record.end = begin + 0x1000000;
+  record.present = 1;
+  strcpy(record.path, path);
+  append(modules_, record);
+  return *this;
+}
+
+Facts& Facts::process(int32_t pid, int32_t rank, int64_t started_ns) {
+  process_.pid = pid;
+  process_.rank = rank;
+  process_.started_ns = started_ns;
+  return *this;
+}
+
 Facts& Facts::without_cuda(int32_t pid) {
   process_.pid = pid;
   process_.used_cuda = 0;
   return *this;
 }
 
-Facts& Facts::hash(uint16_t thread, uint32_t sequence, uint64_t content, Duplicate held) {
+Facts& Facts::hash(uint16_t thread, uint32_t sequence, uint64_t content, Held held) {
   HashRecord record{};
-  record.duplicate = held;
+  record.held = held;
   record.thread = thread;
   record.sequence = sequence;
   record.hash[0] = content;
@@ -230,13 +264,14 @@ Facts& Facts::drop(Drop cause) {
 }
 
 void Facts::write(const fs::path& stage_folder) const {
-  fs::path folder = stage_folder / ("node-" + std::to_string(process_.pid));
+  const std::string rank = process_.rank >= 0 ? "rank" + std::to_string(process_.rank) + "-" : "";
+  fs::path folder = stage_folder / (rank + "node-" + std::to_string(process_.pid));
   fs::create_directories(folder);
   for (const auto& [thread, bytes] : threads_) save(folder / ("thread-" + std::to_string(thread)), bytes);
   if (process_.used_cuda) {
     save(folder / "operands", operands_);
-    save(folder / "stacks", header(0));
-    save(folder / "modules", std::string(sizeof(ModuleRecord), '\0'));
+    save(folder / "stacks", stacks_);
+    save(folder / "modules", modules_ + std::string(sizeof(ModuleRecord), '\0'));
   }
   ProcessFile process = process_;
   process.threads = static_cast<uint32_t>(threads_.size());

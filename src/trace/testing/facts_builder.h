@@ -33,6 +33,7 @@ struct CallFacts {
   uint32_t list_flags = 0;  // OperandListFlag
   uint32_t stream2 = 0;
   uint64_t argument = 0;
+  std::vector<Frame> stack = {};
   std::optional<TransferRecord> transfer = {};
   std::optional<AllocationRecord> allocation = {};
   bool lost_list = false;       // its CallRecord names a list that is not there
@@ -62,23 +63,30 @@ class Facts {
   Facts& order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us = 0);
   // It reached into the memory of process `process`.
   Facts& peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, Touching access = Touching::reads);
-  // Another process than 100: one without CUDA.
+  // The program read a clock so long after the operation's return.
+  Facts& clock_read(uint16_t thread, uint32_t sequence, int64_t after_ns);
+  Facts& module(const char* path, uint64_t begin);
+  // Another process than 100, which started then.
+  Facts& process(int32_t pid, int32_t rank, int64_t started_ns);
+  // The same: one without CUDA.
   Facts& without_cuda(int32_t pid);
   // What a copy brought, any number, and whether its destination held that before.
-  Facts& hash(uint16_t thread, uint32_t sequence, uint64_t content, Duplicate held = Duplicate::unverified);
+  Facts& hash(uint16_t thread, uint32_t sequence, uint64_t content, Held held = Held::unknown);
   Facts& ends(ProcessEnd end);
   Facts& drop(Drop cause);
 
-  // Writes STAGE/node-100, or another process's folder; without CUDA only what such a process writes.
+  // Writes STAGE/node-100 (with a rank: rank1-node-100), or another process's folder; without CUDA only what
+  // such a process writes.
   void write(const std::filesystem::path& stage_folder) const;
 
  private:
   template <typename Record>
   Facts& put(Record record, RecordType type);
   uint32_t intern(const CallFacts& facts);
+  uint32_t intern(const std::vector<Frame>& stack);
 
   std::map<uint32_t, std::string> threads_;
-  std::string operands_;
+  std::string operands_, stacks_, modules_;
   uint32_t thread_ = 0;
   ProcessFile process_{};
 };

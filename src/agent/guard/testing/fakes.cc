@@ -24,7 +24,6 @@ uint32_t own_thread_file() { return 0; }
 void count_drop(Drop) {}
 thread_local constinit ThreadState thread_state;
 void write_owed_order() {}
-bool records_facts() { return false; }
 bool facts::may_be_dirty(AddressRange) { return false; }
 void facts::note_release(AddressRange) {}
 std::atomic<bool> order_wanted{false};

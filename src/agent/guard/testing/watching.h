@@ -7,10 +7,10 @@
 
 namespace diogenes::agent {
 
-inline GuardHandle watch(const volatile void* at, size_t bytes, uint32_t site = 1,
+inline GuardHandle watch(const volatile void* at, size_t bytes,
                          Protection protection = Protection::no_access) {
   return raise_guard(AddressRange::of(reinterpret_cast<uintptr_t>(at), bytes), protection,
-                     {Way::watchpoints, site, {}});
+                     {Way::watchpoints, {}});
 }
 
 class Watchpoints : public testing::Test {

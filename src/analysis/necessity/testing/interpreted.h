@@ -6,7 +6,7 @@
 #include "analysis/necessity/interpret.h"
 #include "analysis/necessity/testing/event_text.h"
 #include "trace/testing/facts_builder.h"
-#include "trace/testing/trace_builder.h"
+#include "trace/testing/temporary_folder.h"
 
 namespace diogenes::necessity::testing {
 

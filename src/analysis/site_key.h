@@ -1,0 +1,50 @@
+// The key of a call site: a driver function reached over one stack, the same in every run of the same
+// binaries.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#include "trace/format.h"
+
+namespace diogenes {
+
+// FNV-1a (64 bit) over the driver function's symbol, then for each frame from the innermost outside the
+// driver to the outermost: the module's build-id (or its path's last component where it has none) and the
+// frame's offset.
+using SiteKey = uint64_t;
+
+class SiteKeyBuilder {
+ public:
+  // `symbol`: of the driver function (the catalogue's index may change between versions of this tool).
+  explicit SiteKeyBuilder(const char* symbol) { add_bytes(symbol, strlen(symbol)); }
+  void add(uint64_t module_identity, uint64_t offset) {
+    add_bytes(&module_identity, sizeof module_identity);
+    add_bytes(&offset, sizeof offset);
+  }
+  SiteKey key() const { return hash_; }
+
+ private:
+  void add_bytes(const void* data, size_t size) {
+    auto* bytes = static_cast<const uint8_t*>(data);
+    for (size_t i = 0; i < size; ++i) hash_ = (hash_ ^ bytes[i]) * 0x100000001b3;
+  }
+  uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+// Identity of a module across runs: its build-id, or its file name where it has none. Frames without a module
+// (generated code) have identity 0 and count with offset 0.
+inline uint64_t module_identity(const ModuleRecord& module) {
+  uint64_t hash = 0xcbf29ce484222325;
+  auto add = [&hash](uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3; };
+  if (module.build_id_length > 0) {
+    for (int i = 0; i < module.build_id_length && i < 20; ++i) add(module.build_id[i]);
+  } else {
+    const char* name = module.path;
+    for (const char* p = module.path; *p && p < module.path + sizeof module.path; ++p)
+      if (*p == '/') name = p + 1;
+    for (; *name && name < module.path + sizeof module.path; ++name) add(static_cast<uint8_t>(*name));
+  }
+  return hash;
+}
+
+}  // namespace diogenes

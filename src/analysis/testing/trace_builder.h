@@ -1,0 +1,154 @@
+// Test support: a timeline as a literal, the session folder that the agent would have written for it, and
+// the verdicts that the timeline gives by hand, in the place of those of the judges.
+//
+//   auto trace = timeline().work(8).sync(lasting(10)).first_use(after(40)).work(4);
+//   write_session(folder, trace);
+//   analyse(folder, {.judge = verdicts_by_hand});
+//
+// Units are microseconds. Each thread of a timeline has its own clock, which every step moves on; at(...)
+// sets it. Launches move the clock, and are recorded in stages 3 and 4 only, as plans have it: so sequences
+// differ between runs.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analysis/run.h"
+#include "trace/format.h"
+#include "trace/session.h"
+#include "trace/testing/temporary_folder.h"
+
+namespace diogenes::testing {
+
+struct At {
+  int64_t ns;
+};
+struct Lasting {
+  int64_t ns;
+};
+struct After {
+  int64_t ns;
+};
+constexpr At at(double us) { return {static_cast<int64_t>(us * 1000)}; }
+constexpr Lasting lasting(double us) { return {static_cast<int64_t>(us * 1000)}; }
+constexpr After after(double us) { return {static_cast<int64_t>(us * 1000)}; }
+
+// One operation of the timeline, and what stages 3 and 4 find out about it.
+struct Step {
+  std::string symbol;
+  int thread = 0;
+  int64_t begin_ns = 0, own_ns = 0, waited_ns = 0;
+  uint8_t flags = 0;
+  std::vector<Frame> stack;
+  bool launch = false;
+  uint64_t bytes = 0;    // of a transfer, allocation or release
+  uint64_t address = 0;  // of an allocation or release
+  bool judged = false;   // there is a verdict
+  uint32_t reasons = 0;
+  int64_t after_ns = -1;
+  std::vector<Frame> use_stack;
+  Duplicate duplicate = Duplicate::none;
+  int first = -1;                              // step whose content this transfer repeats
+  int64_t gpu_begin_ns = -1, gpu_end_ns = -1;  // of its work, in the run gpu-times
+  Unused unused = Unused::no;
+  int lost_by = -1;  // step that overwrote or released what is unused
+  bool pageable = false;
+  uint8_t conditions = 0;
+  int64_t recording_before_ns = 0, recording_after_ns = 0;  // beyond the usual; 0: as usual
+  int64_t clock_after_ns = -1;                              // the program reads a clock then
+};
+
+class Timeline {
+ public:
+  // Clock and thread.
+  Timeline& on_thread(int ordinal);
+  Timeline& work(double us);  // W
+  Timeline& at(At time);
+
+  // Operations. A site of its own for every step, unless from() says otherwise.
+  Timeline& launch(double own_us = 0);                // L
+  Timeline& sync(Lasting waited, double own_us = 0);  // S: cuCtxSynchronize
+  Timeline& sync(At begin, Lasting waited);
+  Timeline& call(const char* symbol, Lasting waited, double own_us = 0);
+  Timeline& copy(const char* symbol, uint64_t bytes, Lasting waited, double own_us);
+  Timeline& allocate(uint64_t address, uint64_t bytes, double own_us = 0);
+  Timeline& release(uint64_t address, Lasting waited, double own_us = 0);  // cuMemFree_v2
+
+  // About the last operation.
+  Timeline& from(uint64_t offset);  // called at this offset of the program
+  Timeline& from_stack(std::vector<Frame> stack);
+  Timeline& unnecessary();
+  Timeline& needed(uint32_t reasons);
+  Timeline& first_use(After from_exit, uint32_t reasons = kCpuAccess, uint64_t use_offset = 0x900);
+  Timeline& first_use(At time);  // the same, on the thread's clock
+  Timeline& repeats(int step, Duplicate duplicate = Duplicate::verified);
+  Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
+  Timeline& pageable();                  // memory of the transfer's host side
+  Timeline& conditions(uint8_t conditions);
+  Timeline& clock_read(After from_exit);                  // by the program, behind it
+  Timeline& flags(uint8_t flags);                         // beside kWaited, which follows from the wait
+  Timeline& on_gpu(At begin, Lasting time);               // its work ran then: recorded in the run gpu-times
+  Timeline& recorded(double before_us, double after_us);  // what recording it took: longer than usual
+  Timeline& without_wait();                               // the wait function was not entered
+
+  int last() const { return static_cast<int>(steps_.size()) - 1; }
+  const std::vector<Step>& steps() const { return steps_; }
+  int64_t end_ns() const;  // of the longest thread
+
+ private:
+  Step& add(const char* symbol, int64_t own_ns, int64_t waited_ns);
+
+  std::vector<Step> steps_;
+  std::vector<int64_t> clocks_ = {0};
+  int thread_ = 0;
+};
+
+inline Timeline timeline() { return {}; }
+
+// How the process that ran the timeline is written.
+struct ProcessOptions {
+  Stage stage = Stage::tracing;
+  int pid = 100;
+  int rank = -1;
+  int64_t start_ns = 1'000'000;  // CLOCK_MONOTONIC at the timeline's 0
+  int64_t hook_cost_ns = 0;
+  int32_t inside_call_ns = 0, inside_waiting_call_ns = 0;  // what the hooks add to a call's own time
+  bool launches_traced = false;  // launches are in stage 2 too, as when every function is hooked
+  ProcessEnd end = ProcessEnd::orderly;
+  std::vector<uint64_t> drops;  // by Drop
+  std::vector<HookState> hooks;
+  std::string program = "/app/app";  // its file; module 0. Module 1 is the driver
+  std::string driver = "/driver/libcuda.so.1";
+};
+
+// Frames of the default modules.
+constexpr Frame program_frame(uint64_t offset) { return Frame::of(0, offset); }
+constexpr Frame driver_frame(uint64_t offset) { return Frame::of(1, offset); }
+
+// Writes STAGE/HOST-PID for the timeline, and in stages 3 and 4 its file `verdicts`: GivenVerdict after
+// GivenVerdict.
+void write_process(const std::filesystem::path& stage_folder, const Timeline& trace,
+                   const ProcessOptions& options = {});
+
+struct GivenVerdict {
+  OperationId operation;
+  OperationId first, lost_by;
+  uint32_t reasons;
+  uint32_t use_stack;
+  int64_t after_ns;
+  Duplicate duplicate;
+  Unused unused;
+  uint8_t conditions;
+  bool judged;
+};
+
+// Reads that file: for load_run() and AnalysisOptions::judge.
+necessity::Judgement verdicts_by_hand(Process& process, const SiteTable& sites,
+                                      std::span<const necessity::PeerAccess> peers);
+
+// Writes session.json and the stages 1 to 4 of one process. `runtime_us` 0: the timeline's length.
+Session write_session(const std::filesystem::path& folder, const Timeline& trace, ProcessOptions options = {},
+                      double runtime_us = 0);
+
+}  // namespace diogenes::testing
