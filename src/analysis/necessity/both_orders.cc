@@ -154,6 +154,7 @@ void BothOrders::work(const Event& event) {
       if (live.stream != event.stream) {
         if (live.access.writes || access.writes) compare(live, *all.known, *kept.known);
       } else if (live.replaced == 0 && does_all_of(access, live.access)) {
+        live.replaced_in = event.stream;
         live.replaced = all.tick;
       }
     });

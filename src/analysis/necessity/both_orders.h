@@ -58,6 +58,7 @@ class BothOrders : public EventSink {
   void touch(const Event& event, bool by_thread);
   void let_go(const Gated& gated);
   void add(const Access& access, const Event& event, uint32_t tick, uint32_t blind);
+  bool is_settled(const LiveAccess& live) const;
   void prune(Frontier::List& list);
   void forget();  // what no later event can ask for
   bool on_host(const LiveAccess& live) const { return live.effect || live.access.on_host; }

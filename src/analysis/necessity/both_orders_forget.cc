@@ -10,6 +10,14 @@ constexpr size_t kMostAccesses = 1 << 16;  // of a memory, that cannot be told t
 
 // An access can go when a later one of its stream does the same, and nobody knows the one to be done and not
 // the other, in neither order: then whoever comes later knows of both or of none.
+// No thread can need anything for it any more, or its copy can go.
+bool BothOrders::is_settled(const LiveAccess& live) const {
+  return live.is_dead_download() ||
+         std::all_of(kept_.threads().begin(), kept_.threads().end(), [&](const ThreadState& thread) {
+           return !thread.seen || thread.ended || thread.known->certain.covers(live.stream, live.tick);
+         });
+}
+
 void BothOrders::prune(Frontier::List& list) {
   struct Pair {
     AccessIndex index;
@@ -43,7 +51,10 @@ void BothOrders::prune(Frontier::List& list) {
   for (const OfThread& thread : threads_) {
     for (const Running& running : thread.running) in_clock(running.possible);
   }
-  for (const Pair& pair : pairs) frontier_.remove(pair.index);
+  for (const Pair& pair : pairs) {
+    if (!is_settled(frontier_[pair.index])) frontier_.stands_for(list, frontier_[pair.index]);
+    frontier_.remove(pair.index);
+  }
   if (list.accesses.size() > kMostAccesses) {
     const std::vector<AccessIndex> gone(list.accesses.begin(), list.accesses.begin() + kMostAccesses / 2);
     for (AccessIndex index : gone) frontier_.remove(index);

@@ -19,6 +19,17 @@ void Judge::add(const Access& access, StreamNumber stream, uint32_t tick, uint32
   if (list.accesses.size() > list.most) prune(list);
 }
 
+// No thread can need anything for it any more, or its copy can go.
+bool Judge::is_settled(const LiveAccess& live) const {
+  if (live.is_dead_download()) return true;
+  for (uint32_t i = 0; i < views_.threads().size(); ++i) {
+    const ThreadState& thread = views_.threads()[i];
+    if (!thread.seen || thread.ended || thread.known->solid.covers(live.stream, live.tick)) continue;
+    if (live.held_by(key_of(ThreadNumber{i})) != Sureness::certain) return false;
+  }
+  return true;
+}
+
 // An access can go when a later one of its stream does the same, and nobody knows the one to be done and not
 // the other: then whoever comes later knows of both or of none, and the later one stands for both.
 void Judge::prune(Frontier::List& list) {
@@ -55,7 +66,10 @@ void Judge::prune(Frontier::List& list) {
   for (const OfThread& thread : threads_) {
     for (const Running& running : thread.running) in_clock(running.possible);
   }
-  for (const Pair& pair : pairs) frontier_.remove(pair.index);
+  for (const Pair& pair : pairs) {
+    if (!is_settled(frontier_[pair.index])) frontier_.stands_for(list, frontier_[pair.index]);
+    frontier_.remove(pair.index);
+  }
   list.most = 2 * list.accesses.size() + 8 + views_.holders() / 8;
 }
 

@@ -58,6 +58,13 @@ void Frontier::forget_if_empty(MemoryNumber memory) {
   if (place && place->list.accesses.empty() && place->watches.empty()) memories_.erase(memory);
 }
 
+void Frontier::stands_for(List& list, const LiveAccess& live) {
+  for (AccessIndex index : list.accesses) {
+    LiveAccess& later = accesses_[index.value];
+    if (later.stream == live.replaced_in && later.tick == live.replaced) later.stands_for_used = true;
+  }
+}
+
 void Frontier::remove(AccessIndex index) {
   LiveAccess& live = accesses_[index.value];
   if (!live.alive) return;

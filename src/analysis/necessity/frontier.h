@@ -27,6 +27,7 @@ struct LiveAccess {
   bool alive = false;
   bool used = false;                  // somebody has used it since, or may have
   bool exposed = false;               // anybody awake may be touching it unseen
+  bool stands_for_used = false;       // it replaced one that somebody may have used
   bool unwatched = false;             // in the list of those that are not watched now
   uint32_t listed = 0;                // when it came into that list
   uint32_t at = 0, at_unwatched = 0;  // positions in the lists
@@ -43,7 +44,7 @@ struct LiveAccess {
 
   // A download that nobody has used: where its memory is released, the copy can go, and with it this access.
   bool is_dead_download() const {
-    return access.on_host && access.writes && !access.argument && !used && !effect;
+    return access.on_host && access.writes && !access.argument && !used && !stands_for_used && !effect;
   }
   Sureness held_by(ClockKey by) const;
   void hold(ClockKey by, Sureness sureness);
@@ -67,6 +68,8 @@ class Frontier {
     visit(any_);
     visit(effects_);
   }
+  // The one that replaced `live`, in its list: what it stands for was used, so its copy cannot go.
+  void stands_for(List& list, const LiveAccess& live);
   size_t size() const { return accesses_.size() - free_.size(); }
   template <typename Visit>
   void each(Visit visit) {

@@ -88,11 +88,14 @@ bool Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const 
   const Sureness held = live.held_by(by);
   if (held == Sureness::certain) return false;
   if (held == Sureness::possible && !user.certain.covers(live.stream, live.tick)) return false;
-  // Who comes after what replaced it comes after it, and that pair is looked at by itself.
-  if (live.replaced != 0 && user.certain.covers(live.replaced_in, live.replaced)) return false;
   const Kept kept = keep_order(live.stream, live.tick, user, use);
   if (kept.sureness != Sureness::none) live.hold(by, kept.sureness);
   return kept.fixed;
+}
+
+// Who comes after what replaced it comes after it; where both are examined, that pair alone is enough.
+bool Judge::is_behind_replacement(const LiveAccess& live, const Knowledge& user) {
+  return live.replaced != 0 && user.certain.covers(live.replaced_in, live.replaced);
 }
 
 bool Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
@@ -226,7 +229,7 @@ void Judge::work(const Event& event) {
         live.replaced = point.tick;
       };
       if (live.stream == event.stream) return replace();
-      if (!conflict(access, live.access)) return;
+      if (!conflict(access, live.access) || is_behind_replacement(live, *point.known)) return;
       Use use{kOrder, event.thread, giver.call_at_ns};
       if (access.on_host && only_reads(event, access)) use.reason = kDeviceReuse;
       if (gated && !point.known->certain.covers(live.stream, live.tick)) {
@@ -363,9 +366,10 @@ void Judge::touch(const Event& event) {
     LiveAccess& live = frontier_[index];
     if (!live.access.on_host) return;
     live.used = true;
-    if (event.thread.valid() && (live.access.writes || event.writes)) {
+    const Knowledge& known = *views_.thread(event.thread.valid() ? event.thread : ThreadNumber{0}).known;
+    if (event.thread.valid() && (live.access.writes || event.writes) && !is_behind_replacement(live, known)) {
       const Use use{reason_of(event.by, live.access), event.thread, event.at_ns, event.stack, event.address};
-      examine(live, key_of(event.thread), *views_.thread(event.thread).known, use);
+      examine(live, key_of(event.thread), known, use);
     }
     if (live.unwatched) expose(live);
   });

@@ -83,12 +83,14 @@ class Judge : public EventSink {
   };
   Kept keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use);
   bool examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use);
+  static bool is_behind_replacement(const LiveAccess& live, const Knowledge& user);
   // True: no later event can change what is held of it against this thread.
   bool may_touch(LiveAccess& live, ThreadNumber thread);
   void expose(LiveAccess& live);  // everybody awake may touch it
   void may_touch_exposed(ThreadNumber thread);
   OfThread& of(ThreadNumber thread);
   void add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind);
+  bool is_settled(const LiveAccess& live) const;
   void prune(Frontier::List& list);
   void collect();  // forgets what no later event can ask for
 
