@@ -142,7 +142,7 @@ class Order {
   // be the one that counts (`beside`), or gpu_access() has said so.
   void meet(int work, int piece, bool beside) {
     if (work == piece || behind_[static_cast<size_t>(piece)][static_cast<size_t>(work)]) return;
-    if (!known_[static_cast<size_t>(work)])
+    if (!waited_for_[static_cast<size_t>(work)])
       unordered_.push_back({work, piece});
     else if (beside)
       guess_all(work);
@@ -158,13 +158,13 @@ class Order {
   }
   void used_by_cpu(int buffer) {
     std::erase_if(reached_[static_cast<size_t>(buffer)], [&](int work) {
-      if (!known_[static_cast<size_t>(work)]) return false;
+      if (!waited_for_[static_cast<size_t>(work)]) return false;
       guess_all(work);
       return true;
     });
   }
   bool may_wait_for_cpu(int work) const {
-    return (behind_[static_cast<size_t>(work)] & gates_ & ~known_).any();
+    return (behind_[static_cast<size_t>(work)] & gates_ & ~waited_for_).any();
   }
   void order_behind_host_functions(int stream, bool is_one) {
     for (int work = 0; work < works_; ++work) {
@@ -178,10 +178,11 @@ class Order {
     // The CPU may let one go on because the other is done.
     for (const auto& [one, other] : unordered_)
       for (const auto& [done, waiting] : {std::pair(one, other), std::pair(other, one)})
-        if (!query && covered[static_cast<size_t>(done)] && !known_[static_cast<size_t>(waiting)] &&
+        if (!query && covered[static_cast<size_t>(done)] && !waited_for_[static_cast<size_t>(waiting)] &&
             may_wait_for_cpu(waiting))
           operations_.back().guess = true;
     known_ |= covered;
+    if (!query) waited_for_ |= covered;
     operations_.back().waits = !query;
   }
   // It waits, and for what is not documented: nothing here leans on it.
@@ -235,6 +236,7 @@ class Order {
   std::vector<std::pair<int, int>> unordered_;
   std::map<std::pair<int, int>, int> owner_when_used_;
   Before known_, settled_, host_work_;
+  Before waited_for_;  // known otherwise than by a query
   std::vector<Wait> waits_;
   int works_ = 0;
 };
