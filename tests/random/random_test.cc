@@ -14,8 +14,8 @@ namespace diogenes::oracle {
 namespace {
 
 // Of the waits that the generator knows were needless, at most so many may be called needed.
-// Provisional: the aim is 2, over many programs.
-constexpr double kMostCautiousPercent = 20;
+// The aim is 2, over many programs; these are few, and a busy machine adds some.
+constexpr double kMostCautiousPercent = 4;
 
 uint64_t setting(const char* name, uint64_t otherwise) {
   const char* value = getenv(name);
