@@ -20,8 +20,8 @@ bool only_unwatched(uint32_t reasons) {
   return (reasons & kSmallRange) != 0 && (reasons & ~uint32_t{kSmallRange | kOtherThread}) == 0;
 }
 
-// The work that each thread gave: its sites, and which parts of small results it was given. Threads come in no
-// order that every run has.
+// The work that each thread gave: its sites, and which parts of small results it was given. Threads come in
+// no order that every run has.
 using GivenWork = std::map<std::string, std::vector<std::vector<std::pair<uint32_t, uint32_t>>>>;
 
 GivenWork work_of(const Run& run) {
@@ -133,9 +133,8 @@ uint64_t count_unwatched(const fs::path& session) {
   auto run = load_memory_tracing(session, sites);
   uint64_t count = 0;
   if (run)
-    each_judged(*run, [&](const Operation&, const Evidence& evidence) {
-      count += only_unwatched(evidence.reasons);
-    });
+    each_judged(
+        *run, [&](const Operation&, const Evidence& evidence) { count += only_unwatched(evidence.reasons); });
   return count;
 }
 

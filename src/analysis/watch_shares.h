@@ -1,7 +1,7 @@
 // Stage 3 with its small results shared out among further runs (`--thorough`). The first run watches what its
-// watchpoints can; small results that it could not watch count as touched by anybody. Each further run watches
-// one share of all small results (ffm/plan.h, kWatchShares), and takes the rest for untouched. What one of
-// them calls needed is needed: so every use that any of them saw is kept in order.
+// watchpoints can; small results that it could not watch count as touched by anybody. Each further run
+// watches one share of all small results (ffm/plan.h, kWatchShares), and takes the rest for untouched. What
+// one of them calls needed is needed: so every use that any of them saw is kept in order.
 //
 // In: the session's runs of stage 3. Out: the first run, with the verdicts of the shares where they leave
 // fewer open.

@@ -62,8 +62,8 @@ struct CallRecord {
   uint32_t stream2;    // of cuEventElapsedTime: number of the second event. Else 0
   uint64_t argument;   // a release's or registration's address; a context that ends: its number. Else 0
   uint32_t before_ns;  // from when the program made the call until the operation's begin (recording, hashing)
-  uint32_t small_parts;  // further runs of stage 3: which parts of small ranges its work was given, mixed into
-                         // one number that is the same in all of them. 0: none
+  uint32_t small_parts;  // further runs of stage 3: which parts of small ranges its work was given, mixed
+                         // into one number that is the same in all of them. 0: none
 };
 static_assert(sizeof(CallRecord) == 32);
 

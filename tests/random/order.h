@@ -138,8 +138,8 @@ class Order {
     for (const int work : reached_[static_cast<size_t>(other)]) meet(work, piece, true);
     reached_[static_cast<size_t>(other)].push_back(piece);
   }
-  // By their names, these two may be in each other's way. Where only a wait keeps them in order, that wait may
-  // be the one that counts (`beside`), or gpu_access() has said so.
+  // By their names, these two may be in each other's way. Where only a wait keeps them in order, that wait
+  // may be the one that counts (`beside`), or gpu_access() has said so.
   void meet(int work, int piece, bool beside) {
     if (work == piece || behind_[static_cast<size_t>(piece)][static_cast<size_t>(work)]) return;
     if (!waited_for_[static_cast<size_t>(work)])

@@ -18,7 +18,7 @@ constexpr int64_t kLongCall = 50'000;  // ns
 
 std::atomic<int64_t> first_wait{0};  // when it was
 std::atomic<int64_t> in_vain{0};     // ns
-std::atomic<uint32_t> waiting{0};  // threads that wait here
+std::atomic<uint32_t> waiting{0};    // threads that wait here
 
 bool at_rest(const Slot& slot, int64_t waited) {
   return slot.asleep.load(std::memory_order_acquire) || slot.depth.load(std::memory_order_acquire) ||
@@ -42,8 +42,7 @@ void await_bystanders() {
   const int64_t begin = monotonic_now().count;
   int64_t first = 0;
   if (first_wait.compare_exchange_strong(first, begin, std::memory_order_relaxed)) first = begin;
-  const int64_t left =
-      kFreeWaits + (begin - first) / kPartInVain - in_vain.load(std::memory_order_relaxed);
+  const int64_t left = kFreeWaits + (begin - first) / kPartInVain - in_vain.load(std::memory_order_relaxed);
   const int64_t patience = std::min(left, kMostPatience);
   // Who waits here is about to touch something itself: two would wait for each other.
   bool alone = waiting.fetch_add(1, std::memory_order_acq_rel) == 0, rest = false;
