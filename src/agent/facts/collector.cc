@@ -48,6 +48,9 @@ Slot* slot_of(const Call& call) { return call.in_flight ? &slots[call.in_flight 
 bool has_threads() { return threads_now().arrivals > 1; }
 
 void lower_for_release(AddressRange range) {
+  // A handler of the program's interrupted the agent on this thread. The guards fall by themselves; what they
+  // watched counts as touched.
+  if (state().lock.held_here()) return open_range(range, TouchBy::exposed);
   LockGuard guard(state().lock);
   state().dirty.lower(range);
 }
@@ -57,6 +60,7 @@ void after_release(AddressRange range, bool gone) {
     note_release(range);
     forget_regions();  // what comes there may be shared memory
   }
+  if (state().lock.held_here()) return;
   LockGuard guard(state().lock);
   state().dirty.restore(range);
 }
@@ -345,6 +349,7 @@ void after_acquire() {
 
 bool may_be_dirty(AddressRange range) {
   if (state().dirty.empty()) return false;
+  if (state().lock.held_here()) return true;
   LockGuard guard(state().lock);
   return state().dirty.overlaps(range);
 }
@@ -357,6 +362,7 @@ void note_release(AddressRange range) {
   record.bytes = range.size();
   record.at_ns = monotonic_now().count;
   append(record);
+  if (state().lock.held_here()) return;  // its guards are gone, and collect() finds that
   LockGuard guard(state().lock);
   state().dirty.forget(range);
 }

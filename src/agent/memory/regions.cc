@@ -31,10 +31,13 @@ struct Kept {
   AddressRange range;
   Region region;
   int uses;
+  uint32_t forgotten;  // `forgets` when it was asked for
 };
 constexpr int kKept = 256;
 constinit Kept kept[kKept];
 constinit Lock kept_lock;
+// Without the lock: a handler of the program's may release memory while this thread holds it.
+constinit std::atomic<uint32_t> forgets{0};
 constinit std::atomic<bool> query_missing{false};
 
 // Not one mapping may be shared: a range can reach over several (guards split them).
@@ -142,10 +145,7 @@ Region region_by_maps(AddressRange range) {
   return region;
 }
 
-void forget_regions() {
-  LockGuard guard(kept_lock);
-  for (Kept& entry : kept) entry.uses = 0;
-}
+void forget_regions() { forgets.fetch_add(1, std::memory_order_relaxed); }
 
 Region region_now(AddressRange range) {
   {
@@ -160,9 +160,10 @@ Region region_of(AddressRange range) {
   if (range.begin < stack_pointer + kNearStack && stack_pointer < range.end + kNearStack)
     return Region::stack;
   Kept& entry = kept[(range.begin >> 12) % kKept];
+  const uint32_t forgotten = forgets.load(std::memory_order_relaxed);
   {
     LockGuard guard(kept_lock);
-    if (entry.range == range && entry.uses > 0) {
+    if (entry.range == range && entry.uses > 0 && entry.forgotten == forgotten) {
       --entry.uses;
       return entry.region;
     }
@@ -175,7 +176,7 @@ Region region_of(AddressRange range) {
   }
   if (!asked) region = region_by_maps(range);
   LockGuard guard(kept_lock);
-  entry = {range, region, asked ? kKeptUses : kKeptUsesOfMaps};
+  entry = {range, region, asked ? kKeptUses : kKeptUsesOfMaps, forgotten};
   return region;
 }
 

@@ -56,6 +56,7 @@ uint32_t touch_count() {
     return guard.touch.by != TouchBy::nobody;
   }));
 }
+void open_range(AddressRange, TouchBy) {}
 void collect_unseen() {}
 bool guards_wanted() { return true; }
 Threads threads_now() { return {}; }
