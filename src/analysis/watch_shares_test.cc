@@ -67,6 +67,14 @@ TEST(WatchShares, TakeOverWhereTheyLeaveFewerOpen) {
   EXPECT_EQ(Session(program(kOpen), program({})).reasons(), Reasons({0, 0}));
 }
 
+// A wait that something else keeps, too, is not open.
+TEST(WatchShares, OpenIsWhatOnlyUnwatchedRangesKeep) {
+  Session open(program({.second = kSmallRange | kOtherThread}), program({}));
+  EXPECT_EQ(open.reasons(), Reasons({0, 0}));
+  Session kept(program({.second = kSmallRange | kOrder}), program({}));
+  EXPECT_EQ(kept.reasons(), Reasons({0, kSmallRange | kOrder}));
+}
+
 TEST(WatchShares, WhatOneOfThemCallsNeededIsNeeded) {
   Session session(program(kOpen), program({}), 3, program({.second = kCpuAccess}));
   EXPECT_EQ(session.reasons(), Reasons({0, kCpuAccess}));
