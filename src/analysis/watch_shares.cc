@@ -91,12 +91,18 @@ void each_judged(Run& run, Visit visit) {
         if (thread.evidence[i].judged) visit(thread.operations[i], thread.evidence[i]);
 }
 
+// An instance that not all shares have judged keeps what the first run says of it, too.
+uint32_t reasons_together(const Evidence& evidence, const Found& sum) {
+  return sum.shares < kWatchShares ? sum.reasons | evidence.reasons : sum.reasons;
+}
+
 bool leave_fewer_open(Run& first, const AllFound& found) {
   int64_t fewer = 0;
   each_judged(first, [&](const Operation& operation, const Evidence& evidence) {
     const auto sum = found.find(&operation);
+    if (sum == found.end()) return;
     fewer += only_unwatched(evidence.reasons);
-    fewer -= only_unwatched(sum == found.end() ? evidence.reasons : sum->second.reasons);
+    fewer -= only_unwatched(reasons_together(evidence, sum->second));
   });
   return fewer > 0;
 }
@@ -106,8 +112,7 @@ void take_over(Run& first, const AllFound& found) {
   each_judged(first, [&](const Operation& operation, Evidence& evidence) {
     const auto sum = found.find(&operation);
     if (sum == found.end()) return;  // it stays as the first run has it
-    uint32_t reasons = sum->second.reasons;
-    if (sum->second.shares < kWatchShares) reasons |= evidence.reasons;
+    const uint32_t reasons = reasons_together(evidence, sum->second);
     // When its first use comes no single run has seen.
     if (reasons != evidence.reasons) evidence.after_ns = -1, evidence.use_stack = kNoStack;
     evidence.reasons = reasons;

@@ -16,8 +16,10 @@ namespace {
 
 struct Fake {
   std::map<GuardHandle, AddressRange> up;
+  std::map<GuardHandle, Protection> protections;
   std::map<GuardHandle, Touch> fallen;
   std::vector<WatchRefusal> refusals;
+  std::vector<AddressRange> refused;
   std::vector<uint32_t> watches;
   GuardHandle next = 1;
   uint32_t touches = 0, watch = 0;
@@ -26,14 +28,15 @@ struct Fake {
 };
 Fake fake;
 
-// Whoever touches `range`.
-void touch(AddressRange range, TouchBy by) {
+// Whoever touches `range`. Reading does not end a guard against writing.
+void touch(AddressRange range, TouchBy by, Access access = Access::read) {
   for (auto guard = fake.up.begin(); guard != fake.up.end();) {
-    if (!guard->second.overlaps(range)) {
+    const bool passes = access == Access::read && fake.protections[guard->first] == Protection::read_only;
+    if (passes || !guard->second.overlaps(range)) {
       ++guard;
       continue;
     }
-    fake.fallen[guard->first] = Touch{by, Access::read, {1}, range.begin, 0};
+    fake.fallen[guard->first] = Touch{by, access, {1}, range.begin, 0};
     ++fake.touches;
     guard = fake.up.erase(guard);
   }
@@ -41,8 +44,9 @@ void touch(AddressRange range, TouchBy by) {
 
 }  // namespace
 
-GuardHandle raise_guard(AddressRange range, Protection, const Watching&) {
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching&) {
   if (fake.refuses || fake.up.size() >= fake.room) return kNoGuard;
+  fake.protections[fake.next] = protection;
   fake.up[fake.next] = range;
   return fake.next++;
 }
@@ -56,7 +60,10 @@ NoWatchpoints why_no_watchpoints() { return NoWatchpoints::all_taken; }
 bool guards_wanted() { return true; }
 uint32_t next_watch() { return ++fake.watch; }
 void record_watch(uint32_t watch, AddressRange, Protection, Nanoseconds) { fake.watches.push_back(watch); }
-void record_refusal(AddressRange, WatchRefusal refusal) { fake.refusals.push_back(refusal); }
+void record_refusal(AddressRange range, WatchRefusal refusal) {
+  fake.refusals.push_back(refusal);
+  fake.refused.push_back(range);
+}
 void count_drop(Drop) {}
 
 namespace facts {
@@ -65,6 +72,21 @@ namespace {
 constexpr AddressRange kBuffer{0x10000, 0x14000}, kOther{0x20000, 0x21000};
 
 HostRange written(AddressRange range) { return {.range = range, .whole = true}; }
+HostRange read_by_work(AddressRange range) { return {.range = range, .protection = Protection::read_only}; }
+// Watched by watchpoints.
+HostRange small(AddressRange range, bool whole = false) {
+  return {.range = range, .way = Way::watchpoints, .whole = whole};
+}
+// 8 bytes, each in a part of its own.
+AddressRange word(uintptr_t number) { return AddressRange::of(0x10000 + number * kWatchpointPart, 8); }
+
+std::vector<AddressRange> guarded() {
+  std::vector<AddressRange> ranges;
+  for (const auto& [guard, range] : fake.up) ranges.push_back(range);
+  return ranges;
+}
+using Ranges = std::vector<AddressRange>;
+using Refusals = std::vector<WatchRefusal>;
 
 struct DirtyRangesTest : testing::Test {
   DirtyRangesTest() : dirty(std::make_unique<DirtyRanges>()) {
@@ -119,9 +141,8 @@ TEST_F(DirtyRangesTest, OfOneThreadAreGuardedForEachPieceOfWork) {
 // One watchpoint: data that nobody has touched yet comes before data that others may touch, too.
 TEST_F(DirtyRangesTest, ASecondLookGivesWayToAFirstOne) {
   fake.room = 1;
-  HostRange small = written(kBuffer), other = written(kOther);
-  small.way = other.way = Way::watchpoints;
-  dirty->add(small);
+  const HostRange first = small(kBuffer, true), other = small(kOther, true);
+  dirty->add(first);
   dirty->raise(true);
   dirty->add(other);
   dirty->raise(true);  // both have their first look: who has it keeps it
@@ -133,7 +154,7 @@ TEST_F(DirtyRangesTest, ASecondLookGivesWayToAFirstOne) {
   dirty->raise(true);
   dirty->raise(true);
   fake.refusals.clear();
-  dirty->add(small);  // new work
+  dirty->add(first);  // new work
   dirty->raise(true);
   EXPECT_EQ(fake.up.begin()->second, kBuffer);
   EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
@@ -216,6 +237,138 @@ TEST_F(DirtyRangesTest, ThatNobodyMayWatchAreSaidAndForgotten) {
   dirty->raise(false);
   EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::shared_memory});
   EXPECT_TRUE(dirty->empty());
+}
+
+// One piece of work writes the buffer and another reads it. The program's reading ends the guard against
+// reading alone; its writing later ends the other.
+TEST_F(DirtyRangesTest, ThatAreReadAndWrittenByWorkAreGuardedTwice) {
+  dirty->add(written(kBuffer));
+  dirty->add(read_by_work(kBuffer));
+  dirty->raise(false);
+  ASSERT_EQ(guarded(), (Ranges{kBuffer, kBuffer}));
+  touch(kBuffer, TouchBy::program, Access::read);
+  dirty->raise(false);
+  ASSERT_EQ(guarded(), Ranges{kBuffer});
+  EXPECT_EQ(fake.protections[fake.up.begin()->first], Protection::read_only);
+  touch(kBuffer, TouchBy::program, Access::write);
+  dirty->raise(false);
+  EXPECT_TRUE(dirty->empty());
+}
+
+// Watchpoints are few.
+TEST_F(DirtyRangesTest, SmallOnesThatAreReadAndWrittenAreGuardedOnce) {
+  HostRange read = small(word(0));
+  read.protection = Protection::read_only;
+  dirty->add(small(word(0)));
+  dirty->add(read);
+  dirty->raise(false);
+  ASSERT_EQ(guarded(), Ranges{word(0)});
+  EXPECT_EQ(fake.protections[fake.up.begin()->first], Protection::no_access);
+}
+
+// The parts begin at the multiple of 8 at or below the range: 28 bytes, 32 bytes, 4 bytes.
+TEST_F(DirtyRangesTest, AreCutIntoPartsOfFourWatchpoints) {
+  constexpr AddressRange range{0x10004, 0x10044};
+  EXPECT_EQ(parts_of(range), 3u);
+  EXPECT_EQ(part_of(range, 0), (AddressRange{0x10004, 0x10020}));
+  EXPECT_EQ(part_of(range, 1), (AddressRange{0x10020, 0x10040}));
+  EXPECT_EQ(part_of(range, 2), (AddressRange{0x10040, 0x10044}));
+}
+
+// Of parts 0 to 7, share 1 of 6 watches numbers 1 and 7.
+TEST_F(DirtyRangesTest, OfAShareAreEverySixthPartInOrderOfFirstSight) {
+  dirty->reset(1);
+  for (uintptr_t i = 0; i < 8; ++i) dirty->add(small(word(i)));
+  EXPECT_EQ(fake.refusals, Refusals(6, WatchRefusal::another_run));
+  EXPECT_EQ(fake.refused, (Ranges{word(0), word(2), word(3), word(4), word(5), word(6)}));
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), 2u);
+  for (AddressRange range : guarded()) EXPECT_TRUE(range == word(1) || range == word(7));
+  // They keep their numbers, and each piece of work is told of anew.
+  fake.refused.clear();
+  dirty->add(small(word(7)));
+  dirty->add(small(word(6)));
+  EXPECT_EQ(fake.refused, Ranges{word(6)});
+}
+
+TEST_F(DirtyRangesTest, OfAShareGetTheSameNumbersInEveryRun) {
+  for (uint32_t share = 0; share < kWatchShares; ++share) {
+    dirty->reset(share);
+    const HostRange one = small(word(5)), two = small({0x20000, 0x20040});
+    EXPECT_EQ(dirty->numbers_of(one), 1u);
+    dirty->add(one);
+    EXPECT_EQ(dirty->numbers_of(two), 2u * 31 + 3);  // numbers 1 and 2, and 1 more for each
+    dirty->add(two);
+    EXPECT_EQ(dirty->numbers_of(one), 1u);
+  }
+}
+
+// What pages guard, what nobody may watch, and what is too large for all runs together.
+TEST_F(DirtyRangesTest, ThatAreNotSharedOutHaveNoNumbers) {
+  const HostRange largest = small({0x10000, 0x10000 + 6 * 32}),
+                  larger = small({0x20000, 0x20000 + 6 * 32 + 1});
+  EXPECT_EQ(dirty->numbers_of(largest), 0u);  // this run has no share: it watches all
+  dirty->reset(2);
+  HostRange shared_memory = small(word(0));
+  shared_memory.refusal = WatchRefusal::shared_memory;
+  EXPECT_EQ(dirty->numbers_of(written(kBuffer)), 0u);
+  EXPECT_EQ(dirty->numbers_of(shared_memory), 0u);
+  EXPECT_EQ(dirty->numbers_of(larger), 0u);
+  EXPECT_NE(dirty->numbers_of(largest), 0u);
+  dirty->add(larger);
+  dirty->raise(false);
+  EXPECT_EQ(guarded(), Ranges{larger.range});
+  dirty->add(largest);
+  dirty->raise(false);
+  EXPECT_EQ(fake.refusals, Refusals(5, WatchRefusal::another_run));
+  EXPECT_EQ(guarded()[1], (AddressRange{0x10040, 0x10060}));  // part 2
+}
+
+// Numbers 0 and 6 are neighbours, and both are share 0's: it has watchpoints for one of them.
+TEST_F(DirtyRangesTest, OfAShareWithTwoPartsInOneRangeHaveOneWatched) {
+  dirty->reset(0);
+  const AddressRange first = part_of({0x20000, 0x20040}, 0), second = part_of({0x20000, 0x20040}, 1);
+  dirty->add(small(first));
+  for (uintptr_t i = 0; i < 5; ++i) dirty->add(small(word(i)));
+  dirty->add(small(second));
+  dirty->forget({0, ~uintptr_t{0}});
+  fake.refusals.clear();
+  fake.refused.clear();
+  dirty->add(small({0x20000, 0x20040}));
+  dirty->raise(false);
+  EXPECT_EQ(guarded(), Ranges{first});
+  EXPECT_EQ(fake.refusals, Refusals{WatchRefusal::small});
+  EXPECT_EQ(fake.refused, Ranges{second});
+}
+
+// One watchpoint. The older range was of a stack frame that ended, and another one lies there now.
+TEST_F(DirtyRangesTest, AFirstLookGivesWayToALaterOneAtTheSameBytes) {
+  fake.room = 1;
+  constexpr AddressRange old{0x10000, 0x10008}, now{0x10004, 0x1000c};
+  dirty->add(small(old));
+  dirty->raise(false);
+  dirty->add(small(now));
+  dirty->raise(false);
+  EXPECT_EQ(guarded(), Ranges{now});
+  EXPECT_EQ(fake.refusals, Refusals{WatchRefusal::small});
+  EXPECT_EQ(fake.refused, Ranges{old});
+}
+
+// A small range is in a stack frame that is laid out in another way now and then: what lies inside the range
+// that is written goes, whichever came first.
+TEST_F(DirtyRangesTest, SmallOnesAreOverwrittenThoughTheLargerOneIsKnown) {
+  constexpr AddressRange inner{0x10008, 0x10010}, outer{0x10000, 0x10020};
+  for (bool inner_first : {true, false}) {
+    fake = {};
+    dirty->reset();
+    dirty->add(small(inner_first ? inner : outer));
+    dirty->add(small(inner_first ? outer : inner));
+    dirty->raise(false);
+    ASSERT_EQ(fake.up.size(), 2u);
+    dirty->add(small(outer, true));
+    dirty->raise(false);
+    EXPECT_EQ(guarded(), Ranges{outer}) << inner_first;
+  }
 }
 
 }  // namespace

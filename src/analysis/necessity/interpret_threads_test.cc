@@ -72,6 +72,50 @@ TEST(Watches, TimesAreClampedIntoTheirCall) {
             (Lines{"10 begin t0", "20 covers t0", "25 watch t0 w0 m0 0x100000+64", "25 end t0", "25 ends"}));
 }
 
+// Another run of this stage watches it: nobody is seen to touch it here, until this run watches it itself.
+TEST(Watches, WhatAnotherRunWatchesCountsAsWatched) {
+  Facts facts;
+  facts.watch(0, kHost, 64, 10, WatchRefusal::another_run).watch(1, kHost, 64, 20).touch(1, 30);
+  EXPECT_EQ(events(facts), (Lines{"10 watch t0 w0 m0 0x100000+64", "20 unwatch w0 m0 0x100000+64",
+                                  "20 watch t0 w1 m0 0x100000+64", "30 touch t0 w1 m0 0x100000+64"}));
+}
+
+// Of bytes 0 to 64, something else is said of 16 to 24: 0 to 16 and 24 to 64 are as they were.
+TEST(Watches, WhatIsSaidOfAPartEndsThatPartAlone) {
+  Facts facts;
+  facts.watch(0, kHost, 64, 10, WatchRefusal::another_run);
+  facts.watch(0, kHost + 16, 8, 20, WatchRefusal::small);
+  EXPECT_EQ(events(facts), (Lines{"10 watch t0 w0 m0 0x100000+64", "20 unwatch w0 m0 0x100000+64",
+                                  "20 watch w1 m0 0x100000+16", "20 watch w2 m0 0x100018+40",
+                                  "20 unwatched t0 m0 0x100010+8 blind=0x40"}));
+}
+
+// Two neighbours, and a range over the end of one and the begin of the other. The third lies elsewhere.
+TEST(Watches, WhatIsSaidOfSeveralEndsAllOfThem) {
+  Facts facts;
+  facts.watch(0, kHost, 32, 10, WatchRefusal::another_run);
+  facts.watch(0, kHost + 32, 32, 11, WatchRefusal::another_run);
+  facts.watch(0, kHost + 64, 32, 12, WatchRefusal::another_run).watch(1, kHost + 16, 32, 20);
+  EXPECT_EQ(events(facts), (Lines{"10 watch t0 w0 m0 0x100000+32", "11 watch t0 w1 m0 0x100020+32",
+                                  "12 watch t0 w2 m0 0x100040+32", "20 unwatch w0 m0 0x100000+32",
+                                  "20 watch w3 m0 0x100000+16", "20 unwatch w1 m0 0x100020+32",
+                                  "20 watch w4 m0 0x100030+16", "20 watch t0 w5 m0 0x100010+32"}));
+}
+
+// The call that gave it was ordered as work that may use anything. Where no such call was seen, its thread is
+// the only thing that is known.
+TEST(Watches, TouchesByHostFunctionsAreOfNoThreadOnceOneWasGiven) {
+  Facts facts;
+  facts.watch(1, kHost, 64, 10).watch(2, kHost + 64, 64, 11);
+  facts.touch(1, 20, Touching::reads, Toucher::host_function);
+  facts.call("cuLaunchHostFunc", {.begin = 30, .stream = kLegacyStream, .list_flags = kRunsOnHost});
+  facts.touch(2, 50, Touching::reads, Toucher::host_function);
+  auto lines = events(facts);
+  std::erase_if(lines, [](const std::string& line) { return line.find(" work ") != line.npos; });
+  EXPECT_EQ(lines, (Lines{"10 watch t0 w0 m0 0x100000+64", "11 watch t0 w1 m0 0x100040+64",
+                          "20 touch t0 w0 m0 0x100000+64", "20 sleep t0", "50 touch w1 m0 0x100040+64"}));
+}
+
 TEST(Watches, WhatAKilledThreadDidIsNotSeen) {
   Facts facts;
   facts.watch(1, kHost, 64, 10)
@@ -108,6 +152,24 @@ TEST(Order, AThreadSleepsBeforeItAcquires) {
   facts.order(OrderObject::semaphore, kLock, 25'000, kAcquires | kBlocked, 20);
   facts.on(1).order(OrderObject::mutex, 0x6000, 10'000, 0);
   EXPECT_EQ(events(facts), (Lines{"5000 sleep t0", "10000 release t1 o0", "25000 acquire t0 o1"}));
+}
+
+// It takes the lock at 20, and guards go up and down behind that. The thread goes on when they are up; what
+// could not be watched is open to it only then.
+TEST(Order, AtAnAcquireGuardsAreUpBeforeTheThreadGoesOn) {
+  Facts facts;
+  facts.watch(1, kHost + 128, 64, 5).order(OrderObject::mutex, kLock, 20, kAcquires);
+  facts.watch(0, kHost, 8, 22, WatchRefusal::small).unwatch(1, 23).watch(2, kHost + 64, 64, 24);
+  EXPECT_EQ(events(facts), (Lines{"5 watch t0 w0 m0 0x100080+64", "23 unwatch t0 w0 m0 0x100080+64",
+                                  "24 watch t0 w1 m0 0x100040+64", "24 acquire t0 o0",
+                                  "24 unwatched t0 m0 0x100000+8 blind=0x40"}));
+}
+
+// A release is no acquire: the records stay in their order.
+TEST(Order, AtAReleaseRecordsStayInOrder) {
+  Facts facts;
+  facts.order(OrderObject::mutex, kLock, 20, 0).watch(1, kHost, 64, 24);
+  EXPECT_EQ(events(facts), (Lines{"20 release t0 o0", "24 watch t0 w0 m0 0x100000+64"}));
 }
 
 TEST(Order, ASemaphoreWithOneSenderForces) {

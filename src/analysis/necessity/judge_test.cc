@@ -224,6 +224,61 @@ TEST(Judge, AThreadThatWakesWhileTheRangeIsOpenMayTouchIt) {
   EXPECT_EQ(reasons(closed), Reasons({0, kCpuAccess}));
 }
 
+// B is in a call while A's touch leaves the range open. When the call ends, the range is watched again, or
+// not.
+TEST(Judge, AThreadInsideACallTouchesNothingUntilTheCallEnds) {
+  Timeline closed;
+  closed.begin(B).work(A, s0, {host_write(m0)});
+  watching_sync(closed, A, {s0}, 0, 0).sync(A, {s0}, 1).touch(A, 0).watch(1, m0).end(B).ends();
+  EXPECT_EQ(reasons(closed), Reasons({0, kCpuAccess}));
+  Timeline open;
+  open.begin(B).work(A, s0, {host_write(m0)});
+  watching_sync(open, A, {s0}, 0, 0).sync(A, {s0}, 1).touch(A, 0).end(B).watch(1, m0).ends();
+  EXPECT_EQ(reasons(open), Reasons({kCpuAccess | kExposed | kOtherThread, 0}));
+}
+
+// The work in s0 writes m0; A waits for it, and then the work in s1 writes m0 anew. B waits for s1 and uses
+// m0. A's wait keeps the first work before the second, and B's wait keeps the second before the use: neither
+// is needed for more than that.
+Timeline replaced(const Access& write) {
+  Timeline t;
+  t.watch(0, m0).watch(1, m0).work(A, s0, {write}).sync(A, {s0}, 0).work(A, s1, {write}).sync(B, {s1}, 1);
+  return t;
+}
+
+// A second watch goes on, so that the touch leaves nothing open.
+TEST(Judge, WhatWasReplacedIsBeforeATouchThatComesAfterItsReplacement) {
+  Timeline t = replaced(host_write(m0));
+  t.touch(B, 0).ends();
+  EXPECT_EQ(reasons(t), Reasons({kOrder, kCpuAccess}));
+}
+
+TEST(Judge, WhatWasReplacedIsBeforeWorkThatComesAfterItsReplacement) {
+  Timeline t = replaced(device_write(m0));
+  t.work(B, s2, {device_read(m0)}).ends();
+  EXPECT_EQ(reasons(t), Reasons({kOrder, kOrder}));
+}
+
+// A download that somebody used, or may have, is overwritten by one that nobody uses, and the memory is
+// released behind a wait for both. The second copy can go, but not the first: the wait stays. Whether the
+// judge remembers the first copy by then does not matter.
+TEST(Judge, AUsedDownloadBehindAnUnusedOneKeepsItsWaitAtTheRelease) {
+  for (const bool used : {true, false}) {
+    Timeline t;
+    t.watch(0, m0).work(A, s0, {host_write(m0)});
+    if (used) t.touch(A, 0).watch(1, m0);
+    t.work(A, s0, {host_write(m0)});
+    for (int i = 0; i < 20; ++i) t.work(A, s0, {device_write(m1)});
+    t.sync(A, {s0}, 0).releases(A, m0).ends();
+    for (const size_t forgets_after : {size_t{1024}, size_t{0}}) {
+      Judge judge(forgets_after);
+      t.replay(judge);
+      judge.finish();
+      EXPECT_EQ(judge.verdict(0).reasons, used ? kCpuAccess : 0u) << forgets_after;
+    }
+  }
+}
+
 TEST(Judge, WhatIsNotWatchedCountsAsNeeded) {
   Timeline t;
   t.work(A, s0, {host_write(m0)}).sync(A, {s0}, 0).sync(A, {s0}, 1).ends();

@@ -126,6 +126,7 @@ class ThreadFiles {
     record.waited = static_cast<uint32_t>(step.waited_ns);
     put(file(step.thread), record);
     write_arguments(step, record.function);
+    write_call(step);
     if (step.recording_before_ns + step.recording_after_ns == 0) return;
     RecordingRecord recording{};
     recording.type = RecordType::recording;
@@ -153,6 +154,15 @@ class ThreadFiles {
       allocation.bytes = step.bytes;
       put(file(step.thread), allocation);
     }
+  }
+
+  void write_call(const Step& step) {
+    if (options_.stage != Stage::memory_tracing || step.small_parts < 0) return;
+    CallRecord call{};
+    call.type = RecordType::call;
+    call.flags = kGivesWork;
+    call.small_parts = static_cast<uint32_t>(step.small_parts);
+    put(file(step.thread), call);
   }
 
   void write_gpu_time(const Step& step, OperationId id) {
@@ -344,6 +354,11 @@ Timeline& Timeline::clock_read(After from_exit) {
 Timeline& Timeline::recorded(double before_us, double after_us) {
   steps_.back().recording_before_ns = static_cast<int64_t>(before_us * 1000);
   steps_.back().recording_after_ns = static_cast<int64_t>(after_us * 1000);
+  return *this;
+}
+
+Timeline& Timeline::gives_work(uint32_t small_parts) {
+  steps_.back().small_parts = small_parts;
   return *this;
 }
 
