@@ -163,6 +163,18 @@ class Order {
       return true;
     });
   }
+  // A host function that still runs may wait for the CPU, too, and may touch anything.
+  bool lets_host_function_go(const Before& covered) const {
+    for (int one = 0; one < works_; ++one) {
+      const auto h = static_cast<size_t>(one);
+      if (!host_work_[h] || waited_for_[h] || covered[h]) continue;
+      for (int other = 0; other < works_; ++other) {
+        const auto w = static_cast<size_t>(other);
+        if (covered[w] && !behind_[h][w] && !behind_[w][h]) return true;
+      }
+    }
+    return false;
+  }
   bool may_wait_for_cpu(int work) const {
     return (behind_[static_cast<size_t>(work)] & gates_ & ~waited_for_).any();
   }
@@ -175,6 +187,7 @@ class Order {
   void waited(const Before& covered, bool query = false) {
     waits_.push_back({operations_.size() - 1, covered, query});
     if (!query && (covered & host_work_ & ~known_).any()) operations_.back().guess = true;
+    if (!query && lets_host_function_go(covered)) operations_.back().guess = true;
     // The CPU may let one go on because the other is done.
     for (const auto& [one, other] : unordered_)
       for (const auto& [done, waiting] : {std::pair(one, other), std::pair(other, one)})

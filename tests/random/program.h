@@ -6,7 +6,9 @@
 // Needed is what the design says (a range belongs to the latest synchronization that covers the work which
 // wrote it, until it is used). A wait is `unsure` where that does not decide: behind it a query succeeded,
 // too; or one that is not documented, is implicit or is another thread's covers the same work; or it is the
-// wait in the end of a registration or of pinned memory, whose reach is not documented.
+// wait in the end of a registration or of pinned memory, whose reach is not documented; or a rule of the
+// design counts that knows less than the generator: a kernel that is given memory which the host reaches may
+// reach all such memory, and it, a host function, and what is behind them may wait for the CPU.
 #pragma once
 #include <array>
 #include <bitset>
