@@ -107,10 +107,9 @@ void add_run(CLI::App& app, RunOptions& options) {
          "Trace N times: expected benefits are medians, and ranges hold what each run says (default: 1)")
       ->type_name("N")
       ->check(kPositive);
-  run->add_flag(
-      "--thorough", options.thorough,
-      "Watch results of a few bytes in 6 more runs; without it, waits for those that could not be "
-      "watched count as needed");
+  run->add_flag("--thorough", options.thorough,
+                "Watch results of a few bytes in 6 more runs; without it, waits for those that could not be "
+                "watched count as needed");
   add_model(run, options.model);
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
   run->add_flag_callback(

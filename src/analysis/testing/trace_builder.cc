@@ -196,7 +196,7 @@ class ThreadFiles {
         verdict.lost_by = ids_[static_cast<size_t>(step.lost_by)];
     }
     if (step.judged && (options_.stage != Stage::sync_use || step.reasons != 0)) {
-      verdict.judged = true;
+      verdict.judged = 1;
       verdict.conditions = step.conditions;
       verdict.reasons = step.reasons;
       verdict.use_stack = stacks_.intern(step.use_stack);
@@ -431,7 +431,7 @@ necessity::Judgement verdicts_by_hand(Process& process, const SiteTable&,
     evidence.first = given.first;
     evidence.unused = given.unused;
     evidence.lost_by = given.lost_by;
-    if (!given.judged) continue;
+    if (given.judged == 0) continue;
     evidence.judged = true;
     evidence.reasons = given.reasons;
     evidence.conditions = given.conditions;

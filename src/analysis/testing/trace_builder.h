@@ -142,7 +142,7 @@ struct GivenVerdict {
   Duplicate duplicate;
   Unused unused;
   uint8_t conditions;
-  bool judged;
+  uint8_t judged;  // 0: there is none. No bool: damaged files hold other values
 };
 
 // Reads that file: for load_run() and AnalysisOptions::judge.
