@@ -70,15 +70,20 @@ bool load_shares(Run& first, const fs::path& session, SiteTable& sites, JudgePro
     GivenWork given = work_of(*run);
     if (work && given != *work) return false;
     work = std::move(given);
+    bool fits = true;
     join_operations(first, *run, sites,
                     [&](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
                       const Evidence& evidence = thread.evidence[index];
-                      if (!operation || !evidence.judged) return;
+                      if (!evidence.judged) return;
+                      // Needed, and nothing in the first run could be told so.
+                      fits &= operation || evidence.reasons == 0;
+                      if (!operation) return;
                       Found& sum = found[operation];
                       ++sum.shares;
                       sum.reasons |= evidence.reasons;
                       sum.conditions |= evidence.conditions;
                     });
+    if (!fits) return false;
   }
   return true;
 }

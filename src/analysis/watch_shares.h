@@ -16,8 +16,9 @@ namespace diogenes {
 // Which run of stage 3 has a share.
 constexpr int watch_run(uint8_t share) { return 2 + share; }
 
-// The shares change nothing where one is missing, or where their runs did not give the GPU the same work on
-// the same small results: then they do not fit together.
+// The shares change nothing where one is missing, where their runs did not give the GPU the same work on the
+// same small results, or where one needs a wait that the first run did not have: then they do not fit
+// together.
 Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites,
                                 JudgeProcess judge = necessity::judge_process);
 

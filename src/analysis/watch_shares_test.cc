@@ -94,6 +94,13 @@ TEST(WatchShares, SayNothingWhereTheirWorkDiffers) {
   }
 }
 
+TEST(WatchShares, SayNothingWhereOneNeedsAWaitThatTheFirstRunDidNotHave) {
+  Timeline longer = program({});
+  longer.sync(lasting(1)).from(0x300).needed(kCpuAccess);
+  Session session(program(kOpen), program({}), 2, longer);
+  EXPECT_EQ(session.reasons(), Reasons({kOpen.first, kOpen.second}));
+}
+
 // Threads are numbered in the order in which they make their first calls, which differs.
 TEST(WatchShares, FitTogetherWhereThreadsComeInAnotherOrder) {
   auto threads = [](int one, int other, uint32_t reasons) {

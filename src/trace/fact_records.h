@@ -95,7 +95,7 @@ enum class WatchRefusal : uint8_t {
   unknown_memory,  // where it lies for the CPU is not known
   no_guards,       // this process cannot be guarded
   often,           // it fell four times for one piece of work: from now on it stands open
-  another_run,     // small, and another run of this stage watches it (ffm/plan.h, watch_shares)
+  another_run,     // small, and another run of this stage watches it (ffm/plan.h, watch_share)
 };
 
 // From `at_ns` on the range is watched: the first touch of it by anybody ends the watch, and is recorded. Or
