@@ -50,7 +50,7 @@ std::string describe_problem(const nlohmann::json& problem) {
          std::to_string(problem.value("count", 0)) + " times";
 }
 
-std::vector<std::string> differences(const nlohmann::json& findings, const nlohmann::json& report) {
+std::vector<std::string> missing(const nlohmann::json& findings, const nlohmann::json& report) {
   std::vector<std::string> result;
   const auto problems = report.value("problems", nlohmann::json::array());
   for (const auto& finding : findings) {
@@ -61,11 +61,23 @@ std::vector<std::string> differences(const nlohmann::json& findings, const nlohm
       result.push_back("missing: " + describe_finding(finding) + " (found " + std::to_string(found) + " of " +
                        std::to_string(at_least) + ")");
   }
-  for (const auto& problem : problems) {
+  return result;
+}
+
+std::vector<std::string> not_planted(const nlohmann::json& findings, const nlohmann::json& report) {
+  std::vector<std::string> result;
+  for (const auto& problem : report.value("problems", nlohmann::json::array())) {
     const bool planted = std::any_of(findings.begin(), findings.end(),
                                      [&](const auto& finding) { return matches(finding, problem); });
     if (!planted) result.push_back("nobody planted: " + describe_problem(problem));
   }
+  return result;
+}
+
+std::vector<std::string> differences(const nlohmann::json& findings, const nlohmann::json& report) {
+  std::vector<std::string> result = missing(findings, report);
+  const auto more = not_planted(findings, report);
+  result.insert(result.end(), more.begin(), more.end());
   return result;
 }
 

@@ -19,7 +19,11 @@ Place place_of(const nlohmann::json& problem);
 // Is `problem` (of a report) the planted `finding` (of a program in expected.json)?
 bool matches(const nlohmann::json& finding, const nlohmann::json& problem);
 
-// Every planted finding that is missing, and every problem that nobody planted. Empty: as it should be.
+// Every planted finding that is missing.
+std::vector<std::string> missing(const nlohmann::json& findings, const nlohmann::json& report);
+// Every problem that nobody planted.
+std::vector<std::string> not_planted(const nlohmann::json& findings, const nlohmann::json& report);
+// Both. Empty: as it should be.
 std::vector<std::string> differences(const nlohmann::json& findings, const nlohmann::json& report);
 
 // "unnecessary-synchronization at cuMemFree, als/als.cpp:53"

@@ -2,9 +2,12 @@
 
 #include <unwind.h>
 
-#include "agent/modules.h"
+#include <cstring>
+
+#include "agent/recorder.h"
 #include "agent/stack_table.h"
 #include "agent/thread_state.h"
+#include "agent/unwind/walker.h"
 
 // Of this library, by the linker.
 extern "C" {
@@ -16,85 +19,106 @@ namespace diogenes::agent {
 
 namespace {
 
-// Between a host function and the driver that runs it (host_functions.cc).
+// It lies between a host function and the driver that runs it (host_functions.cc).
 bool in_agent(uintptr_t address) {
   return address >= reinterpret_cast<uintptr_t>(__ehdr_start) && address < reinterpret_cast<uintptr_t>(etext);
 }
 
-struct Walk {
-  uintptr_t addresses[kMaximumFrames];
-  int count = 0;
-  bool cut = false;
-  uintptr_t from_frame = 0;    // frames whose stack pointer is below are left out
-  uintptr_t from_address = 0;  // or: everything before the frame with this instruction is left out
+// libgcc's walk, which begins in here: frames before the one that is asked for are left out.
+struct LibgccWalk {
+  const Registers& from;
+  bool begun = false;
+  Frames found;
 };
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* opaque) {
-  auto& walk = *static_cast<Walk*>(opaque);
+  auto& walk = *static_cast<LibgccWalk*>(opaque);
   int exact = 0;
-  uintptr_t address = _Unwind_GetIPInfo(context, &exact);
+  const uintptr_t address = _Unwind_GetIPInfo(context, &exact);
   if (address == 0) return _URC_END_OF_STACK;
-  if (walk.from_address) {
-    if (address != walk.from_address) return _URC_NO_REASON;
-    walk.from_address = 0;
-    exact = 1;
-  } else if (_Unwind_GetCFA(context) < walk.from_frame) {
-    return _URC_NO_REASON;
+  if (!walk.begun) {
+    walk.begun = walk.from.exact ? address == walk.from.address : _Unwind_GetCFA(context) >= walk.from.rsp;
+    if (!walk.begun) return _URC_NO_REASON;
+    if (walk.from.exact) exact = 1;
   }
-  if (in_agent(address)) return _URC_NO_REASON;
-  if (walk.count == kMaximumFrames) {
-    walk.cut = true;
+  Frames& found = walk.found;
+  if (found.count == kMaximumFrames) {
+    found.cut = true;
     return _URC_END_OF_STACK;
   }
-  walk.addresses[walk.count++] = exact ? address : address - 1;
+  found.addresses[found.count++] = exact ? address : address - 1;
   return _URC_NO_REASON;
 }
 
-uint32_t walk_from(uintptr_t frame, uintptr_t address, uint32_t back, bool in_signal) {
-  Walk walk;
-  walk.from_frame = frame;
-  walk.from_address = address;
-  _Unwind_Backtrace(visit, &walk);
-  if (walk.count == 0 && address) walk.addresses[walk.count++] = address;
-  if (walk.count > 0) walk.addresses[0] -= back;
-  return walk.count == 0 ? kNoStack : intern_stack(walk.addresses, walk.count, walk.cut, in_signal);
+// What is recorded of a walk: without the agent's own frames. The first address is taken `back` bytes
+// earlier.
+void strip(Frames& frames, uint32_t back) {
+  int kept = 0;
+  for (int i = 0; i < frames.count; ++i)
+    if (!in_agent(frames.addresses[i])) frames.addresses[kept++] = frames.addresses[i];
+  frames.count = kept;
+  if (kept > 0) frames.addresses[0] -= back;
 }
 
-// A context's `CFA` is where the stack pointer stands when its frame goes on: the frame below ends there,
-// with its return address right before.
-struct MarkWalk {
-  uintptr_t address;
-  uintptr_t below = 0;  // where the frame begins that is looked at
-  FrameMarks marks;
-};
+void count(uint32_t ProcessFile::*what) {
+  if (ProcessFile* process = process_file()) __atomic_fetch_add(&(process->*what), 1, __ATOMIC_RELAXED);
+}
 
-_Unwind_Reason_Code visit_for_marks(_Unwind_Context* context, void* opaque) {
-  auto& walk = *static_cast<MarkWalk*>(opaque);
-  uintptr_t stack = _Unwind_GetCFA(context), return_address = _Unwind_GetIP(context);
-  bool holds = walk.below >= thread_state.call_frame && walk.below <= walk.address && walk.address < stack;
-  walk.below = stack;
-  if (!holds && walk.marks.count == 0) return stack > walk.address ? _URC_END_OF_STACK : _URC_NO_REASON;
-  uintptr_t place = stack - sizeof(uintptr_t);
-  // A signal's frame has none there.
-  if (*reinterpret_cast<const uintptr_t*>(place) != return_address) return _URC_END_OF_STACK;
-  walk.marks.places[walk.marks.count] = place;
-  walk.marks.addresses[walk.marks.count++] = return_address;
-  return walk.marks.count == kFrameMarks ? _URC_END_OF_STACK : _URC_NO_REASON;
+// Our own walk finds stacks that are known; a new one is taken from libgcc, which knows more kinds of frames.
+// So no stack is recorded that libgcc did not walk once.
+uint32_t capture(const Registers& from, uint32_t back, bool in_signal) {
+  Frames own;
+  bool walked = false;
+  if (DIOGENES_OWN_WALK) {
+    walked = walk_frames(from, own);
+    strip(own, back);
+    if (walked)
+      if (uint32_t known = known_stack(own.addresses, own.count); known != kNoStack) return known;
+  }
+  LibgccWalk walk{from};
+  _Unwind_Backtrace(visit, &walk);
+  Frames& found = walk.found;
+  if (found.count == 0 && from.exact) found.addresses[found.count++] = from.address;
+  strip(found, back);
+  if (found.count == 0) return kNoStack;
+  count(&ProcessFile::libgcc_walks);
+  if (!walked)
+    count(&ProcessFile::own_walks_given_up);
+  else if (found.count != own.count ||
+           memcmp(found.addresses, own.addresses, static_cast<size_t>(own.count) * sizeof(uintptr_t)) != 0)
+    count(&ProcessFile::own_walks_differing);
+  return intern_stack(found.addresses, found.count, found.cut, in_signal);
+}
+
+// Of the hooked call under way. Below its frame, the thunk has kept the caller's rbp (x86_64/thunk.S).
+Registers caller_registers() {
+  const auto* frame = reinterpret_cast<const uintptr_t*>(thread_state.call_frame);
+  return {.address = frame[-1], .rsp = thread_state.call_frame, .rbp = frame[-2], .exact = false, .place = 0};
 }
 
 }  // namespace
 
-uint32_t capture_stack() { return walk_from(thread_state.call_frame, 0, 0, false); }
+uint32_t capture_stack() { return capture(caller_registers(), 0, false); }
 
 uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
-  return walk_from(0, static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]), back, true);
+  const auto at = [context](int index) { return static_cast<uintptr_t>(context->uc_mcontext.gregs[index]); };
+  return capture({.address = at(REG_RIP), .rsp = at(REG_RSP), .rbp = at(REG_RBP), .exact = true, .place = 0},
+                 back, true);
 }
 
 FrameMarks frame_marks(uintptr_t address) {
-  MarkWalk walk{.address = address};
-  if (thread_state.call_frame != 0 && address >= thread_state.call_frame)
-    _Unwind_Backtrace(visit_for_marks, &walk);
-  return walk.marks;
+  FrameMarks marks;
+  if (thread_state.call_frame == 0 || address < thread_state.call_frame) return marks;
+  Frames walk;
+  walk_frames(caller_registers(), walk);  // as far as it goes
+  // A frame ends behind the return address into its caller.
+  int caller = 1;
+  while (caller < walk.count && walk.places[caller] + sizeof(uintptr_t) <= address) ++caller;
+  for (; caller < walk.count && marks.count < kFrameMarks; ++caller, ++marks.count) {
+    marks.places[marks.count] = walk.places[caller];
+    marks.addresses[marks.count] = *reinterpret_cast<const uintptr_t*>(walk.places[caller]);
+  }
+  return marks;
 }
 
 }  // namespace diogenes::agent

@@ -1,6 +1,6 @@
 // Call stacks: walked, cut to the frames that are the program's, interned, recorded as an index.
-// In: the machine stack. Out: StackIndex values of this process's `stacks` file. Walked by libgcc's unwinder
-// for now, behind these two calls.
+// In: the machine stack. Out: StackIndex values of this process's `stacks` file. Known stacks are
+// found by our own walk (unwind/walker.h), new ones by libgcc's.
 #pragma once
 #include <ucontext.h>
 

@@ -3,7 +3,9 @@
 // same stack). Both live in one open-addressing table; an entry is written once, value before key.
 #include "agent/stack_table.h"
 
+#define XXH_INLINE_ALL
 #include <sys/mman.h>
+#include <xxhash.h>
 
 #include <atomic>
 #include <cstring>
@@ -31,13 +33,13 @@ size_t mapped_bytes = 0, used_bytes = 0;
 Lock lock;
 
 uint64_t hash_of(const void* data, size_t bytes, uint64_t seed) {
-  uint64_t hash = seed ^ 0x9e3779b97f4a7c15;
-  auto* word = static_cast<const uint64_t*>(data);
-  for (size_t i = 0; i < bytes / 8; ++i) {
-    hash = (hash ^ word[i]) * 0xff51afd7ed558ccd;
-    hash ^= hash >> 32;
-  }
+  const uint64_t hash = (XXH3_64bits(data, bytes) ^ seed) * 0x9e3779b97f4a7c15;
   return hash ? hash : 1;
+}
+
+uint64_t key_of(const uintptr_t* addresses, int count) {
+  return hash_of(addresses, static_cast<size_t>(count) * sizeof(uintptr_t),
+                 static_cast<uint64_t>(module_generation()) << 32 | static_cast<uint32_t>(count));
 }
 
 uint32_t find(uint64_t key) {
@@ -124,9 +126,10 @@ uint32_t add(const uintptr_t* addresses, int count, bool cut, uint64_t raw_key) 
 
 Lock& stack_lock() { return lock; }
 
+uint32_t known_stack(const uintptr_t* addresses, int count) { return find(key_of(addresses, count)); }
+
 uint32_t intern_stack(const uintptr_t* addresses, int count, bool cut, bool in_signal) {
-  uint64_t raw_key = hash_of(addresses, static_cast<size_t>(count) * sizeof(uintptr_t),
-                             static_cast<uint64_t>(module_generation()) << 32 | static_cast<uint32_t>(count));
+  const uint64_t raw_key = key_of(addresses, count);
   if (uint32_t stack = find(raw_key); stack != kNoStack) return stack;
   if (cut) count_drop(Drop::stack_cut);
   if (in_signal) {

@@ -9,6 +9,10 @@ namespace diogenes::agent {
 // Serialises changes of the module map and of the table. Signal handlers only try.
 Lock& stack_lock();
 
+// The stack with these addresses, or kNoStack: new, or forgotten with the modules that it was in. Takes no
+// lock.
+uint32_t known_stack(const uintptr_t* addresses, int count);
+
 // `addresses`: innermost first, already what a symbolizer takes. `cut`: outer frames are missing.
 // `in_signal`: give up rather than wait for the lock. kNoStack: dropped and counted.
 uint32_t intern_stack(const uintptr_t* addresses, int count, bool cut, bool in_signal);

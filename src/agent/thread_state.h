@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "agent/pass_through.h"
+#include "base/range.h"
 #include "trace/format.h"
 
 namespace diogenes::agent {
@@ -31,8 +32,9 @@ struct ThreadState {
   int64_t waited_ns = 0;      // in the public call under way
   uintptr_t call_frame =
       0;  // canonical frame address of the thunk under way: frames below are the agent's or driver's
-  OperationId returned;     // awaits_clock: behind this call
-  int64_t returned_ns = 0;  // ... when it returned
+  AddressRange readable_stack;  // was found to be there (unwind/walker.cc)
+  OperationId returned;         // awaits_clock: behind this call
+  int64_t returned_ns = 0;      // ... when it returned
   NamedContext context;
   uint64_t named_stream = 0;  // the stream that its last call named (facts/names.h)
   ThreadFile* file = nullptr;

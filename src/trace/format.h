@@ -24,7 +24,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 6;
+inline constexpr uint32_t kTraceVersion = 7;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
@@ -111,6 +111,9 @@ struct ProcessFile {
   // Threads of the program that ran when the driver was initialized, the main one among them; stages 3 and 4.
   // Their starts are not recorded. 0xffffffff: not known, and no order between threads is recorded.
   uint32_t earlier_threads;
+  // Stacks that were walked by libgcc, all new ones among them; and of these, where the agent's own walk gave
+  // up, and where it found other frames (unwind/walker.h).
+  uint32_t libgcc_walks, own_walks_given_up, own_walks_differing;
 };
 
 // A loaded file. Appended when it is mapped; never removed.

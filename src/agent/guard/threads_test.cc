@@ -32,6 +32,21 @@ GuardHandle guard_soon(const void* begin, size_t bytes) {
   return kNoGuard;
 }
 
+// Until the thread is inside read(), and fills `buffer` there (null: any).
+void await_read(const std::atomic<pid_t>& thread, const void* buffer = nullptr) {
+  for (int i = 0; i < 100'000; ++i, usleep(100)) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", thread.load());
+    FILE* file = fopen(path, "re");
+    if (!file) continue;
+    long number = -1;
+    unsigned long descriptor = 0, into = 0;
+    const int fields = fscanf(file, "%ld %lx %lx", &number, &descriptor, &into);
+    fclose(file);
+    if (fields == 3 && number == SYS_read && (!buffer || into == address_of(buffer))) return;
+  }
+}
+
 TEST(Threads, OneOfManyIsTheFirst) {
   RUN_IN_CHILD({
     CHECK(start_guards());
@@ -85,7 +100,9 @@ TEST(Threads, ThoseFromBeforeTheGuardsAreWatchedToo) {
     int answers[2];
     CHECK(pipe(ends) == 0 && pipe(answers) == 0);
     char* memory = pages(1);
+    std::atomic<pid_t> thread{0};
     std::thread reader([&] {
+      thread = static_cast<pid_t>(syscall(SYS_gettid));
       sigset_t all;
       sigset_t now;
       sigfillset(&all);
@@ -99,13 +116,13 @@ TEST(Threads, ThoseFromBeforeTheGuardsAreWatchedToo) {
       CHECK(pthread_sigmask(SIG_BLOCK, nullptr, &now) == 0 && sigismember(&now, SIGSEGV));
       CHECK(write(answers[1], "d", 1) == 1);
     });
-    usleep(20000);
+    await_read(thread);
     CHECK(start_guards());
     char byte;
     GuardHandle guard = guard_soon(memory, 100);
     CHECK(guard != kNoGuard);
     CHECK(write(ends[1], "a", 1) == 1);
-    usleep(20000);
+    await_read(thread, memory);
     CHECK(collect(guard).by == TouchBy::system_call);  // seen before it waits
     CHECK(guard_over(memory, 100) == kNoGuard);        // while the kernel may write there
     CHECK(write(ends[1], "b", 1) == 1);
@@ -123,8 +140,12 @@ TEST(Threads, AReadFromBeforeKeepsItsBuffer) {
     int ends[2];
     CHECK(pipe(ends) == 0);
     char* memory = pages(2);
-    std::thread reader([&] { CHECK(read(ends[0], memory + 500, 1) == 1 && memory[500] == 'a'); });
-    usleep(20000);
+    std::atomic<pid_t> thread{0};
+    std::thread reader([&] {
+      thread = static_cast<pid_t>(syscall(SYS_gettid));
+      CHECK(read(ends[0], memory + 500, 1) == 1 && memory[500] == 'a');
+    });
+    await_read(thread, memory + 500);
     CHECK(start_guards());
     GuardHandle elsewhere = guard_soon(memory + 4096, 10);
     CHECK(elsewhere != kNoGuard);

@@ -1,0 +1,29 @@
+// The agent's own stack walk, by cached rules (frame_rule.h). It gives up where it does not know better;
+// libgcc's walk is the reference, and what a new stack is compared with (stack.cc).
+#pragma once
+#include <cstdint>
+
+#include "trace/format.h"
+
+namespace diogenes::agent {
+
+struct Frames {
+  uintptr_t addresses[kMaximumFrames];  // as a symbolizer takes them: before the return address, or the exact
+                                        // instruction
+  uintptr_t places[kMaximumFrames];     // of the return addresses on the stack; 0: it was in a register
+  int count = 0;
+  bool cut = false;  // there are more
+};
+
+// What a walk begins with: the frame that goes on at `address`.
+struct Registers {
+  uintptr_t address, rsp, rbp;
+  bool exact;       // interrupted right before the instruction there, not in a call
+  uintptr_t place;  // of `address` on the stack, or 0
+};
+
+// Innermost first. False: a frame whose rule is not known, or a stack that cannot be read; libgcc may know
+// more.
+bool walk_frames(const Registers& from, Frames& to);
+
+}  // namespace diogenes::agent
