@@ -22,6 +22,8 @@ cp "$source/LICENSE" "$source/README.md" "$source/docs/report-schema.json" "$sou
 if [ "${3:-}" = tests ]; then
   mkdir -p "$top/bin/tests" "$top/tests" "$top/examples"
   cp -R "$built/bin/tests/verdicts" "$built/bin/tests/late-list" "$built/bin/tests/programs" "$top/bin/tests/"
+  cp "$built/bin/bench-overhead" "$built/bin/bench-overhead-parts" "$top/bin/"
+  cp "$built/lib/libdiogenes-bench-cupti.so" "$top/lib/"
   cp -R "$source/tests/gpu" "$source/tests/random" "$top/tests/"
   cp -R "$source/examples/pytorch" "$top/examples/"
   strip --strip-debug "$top/bin/tests/verdicts" "$top/bin/tests/late-list"

@@ -26,8 +26,8 @@ bool BothOrders::compare(const LiveAccess& live, const Knowledge& all, const Kno
 
 void BothOrders::expose(LiveAccess& live) {
   frontier_.expose(live);
-  for (uint32_t i = 0; i < all_.threads().size(); ++i) {
-    if (all_.threads()[i].can_touch()) used_by(live, ThreadNumber{i});
+  for (const ThreadNumber thread : all_.living()) {
+    if (all_.thread(thread).can_touch()) used_by(live, thread);
   }
 }
 
@@ -41,7 +41,7 @@ void BothOrders::take(const Event& event) {
     const ThreadState& thread = all_.thread(event.thread);
     appeared = !thread.can_touch() || event.kind == EventKind::acquire;
     both([&](Views& views) {
-      views.thread(event.thread).seen = true;
+      views.see(event.thread);
       views.thread(event.thread).asleep = false;
     });
     if (event.thread.value >= threads_.size()) threads_.resize(event.thread.value + 1);
@@ -130,7 +130,7 @@ void BothOrders::take(const Event& event) {
       appeared = false;
       break;
     case EventKind::thread_ends:
-      both([&](Views& views) { views.thread(event.thread).ended = true; });
+      both([&](Views& views) { views.end_thread(event.thread); });
       appeared = false;
       break;
     case EventKind::ends:
@@ -206,8 +206,10 @@ void BothOrders::covers(const Event& event) {
 // Any thread may have let it go: then what that thread knew came before it.
 void BothOrders::let_go(const Gated& gated) {
   Knowledge all, kept;
-  for (const ThreadState& thread : all_.threads()) all.possible.join(thread.known->possible);
-  for (const ThreadState& thread : kept_.threads()) kept.possible.join(thread.known->possible);
+  all.possible = all_.known_to_ended();
+  kept.possible = kept_.known_to_ended();
+  for (const ThreadNumber thread : all_.living()) all.possible.join(all_.thread(thread).known->possible);
+  for (const ThreadNumber thread : kept_.living()) kept.possible.join(kept_.thread(thread).known->possible);
   kept.possible.join(gated.kept->possible);
   for (const Access& access : gated.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
@@ -249,7 +251,7 @@ void BothOrders::finish() {
   if (orderly_) return;
   frontier_.each([&](AccessIndex index) {
     if (!on_host(frontier_[index])) return;
-    for (uint32_t i = 0; i < all_.threads().size(); ++i) used_by(frontier_[index], ThreadNumber{i});
+    for (const ThreadNumber thread : all_.living()) used_by(frontier_[index], thread);
   });
 }
 

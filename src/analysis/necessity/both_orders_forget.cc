@@ -13,8 +13,8 @@ constexpr size_t kMostAccesses = 1 << 16;  // of a memory, that cannot be told t
 // No thread can need anything for it any more, or its copy can go.
 bool BothOrders::is_settled(const LiveAccess& live) const {
   return live.is_dead_download() ||
-         std::all_of(kept_.threads().begin(), kept_.threads().end(), [&](const ThreadState& thread) {
-           return !thread.seen || thread.ended || thread.known->certain.covers(live.stream, live.tick);
+         std::all_of(kept_.living().begin(), kept_.living().end(), [&](ThreadNumber thread) {
+           return kept_.threads()[thread.value].known->certain.covers(live.stream, live.tick);
          });
 }
 

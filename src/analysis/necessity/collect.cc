@@ -22,10 +22,9 @@ void Judge::add(const Access& access, StreamNumber stream, uint32_t tick, uint32
 // No thread can need anything for it any more, or its copy can go.
 bool Judge::is_settled(const LiveAccess& live) const {
   if (live.is_dead_download()) return true;
-  for (uint32_t i = 0; i < views_.threads().size(); ++i) {
-    const ThreadState& thread = views_.threads()[i];
-    if (!thread.seen || thread.ended || thread.known->solid.covers(live.stream, live.tick)) continue;
-    if (live.held_by(key_of(ThreadNumber{i})) != Sureness::certain) return false;
+  for (const ThreadNumber thread : views_.living()) {
+    if (views_.threads()[thread.value].known->solid.covers(live.stream, live.tick)) continue;
+    if (live.held_by(key_of(thread)) != Sureness::certain) return false;
   }
   return true;
 }
@@ -97,10 +96,12 @@ void Judge::collect() {
   for (auto& [stream, ticks] : live) sort(ticks);
   for (std::vector<uint32_t>& values : positions) sort(values);
   entries_ = frontier_.size();
-  for (size_t i = 0; i < threads_.size(); ++i) {
-    threads_[i].log.prune(live, positions[i]);
-    entries_ += threads_[i].log.size();
-  }
+  std::erase_if(synchronizing_, [&](ThreadNumber thread) {
+    CoverLog& log = of(thread).log;
+    log.prune(live, positions[thread.value]);
+    entries_ += log.size();
+    return log.empty();
+  });
   auto wanted = [&](const Clock::Component& component) {
     if (!is_stream(component.key)) return true;
     auto at = live.find(StreamNumber{number_of(component.key)});

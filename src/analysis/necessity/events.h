@@ -113,6 +113,7 @@ struct Event {
   bool read_only = false;   // watch: reading is no touch
   bool writes = false;      // touch, peer
   bool forced = false;      // acquire: it could not have gone on without the last release of that object
+  bool last = false;        // release, acquire: nobody acquires that object later
   bool lost = false;        // unwatch
   bool lives_on = false;    // releases: used or overwritten, not released: the memory stays what it is
   bool deferrable = false;  // releases: a fix defers the release behind the work, so it is no use

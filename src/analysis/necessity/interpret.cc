@@ -3,6 +3,7 @@
 #include <memory>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -38,20 +39,46 @@ class OrderInterpreter {
   explicit OrderInterpreter(Tables& tables) : tables_(tables) {}
 
   void take(const OrderRecord& record, ThreadNumber thread, int64_t at_ns) {
+    const bool acquires = (record.flags & kAcquires) != 0;
+    if (acquires && record.object == OrderObject::thread_start) started_[record.address] = thread;
+    // A thread that had nothing to record does not say itself that it ended.
+    if (acquires && record.object == OrderObject::thread_end && record.sequence == 0)
+      ends(record.address, at_ns);
     Event event;
-    event.kind = (record.flags & kAcquires) ? EventKind::acquire : EventKind::release;
+    event.kind = acquires ? EventKind::acquire : EventKind::release;
     event.thread = thread;
     event.at_ns = at_ns;
     event.object = objects_.of({record.object, record.address});
-    if (event.kind == EventKind::acquire)
+    if (event.object.value >= acquires_left_.size())
+      acquires_left_.resize(event.object.value + 1, kNotCounted);
+    uint32_t& left = acquires_left_[event.object.value];
+    if (left == kNotCounted) left = tables_.survey.acquires(record.object, record.address);
+    if (acquires) --left;
+    event.last = left == 0;
+    if (acquires)
       event.forced = !(record.flags & kNotSeen) &&
                      ((record.flags & kForced) || tables_.survey.one_sender(record.object, record.address));
     tables_.sink.take(event);
   }
 
  private:
+  void ends(uint64_t number, int64_t at_ns) {
+    auto found = started_.find(number);
+    if (found == started_.end()) return;
+    Event event;
+    event.kind = EventKind::thread_ends;
+    event.thread = found->second;
+    event.at_ns = at_ns;
+    tables_.sink.take(event);
+    started_.erase(found);
+  }
+
+  static constexpr uint32_t kNotCounted = UINT32_MAX;
+
   Tables& tables_;
   Numbering<ObjectNumber, ObjectKey> objects_;
+  std::vector<uint32_t> acquires_left_;                 // by ObjectNumber
+  std::unordered_map<uint64_t, ThreadNumber> started_;  // by the number that the agent gave them
 };
 
 // The last that a thread did was to end.

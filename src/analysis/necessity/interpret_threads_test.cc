@@ -140,6 +140,16 @@ TEST(Order, LocksStartsAndForcedAcquires) {
                    "40 release t1 o2", "40 thread_ends t1", "60 acquire t0 o2 forced"}));
 }
 
+// It had nothing to record when it ended; who joins it knows.
+TEST(Order, WhoJoinsAThreadSaysThatItEnded) {
+  Facts facts;
+  facts.order(OrderObject::thread_start, 7, 20, kForced);
+  facts.on(1).order(OrderObject::thread_start, 7, 25, kAcquires | kForced);
+  facts.on(0).order(OrderObject::thread_end, 7, 60, kAcquires | kForced, 0);
+  EXPECT_EQ(events(facts), (Lines{"20 release t0 o0", "25 acquire t1 o0 forced", "60 thread_ends t1",
+                                  "60 acquire t0 o1 forced"}));
+}
+
 TEST(Order, AtTheSameTimeTheReleaseComesFirst) {
   Facts facts;
   facts.order(OrderObject::mutex, kLock, 10, kAcquires).on(1).order(OrderObject::mutex, kLock, 10, 0);

@@ -66,18 +66,19 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
       return {Sureness::certain, fixed, documented};
     }
     // Ordered by several in a row: with the first in each thread kept, each of them still follows the work.
-    for (const OfThread& thread : threads_) {
-      const InstanceIndex first = thread.log.first_certain(stream, tick);
+    for (const ThreadNumber thread : synchronizing_) {
+      const InstanceIndex first = of(thread).log.first_certain(stream, tick);
       if (first.valid()) constraints_.require(first, by_others);
     }
     return {Sureness::certain, true};
   }
-  for (const OfThread& thread : threads_) {
-    const InstanceIndex first = thread.log.first_possible(stream, tick);
+  for (const ThreadNumber thread : synchronizing_) {
+    const CoverLog& log = of(thread).log;
+    const InstanceIndex first = log.first_possible(stream, tick);
     if (!first.valid()) continue;
     constraints_.require(first, by_others);
     if (constraints_.documented(first)) continue;
-    const InstanceIndex documented = thread.log.first_documented(stream, tick);
+    const InstanceIndex documented = log.first_documented(stream, tick);
     if (documented.valid()) constraints_.require(documented, by_others);
   }
   return {user.possible.covers(stream, tick) ? Sureness::possible : Sureness::none, false};
@@ -115,8 +116,8 @@ bool Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
 
 void Judge::expose(LiveAccess& live) {
   frontier_.expose(live);
-  for (uint32_t i = 0; i < views_.threads().size(); ++i) {
-    if (views_.threads()[i].can_touch()) may_touch(live, ThreadNumber{i});
+  for (const ThreadNumber thread : views_.living()) {
+    if (views_.thread(thread).can_touch()) may_touch(live, thread);
   }
 }
 
@@ -136,7 +137,7 @@ void Judge::take(const Event& event) {
   if (event.thread.valid() && !by_agent) {
     ThreadState& thread = views_.thread(event.thread);
     appeared = !thread.can_touch();
-    thread.seen = true;
+    views_.see(event.thread);
     thread.asleep = false;
     of(event.thread);
   }
@@ -199,7 +200,7 @@ void Judge::take(const Event& event) {
       appeared = false;
       break;
     case EventKind::thread_ends:
-      views_.thread(event.thread).ended = true;
+      views_.end_thread(event.thread);
       appeared = false;
       break;
     case EventKind::peer:
@@ -262,7 +263,9 @@ void Judge::covers(const Event& event) {
   note_freed(event, instance, covered);
   if (event.printed) constraints_.add_condition(instance, kConditionPrints);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
-  entries_ += of(event.thread).log.add(instance, event.site, position, event.wait.documented, covered);
+  CoverLog& log = of(event.thread).log;
+  if (log.empty()) synchronizing_.push_back(event.thread);
+  entries_ += log.add(instance, event.site, position, event.wait.documented, covered);
   if (!gated_.empty()) lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);
@@ -409,8 +412,7 @@ void Judge::unresolved() {
   frontier_.each([&](AccessIndex index) {
     LiveAccess& live = frontier_[index];
     if (!live.access.on_host) return;
-    for (uint32_t i = 0; i < views_.threads().size(); ++i) {
-      const ThreadNumber thread{i};
+    for (const ThreadNumber thread : views_.living()) {
       const Knowledge& known = *views_.thread(thread).known;
       if (live.held_by(key_of(thread)) == Sureness::certain || known.solid.covers(live.stream, live.tick))
         continue;

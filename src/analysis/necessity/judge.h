@@ -98,6 +98,7 @@ class Judge : public EventSink {
   Frontier frontier_;
   Constraints constraints_;
   std::vector<OfThread> threads_;
+  std::vector<ThreadNumber> synchronizing_;  // those with something in their log; most threads never have
   std::vector<Gated> gated_;
   std::unordered_map<StreamNumber, uint32_t> last_by_argument_;  // work of which we know by arguments alone
   bool orderly_ = false;

@@ -30,6 +30,7 @@ class CoverLog {
   using LiveTicks = std::unordered_map<StreamNumber, std::vector<uint32_t>>;
   void prune(const LiveTicks& live, const std::vector<uint32_t>& positions);
   size_t size() const;
+  bool empty() const { return streams_.empty(); }
 
  private:
   struct Direct {

@@ -47,6 +47,7 @@ void Survey::look_at(const OrderRecord& record, uint32_t thread) {
     sleepers_.push_back({static_cast<int64_t>(std::min<uint64_t>(record.address, INT64_MAX)), record.thread});
     return;
   }
+  if (record.flags & kAcquires) ++acquires_[{record.object, record.address}];
   if (record.object != OrderObject::semaphore && record.object != OrderObject::condition) return;
   auto [found, fresh] = senders_.try_emplace({record.object, record.address});
   Senders& senders = found->second;
@@ -77,6 +78,11 @@ bool Survey::one_sender(OrderObject object, uint64_t address) const {
   auto found = senders_.find({object, address});
   return found != senders_.end() && found->second.thread != 0 && !found->second.several &&
          !found->second.missed;
+}
+
+uint32_t Survey::acquires(OrderObject object, uint64_t address) const {
+  auto found = acquires_.find({object, address});
+  return found == acquires_.end() ? 0 : found->second;
 }
 
 }  // namespace diogenes::necessity

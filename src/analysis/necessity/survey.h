@@ -40,6 +40,8 @@ class Survey {
   const std::vector<Sleeper>& sleepers() const { return sleepers_; }            // by time
   // One thread alone let others go on by this semaphore or condition, and nothing of it was missed.
   bool one_sender(OrderObject object, uint64_t address) const;
+  // How often threads went on because of this object, in all.
+  uint32_t acquires(OrderObject object, uint64_t address) const;
 
  private:
   struct Senders {
@@ -55,6 +57,7 @@ class Survey {
   std::vector<LateTouch> late_touches_;
   std::vector<Sleeper> sleepers_;
   std::map<std::pair<OrderObject, uint64_t>, Senders> senders_;
+  std::map<std::pair<OrderObject, uint64_t>, uint32_t> acquires_;
 };
 
 }  // namespace diogenes::necessity

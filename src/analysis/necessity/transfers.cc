@@ -27,7 +27,7 @@ TransferJudge::TransferJudge(const Process& process, const SiteTable& sites)
 
 void TransferJudge::take(const Event& event) {
   views_.next_event();
-  if (event.thread.valid()) views_.thread(event.thread).seen = true;
+  if (event.thread.valid()) views_.see(event.thread);
   if (event.kind != EventKind::watch && event.kind != EventKind::releases && event.kind != EventKind::unwatch)
     downloads_.anything_else();
   switch (event.kind) {

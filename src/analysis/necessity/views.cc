@@ -291,7 +291,26 @@ void Views::query(const Event& event) {
   }
 }
 
+void Views::see(ThreadNumber thread) {
+  ThreadState& state = this->thread(thread);
+  if (!state.seen && !state.ended) living_.push_back(thread);
+  state.seen = true;
+}
+
+// It has told what it knows to who joins it, and nobody else can learn it.
+void Views::end_thread(ThreadNumber thread) {
+  ThreadState& state = this->thread(thread);
+  state.ended = true;
+  std::erase(living_, thread);
+  if (!ended_threads_->possible.includes(state.known->possible))
+    ended_threads_.edit().possible.join(state.known->possible);
+  state.known = {};
+  state.own_work.clear();
+  state.asked.clear();
+}
+
 void Views::release(const Event& event) {
+  if (event.last) return;
   const ThreadState& state = thread(event.thread);
   ObjectState& object = at(objects_, event.object);
   if (!object.many && (!object.only.valid() || object.only == event.thread)) {
@@ -305,7 +324,7 @@ void Views::release(const Event& event) {
 
 bool Views::acquire(const Event& event) {
   ThreadState& state = thread(event.thread);
-  const ObjectState& object = at(objects_, event.object);
+  ObjectState& object = at(objects_, event.object);
   bool news = false;
   if (event.forced) {
     news = state.known.learn(object.known);
@@ -314,6 +333,7 @@ bool Views::acquire(const Event& event) {
     news = true;
   }
   if (news) ++state.version;
+  if (event.last) object.known = {};
   return news;
 }
 

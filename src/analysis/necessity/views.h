@@ -132,6 +132,8 @@ class Views {
   }
   const MarkState& mark(MarkNumber number) { return marks_[number].now(); }
   const std::vector<ThreadState>& threads() const { return threads_; }
+  const std::vector<ThreadNumber>& living() const { return living_; }  // seen, and not ended
+  const Clock& known_to_ended() const { return ended_threads_->possible; }
   // Everything that anybody can learn from: visit_knowledge(Knowledge&), visit_point(stream, tick,
   // const Knowledge&).
   template <typename VisitKnowledge, typename VisitPoint>
@@ -157,6 +159,8 @@ class Views {
   uint32_t returns(ThreadNumber thread, const Knowledge& covered, bool stays);
   void query(const Event& event);
   void done(const Clock& certain);  // somebody knows that this work is: it waits for the CPU no longer
+  void see(ThreadNumber thread);    // it does something
+  void end_thread(ThreadNumber thread);
   void release(const Event& event);
   bool acquire(const Event& event);  // false: nothing new
 
@@ -177,6 +181,8 @@ class Views {
 
   uint64_t now_ = 0, walks_ = 0;
   std::vector<ThreadState> threads_;
+  std::vector<ThreadNumber> living_;
+  SharedKnowledge ended_threads_;                 // possible: what those knew that have ended
   NumberMap<StreamNumber, StreamState> streams_;  // that have not ended
   NumberMap<MarkNumber, Versions<MarkState>> marks_;
   SharedKnowledge ended_;  // possible: what is in streams that have
@@ -207,6 +213,7 @@ void Views::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point) 
     for (ThreadState::Asked& asked : thread.asked) visit_knowledge(asked.known);
   }
   held(ended_);
+  held(ended_threads_);
   for (const auto& [number, stream] : streams_) stream.point.each(place);
   for (const auto& [number, mark] : marks_) {
     mark.each([&](const MarkState& version) { place(version.point); });
