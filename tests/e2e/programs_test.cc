@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Program{"end", "kill", kSignal + 9, false}, Program{"end", "term", kSignal + 15, false},
                     Program{"handlers", "before"}, Program{"handlers", "after"}, Program{"host_functions"},
                     Program{"raw_threads"}, Program{"neighbours"}, Program{"unload"},
-                    Program{"peers", nullptr, 5}, Program{"no_cuda", nullptr, 7, false}),
+                    Program{"peers", nullptr, 5}, Program{"bad_addresses"},
+                    Program{"no_cuda", nullptr, 7, false}),
     title);
 
 // The patch of the program's own is in force: its calls arrive there, ours beside it or not at all.

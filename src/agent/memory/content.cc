@@ -22,6 +22,11 @@ Content content_of(const Rows& rows) {
   return {hash[0], hash[1]};
 }
 
+bool copy_if_there(void* to, const void* from, uint64_t bytes) {
+  iovec here{to, bytes}, there{const_cast<void*>(from), bytes};
+  return syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) == static_cast<long>(bytes);
+}
+
 namespace {
 
 // Through the kernel: `piece` takes `size` bytes at a time.
@@ -29,13 +34,11 @@ bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* conten
                    void* context) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
-  pid_t self = getpid();
   for (uint64_t row = 0; row < rows.height; ++row) {
     uint64_t at = rows.address + row * rows.pitch;
     for (uint64_t left = rows.width; left > 0;) {
       uint64_t bytes = left < size ? left : size;
-      iovec to{piece, bytes}, from{reinterpret_cast<void*>(at), bytes};
-      if (syscall(SYS_process_vm_readv, self, &to, 1, &from, 1, 0) != static_cast<long>(bytes)) return false;
+      if (!copy_if_there(piece, reinterpret_cast<const void*>(at), bytes)) return false;
       XXH3_128bits_update(&state, piece, bytes);
       if (look) look(context, piece, bytes);
       at += bytes;
