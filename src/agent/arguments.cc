@@ -1,7 +1,7 @@
 #include "agent/arguments.h"
 
 #include "agent/driver_calls.h"
-#include "agent/memory/content.h"
+#include "agent/memory/copy.h"
 #include "agent/pass_through.h"
 #include "base/range.h"
 #include "driver/cuda_abi.h"

@@ -5,7 +5,7 @@
 
 #include "agent/guard/guards.h"
 #include "agent/lock.h"
-#include "agent/memory/content.h"
+#include "agent/memory/copy.h"
 #include "agent/objects.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"

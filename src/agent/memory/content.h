@@ -31,7 +31,5 @@ Content content_of(const Rows& rows);
 using LookAtPiece = void (*)(void* context, const void* piece, uint64_t bytes);
 bool content_if_there(const Rows& rows, Content* content, LookAtPiece look = nullptr,
                       void* context = nullptr);
-// The same for what a call is given by address, and the driver has not read yet.
-bool copy_if_there(void* to, const void* from, uint64_t bytes);
 
 }  // namespace diogenes::agent

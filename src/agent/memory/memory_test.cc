@@ -83,7 +83,8 @@ TEST(Regions, PrivateSharedAndStack) {
   void* shared = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   std::vector<char> heap(kBytes);
   char local[kBytes];
-  for (auto ask : {region_of, region_by_maps}) {
+  for (auto ask : {+[](AddressRange one) { return region_of(one); },
+                   +[](AddressRange one) { return region_by_maps(one); }}) {
     EXPECT_EQ(ask(range(own)), Region::private_memory);
     EXPECT_EQ(ask(range(shared)), Region::shared_memory);
     EXPECT_EQ(ask(range(heap.data())), Region::private_memory);
