@@ -95,6 +95,13 @@ TEST(Regions, PrivateSharedAndStack) {
   mprotect(static_cast<char*>(own) + 4 * kPageSize, kPageSize, PROT_NONE);
   EXPECT_EQ(region_of(range(own)), Region::private_memory);
   EXPECT_EQ(region_by_maps(range(own)), Region::private_memory);
+  // Not where it is to be registered: nobody else has closed it.
+  EXPECT_EQ(region_now(range(own)), Region::unknown);
+  mprotect(own, kBytes, PROT_READ | PROT_WRITE);
+  EXPECT_EQ(region_now(range(own)), Region::private_memory);
+  mprotect(static_cast<char*>(own) + kPageSize, kPageSize, PROT_READ | PROT_WRITE | PROT_EXEC);
+  EXPECT_EQ(region_now(range(own)), Region::unknown);
+  EXPECT_EQ(region_by_maps(range(own)), Region::unknown);
   // Shared memory comes where private memory was.
   EXPECT_EQ(mmap(own, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0), own);
   EXPECT_EQ(region_now(range(own)), Region::shared_memory);
