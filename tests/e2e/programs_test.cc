@@ -177,6 +177,12 @@ TEST(ManagedVariable, IsWatched) {
   EXPECT_GE(unnecessary["not_used"], 9) << measured.report_text;
 }
 
+// The unwinder of the compiler's runtime follows any frame.
+TEST(DamagedStack, DISABLED_IsWalkedAsFarAsItLeads) {
+  const std::vector<std::string> command = {built("bin/tests/programs/damaged_stack")};
+  for (const auto& change : changes(run_alone(command), run_measured(command))) ADD_FAILURE() << change;
+}
+
 TEST(Java, IsTheSameWhenMeasured) {
   const std::string java = E2E_JAVA, folder = built("bin/tests/programs");
   if (java.empty()) GTEST_SKIP() << "no Java development kit was found when this was built";
