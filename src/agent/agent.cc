@@ -94,7 +94,7 @@ void start() {
   KeepErrno keep;
   PassThrough pass;
   start_collecting();
-  if (stage_uses_guards()) start_order();
+  if (stage_uses_guards()) start_order(), follow_forks();
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });
   pthread_atfork(nullptr, nullptr, child_after_fork);
   watch_loader();

@@ -1,6 +1,7 @@
 #include "agent/arguments.h"
 
 #include "agent/driver_calls.h"
+#include "agent/memory/copy.h"
 #include "agent/pass_through.h"
 #include "base/range.h"
 #include "driver/cuda_abi.h"
@@ -68,7 +69,8 @@ bool read_transfer(const Call& call, TransferArguments* out) {
       read_copy(call.argument(0), call.argument(2), call.argument(4), transfer);
       return true;
     case Arguments::copy_2d:
-      if (auto* copy = call.pointer<const CUDA_MEMCPY2D*>(0)) read_2d(*copy, transfer);
+      if (CUDA_MEMCPY2D copy; copy_if_there(&copy, call.pointer<const void*>(0), sizeof copy))
+        read_2d(copy, transfer);
       return true;
     case Arguments::copy_from_array:
       transfer.destination = call.argument(0);
@@ -104,7 +106,7 @@ bool read_allocation(const Call& call, AllocationArguments* out) {
       allocation.bytes = call.argument(1);
       break;
     case Arguments::allocate_pitch:
-      if (auto* pitch = call.pointer<const size_t*>(1)) allocation.bytes = *pitch * call.argument(3);
+      if (call.succeeded()) allocation.bytes = *call.pointer<const size_t*>(1) * call.argument(3);
       break;
     case Arguments::release:
     case Arguments::unregister_host:
@@ -156,9 +158,9 @@ bool read_stream(const Call& call, uint64_t* handle, bool* per_thread) {
       *per_thread = call.driver->stream_of == StreamOf::argument_ptsz;
       break;
     case StreamOf::configuration: {
-      auto* configuration = call.pointer<const CUlaunchConfig*>(0);
-      if (!configuration) return false;
-      *handle = reinterpret_cast<uint64_t>(configuration->hStream);
+      CUlaunchConfig configuration;
+      if (!copy_if_there(&configuration, call.pointer<const void*>(0), sizeof configuration)) return false;
+      *handle = reinterpret_cast<uint64_t>(configuration.hStream);
       *per_thread = call.driver->has(Trait::per_thread_default);
       break;
     }

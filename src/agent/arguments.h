@@ -37,7 +37,7 @@ bool read_allocation(const Call& call, AllocationArguments* allocation);
 // names none.
 bool read_stream(const Call& call, uint64_t* handle, bool* per_thread);
 
-// How many blocks a launch has, 2^32 - 1 at most; 0: not known.
+// How many blocks a launch that succeeded has, 2^32 - 1 at most; 0: not known.
 uint32_t launched_blocks(const Call& call);
 
 // What kind of memory a pointer names, asked of the driver. Pageable where the driver does not know it.

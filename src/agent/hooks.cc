@@ -11,8 +11,10 @@
 #include "agent/clock_reads.h"
 #include "agent/collector.h"
 #include "agent/guard/guards.h"
+#include "agent/guard/table.h"
 #include "agent/hook_probe.h"
 #include "agent/host_functions.h"
+#include "agent/memory/copy.h"
 #include "agent/order/order.h"
 #include "agent/pass_through.h"
 #include "agent/process_folder.h"
@@ -57,6 +59,16 @@ void exit_wait(ThreadState& state, ThunkFrame* frame) {
   PassThrough pass;
   state.call_frame = reinterpret_cast<uintptr_t>(frame->caller) + sizeof(uint64_t);
   collect_private_wait({frame->entered_ns}, {now}, flag);
+}
+
+// A coroutine may begin in the driver, at the very top of its stack.
+bool stack_words_are_there(const ThunkFrame* frame) {
+  const auto first = reinterpret_cast<uintptr_t>(frame->caller);
+  const AddressRange words = AddressRange::of(first, 13 * sizeof(uint64_t)).pages();
+  const AddressRange last{words.end - kPageSize, words.end};
+  char byte;
+  return words.size() == kPageSize || may_be_guarded(last) ||
+         copy_if_there(&byte, reinterpret_cast<const void*>(last.begin), 1);
 }
 
 int enter_public(ThreadState& state, ThunkFrame* frame) {
@@ -112,7 +124,8 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   if (state.pass > 0 || !collecting()) return 0;
   KeepErrno keep;
   if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);
-  return is_wait(frame->hook->function) ? enter_wait(state, frame) : enter_public(state, frame);
+  const int enters = is_wait(frame->hook->function) ? enter_wait(state, frame) : enter_public(state, frame);
+  return enters && !stack_words_are_there(frame) ? 2 : enters;
 }
 
 extern "C" void diogenes_on_exit(ThunkFrame* frame) {

@@ -5,6 +5,7 @@
 
 #include "agent/guard/guards.h"
 #include "agent/lock.h"
+#include "agent/memory/copy.h"
 #include "agent/objects.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
@@ -242,13 +243,16 @@ void give_host_function(Call& call, uint64_t* registers) {
       break;
     case Shape::host_node:
     case Shape::any_node: {
-      auto* theirs = static_cast<const char*>(pointer(found.position));
-      if (!theirs) break;
       bool any = found.shape == Shape::any_node;
-      if (any && *reinterpret_cast<const int32_t*>(theirs) != kHostNodeType) break;
+      uint64_t bytes = any ? sizeof(AnyNode) : sizeof(HostNode);
+      open_range(AddressRange::of(registers[found.position], bytes).pages(), TouchBy::driver);
       Copy* copy = take_copy();
       if (!copy) break;
-      memcpy(static_cast<void*>(&copy->any), theirs, any ? sizeof(AnyNode) : sizeof(HostNode));
+      if (!copy_if_there(&copy->any, pointer(found.position), bytes) ||
+          (any && copy->any.type != kHostNodeType)) {
+        copy->used.store(false, std::memory_order_release);
+        break;
+      }
       change(any ? copy->any.host : copy->host);
       registers[found.position] = reinterpret_cast<uint64_t>(&copy->any);
       call.host_copy = static_cast<uint32_t>(copy - copies) + 1;

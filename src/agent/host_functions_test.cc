@@ -21,6 +21,7 @@ int ended = 0, inside = 0;
 
 bool guards_wanted() { return wanted; }
 void end_guarding() { ++ended; }
+void open_range(AddressRange, TouchBy) {}
 void enter_program_code(ProgramCode&) { ++inside; }
 void leave_program_code(const ProgramCode&) { --inside; }
 bool any_capture_begun() { return capture; }

@@ -95,7 +95,6 @@ void number_objects(Call& call) {
     if (is_capturing(handle, per_thread)) call.flags |= kCapturing;
   }
   if (uint64_t event = event_of(call)) call.object = events.number_of(event);
-  if (call.driver->role == Role::launch) call.object = launched_blocks(call);
   if (call.driver->arguments == Arguments::stream_destroy) streams.forget(call.argument(0));
   if (call.driver->role == Role::event && call.driver->arguments == Arguments::event)
     events.forget(call.argument(0));
@@ -107,6 +106,7 @@ void number_new_objects(Call& call) {
     auto* handle = call.pointer<const uint64_t*>(0);
     return handle ? *handle : 0;
   };
+  if (call.driver->role == Role::launch) call.object = launched_blocks(call);
   if (call.driver->arguments == Arguments::stream_create) {
     streams.forget(created());
     call.stream = streams.number_of(created());

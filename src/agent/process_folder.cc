@@ -28,6 +28,7 @@ std::atomic<ProcessFile*> process{nullptr};
 std::atomic<bool> failed{false};
 std::atomic<uint32_t> generation{1};
 uint64_t unopened_drops[kDropCauses];  // counted while there was no process file
+const ProcessFile* parents = nullptr;  // of a forked child: what it was told of the driver holds here, too
 
 int rank_of_this_process() {
   for (const char* name :
@@ -61,6 +62,17 @@ void describe(ProcessFile& file, int rank, const char* host) {
   ssize_t length = readlink("/proc/self/exe", file.executable, sizeof file.executable - 1);
   file.executable[length > 0 ? length : 0] = 0;
   file.hook_count = plan().plan->hook_count;
+  if (!parents) return;
+  memcpy(file.driver_path, parents->driver_path, sizeof file.driver_path);
+  memcpy(file.driver_build_id, parents->driver_build_id, sizeof file.driver_build_id);
+  file.driver_build_id_length = parents->driver_build_id_length;
+  file.driver_base = parents->driver_base;
+  file.driver_version = parents->driver_version;
+  file.capability_major = parents->capability_major;
+  file.capability_minor = parents->capability_minor;
+  file.multiprocessors = parents->multiprocessors;
+  memcpy(file.device_name, parents->device_name, sizeof file.device_name);
+  memcpy(file.hook_state, parents->hook_state, sizeof file.hook_state);
 }
 
 }  // namespace
@@ -102,6 +114,7 @@ ProcessFile* process_file() { return process.load(std::memory_order_acquire); }
 uint32_t folder_generation() { return generation.load(std::memory_order_relaxed); }
 
 void forget_process_folder() {
+  if (const ProcessFile* own = process_file()) parents = own;
   process.store(nullptr, std::memory_order_relaxed);
   failed.store(false, std::memory_order_relaxed);
   generation.fetch_add(1, std::memory_order_relaxed);

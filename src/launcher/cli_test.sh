@@ -134,8 +134,14 @@ grep -q 'from a pipe' piped.diogenes/tracing/stdout || bad 'a later run did not 
 run 125 'prepare command' --prepare 'exit 1' -- "$faulty"
 
 # Faults of the program: its own status, and the report says what happened.
-run 41 '' -- "$faulty" status
-run 139 '' -- "$faulty" crash
+run 41 'exited with 41 in its first run; further runs' --output failed.diogenes -- "$faulty" status
+[ -d failed.diogenes/memory-tracing ] || bad 'a program that ends with 41 was not measured'
+run 139 'killed by signal 11.* first run; there are no further runs' --output crashed.diogenes -- "$faulty" crash
+[ ! -d crashed.diogenes/tracing ] || bad 'a crash was measured again'
+run 139 '' --output kept.diogenes --keep-going -- "$faulty" crash
+[ -d kept.diogenes/memory-tracing ] || bad '--keep-going measured no crash'
+run 139 'no further runs' --output crashed2.diogenes --plain-run -- "$faulty" crash
+[ ! -d crashed2.diogenes/baseline ] || bad 'a crash of the plain run was measured'
 for stage in tracing memory-tracing; do
   run 0 "$stage: the program was killed by signal 11" --output "crash-$stage.diogenes" -- "$faulty" crash "$stage"
   run 0 "$stage: ended after" --timeout 8 --output "hang-$stage.diogenes" -- "$faulty" hang "$stage"

@@ -92,6 +92,8 @@ void add_run(CLI::App& app, RunOptions& options) {
                   "End a run that takes longer (default: no limit for the first run)")
       ->type_name("SECONDS")
       ->check(kPositive);
+  run->add_flag("--keep-going", options.keep_going,
+                "Measure a program that is killed by a signal in its first run, up to there");
   run->add_option("--report", options.report_file, "Write the text report to FILE, not to stderr")
       ->type_name("FILE");
   run->add_option("--threshold", options.threshold_percent,

@@ -154,7 +154,7 @@ bool Measurement::plain_run() {
                   is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO));
   bool more = run_program(kPlainRun, {.library_folder = driver_->driver.library_folder});
   progress_.end(outcome_text());
-  return more;
+  return more && first_run_is_good();
 }
 
 bool Measurement::baseline() {
@@ -162,6 +162,7 @@ bool Measurement::baseline() {
   StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
   if (outcome.used_cuda == 0) return nothing_to_measure();
   measured_ = true;
+  if (!first_run_is_good()) return false;
   if (outcome.other_driver == outcome.used_cuda && !measure_other_driver(outcome)) return false;
   check_waiting_functions();
   return true;
@@ -437,6 +438,23 @@ std::string Measurement::outcome_text() const {
   if (session_.runs.size() > 1 && reference_runtime() > 0)
     text += fmt::format(", {:.2f} x {}", run.runtime_s / reference_runtime(), session_.runs.front().name);
   return text;
+}
+
+// Nobody wants to wait for three more runs of a program that crashed. An exit status is the program's own
+// word, and may be as it should be: it is measured, and not in silence.
+bool Measurement::first_run_is_good() {
+  if (session_.runs.size() != 1 || session_.exit_status == 0 || options_.keep_going) return true;
+  const std::string ended = ended_text(session_.exit_status, first_signal_);
+  notice(
+      first_signal_ != 0
+          ? fmt::format(
+                "the program {} in its first run; there are no further runs: mend that first, or measure it "
+                "up to there with --keep-going",
+                ended)
+          : fmt::format("the program {} in its first run; further runs are expected to end like this",
+                        ended));
+  say(session_.notices.back());
+  return first_signal_ == 0;
 }
 
 bool Measurement::nothing_to_measure() {

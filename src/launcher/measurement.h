@@ -76,6 +76,7 @@ class Measurement {
   std::string outcome_text() const;
   double reference_runtime() const;  // of the plain run, or else the baseline; 0: none yet
 
+  bool first_run_is_good();
   bool nothing_to_measure();
   bool measure_other_driver(const StageOutcome& outcome);
   void check_outcome(Stage stage, const StageOutcome& outcome);

@@ -14,6 +14,7 @@ struct RunOptions {
   bool plain_run = false;
   std::string prepare;      // empty: none
   double timeout_s = 0;     // 0: none
+  bool keep_going = false;  // although the first run was killed by a signal
   std::string report_file;  // empty: stderr
   double threshold_percent = 0.1;
   std::string model = "replay";

@@ -35,6 +35,7 @@ class Signals {
     sigset_t taken;
     sigemptyset(&taken);
     for (int signal : kForwarded) sigaddset(&taken, signal);
+    sigaddset(&taken, SIGTSTP);
     sigaddset(&taken, SIGCHLD);
     sigprocmask(SIG_BLOCK, &taken, &mask_);
     struct sigaction usual {};
@@ -192,6 +193,7 @@ class Run {
     };
     if (exited_) return 50;
     if (killed_at_.count != 0) return until(killed_at_ + kGrace);
+    if (stopped_at_.count != 0) return -1;
     if (target_.limit.count != 0) return until(begin_ + target_.limit);
     return -1;
   }
@@ -208,14 +210,20 @@ class Run {
     while (read(signals_.fd(), &info, sizeof info) == sizeof info) {
       int signal = static_cast<int>(info.ssi_signo);
       if (signal == SIGCHLD) continue;
-      result_.interrupted_by = signal;
+      if (signal == SIGTSTP)
+        stops_with_it_ = !exited_;
+      else
+        result_.interrupted_by = signal;
       bool from_terminal = info.ssi_code == SI_KERNEL;
       if (!from_terminal && !exited_) kill(pid_, signal);
     }
     if (exited_) return;
     int status = 0;
     rusage usage{};
-    if (wait4(pid_, &status, WNOHANG, &usage) != pid_) return;
+    if (wait4(pid_, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage) != pid_) return;
+    if (WIFSTOPPED(status)) return stopped(now);
+    if (WIFCONTINUED(status)) return continued(now);
+    if (stopped_at_.count != 0) continued(now);  // killed where it stood
     exited_ = true;
     last_moved_ = now;
     if (execed_.read >= 0) exec_told(begin_);
@@ -228,8 +236,24 @@ class Run {
     result_.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
 
+  // Ctrl-Z stops the whole job, but only if the program lets it: we follow the program. A time in which it
+  // stood still is no run time, and counts for no limit.
+  void stopped(Nanoseconds now) {
+    if (stopped_at_.count == 0) stopped_at_ = now;
+    if (!std::exchange(stops_with_it_, false)) return;
+    raise(SIGSTOP);
+    siginfo_t told{};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &told, WCONTINUED | WNOHANG) != 0 || told.si_pid == 0)
+      kill(pid_, SIGCONT);  // we alone were continued
+    continued(monotonic_now());
+  }
+
+  void continued(Nanoseconds now) {
+    if (stopped_at_.count != 0) begin_ = begin_ + (now - std::exchange(stopped_at_, {}));
+  }
+
   void watch_limit(Nanoseconds now) {
-    if (exited_ && victims_.empty()) return;
+    if ((exited_ && victims_.empty()) || stopped_at_.count != 0) return;
     if (killed_at_.count == 0 && target_.limit.count != 0 && now - begin_ >= target_.limit) {
       result_.timed_out = true;
       killed_at_ = now;
@@ -265,6 +289,8 @@ class Run {
   std::unique_ptr<Relay> input_relay_, output_relay_, errors_relay_;
   pid_t pid_ = -1;
   Nanoseconds begin_, last_moved_, killed_at_;
+  Nanoseconds stopped_at_;      // 0: it runs
+  bool stops_with_it_ = false;  // SIGTSTP came to us, too
   bool exited_ = false;
   std::vector<ProcessIdentity> victims_;  // of the time limit, until they are gone
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fcntl.h>
@@ -209,6 +210,45 @@ TEST_F(TargetProcess, ASignalToUsAloneIsHandedOn) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->interrupted_by, SIGTERM);
   EXPECT_EQ(result->exit_status, 9);
+}
+
+char state_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const size_t name = text.rfind(')');
+  return name == std::string::npos ? '?' : text[name + 2];
+}
+
+// Ctrl-Z: we stop when the program has, and go on with it. Without a terminal, SIGTSTP may stop nobody.
+TEST_F(TargetProcess, ATimeInWhichTheJobIsStoppedIsNoRunTime) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const fs::path ready = folder_ / "ready";
+  const Nanoseconds begin = monotonic_now();
+  const pid_t job = fork();
+  if (job == 0) {
+    Target target = shell("trap 'kill -STOP $$; exit 3' TSTP; echo >" + ready.string() +
+                          "; while :; do sleep 0.01; done");
+    auto result = run_target(target);
+    const Nanoseconds told = result && result->exit_status == 3 && result->interrupted_by == 0
+                                 ? result->runtime
+                                 : Nanoseconds{INT64_MAX};
+    _exit(write(ends[1], &told, sizeof told) == sizeof told ? 0 : 1);
+  }
+  close(ends[1]);
+  auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+  while (!fs::exists(ready)) pause();
+  kill(job, SIGTSTP);
+  while (state_of(job) != 'T') pause();
+  const Nanoseconds stopped = monotonic_now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const Nanoseconds stood_still = monotonic_now() - stopped;
+  kill(job, SIGCONT);
+  Nanoseconds runtime;
+  ASSERT_EQ(::read(ends[0], &runtime, sizeof runtime), ssize_t{sizeof runtime});
+  ASSERT_EQ(waitpid(job, nullptr, 0), job);
+  EXPECT_LE(runtime, monotonic_now() - begin - stood_still);
+  close(ends[0]);
 }
 
 TEST_F(TargetProcess, ADaemonThatHoldsTheOutputDoesNotHoldUs) {

@@ -63,7 +63,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Program{"end", "kill", kSignal + 9, false}, Program{"end", "term", kSignal + 15, false},
                     Program{"handlers", "before"}, Program{"handlers", "after"}, Program{"host_functions"},
                     Program{"raw_threads"}, Program{"neighbours"}, Program{"unload"},
-                    Program{"peers", nullptr, 5}, Program{"no_cuda", nullptr, 7, false}),
+                    Program{"peers", nullptr, 5}, Program{"bad_addresses"}, Program{"interrupted"},
+                    Program{"rights", "before"}, Program{"rights", "after"}, Program{"stacks"},
+                    Program{"children", "only"}, Program{"children", "several"},
+                    Program{"children", "daemon"}, Program{"helpers"}, Program{"late_reader"},
+                    Program{"no_cuda", nullptr, 7, false}),
     title);
 
 // The patch of the program's own is in force: its calls arrive there, ours beside it or not at all.
@@ -122,6 +126,43 @@ TEST(Prints, ThatComeOutAtAWaitAreSaid) {
   EXPECT_FALSE(said["without_prints"]) << measured.report_text;
 }
 
+// Of the waits by this function, how many nobody needs.
+int unnecessary_waits(const Measured& measured, const std::string& by) {
+  int result = 0;
+  for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
+    if (problem["kind"] != "unnecessary-synchronization" || problem["operation"] != "cuStreamSynchronize")
+      continue;
+    for (const auto& frame : problem["stack"])
+      if (const std::string function = frame["function"]; function.substr(0, function.find('(')) == by)
+        result += problem["count"].get<int>();
+  }
+  return result;
+}
+
+TEST(Children, AreMeasuredLikeAnyProcess) {
+  for (const char* how : {"only", "several", "daemon"}) {
+    const auto measured = run_measured({built("bin/tests/programs/children"), how});
+    EXPECT_GE(unnecessary_waits(measured, "work"), 5) << how << measured.report_text;
+    EXPECT_EQ(measured.session["notices"], nlohmann::json::array()) << how;
+    EXPECT_EQ(measured.report_text.find("hooked"), std::string::npos) << how << measured.report_text;
+  }
+}
+
+// A shell, and threads of libc's for a timer.
+TEST(Helpers, DoNotEndGuarding) {
+  const auto measured = run_measured({built("bin/tests/programs/helpers")});
+  for (const char* function : {"before_all", "after_shell", "after_timer"})
+    EXPECT_GE(unnecessary_waits(measured, function), 15) << function << "\n" << measured.report_text;
+}
+
+// When the agent's own destructors have run.
+TEST(LateReader, UsesItsResult) {
+  const auto measured = run_measured({built("bin/tests/programs/late_reader")});
+  EXPECT_NE(measured.run.output.find("late: 1261568\n"), std::string::npos) << measured.run.output;
+  EXPECT_GE(unnecessary_waits(measured, "main"), 5) << measured.report_text;
+  EXPECT_EQ(unnecessary_waits(measured, "wait_for_late_reader"), 0) << measured.report_text;
+}
+
 // A managed variable: the waits behind which it is read are needed, the others are not.
 TEST(ManagedVariable, IsWatched) {
   const auto measured = run_measured({built("bin/tests/programs/variables")});
@@ -134,6 +175,12 @@ TEST(ManagedVariable, IsWatched) {
         unnecessary[function.substr(0, function.find('('))] += problem["count"].get<int>();
   EXPECT_EQ(unnecessary["used"], 0) << measured.report_text;
   EXPECT_GE(unnecessary["not_used"], 9) << measured.report_text;
+}
+
+// The unwinder of the compiler's runtime follows any frame.
+TEST(DamagedStack, DISABLED_IsWalkedAsFarAsItLeads) {
+  const std::vector<std::string> command = {built("bin/tests/programs/damaged_stack")};
+  for (const auto& change : changes(run_alone(command), run_measured(command))) ADD_FAILURE() << change;
 }
 
 TEST(Java, IsTheSameWhenMeasured) {

@@ -297,6 +297,7 @@ void after(Call& call) {
   DecodedCall& decoded = slot->decoded;
   bool capturing = (call.flags & kCapturing) != 0;
   if (!capturing && call.succeeded()) {
+    decode_launched(call, decoded);
     complete(call, decoded);
     mark_dirty(call, decoded);
   }

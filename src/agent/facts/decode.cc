@@ -109,22 +109,12 @@ void decode_value(const Call& call, DecodedCall& decoded) {
 
 void decode_work(const Call& call, bool may_ask, DecodedCall& decoded) {
   switch (call.driver->role) {
-    case Role::launch: {
-      const bool listed = call.driver->arguments != Arguments::launch_list;
-      if (!listed) {
+    case Role::launch:  // its parameters are read when the driver has (decode_launched)
+      if (call.driver->arguments == Arguments::launch_list) {
         decoded.flags |= kUnlistedWork;
         decoded.operands.flags |= kAnything | kHasKernel;
-        return;
       }
-      AddressBounds bounds;
-      {
-        LockGuard guard(state().lock);
-        bounds = state().memory.bounds();
-      }
-      state().kernels.scan(call, bounds, may_ask, decoded.given);
-      add_kernel_operands(decoded);
       return;
-    }
     case Role::graph_launch:
       decode_graph_launch(call, decoded);
       return;
@@ -186,6 +176,17 @@ void decode(const Call& call, DecodedCall& decoded) {
     decoded.flags |= kGivesWork;
     decode_work(call, may_ask, decoded);
   }
+}
+
+void decode_launched(const Call& call, DecodedCall& decoded) {
+  if (call.driver->role != Role::launch || call.driver->arguments == Arguments::launch_list) return;
+  AddressBounds bounds;
+  {
+    LockGuard guard(state().lock);
+    bounds = state().memory.bounds();
+  }
+  state().kernels.scan(call, bounds, state().captures.load(std::memory_order_relaxed) == 0, decoded.given);
+  add_kernel_operands(decoded);
 }
 
 }  // namespace diogenes::agent::facts

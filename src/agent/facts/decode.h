@@ -53,5 +53,7 @@ bool is_idle(const Call& call);
 bool gives_work(const Call& call);
 
 void decode(const Call& call, DecodedCall& decoded);
+// What a launch that succeeded was given: the driver has read it, so it is there.
+void decode_launched(const Call& call, DecodedCall& decoded);
 
 }  // namespace diogenes::agent::facts

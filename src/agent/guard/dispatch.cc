@@ -36,8 +36,7 @@ struct Dispatched {
   uint64_t arguments[6];
   uintptr_t site;
   Stub stub = Stub::clearing;
-  bool done = false;    // here; its result is set
-  bool ending = false;  // the thread's last call
+  bool done = false;  // here; its result is set
 };
 
 // The memory is about to be read or written by the kernel.
@@ -117,13 +116,23 @@ void set_result(Dispatched& call, long result) { call.context->uc_mcontext.gregs
 // The call is made here where somebody follows what it releases. False: it is not, and still to be made.
 bool release_here(Dispatched& call, AddressRange range, bool destroys) {
   // A record that needs a new part of its file gives back the old one, maybe under the collector's lock.
-  if (is_appending()) return false;
+  if (is_appending() || range.overlaps(call.slot.own_memory[2]))
+    return false;  // there lies the signal's frame
   long result = 0;
   auto stack = static_cast<uintptr_t>(call.context->uc_mcontext.gregs[REG_RSP]);
   if (!make_release(call.number, call.arguments, range, destroys, stack, &result)) return false;
   set_result(call, result);
   call.done = true;
   return true;
+}
+
+void note_rights(AddressRange pages, int rights) {
+  if (pages.empty()) return;
+  Section section(Section::in_handler);
+  if (rights == (PROT_READ | PROT_WRITE))
+    other_rights.remove(pages);
+  else
+    other_rights.add(pages);
 }
 
 void use_futex(Dispatched& call) {
@@ -342,9 +351,9 @@ void before_call(Dispatched& call) {
       break;
     case Action::end_thread:
       call.stub = Stub::plain;
-      call.ending = true;
       break;
     case Action::release:
+      note_rights(memory(arguments[0], arguments[1]), PROT_READ | PROT_WRITE);
       if (!release_here(call, memory(arguments[0], arguments[1]), true))
         open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;
@@ -354,11 +363,17 @@ void before_call(Dispatched& call) {
         open_guards(memory(arguments[4], arguments[2]), TouchBy::gone, Section::in_handler);
       break;
     case Action::map:
+      if (arguments[3] & MAP_FIXED && arguments[3] & MAP_ANONYMOUS)
+        note_rights(memory(arguments[0], arguments[1]), static_cast<int>(arguments[2]));
       if (arguments[3] & MAP_FIXED && !release_here(call, memory(arguments[0], arguments[1]), true))
         open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;
     case Action::reprotect:
       use_memory(call, memory(arguments[0], arguments[1]), Access::write);
+      set_result(call, raw_syscall(call.number, arguments[0], arguments[1], arguments[2], arguments[3]));
+      call.done = true;
+      if (call.context->uc_mcontext.gregs[REG_RAX] == 0)
+        note_rights(memory(arguments[0], arguments[1]), static_cast<int>(arguments[2]));
       break;
     case Action::advise:
       if (advice_reaches_pages(static_cast<int>(arguments[2])) &&
@@ -432,7 +447,6 @@ void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
     registers[REG_RIP] = static_cast<greg_t>(stub);
     registers[REG_RCX] = static_cast<greg_t>(stub + kAfterSyscall);
   }
-  if (call.ending) forget_this_thread();
 }
 
 }  // namespace
@@ -440,12 +454,15 @@ void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
 void on_sys(int signal, siginfo_t* info, void* opaque) {
   auto* context = static_cast<ucontext_t*>(opaque);
   Slot* slot = guard_thread.slot;
-  if (info->si_code == kUserDispatch && slot) {
-    KeepErrno keep;
-    take_call(info, context, *slot);
-    return;
-  }
-  deliver_to_program(signal, info, context);
+  if (info->si_code != kUserDispatch || !slot) return deliver_to_program(signal, info, context);
+  KeepErrno keep;
+  const bool ending = syscall_entry(context->uc_mcontext.gregs[REG_RAX]).action == Action::end_thread;
+  auto take = [](siginfo_t* told, ucontext_t* interrupted) {
+    take_call(told, interrupted, *guard_thread.slot);
+    return true;
+  };
+  take_on_handler_stack(take, info, context);
+  if (ending) forget_this_thread();  // its slot is the next thread's, with the stack that was just left
 }
 
 }  // namespace diogenes::agent

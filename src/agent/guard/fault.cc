@@ -180,6 +180,22 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
   return true;
 }
 
+bool take_trap(siginfo_t* info, ucontext_t* context) {
+  KeepErrno keep;
+  bool watched = take_watch_trap(info, context);
+  // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
+  if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced)) return watched;
+  end_step(context);
+  if (!guard_thread.step.flag) return true;
+  if (watched) {
+    *info = {};
+    info->si_signo = SIGTRAP;
+    info->si_code = kTraced;
+    info->si_addr = reinterpret_cast<void*>(context->uc_mcontext.gregs[REG_RIP]);
+  }
+  return false;
+}
+
 }  // namespace
 
 void on_segv(int signal, siginfo_t* info, void* opaque) {
@@ -189,34 +205,18 @@ void on_segv(int signal, siginfo_t* info, void* opaque) {
     context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(instruction);
     return;
   }
-  {
+  auto take = [](siginfo_t* told, ucontext_t* interrupted) {
     KeepErrno keep;
-    if (take_fault(info, context)) return;
-    end_step(context);
-  }
-  deliver_to_program(signal, info, context);
+    if (take_fault(told, interrupted)) return true;
+    end_step(interrupted);
+    return false;
+  };
+  if (!take_on_handler_stack(take, info, context)) deliver_to_program(signal, info, context);
 }
 
 void on_trap(int signal, siginfo_t* info, void* opaque) {
   auto* context = static_cast<ucontext_t*>(opaque);
-  {
-    KeepErrno keep;
-    bool watched = take_watch_trap(info, context);
-    // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
-    if (guard_thread.step.count > 0 && (watched || info->si_code == kTraced)) {
-      end_step(context);
-      if (!guard_thread.step.flag) return;
-      if (watched) {
-        *info = {};
-        info->si_signo = SIGTRAP;
-        info->si_code = kTraced;
-        info->si_addr = reinterpret_cast<void*>(context->uc_mcontext.gregs[REG_RIP]);
-      }
-    } else if (watched) {
-      return;
-    }
-  }
-  deliver_to_program(signal, info, context);
+  if (!take_on_handler_stack(take_trap, info, context)) deliver_to_program(signal, info, context);
 }
 
 }  // namespace diogenes::agent

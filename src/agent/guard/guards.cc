@@ -39,6 +39,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <new>
 
 #include "agent/guard/dispatch.h"
 #include "agent/guard/fault.h"
@@ -95,6 +96,11 @@ void before_fork() {
 void after_fork_in_parent() { wiped.forking.fetch_sub(1, std::memory_order_seq_cst); }
 
 void after_fork_in_child() {
+  if (start_state == Start::not_yet) {
+    if (guard_thread.hidden_mask) kernel_sigmask(SIG_BLOCK, guard_thread.hidden_mask);
+    new (&wiped) WipedOnFork;  // the kernel did not
+    return forget_threads_in_child();
+  }
   give_back_signals();
   forget_threads_in_child();
   forget_quiet_in_child();
@@ -112,7 +118,7 @@ bool start() {
     if (!no_foreign_threads()) return false;
   }
   if (raw_syscall(SYS_madvise, &wiped, sizeof wiped, kWipeOnFork) != 0) return false;
-  if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) return false;
+  if (!follow_forks()) return false;
   prepare_quiet();
   most_live = std::min(kMaximumGuards, quarter_of_map_count());
   if (!take_signals(on_segv, on_trap, on_sys)) return false;
@@ -164,6 +170,12 @@ void take_down(uint32_t id) {
 
 }  // namespace
 
+bool follow_forks() {
+  static bool followed = false;
+  if (!followed) followed = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+  return followed;
+}
+
 bool start_guards() {
   if (start_state == Start::not_yet) {
     KeepErrno keep;
@@ -173,9 +185,19 @@ bool start_guards() {
   return start_state == Start::done;
 }
 
-void guard_this_thread() {
+void note_coroutine_stack(AddressRange stack) {
+  static std::atomic<uintptr_t> known[256];  // most switches are to one that was noted
+  std::atomic<uintptr_t>& place = known[stack.begin * 0x9e3779b97f4a7c15 >> 56];
+  if (stack.empty() || place.exchange(stack.begin, std::memory_order_relaxed) == stack.begin) return;
   KeepErrno keep;
-  register_this_thread();
+  open_range(stack.pages(), TouchBy::exposed);
+  Section section(Section::outside);
+  coroutine_stacks.add(stack.pages());
+}
+
+void guard_this_thread(size_t stack_bytes) {
+  KeepErrno keep;
+  register_this_thread(stack_bytes);
   if (guards_active()) watch_this_thread();
 }
 
@@ -193,6 +215,7 @@ GuardHandle raise_guard(AddressRange range, Protection protection, const Watchin
   uint32_t id;
   bool by_pages = how.way == Way::pages;
   if (!may_raise() || (by_pages && !how.own_pages && thread_memory(range.pages())) ||
+      (by_pages && (other_rights.overlaps(range.pages()) || coroutine_stacks.overlaps(range.pages()))) ||
       !make_live(range, protection, how, id))
     return kNoGuard;
   // Watchpoints leave the page open: a call under way elsewhere on it (a thread that waits on a semaphore) is

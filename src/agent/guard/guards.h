@@ -8,6 +8,7 @@
 // Owner: the collector of facts, which serialises its calls with its own lock. The signal handlers run at
 // any time on any thread, also inside these calls' callers, take no lock, and never wait.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 #include "agent/frame_marks.h"
@@ -64,10 +65,15 @@ bool start_guards();
 
 // A thread of the program begins (called on it, by pthread_create's wrapper; for the main thread when it
 // makes its first one, or starts the guards). Threads of the driver are not registered.
-void guard_this_thread();
+void guard_this_thread(size_t stack_bytes = 0);
+// The program switches to a coroutine's stack.
+void note_coroutine_stack(AddressRange stack);
 
 // The driver's code: touches by it are the driver's, threads made by it are not the program's.
 void set_driver_range(AddressRange range);
+
+// Called once, before there can be guards: they fall before a fork, and a child begins without them.
+bool follow_forks();
 
 // Code of the agent's that reads what lies on the program's stack without using it (the thunk, which passes
 // on what may be arguments): its touches are nobody's. Once, before start_guards().

@@ -11,6 +11,30 @@
 namespace diogenes::agent {
 namespace {
 
+// They would be given back readable and writable.
+TEST(Guards, AreNotRaisedWhereTheProgramGaveOtherRights) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    char* memory = pages(3);
+    auto guarded = [memory](int page) {
+      GuardHandle guard = raise_guard(range_of(memory + page * 4096, 4096), Protection::no_access);
+      if (guard) lower_guard(guard);
+      return guard != kNoGuard;
+    };
+    CHECK(guarded(0));
+    CHECK(mprotect(memory, 2 * 4096, PROT_READ) == 0);
+    CHECK(!guarded(0) && !guarded(1) && guarded(2));
+    CHECK(mprotect(memory, 4096, PROT_READ | PROT_WRITE) == 0);
+    CHECK(guarded(0) && !guarded(1));
+    CHECK(mprotect(memory + 4096, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
+    CHECK(!guarded(1));
+    CHECK(munmap(memory + 4096, 4096) == 0);
+    CHECK(mmap(memory + 4096, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+          memory + 4096);
+    CHECK(guarded(1));
+  });
+}
+
 TEST(Guards, FirstReadIsSeenWithItsAddress) {
   RUN_IN_CHILD({
     CHECK(start_guards());

@@ -18,6 +18,8 @@ extern "C" {
 __attribute__((visibility("hidden"))) long diogenes_raw_syscall(long number, long a, long b, long c, long d,
                                                                 long e, long f);
 __attribute__((visibility("hidden"))) void diogenes_restorer();  // rt_sigreturn
+__attribute__((visibility("hidden"))) void diogenes_call_on(uintptr_t stack, void (*function)(void*),
+                                                            void* argument);
 // Copies; false where a byte could not be read or written. The fault is taken by recover_copy.
 __attribute__((visibility("hidden"))) bool diogenes_copy(void* to, const void* from, size_t bytes);
 }

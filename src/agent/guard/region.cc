@@ -27,9 +27,9 @@ asm(R"(
   .pushsection .text.diogenes_region,"ax",@progbits
   .balign 4096
   .globl diogenes_region_begin, diogenes_raw_syscall, diogenes_restorer, diogenes_copy, diogenes_copy_begin
-  .globl diogenes_copy_end, diogenes_copy_failed, diogenes_stubs, diogenes_region_end
+  .globl diogenes_copy_end, diogenes_copy_failed, diogenes_call_on, diogenes_stubs, diogenes_region_end
   .hidden diogenes_region_begin, diogenes_raw_syscall, diogenes_restorer, diogenes_copy, diogenes_copy_begin
-  .hidden diogenes_copy_end, diogenes_copy_failed, diogenes_stubs, diogenes_region_end
+  .hidden diogenes_copy_end, diogenes_copy_failed, diogenes_call_on, diogenes_stubs, diogenes_region_end
 diogenes_region_begin:
 
   .type diogenes_raw_syscall,@function
@@ -57,6 +57,23 @@ diogenes_copy_end:
   ret
 diogenes_copy_failed:
   xor %eax, %eax
+  ret
+  .cfi_endproc
+
+  # (top of another stack, function, argument): calls it there.
+  .type diogenes_call_on,@function
+diogenes_call_on:
+  .cfi_startproc
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  mov %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  mov %rdi, %rsp
+  mov %rdx, %rdi
+  call *%rsi
+  leave
+  .cfi_def_cfa %rsp, 8
   ret
   .cfi_endproc
 

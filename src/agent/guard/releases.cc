@@ -7,7 +7,7 @@ namespace diogenes::agent {
 namespace {
 
 ReleaseFollower followed;
-constexpr uintptr_t kBelowStack = 256 << 10;  // the handler's own frames
+constexpr uintptr_t kBelowStack = 256 << 10;  // the frames of the signal and its handler
 
 }  // namespace
 
@@ -15,8 +15,7 @@ void follow_releases(const ReleaseFollower& follower) { followed = follower; }
 
 bool make_release(long number, const uint64_t arguments[6], AddressRange range, bool destroys,
                   uintptr_t stack, long* result) {
-  uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  AddressRange in_use{(here < stack ? here : stack) - kBelowStack, here < stack ? stack : here};
+  AddressRange in_use{stack - kBelowStack, stack};
   if (!followed.follows || range.empty() || range.overlaps(in_use) || !followed.follows(range)) return false;
   followed.before(range);
   *result =

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
 
+#include "agent/guard/guards.h"
 #include "agent/guard/region.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
@@ -26,26 +28,53 @@ uint32_t looked_at_change = 0;     // `changes` when has_handlers was found out;
 bool has_handlers = false;
 AddressRange libc_code;
 
+bool on_alternate_stack(uintptr_t stack, const stack_t& alternate) {
+  uintptr_t begin = reinterpret_cast<uintptr_t>(alternate.ss_sp);
+  return !(alternate.ss_flags & SS_DISABLE) && stack > begin && stack - begin <= alternate.ss_size;
+}
+
+// A handler of the program's runs next. Where its alternate stack has no room for another signal's frame,
+// none may come: no guard is up then, and its system calls are not dispatched.
+bool let_go_for_room(ucontext_t* context) {
+  static const uintptr_t needed = getauxval(AT_MINSIGSTKSZ) + 4096;
+  const stack_t& alternate = context->uc_stack;
+  auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  if (!guards_active() || !on_alternate_stack(here, alternate) ||
+      here - reinterpret_cast<uintptr_t>(alternate.ss_sp) >= needed)
+    return false;
+  unwatch_this_thread(context);
+  { Section barrier(Section::outside); }  // a raise that did not see it has ended
+  open_every_guard(TouchBy::given_up, Section::outside);
+  return true;
+}
+
 // libc cancels a thread that waits by this signal, and from version 2.41 on only where it finds it at the
 // `syscall` of its own bridge.
 constexpr int kCancel = 32;
-std::atomic<uintptr_t> libcs_cancel{0};
+constexpr int kSetId = 33;                    // libc's own: all its handler does is a system call
+std::atomic<uintptr_t> theirs[kSignals + 1];  // of the others: the handlers that ours stands in front of
 
-void on_cancel(int signal, siginfo_t* info, void* opaque) {
+void on_other(int signal, siginfo_t* info, void* opaque) {
   auto& registers = static_cast<ucontext_t*>(opaque)->uc_mcontext.gregs;
   // In a stub before its call, or before it starts again: as well at the site itself, and dispatched anew.
-  if (uintptr_t site = site_of_stub(static_cast<uintptr_t>(registers[REG_RIP]))) {
-    registers[REG_RIP] = static_cast<greg_t>(site - 2);
-    if (Slot* slot = guard_thread.slot) slot->in_flight.store(0, std::memory_order_seq_cst);
-  }
-  reinterpret_cast<Handler>(libcs_cancel.load(std::memory_order_acquire))(signal, info, opaque);
+  if (signal == kCancel)
+    if (uintptr_t site = site_of_stub(static_cast<uintptr_t>(registers[REG_RIP]))) {
+      registers[REG_RIP] = static_cast<greg_t>(site - 2);
+      if (Slot* slot = guard_thread.slot) slot->in_flight.store(0, std::memory_order_seq_cst);
+    }
+  // It may have interrupted the driver, whose system calls are not dispatched.
+  ProgramCode before;
+  enter_program_code(before);
+  let_go_for_room(static_cast<ucontext_t*>(opaque));
+  reinterpret_cast<Handler>(theirs[signal].load(std::memory_order_acquire))(signal, info, opaque);
+  leave_program_code(before);
 }
 
-// Puts ours in front of a handler for kCancel that is about to be set, or is.
-void stand_before_cancel(int signal, KernelAction& action) {
-  auto mine = reinterpret_cast<uintptr_t>(on_cancel);
-  if (signal != kCancel || action.handler <= 1 || action.handler == mine) return;
-  libcs_cancel.store(action.handler, std::memory_order_release);
+// Puts ours in front of a handler that is about to be set, or is.
+void stand_before(int signal, KernelAction& action) {
+  auto mine = reinterpret_cast<uintptr_t>(on_other);
+  if (signal == kSetId || action.handler <= 1 || action.handler == mine) return;
+  theirs[signal].store(action.handler, std::memory_order_release);
   action.handler = mine;
 }
 
@@ -62,12 +91,8 @@ int find_libc(dl_phdr_info* module, size_t, void*) {
 }
 
 // glibc's handler of its own signal 33 (setuid and its relatives, on every thread) exists from the first
-// thread on. All it does is a system call, which is dispatched. That of 32 (cancellation) runs the program's
-// code.
-bool is_libcs_own(int signal, uintptr_t handler) {
-  constexpr int kSetId = 33;
-  return signal == kSetId && libc_code.contains(handler);
-}
+// thread on. That of 32 (cancellation) runs the program's code.
+bool is_libcs_own(int signal, uintptr_t handler) { return signal == kSetId && libc_code.contains(handler); }
 
 // The program's wishes; taken with all signals blocked.
 class Wishes {
@@ -104,7 +129,7 @@ void strip_masks() {
     if (kernel_sigaction(signal, nullptr, &action) != 0 || action.handler <= 1) continue;
     SignalBits bits = action.mask & kGuardSignals;
     KernelAction wanted = action;
-    stand_before_cancel(signal, wanted);
+    stand_before(signal, wanted);
     wanted.mask &= ~bits;
     if (wanted.handler == action.handler && !bits) continue;
     if (kernel_sigaction(signal, &wanted, nullptr) == 0) hidden[signal] = bits;
@@ -165,11 +190,6 @@ void call_on_interrupted_stack(const KernelAction& action, int signal, siginfo_t
   call_on_other_stack(at, action.handler, signal, at + offsetof(Frame, info), at + offsetof(Frame, context));
 }
 
-bool on_alternate_stack(uintptr_t stack, const stack_t& alternate) {
-  uintptr_t begin = reinterpret_cast<uintptr_t>(alternate.ss_sp);
-  return !(alternate.ss_flags & SS_DISABLE) && stack > begin && stack - begin <= alternate.ss_size;
-}
-
 // Dies of `signal` as the program would have: with its own exit status and core.
 void die_of(int signal, siginfo_t* info, ucontext_t* context, bool comes_again) {
   Undispatched undispatched;
@@ -225,7 +245,8 @@ void give_back_signals() {
   }
   for (int signal = 1; signal <= kSignals; ++signal) {
     KernelAction action;
-    if (!hidden[signal] || kernel_sigaction(signal, nullptr, &action) != 0) continue;
+    if (is_ours(signal) || kernel_sigaction(signal, nullptr, &action) != 0 || action.handler <= 1) continue;
+    if (action.handler == reinterpret_cast<uintptr_t>(on_other)) action.handler = theirs[signal];
     action.mask |= hidden[signal];
     kernel_sigaction(signal, &action, nullptr);
     hidden[signal] = 0;
@@ -250,12 +271,12 @@ long program_sigaction(int signal, const void* action, void* old, size_t set_byt
     if (action) note_unseen_actions();  // before it is in force
     SignalBits bits = wanted.mask & kGuardSignals;
     wanted.mask &= ~bits;
-    uintptr_t cancel = libcs_cancel.load(std::memory_order_relaxed);
-    if (action) stand_before_cancel(signal, wanted);
+    uintptr_t now = theirs[signal].load(std::memory_order_relaxed);
+    if (action) stand_before(signal, wanted);
     long result = kernel_sigaction(signal, action ? &wanted : nullptr, &before);
     if (result != 0) return result;
     before.mask |= hidden[signal];
-    if (before.handler == reinterpret_cast<uintptr_t>(on_cancel)) before.handler = cancel;
+    if (before.handler == reinterpret_cast<uintptr_t>(on_other)) before.handler = now;
     if (action) hidden[signal] = bits;
   }
   return old && !diogenes_copy(old, &before, sizeof before) ? -EFAULT : 0;
@@ -308,7 +329,7 @@ long program_sigprocmask(ucontext_t* context, int how, const void* set, void* ol
 
 void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context) {
   // Where no thread is watched (a forked child), the kernel's masks are the program's.
-  SignalBits keep_open = guards_active() ? kGuardSignals : 0;
+  SignalBits keep_open = guards_active() && !let_go_for_room(context) ? kGuardSignals : 0;
   SignalBits& hidden_now = guard_thread.hidden_mask;
   bool forced = info->si_code > 0;  // by the kernel, for what the thread did
   bool comes_again = forced && signal == SIGSEGV;

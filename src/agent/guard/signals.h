@@ -6,8 +6,9 @@
 // a running handler, or by a frame that is returned to: which of them the program believes blocked is
 // GuardThread::hidden_mask.
 //
-// In front of libc's handler of signal 32, which cancels threads, stands one that shows it a dispatched call
-// at its own site (region.h).
+// In front of the handlers of other signals stands one that makes their code the program's, whatever they
+// interrupted; it shows libc's handler of signal 32, which cancels threads, a dispatched call at its own site
+// (region.h).
 #pragma once
 #include <signal.h>
 #include <ucontext.h>

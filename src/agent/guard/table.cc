@@ -15,6 +15,7 @@ namespace diogenes::agent {
 WipedOnFork wiped;
 std::atomic<uint32_t> openings{0};
 std::atomic<uint32_t> touches{0};
+RangeSet other_rights, coroutine_stacks;
 
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "agent/guard/guards.h"
 #include "agent/guard/kernel.h"
+#include "agent/guard/range_set.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
@@ -76,6 +77,10 @@ struct GuardList {
 GuardList live_over(AddressRange pages);
 
 GuardList pages_closed_over(AddressRange pages);  // page guards only
+
+// Pages that no guard may close, all under the lock: the program took rights from them, or gave them that of
+// executing, and would get others back; stacks of coroutines.
+extern RangeSet other_rights, coroutine_stacks;
 
 // The index of live guards, by `begin`; and where it is, for agents of other processes (peer_memory.h).
 struct GuardEntry {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "agent/guard/syscall_memory.h"
 #include "agent/guard/table.h"
 #include "agent/guard/task_file.h"
+#include "agent/thread_state.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
 #define PR_SET_SYSCALL_USER_DISPATCH 59
@@ -29,6 +31,7 @@ namespace {
 
 constexpr uint8_t kAllow = 0, kBlock = 1;  // SYSCALL_DISPATCH_FILTER_*
 constexpr uint32_t kDriverThreads = 4096;
+constexpr unsigned kAutoDisarm = 1u << 31;       // SS_AUTODISARM
 constexpr int64_t kLookAgainAfter = 10'000'000;  // ns
 
 Slot slots[kMaximumGuardedThreads];
@@ -162,8 +165,25 @@ bool known_thread(uint32_t thread) {
   return false;
 }
 
+void note_known_thread(uint32_t thread) {
+  driver_threads[driver_thread_at.fetch_add(1, std::memory_order_relaxed) % kDriverThreads].store(
+      thread, std::memory_order_release);
+}
+
 // So near to a thread-local of the agent's or of libc's, there are others of them.
 constexpr uintptr_t kNearVariables = 512;
+
+constexpr size_t kHandlerStack = 64 << 10;
+
+// Of the main thread, or one that was not made by pthread_create.
+size_t usual_stack() {
+  struct {
+    uint64_t now, most;
+  } limit{};
+  constexpr uint64_t kLeast = 256 << 10, kMost = 64 << 20;
+  raw_syscall(SYS_prlimit64, 0, RLIMIT_STACK, nullptr, &limit);
+  return std::clamp(limit.now, kLeast, kMost);
+}
 
 // What lies above a thread's stack is somebody else's memory, and may be guarded: a thread of pthread_create
 // has its control block at the very top of its stack.
@@ -195,7 +215,7 @@ AddressRange thread_variables() {
   return {AddressRange{lowest, local}.pages().begin, top_of_stack(local, local + kPageSize)};
 }
 
-void register_this_thread() {
+void register_this_thread(size_t stack_bytes) {
   GuardThread& me = guard_thread;
   if (me.slot) return;
   Slot* slot = nullptr;
@@ -214,7 +234,13 @@ void register_this_thread() {
     return;
   }
   uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  slot->own_memory[0] = {stack - 256 * 1024, top_of_stack(stack, stack + 64 * 1024)};
+  slot->own_memory[0] = {stack - (stack_bytes ? stack_bytes : usual_stack()),
+                         top_of_stack(stack, stack + 64 * 1024)};
+  if (!slot->handler_stack) {
+    long stack_of_handlers = raw_syscall(SYS_mmap, nullptr, kHandlerStack, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stack_of_handlers > 0) slot->handler_stack = static_cast<uintptr_t>(stack_of_handlers);
+  }
   slot->own_memory[1] = thread_variables();
   slot->own_memory[2] = {};
   stack_t alternate{};
@@ -268,6 +294,7 @@ void forget_this_thread() {
 
 void forget_threads_in_child() {
   for (auto& slot : slots) {
+    slot.on_handler_stack.store(0, std::memory_order_relaxed);
     slot.asleep_runs[0] = 0;
     slot.asleep.store(0, std::memory_order_relaxed);
     slot.watched.store(0, std::memory_order_relaxed);
@@ -288,8 +315,19 @@ void note_driver_thread() {
   // The driver's threads block every signal: interpose/signals.cc.
   guard_thread.hidden_mask |= kernel_sigmask(SIG_UNBLOCK, kGuardSignals) & kGuardSignals;
   guard_thread.driver = true;
-  driver_threads[driver_thread_at.fetch_add(1, std::memory_order_relaxed) % kDriverThreads].store(
-      kernel_thread_id(), std::memory_order_release);
+  note_known_thread(kernel_thread_id());
+}
+
+KnownHelper::KnownHelper() : all_known_(for_each_thread(known_thread)) { ++guard_thread.creating; }
+
+KnownHelper::~KnownHelper() {
+  --guard_thread.creating;
+  KeepErrno keep;
+  if (all_known_)
+    for_each_thread([](uint32_t thread) {
+      if (!known_thread(thread)) note_known_thread(thread);
+      return true;
+    });
 }
 
 bool in_driver_now() { return guard_thread.depth > 0; }
@@ -377,6 +415,33 @@ void set_alternate_stack(Slot& slot, const stack_t& stack) {
   slot.own_memory[2] = {};
   if (!(stack.ss_flags & SS_DISABLE))
     slot.own_memory[2] = AddressRange::of(reinterpret_cast<uintptr_t>(stack.ss_sp), stack.ss_size).pages();
+}
+
+bool take_on_handler_stack(TakeSignal take, siginfo_t* info, ucontext_t* context) {
+  Slot* slot = guard_thread.slot;
+  if (!slot || !slot->handler_stack || slot->on_handler_stack.exchange(1)) return take(info, context);
+  struct Taking {
+    TakeSignal take;
+    siginfo_t* info;
+    ucontext_t* context;
+    bool taken;
+  } taking{take, info, context, false};
+  diogenes_call_on(
+      slot->handler_stack + kHandlerStack,
+      [](void* opaque) {
+        auto& me = *static_cast<Taking*>(opaque);
+        // A fault in here must not begin at the top of the alternate stack, where we have come from.
+        stack_t alternate = me.context->uc_stack, none{};
+        none.ss_flags = SS_DISABLE;
+        const bool armed = !(alternate.ss_flags & (SS_DISABLE | static_cast<int>(kAutoDisarm)));
+        if (armed) raw_syscall(SYS_sigaltstack, &none, nullptr);
+        me.taken = me.take(me.info, me.context);
+        alternate.ss_flags = 0;
+        if (armed) raw_syscall(SYS_sigaltstack, &alternate, nullptr);
+      },
+      &taking);
+  slot->on_handler_stack.store(0);
+  return taking.taken;
 }
 
 void begin_call(Slot& slot, uintptr_t stack) {

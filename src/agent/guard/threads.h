@@ -37,8 +37,10 @@ struct alignas(64) Slot {
   std::atomic<uint32_t> range_count{0};
   AddressRange ranges[kInFlightRanges];  // memory of the call in flight
   AddressRange before_ranges[kInFlightRanges];
-  uintptr_t call_stack = 0;    // stack pointer of the call in flight
-  AddressRange own_memory[3];  // never guarded: stack at registration, thread-local storage, alternate stack
+  std::atomic<uint8_t> on_handler_stack{0};
+  uintptr_t handler_stack = 0;  // mapped once; the slot's next thread has it, too
+  uintptr_t call_stack = 0;     // stack pointer of the call in flight
+  AddressRange own_memory[3];   // never guarded: stack, thread-local storage, alternate stack
 
   std::atomic<uint32_t> calls{0};  // dispatched so far; never back to 0
 
@@ -93,8 +95,9 @@ class Undispatched {
 bool in_driver_code(uintptr_t instruction);  // set_driver_range
 AddressRange thread_variables();  // of the calling thread, libc's among them: whole pages, never guarded
 
-void register_this_thread();  // dispatch on, selector ALLOW
-bool watch_this_thread();     // false: not registered
+// Dispatch on, selector ALLOW. `stack_bytes`: of a thread that has just begun; 0: not known.
+void register_this_thread(size_t stack_bytes = 0);
+bool watch_this_thread();  // false: not registered
 void unwatch_this_thread(
     ucontext_t* context);   // from the dispatcher: the program's mask becomes the kernel's again
 void end_dispatch();        // of this thread, which goes on
@@ -105,6 +108,18 @@ void note_driver_thread();  // runs on it
 void note_thread_coming();  // pthread_create is about to make a thread of the program
 void note_thread_came();    // it is registered, or was not made
 bool in_driver_now();       // for pthread_create: the thread about to be made is the driver's
+
+// While one lives, libc makes threads for itself that never run the program's code by themselves.
+class KnownHelper {
+ public:
+  KnownHelper();
+  ~KnownHelper();
+  KnownHelper(const KnownHelper&) = delete;
+  KnownHelper& operator=(const KnownHelper&) = delete;
+
+ private:
+  bool all_known_;
+};
 
 struct Threads {
   Slot* slots;  // `count` of them, some free
@@ -136,6 +151,11 @@ void note_callback();
 // reaches by address at any time.
 void refuse_for_good();
 bool refused_for_good();
+
+// The agent's part of a signal handler, on a stack of the agent's: the program's may be small. False: as
+// `take` says, or it was interrupted itself.
+using TakeSignal = bool (*)(siginfo_t* info, ucontext_t* context);
+bool take_on_handler_stack(TakeSignal take, siginfo_t* info, ucontext_t* context);
 
 // The ranges of the call in flight on this thread.
 void begin_call(Slot& slot, uintptr_t stack);

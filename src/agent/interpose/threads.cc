@@ -38,6 +38,7 @@ struct Start {
   void* (*routine)(void*) = nullptr;
   void* argument = nullptr;
   bool detached = false;
+  size_t stack_bytes = 0;
   ThreadStart order;
 };
 constexpr int kStarts = 1024;
@@ -55,6 +56,7 @@ void* begin_thread(void* opaque) {
   auto* routine = start.routine;
   auto* argument = start.argument;
   bool driver = start.driver;
+  size_t stack_bytes = start.stack_bytes;
   if (start.followed) {
     note_thread_handle(static_cast<uint64_t>(pthread_self()), start.order.number, start.detached);
     begin_ordered_thread(start.order);
@@ -63,7 +65,7 @@ void* begin_thread(void* opaque) {
   if (driver) {
     note_driver_thread();
   } else {
-    guard_this_thread();
+    guard_this_thread(stack_bytes);
     note_thread_came();
   }
   return routine(argument);
@@ -77,6 +79,10 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   start->driver = in_driver_now() || in_driver_code(reinterpret_cast<uintptr_t>(caller));
   // The main thread, which nobody made: before it is one of several.
   if (!start->driver && !guard_thread.slot && gettid() == getpid()) guard_this_thread();
+  pthread_attr_t usual;
+  pthread_attr_init(&usual);
+  pthread_attr_getstacksize(attributes ? attributes : &usual, &start->stack_bytes);
+  pthread_attr_destroy(&usual);
   start->routine = routine;
   start->argument = argument;
   bool driver = start->driver;

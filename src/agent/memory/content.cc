@@ -1,12 +1,8 @@
 #include "agent/memory/content.h"
 
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include "agent/lock.h"
 #include "agent/memory/content_hash.h"
+#include "agent/memory/copy.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
@@ -29,13 +25,11 @@ bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* conten
                    void* context) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
-  pid_t self = getpid();
   for (uint64_t row = 0; row < rows.height; ++row) {
     uint64_t at = rows.address + row * rows.pitch;
     for (uint64_t left = rows.width; left > 0;) {
       uint64_t bytes = left < size ? left : size;
-      iovec to{piece, bytes}, from{reinterpret_cast<void*>(at), bytes};
-      if (syscall(SYS_process_vm_readv, self, &to, 1, &from, 1, 0) != static_cast<long>(bytes)) return false;
+      if (!copy_if_there(piece, reinterpret_cast<const void*>(at), bytes)) return false;
       XXH3_128bits_update(&state, piece, bytes);
       if (look) look(context, piece, bytes);
       at += bytes;
@@ -47,19 +41,21 @@ bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* conten
   return true;
 }
 
-constinit Lock large_lock;
-alignas(8) char large_piece[256 << 10];
+constinit Lock large_locks[4];
+alignas(8) char large_pieces[4][64 << 10];
 
 }  // namespace
 
 bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context) {
-  alignas(8) char piece[8192];
-  // The large buffer saves most system calls; who finds it taken does without.
-  if (rows.bytes() <= sizeof piece || !large_lock.try_lock(1))
-    return read_and_hash(rows, piece, sizeof piece, content, look, context);
-  bool there = read_and_hash(rows, large_piece, sizeof large_piece, content, look, context);
-  large_lock.unlock();
-  return there;
+  alignas(8) char piece[1024];  // the program's stack may be small
+  // A large buffer saves most system calls; who finds them all taken does without.
+  for (int i = 0; i < 4 && rows.bytes() > sizeof piece; ++i) {
+    if (!large_locks[i].try_lock(1)) continue;
+    bool there = read_and_hash(rows, large_pieces[i], sizeof large_pieces[i], content, look, context);
+    large_locks[i].unlock();
+    return there;
+  }
+  return read_and_hash(rows, piece, sizeof piece, content, look, context);
 }
 
 }  // namespace diogenes::agent

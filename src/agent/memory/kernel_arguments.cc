@@ -100,9 +100,11 @@ void KernelArguments::scan(const Call& call, const AddressBounds& bounds, bool m
 
 void KernelArguments::scan(uint64_t function, void* const* parameters, void* const* extra,
                            const AddressBounds& bounds, bool may_ask, GivenAddresses& given) {
+  Sizes sizes;
+  const bool known = sizes_of(function, may_ask, sizes);
+  if (known && sizes.count == 0) return;  // the driver has read nothing, so it may not be there
   if (parameters) {
-    Sizes sizes;
-    if (!sizes_of(function, may_ask, sizes)) {
+    if (!known) {
       given.unknown = true;
       return;
     }

@@ -83,7 +83,8 @@ TEST(Regions, PrivateSharedAndStack) {
   void* shared = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   std::vector<char> heap(kBytes);
   char local[kBytes];
-  for (auto ask : {region_of, region_by_maps}) {
+  for (auto ask : {+[](AddressRange one) { return region_of(one); },
+                   +[](AddressRange one) { return region_by_maps(one); }}) {
     EXPECT_EQ(ask(range(own)), Region::private_memory);
     EXPECT_EQ(ask(range(shared)), Region::shared_memory);
     EXPECT_EQ(ask(range(heap.data())), Region::private_memory);
@@ -94,6 +95,13 @@ TEST(Regions, PrivateSharedAndStack) {
   mprotect(static_cast<char*>(own) + 4 * kPageSize, kPageSize, PROT_NONE);
   EXPECT_EQ(region_of(range(own)), Region::private_memory);
   EXPECT_EQ(region_by_maps(range(own)), Region::private_memory);
+  // Not where it is to be registered: nobody else has closed it.
+  EXPECT_EQ(region_now(range(own)), Region::unknown);
+  mprotect(own, kBytes, PROT_READ | PROT_WRITE);
+  EXPECT_EQ(region_now(range(own)), Region::private_memory);
+  mprotect(static_cast<char*>(own) + kPageSize, kPageSize, PROT_READ | PROT_WRITE | PROT_EXEC);
+  EXPECT_EQ(region_now(range(own)), Region::unknown);
+  EXPECT_EQ(region_by_maps(range(own)), Region::unknown);
   // Shared memory comes where private memory was.
   EXPECT_EQ(mmap(own, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0), own);
   EXPECT_EQ(region_now(range(own)), Region::shared_memory);

@@ -20,7 +20,7 @@ struct ProcmapQuery {
   uint64_t vma_name_addr, build_id_addr;
 };
 constexpr unsigned long kProcmapQuery = _IOWR('f', 17, ProcmapQuery);
-constexpr uint64_t kVmaShared = 0x08;
+constexpr uint64_t kVmaRead = 0x01, kVmaWrite = 0x02, kVmaExecute = 0x04, kVmaShared = 0x08;
 
 constexpr int kKeptUses = 15;
 constexpr int kKeptUsesOfMaps = 63;
@@ -40,8 +40,14 @@ constinit Lock kept_lock;
 constinit std::atomic<uint32_t> forgets{0};
 constinit std::atomic<bool> query_missing{false};
 
+// What lies under a guard seems to be closed.
+bool is_usable(uint64_t flags, bool open) {
+  constexpr uint64_t kOpen = kVmaRead | kVmaWrite;
+  return (flags & kVmaExecute) == 0 && (!open || (flags & kOpen) == kOpen);
+}
+
 // Not one mapping may be shared: a range can reach over several (guards split them).
-Region ask(AddressRange range, uint64_t stack_pointer) {
+Region ask(AddressRange range, uint64_t stack_pointer, bool open_memory) {
   int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return Region::unknown;
   Region region = Region::private_memory;
@@ -63,6 +69,8 @@ Region ask(AddressRange range, uint64_t stack_pointer) {
       region = Region::unknown;
     } else if (query.vma_flags & kVmaShared) {
       region = Region::shared_memory;
+    } else if (!is_usable(query.vma_flags, open_memory)) {
+      region = Region::unknown;
     } else if (strcmp(name, "[stack]") == 0 ||
                (query.vma_start <= stack_pointer && stack_pointer < query.vma_end)) {
       region = Region::stack;
@@ -74,7 +82,7 @@ Region ask(AddressRange range, uint64_t stack_pointer) {
 }
 
 // One line of the maps: begin-end rwxp offset device inode path.
-bool parse_line(const char* line, AddressRange* range, bool* shared, bool* named_stack) {
+bool parse_line(const char* line, AddressRange* range, uint64_t* flags, bool* named_stack) {
   auto number = [&line](uint64_t* value) {
     *value = 0;
     const char* first = line;
@@ -91,14 +99,15 @@ bool parse_line(const char* line, AddressRange* range, bool* shared, bool* named
   if (!number(&begin) || *line++ != '-' || !number(&end) || *line++ != ' ') return false;
   if (strlen(line) < 4) return false;
   *range = {begin, end};
-  *shared = line[3] == 's';
+  *flags = (line[0] == 'r' ? kVmaRead : 0) | (line[1] == 'w' ? kVmaWrite : 0) |
+           (line[2] == 'x' ? kVmaExecute : 0) | (line[3] == 's' ? kVmaShared : 0);
   *named_stack = strstr(whole, "[stack]") != nullptr;
   return true;
 }
 
 }  // namespace
 
-Region region_by_maps(AddressRange range) {
+Region region_by_maps(AddressRange range, bool open_memory) {
   uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return Region::unknown;
@@ -116,11 +125,14 @@ Region region_by_maps(AddressRange range) {
     while (char* end = strchr(line, '\n')) {
       *end = 0;
       AddressRange mapping;
-      bool shared, named_stack;
-      if (!skipping && parse_line(line, &mapping, &shared, &named_stack) && mapping.contains(covered)) {
+      uint64_t flags;
+      bool named_stack;
+      if (!skipping && parse_line(line, &mapping, &flags, &named_stack) && mapping.contains(covered)) {
         covered = mapping.end;
-        if (shared)
+        if (flags & kVmaShared)
           region = Region::shared_memory, done = true;
+        else if (!is_usable(flags, open_memory))
+          done = true;
         else if (named_stack || mapping.contains(stack_pointer))
           region = Region::stack, done = true;
         else if (covered >= range.end)
@@ -135,8 +147,9 @@ Region region_by_maps(AddressRange range) {
     if (filled == sizeof buffer - 1) {
       // A path longer than the buffer: its first part says all that is needed, once.
       AddressRange mapping;
-      bool shared, named_stack;
-      if (!skipping && parse_line(buffer, &mapping, &shared, &named_stack) && mapping.overlaps(range)) break;
+      uint64_t flags;
+      bool named_stack;
+      if (!skipping && parse_line(buffer, &mapping, &flags, &named_stack) && mapping.overlaps(range)) break;
       skipping = true;
       filled = 0;
     }
@@ -152,10 +165,10 @@ Region region_now(AddressRange range) {
     LockGuard guard(kept_lock);
     kept[(range.begin >> 12) % kKept].uses = 0;
   }
-  return region_of(range);
+  return region_of(range, true);
 }
 
-Region region_of(AddressRange range) {
+Region region_of(AddressRange range, bool open_memory) {
   uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (range.begin < stack_pointer + kNearStack && stack_pointer < range.end + kNearStack)
     return Region::stack;
@@ -171,10 +184,10 @@ Region region_of(AddressRange range) {
   Region region = Region::unknown;
   bool asked = !query_missing.load(std::memory_order_relaxed);
   if (asked) {
-    region = ask(range, stack_pointer);
+    region = ask(range, stack_pointer, open_memory);
     asked = !query_missing.load(std::memory_order_relaxed);
   }
-  if (!asked) region = region_by_maps(range);
+  if (!asked) region = region_by_maps(range, open_memory);
   LockGuard guard(kept_lock);
   entry = {range, region, asked ? kKeptUses : kKeptUsesOfMaps, forgotten};
   return region;

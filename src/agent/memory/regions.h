@@ -13,16 +13,18 @@
 
 namespace diogenes::agent {
 
+// unknown: memory that may be executed, too. Guards would give it back without that right.
 enum class Region : uint8_t { unknown, private_memory, shared_memory, stack };
 
-Region region_of(AddressRange range);
-// The same, asked anew: for answers that hold as long as memory is registered.
+Region region_of(AddressRange range, bool open_memory = false);
+// The same, asked anew: for answers that hold as long as memory is registered. Memory that may not be read
+// and written is unknown.
 Region region_now(AddressRange range);
 
 // Memory was released: another kind may come to its addresses.
 void forget_regions();
 
 // By reading the maps alone, as on older kernels; for region_of and its test.
-Region region_by_maps(AddressRange range);
+Region region_by_maps(AddressRange range, bool open_memory = false);
 
 }  // namespace diogenes::agent

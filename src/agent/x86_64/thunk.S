@@ -42,7 +42,7 @@ diogenes_thunk:
         call    diogenes_on_enter
         mov     r11, [rsp + 64]
         mov     r11, [r11]
-        test    eax, eax
+        cmp     eax, 1
         mov     rdi, [rsp]
         mov     rsi, [rsp + 8]
         mov     rdx, [rsp + 16]
@@ -59,12 +59,14 @@ diogenes_thunk:
         movaps  xmm6, [rsp + 192]
         movaps  xmm7, [rsp + 208]
         mov     rax, [rsp + 48]
-        jz      .Lpass
+        jb      .Lpass
+        ja      .Lat_top
 
         // The stack arguments again, under our frame. rsp stays a multiple of 16: 12 words.
         .irp    offset, 104, 96, 88, 80, 72, 64, 56, 48, 40, 32, 24, 16
         push    QWORD PTR [rbp + \offset]
         .endr
+.Lcall:
         call    r11
         add     rsp, 8 * STACK_WORDS
         mov     [rsp + 48], rax
@@ -80,6 +82,24 @@ diogenes_thunk:
         .cfi_def_cfa rsp, 8
         .cfi_restore rbp
         ret
+.Lat_top:
+        // The stack ends with the return address's page: no argument lies behind it.
+        .cfi_restore_state
+        .cfi_remember_state
+        lea     r11, [rbp + 8]
+        or      r11, 4095
+        sub     r11, rbp
+        .irp    offset, 104, 96, 88, 80, 72, 64, 56, 48, 40, 32, 24, 16
+        cmp     r11, \offset
+        jb      1f
+        push    QWORD PTR [rbp + \offset]
+        jmp     2f
+1:      push    0
+2:
+        .endr
+        mov     r11, [rsp + 8 * STACK_WORDS + 64]
+        mov     r11, [r11]
+        jmp     .Lcall
 .Lpass:
         .cfi_restore_state
         leave
