@@ -68,12 +68,15 @@ void count(uint32_t ProcessFile::*what) {
 // So no stack is recorded that libgcc did not walk once.
 uint32_t capture(const Registers& from, uint32_t back, bool in_signal) {
   Frames own;
-  bool walked = false;
+  Walked walked = Walked::gave_up;
   if (DIOGENES_OWN_WALK) {
     walked = walk_frames(from, own);
     strip(own, back);
-    if (walked)
+    if (walked == Walked::whole)
       if (uint32_t known = known_stack(own.addresses, own.count); known != kNoStack) return known;
+    // libgcc would follow it, and crash the program.
+    if (walked == Walked::astray && own.count > 0)
+      return intern_stack(own.addresses, own.count, true, in_signal);
   }
   LibgccWalk walk{from};
   _Unwind_Backtrace(visit, &walk);
@@ -82,7 +85,7 @@ uint32_t capture(const Registers& from, uint32_t back, bool in_signal) {
   strip(found, back);
   if (found.count == 0) return kNoStack;
   count(&ProcessFile::libgcc_walks);
-  if (!walked)
+  if (walked == Walked::gave_up)
     count(&ProcessFile::own_walks_given_up);
   else if (found.count != own.count ||
            memcmp(found.addresses, own.addresses, static_cast<size_t>(own.count) * sizeof(uintptr_t)) != 0)

@@ -178,7 +178,7 @@ TEST(ManagedVariable, IsWatched) {
 }
 
 // The unwinder of the compiler's runtime follows any frame.
-TEST(DamagedStack, DISABLED_IsWalkedAsFarAsItLeads) {
+TEST(DamagedStack, IsWalkedAsFarAsItLeads) {
   const std::vector<std::string> command = {built("bin/tests/programs/damaged_stack")};
   for (const auto& change : changes(run_alone(command), run_measured(command))) ADD_FAILURE() << change;
 }

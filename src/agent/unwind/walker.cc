@@ -63,7 +63,7 @@ uintptr_t word_above(uintptr_t rsp, uintptr_t at) {
 
 }  // namespace
 
-bool walk_frames(const Registers& from, Frames& to) {
+Walked walk_frames(const Registers& from, Frames& to) {
   auto [address, rsp, rbp, exact, place] = from;
   const RuleCache rules;
   for (int count = 0; address != 0;) {
@@ -80,23 +80,23 @@ bool walk_frames(const Registers& from, Frames& to) {
     else if (rule.kind == FrameRule::Cfa::stored_at_rbp)
       cfa = word_above(rsp, rbp + cfa);
     else
-      return rule.kind == FrameRule::Cfa::last;
-    if (cfa <= rsp || cfa % sizeof(uintptr_t) != 0 || !is_there(rsp, cfa)) return false;
+      return rule.kind == FrameRule::Cfa::last ? Walked::whole : Walked::gave_up;
+    if (cfa <= rsp || cfa % sizeof(uintptr_t) != 0 || !is_there(rsp, cfa)) return Walked::astray;
     place = cfa - sizeof(uintptr_t);
     address = *reinterpret_cast<const uintptr_t*>(place);
     if (rule.rbp != FrameRule::Rbp::kept) {
       const uintptr_t at = (rule.rbp == FrameRule::Rbp::stored_at_cfa ? cfa : rbp) +
                            static_cast<uintptr_t>(int64_t{rule.rbp_offset});
-      if (at < rsp || at >= cfa || at % sizeof(uintptr_t) != 0) return false;
+      if (at < rsp || at >= cfa || at % sizeof(uintptr_t) != 0) return Walked::astray;
       rbp = *reinterpret_cast<const uintptr_t*>(at);
     }
     rsp = cfa;
     if (count == kMaximumFrames) {
       to.cut = address != 0;
-      return true;
+      return Walked::whole;
     }
   }
-  return true;
+  return Walked::whole;
 }
 
 }  // namespace diogenes::agent

@@ -22,8 +22,13 @@ struct Registers {
   uintptr_t place;  // of `address` on the stack, or 0
 };
 
-// Innermost first. False: a frame whose rule is not known, or a stack that cannot be read; libgcc may know
-// more.
-bool walk_frames(const Registers& from, Frames& to);
+enum class Walked : uint8_t {
+  whole,   // to the outermost frame, or as many as are kept
+  astray,  // to a frame whose stack cannot be what its rule says: nobody may follow it
+  gave_up  // to a frame whose rule is not one of those that we know: libgcc knows more
+};
+
+// Innermost first.
+Walked walk_frames(const Registers& from, Frames& to);
 
 }  // namespace diogenes::agent

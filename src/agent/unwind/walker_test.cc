@@ -81,7 +81,7 @@ int compared = 0, frames_compared = 0;
 extern "C" [[gnu::used]] void diogenes_compare_walks(const Below* below) {
   const Registers from = caller_of(below);
   Frames own;
-  EXPECT_TRUE(walk_frames(from, own));
+  EXPECT_EQ(walk_frames(from, own), Walked::whole);
   EXPECT_EQ(addresses_of(own), by_libgcc(from.rsp));
   for (int i = 1; i < own.count; ++i)
     EXPECT_EQ(*reinterpret_cast<uintptr_t*>(own.places[i]) - 1, own.addresses[i]);
@@ -91,7 +91,7 @@ extern "C" [[gnu::used]] void diogenes_compare_walks(const Below* below) {
 
 extern "C" [[gnu::used]] void diogenes_expect_giving_up(const Below* below) {
   Frames own;
-  EXPECT_FALSE(walk_frames(caller_of(below), own));
+  EXPECT_EQ(walk_frames(caller_of(below), own), Walked::gave_up);
   EXPECT_GT(own.count, 0);
 }
 
@@ -155,12 +155,13 @@ TEST(Walker, BeginsWhereASignalInterrupted) {
     auto* context = static_cast<ucontext_t*>(opaque);
     auto* registers = context->uc_mcontext.gregs;
     Frames own;
-    EXPECT_TRUE(walk_frames({.address = static_cast<uintptr_t>(registers[REG_RIP]),
-                             .rsp = static_cast<uintptr_t>(registers[REG_RSP]),
-                             .rbp = static_cast<uintptr_t>(registers[REG_RBP]),
-                             .exact = true,
-                             .place = 0},
-                            own));
+    EXPECT_EQ(walk_frames({.address = static_cast<uintptr_t>(registers[REG_RIP]),
+                           .rsp = static_cast<uintptr_t>(registers[REG_RSP]),
+                           .rbp = static_cast<uintptr_t>(registers[REG_RBP]),
+                           .exact = true,
+                           .place = 0},
+                          own),
+              Walked::whole);
     auto all = by_libgcc(0);
     // libgcc begins in this handler.
     while (!all.empty() && all.front() != static_cast<uintptr_t>(registers[REG_RIP])) all.erase(all.begin());
@@ -219,8 +220,8 @@ TEST(Walker, SurvivesStacksThatAreNotThere) {
     for (int i = 0; i < 1024; ++i) stack.memory[i] = code + 1;
     Frames frames;
     thread_state.readable_stack = {};
-    EXPECT_FALSE(
-        walk_frames({.address = code + 1, .rsp = rsp, .rbp = rsp, .exact = false, .place = 0}, frames));
+    EXPECT_EQ(walk_frames({.address = code + 1, .rsp = rsp, .rbp = rsp, .exact = false, .place = 0}, frames),
+              Walked::astray);
   }
 }
 
