@@ -259,7 +259,9 @@ void Measurement::analysis(bool complete) {
   std::optional<Report> report = analyse_runs(&further);
   if (report && complete && further_runs(further)) report = analyse_runs(nullptr);
   if (!report) return;
-  const bool kept = write_file(folder_ / "report.json", to_json(*report));
+  const std::string json = to_json(*report);
+  bool kept = write_file(folder_ / "report.json", json);
+  if (!kept && reserve_.release()) kept = write_file(folder_ / "report.json", json);
   if (!kept)
     say(fmt::format("cannot write {}/report.json: {}; the report follows all the same",
                     shown_folder_.string(), strerror(errno)));
@@ -369,6 +371,7 @@ bool Measurement::prepare_run(const std::string& name) {
 
 bool Measurement::run_program(const std::string& name, const AgentSettings& settings) {
   if (!prepare_run(name)) return false;
+  reserve_.keep(folder_);
   const bool first = session_.runs.empty();
   const fs::path run_folder = folder_ / name;
   std::error_code failed;
@@ -472,9 +475,13 @@ std::string Measurement::outcome_text() const {
 }
 
 bool Measurement::nothing_to_measure() {
-  std::string why = is_static(program_.path)
-                        ? "it is linked statically, so the agent cannot get in; link libc dynamically"
-                        : "it never initialised the CUDA driver";
+  constexpr uint64_t kRoom = 1 << 20;
+  std::string why =
+      is_static(program_.path) ? "it is linked statically, so the agent cannot get in; link libc dynamically"
+      : recorded_bytes_limit(folder_, 0) < kRoom / 4
+          ? "nothing could be recorded, because the disk is full; free some space, or choose another "
+            "place with --output DIR"
+          : "it never initialised the CUDA driver";
   notice(fmt::format("nothing to measure in {}: {}", program_.path.string(), why));
   say(session_.notices.back());
   std::error_code failed;
@@ -532,6 +539,10 @@ void Measurement::notice(const std::string& text) {
 
 void Measurement::save() {
   Status written = write_session(folder_, session_);
+  if (!written && reserve_.release()) {
+    Status again = write_session(folder_, session_);
+    if (again) return;
+  }
   if (written || save_failed_) return;
   save_failed_ = true;
   say(fmt::format("{}; the runs go on, and the report is made from what could be kept",

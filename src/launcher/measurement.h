@@ -14,6 +14,7 @@
 #include "analysis/further_runs.h"
 #include "analysis/report.h"
 #include "base/result.h"
+#include "launcher/disk_reserve.h"
 #include "launcher/driver_choice.h"
 #include "launcher/installation.h"
 #include "launcher/messages.h"
@@ -100,6 +101,7 @@ class Measurement {
   std::optional<DriverHooks> driver_;
   std::optional<StandardStreams> streams_;
   SessionLock lock_;
+  DiskReserve reserve_;
   Session session_;
   size_t kept_runs_ = 0;  // of session_.runs: complete before --resume
   Progress progress_;

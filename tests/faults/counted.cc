@@ -1,7 +1,12 @@
-// counted PREFIX: threads that launch, copy and wait, and count each call that has returned (counted.h).
+// counted PREFIX [long | limit | fill FILE]: threads that launch, copy and wait, and count each call that has
+// returned (counted.h). long: more calls than 1 MiB has records for. limit: the same, and before the first of
+// them no file may become larger than 200 KiB. fill: the same, and before that FILE is written until the disk
+// is full.
 #include <cuda.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,27 +55,41 @@ int wait_from(uint64_t depth) {
   return 1;
 }
 
-void work(CUcontext context, CUfunction busy, CountedThread& counted) {
+void work(CUcontext context, CUfunction busy, CUdeviceptr memory, uint64_t cycles, CountedThread& counted) {
   check(cuCtxSetCurrent(context));
-  CUdeviceptr memory = 0;
-  check(cuMemAlloc(&memory, copy_bytes(kCycles)));
   std::vector<char> data(copy_bytes(kCycles));
   counted.tid = static_cast<int32_t>(syscall(SYS_gettid));
   uint64_t calls = 0, ns = 20'000;
   void* parameters[] = {&ns};
   // release: whoever sees the count sees that the call had returned.
   auto returned = [&] { counted.returned.store(++calls, std::memory_order_release); };
-  for (uint64_t n = 0; n < kCycles; ++n) {
+  for (uint64_t n = 0; n < cycles; ++n) {
     check(cuLaunchKernel(busy, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr));
     returned();
-    check(cuMemcpyHtoD(memory, data.data(), copy_bytes(n)));
+    check(cuMemcpyHtoD(memory, data.data(), copy_bytes(n % kCycles)));
     returned();
     wait_from(n % kDepths);
     returned();
   }
 }
 
-int main(const char* prefix) {
+void limit_files() {
+  signal(SIGXFSZ, SIG_DFL);
+  const rlimit limit{200 << 10, 200 << 10};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(95);
+}
+
+void fill_disk(const char* file) {
+  static char zeros[4096];
+  int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) _exit(95);
+  while (write(fd, zeros, sizeof zeros) > 0) continue;
+  close(fd);
+}
+
+int main(const char* prefix, const std::string& fault, const char* file) {
+  constexpr uint64_t kLong = 40;
+  const uint64_t cycles = kCycles * (fault.empty() ? 1 : kLong);
   Counted& counted = counted_in(std::string(prefix) + "." + this_run());
   counted.pid = getpid();
   CUdevice device = 0;
@@ -83,8 +102,13 @@ int main(const char* prefix) {
   check(cuCtxSetCurrent(context));
   check(cuModuleLoadData(&module, diogenes_kernels_ptx));
   check(cuModuleGetFunction(&busy, module, "busy_for"));
+  CUdeviceptr memory[kThreads] = {};
+  for (CUdeviceptr& one : memory) check(cuMemAlloc(&one, copy_bytes(kCycles)));
+  if (fault == "limit") limit_files();
+  if (fault == "fill") fill_disk(file);
   std::vector<std::thread> threads;
-  for (CountedThread& thread : counted.threads) threads.emplace_back([&] { work(context, busy, thread); });
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&, i] { work(context, busy, memory[i], cycles, counted.threads[i]); });
   for (std::thread& thread : threads) thread.join();
   puts("counted");
   counted.finished = 1;
@@ -94,4 +118,7 @@ int main(const char* prefix) {
 }  // namespace
 }  // namespace diogenes::faults
 
-int main(int argc, char** argv) { return argc == 2 ? diogenes::faults::main(argv[1]) : 96; }
+int main(int argc, char** argv) {
+  if (argc < 2) return 96;
+  return diogenes::faults::main(argv[1], argc > 2 ? argv[2] : "", argc > 3 ? argv[3] : "");
+}
