@@ -88,8 +88,7 @@ void fill_disk(const char* file) {
 }
 
 int main(const char* prefix, const std::string& fault, const char* file) {
-  constexpr uint64_t kLong = 40;
-  const uint64_t cycles = kCycles * (fault.empty() ? 1 : kLong);
+  const uint64_t cycles = kCycles * (fault == "long" ? 40 : fault == "limit" ? 20 : 1);
   Counted& counted = counted_in(std::string(prefix) + "." + this_run());
   counted.pid = getpid();
   CUdevice device = 0;
