@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
 
 #include "launcher/messages.h"
 #include "launcher/options.h"
@@ -39,6 +41,27 @@ CLI::Validator in_range(double above, double up_to, const char* sentence) {
 }
 const CLI::Validator kPositive = in_range(0, 1e9, "is not a number above 0");
 const CLI::Validator kPercent = in_range(-1e-12, 100, "is not a percentage from 0 to 100");
+
+constexpr uint64_t kLeastTrace = uint64_t{1} << 20;
+
+// "500M": bytes, or with K, M, G or T so many KiB, MiB, GiB, TiB. Nothing for anything else.
+std::optional<uint64_t> bytes_of(const std::string& text) {
+  uint64_t number = 0;
+  auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  constexpr std::string_view kUnits = "KMGT";
+  if (wrong != std::errc{} || unit.size() > 1) return {};
+  const size_t power = unit.empty() ? 0 : kUnits.find(unit.front()) + 1;  // npos + 1 is 0
+  if (!unit.empty() && power == 0) return {};
+  if (number > UINT64_MAX >> (10 * power)) return {};
+  return number << (10 * power);
+}
+const CLI::Validator kSize = {[](const std::string& text) {
+                                return bytes_of(text).value_or(0) >= kLeastTrace
+                                           ? std::string()
+                                           : text + " is not a size of 1M or more (500M, 2G)";
+                              },
+                              ""};
 
 // CLI11's own usage line cannot say `-- COMMAND`.
 class WithUsage : public CLI::Formatter {
@@ -79,7 +102,8 @@ void add_run(CLI::App& app, RunOptions& options) {
       "  diogenes run -- ./solver --size 4096\n"
       "  diogenes run --driver simulated -- build/bin/examples/als\n"
       "  diogenes run --prepare 'rm -f checkpoint.bin' --report report.txt -- python3 train.py\n"
-      "  diogenes run --output rank0.diogenes --force --timeout 600 -- mpirun -n 2 ./app");
+      "  diogenes run --output rank0.diogenes --force --timeout 600 -- mpirun -n 2 ./app\n"
+      "  diogenes run --resume solver.1.diogenes");
   run->add_option("--output", options.output,
                   "Session folder (default: APP.N.diogenes, N the first that is free)")
       ->type_name("DIR");
@@ -109,6 +133,14 @@ void add_run(CLI::App& app, RunOptions& options) {
          "Trace N times: expected benefits are medians, and ranges hold what each run says (default: 1)")
       ->type_name("N")
       ->check(kPositive);
+  run->add_option_function<std::string>(
+         "--max-trace-size",
+         [&options](const std::string& text) { options.max_trace_bytes = bytes_of(text).value_or(0); },
+         "Record no more than SIZE of each process in each run (500M, 2G; default: 8G, or a quarter of what "
+         "is "
+         "free)")
+      ->type_name("SIZE")
+      ->check(kSize);
   run->add_flag("--thorough", options.thorough,
                 "Watch results of a few bytes in 6 more runs; without it, waits for those that could not be "
                 "watched count as needed");
@@ -117,6 +149,9 @@ void add_run(CLI::App& app, RunOptions& options) {
   run->add_flag_callback(
       "--no-cache", [&options] { options.use_cache = false; },
       "Search the driver's wait function again, even if it is known");
+  run->add_option("--resume", options.resume,
+                  "Go on with a session that was interrupted or killed; complete runs and options are kept")
+      ->type_name("SESSION");
   run->prefix_command();
 }
 
@@ -174,6 +209,15 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
   doctor->prefix_command();
 }
 
+// What a session that is resumed was begun with stays; else its runs could not be joined.
+int check_resume(const CLI::App& run) {
+  for (const char* kept : {"--output", "--driver", "--plain-run", "--prepare", "--threshold", "--gpu-times",
+                           "--repeat", "--thorough", "--max-trace-size"})
+    if (run.get_option(kept)->count() > 0)
+      return fail(kUsage, fmt::format("--resume keeps what the session was begun with; leave out {}", kept));
+  return kSuccess;
+}
+
 // Without --, the first word that is no option begins the command.
 int take_command(const CLI::App& command, std::vector<std::string> after_dashes,
                  std::vector<std::string>& result) {
@@ -226,7 +270,9 @@ int main(int argc, char** argv) {
   std::string name = chosen->get_name();
   if (name == "run") {
     if (int wrong = take_command(*chosen, line.program, run_options.command)) return wrong;
-    if (run_options.command.empty())
+    if (!run_options.resume.empty())
+      if (int wrong = check_resume(*chosen)) return wrong;
+    if (run_options.command.empty() && run_options.resume.empty())
       return fail(kUsage, "no command to run; diogenes run [OPTIONS] -- COMMAND [ARGS...]");
     return run(run_options);
   }

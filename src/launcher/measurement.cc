@@ -28,8 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPlainRun = "plain";
-
 // A run of the program that hangs under measurement must not hang for ever: without --timeout, this is the
 // limit of every run after the first.
 Nanoseconds guard_limit(double baseline_s) { return {static_cast<int64_t>((20 * baseline_s + 60) * 1e9)}; }
@@ -65,9 +63,17 @@ bool Measurement::refuse(int status, const std::string& text) {
 }
 
 bool Measurement::open() {
+  if (Status agent = check_agent(installation_); !agent) return refuse(kOwnFailure, agent.error().c_str());
+  if (options_.resume.empty() ? !begin_session() : !resume_session()) return false;
+  streams_.emplace(folder_, session_);
+  Result<ChosenDriver> driver = driver_of_session();
+  return driver ? adopt_driver(*driver) : refuse(kOwnFailure, driver.error().c_str());
+}
+
+bool Measurement::begin_session() {
   program_ = find_program(options_.command.front());
   if (program_.status != 0) return refuse(program_.status, program_.problem);
-  if (Status agent = check_agent(installation_); !agent) return refuse(kOwnFailure, agent.error().c_str());
+  // Before the folder is made: without a driver there is no session.
   Result<ChosenDriver> driver = choose_driver(options_.driver, installation_);
   if (!driver) return refuse(kOwnFailure, driver.error().c_str());
   if (!open_report_file()) return false;
@@ -76,7 +82,8 @@ bool Measurement::open() {
   Result<fs::path> folder = make_session_folder(app, options_.output, options_.force);
   if (!folder) return refuse(kOwnFailure, folder.error().c_str());
   shown_folder_ = *folder;
-  folder_ = fs::absolute(*folder);
+  folder_ = full_path(*folder);
+  if (Status locked = lock_.take(folder_); !locked) return refuse(kOwnFailure, locked.error().c_str());
 
   session_.tool_version = kVersion;
   session_.command = options_.command;
@@ -87,12 +94,20 @@ bool Measurement::open() {
   session_.started_ns = realtime_now();
   session_.started_at = iso_time(session_.started_ns);
   session_.threshold_percent = options_.threshold_percent;
+  session_.simulated = driver->simulated;
+  session_.driver_path = driver->library.string();
+  session_.request = {.plain_run = options_.plain_run,
+                      .prepare = options_.prepare,
+                      .timeout_s = options_.timeout_s,
+                      .gpu_times = options_.gpu_times,
+                      .repeat = options_.repeat,
+                      .thorough = options_.thorough,
+                      .max_trace_bytes = options_.max_trace_bytes};
   if (Status written = write_session(folder_, session_); !written) {
     fs::remove_all(folder_, failed);
     return refuse(kOwnFailure, written.error().c_str());
   }
-  streams_.emplace(folder_);
-  return adopt_driver(*driver);
+  return true;
 }
 
 Measurement::~Measurement() {
@@ -129,6 +144,14 @@ bool Measurement::adopt_driver(const ChosenDriver& driver) {
     return refuse(kOwnFailure, hooks.error().c_str());
   }
   driver_.emplace(std::move(*hooks));
+  if (kept_runs_ > 0 && driver_->build_id_text != session_.driver_build_id) {
+    progress_.end("another build");
+    return refuse(kOwnFailure,
+                  fmt::format("the driver {} was replaced since {} was begun (build-id {}, now {}); begin a "
+                              "new session",
+                              driver.library.string(), shown_folder_.string(), session_.driver_build_id,
+                              driver_->build_id_text));
+  }
   progress_.end(driver_->wait_functions.empty() ? "not found"
                 : driver_->from_cache           ? "known"
                                       : fmt::format("found, {:.1f} s", (monotonic_now() - begin).seconds()));
@@ -150,6 +173,7 @@ std::string Measurement::run_heading(const std::string& name) const {
 }
 
 bool Measurement::plain_run() {
+  if (is_kept(kPlainRun)) return true;
   progress_.begin(run_heading(kPlainRun), "the program alone",
                   is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO));
   bool more = run_program(kPlainRun, {.library_folder = driver_->driver.library_folder});
@@ -226,26 +250,31 @@ bool Measurement::further_runs(const FurtherRuns& further) {
 }
 
 void Measurement::analysis(bool complete) {
+  const std::string resume = "`diogenes run --resume " + shell_quoted(shown_folder_.string()) + "`";
+  auto interrupted = [&] { return !session_.runs.empty() && session_.runs.back().state == "interrupted"; };
   if (!measured_) {
-    const bool ended = !session_.runs.empty() && session_.runs.back().state == "interrupted";
-    if (ended)
-      say(fmt::format("interrupted before anything was measured; see {}",
-                      shell_quoted(shown_folder_.string())));
+    if (interrupted()) say(fmt::format("interrupted before anything was measured; {} starts again", resume));
     return;
   }
   FurtherRuns further;
   std::optional<Report> report = analyse_runs(&further);
   if (report && complete && further_runs(further)) report = analyse_runs(nullptr);
   if (!report) return;
-  if (!write_file(folder_ / "report.json", to_json(*report)))
+  const std::string json = to_json(*report);
+  bool kept = write_file(folder_ / "report.json", json);
+  if (!kept && reserve_.release()) kept = write_file(folder_ / "report.json", json);
+  if (!kept)
     say(fmt::format("cannot write {}/report.json: {}; the report follows all the same",
                     shown_folder_.string(), strerror(errno)));
+  session_.finished = kept && complete && !interrupted();
+  save();
   int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
   print_text(to_text(*report, {.top = options_.top,
                                .width = columns(fd),
                                .color = colors_wanted(fd),
                                .working_folder = session_.working_folder,
                                .session = shell_quoted(shown_folder_.string())}));
+  if (interrupted()) say(fmt::format("interrupted; {} goes on with the runs that are missing", resume));
 }
 
 std::optional<Report> Measurement::analyse_runs(FurtherRuns* further) {
@@ -282,18 +311,20 @@ void Measurement::print_text(const std::string& text) {
 bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
                             StageSettings settings) {
   const std::string name = run_name(stage, settings.number);
+  if (is_kept(name)) return true;
   const fs::path stage_folder = folder_ / name;
   const bool first = session_.runs.empty();
   progress_.begin(run_heading(name), what,
                   first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
-  Status planned = write_plan(stage_folder / "plan", {.stage = stage,
-                                                      .driver = driver_->build_id,
-                                                      .hooks = std::move(hooks),
-                                                      .recorded_bytes_limit = recorded_bytes_limit(folder_),
-                                                      .watch_share = settings.watch_share,
-                                                      .gpu_times = settings.gpu_times.take});
+  Status planned = write_plan(
+      stage_folder / "plan", {.stage = stage,
+                              .driver = driver_->build_id,
+                              .hooks = std::move(hooks),
+                              .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
+                              .watch_share = settings.watch_share,
+                              .gpu_times = settings.gpu_times.take});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());
@@ -341,6 +372,7 @@ bool Measurement::prepare_run(const std::string& name) {
 
 bool Measurement::run_program(const std::string& name, const AgentSettings& settings) {
   if (!prepare_run(name)) return false;
+  reserve_.keep(folder_);
   const bool first = session_.runs.empty();
   const fs::path run_folder = folder_ / name;
   std::error_code failed;
@@ -348,9 +380,11 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   session_.runs.push_back({.name = name, .folder = settings.plan.empty() ? "" : name, .state = "running"});
   save();
 
+  // The first run is the user's own: it goes on if we are killed. Later ones work for us alone.
   Target target{.program = program_.path,
                 .arguments = options_.command,
-                .environment = target_environment(environment_, settings)};
+                .environment = target_environment(environment_, settings),
+                .ends_with_us = !first};
   if (options_.timeout_s > 0)
     target.limit = {static_cast<int64_t>(options_.timeout_s * 1e9)};
   else if (!first)
@@ -387,6 +421,7 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   if (first) {
     session_.exit_status = exit_status_ = result.exit_status;
     first_signal_ = result.signal;
+    session_.streams = streams_->record();
   }
   if (result.interrupted_by != 0) {
     run.state = "interrupted";
@@ -458,16 +493,19 @@ bool Measurement::first_run_is_good() {
 }
 
 bool Measurement::nothing_to_measure() {
-  std::string why = is_static(program_.path)
-                        ? "it is linked statically, so the agent cannot get in; link libc dynamically"
-                        : "it never initialised the CUDA driver";
+  constexpr uint64_t kRoom = 1 << 20;
+  std::string why =
+      is_static(program_.path) ? "it is linked statically, so the agent cannot get in; link libc dynamically"
+      : recorded_bytes_limit(folder_, 0) < kRoom / 4
+          ? "nothing could be recorded, because the disk is full; free some space, or choose another "
+            "place with --output DIR"
+          : "it never initialised the CUDA driver";
   notice(fmt::format("nothing to measure in {}: {}", program_.path.string(), why));
   say(session_.notices.back());
   std::error_code failed;
-  if (options_.output.empty())
-    fs::remove_all(folder_, failed);
-  else
-    save();
+  if (options_.output.empty()) fs::remove_all(folder_, failed);
+  session_.finished = true;
+  if (!options_.output.empty()) save();
   return false;
 }
 
@@ -483,8 +521,9 @@ bool Measurement::measure_other_driver(const StageOutcome& outcome) {
   }
   notice(fmt::format("the program loaded {} and not {}: stage 1 was run again for that driver",
                      outcome.driver_path, driver_->driver.library.string()));
-  if (!adopt_driver(other)) return false;
   fs::remove_all(folder_ / stage_name(Stage::baseline), failed);
+  kept_runs_ = 0;
+  if (!adopt_driver(other)) return false;
   return run_stage(Stage::baseline, "again, for the driver that the program brings", driver_->waits);
 }
 
@@ -511,10 +550,17 @@ void Measurement::check_waiting_functions() {
           symbol));
 }
 
-void Measurement::notice(const std::string& text) { session_.notices.push_back(text); }
+void Measurement::notice(const std::string& text) {
+  auto& notices = session_.notices;
+  if (std::find(notices.begin(), notices.end(), text) == notices.end()) notices.push_back(text);
+}
 
 void Measurement::save() {
   Status written = write_session(folder_, session_);
+  if (!written && reserve_.release()) {
+    Status again = write_session(folder_, session_);
+    if (again) return;
+  }
   if (written || save_failed_) return;
   save_failed_ = true;
   say(fmt::format("{}; the runs go on, and the report is made from what could be kept",

@@ -14,12 +14,14 @@
 #include "analysis/further_runs.h"
 #include "analysis/report.h"
 #include "base/result.h"
+#include "launcher/disk_reserve.h"
 #include "launcher/driver_choice.h"
 #include "launcher/installation.h"
 #include "launcher/messages.h"
 #include "launcher/options.h"
 #include "launcher/plan_file.h"
 #include "launcher/program_file.h"
+#include "launcher/resume.h"
 #include "launcher/stage_outcome.h"
 #include "launcher/standard_streams.h"
 #include "launcher/target_environment.h"
@@ -35,7 +37,7 @@ class Measurement {
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
 
-  bool open();
+  bool open();  // a new session, or with --resume one that was begun
   bool plain_run();
   bool baseline();
   bool tracing();
@@ -48,7 +50,11 @@ class Measurement {
 
  private:
   bool refuse(int status, const std::string& text);  // says it; false
+  bool begin_session();
+  bool resume_session();  // measurement_resume.cc
+  Result<ChosenDriver> driver_of_session();
   bool adopt_driver(const ChosenDriver& driver);
+  bool is_kept(const std::string& name) const;  // the run was complete before --resume
   bool open_report_file();
 
   // Runs the program once under `name` (also the folder). `settings.plan` empty: without the agent.
@@ -95,7 +101,10 @@ class Measurement {
   std::filesystem::path shown_folder_;  // as the user would type it
   std::optional<DriverHooks> driver_;
   std::optional<StandardStreams> streams_;
+  SessionLock lock_;
+  DiskReserve reserve_;
   Session session_;
+  size_t kept_runs_ = 0;  // of session_.runs: complete before --resume
   Progress progress_;
   int report_fd_ = -1;
   bool report_file_is_new_ = false, report_written_ = false;

@@ -1,5 +1,6 @@
 // The options of each subcommand, as main.cc parses them. Defaults here are the defaults of the command line.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,10 @@ struct RunOptions {
   std::string gpu_times = "auto";  // or "off"
   int repeat = 1;                  // tracing runs
   bool thorough = false;           // further runs for small results
+  uint64_t max_trace_bytes = 0;    // of each process in each run; 0: the default
   int top = 10;
   bool use_cache = true;
+  std::string resume;  // the session to go on with; empty: a new one
   std::vector<std::string> command;
 };
 

@@ -17,6 +17,17 @@ OutputCopy::OutputCopy(std::filesystem::path file, uint64_t limit)
   if (!file_.empty()) fd_ = open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 }
 
+std::unique_ptr<OutputCopy> OutputCopy::of_file(const std::filesystem::path& file) {
+  int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  auto copy = std::make_unique<OutputCopy>(std::filesystem::path());
+  copy->add_file(fd, 0, kDefaultLimit);
+  close(fd);
+  if (copy->length() == kDefaultLimit) return nullptr;
+  copy->file_ = file;
+  return copy;
+}
+
 OutputCopy::~OutputCopy() {
   if (fd_ >= 0) close(fd_);
   XXH3_freeState(hash_);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,9 @@ class OutputCopy {
   // `file`: where the bytes are kept; empty: only length and hash. A file that cannot be written keeps
   // nothing, silently: the hash still compares.
   explicit OutputCopy(std::filesystem::path file, uint64_t limit = kDefaultLimit);
+  // What an earlier process kept in `file`, which is left as it is; null if it is not there, or if there was
+  // more than is kept.
+  static std::unique_ptr<OutputCopy> of_file(const std::filesystem::path& file);
   ~OutputCopy();
   OutputCopy(const OutputCopy&) = delete;
   OutputCopy& operator=(const OutputCopy&) = delete;

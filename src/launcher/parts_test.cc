@@ -1,8 +1,10 @@
 // The launcher's small parts: plan file, stage outcome, the program's environment, its standard streams over
 // several runs.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -12,6 +14,7 @@
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
 #include "launcher/plan_file.h"
+#include "launcher/resume.h"
 #include "launcher/stage_outcome.h"
 #include "launcher/standard_streams.h"
 #include "launcher/target_environment.h"
@@ -160,6 +163,70 @@ TEST_F(Parts, OnlyWhatMattersOfTheEnvironmentIsRecorded) {
   EXPECT_EQ(kept[0].first, "CUDA_VISIBLE_DEVICES");
 }
 
+TEST_F(Parts, ResumingKeepsTheRunsBeforeTheFirstThatIsNotComplete) {
+  for (const char* name : {"baseline", "tracing", "memory-tracing"}) {
+    fs::create_directories(folder_ / name);
+    std::ofstream(folder_ / name / "plan") << "plan";
+  }
+  fs::create_directories(folder_ / "tracing-2");
+  fs::create_directories(folder_ / "notes");
+  Session session;
+  session.runs = {{"plain", "", "complete"},
+                  {"baseline", "baseline", "complete"},
+                  {"tracing", "tracing", "interrupted"},
+                  {"memory-tracing", "memory-tracing", "complete"}};
+  session.notices = {"baseline: stays", "tracing: interrupted", "memory-tracing: goes", "stays"};
+  keep_complete_runs(folder_, session);
+  ASSERT_EQ(session.runs.size(), 2u);
+  EXPECT_EQ(session.runs.back().name, "baseline");
+  EXPECT_EQ(session.notices, (std::vector<std::string>{"baseline: stays", "stays"}));
+  ASSERT_TRUE(remove_other_runs(folder_, session));
+  EXPECT_TRUE(fs::exists(folder_ / "baseline" / "plan"));
+  EXPECT_TRUE(fs::exists(folder_ / "notes")) << "it is none of ours";
+  for (const char* name : {"tracing", "tracing-2", "memory-tracing"})
+    EXPECT_FALSE(fs::exists(folder_ / name)) << name;
+}
+
+// Stage 1 runs again in the same folder where the program brings its own driver.
+TEST_F(Parts, ResumingMakesBothRunsOfOneFolderAgain) {
+  fs::create_directories(folder_ / "baseline");
+  std::ofstream(folder_ / "baseline" / "plan") << "plan";
+  Session session;
+  session.runs = {{"baseline", "baseline", "complete"}, {"baseline", "baseline", "running"}};
+  keep_complete_runs(folder_, session);
+  EXPECT_TRUE(session.runs.empty());
+}
+
+TEST_F(Parts, ASessionIsLockedByOneLauncher) {
+  SessionLock one, other;
+  EXPECT_TRUE(one.take(folder_));
+  EXPECT_FALSE(other.take(folder_));
+}
+
+TEST_F(Parts, ProcessesOfASessionAreFoundByTheirPlan) {
+  fs::path session = full_path(folder_.string() + "/");
+  EXPECT_TRUE(running_processes(session).empty());
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[0], 0);
+    close(ends[1]);
+    std::string plan = "DIOGENES_PLAN=" + session.string() + "/tracing/plan";
+    const char* environment[] = {"A=B", plan.c_str(), nullptr};
+    execle("/bin/cat", "cat", nullptr, environment);
+    _exit(127);
+  }
+  close(ends[0]);
+  auto is_cat = [&] { return fs::read_symlink(fmt::format("/proc/{}/exe", child)).filename() == "cat"; };
+  while (!is_cat()) usleep(1000);
+  EXPECT_EQ(running_processes(session), std::vector<pid_t>{child});
+  EXPECT_TRUE(running_processes(session.parent_path() / "other").empty());
+  close(ends[1]);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(running_processes(session).empty());
+}
+
 // Runs `script` as often as `folders` says, with our stdin and stdout replaced, and returns the notices.
 class Streams : public Parts {
  protected:
@@ -170,7 +237,7 @@ class Streams : public Parts {
     dup2(out, 1);
     std::vector<std::string> notices;
     {
-      StandardStreams streams(folder_);
+      StandardStreams streams(folder_, {});
       for (auto& name : folders) {
         fs::create_directories(folder_ / name);
         Target target{.program = "/bin/sh",

@@ -43,7 +43,8 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   return Done{};
 }
 
-uint64_t recorded_bytes_limit(const std::filesystem::path& folder) {
+uint64_t recorded_bytes_limit(const std::filesystem::path& folder, uint64_t wanted) {
+  if (wanted > 0) return wanted;
   constexpr uint64_t kLimit = uint64_t{8} << 30;
   struct statvfs filesystem {};
   if (statvfs(folder.c_str(), &filesystem) != 0) return kLimit;

@@ -21,8 +21,8 @@ struct PlanContents {
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);
 
-// What a process may record: 8 GiB, or a quarter of what is free where the session lies. Several processes
-// share a disk.
-uint64_t recorded_bytes_limit(const std::filesystem::path& folder);
+// What a process may record: `wanted`, or if that is 0, 8 GiB or a quarter of what is free where the session
+// lies. Several processes share a disk.
+uint64_t recorded_bytes_limit(const std::filesystem::path& folder, uint64_t wanted);
 
 }  // namespace diogenes::launcher

@@ -31,20 +31,44 @@ int open_again(int fd) {
 
 }  // namespace
 
-StandardStreams::StandardStreams(std::filesystem::path session) : session_(std::move(session)) {
+StandardStreams::StandardStreams(std::filesystem::path folder, const Session& session)
+    : session_(std::move(folder)) {
   auto kind_of = [](int fd) {
     mode_t mode = status_of(fd).st_mode;
     return S_ISREG(mode) ? Kind::file : is_stream(mode) ? Kind::stream : Kind::device;
   };
   input_kind_ = kind_of(STDIN_FILENO);
-  if (input_kind_ == Kind::file) input_begin_ = lseek(STDIN_FILENO, 0, SEEK_CUR);
+  if (input_kind_ == Kind::file) {
+    input_begin_ = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    std::error_code failed;
+    input_file_ = std::filesystem::read_symlink("/proc/self/fd/0", failed).string();
+  }
+  if (input_kind_ == Kind::stream) input_file_ = "stdin";
   output_ = {.fd = STDOUT_FILENO, .name = "stdout", .kind = kind_of(STDOUT_FILENO)};
   errors_ = {.fd = STDERR_FILENO, .name = "stderr", .kind = kind_of(STDERR_FILENO)};
   for (auto* output : {&output_, &errors_})
     if (output->kind == Kind::file) output->begin = write_position(output->fd);
   struct stat out = status_of(STDOUT_FILENO), err = status_of(STDERR_FILENO);
   joined_ = out.st_dev == err.st_dev && out.st_ino == err.st_ino && output_.kind != Kind::device;
+  if (!session.runs.empty()) go_on(session);
 }
+
+void StandardStreams::go_on(const Session& session) {
+  first_ = false;
+  joined_ = session.streams.joined;
+  input_file_ = session.streams.input;
+  input_begin_ = session.streams.input_begin;
+  // Our own stdin is not what the first run read.
+  input_kind_ = input_file_.empty() ? Kind::device : Kind::stream;
+  for (auto* output : {&output_, &errors_})
+    for (const StageRun& run : session.runs) {
+      output->reference = OutputCopy::of_file(session_ / run.name / output->name);
+      output->reference_is_first = &run == &session.runs.front();
+      if (output->reference) break;
+    }
+}
+
+StreamsRecord StandardStreams::record() const { return {input_file_, input_begin_, joined_}; }
 
 StandardStreams::~StandardStreams() {
   if (input_again_ >= 0) close(input_again_);
@@ -69,12 +93,11 @@ void StandardStreams::route_input(Target& target) {
   }
   if (first_) return;
   if (input_again_ >= 0) close(input_again_);
-  if (input_kind_ == Kind::stream) input_again_ = open((session_ / "stdin").c_str(), O_RDONLY | O_CLOEXEC);
-  if (input_kind_ == Kind::file) {
-    input_again_ = open_again(STDIN_FILENO);
-    if (input_again_ >= 0) lseek(input_again_, input_begin_, SEEK_SET);
-  }
+  if (input_kind_ == Kind::stream)
+    input_again_ = open((session_ / input_file_).c_str(), O_RDONLY | O_CLOEXEC);
+  if (input_kind_ == Kind::file) input_again_ = open_again(STDIN_FILENO);
   if (input_kind_ == Kind::device) input_again_ = -1;
+  if (input_again_ >= 0) lseek(input_again_, input_begin_, SEEK_SET);
   if (input_again_ < 0) input_again_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
   target.input = {.kind = StreamRoute::Kind::open, .fd = input_again_};
 }

@@ -16,18 +16,24 @@
 #include <vector>
 
 #include "launcher/target_process.h"
+#include "trace/session.h"
 
 namespace diogenes::launcher {
 
 class StandardStreams {
  public:
-  explicit StandardStreams(std::filesystem::path session);
+  // A session with runs is resumed: its streams are those of its first run, and what that wrote is compared
+  // with as far as it was kept.
+  StandardStreams(std::filesystem::path folder, const Session& session);
   ~StandardStreams();
   StandardStreams(const StandardStreams&) = delete;
   StandardStreams& operator=(const StandardStreams&) = delete;
 
   // `folder` (exists) gets the copies, in files named stdout and stderr.
   void route(Target& target, const std::filesystem::path& folder);
+
+  // For session.json, once the first run is complete.
+  StreamsRecord record() const;
 
   // After the run. Sentences about what differs, without the run's name: "stdout differs from the first run's
   // at line 3".
@@ -44,12 +50,14 @@ class StandardStreams {
     bool reference_is_first = false;
   };
 
+  void go_on(const Session& session);
   void route_input(Target& target);
   StreamRoute route_output(Output& output, const std::filesystem::path& folder);
   void read_back(Output& output);
 
   std::filesystem::path session_;
   Kind input_kind_;
+  std::string input_file_;  // what later runs read, from the session's folder; empty: none
   off_t input_begin_ = 0;
   std::unique_ptr<OutputCopy> input_copy_;
   int input_again_ = -1;

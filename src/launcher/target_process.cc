@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -117,7 +118,7 @@ class Run {
 
  private:
   Status start() {
-    auto& [program, arguments, environment, input, output, errors, limit] = target_;
+    auto& [program, arguments, environment, input, output, errors, limit, ends_with_us] = target_;
     bool piped = execed_.make();
     if (input.kind == StreamRoute::Kind::relay) piped = piped && input_.make();
     if (output.kind == StreamRoute::Kind::relay) piped = piped && output_.make();
@@ -129,6 +130,7 @@ class Run {
     for (size_t i = 1; i < arguments.size(); ++i) script.push_back(arguments[i]);
     auto script_argv = pointers(script);
 
+    const pid_t launcher = getpid();
     begin_ = monotonic_now();
     pid_ = fork();
     if (pid_ < 0) return error("cannot start a process: %s; too many processes?", strerror(errno));
@@ -141,6 +143,8 @@ class Run {
       else
         put(errors.kind == Kind::relay ? errors_.write : errors.fd, STDERR_FILENO);
       signals_.restore();
+      // We may have died before the child asked to be told.
+      if (ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != launcher)) _exit(126);
       execve(program.c_str(), argv.data(), envp.data());
       if (errno == ENOEXEC) execve("/bin/sh", script_argv.data(), envp.data());  // as execvp does
       int reason = errno;

@@ -3,8 +3,8 @@
 // a clock from exec to exit, a limit, and copies of what it reads and writes where the streams are relayed.
 //
 // The program stays in our process group. A signal sent to us alone is forwarded; one from the terminal has
-// reached it already. At the time limit the program and its descendants get SIGTERM, and five seconds later
-// SIGKILL.
+// reached it already. If we are killed, it goes on, unless `ends_with_us`. At the time limit the program and
+// its descendants get SIGTERM, and five seconds later SIGKILL.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -37,7 +37,8 @@ struct Target {
   std::vector<std::string> arguments;    // arguments[0] as the user typed it
   std::vector<std::string> environment;  // NAME=VALUE
   StreamRoute input, output, errors;
-  Nanoseconds limit{0};  // 0: none
+  Nanoseconds limit{0};       // 0: none
+  bool ends_with_us = false;  // the program gets SIGKILL when this process dies
 };
 
 struct TargetResult {

@@ -38,6 +38,12 @@ void take(const json& object, const char* key, T& value) {
   }
 }
 
+const json& object_at(const json& object, const char* key) {
+  static const json kEmpty = json::object();
+  auto found = object.find(key);
+  return found != object.end() && found->is_object() ? *found : kEmpty;
+}
+
 const json& array_at(const json& object, const char* key) {
   static const json kEmpty = json::array();
   auto found = object.find(key);
@@ -57,6 +63,19 @@ Session from_json(const json& object) {
   take(object, "driver_path", session.driver_path);
   take(object, "driver_build_id", session.driver_build_id);
   take(object, "driver_version", session.driver_version);
+  const json& request = object_at(object, "request");
+  take(request, "plain_run", session.request.plain_run);
+  take(request, "prepare", session.request.prepare);
+  take(request, "timeout_s", session.request.timeout_s);
+  take(request, "gpu_times", session.request.gpu_times);
+  take(request, "repeat", session.request.repeat);
+  take(request, "thorough", session.request.thorough);
+  take(request, "max_trace_bytes", session.request.max_trace_bytes);
+  const json& streams = object_at(object, "streams");
+  take(streams, "input", session.streams.input);
+  take(streams, "input_begin", session.streams.input_begin);
+  take(streams, "joined", session.streams.joined);
+  take(object, "finished", session.finished);
   take(object, "threshold_percent", session.threshold_percent);
   take(object, "exit_status", session.exit_status);
   take(object, "notices", session.notices);
@@ -116,7 +135,20 @@ json to_json(const Session& session) {
           {"driver_build_id", session.driver_build_id},
           {"driver_version", session.driver_version},
           {"wait_functions", wait_functions},
+          {"request",
+           {{"plain_run", session.request.plain_run},
+            {"prepare", session.request.prepare},
+            {"timeout_s", session.request.timeout_s},
+            {"gpu_times", session.request.gpu_times},
+            {"repeat", session.request.repeat},
+            {"thorough", session.request.thorough},
+            {"max_trace_bytes", session.request.max_trace_bytes}}},
+          {"streams",
+           {{"input", session.streams.input},
+            {"input_begin", session.streams.input_begin},
+            {"joined", session.streams.joined}}},
           {"runs", runs},
+          {"finished", session.finished},
           {"threshold_percent", session.threshold_percent},
           {"exit_status", session.exit_status},
           {"notices", session.notices}};

@@ -21,6 +21,9 @@ struct WaitFunction {
   bool queue = false;   // the launch-queue wait
 };
 
+// The name of the run without measurement (--plain-run).
+inline constexpr const char* kPlainRun = "plain";
+
 // The folder of a stage's run in the session, and its name: "tracing", "tracing-2". `number`: from 1.
 std::string run_name(Stage stage, int number);
 
@@ -33,6 +36,24 @@ struct StageRun {
   int exit_status = 0;          // 128+N on a signal
   bool output_differs = false;  // from the first run's
   int repeat = 0;
+};
+
+// What `diogenes run` was asked for, as far as it decides which runs there are. `run --resume` reads it.
+struct RunRequest {
+  bool plain_run = false;
+  std::string prepare;  // empty: none
+  double timeout_s = 0;
+  std::string gpu_times = "auto";
+  int repeat = 1;
+  bool thorough = false;
+  uint64_t max_trace_bytes = 0;  // 0: the default
+};
+
+// The program's standard streams in the first run, for later runs (launcher/standard_streams.h).
+struct StreamsRecord {
+  std::string input;        // the file that later runs read, from the session's folder; empty: none
+  int64_t input_begin = 0;  // from there on
+  bool joined = false;      // stdout and stderr are one
 };
 
 struct Session {
@@ -48,7 +69,10 @@ struct Session {
   bool simulated = false;
   std::string driver_path, driver_build_id, driver_version;
   std::vector<WaitFunction> wait_functions;
+  RunRequest request;
+  StreamsRecord streams;
   std::vector<StageRun> runs;
+  bool finished = false;           // all runs are complete, and the report was made
   double threshold_percent = 0.1;  // of the run time, for misplaced synchronizations
   int exit_status = 0;
   std::vector<std::string> notices;

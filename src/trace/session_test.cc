@@ -22,6 +22,9 @@ Session example() {
   session.wait_functions = {{0x22bb00, 27, 28, false}, {0xfc9ee0, 1, 1, true}};
   session.runs = {{"baseline", "baseline", "complete", 1.5, 1.25, 3, false, 0},
                   {"tracing", "tracing", "timeout", 2.5, 1, 137, true, 1}};
+  session.request = {true, "rm -f x", 1.5, "off", 3, true, 1 << 20};
+  session.streams = {"stdin", 8, true};
+  session.finished = true;
   session.threshold_percent = 0.25;
   session.exit_status = 3;
   session.notices = {"one"};
@@ -44,6 +47,17 @@ TEST(Session, RoundTrip) {
   EXPECT_EQ(read->runs[1].state, "timeout");
   EXPECT_EQ(read->runs[1].runtime_s, 2.5);
   EXPECT_TRUE(read->runs[1].output_differs);
+  EXPECT_TRUE(read->request.plain_run);
+  EXPECT_EQ(read->request.prepare, "rm -f x");
+  EXPECT_EQ(read->request.timeout_s, 1.5);
+  EXPECT_EQ(read->request.gpu_times, "off");
+  EXPECT_EQ(read->request.repeat, 3);
+  EXPECT_TRUE(read->request.thorough);
+  EXPECT_EQ(read->request.max_trace_bytes, 1u << 20);
+  EXPECT_EQ(read->streams.input, "stdin");
+  EXPECT_EQ(read->streams.input_begin, 8);
+  EXPECT_TRUE(read->streams.joined);
+  EXPECT_TRUE(read->finished);
   EXPECT_EQ(read->threshold_percent, 0.25);
   EXPECT_EQ(read->exit_status, 3);
   EXPECT_EQ(read->notices, example().notices);
