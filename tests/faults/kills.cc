@@ -87,9 +87,9 @@ class Experiment {
 
   void go(Victim victim, Stage stage, Sums& sums) {
     run_ = stage_name(stage);
-    const pid_t launcher =
-        start({diogenes_, "run", "--driver", "simulated", "--output", session(), "--", program_, prefix()},
-              output());
+    const pid_t launcher = start({diogenes_, "run", "--keep-going", "--driver", "simulated", "--output",
+                                  session(), "--", program_, prefix()},
+                                 output());
     int status = 0;
     if (!wait_for_moment(launcher, &status)) return bad("the run was never reached");
     kill(victim == Victim::program ? counted_->pid.load() : launcher, SIGKILL);

@@ -41,6 +41,7 @@ class OrderInterpreter {
   void take(const OrderRecord& record, ThreadNumber thread, int64_t at_ns) {
     const bool acquires = (record.flags & kAcquires) != 0;
     if (acquires && record.object == OrderObject::thread_start) started_[record.address] = thread;
+    if (!acquires && record.object == OrderObject::thread_end) started_.erase(record.address);
     // A thread that had nothing to record does not say itself that it ended.
     if (acquires && record.object == OrderObject::thread_end && record.sequence == 0)
       ends(record.address, at_ns);
