@@ -192,7 +192,7 @@ TEST(Analyse, DifferentRunsAreSaid) {
                    .unnecessary()
                    .work(50);
   Session session = write_session(folder.path(), trace, {}, 100'000);
-  session.runs[2].output_differs = true;
+  session.runs[1].output_difference = session.runs[2].output_difference = "stdout differs at line 3";
   session.runs[3].exit_status = 9;
   ASSERT_TRUE(write_session(folder.path(), session).ok());
   fs::remove_all(folder.path() / "memory-tracing");
@@ -200,7 +200,7 @@ TEST(Analyse, DifferentRunsAreSaid) {
                 {.stage = Stage::memory_tracing});
   auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
-  EXPECT_TRUE(has_notice(*report, "memory-tracing: the program's output differs"));
+  EXPECT_TRUE(has_notice(*report, "tracing, memory-tracing: stdout differs at line 3; findings may not"));
   EXPECT_TRUE(has_notice(*report, "sync-use: the program's exit status is 9, in the first run it was 0"));
   EXPECT_TRUE(has_notice(*report, "of 2 operations in the tracing run 1 have no counterpart"))
       << all_notices(*report);

@@ -116,8 +116,28 @@ void stage_notices(const Run& run, const std::string& stage, std::vector<std::st
   judgement_notices(run.judgement, stage, notices);
 }
 
+// Runs of which the same is to be said are said together.
+void output_notices(const Session& session, std::vector<std::string>& notices) {
+  std::vector<std::pair<std::string, std::string>> said;  // difference, runs
+  for (const StageRun& run : session.runs) {
+    if (!run.output_differs()) continue;
+    auto same = std::find_if(said.begin(), said.end(),
+                             [&](const auto& one) { return one.first == run.output_difference; });
+    if (same == said.end())
+      said.emplace_back(run.output_difference, run.name);
+    else
+      same->second += ", " + run.name;
+  }
+  for (const auto& [difference, runs] : said)
+    notices.push_back(runs + ": " + difference +
+                      (difference.ends_with("in numbers only")
+                           ? "; if they are not just times, findings may not hold for every run"
+                           : "; findings may not hold for every run"));
+}
+
 void session_notices(const Session& session, std::vector<std::string>& notices) {
   notices.insert(notices.end(), session.notices.begin(), session.notices.end());
+  output_notices(session, notices);
   auto say = [&](const std::string& text) {
     if (std::find(notices.begin(), notices.end(), text) == notices.end()) notices.push_back(text);
   };
@@ -126,9 +146,6 @@ void session_notices(const Session& session, std::vector<std::string>& notices) 
     if (run.state != "complete")
       say(run.name + ": the run is not complete (" + (run.state.empty() ? "unknown" : run.state) +
           "); what was recorded until then is used");
-    if (run.output_differs)
-      say(run.name +
-          ": the program's output differs from that of the first run; findings may not be the same in each");
     if (first && run.exit_status != first->exit_status && run.state == "complete")
       say(run.name + ": the program's exit status is " + std::to_string(run.exit_status) +
           ", in the first run it was " + std::to_string(first->exit_status));

@@ -414,10 +414,8 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   run.cpu_s = result.cpu_s;
   run.exit_status = result.exit_status;
   run.state = "complete";
-  for (auto& difference : streams_->finish(result)) {
-    run.output_differs = true;
-    notice(fmt::format("{}: {}", name, difference));
-  }
+  for (const std::string& difference : streams_->finish(result))
+    run.output_difference += (run.output_differs() ? "; " : "") + difference;
   if (first) {
     session_.exit_status = exit_status_ = result.exit_status;
     first_signal_ = result.signal;

@@ -35,6 +35,9 @@ class OutputCopy {
 
   // Where two outputs part, as people say it: "at line 12". Nothing if the parts that were kept do not tell.
   std::string difference(const OutputCopy& other) const;
+  // Are they the same but for numbers, and for the blanks that align them? False if the parts that were kept
+  // do not tell.
+  bool only_figures_differ(const OutputCopy& other) const;
 
  private:
   std::filesystem::path file_;

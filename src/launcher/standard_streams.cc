@@ -134,9 +134,11 @@ std::vector<std::string> StandardStreams::finish(const TargetResult& result) {
       output->reference_is_first = first_;
     } else if (!output->current->same_as(*output->reference)) {
       std::string where = output->current->difference(*output->reference);
-      differences.push_back(fmt::format("{} differs from {} {}", output->name,
-                                        output->reference_is_first ? "the first run's" : "an earlier run's",
-                                        where.empty() ? "(past what was kept)" : where));
+      differences.push_back(
+          fmt::format("{} differs from {} {}{}", output->name,
+                      output->reference_is_first ? "the first run's" : "an earlier run's",
+                      where.empty() ? "(past what was kept)" : where,
+                      output->current->only_figures_differ(*output->reference) ? ", in numbers only" : ""));
     }
   }
   first_ = false;

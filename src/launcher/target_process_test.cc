@@ -287,5 +287,21 @@ TEST_F(TargetProcess, DifferencesAreNamedByLine) {
   EXPECT_EQ(a.difference(c), "at line 3");
 }
 
+TEST_F(TargetProcess, NumbersAloneMayDiffer) {
+  auto only_figures = [this](std::string_view one, std::string_view other) {
+    OutputCopy a(folder_ / "a"), b(folder_ / "b");
+    a.add(one);
+    b.add(other);
+    return a.only_figures_differ(b) && b.only_figures_differ(a);
+  };
+  EXPECT_TRUE(only_figures("took 1.5 ms\n", "took 12e-3 ms\n"));
+  EXPECT_FALSE(only_figures("| 9.5 |\n", "|10.5 |\n"));  // a blank less
+  EXPECT_TRUE(only_figures("|  9.5 |\n", "| 10.5 |\n"));
+  EXPECT_FALSE(only_figures("took 1.5 ms\n", "took 1.5 s\n"));
+  EXPECT_FALSE(only_figures("took 1.5\n", "took 1.5\nmore\n"));
+  EXPECT_FALSE(only_figures("took -1\n", "took 1\n"));
+  EXPECT_TRUE(only_figures("", ""));
+}
+
 }  // namespace
 }  // namespace diogenes::launcher

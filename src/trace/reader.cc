@@ -56,6 +56,8 @@ void read_modules(ProcessTrace& trace) {
 
 void read_stacks(ProcessTrace& trace) {
   fs::path path = trace.folder / "stacks";
+  std::error_code failed;
+  if (trace.process.threads == 0 && !fs::exists(path, failed)) return;  // nothing happened there
   auto file = MappedFile::open(path);
   if (!file) {
     trace.missing.push_back(std::string(file.error().c_str()) + "; operations of this process have no stack");

@@ -99,7 +99,7 @@ Session from_json(const json& object) {
     take(item, "runtime_s", run.runtime_s);
     take(item, "cpu_s", run.cpu_s);
     take(item, "exit_status", run.exit_status);
-    take(item, "output_differs", run.output_differs);
+    take(item, "output_difference", run.output_difference);
     take(item, "repeat", run.repeat);
   }
   return session;
@@ -120,7 +120,7 @@ json to_json(const Session& session) {
                     {"runtime_s", run.runtime_s},
                     {"cpu_s", run.cpu_s},
                     {"exit_status", run.exit_status},
-                    {"output_differs", run.output_differs},
+                    {"output_difference", run.output_difference},
                     {"repeat", run.repeat}});
   return {{"schema", session.schema},
           {"tool_version", session.tool_version},

@@ -28,13 +28,15 @@ inline constexpr const char* kPlainRun = "plain";
 std::string run_name(Stage stage, int number);
 
 struct StageRun {
-  std::string name;             // run_name(), or "plain"
-  std::string folder;           // relative to the session; "" for plain
-  std::string state;            // "running", "complete", "failed", "timeout", "interrupted"
-  double runtime_s = 0;         // exec to exit
-  double cpu_s = 0;             // user + system
-  int exit_status = 0;          // 128+N on a signal
-  bool output_differs = false;  // from the first run's
+  std::string name;      // run_name(), or "plain"
+  std::string folder;    // relative to the session; "" for plain
+  std::string state;     // "running", "complete", "failed", "timeout", "interrupted"
+  double runtime_s = 0;  // exec to exit
+  double cpu_s = 0;      // user + system
+  int exit_status = 0;   // 128+N on a signal
+  // What differs from the first run's: "stdout differs from the first run's at line 2, in numbers only".
+  std::string output_difference;
+  bool output_differs() const { return !output_difference.empty(); }
   int repeat = 0;
 };
 

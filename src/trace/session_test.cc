@@ -20,8 +20,8 @@ Session example() {
   session.started_ns = 7'000'000'000'000'000'001;
   session.simulated = true;
   session.wait_functions = {{0x22bb00, 27, 28, false}, {0xfc9ee0, 1, 1, true}};
-  session.runs = {{"baseline", "baseline", "complete", 1.5, 1.25, 3, false, 0},
-                  {"tracing", "tracing", "timeout", 2.5, 1, 137, true, 1}};
+  session.runs = {{"baseline", "baseline", "complete", 1.5, 1.25, 3, "", 0},
+                  {"tracing", "tracing", "timeout", 2.5, 1, 137, "stdout differs at line 2", 1}};
   session.request = {true, "rm -f x", 1.5, "off", 3, true, 1 << 20};
   session.streams = {"stdin", 8, true};
   session.finished = true;
@@ -46,7 +46,7 @@ TEST(Session, RoundTrip) {
   ASSERT_EQ(read->runs.size(), 2u);
   EXPECT_EQ(read->runs[1].state, "timeout");
   EXPECT_EQ(read->runs[1].runtime_s, 2.5);
-  EXPECT_TRUE(read->runs[1].output_differs);
+  EXPECT_EQ(read->runs[1].output_difference, "stdout differs at line 2");
   EXPECT_TRUE(read->request.plain_run);
   EXPECT_EQ(read->request.prepare, "rm -f x");
   EXPECT_EQ(read->request.timeout_s, 1.5);

@@ -70,7 +70,8 @@ std::vector<std::string> changes(const bench::ProcessRun& alone, const Measured&
     const std::string name = "run '" + run.value("name", "") + "'";
     compare(result, "exit status of " + name, std::to_string(alone.exit_status),
             std::to_string(run.value("exit_status", -1)));
-    if (run.value("output_differs", true)) result.push_back("the output of " + name + " differs");
+    if (const std::string difference = run.value("output_difference", "unknown"); !difference.empty())
+      result.push_back(name + ": " + difference);
   }
   return result;
 }

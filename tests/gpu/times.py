@@ -77,7 +77,7 @@ def one_pair(top, driver, command, work, limit, plain_first):
         stage = re.sub(r"-\d+$", "", run["name"])  # of a stage's runs, the longest
         if stage in STAGES:
             seconds[stage] = max(run["runtime_s"], seconds.get(stage, 0))
-            if run.get("output_differs") or run.get("state") != "complete":
+            if run.get("output_difference") or run.get("state") != "complete":
                 trouble = f"stage {run['name']}: {run.get('state')}, or its output differs"
     return seconds, trouble
 
