@@ -7,7 +7,7 @@
 #include "agent/recorder.h"
 #include "agent/stack_table.h"
 #include "agent/thread_state.h"
-#include "agent/unwind/walker.h"
+#include "agent/unwind/known_walks.h"
 
 // Of this library, by the linker.
 extern "C" {
@@ -68,12 +68,18 @@ void count(uint32_t ProcessFile::*what) {
 // So no stack is recorded that libgcc did not walk once.
 uint32_t capture(const Registers& from, uint32_t back, bool in_signal) {
   Frames own;
+  WordsRead words;
   Walked walked = Walked::gave_up;
   if (DIOGENES_OWN_WALK) {
-    walked = walk_frames(from, own);
+    if (!from.exact)
+      if (uint32_t known = find_known_walk(from); known != kNoStack) return known;
+    walked = walk_frames(from, own, words);
     strip(own, back);
     if (walked == Walked::whole)
-      if (uint32_t known = known_stack(own.addresses, own.count); known != kNoStack) return known;
+      if (uint32_t known = known_stack(own.addresses, own.count); known != kNoStack) {
+        keep_walk(from, words, known);
+        return known;
+      }
     // libgcc would follow it, and crash the program.
     if (walked == Walked::astray && own.count > 0)
       return intern_stack(own.addresses, own.count, true, in_signal);
@@ -113,7 +119,8 @@ FrameMarks frame_marks(uintptr_t address) {
   FrameMarks marks;
   if (thread_state.call_frame == 0 || address < thread_state.call_frame) return marks;
   Frames walk;
-  walk_frames(caller_registers(), walk);  // as far as it goes
+  WordsRead words;
+  walk_frames(caller_registers(), walk, words);  // as far as it goes
   // A frame ends behind the return address into its caller.
   int caller = 1;
   while (caller < walk.count && walk.places[caller] + sizeof(uintptr_t) <= address) ++caller;

@@ -6,5 +6,5 @@ set_source_files_properties(unwind/testing/unoptimized_calls.cc PROPERTIES COMPI
 set_source_files_properties(unwind/testing/frame_pointer_calls.cc PROPERTIES COMPILE_OPTIONS
   "-O3;-mavx2;-fno-omit-frame-pointer;-fno-sanitize=all")
 set_source_files_properties(unwind/testing/small_calls.cc PROPERTIES COMPILE_OPTIONS "-Os;-fno-sanitize=all")
-diogenes_test(agent_unwind_test SOURCES unwind/walker_test.cc unwind/walker.cc unwind/frame_rule.cc ${unwind_testing}
+diogenes_test(agent_unwind_test SOURCES unwind/walker_test.cc unwind/walker.cc unwind/frame_rule.cc unwind/known_walks.cc ${unwind_testing}
   LINK Threads::Threads)

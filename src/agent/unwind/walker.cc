@@ -55,17 +55,25 @@ bool is_there(uintptr_t rsp, uintptr_t end) {
   return (rsp >= known.begin && end <= known.end) || extend(rsp, end);
 }
 
-// The word at `at`, which has to lie above `rsp`. Zero: it cannot be read.
-uintptr_t word_above(uintptr_t rsp, uintptr_t at) {
-  if (at < rsp || at % sizeof(uintptr_t) != 0 || !is_there(rsp, at + sizeof(uintptr_t))) return 0;
-  return *reinterpret_cast<const uintptr_t*>(at);
+// Can the word at `at` be read, and lies it above `rsp`?
+bool is_word_above(uintptr_t rsp, uintptr_t at) {
+  return at >= rsp && at % sizeof(uintptr_t) == 0 && is_there(rsp, at + sizeof(uintptr_t));
 }
 
 }  // namespace
 
-Walked walk_frames(const Registers& from, Frames& to) {
+bool is_on_readable_stack(uintptr_t rsp, uint32_t words) {
+  return is_there(rsp, rsp + words * sizeof(uintptr_t));
+}
+
+Walked walk_frames(const Registers& from, Frames& to, WordsRead& words) {
   auto [address, rsp, rbp, exact, place] = from;
   const RuleCache rules;
+  const auto read = [&words, first = rsp](uintptr_t at) {
+    const uintptr_t value = *reinterpret_cast<const uintptr_t*>(at);
+    words.add((at - first) / sizeof(uintptr_t), value);
+    return value;
+  };
   for (int count = 0; address != 0;) {
     to.addresses[count] = exact ? address : address - 1;
     to.places[count] = place;
@@ -78,17 +86,17 @@ Walked walk_frames(const Registers& from, Frames& to) {
     else if (rule.kind == FrameRule::Cfa::from_rbp)
       cfa += rbp;
     else if (rule.kind == FrameRule::Cfa::stored_at_rbp)
-      cfa = word_above(rsp, rbp + cfa);
+      cfa = is_word_above(rsp, rbp + cfa) ? read(rbp + cfa) : 0;
     else
       return rule.kind == FrameRule::Cfa::last ? Walked::whole : Walked::gave_up;
     if (cfa <= rsp || cfa % sizeof(uintptr_t) != 0 || !is_there(rsp, cfa)) return Walked::astray;
     place = cfa - sizeof(uintptr_t);
-    address = *reinterpret_cast<const uintptr_t*>(place);
+    address = read(place);
     if (rule.rbp != FrameRule::Rbp::kept) {
       const uintptr_t at = (rule.rbp == FrameRule::Rbp::stored_at_cfa ? cfa : rbp) +
                            static_cast<uintptr_t>(int64_t{rule.rbp_offset});
       if (at < rsp || at >= cfa || at % sizeof(uintptr_t) != 0) return Walked::astray;
-      rbp = *reinterpret_cast<const uintptr_t*>(at);
+      rbp = read(at);
     }
     rsp = cfa;
     if (count == kMaximumFrames) {

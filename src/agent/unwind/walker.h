@@ -28,7 +28,27 @@ enum class Walked : uint8_t {
   gave_up  // to a frame whose rule is not one of those that we know: libgcc knows more
 };
 
+// The words of the stack that a walk was led by.
+struct WordsRead {
+  static constexpr int kMost = 128;
+  int count = 0;       // negative: there were more
+  uint32_t at[kMost];  // in words from where rsp was at the beginning
+  uintptr_t values[kMost];
+
+  void add(uint64_t word, uintptr_t value) {
+    if (count < 0 || count == kMost || word > UINT32_MAX) {
+      count = -1;
+      return;
+    }
+    at[count] = static_cast<uint32_t>(word);
+    values[count++] = value;
+  }
+};
+
 // Innermost first.
-Walked walk_frames(const Registers& from, Frames& to);
+Walked walk_frames(const Registers& from, Frames& to, WordsRead& words);
+
+// Are so many words of the calling thread's stack there, from `rsp` on?
+bool is_on_readable_stack(uintptr_t rsp, uint32_t words);
 
 }  // namespace diogenes::agent

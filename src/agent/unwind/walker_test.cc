@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "agent/modules.h"
+#include "agent/process_folder.h"
 #include "agent/thread_state.h"
 #include "agent/unwind/frame_rule.h"
+#include "agent/unwind/known_walks.h"
 #include "agent/unwind/testing/random_calls.h"
 
 namespace diogenes::agent {
@@ -24,6 +26,7 @@ namespace {
 uint32_t modules_changed = 1;
 }
 uint32_t module_generation() { return modules_changed; }
+uint32_t folder_generation() { return 1; }
 
 namespace testing_unwind {
 
@@ -81,7 +84,8 @@ int compared = 0, frames_compared = 0;
 extern "C" [[gnu::used]] void diogenes_compare_walks(const Below* below) {
   const Registers from = caller_of(below);
   Frames own;
-  EXPECT_EQ(walk_frames(from, own), Walked::whole);
+  WordsRead words;
+  EXPECT_EQ(walk_frames(from, own, words), Walked::whole);
   EXPECT_EQ(addresses_of(own), by_libgcc(from.rsp));
   for (int i = 1; i < own.count; ++i)
     EXPECT_EQ(*reinterpret_cast<uintptr_t*>(own.places[i]) - 1, own.addresses[i]);
@@ -91,7 +95,8 @@ extern "C" [[gnu::used]] void diogenes_compare_walks(const Below* below) {
 
 extern "C" [[gnu::used]] void diogenes_expect_giving_up(const Below* below) {
   Frames own;
-  EXPECT_EQ(walk_frames(caller_of(below), own), Walked::gave_up);
+  WordsRead words;
+  EXPECT_EQ(walk_frames(caller_of(below), own, words), Walked::gave_up);
   EXPECT_GT(own.count, 0);
 }
 
@@ -155,12 +160,13 @@ TEST(Walker, BeginsWhereASignalInterrupted) {
     auto* context = static_cast<ucontext_t*>(opaque);
     auto* registers = context->uc_mcontext.gregs;
     Frames own;
+    WordsRead words;
     EXPECT_EQ(walk_frames({.address = static_cast<uintptr_t>(registers[REG_RIP]),
                            .rsp = static_cast<uintptr_t>(registers[REG_RSP]),
                            .rbp = static_cast<uintptr_t>(registers[REG_RBP]),
                            .exact = true,
                            .place = 0},
-                          own),
+                          own, words),
               Walked::whole);
     auto all = by_libgcc(0);
     // libgcc begins in this handler.
@@ -219,9 +225,11 @@ TEST(Walker, SurvivesStacksThatAreNotThere) {
         uintptr_t{0x7fff'ffff'f000}, uintptr_t{0xdead'0000'0000'0000}, stack.at(0) + 4}) {
     for (int i = 0; i < 1024; ++i) stack.memory[i] = code + 1;
     Frames frames;
+    WordsRead words;
     thread_state.readable_stack = {};
-    EXPECT_EQ(walk_frames({.address = code + 1, .rsp = rsp, .rbp = rsp, .exact = false, .place = 0}, frames),
-              Walked::astray);
+    EXPECT_EQ(
+        walk_frames({.address = code + 1, .rsp = rsp, .rbp = rsp, .exact = false, .place = 0}, frames, words),
+        Walked::astray);
   }
 }
 
@@ -237,14 +245,66 @@ TEST(Walker, SurvivesRandomStacks) {
                                               : random();
     }
     Frames frames;
+    WordsRead words;
     walk_frames({.address = code - 2'000 + random() % 4'000,
                  .rsp = stack.at(960 + static_cast<int>(random() % 64)),
                  .rbp = stack.at(900 + static_cast<int>(random() % 200)),
                  .exact = random() % 2 == 0,
                  .place = 0},
-                frames);
+                frames, words);
     EXPECT_LE(frames.count, kMaximumFrames);
   }
+}
+
+// A stack's number is made of its addresses here, so a walk that is taken for another one shows.
+uint32_t number_of(const Frames& frames) {
+  uint64_t hash = 1;
+  for (int i = 0; i < frames.count; ++i) hash = (hash ^ frames.addresses[i]) * 0x9e3779b97f4a7c15;
+  return static_cast<uint32_t>(hash >> 32) | 1;
+}
+int walks_found = 0;
+
+extern "C" [[gnu::used]] void diogenes_find_walk(const Below* below) {
+  const Registers from = caller_of(below);
+  Frames own;
+  WordsRead words;
+  ASSERT_EQ(walk_frames(from, own, words), Walked::whole);
+  const uint32_t found = find_known_walk(from);
+  if (found != kNoStack) {
+    EXPECT_EQ(found, number_of(own));
+    ++walks_found;
+    return;
+  }
+  keep_walk(from, words, number_of(own));
+  EXPECT_TRUE(words.count < 0 || find_known_walk(from) == number_of(own));
+}
+THROUGH_THUNK(find_walk, "diogenes_find_walk")
+
+TEST(KnownWalks, AreThoseThatWouldBeTheSame) {
+  walks_found = 0;
+  // Depths and paths come again, in another order each time.
+  std::mt19937 random(3);
+  for (int round = 0; round < 20'000 && !HasFailure(); ++round) {
+    RandomCalls calls{std::mt19937(random() % 50), static_cast<int>(random() % 12), find_walk};
+    calls.next();
+  }
+  EXPECT_GT(walks_found, 5'000);
+}
+
+TEST(KnownWalks, AreForgottenWhenModulesChange) {
+  uintptr_t stack[] = {0, 0};
+  const Registers from{
+      .address = 1, .rsp = reinterpret_cast<uintptr_t>(stack), .rbp = 0, .exact = false, .place = 0};
+  WordsRead words;
+  words.add(1, 0);
+  keep_walk(from, words, 7);
+  EXPECT_EQ(find_known_walk(from), 7u);
+  stack[1] = 1;
+  EXPECT_EQ(find_known_walk(from), kNoStack);
+  stack[1] = 0;
+  EXPECT_EQ(find_known_walk(from), 7u);
+  ++modules_changed;
+  EXPECT_EQ(find_known_walk(from), kNoStack);
 }
 
 TEST(FrameRule, IsForgottenWhenModulesChange) {
