@@ -199,9 +199,11 @@ void forget_downloads(AddressRange range) {
     if (download.used && download.rows.span().overlaps(range)) download.used = false, --download_count;
 }
 
+// Slots are looked at without the lock first: what other threads put there meanwhile, this call does not
+// cover.
 void look_at_covered(const Call& call, const DecodedCall& decoded) {
-  if (download_count == 0 && readback_count == 0) return;
-  for (uint32_t i = 0; i < kDownloads; ++i) {
+  for (uint32_t i = 0; download_count > 0 && i < kDownloads; ++i) {
+    if (!__atomic_load_n(&downloads[i].used, __ATOMIC_RELAXED)) continue;
     Download download;
     {
       LockGuard guard(lock);
@@ -215,7 +217,9 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
     remember_there(content, download.source, download.rows.bytes());
     append_content(download.id, content, compare(download.held, content));
   }
-  for (Readback& readback : readbacks) {
+  for (uint32_t i = 0; readback_count > 0 && i < kReadbacks; ++i) {
+    Readback& readback = readbacks[i];
+    if (__atomic_load_n(&readback.state, __ATOMIC_RELAXED) != Readback::named) continue;
     {
       LockGuard guard(lock);
       if (readback.state != Readback::named || !covers(call, decoded, readback.stream, readback.context))
