@@ -21,13 +21,15 @@ struct Function {
 
 struct Variable {
   std::string name;
-  uintptr_t base;  // memory of its own; managed, or the device's
+  uintptr_t base;  // managed: in the module's block; else memory of its own
   size_t bytes;
+  bool managed = false;
 };
 
 struct Module {
   Context* context = nullptr;  // null: a library, which belongs to none
   std::vector<Variable> variables;
+  uintptr_t managed_block = 0;  // one allocation, as the real driver makes it; 0: none
   std::vector<std::unique_ptr<Function>> functions;
 };
 

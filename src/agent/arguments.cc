@@ -44,15 +44,16 @@ void read_copy(uint64_t destination, uint64_t source, uint64_t bytes, TransferAr
   transfer.decoded = true;
 }
 
-// To the end of the allocation that holds the address, as the driver knows it; a page where it does not.
-uint64_t bytes_from(uint64_t address) {
+// The driver's whole allocation that holds a managed variable: a module's variables share it, and each is
+// looked up. Where the driver does not know it, the pages that the variable lies in.
+AddressRange block_of(uint64_t address, const uint64_t* known_bytes) {
   CUdeviceptr begin = 0;
   size_t bytes = 0;
   PassThrough pass;
-  if (!driver_calls.mem_get_address_range ||
-      driver_calls.mem_get_address_range(&begin, &bytes, address) != CUDA_SUCCESS)
-    return kPageSize;
-  return begin + bytes - address;
+  if (driver_calls.mem_get_address_range &&
+      driver_calls.mem_get_address_range(&begin, &bytes, address) == CUDA_SUCCESS)
+    return AddressRange::of(begin, bytes);
+  return AddressRange::of(address, known_bytes ? *known_bytes : 1).pages();
 }
 
 }  // namespace
@@ -118,7 +119,8 @@ bool read_allocation(const Call& call, AllocationArguments* out) {
       // looked up.
       auto *address = call.pointer<const uint64_t*>(0), *bytes = call.pointer<const uint64_t*>(1);
       if (!call.succeeded() || !address || kind_of_pointer(*address) != MemoryKind::managed) return false;
-      allocation = {MemoryKind::managed, false, *address, bytes ? *bytes : bytes_from(*address)};
+      const AddressRange block = block_of(*address, bytes);
+      allocation = {MemoryKind::managed, false, block.begin, block.size()};
       return true;
     }
     case Arguments::register_host:

@@ -132,7 +132,11 @@ void add_allocation(const Call& call, const AllocationArguments& made, DecodedCa
   decoded.argument = made.address;
   if (gives_work(call)) decoded.operands.add(allocation.range, made.kind, kWrites | kWhole);
   LockGuard guard(state().lock);
-  if (call.driver->arguments == Arguments::global) allocation.variable = state().variables = true;
+  if (call.driver->arguments == Arguments::global) {
+    allocation.variable = state().variables = true;
+    const Allocation* known = state().memory.find(made.address);
+    if (known && known->variable && known->range.contains(allocation.range)) return;
+  }
   if (!state().memory.add(allocation)) {
     // From now on memory that is not here is not known: host memory may be anything.
     count_drop(Drop::objects_full);

@@ -9,8 +9,8 @@ AddressRange range_of(uint64_t begin, uint64_t bytes) {
 const Allocation* MemoryTable::allocate(Allocation allocation) {
   if (allocation.range.empty()) return nullptr;
   if (allocation.variable)
-    if (const Allocation* known = at(allocation.range.begin);
-        known && known->variable && known->range == allocation.range)
+    if (const Allocation* known = find(allocation.range.begin);
+        known && known->variable && known->range.contains(allocation.range))
       return nullptr;
   auto next = by_begin_.upper_bound(allocation.range.begin);
   if (next != by_begin_.begin() && std::prev(next)->second.range.overlaps(allocation.range)) --next;
