@@ -17,6 +17,7 @@
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
 #include "launcher/machine.h"
+#include "launcher/run_estimate.h"
 #include "launcher/session_folder.h"
 #include "launcher/target_environment.h"
 #include "launcher/version.h"
@@ -188,8 +189,18 @@ bool Measurement::baseline() {
   measured_ = true;
   if (!first_run_is_good()) return false;
   if (outcome.other_driver == outcome.used_cuda && !measure_other_driver(outcome)) return false;
+  say_how_long();
   check_waiting_functions();
   return true;
+}
+
+// Once it is certain that there are further runs.
+void Measurement::say_how_long() const {
+  if (is_kept(stage_name(Stage::baseline))) return;
+  say(runs_sentence({.first_run_s = reference_runtime(),
+                     .plain_run = options_.plain_run,
+                     .tracing = options_.repeat,
+                     .watch_shares = options_.thorough ? kWatchShares : 0}));
 }
 
 // Every function of the catalogue, and not only those that wait: the replay takes its gaps and submissions
