@@ -22,9 +22,8 @@ std::string about(double seconds) {
 
 std::string runs_sentence(const RunsToMake& runs) {
   const int count = 2 + runs.plain_run + runs.tracing + runs.watch_shares;
-  const double memory_tracing = 1 + runs.watch_shares;
-  const double times =
-      1 + (runs.plain_run ? kBaseline : 0) + kTracing * runs.tracing + kMemoryTracing * memory_tracing;
+  const double memory_tracing = (1 + runs.watch_shares) * std::min(kMemoryTracing, runs.max_overhead);
+  const double times = 1 + (runs.plain_run ? kBaseline : 0) + kTracing * runs.tracing + memory_tracing;
   return fmt::format("{}{} runs, {} in all", runs.watch_shares > 0 ? "up to " : "", count,
                      about(runs.first_run_s * times));
 }

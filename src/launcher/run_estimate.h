@@ -10,6 +10,7 @@ struct RunsToMake {
   bool plain_run = false;  // before the baseline
   int tracing = 1;
   int watch_shares = 0;  // further runs of memory tracing, where the program has small results
+  double max_overhead = 3;
 };
 
 // "3 runs, about 40 s in all"; "up to 9 runs, ..." where it depends on the program.
