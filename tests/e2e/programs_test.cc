@@ -210,11 +210,11 @@ TEST(Budget, OfTransfersChangesNothingButWhatIsLookedAt) {
   bool again = false;
   for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
     const std::string kind = problem.value("kind", ""), function = problem["stack"][0].value("function", "");
-    again |= kind == "duplicate-transfer" && function == "send_again";
+    again |= kind == "duplicate-transfer" && function.starts_with("send_again(");
     EXPECT_LE(problem.value("count", 0), problem.value("instances", 0));
     // They carry new data each time, and the CPU uses what comes back.
-    EXPECT_FALSE(function == "send_new" && kind == "duplicate-transfer") << problem.dump(2);
-    EXPECT_FALSE(function == "fetch" && kind != "misplaced-synchronization") << problem.dump(2);
+    EXPECT_FALSE(function.starts_with("send_new(") && kind == "duplicate-transfer") << problem.dump(2);
+    EXPECT_FALSE(function.starts_with("fetch(") && kind != "misplaced-synchronization") << problem.dump(2);
   }
   EXPECT_TRUE(again) << measured.report_text;
 }
