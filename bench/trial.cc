@@ -51,7 +51,8 @@ json Trial::report(const std::string& name, const Command& program, const Comman
   const std::string session = folder_ / (file_name + ".diogenes"), file = folder_ / (file_name + ".json");
   Command run = {layout_.diogenes, "run",      "--driver",
                  driver_,          "--output", session,
-                 "--force",        "--report", folder_ / (file_name + ".txt")};
+                 "--force",        "--report", folder_ / (file_name + ".txt"),
+                 "--max-overhead", "1000"};
   run.insert(run.end(), options.begin(), options.end());
   run.push_back("--");
   run.insert(run.end(), program.begin(), program.end());

@@ -6,6 +6,7 @@
 #include "agent/clock_reads.h"
 #include "agent/driver_image.h"
 #include "agent/facts/collector.h"
+#include "agent/facts/sampling.h"
 #include "agent/gpu_times.h"
 #include "agent/guard/guards.h"
 #include "agent/hook_probe.h"
@@ -158,6 +159,7 @@ void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
 
 void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
   const int64_t nanoseconds = (before + after).count;
+  facts::spend(before + after);
   // One such walk would count for hundreds of calls in the mean, and lies where it lies.
   if (is(Stage::tracing) && nanoseconds > kUsualRecording && call.id.sequence != OperationId{}.sequence) {
     RecordingRecord record{};

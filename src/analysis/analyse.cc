@@ -137,6 +137,14 @@ class Analysis {
     auto all = static_cast<double>(joined.matched + joined.unmatched);
     if (all > 0) unmatched_ = static_cast<double>(joined.unmatched) / all;
     unwatched_notices(*memory_tracing_, report_.notices);
+    left_out_notice(
+        *memory_tracing_, session_.request.max_overhead,
+        [this](SiteIndex index) {
+          const Site& site = sites_[index];
+          const std::string where = place_of(names_.stack(site.place));
+          return names_.called(site) + (where.empty() ? "" : " at " + where);
+        },
+        report_.notices);
     surroundings_ = surroundings_of(*memory_tracing_, sites_);
   }
 

@@ -160,6 +160,27 @@ TEST(Analyse, PlainRunIsTheBaseOfPercentages) {
   EXPECT_DOUBLE_EQ(report->stages[1].overhead, 2);
 }
 
+TEST(Analyse, WhichCallsWereLookedAtInPartIsSaid) {
+  TemporaryFolder folder;
+  Timeline trace;
+  for (int i = 0; i < 3; ++i) trace.copy("cuMemcpyHtoD_v2", 4096, lasting(5), 10).from(0x100).needed(kOrder);
+  for (int i = 0; i < 1234; ++i)
+    trace.copy("cuMemcpyHtoD_v2", 4096, lasting(5), 10).from(0x100).needed(kOverBudget).left_out();
+  trace.copy("cuMemcpyDtoH_v2", 4096, lasting(5), 10).from(0x200).needed(kOverBudget).left_out().work(5);
+  write_session(folder.path(), trace);
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(
+      has_notice(*report,
+                 "memory-tracing: to keep within --max-overhead 3, only some occurrences of hot calls "
+                 "were looked at (3 of 1,237 of cuMemcpyHtoD at "))
+      << all_notices(*report);
+  EXPECT_TRUE(has_notice(*report, ", 0 of 1 of cuMemcpyDtoH at ")) << all_notices(*report);
+  EXPECT_TRUE(has_notice(*report, "1,235: not looked at, to keep within --max-overhead"))
+      << all_notices(*report);
+  EXPECT_TRUE(report->problems.empty());
+}
+
 TEST(Analyse, LossesAreSaid) {
   TemporaryFolder folder;
   std::vector<uint64_t> drops(kDropCauses);

@@ -57,6 +57,8 @@ const char* unwatched_sentence(uint32_t reason) {
       return "the driver itself touched the data";
     case kUnresolved:
       return "the program ended, or the record did, before it was known";
+    case kOverBudget:
+      return "not looked at, to keep within --max-overhead";
     case kUnknownMemory:
       return "managed or mapped memory of which not enough is known";
     default:

@@ -27,11 +27,17 @@ enum Reason : uint32_t {
       1u << 15,  // 1: another thread used the data, or may have: the wait stays before the hand-over
   kLetsGo =
       1u << 16,  // 3: work that was given before the wait, and that the CPU let go on after it, needs it
+  kOverBudget = 1u << 17,  // 4: not watched, to keep within --max-overhead
 };
 // Those whose first use is at a known time on the CPU: the wait can be moved there.
 inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;
-inline constexpr uint32_t kUnwatchedReasons =
-    kSmallRange | kExposed | kGuardRefused | kUndecoded | kDriverAccess | kUnresolved | kUnknownMemory;
+inline constexpr uint32_t kUnwatchedReasons = kSmallRange | kExposed | kGuardRefused | kUndecoded |
+                                              kDriverAccess | kUnresolved | kUnknownMemory | kOverBudget;
+
+// Nothing else is known of it than that it was not looked at.
+inline constexpr bool is_left_out(uint32_t reasons) {
+  return (reasons & kOverBudget) != 0 && (reasons & ~uint32_t{kOverBudget | kOtherThread}) == 0;
+}
 
 // What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.
 enum Condition : uint8_t {

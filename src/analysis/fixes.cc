@@ -146,8 +146,8 @@ std::string in_the_others(const Problem& problem, const std::string& use_at) {
 
 void add_unnecessary(const Problem& problem, const std::string& use_at,
                      std::vector<std::string>& conditions) {
-  if (problem.count == problem.instances) return;
-  std::string text = "unnecessary in " + grouped(problem.count) + " of " + grouped(problem.instances);
+  if (problem.count == problem.looked_at()) return;
+  std::string text = "unnecessary in " + grouped(problem.count) + " of " + grouped(problem.looked_at());
   if (problem.used + problem.unwatched > 0)
     text += "; " + in_the_others(problem, use_at);
   else
@@ -182,7 +182,7 @@ std::string what_was_wrong(const Problem& problem) {
 }
 
 void add_transfer(const Problem& problem, std::vector<std::string>& conditions) {
-  conditions.push_back(grouped(problem.count) + " of " + grouped(problem.instances) + " " +
+  conditions.push_back(grouped(problem.count) + " of " + grouped(problem.looked_at()) + " " +
                        what_was_wrong(problem));
   if (problem.kind == ProblemKind::round_trip)
     conditions.push_back(
@@ -272,14 +272,18 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
                   const std::string& allocation_at) {
   const Line& line = line_for(problem.kind, function);
   Advice advice{line.fix, {}};
+  if (problem.left_out > 0)
+    advice.conditions.push_back(grouped(problem.looked_at()) + " of " + grouped(problem.instances) +
+                                " occurrences were looked at, because of --max-overhead; the others count as "
+                                "needed, and the figure leaves them out");
   bool release = problem.kind == kUnnecessary && function.role == Role::release;
   switch (problem.kind) {
     case ProblemKind::unnecessary_synchronization:
       add_unnecessary(problem, use_at, advice.conditions);
       break;
     case ProblemKind::misplaced_synchronization:
-      if (problem.count < problem.instances)
-        advice.conditions.push_back("in " + grouped(problem.count) + " of " + grouped(problem.instances) +
+      if (problem.count < problem.looked_at())
+        advice.conditions.push_back("in " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
                                     " the first use comes late enough for a move to gain");
       break;
     default:

@@ -190,13 +190,14 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     if (duplicate == Duplicate::elsewhere && (!first || first->unused != Unused::no))
       duplicate = Duplicate::none;
     if (by && by->duplicate == Duplicate::verified) unused = Unused::no;
+    const bool needed = reasons != 0 && !is_left_out(reasons);
     if (judged) {
       ++site.instances;
       site.judged += evidence.judged;
       site.unnecessary += reasons == 0;
       site.movable += is_movable(reasons) && evidence.after_ns >= 0;
-      if (reasons != 0 && !operation) ++site.unmatched_needed;
-      if (reasons != 0 && operation && !operation->has(kWaited)) {
+      if (needed && !operation) ++site.unmatched_needed;
+      if (needed && operation && !operation->has(kWaited)) {
         ++site.idle_needed;
         site.idle_movable += is_movable(reasons) && evidence.after_ns >= 0;
       }
@@ -212,6 +213,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     operation->duplicate = duplicate;
     operation->unused = unused;
     operation->conditions = evidence.conditions;
+    operation->left_out = theirs.left_out;
     times.set(*operation, thread, index, &site.gaps);
   };
   JoinResult result = join_operations(tracing, memory_tracing, sites, pair);

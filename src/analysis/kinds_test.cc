@@ -51,6 +51,22 @@ TEST(Kinds, SentElsewhereBeforeIsCopiedOnTheDevice) {
   EXPECT_TRUE(found.says(*problem, "3 of 3 transfers carried data that was sent to another place"));
 }
 
+// --max-overhead: of 8 copies 3 have a hash, and 2 of these repeat the first.
+TEST(Kinds, OfADuplicatesSiteTheCopiesThatWereLookedAtCount) {
+  auto trace = timeline().copy(kUp, 4096, lasting(0), 6).from(0x300).needed(kOrder);
+  for (int i = 0; i < 2; ++i) trace.copy(kUp, 4096, lasting(0), 6).from(0x300).repeats(0).needed(kOrder);
+  for (int i = 0; i < 5; ++i) trace.copy(kUp, 4096, lasting(0), 6).from(0x300).left_out().needed(kOrder);
+  Found found(trace.work(10), Nanoseconds{1'000'000});
+  ASSERT_EQ(found.count(), 1u);
+  const Problem* problem = found.of(ProblemKind::duplicate_transfer);
+  ASSERT_NE(problem, nullptr);
+  EXPECT_EQ(problem->count, 2u);
+  EXPECT_EQ(problem->instances, 8u);
+  EXPECT_DOUBLE_EQ(us(problem->benefit), 2 * 6);
+  EXPECT_TRUE(found.says(*problem, "3 of 8 occurrences were looked at, because of --max-overhead"));
+  EXPECT_TRUE(found.says(*problem, "2 of 3 transfers carried data that the destination already held"));
+}
+
 // Without an asynchronous copy in the run, one is taken to cost 5 us.
 TEST(Kinds, ACopyThatIsCheapAlreadyIsNoProblem) {
   auto trace = timeline().copy(kUp, 4096, lasting(0), 4).needed(kOrder);

@@ -175,6 +175,40 @@ void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& noti
                     " could not be watched and count as needed (" + text + ")");
 }
 
+void left_out_notice(const Run& memory_tracing, double max_overhead,
+                     const std::function<std::string(SiteIndex)>& name, std::vector<std::string>& notices) {
+  struct Occurrences {
+    uint64_t all = 0, left_out = 0;
+  };
+  std::map<uint32_t, Occurrences> sites;
+  uint64_t left_out = 0;
+  for (const Process& process : memory_tracing.processes)
+    for (const Thread& thread : process.threads)
+      for (const Operation& operation : thread.operations) {
+        Occurrences& site = sites[operation.site.value];
+        ++site.all;
+        site.left_out += operation.left_out;
+        left_out += operation.left_out;
+      }
+  if (left_out == 0) return;
+  std::erase_if(sites, [](const auto& site) { return site.second.left_out == 0; });
+  std::vector<std::pair<uint32_t, Occurrences>> order(sites.begin(), sites.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& one, const auto& other) {
+    return one.second.left_out > other.second.left_out;
+  });
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < order.size() && i < kShown; ++i)
+    text += (i > 0 ? ", " : "") + grouped(order[i].second.all - order[i].second.left_out) + " of " +
+            grouped(order[i].second.all) + " of " + name(SiteIndex{order[i].first});
+  if (order.size() > kShown) text += " and " + counted(order.size() - kShown, "place", "places") + " more";
+  char factor[32];
+  snprintf(factor, sizeof factor, "%g", max_overhead);
+  notices.push_back("memory-tracing: to keep within --max-overhead " + std::string(factor) +
+                    ", only some occurrences of hot calls were looked at (" + text +
+                    "); the others count as needed, and a larger --max-overhead looks at more");
+}
+
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices) {
   if (join.unmatched == 0 && join.extra == 0) return;
   notices.push_back(

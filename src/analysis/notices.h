@@ -1,6 +1,7 @@
 // What a user must know beside the findings: what was lost, could not be watched, differed between runs. One
 // sentence each.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ void session_notices(const Session& session, std::vector<std::string>& notices);
 
 // Instances of stage 3 that count as needed because they could not be watched.
 void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& notices);
+
+// Calls that stage 3 looked at in some of their occurrences only, to keep within --max-overhead. `name`: of a
+// site, as the user knows it.
+void left_out_notice(const Run& memory_tracing, double max_overhead,
+                     const std::function<std::string(SiteIndex)>& name, std::vector<std::string>& notices);
 
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices);
 void first_use_join_notice(const JoinResult& join, std::vector<std::string>& notices);  // of stage 4

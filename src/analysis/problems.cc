@@ -12,10 +12,11 @@ namespace {
 // Instances of one site, sorted by what they are.
 struct SiteInstances {
   uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0;
-  uint64_t idle_unnecessary = 0;           // beside `waits`: needless ones that found all done
-  uint64_t calls = 0;                      // that did not fail
-  uint64_t of_kind[kProblemKinds] = {};    // transfers and allocations, by own kind
-  Nanoseconds weight[kProblemKinds] = {};  // the most that mending those could gain
+  uint64_t idle_unnecessary = 0;                  // beside `waits`: needless ones that found all done
+  uint64_t left_out = 0, transfers_left_out = 0;  // of waits, of transfers: not looked at
+  uint64_t calls = 0;                             // that did not fail
+  uint64_t of_kind[kProblemKinds] = {};           // transfers and allocations, by own kind
+  Nanoseconds weight[kProblemKinds] = {};         // the most that mending those could gain
 };
 
 constexpr size_t kMostIdleSites = 16;  // each is one more replay of the whole run
@@ -76,6 +77,8 @@ class Finder {
         ++site.of_kind[number(*kind)];
         site.weight[number(*kind)] +=
             gain_of(*kind, operation) + (is_wait(operation) ? operation.waited : Nanoseconds{});
+      } else if (driver && driver->role == Role::transfer && is_candidate(operation)) {
+        site.transfers_left_out += operation.left_out;
       }
       site.idle_unnecessary += is_idle_unnecessary(driver, operation);
       if (!is_program_wait(operation)) return;
@@ -83,6 +86,7 @@ class Finder {
       site.unnecessary += is_unnecessary(operation);
       site.movable += is_candidate(operation) && is_movable(operation.reasons) && operation.after.count >= 0;
       site.unresolved += (operation.reasons & kUnresolved) != 0;
+      site.left_out += is_left_out(operation.reasons);
     });
   }
 
@@ -92,41 +96,50 @@ class Finder {
     const SiteVerdicts& verdicts = in_.verdicts[index.value];
     first_problem_.emplace_back().fill(-1);
     if (!function(index)) return;
-    auto add = [&](ProblemKind kind, uint64_t instances) {
+    auto add = [&](ProblemKind kind, uint64_t instances, uint64_t left_out) {
       first_problem_.back()[static_cast<size_t>(kind)] = static_cast<int>(problems_.size());
       Problem& problem = problems_.emplace_back();
       problem.kind = kind;
       problem.site = index;
       problem.instances = instances;
+      problem.left_out = left_out;
     };
     for (size_t i = 0; i < kProblemKinds; ++i) {
       auto kind = static_cast<ProblemKind>(i);
       if (site.of_kind[i] > 0 && is_worth_opening(kind, site))
-        add(kind, is_transfer_kind(kind) ? site.transfers : site.calls);
+        add(kind, is_transfer_kind(kind) ? site.transfers : site.calls, left_out_of(kind, site));
     }
     // Who removes the call removes those as well that happened not to wait, and are needed.
     uint64_t instances =
         site.waits + site.idle_unnecessary + verdicts.unmatched_needed + verdicts.idle_needed;
     uint64_t unnecessary = site.unnecessary + site.idle_unnecessary;
     if (unnecessary > 0) {
-      bool always = unnecessary == instances;
-      if (always || (unnecessary >= 2 && 2 * unnecessary >= instances))
-        add(ProblemKind::unnecessary_synchronization, instances);
+      uint64_t looked_at = instances - site.left_out;
+      bool always = unnecessary == looked_at;
+      if (always || (unnecessary >= 2 && 2 * unnecessary >= looked_at))
+        add(ProblemKind::unnecessary_synchronization, instances, site.left_out);
       else if (unnecessary >= 2)
         ++result_.rarely_unnecessary_sites;
     }
-    uint64_t needed = site.waits - site.unnecessary;
+    uint64_t needed = site.waits - site.unnecessary - site.left_out;
     bool all_movable = site.movable > 0 && site.movable + site.unresolved >= needed &&
                        site.unresolved <= verdicts.threads && verdicts.unmatched_needed == 0 &&
                        verdicts.idle_movable == verdicts.idle_needed;
-    if (all_movable) add(ProblemKind::misplaced_synchronization, site.waits);
+    if (all_movable) add(ProblemKind::misplaced_synchronization, site.waits, site.left_out);
+  }
+
+  // That memory is pageable is known without a look.
+  static uint64_t left_out_of(ProblemKind kind, const SiteInstances& site) {
+    const bool looks = is_transfer_kind(kind) && kind != ProblemKind::pageable_transfer;
+    return looks ? site.transfers_left_out : 0;
   }
 
   // Where it cannot matter, the instance's needless wait is left to the problem of the waits.
   bool is_worth_opening(ProblemKind kind, const SiteInstances& site) {
     bool enough = site.weight[number(kind)] >= in_.threshold;
     bool goes = kind == ProblemKind::duplicate_transfer || kind == ProblemKind::unused_transfer;
-    if (enough || (goes && 2 * site.of_kind[number(kind)] >= site.transfers)) return true;
+    if (enough || (goes && 2 * site.of_kind[number(kind)] >= site.transfers - site.transfers_left_out))
+      return true;
     if (is_allocation_kind(kind)) {
       ++result_.minor_allocation_sites;
     } else {
@@ -167,7 +180,7 @@ class Finder {
       bool shares = problem.kind == ProblemKind::unnecessary_synchronization &&
                     counts_[problem.site.value].transfers > 0 &&
                     problem.count < counts_[problem.site.value].unnecessary;
-      return shares && (problem.count < 2 || 2 * problem.count < problem.instances);
+      return shares && (problem.count < 2 || 2 * problem.count < problem.looked_at());
     });
     for (auto& kinds : first_problem_) kinds.fill(-1);
     for (size_t i = 0; i < problems_.size(); ++i)
@@ -317,7 +330,7 @@ class Finder {
       if (!is_transfer_kind(problem.kind) && !is_allocation_kind(problem.kind)) return false;
       bool goes =
           problem.kind == ProblemKind::duplicate_transfer || problem.kind == ProblemKind::unused_transfer;
-      bool kept = (goes && 2 * problem.count >= problem.instances) || problem.benefit >= in_.threshold;
+      bool kept = (goes && 2 * problem.count >= problem.looked_at()) || problem.benefit >= in_.threshold;
       if (kept && (goes || problem.benefit.count > 0)) return false;
       if (is_allocation_kind(problem.kind)) {
         ++result_.minor_allocation_sites;
@@ -379,7 +392,7 @@ class Finder {
     if (in_.surroundings && problem.site.value < in_.surroundings->size())
       problem.around = (*in_.surroundings)[problem.site.value];
     if (problem.kind == ProblemKind::unnecessary_synchronization) {
-      uint64_t others = problem.instances - site.unnecessary;
+      uint64_t others = problem.looked_at() - site.unnecessary;
       for (const auto& use : verdicts.uses) problem.used += use.second;
       problem.used = std::min(problem.used, others);
       problem.unwatched = others - problem.used;

@@ -19,7 +19,8 @@
 // allocations along (one fix ends both), else they are a problem of their own. A synchronization is misplaced
 // if the first use of every needed instance of the site is the CPU's, at a known time, and moving the waits
 // there gains the threshold. A last instance per thread that the program's end left open is no obstacle. A
-// failed call is left alone.
+// failed call is left alone. Instances that were not looked at, because of --max-overhead, are never
+// problematic; 'all' and 'half' are of those that were.
 #pragma once
 #include <optional>
 
@@ -33,9 +34,10 @@ namespace diogenes {
 struct Problem {
   ProblemKind kind{};
   SiteIndex site;
-  uint64_t instances = 0;          // of the site: waits; transfers or allocations, where the kind is of these
-  uint64_t count = 0;              // problematic
-  uint64_t unnecessary_waits = 0;  // of the problematic transfers, those whose wait is needless too
+  uint64_t instances = 0;  // of the site: waits; transfers or allocations, where the kind is of these
+  uint64_t count = 0;      // problematic
+  uint64_t left_out = 0;   // of the instances: not looked at, because of --max-overhead; they count as needed
+  uint64_t unnecessary_waits = 0;    // of the problematic transfers, those whose wait is needless too
   uint64_t used = 0, unwatched = 0;  // unnecessary: of the other instances
   Nanoseconds waited, call;          // of the problematic instances
   Bytes bytes;
@@ -55,6 +57,7 @@ struct Problem {
   std::optional<Surroundings> around;  // of the site's waits
   bool call_removed = false;           // the figure holds the calls' own time (some of them, for a release)
 
+  uint64_t looked_at() const { return instances - left_out; }
   bool transfer_issue() const { return is_transfer_kind(kind); }
   bool synchronization_issue() const {
     return (!transfer_issue() && !is_allocation_kind(kind)) || unnecessary_waits > 0;

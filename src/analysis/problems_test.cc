@@ -61,6 +61,64 @@ TEST(Problems, ConditionallyUnnecessaryFromHalfOn) {
   EXPECT_EQ(fewer.problems.rarely_unnecessary_sites, 1u);
 }
 
+// --max-overhead: of 10 instances 4 were looked at. L, S, 5 us of work; 10 us waited each.
+TEST(Problems, UnnecessaryWhereverItWasLookedAt) {
+  Timeline trace = loop(6, 4, kOverBudget);
+  Analysed analysed(trace);
+  ASSERT_EQ(analysed.problems.found.size(), 1u);
+  const Problem& problem = analysed.problems.found[0];
+  EXPECT_EQ(problem.kind, kUnnecessary);
+  EXPECT_EQ(problem.count, 4u);
+  EXPECT_EQ(problem.instances, 10u);
+  EXPECT_EQ(problem.left_out, 6u);
+  EXPECT_DOUBLE_EQ(us(problem.waited), 4 * 10);  // of those that were judged
+  EXPECT_EQ(problem.changes.size(), 4u);
+  EXPECT_EQ(problem.used + problem.unwatched, 0u);
+  Advice advice = advice_for(problem, *function_of(analysed.sites[problem.site]), "");
+  ASSERT_FALSE(advice.conditions.empty());
+  EXPECT_EQ(advice.conditions[0],
+            "4 of 10 occurrences were looked at, because of --max-overhead; the others count as needed, and "
+            "the figure leaves them out");
+}
+
+TEST(Problems, UnnecessaryInSomeOfThoseThatWereLookedAt) {
+  Timeline trace = loop(6, 4, kOverBudget | kOtherThread);
+  trace.launch(1).sync(lasting(10)).from(0x100).first_use(after(1), kCpuAccess).work(5);
+  Analysed analysed(trace);
+  ASSERT_EQ(analysed.problems.found.size(), 1u);
+  const Problem& problem = analysed.problems.found[0];
+  EXPECT_EQ(problem.looked_at(), 5u);
+  EXPECT_EQ(problem.used, 1u);
+  Advice advice = advice_for(problem, *function_of(analysed.sites[problem.site]), "a.cc:7");
+  ASSERT_GE(advice.conditions.size(), 2u);
+  EXPECT_EQ(advice.conditions[1], "unnecessary in 4 of 5; used at a.cc:7 in the others");
+}
+
+TEST(Problems, NeededWhereItWasLookedAtIsNone) {
+  Timeline trace = loop(6, 0, kOverBudget);
+  EXPECT_TRUE(Analysed(trace).problems.found.empty());
+  for (int i = 0; i < 3; ++i) trace.launch(1).sync(lasting(10)).from(0x100).first_use(after(1)).work(5);
+  EXPECT_TRUE(Analysed(trace).problems.found.empty());
+  // What is needed for another reason, too, was seen to be needed.
+  Timeline both = loop(6, 4, kOverBudget | kCpuAccess);
+  Analysed seen(both);
+  EXPECT_TRUE(seen.problems.found.empty());
+  EXPECT_EQ(seen.problems.rarely_unnecessary_sites, 1u);
+}
+
+TEST(Problems, MisplacedWhereverItWasLookedAt) {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i) trace.launch(1).sync(lasting(30)).from(0x100).first_use(after(20)).work(50);
+  for (int i = 0; i < 5; ++i) trace.launch(1).sync(lasting(30)).from(0x100).needed(kOverBudget).work(50);
+  Analysed analysed(trace);
+  ASSERT_EQ(analysed.problems.found.size(), 1u);
+  const Problem& problem = analysed.problems.found[0];
+  EXPECT_EQ(problem.kind, kMisplaced);
+  EXPECT_EQ(problem.count, 3u);
+  EXPECT_EQ(problem.looked_at(), 3u);
+  EXPECT_DOUBLE_EQ(us(problem.benefit), 3 * 20);
+}
+
 TEST(Problems, WithoutAVerdictItIsNeeded) {
   auto trace = timeline().launch(1).sync(lasting(10)).work(100);
   EXPECT_TRUE(Analysed(trace).problems.found.empty());

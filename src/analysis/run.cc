@@ -47,6 +47,9 @@ class ThreadLoader {
     allocations_.push_back({operations()[sequence].begin, record.address, record.bytes, record.released != 0,
                             thread_, sequence});
   }
+  void operator()(const CallRecord& record, uint32_t sequence) {
+    operations()[sequence].left_out = (record.flags & kNotLookedAt) != 0;
+  }
   void operator()(const RecordingRecord& record, uint32_t sequence) {
     auto sane = [](int64_t ns) { return Nanoseconds{std::clamp<int64_t>(ns, 0, kLatest)}; };
     auto& recordings = process_.threads[thread_].long_recordings;

@@ -76,6 +76,7 @@ struct Operation {
   bool gpu_outlier = false;               // joined: `gpu` is far above what its site's calls take
   bool pageable = false;                  // a transfer to or from pageable memory
   bool after_placed = false;              // joined: `after` is this run's time, not that of another run
+  bool left_out = false;                  // stage 3, joined: not looked at, because of --max-overhead
   bool reused = false;                    // a release: as many bytes are allocated again later in the process
 
   bool has(OperationFlag flag) const { return (flags & flag) != 0; }

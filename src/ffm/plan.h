@@ -10,7 +10,7 @@
 namespace diogenes {
 
 inline constexpr char kPlanMagic[8] = {'D', 'I', 'O', 'P', 'L', 'A', 'N', '1'};
-inline constexpr uint32_t kPlanVersion = 4;
+inline constexpr uint32_t kPlanVersion = 5;
 inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
@@ -30,6 +30,9 @@ struct Plan {
   uint32_t hook_count;
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan
+  double max_overhead;  // memory_tracing, sync_use: run time / baseline's, beyond which a hot call site is
+                        // looked at in some occurrences only (agent/facts/sampling.h); 0: no limit
+  int64_t baseline_ns;  // run time of the baseline; 0: not known
 };
 
 }  // namespace diogenes

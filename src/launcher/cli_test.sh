@@ -39,6 +39,10 @@ one_line 'unknown option'
 expect 2 '^diogenes: ' "$diogenes" run --timeout soon -- true
 expect 2 '^diogenes: ' "$diogenes" run --driver imaginary -- true
 expect 2 '^diogenes: ' "$diogenes" run --repeat 0 -- true
+for factor in 1 1.09 none; do
+  expect 2 "diogenes: .*$factor is not a number of 1.1 or more" "$diogenes" run --max-overhead $factor -- true
+done
+expect 2 'leave out --max-overhead' "$diogenes" run --resume nowhere --max-overhead 2
 expect 2 '^diogenes: ' "$diogenes" export --format pdf
 expect 0 '' "$diogenes" --version
 expect 0 '' "$diogenes" run --help
@@ -101,12 +105,14 @@ run 0 '' --output good.diogenes -- "$faulty"
 run 125 'exists already' --output good.diogenes -- "$faulty"
 run 0 '' --output good.diogenes --force --report report.txt --plain-run -- "$faulty"
 [ -s report.txt ] || bad '--report wrote nothing'
-[ ! -s err ] || bad 'with --report and no terminal, something was said'
+one_line 'with --report and no terminal, only how long the runs will take is said'
+grep -Eq '^diogenes: 4 runs, about [0-9]+ s in all$' err || bad 'it is not said how long the runs will take'
 grep -q '"plain"' good.diogenes/session.json || bad '--plain-run left no trace'
 run 0 '' --output repeated.diogenes --repeat 3 -- "$faulty"
 for run in tracing tracing-2 tracing-3; do
   [ -d "repeated.diogenes/$run" ] || bad "--repeat 3 left no $run"
 done
+grep -q '^diogenes: 5 runs, ' err || bad '--repeat 3 is not counted'
 [ ! -e repeated.diogenes/tracing-4 ] || bad '--repeat 3 ran four times'
 run 0 '' --output without.diogenes --gpu-times off -- "$faulty"
 [ ! -e without.diogenes/gpu-times ] || bad '--gpu-times off ran it all the same'

@@ -40,6 +40,7 @@ CLI::Validator in_range(double above, double up_to, const char* sentence) {
   return {check, ""};
 }
 const CLI::Validator kPositive = in_range(0, 1e9, "is not a number above 0");
+const CLI::Validator kOverhead = in_range(1.1 - 1e-9, 1e6, "is not a number of 1.1 or more");
 const CLI::Validator kPercent = in_range(-1e-12, 100, "is not a percentage from 0 to 100");
 
 constexpr uint64_t kLeastTrace = uint64_t{1} << 20;
@@ -141,6 +142,11 @@ void add_run(CLI::App& app, RunOptions& options) {
          "free)")
       ->type_name("SIZE")
       ->check(kSize);
+  run->add_option("--max-overhead", options.max_overhead,
+                  "Where watching memory would take more than N times the baseline's run time, look at some "
+                  "occurrences of hot calls only (1.1 or more; default: 3)")
+      ->type_name("N")
+      ->check(kOverhead);
   run->add_flag("--thorough", options.thorough,
                 "Watch results of a few bytes in 6 more runs; without it, waits for those that could not be "
                 "watched count as needed");
@@ -212,7 +218,7 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
 // What a session that is resumed was begun with stays; else its runs could not be joined.
 int check_resume(const CLI::App& run) {
   for (const char* kept : {"--output", "--driver", "--plain-run", "--prepare", "--threshold", "--gpu-times",
-                           "--repeat", "--thorough", "--max-trace-size"})
+                           "--repeat", "--thorough", "--max-trace-size", "--max-overhead"})
     if (run.get_option(kept)->count() > 0)
       return fail(kUsage, fmt::format("--resume keeps what the session was begun with; leave out {}", kept));
   return kSuccess;

@@ -17,6 +17,7 @@
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
 #include "launcher/machine.h"
+#include "launcher/run_estimate.h"
 #include "launcher/session_folder.h"
 #include "launcher/target_environment.h"
 #include "launcher/version.h"
@@ -102,7 +103,8 @@ bool Measurement::begin_session() {
                       .gpu_times = options_.gpu_times,
                       .repeat = options_.repeat,
                       .thorough = options_.thorough,
-                      .max_trace_bytes = options_.max_trace_bytes};
+                      .max_trace_bytes = options_.max_trace_bytes,
+                      .max_overhead = options_.max_overhead};
   if (Status written = write_session(folder_, session_); !written) {
     fs::remove_all(folder_, failed);
     return refuse(kOwnFailure, written.error().c_str());
@@ -188,8 +190,19 @@ bool Measurement::baseline() {
   measured_ = true;
   if (!first_run_is_good()) return false;
   if (outcome.other_driver == outcome.used_cuda && !measure_other_driver(outcome)) return false;
+  say_how_long();
   check_waiting_functions();
   return true;
+}
+
+// Once it is certain that there are further runs.
+void Measurement::say_how_long() const {
+  if (is_kept(stage_name(Stage::baseline))) return;
+  say(runs_sentence({.first_run_s = reference_runtime(),
+                     .plain_run = options_.plain_run,
+                     .tracing = options_.repeat,
+                     .watch_shares = options_.thorough ? kWatchShares : 0,
+                     .max_overhead = options_.max_overhead}));
 }
 
 // Every function of the catalogue, and not only those that wait: the replay takes its gaps and submissions
@@ -324,7 +337,9 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                               .hooks = std::move(hooks),
                               .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
                               .watch_share = settings.watch_share,
-                              .gpu_times = settings.gpu_times.take});
+                              .gpu_times = settings.gpu_times.take,
+                              .max_overhead = options_.max_overhead,
+                              .baseline_s = reference_runtime()});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());

@@ -80,6 +80,7 @@ class Measurement {
   bool further_runs(const FurtherRuns& further);  // false: none was needed
   std::optional<Report> analyse_runs(FurtherRuns* further);
   std::string outcome_text() const;
+  void say_how_long() const;
   double reference_runtime() const;  // of the plain run, or else the baseline; 0: none yet
 
   bool first_run_is_good();

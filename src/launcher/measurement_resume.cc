@@ -37,6 +37,7 @@ bool Measurement::resume_session() {
   options_.repeat = std::max(request.repeat, 1);
   options_.thorough = request.thorough;
   options_.max_trace_bytes = request.max_trace_bytes;
+  options_.max_overhead = request.max_overhead;
   options_.threshold_percent = session_.threshold_percent;
   if (options_.timeout_s == 0) options_.timeout_s = request.timeout_s;
   runs_planned_ = 2 + options_.repeat + options_.plain_run;

@@ -23,6 +23,7 @@ struct RunOptions {
   int repeat = 1;                  // tracing runs
   bool thorough = false;           // further runs for small results
   uint64_t max_trace_bytes = 0;    // of each process in each run; 0: the default
+  double max_overhead = 3;         // run time of a stage / the baseline's
   int top = 10;
   bool use_cache = true;
   std::string resume;  // the session to go on with; empty: a new one

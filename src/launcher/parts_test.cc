@@ -15,6 +15,7 @@
 #include "launcher/cupti.h"
 #include "launcher/plan_file.h"
 #include "launcher/resume.h"
+#include "launcher/run_estimate.h"
 #include "launcher/stage_outcome.h"
 #include "launcher/standard_streams.h"
 #include "launcher/target_environment.h"
@@ -58,7 +59,12 @@ class Parts : public testing::Test {
 };
 
 TEST_F(Parts, APlanIsLaidOutAsTheAgentReadsIt) {
-  PlanContents contents{.stage = Stage::sync_use, .driver = {}, .hooks = {}, .recorded_bytes_limit = 5};
+  PlanContents contents{.stage = Stage::sync_use,
+                        .driver = {},
+                        .hooks = {},
+                        .recorded_bytes_limit = 5,
+                        .max_overhead = 2.5,
+                        .baseline_s = 1.5};
   contents.driver.length = 2;
   contents.driver.bytes = {0xab, 0xcd};
   HookSite site{};
@@ -74,6 +80,8 @@ TEST_F(Parts, APlanIsLaidOutAsTheAgentReadsIt) {
   EXPECT_EQ(plan.file_bytes, bytes.size());
   EXPECT_EQ(plan.stage, Stage::sync_use);
   EXPECT_EQ(plan.build_id[1], 0xcd);
+  EXPECT_EQ(plan.max_overhead, 2.5);
+  EXPECT_EQ(plan.baseline_ns, 1'500'000'000);
   HookSite read_back{};
   memcpy(&read_back, bytes.data() + sizeof plan, sizeof read_back);
   EXPECT_EQ(read_back.entry, 0x22bb00u);
@@ -151,6 +159,22 @@ TEST_F(Parts, RunsWithGuardsCopyNothingFromProcessToProcess) {
   EXPECT_EQ(value_of(guarded, "UCX_TLS"), "all");
   auto traced = target_environment(users, {.agent = "/a/agent.so", .plan = "/s/plan"});
   EXPECT_EQ(value_of(traced, "OMPI_MCA_btl_vader_single_copy_mechanism"), "");
+}
+
+// 1 + 1.2 + 2 times the first run; another tracing run: 1.2 more; a share of small results: 2 more.
+TEST(RunEstimate, CountsAllRunsAndTheirUsualOverheads) {
+  EXPECT_EQ(runs_sentence({.first_run_s = 10}), "3 runs, about 40 s in all");
+  EXPECT_EQ(runs_sentence({.first_run_s = 10, .tracing = 3}), "5 runs, about 65 s in all");
+  EXPECT_EQ(runs_sentence({.first_run_s = 12, .plain_run = true}), "4 runs, about 65 s in all");
+  EXPECT_EQ(runs_sentence({.first_run_s = 10, .watch_shares = 6}), "up to 9 runs, about 3 min in all");
+  EXPECT_EQ(runs_sentence({.first_run_s = 10, .max_overhead = 1.3}), "3 runs, about 35 s in all");
+}
+
+TEST(RunEstimate, IsNoFinerThanAnEstimateCanBe) {
+  EXPECT_EQ(runs_sentence({.first_run_s = 0.01}), "3 runs, about 1 s in all");
+  EXPECT_EQ(runs_sentence({.first_run_s = 2}), "3 runs, about 8 s in all");
+  EXPECT_EQ(runs_sentence({.first_run_s = 600}), "3 runs, about 42 min in all");
+  EXPECT_EQ(runs_sentence({.first_run_s = 3600}), "3 runs, about 4.2 h in all");
 }
 
 TEST_F(Parts, APlainRunHasNothingOfOurs) {

@@ -25,6 +25,8 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.gpu_times = contents.gpu_times;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());
   plan.recorded_bytes_limit = contents.recorded_bytes_limit;
+  plan.max_overhead = contents.max_overhead;
+  plan.baseline_ns = static_cast<int64_t>(contents.baseline_s * 1e9);
   plan.file_bytes = sizeof plan + contents.hooks.size() * sizeof(HookSite);
 
   std::filesystem::path unfinished = file;

@@ -17,6 +17,8 @@ struct PlanContents {
   uint64_t recorded_bytes_limit = 0;
   uint8_t watch_share = kWatchShares;
   bool gpu_times = false;
+  double max_overhead = 0;  // 0: no limit
+  double baseline_s = 0;
 };
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);

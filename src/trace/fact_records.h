@@ -50,6 +50,7 @@ enum CallFlag : uint8_t {
   kMappedMemory = 16,   // an allocation that the device reaches at the host's address, or was told of
   kSharesMemory = 32,   // memory is shared with others from now on (IPC, exported handles, imported memory)
   kPrinted = 64,        // what kernels printed came out in this call
+  kNotLookedAt = 128,   // --max-overhead: no hash of what it carried, its host memory not watched
 };
 
 // Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.
@@ -96,6 +97,7 @@ enum class WatchRefusal : uint8_t {
   no_guards,       // this process cannot be guarded
   often,           // it fell four times for one piece of work: from now on it stands open
   another_run,     // small, and another run of this stage watches it (ffm/plan.h, watch_share)
+  not_looked_at,   // --max-overhead: other occurrences of the call are
 };
 
 // From `at_ns` on the range is watched: the first touch of it by anybody ends the watch, and is recorded. Or

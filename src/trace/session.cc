@@ -71,6 +71,7 @@ Session from_json(const json& object) {
   take(request, "repeat", session.request.repeat);
   take(request, "thorough", session.request.thorough);
   take(request, "max_trace_bytes", session.request.max_trace_bytes);
+  take(request, "max_overhead", session.request.max_overhead);
   const json& streams = object_at(object, "streams");
   take(streams, "input", session.streams.input);
   take(streams, "input_begin", session.streams.input_begin);
@@ -142,7 +143,8 @@ json to_json(const Session& session) {
             {"gpu_times", session.request.gpu_times},
             {"repeat", session.request.repeat},
             {"thorough", session.request.thorough},
-            {"max_trace_bytes", session.request.max_trace_bytes}}},
+            {"max_trace_bytes", session.request.max_trace_bytes},
+            {"max_overhead", session.request.max_overhead}}},
           {"streams",
            {{"input", session.streams.input},
             {"input_begin", session.streams.input_begin},

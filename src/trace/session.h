@@ -49,6 +49,7 @@ struct RunRequest {
   int repeat = 1;
   bool thorough = false;
   uint64_t max_trace_bytes = 0;  // 0: the default
+  double max_overhead = 3;
 };
 
 // The program's standard streams in the first run, for later runs (launcher/standard_streams.h).

@@ -23,9 +23,13 @@ struct Measured {
   std::string export_errors;
 };
 
+// The default budget is for users: what a test finds must not depend on how fast the machine is.
+inline constexpr const char* kNoBudget = "1000";
+
 // `look`, if any, gets the path of the session's folder, which is removed afterwards.
 Measured run_measured(const std::vector<std::string>& command, const std::string& input = "",
-                      const std::function<void(const std::string&)>& look = {});
+                      const std::function<void(const std::string&)>& look = {},
+                      const std::string& max_overhead = kNoBudget);
 
 // Every way in which measuring changed what the program did: output, exit status, in the first run or a later
 // one.

@@ -197,6 +197,29 @@ TEST(Java, IsTheSameWhenMeasured) {
   EXPECT_TRUE(measured.report.is_object()) << measured.export_errors;
 }
 
+// Whether the budget is reached depends on the machine; what may be found does not. The first occurrences are
+// looked at in any case.
+TEST(Budget, OfTransfersChangesNothingButWhatIsLookedAt) {
+  const std::vector<std::string> command = {built("bin/tests/programs/heavy_transfers")};
+  const auto alone = run_alone(command);
+  ASSERT_EQ(alone.exit_status, 0) << alone.output;
+  const auto measured = run_measured(command, "", {}, "1.1");
+  for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
+  ASSERT_TRUE(measured.report.is_object()) << measured.export_errors;
+  for (const auto& run : measured.session.value("runs", nlohmann::json::array()))
+    EXPECT_EQ(run.value("state", ""), "complete") << run;
+  bool again = false;
+  for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
+    const std::string kind = problem.value("kind", ""), function = problem["stack"][0].value("function", "");
+    again |= kind == "duplicate-transfer" && function.starts_with("send_again(");
+    EXPECT_LE(problem.value("count", 0), problem.value("instances", 0));
+    // They carry new data each time, and the CPU uses what comes back.
+    EXPECT_FALSE(function.starts_with("send_new(") && kind == "duplicate-transfer") << problem.dump(2);
+    EXPECT_FALSE(function.starts_with("fetch(") && kind != "misplaced-synchronization") << problem.dump(2);
+  }
+  EXPECT_TRUE(again) << measured.report_text;
+}
+
 TEST(NoCuda, IsRunOnceAndSaysSo) {
   const auto measured = run_measured({built("bin/tests/programs/no_cuda")}, "one\n");
   EXPECT_EQ(measured.session.value("runs", nlohmann::json::array()).size(), 1u) << measured.session.dump(2);

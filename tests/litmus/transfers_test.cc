@@ -44,6 +44,8 @@ nlohmann::json report_of(const std::vector<std::string>& command, std::string* e
                                   "run",
                                   "--threshold",
                                   "0",
+                                  "--max-overhead",
+                                  "1000",
                                   "--driver",
                                   "simulated",
                                   "--output",

@@ -154,7 +154,8 @@ Judged judge(const std::vector<std::string>& command, bool thorough) {
   const std::string session = folder.path() / "session.diogenes";
   std::vector<std::string> run = {
       tool("bin/diogenes"), "run",   "--driver", used_driver == Driver::simulated ? "simulated" : "system",
-      "--output",           session, "--report", folder.path() / "report.txt"};
+      "--output",           session, "--report", folder.path() / "report.txt",
+      "--max-overhead",     "1000"};
   if (thorough) run.push_back("--thorough");
   run.push_back("--");
   run.insert(run.end(), command.begin(), command.end());

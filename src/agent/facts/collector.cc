@@ -30,6 +30,7 @@ struct Slot {
 constexpr int kSlots = 256;
 alignas(64) Slot slots[kSlots];
 std::atomic<uint32_t> next_slot{0};
+Nanoseconds started;
 
 alignas(64) unsigned char storage[sizeof(State)];  // all zeros is the start of every table
 
@@ -224,14 +225,30 @@ void complete(const Call& call, DecodedCall& decoded) {
   if (call.driver->arguments == Arguments::stream_create) name_created_stream(call, decoded.context);
 }
 
+// --max-overhead: is this occurrence looked at?
+void sample(const Call& call, DecodedCall& decoded) {
+  if (decoded.site != 0) return;
+  LockGuard guard(state().lock);
+  const Nanoseconds spent{spent_ns.load(std::memory_order_relaxed)};
+  sampling().adapt(spent, monotonic_now() - started);
+  decoded.site = sampling().site_of(call.stack, call.function);
+  if (!sampling().look(decoded.site)) decoded.flags |= kNotLookedAt;
+}
+
 // The host memory of the work is dirty from now on.
 void mark_dirty(const Call& call, DecodedCall& decoded) {
   if (decoded.host_count == 0) return;
   // The driver's own code writes pageable memory, until the call that copies has waited.
   bool pageable_is_done = call.waited_at_all() || !call.driver->asynchronous;
+  sample(call, decoded);
   LockGuard guard(state().lock);
   for (int i = 0; i < decoded.host_count; ++i) {
-    const HostRange& host = decoded.hosts[i];
+    HostRange& host = decoded.hosts[i];
+    host.site = decoded.site;
+    // Which small ranges are shared out must not depend on how fast this run was.
+    const bool sampled = host.way == Way::pages || watch_share() == kWatchShares;
+    if (!decoded.looked_at() && sampled && host.refusal == WatchRefusal::none)
+      host.refusal = WatchRefusal::not_looked_at;
     decoded.small_parts = decoded.small_parts * 31 + state().dirty.numbers_of(host);
     bool pageable = decoded.is_transfer && decoded.destination.kind == MemoryKind::pageable &&
                     host.range == decoded.destination.host.range;
@@ -261,6 +278,9 @@ void start() {
   all.shared = 0;
   all.captures = 0;
   for (auto& slot : slots) slot.used.store(false, std::memory_order_relaxed);
+  sampling().start({plan().plan->max_overhead, {plan().plan->baseline_ns}});
+  started = monotonic_now();
+  spent_ns.store(0, std::memory_order_relaxed);
   forget_names();
   forget_operands();
   forget_readbacks();
@@ -281,12 +301,19 @@ void before(Call& call) {
   }
   if (call.driver->role == Role::graph) before_graph_call(call);
   decode(call, decoded);
+  if (decoded.is_transfer) sample(call, decoded);
   lower_for(call, decoded);
   if (call.driver->has(Trait::ends_context)) {
     decoded.argument = end_context(call.argument(0));
     give_up_readbacks();
   }
+  const Nanoseconds begin = monotonic_now();
   contents_before(call, decoded, slot->contents);
+  // Reading back lengthens a wait of the program's, which no hook sees, and its hash the call that waits.
+  const uint64_t bytes = slot->contents.readback ? decoded.transfer.bytes() : 0;
+  const Nanoseconds reading{static_cast<int64_t>(bytes / 12)};  // the usual pace of a bus
+  spend(reading);
+  if (decoded.looked_at()) sampling().charge(decoded.site, monotonic_now() - begin + reading + reading);
 }
 
 void after(Call& call) {
@@ -307,7 +334,9 @@ void after(Call& call) {
   }
   // What a blocking copy brought is read before its guard goes up; so is what this call covers.
   const bool waited = !capturing && has_waited(call, &decoded);
+  const Nanoseconds begin = monotonic_now();
   if (!capturing) contents_of_done(call, decoded, slot->contents);
+  sampling().charge(decoded.site, monotonic_now() - begin);
   if (waited) look_at_covered(call, decoded);
   if (decoded.lowered_count > 0 || decoded.is_transfer) {
     LockGuard guard(state().lock);

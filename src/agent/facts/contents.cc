@@ -82,7 +82,7 @@ Held compare(const Content& held, const Content& content) {
 }
 
 bool looks_at_destination(const DecodedCall& decoded) {
-  return plan().plan->stage == Stage::memory_tracing && copies_to_host(decoded) &&
+  return plan().plan->stage == Stage::memory_tracing && decoded.looked_at() && copies_to_host(decoded) &&
          was_fetched_before(decoded.transfer) && !is_shared(decoded);
 }
 
@@ -103,8 +103,10 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
     LockGuard guard(state().lock);
     look.bounds = state().memory.bounds();
   }
-  // The program may hand the driver memory that is not there.
-  if (!content_if_there(rows, &contents.content, look_for_addresses, &look)) contents.content = {};
+  // The program may hand the driver memory that is not there. Addresses are looked for in any case: which
+  // memory kernels reach must be known.
+  Content* content = decoded.looked_at() ? &contents.content : nullptr;
+  if (!content_if_there(rows, content, look_for_addresses, &look)) contents.content = {};
   if (look.found) note_addresses(copy.destination);
   if (contents.content == Content{}) return;
   contents.remembered = was_there_before(contents.content, copy.destination, copy.bytes());
@@ -112,8 +114,8 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
 }
 
 void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents) {
-  if (plan().plan->stage != Stage::memory_tracing || !call.succeeded() || !copies_to_host(decoded) ||
-      !is_done(call, decoded) || is_shared(decoded))
+  if (plan().plan->stage != Stage::memory_tracing || !call.succeeded() || !decoded.looked_at() ||
+      !copies_to_host(decoded) || !is_done(call, decoded) || is_shared(decoded))
     return;
   if (!content_if_there(destination_of(decoded.transfer), &contents.content)) contents.content = {};
 }
@@ -129,7 +131,7 @@ void contents_after(const Call& call, const DecodedCall& decoded, const Contents
     if (contents.content != Content{}) {
       remember_there(contents.content, copy.source, copy.bytes());
       append_content(call.id, contents.content, compare(contents.held, contents.content));
-    } else if (!is_done(call, decoded) && !is_shared(decoded)) {
+    } else if (decoded.looked_at() && !is_done(call, decoded) && !is_shared(decoded)) {
       await_download(call, decoded, contents.held);
     }
     return;

@@ -14,6 +14,7 @@ void DecodedCall::clear() {
   context = 0;
   flags = 0;
   names_stream = page_tables = is_transfer = false;
+  site = 0;
   second_event = 0;
   argument = small_parts = 0;
   transfer = {};

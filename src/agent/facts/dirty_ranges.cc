@@ -93,6 +93,7 @@ void DirtyRanges::add(HostRange host) {
     }
     dirty.host.refusal = host.refusal;
     dirty.host.way = host.way;
+    dirty.host.site = host.site;
     dirty.host.frame = host.frame;
     dirty.raises = 0;
     dirty.refused = false;
@@ -136,6 +137,7 @@ bool DirtyRanges::raise(Dirty& dirty) {
     } while (dirty.guard == kNoGuard && dirty.raises <= 1 && give_up_another(dirty));
     if (dirty.guard != kNoGuard) {
       record_watch(how.watch, dirty.watched, dirty.host.protection, at);
+      sampling().charge(dirty.host.site, monotonic_now() - at);
       return true;
     }
     if (dirty.host.way == Way::pages) {
@@ -175,6 +177,7 @@ void DirtyRanges::collect(bool threads) {
     if (dirty.guard == kNoGuard) continue;
     Touch touch = agent::collect(dirty.guard);
     if (touch.by == TouchBy::nobody) continue;
+    sampling().charge(dirty.host.site, kUsualFault);
     lower(dirty);
     // What is gone is nobody's; and with one thread, the touch that was seen is the first one of all.
     bool first_of_all = !threads && (touch.by == TouchBy::program || touch.by == TouchBy::system_call);

@@ -21,6 +21,7 @@
 // While the driver or the agent itself uses a range, its guard is lowered, and raised again when that call
 // returns. Serialised by the collector's lock.
 #pragma once
+#include "agent/facts/sampling.h"
 #include "agent/guard/guards.h"
 #include "agent/stage.h"
 #include "base/range.h"
@@ -44,6 +45,7 @@ struct HostRange {
   bool whole = false;      // all of it is written, whatever it held
   WatchRefusal refusal = WatchRefusal::none;
   FrameMarks frame;
+  SampledSite site = 0;  // whose work it is
 };
 
 // What four watchpoints can watch.

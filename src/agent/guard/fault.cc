@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agent/facts/sampling.h"
 #include "agent/guard/bystanders.h"
 #include "agent/guard/instruction.h"
 #include "agent/guard/quiet.h"
@@ -182,6 +183,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
 
 bool take_trap(siginfo_t* info, ucontext_t* context) {
   KeepErrno keep;
+  facts::spend(facts::kUsualFault);
   bool watched = take_watch_trap(info, context);
   // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
   if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced)) return watched;
@@ -207,6 +209,7 @@ void on_segv(int signal, siginfo_t* info, void* opaque) {
   }
   auto take = [](siginfo_t* told, ucontext_t* interrupted) {
     KeepErrno keep;
+    facts::spend(facts::kUsualFault);
     if (take_fault(told, interrupted)) return true;
     end_step(interrupted);
     return false;

@@ -27,7 +27,7 @@ struct Rows {
 Content content_of(const Rows& rows);
 
 // Memory that may be gone or out of reach: read through the kernel. False: it was. `look`, where given, sees
-// each piece of it, too.
+// each piece of it, too. `content` null: it is not hashed.
 using LookAtPiece = void (*)(void* context, const void* piece, uint64_t bytes);
 bool content_if_there(const Rows& rows, Content* content, LookAtPiece look = nullptr,
                       void* context = nullptr);

@@ -158,6 +158,8 @@ uint32_t reason_of(WatchRefusal refusal) {
       return kSharedMemory;
     case WatchRefusal::unknown_memory:
       return kUnknownMemory;
+    case WatchRefusal::not_looked_at:
+      return kOverBudget;
     case WatchRefusal::often:
       return kExposed;
     case WatchRefusal::limit:

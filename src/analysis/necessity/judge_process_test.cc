@@ -54,6 +54,22 @@ TEST(JudgeProcess, AWaitWhoseDataNobodyTouchedIsNotNeeded) {
   EXPECT_EQ(judged[0].unused, Unused::released);
 }
 
+// Anybody may have touched it. --max-overhead: the first wait's data is watched, the second's is not.
+TEST(JudgeProcess, AWaitWhoseDataWasNotLookedAtIsNeeded) {
+  Facts facts;
+  facts.call("cuMemcpyDtoHAsync_v2", download(10));
+  facts.watch(1, kHost, 64, 42);
+  facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited}).unwatch(1, 105);
+  facts.call("cuMemcpyDtoHAsync_v2", download(110));
+  facts.watch(0, kHost, 64, 142, WatchRefusal::not_looked_at);
+  facts.call("cuCtxSynchronize", {.begin = 130, .after = 5, .flags = kWaited});
+  auto judged = evidence(facts);
+  EXPECT_EQ(judged[1].reasons, 0u);
+  EXPECT_TRUE(judged[3].judged);
+  EXPECT_TRUE(is_left_out(judged[3].reasons)) << judged[3].reasons;
+  EXPECT_EQ(judged[2].unused, Unused::no);
+}
+
 // What came after it is not known.
 TEST(JudgeProcess, AKilledProcessNeededIt) {
   Facts facts;

@@ -157,11 +157,12 @@ class ThreadFiles {
   }
 
   void write_call(const Step& step) {
-    if (options_.stage != Stage::memory_tracing || step.small_parts < 0) return;
+    if (options_.stage != Stage::memory_tracing || (step.small_parts < 0 && !step.left_out)) return;
     CallRecord call{};
     call.type = RecordType::call;
-    call.flags = kGivesWork;
-    call.small_parts = static_cast<uint32_t>(step.small_parts);
+    call.flags =
+        static_cast<uint8_t>((step.small_parts < 0 ? 0 : kGivesWork) | (step.left_out ? kNotLookedAt : 0));
+    call.small_parts = step.small_parts < 0 ? 0 : static_cast<uint32_t>(step.small_parts);
     put(file(step.thread), call);
   }
 
@@ -364,6 +365,11 @@ Timeline& Timeline::gives_work(uint32_t small_parts) {
 
 Timeline& Timeline::without_wait() {
   steps_.back().flags &= static_cast<uint8_t>(~kWaited);
+  return *this;
+}
+
+Timeline& Timeline::left_out() {
+  steps_.back().left_out = true;
   return *this;
 }
 

@@ -57,6 +57,7 @@ struct Step {
   uint8_t conditions = 0;
   int64_t recording_before_ns = 0, recording_after_ns = 0;  // beyond the usual; 0: as usual
   int64_t clock_after_ns = -1;                              // the program reads a clock then
+  bool left_out = false;
   int64_t small_parts = -1;  // stage 3: it gives work, and to these parts of small ranges; -1: none
 };
 
@@ -93,6 +94,7 @@ class Timeline {
   Timeline& recorded(double before_us, double after_us);  // what recording it took: longer than usual
   Timeline& gives_work(uint32_t small_parts = 0);         // CallRecord::small_parts
   Timeline& without_wait();                               // the wait function was not entered
+  Timeline& left_out();                                   // stage 3 did not look at it
 
   int last() const { return static_cast<int>(steps_.size()) - 1; }
   const std::vector<Step>& steps() const { return steps_; }

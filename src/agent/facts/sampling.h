@@ -1,0 +1,49 @@
+// Which occurrences of a call are looked at (--max-overhead). While the agent takes more than the budget, the
+// site whose looking costs most is looked at half as often. What is not looked at has no hash, its memory is
+// not watched, and the records say so. In: what looking cost, what the agent took. Out: yes or no.
+#pragma once
+#include <atomic>
+
+#include "base/units.h"
+
+namespace diogenes::agent::facts {
+
+// What the agent took of the program's time: hooks and faults, summed over threads as if they took turns.
+inline constinit std::atomic<int64_t> spent_ns{0};
+inline void spend(Nanoseconds time) { spent_ns.fetch_add(time.count, std::memory_order_relaxed); }
+inline constexpr Nanoseconds kUsualFault{5'000};
+
+struct Budget {
+  double factor;  // run time of the stage / of the baseline; 0: no limit
+  Nanoseconds baseline;
+  bool is_over(Nanoseconds spent, Nanoseconds elapsed) const;
+};
+
+using SampledSite = uint16_t;  // 0: none, always looked at
+
+class Sampling {  // serialised by the collector's lock, but for charge()
+ public:
+  void start(const Budget& budget);
+  SampledSite site_of(uint32_t stack, uint16_t function);
+  bool look(SampledSite number);  // at the site's next occurrence
+  void charge(SampledSite number, Nanoseconds cost) {
+    __atomic_fetch_add(&sites_[number].cost, cost.count, __ATOMIC_RELAXED);
+  }
+  void adapt(Nanoseconds spent, Nanoseconds elapsed);
+
+ private:
+  struct Site {
+    uint32_t stack, occurrences;
+    uint16_t function;
+    uint8_t halvings;  // one in 2^halvings is looked at
+    bool used;
+    int64_t cost;  // in ns, since the last decision
+  };
+  static constexpr uint32_t kSites = 1024;
+  Budget budget_;
+  Site sites_[1 + kSites];
+  Nanoseconds spent_, elapsed_;  // at the last decision
+};
+Sampling& sampling();  // the process's own
+
+}  // namespace diogenes::agent::facts
