@@ -190,7 +190,8 @@ TEST(Analyse, LossesAreSaid) {
       {.end = ProcessEnd::running, .drops = drops, .hooks = {HookState::installed, HookState::bytes_differ}});
   auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
-  EXPECT_TRUE(has_notice(*report, "memory-tracing: 7 times: no page guard could be raised")) << all_notices(*report);
+  EXPECT_TRUE(has_notice(*report, "memory-tracing: 7 times: no page guard could be raised"))
+      << all_notices(*report);
   EXPECT_TRUE(has_notice(
       *report,
       "2 of 2 synchronizations could not be watched and count as needed (1: data smaller than a page (stack, "
