@@ -28,7 +28,7 @@ struct ThreadFile {
 
 namespace {
 
-constexpr size_t kFirstPart = 8 << 10, kLargestPart = 4 << 20;
+constexpr size_t kFirstPart = 64 << 10, kLargestPart = 4 << 20;
 ThreadFile files[kMaximumThreads];
 std::atomic<uint32_t> file_count{0};
 std::atomic<uint64_t> recorded_bytes{0};

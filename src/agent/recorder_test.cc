@@ -137,7 +137,7 @@ TEST_F(Recorder, StopsAtThePlansLimitAndCountsWhatItDrops) {
             0);
   StageTrace trace = read();
   size_t kept = begins(trace.processes.at(0).threads.at(0)).size();
-  EXPECT_EQ(kept, (56u << 10) / 32 - 1);  // parts of 8, 16 and 32 KiB, less the header
+  EXPECT_EQ(kept, (64u << 10) / 32 - 1);  // the first part, less the header
   EXPECT_EQ(trace.processes[0].process.drops[static_cast<int>(Drop::records_full)], 10'000 - kept);
 }
 
