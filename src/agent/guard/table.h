@@ -45,17 +45,28 @@ inline bool guards_active() { return wiped.active.load(std::memory_order_acquire
 extern std::atomic<uint32_t> touches;   // guards that were touched so far
 extern std::atomic<uint32_t> openings;  // times that pages were given back; for faults that come late
 
+// Of the calling thread (threads.cc). While all signals are blocked, a system call of libc's that is
+// dispatched would end the program: a file that grows, a lock that is waited for.
+void allow_system_calls();
+void dispatch_again();
+
 // Holds the table. Signals are blocked inside; a handler, where they already are, says so.
 class Section {
  public:
   enum Where { outside, in_handler };
   explicit Section(Where where) : where_(where) {
-    if (where_ == outside) mask_ = kernel_sigmask(SIG_SETMASK, kAllSignals);
+    if (where_ == outside) {
+      mask_ = kernel_sigmask(SIG_SETMASK, kAllSignals);
+      allow_system_calls();
+    }
     wiped.table.lock();
   }
   ~Section() {
     wiped.table.unlock();
-    if (where_ == outside) kernel_sigmask(SIG_SETMASK, mask_);
+    if (where_ == outside) {
+      dispatch_again();
+      kernel_sigmask(SIG_SETMASK, mask_);
+    }
   }
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;

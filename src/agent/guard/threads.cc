@@ -494,6 +494,14 @@ void leave_undispatched(Slot& slot) {
   if (slot.depth.fetch_sub(1, std::memory_order_seq_cst) == 1) update_selector(slot);
 }
 
+void allow_system_calls() {
+  if (Slot* slot = guard_thread.slot) slot->selector.store(kAllow, std::memory_order_seq_cst);
+}
+
+void dispatch_again() {
+  if (Slot* slot = guard_thread.slot) update_selector(*slot);
+}
+
 void enter_driver() {
   GuardThread& me = guard_thread;
   if (me.depth++ > 0 || !me.slot) return;

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "agent/guard/table.h"
 #include "agent/guard/testing/child.h"
 #include "agent/guard/threads.h"
 
@@ -153,6 +154,23 @@ TEST(Threads, AReadFromBeforeKeepsItsBuffer) {
     CHECK(write(ends[1], "a", 1) == 1);
     reader.join();
     CHECK(guard_over(memory, 10) != kNoGuard);
+  });
+}
+
+// All signals are blocked there: one that was dispatched would end the program.
+TEST(Threads, ASystemCallOfLibcInASectionIsMade) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    char* memory = pages(1);
+    GuardHandle guard = guard_soon(memory, 100);
+    CHECK(guard != kNoGuard);
+    {
+      Section section(Section::outside);
+      CHECK(getppid() > 0);
+    }
+    CHECK(getppid() > 0);
+    memory[3] = 1;
+    CHECK(lower_guard(guard).by == TouchBy::program);
   });
 }
 
