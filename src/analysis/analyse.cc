@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analysis/fixes.h"
 #include "analysis/freed_memory.h"
@@ -37,7 +38,7 @@ std::vector<std::string> repeats_of(const Session& session, const std::string& t
 class Analysis {
  public:
   Analysis(fs::path folder, Session session, const AnalysisOptions& options)
-      : folder_(std::move(folder)), session_(std::move(session)), options_(options) {
+      : folder_(std::move(folder)), session_(std::move(session)), options_(options), names_(owners()) {
     report_.model = model_name(options.model);
     threshold_percent_ =
         options.threshold_percent >= 0 ? options.threshold_percent : session_.threshold_percent;
@@ -61,6 +62,13 @@ class Analysis {
   const FurtherRuns& further() const { return further_; }
 
  private:
+  OwnerChoices owners() const {
+    OwnerChoices all = session_.owners;
+    all.own.insert(all.own.end(), options_.owners.own.begin(), options_.owners.own.end());
+    all.library.insert(all.library.end(), options_.owners.library.begin(), options_.owners.library.end());
+    return all;
+  }
+
   void describe_session() {
     report_.command = session_.command;
     report_.exit_status = session_.exit_status;
@@ -236,6 +244,7 @@ class Analysis {
     for (const Group& group : groups) add_group(group);
     add_parts(grouping, groups);
     if (!problems.found.empty()) add_together(grouping);
+    line_notice();
     note_further_runs(problems, replay);
     if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
     problem_notices(problems, graph_, threshold_percent_, options_.model, report_.notices);
@@ -303,6 +312,8 @@ class Analysis {
     out.operation = operation_name(site);
     out.stack = names_.stack(site.place);
     out.api = runtime_api(out.stack);
+    if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
+    out.via = called_library(out.stack);
     out.count = problem.count;
     out.instances = problem.instances;
     out.waited_s = problem.waited.seconds();
@@ -318,6 +329,18 @@ class Analysis {
                                place_of(most_frequent(problem.allocation_places)));
     out.fix = std::move(advice.fix);
     out.conditions = std::move(advice.conditions);
+  }
+
+  // Without lines a reader cannot find the calls. -lineinfo and -g change no code that runs.
+  void line_notice() {
+    std::set<std::string> files;
+    for (const ReportProblem& problem : report_.problems)
+      if (problem.where && problem.where->owner == FrameOwner::application && problem.where->line == 0 &&
+          problem.where->language.empty())
+        files.insert(problem.where->module);
+    for (const std::string& file : files)
+      report_.notices.push_back(file + " has no line information where problems are, so they are named by " +
+                                "function only; compile it with -g (it changes no code) and measure again");
   }
 
   void add_group(const Group& group) {

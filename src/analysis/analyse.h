@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/frame_owner.h"
 #include "analysis/further_runs.h"
 #include "analysis/models.h"
 #include "analysis/report.h"
@@ -27,6 +28,7 @@ struct AnalysisOptions {
   Model model = Model::replay;
   std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
   JudgeProcess judge = necessity::judge_process;
+  OwnerChoices owners;  // added to the session's own
   std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
 };
 

@@ -155,6 +155,7 @@ void find_line(Dwarf_Die* unit, Dwarf_Addr pc, ReportFrame& frame) {
   if (number == 0) return;
   frame.file = absolute(dwarf_linesrc(line, nullptr, nullptr), unit);
   frame.line = number;
+  dwarf_linecol(line, &frame.column);
 }
 
 void find_call_line(Dwarf_Die* unit, Dwarf_Die* inlined, ReportFrame& frame) {
@@ -167,6 +168,9 @@ void find_call_line(Dwarf_Die* unit, Dwarf_Die* inlined, ReportFrame& frame) {
   if (dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count) return;
   frame.file = absolute(dwarf_filesrc(files, file, nullptr, nullptr), unit);
   frame.line = static_cast<int>(line);
+  Dwarf_Word column = 0;
+  if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_column, &attribute), &column) == 0)
+    frame.column = static_cast<int>(column);
 }
 
 }  // namespace diogenes

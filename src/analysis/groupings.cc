@@ -61,14 +61,29 @@ std::string folded_stack(const std::vector<ReportFrame>& stack) {
   return folded;
 }
 
-// The function of the program that made the call: the innermost whose name is not the API's.
-std::string caller_of(const std::vector<ReportFrame>& stack) {
-  for (const ReportFrame& frame : stack)
-    if (!frame.file.empty()) return Symbolizer::base_name(frame.function);
-  for (const ReportFrame& frame : stack)
-    if (!frame.function.empty() && !frame.function.starts_with("cuda") && !frame.function.starts_with("cu"))
-      return Symbolizer::base_name(frame.function);
-  return "";
+// Problems of one place in the application. A place is a line; without lines, a call.
+void callers(const GroupingInput& in, Names& names, std::vector<Group>& groups) {
+  std::map<std::pair<std::string, uint64_t>, Members> by_place;
+  for (uint32_t i = 0; i < in.problems.size(); ++i) {
+    const ReportFrame* frame = acting_frame(names.stack(in.sites[in.problems[i].site].place));
+    if (!frame || frame->owner != FrameOwner::application) continue;
+    const bool line = frame->line > 0;
+    by_place[{line ? frame->file : frame->module, line ? frame->line : frame->offset}].push_back(i);
+  }
+  for (auto& [place, members] : by_place) {
+    std::set<SiteKey> stacks;  // several problems of one stack are its single point
+    std::set<std::string> called;
+    for (uint32_t member : members) {
+      const Site& site = in.sites[in.problems[member].site];
+      stacks.insert(stack_key(*site.place.process, site.place.stack));
+      const std::string library = called_library(names.stack(site.place));
+      called.insert(library.empty() ? names.called(site) : library);
+    }
+    if (stacks.size() < 2) continue;
+    const std::string what = called.size() == 1 ? *called.begin() : std::to_string(called.size()) + " calls";
+    const std::string where = place_in_title(names.stack(in.sites[in.problems[members[0]].site].place));
+    groups.push_back(make_group(in, Group::Grouping::caller, what + " in " + where, members));
+  }
 }
 
 void folded_functions(const GroupingInput& in, Names& names, std::vector<Group>& groups) {
@@ -86,10 +101,10 @@ void folded_functions(const GroupingInput& in, Names& names, std::vector<Group>&
     std::set<SiteIndex> places;  // several problems of one place are its single point
     for (uint32_t member : members) places.insert(in.problems[member].site);
     if (places.size() < 2 || members.size() == by_api[key.first].size()) continue;
-    std::string caller = caller_of(names.stack(in.sites[in.problems[members[0]].site].place));
-    if (caller.empty()) continue;
-    groups.push_back(
-        make_group(in, Group::Grouping::folded_function, "Fold on " + key.first + " in " + caller, members));
+    const ReportFrame* frame = acting_frame(names.stack(in.sites[in.problems[members[0]].site].place));
+    if (!frame || frame->function.empty()) continue;
+    groups.push_back(make_group(in, Group::Grouping::folded_function,
+                                "Fold on " + key.first + " in " + Symbolizer::base_name(frame->function), members));
   }
 }
 
@@ -262,6 +277,8 @@ const char* grouping_name(Group::Grouping grouping) {
   switch (grouping) {
     case Group::Grouping::single_point:
       return "single-point";
+    case Group::Grouping::caller:
+      return "caller";
     case Group::Grouping::folded_function:
       return "folded-function";
     case Group::Grouping::sequence:
@@ -275,6 +292,7 @@ const char* grouping_name(Group::Grouping grouping) {
 std::vector<Group> find_groups(const GroupingInput& input, Names& names) {
   std::vector<Group> groups;
   single_points(input, names, groups);
+  callers(input, names, groups);
   folded_functions(input, names, groups);
   sequences(input, names, groups);
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {

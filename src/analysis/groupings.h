@@ -2,12 +2,11 @@
 // joined run, its graph, names. Out: groups with the benefit of all members, estimated together on one fresh
 // graph, never summed.
 //   single-point      the same stack by instruction address;
+//   caller            the same line of the application, whatever the libraries below do: one call to change;
 //   folded-function   the same API ('Fold on cudaFree'), and below it the same stack by base function names,
-//   template
-//                     arguments dropped ('Fold on cudaFree in f');
+//                     template arguments dropped ('Fold on cudaFree in f');
 //   sequence          problems that follow each other in a thread, up to a synchronization that is needed;
-//   subsequence       a part of a sequence, from one of its entries to another. Chosen are those which gain
-//   the
+//   subsequence       a part of a sequence, from one of its entries to another. Chosen are those which gain the
 //                     most for the fewest places to change: of each number of places the best part, where it
 //                     gains notably more than any part of fewer. Others are estimated when asked for.
 // Departure: a sequence is the set of problems of a loop's body, not one occurrence of it: occurrences with
@@ -19,7 +18,7 @@
 namespace diogenes {
 
 struct Group {
-  enum class Grouping : uint8_t { single_point, folded_function, sequence, subsequence } grouping{};
+  enum class Grouping : uint8_t { single_point, caller, folded_function, sequence, subsequence } grouping{};
   std::string title;
   std::vector<uint32_t>
       members;  // positions in Problems::found, ascending; of a (sub)sequence: in order of the program

@@ -10,22 +10,28 @@ const std::vector<ReportFrame>& Names::stack(StackPlace place) {
   static constexpr ModuleRecord kNoFile{};
   for (Frame frame : place.process->stacks.frames(place.stack)) {
     const ModuleRecord* module = place.process->module(frame.module());
-    auto frames = symbolizer(*place.process).frames(module ? *module : kNoFile, frame.offset());
-    found->second.insert(found->second.end(), frames.begin(), frames.end());
+    Namer& code = namer(*place.process);
+    for (ReportFrame& named : code.symbolizer.frames(module ? *module : kNoFile, frame.offset())) {
+      named.owner = code.owners.of(named);
+      found->second.push_back(std::move(named));
+    }
   }
   return found->second;
 }
 
-Symbolizer& Names::symbolizer(const ProcessTrace& process) {
-  auto [found, fresh] = symbolizers_.try_emplace(&process);
-  if (fresh) found->second = std::make_unique<Symbolizer>(process.folder);
+Names::Namer::Namer(const ProcessTrace& process, const OwnerChoices& choices)
+    : symbolizer(process.folder), owners(process.process.executable, choices) {}
+
+Names::Namer& Names::namer(const ProcessTrace& process) {
+  auto [found, fresh] = namers_.try_emplace(&process);
+  if (fresh) found->second = std::make_unique<Namer>(process, choices_);
   return *found->second;
 }
 
 std::vector<std::string> Names::notices() const {
   std::vector<std::string> lines;
-  for (const auto& [process, symbolizer] : symbolizers_)
-    for (const std::string& line : symbolizer->notices())
+  for (const auto& [process, namer] : namers_)
+    for (const std::string& line : namer->symbolizer.notices())
       if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
   return lines;
 }

@@ -1,8 +1,9 @@
-// Stacks of a session as frames with names: one symbolizer for each process, every stack resolved once.
+// Stacks of a session as frames with names and owners: one symbolizer for each process, every stack resolved once.
 #pragma once
 #include <map>
 #include <memory>
 
+#include "analysis/frame_owner.h"
 #include "analysis/run.h"
 #include "analysis/symbols.h"
 
@@ -10,6 +11,8 @@ namespace diogenes {
 
 class Names {
  public:
+  explicit Names(OwnerChoices choices = {}) : choices_(std::move(choices)) {}
+
   // Innermost first, inlined frames included. Empty where the operation has no stack.
   const std::vector<ReportFrame>& stack(StackPlace place);
 
@@ -25,9 +28,16 @@ class Names {
   std::vector<std::string> notices() const;
 
  private:
-  Symbolizer& symbolizer(const ProcessTrace& process);
+  // What names the code of one process, and tells whose it is.
+  struct Namer {
+    Namer(const ProcessTrace& process, const OwnerChoices& choices);
+    Symbolizer symbolizer;
+    FrameOwners owners;
+  };
+  Namer& namer(const ProcessTrace& process);
 
-  std::map<const ProcessTrace*, std::unique_ptr<Symbolizer>> symbolizers_;
+  OwnerChoices choices_;
+  std::map<const ProcessTrace*, std::unique_ptr<Namer>> namers_;
   std::map<StackPlace, std::vector<ReportFrame>> stacks_;
 };
 

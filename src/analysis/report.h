@@ -9,12 +9,18 @@
 
 namespace diogenes {
 
+// Whose code a frame is (frame_owner.h).
+enum class FrameOwner : uint8_t { application, library, runtime };
+
 struct ReportFrame {
   std::string function, file;
   int line = 0;
   std::string module;
   uint64_t offset = 0;
   bool inlined = false;
+  int column = 0;  // 0: unknown
+  FrameOwner owner = FrameOwner::application;
+  std::string language;  // "python"; "": compiled code
 };
 
 struct ReportUse {
@@ -52,7 +58,9 @@ struct ReportProblem {
   std::vector<ReportFrame> lost_at;       // what overwrote or released unused data; empty: null
   std::vector<std::string> conditions;
   std::string fix;                 // what the figure assumes was changed
-  std::vector<ReportFrame> stack;  // innermost first
+  std::optional<ReportFrame> where;  // the frame to act on; none: no stack
+  std::string via;                   // the library's function that it calls; "": none
+  std::vector<ReportFrame> stack;    // innermost first
 };
 
 struct ReportGroup {

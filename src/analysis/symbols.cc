@@ -316,6 +316,7 @@ std::vector<ReportFrame> Symbolizer::mapped_frames(uint64_t address) {
     size_t colon = frame.function.rfind(':');
     if (colon > 4) frame.file = frame.function.substr(colon + 1);
     frame.function = frame.function.substr(4, colon > 4 ? colon - 4 : std::string::npos);
+    frame.language = "python";
   }
   return {frame};
 }

@@ -2,25 +2,22 @@
 
 #include <filesystem>
 
+#include "analysis/frame_owner.h"
+
 namespace diogenes {
 namespace {
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-const ReportFrame* frame_with_line(const std::vector<ReportFrame>& stack) {
-  for (const ReportFrame& frame : stack)
-    if (!frame.file.empty() && frame.line > 0) return &frame;
-  return nullptr;
-}
-
-std::string without_line(const std::vector<ReportFrame>& stack) {
-  for (const ReportFrame& frame : stack)
-    if (!frame.function.empty())
-      return frame.module.empty() ? frame.function : frame.function + " in " + file_name(frame.module);
-  if (stack.empty()) return "";
+std::string place(const std::vector<ReportFrame>& stack, const char* before_line) {
+  const ReportFrame* frame = acting_frame(stack);
+  if (!frame) return "";
+  if (frame->line > 0) return file_name(frame->file) + before_line + std::to_string(frame->line);
+  if (!frame->function.empty())
+    return frame->module.empty() ? frame->function : frame->function + " in " + file_name(frame->module);
   char offset[32];
-  snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(stack.front().offset));
-  return file_name(stack.front().module) + offset;
+  snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(frame->offset));
+  return file_name(frame->module) + offset;
 }
 
 }  // namespace
@@ -36,13 +33,11 @@ std::string counted(uint64_t number, const char* singular, const char* plural) {
 }
 
 std::string place_of(const std::vector<ReportFrame>& stack) {
-  const ReportFrame* frame = frame_with_line(stack);
-  return frame ? file_name(frame->file) + ":" + std::to_string(frame->line) : without_line(stack);
+  return place(stack, ":");
 }
 
 std::string place_in_title(const std::vector<ReportFrame>& stack) {
-  const ReportFrame* frame = frame_with_line(stack);
-  return frame ? file_name(frame->file) + " at line " + std::to_string(frame->line) : without_line(stack);
+  return place(stack, " at line ");
 }
 
 }  // namespace diogenes

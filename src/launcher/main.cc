@@ -90,6 +90,23 @@ void add_model(CLI::App* command, std::string& model) {
       ->check(CLI::IsMember({"paper", "replay"}).description(""));
 }
 
+// Both are given as full paths to what comes after.
+void add_owners(CLI::App* command, std::vector<std::string>& own, std::vector<std::string>& library) {
+  auto folders = [command](const char* option, const char* sentence, std::vector<std::string>& out) {
+    command
+        ->add_option_function<std::vector<std::string>>(
+            option,
+            [&out](const std::vector<std::string>& given) {
+              for (const std::string& folder : given) out.push_back(full_path(folder));
+            },
+            sentence)
+        ->type_name("DIR")
+        ->allow_extra_args(false);
+  };
+  folders("--own", "Code from sources or libraries under DIR is yours: problems are shown there", own);
+  folders("--library", "Code from sources or libraries under DIR is a library's: its callers are shown", library);
+}
+
 void add_run(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "Run a program through all stages and print the report");
   run->formatter(std::make_shared<WithUsage>("diogenes run [OPTIONS] -- COMMAND [ARGS...]"));
@@ -151,6 +168,7 @@ void add_run(CLI::App& app, RunOptions& options) {
                 "Watch results of a few bytes in 6 more runs; without it, waits for those that could not be "
                 "watched count as needed");
   add_model(run, options.model);
+  add_owners(run, options.own, options.library);
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
   run->add_flag_callback(
       "--no-cache", [&options] { options.use_cache = false; },
@@ -173,6 +191,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->type_name("N")
       ->check(kPositive);
   add_model(report, options.model);
+  add_owners(report, options.own, options.library);
   report
       ->add_option("--subsequence", options.subsequences,
                    "Estimate a part of a sequence too: G3:2-5 is entries 2 to 5 of sequence G3")
@@ -196,6 +215,7 @@ void add_export(CLI::App& app, ExportOptions& options) {
       "Examples:\n  diogenes export --format json | jq '.problems[0]'\n"
       "  diogenes export als.1.diogenes --format json -o als.json");
   add_model(command, options.model);
+  add_owners(command, options.own, options.library);
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   command->add_option("--format", options.format, "json: schema diogenes-report/1 (default)")

@@ -95,6 +95,7 @@ bool Measurement::begin_session() {
   session_.started_ns = realtime_now();
   session_.started_at = iso_time(session_.started_ns);
   session_.threshold_percent = options_.threshold_percent;
+  session_.owners = {options_.own, options_.library};
   session_.simulated = driver->simulated;
   session_.driver_path = driver->library.string();
   session_.request = {.plain_run = options_.plain_run,

@@ -24,6 +24,7 @@ struct RunOptions {
   bool thorough = false;           // further runs for small results
   uint64_t max_trace_bytes = 0;    // of each process in each run; 0: the default
   double max_overhead = 3;         // run time of a stage / the baseline's
+  std::vector<std::string> own, library;  // folders: whose code is whose
   int top = 10;
   bool use_cache = true;
   std::string resume;  // the session to go on with; empty: a new one
@@ -37,6 +38,7 @@ struct ReportOptions {
   double threshold_percent = -1;  // the session's own
   std::string model = "replay";
   std::vector<std::string> subsequences;  // G3:2-5
+  std::vector<std::string> own, library;
 };
 
 struct ExportOptions {
@@ -44,6 +46,7 @@ struct ExportOptions {
   std::string format = "json";
   std::string file = "-";
   std::string model = "replay";
+  std::vector<std::string> own, library;
   bool force = false;
 };
 

@@ -72,6 +72,9 @@ Session from_json(const json& object) {
   take(request, "thorough", session.request.thorough);
   take(request, "max_trace_bytes", session.request.max_trace_bytes);
   take(request, "max_overhead", session.request.max_overhead);
+  const json& owners = object_at(object, "owners");
+  take(owners, "own", session.owners.own);
+  take(owners, "library", session.owners.library);
   const json& streams = object_at(object, "streams");
   take(streams, "input", session.streams.input);
   take(streams, "input_begin", session.streams.input_begin);
@@ -145,6 +148,7 @@ json to_json(const Session& session) {
             {"thorough", session.request.thorough},
             {"max_trace_bytes", session.request.max_trace_bytes},
             {"max_overhead", session.request.max_overhead}}},
+          {"owners", {{"own", session.owners.own}, {"library", session.owners.library}}},
           {"streams",
            {{"input", session.streams.input},
             {"input_begin", session.streams.input_begin},

@@ -52,6 +52,12 @@ struct RunRequest {
   double max_overhead = 3;
 };
 
+// Folders whose code the user calls his own (`--own`) or a library's (`--library`), absolute
+// (analysis/frame_owner.h).
+struct OwnerChoices {
+  std::vector<std::string> own, library;
+};
+
 // The program's standard streams in the first run, for later runs (launcher/standard_streams.h).
 struct StreamsRecord {
   std::string input;        // the file that later runs read, from the session's folder; empty: none
@@ -73,6 +79,7 @@ struct Session {
   std::string driver_path, driver_build_id, driver_version;
   std::vector<WaitFunction> wait_functions;
   RunRequest request;
+  OwnerChoices owners;
   StreamsRecord streams;
   std::vector<StageRun> runs;
   bool finished = false;           // all runs are complete, and the report was made

@@ -1,0 +1,87 @@
+#include "analysis/required.h"
+
+#include <algorithm>
+#include <set>
+
+namespace diogenes {
+namespace {
+
+// What the problems change stays theirs.
+std::set<std::pair<uint32_t, uint32_t>> changed_by(const std::vector<Problem>& problems) {
+  std::set<std::pair<uint32_t, uint32_t>> changed;  // thread of the graph, operation
+  for (const Problem& problem : problems)
+    for (const Change& change : problem.changes) changed.emplace(change.thread, change.operation);
+  return changed;
+}
+
+}  // namespace
+
+std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteTable& sites) {
+  std::map<uint32_t, std::map<std::pair<uint64_t, uint64_t>, uint64_t>> values;  // by site, by content
+  for (const Process& process : memory_tracing.processes)
+    for (const Thread& thread : process.threads)
+      for (uint32_t i = 0; i < thread.operations.size(); ++i) {
+        const SiteIndex site = thread.operations[i].site;
+        const DriverFunction* driver = function_of(sites[site]);
+        if (!driver || driver->direction != Direction::device_to_host) continue;
+        auto found = process.contents.find(key_of({static_cast<uint16_t>(thread.ordinal), 0, i}));
+        if (found != process.contents.end()) ++values[site.value][{found->second.hash[0], found->second.hash[1]}];
+      }
+  std::vector<BroughtValues> result(sites.size());
+  for (const auto& [site, contents] : values)
+    for (const auto& [content, count] : contents) {
+      result[site].all += count;
+      result[site].same = std::max(result[site].same, count);
+    }
+  return result;
+}
+
+std::vector<Required> find_required(const ProblemInput& input, const std::vector<Problem>& problems,
+                                    Nanoseconds least, size_t most) {
+  const auto changed = changed_by(problems);
+  std::map<uint32_t, Required> by_site;
+  std::map<uint32_t, std::vector<Change>> changes;
+  for (uint32_t t = 0; t < input.graph.threads.size(); ++t) {
+    auto [process, thread] = input.graph.origin[t];
+    const auto& operations = input.tracing.processes[process].threads[thread].operations;
+    for (uint32_t i = 0; i < operations.size(); ++i) {
+      const Operation& operation = operations[i];
+      if (!is_program_wait(operation) || !is_candidate(operation)) continue;
+      Required& required = by_site[operation.site.value];
+      required.site = operation.site;
+      ++required.instances;
+      // A call that waits for its own work has no result that could be asked for later.
+      if (operation.reasons == 0 || (operation.reasons & kOwnWork) != 0 || changed.contains({t, i})) continue;
+      ++required.count;
+      required.waited += operation.waited;
+      required.call += operation.call;
+      for (uint32_t bit = 1; bit != 0; bit <<= 1)
+        if ((operation.reasons & bit) != 0) ++required.reasons[bit];
+      Change change;
+      change.thread = t;
+      change.operation = i;
+      change.wait = input.graph.threads[t].wait_at[i];
+      change.waits = true;
+      change.launch_first = launches_first(function_of(input.sites[operation.site]));
+      change.own = operation.own();
+      change.wait_change = Change::Wait::removed;
+      changes[operation.site.value].push_back(change);
+    }
+  }
+
+  std::vector<Required> found;
+  for (auto& [site, required] : by_site)
+    if (required.waited >= least && required.waited.count > 0) found.push_back(std::move(required));
+  std::stable_sort(found.begin(), found.end(), [](const Required& a, const Required& b) { return a.waited > b.waited; });
+  if (found.size() > most) found.resize(most);
+  Models paper(input.graph, nullptr, Model::paper);
+  for (Required& required : found) {
+    required.up_to = (input.models ? *input.models : paper).figure(changes[required.site.value]).benefit;
+    if (required.site.value < input.verdicts.size()) required.uses = input.verdicts[required.site.value].uses;
+  }
+  std::erase_if(found, [](const Required& required) { return required.up_to.count <= 0; });
+  std::stable_sort(found.begin(), found.end(), [](const Required& a, const Required& b) { return a.up_to > b.up_to; });
+  return found;
+}
+
+}  // namespace diogenes
