@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/coverage.h"
 #include "analysis/fixes.h"
 #include "analysis/freed_memory.h"
 #include "analysis/gpu_times.h"
@@ -11,6 +12,8 @@
 #include "analysis/names.h"
 #include "analysis/notices.h"
 #include "analysis/repeats.h"
+#include "analysis/required.h"
+#include "analysis/source_lines.h"
 #include "analysis/watch_shares.h"
 #include "analysis/words.h"
 #include "trace/session.h"
@@ -34,11 +37,21 @@ std::vector<std::string> repeats_of(const Session& session, const std::string& t
   return names;
 }
 
+// A needed wait is worth a word from this share of the GPU phase on; each that is looked at is one more replay.
+constexpr double kRequiredShare = 0.01;
+constexpr size_t kMostRequired = 10;
+
+std::string key_text(SiteKey key) {
+  char text[17];
+  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
+  return text;
+}
+
 // The steps of stage 5, in order; what one leaves is the next one's input.
 class Analysis {
  public:
   Analysis(fs::path folder, Session session, const AnalysisOptions& options)
-      : folder_(std::move(folder)), session_(std::move(session)), options_(options), names_(owners()) {
+      : folder_(std::move(folder)), session_(std::move(session)), options_(options), names_(owners()), source_(session_.started_ns) {
     report_.model = model_name(options.model);
     threshold_percent_ =
         options.threshold_percent >= 0 ? options.threshold_percent : session_.threshold_percent;
@@ -51,9 +64,15 @@ class Analysis {
     describe_process();
     total();
     if (tracing_) {
+      report_.coverage = coverage_of(*tracing_);
+      const Nanoseconds phase = gpu_phase(*tracing_, sites_);
+      report_.gpu_phase_s = std::min(phase.seconds(), report_.runtime_s);
       graph_ = build_graph(*tracing_, sites_);
       find();
     }
+    if (used_cuda_ || !tracing_)
+      report_.incomplete =
+          what_is_missing(session_, tracing_.has_value(), memory_tracing_.has_value(), report_.coverage);
     finish_notices();
     if (!problem_.empty()) return error("%s", problem_.c_str());
     return std::move(report_);
@@ -71,6 +90,8 @@ class Analysis {
 
   void describe_session() {
     report_.command = session_.command;
+    report_.tool_version = session_.tool_version;
+    report_.started = session_.started_at;
     report_.exit_status = session_.exit_status;
     report_.driver_path = session_.driver_path;
     report_.driver_build_id = session_.driver_build_id;
@@ -154,6 +175,7 @@ class Analysis {
         },
         report_.notices);
     surroundings_ = surroundings_of(*memory_tracing_, sites_);
+    brought_ = brought_values(*memory_tracing_, sites_);
   }
 
   static void drop_operations(Run& run) {
@@ -231,8 +253,9 @@ class Analysis {
     replay_options.unmatched = unmatched_;
     Replay replay(*tracing_, sites_, graph_, replay_options);
     Models models(graph_, &replay, options_.model);
-    Problems problems = find_problems({*tracing_, sites_, graph_, verdicts_, first_uses_, threshold, &models,
-                                       memory_tracing_ ? &surroundings_ : nullptr});
+    const ProblemInput input{*tracing_,   sites_,    graph_,  verdicts_,
+                             first_uses_, threshold, &models, memory_tracing_ ? &surroundings_ : nullptr};
+    Problems problems = find_problems(input);
     for (const Problem& problem : problems.found) add_problem(problem);
     std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;
     for (const Problem& problem : problems.found)
@@ -244,6 +267,9 @@ class Analysis {
     for (const Group& group : groups) add_group(group);
     add_parts(grouping, groups);
     if (!problems.found.empty()) add_together(grouping);
+    const Nanoseconds worth{static_cast<int64_t>(report_.gpu_phase_s * 1e9 * kRequiredShare)};
+    for (const Required& required : find_required(input, problems.found, worth, kMostRequired))
+      add_required(required);
     line_notice();
     note_further_runs(problems, replay);
     if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
@@ -305,15 +331,16 @@ class Analysis {
     const Site& site = sites_[problem.site];
     ReportProblem& out = report_.problems.emplace_back();
     out.id = "P" + std::to_string(report_.problems.size());
-    char key[17];
-    snprintf(key, sizeof key, "%016llx", static_cast<unsigned long long>(site.key));
     out.kind = kind_name(problem.kind);
-    out.key = std::string(key) + "-" + out.kind;
+    out.key = key_text(site.key) + "-" + out.kind;
     out.operation = operation_name(site);
     out.stack = names_.stack(site.place);
     out.api = runtime_api(out.stack);
-    if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
     out.via = called_library(out.stack);
+    if (const ReportFrame* frame = acting_frame(out.stack)) {
+      out.where = *frame;
+      out.source = source_.at(frame->file, frame->line);
+    }
     out.count = problem.count;
     out.instances = problem.instances;
     out.waited_s = problem.waited.seconds();
@@ -327,8 +354,41 @@ class Analysis {
     out.lost_at = most_frequent(problem.lost);
     Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)),
                                place_of(most_frequent(problem.allocation_places)));
+    out.why = std::move(advice.why);
     out.fix = std::move(advice.fix);
     out.conditions = std::move(advice.conditions);
+  }
+
+  void add_required(const Required& required) {
+    const Site& site = sites_[required.site];
+    ReportRequired& out = report_.required.emplace_back();
+    out.id = "R" + std::to_string(report_.required.size());
+    out.key = key_text(site.key) + "-required";
+    out.operation = operation_name(site);
+    out.stack = names_.stack(site.place);
+    out.api = runtime_api(out.stack);
+    out.via = called_library(out.stack);
+    if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
+    out.count = required.count;
+    out.instances = required.instances;
+    out.waited_s = required.waited.seconds();
+    out.call_s = required.call.seconds();
+    out.up_to_s = required.up_to.seconds();
+    out.up_to_percent = percent(required.up_to);
+    out.reasons = by_code(required.reasons);
+    uint64_t most = 0;
+    for (auto [bit, count] : required.reasons)
+      if (count > most && *use_words(bit)) {
+        most = count;
+        out.used_for = use_words(bit);
+      }
+    if (!required.uses.empty())
+      out.used_by = ReportUse{required.after ? std::optional(required.after->seconds()) : std::nullopt,
+                              most_frequent(required.uses)};
+    if (required.site.value < brought_.size()) {
+      out.same_value = brought_[required.site.value].same;
+      out.values = brought_[required.site.value].all;
+    }
   }
 
   // Without lines a reader cannot find the calls. -lineinfo and -g change no code that runs.
@@ -391,6 +451,8 @@ class Analysis {
   std::vector<Surroundings> surroundings_;
   EventGraph graph_;
   Names names_;
+  SourceLines source_;
+  std::vector<BroughtValues> brought_;
   std::map<std::string, ReportFunction> functions_;
   std::string problem_;  // with what was asked for
   bool used_cuda_ = false, calibrated_ = false, has_gpu_run_ = false;

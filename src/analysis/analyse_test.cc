@@ -107,7 +107,7 @@ TEST(Analyse, ReportOfAWholeSession) {
   EXPECT_EQ(misplaced.kind, "misplaced-synchronization");
   EXPECT_NEAR(misplaced.expected_benefit_s, 100 * 100e-6, 1e-9);
   ASSERT_TRUE(misplaced.first_use.has_value());
-  EXPECT_NEAR(misplaced.first_use->after_s, 100e-6, 1e-12);
+  EXPECT_NEAR(misplaced.first_use->after_s.value_or(-1), 100e-6, 1e-12);
   EXPECT_EQ(misplaced.first_use->stack.at(0).offset, 0x940u);
 
   const ReportProblem& duplicate = report->problems[2];

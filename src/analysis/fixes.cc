@@ -67,13 +67,11 @@ constexpr Line kLines[] = {
      "with other input the data may be used; a device that reads GPU memory by itself (RDMA) is not seen"},
     {ProblemKind::pageable_transfer, "cuMemcpyDtoH", Role::transfer,
      "bring the data into pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
-     "at "
-     "once",
+     "at once",
      "the CPU must wait for the copy before it reads the data: now the call does"},
     {ProblemKind::pageable_transfer, "", Role::transfer,
      "send the data from pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
-     "at "
-     "once",
+     "at once",
      "the source must not be written before the copy is done: now it has been read when the call returns"},
     {ProblemKind::repeated_allocation, "", Role::allocate,
      "allocate once before the loop and release behind it (or keep the memory in a pool)", ""},
@@ -83,19 +81,16 @@ constexpr Line kLines[] = {
 
 // The fix of a round trip is that of its instances: most of them decide.
 constexpr const char* kStillHeld =
-    "remove the copy back: the device still holds the data; the copy to the host may go, too, where the CPU "
-    "does "
+    "remove the copy back: the device still holds the data; the copy to the host may go, too, where the CPU does "
     "not read it";
 constexpr const char* kCopyOnDevice =
-    "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending "
-    "it "
+    "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending it "
     "back; the copy to the host may go, too, where the CPU does not read it";
 
 // The fix of a release whose wait is needless, as its figure has it.
 constexpr const char* kHoist =
     "move the allocation and the release out of the loop: allocate once, use the memory again, release it at "
-    "the "
-    "end";
+    "the end";
 constexpr const char* kPool =
     "keep the memory for the next one who allocates as much (a pool), instead of releasing it";
 constexpr const char* kStreamOrdered =
@@ -135,6 +130,11 @@ const Line& line_for(ProblemKind kind, const DriverFunction& function) {
   return kOtherwise[0];
 }
 
+// 'in 3 of 5 ', or nothing where it is all.
+std::string in_some(uint64_t some, uint64_t all) {
+  return some == all ? "" : "in " + grouped(some) + " of " + grouped(all) + " ";
+}
+
 std::string in_the_others(const Problem& problem, const std::string& use_at) {
   std::string where = use_at.empty() ? "" : " at " + use_at;
   if (problem.unwatched == 0) return "used" + where + " in the others";
@@ -144,114 +144,120 @@ std::string in_the_others(const Problem& problem, const std::string& use_at) {
          " " + unknown;
 }
 
-void add_unnecessary(const Problem& problem, const std::string& use_at,
-                     std::vector<std::string>& conditions) {
-  if (problem.count == problem.looked_at()) return;
-  std::string text = "unnecessary in " + grouped(problem.count) + " of " + grouped(problem.looked_at());
-  if (problem.used + problem.unwatched > 0)
-    text += "; " + in_the_others(problem, use_at);
-  else
-    text += "; the others are duplicate transfers, a finding of their own";
-  conditions.push_back(text);
+std::string unnecessary_why(const Problem& problem, const std::string& use_at) {
+  const bool all = problem.count == problem.looked_at();
+  std::string text = "nothing that " + (all ? "the calls wait" : grouped(problem.count) + " of " +
+                     grouped(problem.looked_at()) + " calls wait") +
+                     " for was touched before another synchronization covered it";
+  if (all) return text;
+  if (problem.used + problem.unwatched > 0) return text + "; " + in_the_others(problem, use_at);
+  return text + "; the others are duplicate transfers, a finding of their own";
 }
 
-// 'in 3 of 5 ', or nothing where it is all.
-std::string in_some(uint64_t some, uint64_t all) {
-  return some == all ? "" : "in " + grouped(some) + " of " + grouped(all) + " ";
-}
-
-std::string what_was_wrong(const Problem& problem) {
+std::string transfer_why(const Problem& problem) {
+  const std::string of = grouped(problem.count) + " of " + grouped(problem.looked_at()) + " ";
   switch (problem.kind) {
     case ProblemKind::duplicate_transfer:
-      return "transfers carried data that the destination already held";
+      return of + "transfers carried data that the destination already held";
     case ProblemKind::duplicate_elsewhere:
-      return "transfers carried data that was sent to another place of the device before";
+      return of + "transfers carried data that was sent to another place of the device before";
     case ProblemKind::round_trip:
-      return "transfers carried data that came from the device and did not change on the host";
+      return of + "transfers carried data that came from the device and did not change on the host; " +
+             (problem.held == 0 ? std::string("the device did not hold it any more where it was sent")
+                                : in_some(problem.held, problem.count) +
+                                      "the device still held it where it was sent: there nothing has to be copied");
     case ProblemKind::unused_transfer:
-      return "transfers carried data that was overwritten or released before anything could use it";
+      return of + "transfers carried data that was overwritten or released before anything could use it";
     case ProblemKind::pageable_transfer:
-      return "asynchronous transfers used pageable memory, and so did not return at once";
+      return of + "asynchronous transfers used pageable memory, and so did not return at once";
     case ProblemKind::repeated_allocation:
-      return "allocations got as much as had been released just before, by the same call";
+      return of + "allocations got as much as had been released just before, by the same call";
     case ProblemKind::unused_allocation:
-      return "allocations were released before anything could use them";
+      return of + "allocations were released before anything could use them";
     default:
       return "";
   }
 }
 
-void add_transfer(const Problem& problem, std::vector<std::string>& conditions) {
-  conditions.push_back(grouped(problem.count) + " of " + grouped(problem.looked_at()) + " " +
-                       what_was_wrong(problem));
-  if (problem.kind == ProblemKind::round_trip)
-    conditions.push_back(
-        problem.held == 0
-            ? std::string("the device did not hold the data any more where it was sent")
-            : in_some(problem.held, problem.count) +
-                  "the device still held the data where it was sent: there nothing has to be copied");
+std::string why_of(const Problem& problem, const std::string& use_at) {
+  if (problem.kind == ProblemKind::unnecessary_synchronization) return unnecessary_why(problem, use_at);
+  if (problem.kind != ProblemKind::misplaced_synchronization) return transfer_why(problem);
+  std::string text = "what the calls wait for is used only later";
+  if (!use_at.empty()) text += ", at " + use_at;
+  if (problem.count < problem.looked_at())
+    text += ", and in " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
+            " calls so much later that a move gains";
+  return text;
+}
+
+void add_transfer(const Problem& problem, std::vector<ReportCondition>& conditions) {
   if (problem.unnecessary_waits > 0) {
     bool all = problem.unnecessary_waits == problem.count;
-    conditions.push_back("the wait in " +
+    conditions.push_back({"wait-included", "the wait in " +
                          (all ? std::string("them") : grouped(problem.unnecessary_waits) + " of them") +
-                         " is unnecessary too, and its part of the benefit is included");
+                         " is unnecessary too, and its part of the benefit is included"});
   }
   uint64_t needed = 0;
   for (const Change& change : problem.changes)
     needed += change.waits && change.wait_change == Change::Wait::kept;
   if (needed > 0)
-    conditions.push_back("the wait in " + grouped(needed) +
-                         " of them is needed for other work: keep a synchronization there");
+    conditions.push_back({"wait-needed", "the wait in " + grouped(needed) +
+                         " of them is needed for other work: keep a synchronization there"});
 }
 
 // What the figure takes in beside the problem's own calls.
 void add_companions(const Problem& problem, const std::string& allocation_at,
-                    std::vector<std::string>& conditions) {
+                    std::vector<ReportCondition>& conditions) {
   if (problem.allocations == 0) return;
   std::string where = allocation_at.empty() ? "" : " (most at " + allocation_at + ")";
   if (problem.kind == ProblemKind::repeated_allocation)
-    conditions.push_back(
-        "the release before each of them goes as well" + where +
-        ", and its own time is part of the benefit; a wait inside that is needed has to be made "
-        "elsewhere");
+    conditions.push_back({"release-included",
+                          "the release before each of them goes as well" + where +
+                              ", and its own time is part of the benefit; a wait inside that is needed has to be "
+                              "made elsewhere"});
   else
-    conditions.push_back(grouped(problem.allocations) + " allocations of the same size" + where +
-                         " go as well, and their time is part of the benefit");
+    conditions.push_back({"allocations-included", grouped(problem.allocations) + " allocations of the same size" +
+                                                      where + " go as well, and their time is part of the benefit"});
 }
 
 // Of waits: what was seen around them, and what their verdicts rest on.
-void add_seen(const Problem& problem, std::vector<std::string>& conditions) {
+void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) {
   if (problem.conditional[0] > 0)
-    conditions.push_back(
-        in_some(problem.conditional[0], problem.count) +
-        "other GPU work follows that no stream or event orders: that needs no order as long as "
-        "kernels reach memory only through their arguments");
+    conditions.push_back({"kernel-arguments",
+                          in_some(problem.conditional[0], problem.count) +
+                              "other GPU work follows that no stream or event orders: that needs no order as long as "
+                              "kernels reach memory only through their arguments"});
   if (problem.conditional[1] > 0)
-    conditions.push_back(
-        in_some(problem.conditional[1], problem.count) +
-        "an asynchronous copy that nothing had waited for still used the memory: whoever gets it next "
-        "must come behind that copy");
+    conditions.push_back({"copy-in-use",
+                          in_some(problem.conditional[1], problem.count) +
+                              "an asynchronous copy that nothing had waited for still used the memory: whoever gets "
+                              "it next must come behind that copy"});
   if (problem.conditional[2] > 0)
-    conditions.push_back(in_some(problem.conditional[2], problem.count) +
-                         "what kernels printed comes out here: without it, it comes out at a later call");
+    conditions.push_back({"kernel-prints",
+                          in_some(problem.conditional[2], problem.count) +
+                              "what kernels printed comes out here: without it, it comes out at a later call"});
   if (!problem.around) return;
   const Surroundings& around = *problem.around;
   bool unnecessary = problem.kind == ProblemKind::unnecessary_synchronization;
   if (unnecessary && around.errors_first > 0)
-    conditions.push_back(
-        in_some(around.errors_first, around.waits) +
-        "errors of earlier launches surface here (whether the program looks at the result is not "
-        "seen): without it they surface at a later call");
+    conditions.push_back({"errors-surface",
+                          in_some(around.errors_first, around.waits) +
+                              "errors of earlier launches surface here (whether the program looks at the result is "
+                              "not seen): without it they surface at a later call"});
   if (unnecessary && around.elapsed_behind > 0)
-    conditions.push_back(in_some(around.elapsed_behind, around.waits) +
-                         "it brackets a timer: cuEventElapsedTime follows, and is not ready without a wait");
+    conditions.push_back(
+        {"event-timer", in_some(around.elapsed_behind, around.waits) +
+                            "it brackets a timer: cuEventElapsedTime follows, and is not ready without a wait"});
   if ((unnecessary || problem.kind == kMisplaced) && around.clock_behind > 0)
-    conditions.push_back(in_some(around.clock_behind, around.waits) +
-                         "it brackets a timer: the program reads a clock right behind the call, and does so "
-                         "earlier without it");
+    conditions.push_back({"clock-timer",
+                          in_some(around.clock_behind, around.waits) +
+                              "it brackets a timer: the program reads a clock right behind the call, and does so "
+                              "earlier without it"});
   if (unnecessary && around.most_launches > kLaunchQueue)
-    conditions.push_back("it throttles the launch queue: without it up to " + grouped(around.most_launches) +
-                         " launches follow each other, and the queue takes about " + grouped(kLaunchQueue));
+    conditions.push_back({"throttles", "it throttles the launch queue: without it up to " +
+                                           grouped(around.most_launches) +
+                                           " launches follow each other, and the queue takes about " +
+                                           grouped(kLaunchQueue)});
 }
 
 }  // namespace
@@ -271,37 +277,25 @@ bool fix_removes_call(const DriverFunction& function, const Operation& operation
 Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at,
                   const std::string& allocation_at) {
   const Line& line = line_for(problem.kind, function);
-  Advice advice{line.fix, {}};
+  Advice advice{why_of(problem, use_at), line.fix, {}};
   if (problem.left_out > 0)
-    advice.conditions.push_back(grouped(problem.looked_at()) + " of " + grouped(problem.instances) +
-                                " occurrences were looked at, because of --max-overhead; the others count as "
-                                "needed, and the figure leaves them out");
-  bool release = problem.kind == kUnnecessary && function.role == Role::release;
-  switch (problem.kind) {
-    case ProblemKind::unnecessary_synchronization:
-      add_unnecessary(problem, use_at, advice.conditions);
-      break;
-    case ProblemKind::misplaced_synchronization:
-      if (problem.count < problem.looked_at())
-        advice.conditions.push_back("in " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
-                                    " the first use comes late enough for a move to gain");
-      break;
-    default:
-      add_transfer(problem, advice.conditions);
-  }
+    advice.conditions.push_back({"sampled", grouped(problem.looked_at()) + " of " + grouped(problem.instances) +
+                                                " occurrences were looked at, because of --max-overhead; the others "
+                                                "count as needed, and the figure leaves them out"});
+  const bool release = problem.kind == kUnnecessary && function.role == Role::release;
+  if (problem.kind != kUnnecessary && problem.kind != kMisplaced) add_transfer(problem, advice.conditions);
   if (problem.kind == ProblemKind::round_trip)
     advice.fix = 2 * problem.held >= problem.count ? kStillHeld : kCopyOnDevice;
   if (release) advice.fix = release_fix(problem, function);
-  if (*line.condition) advice.conditions.emplace_back(line.condition);
+  if (*line.condition) advice.conditions.push_back({kUsualCheck, line.condition});
   add_companions(problem, allocation_at, advice.conditions);
   if (release) {
-    advice.conditions.emplace_back(
-        "memory must be reused in stream order: the wait inside keeps it from whoever gets it next while GPU "
-        "work "
-        "may still use it");
+    advice.conditions.push_back({kUsualCheck,
+                                 "memory must be reused in stream order: the wait inside keeps it from whoever gets "
+                                 "it next while GPU work may still use it"});
     if (!problem.call_removed)
-      advice.conditions.emplace_back(
-          "the figure is that of the wait only: the memory still has to be released");
+      advice.conditions.push_back(
+          {"wait-only", "the figure is that of the wait only: the memory still has to be released"});
   }
   add_seen(problem, advice.conditions);
   return advice;

@@ -6,14 +6,16 @@
 #include <vector>
 
 #include "analysis/problems.h"
+#include "analysis/report.h"
 
 namespace diogenes {
 
 struct Advice {
-  std::string fix;  // one sentence
-  std::vector<std::string>
-      conditions;  // what the verdict rests on, and what to check before changing the code
+  std::string why, fix;                     // one sentence each: what was seen, what to change
+  std::vector<ReportCondition> conditions;  // what the verdict rests on, and what to check before changing the code
 };
+// The code of conditions that hold for every finding of their kind.
+inline constexpr const char* kUsualCheck = "usual";
 
 // Is the call itself gone after the fix for an unnecessary synchronization? Only then its own time is gained.
 bool fix_removes_call(const DriverFunction& function, const Operation& operation);

@@ -24,9 +24,10 @@ struct Found {
     return advice_for(problem, *function_of(analysed.sites[problem.site]), "", "a.cc:9");
   }
   bool says(const Problem& problem, const std::string& words) const {
-    for (const std::string& condition : advice(problem).conditions)
-      if (condition.find(words) != condition.npos) return true;
-    return false;
+    const Advice said = advice(problem);
+    for (const ReportCondition& condition : said.conditions)
+      if (condition.text.find(words) != std::string::npos) return true;
+    return said.why.find(words) != std::string::npos;
   }
   Analysed analysed;
 };

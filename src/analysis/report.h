@@ -1,5 +1,5 @@
 // The product of stage 5: what the views show. Immutable once made. Its JSON form is DESIGN.md section 3,
-// schema diogenes-report/1 (docs/report-schema.json). Seconds as doubles here, because the report is for
+// schema diogenes-report/2 (docs/report-schema.json). Seconds as doubles here, because the report is for
 // people and files.
 #pragma once
 #include <cstdint>
@@ -23,8 +23,19 @@ struct ReportFrame {
   std::string language;  // "python"; "": compiled code
 };
 
+// What a finding rests on, or what to check before the code is changed. `code` is the same in every report.
+struct ReportCondition {
+  std::string code, text;
+};
+
+// Lines of the program around a place.
+struct ReportSource {
+  int first = 0;  // number of the first of them
+  std::vector<std::string> lines;
+};
+
 struct ReportUse {
-  double after_s = 0;  // median
+  std::optional<double> after_s;  // median; none: unknown
   std::vector<ReportFrame> stack;
 };
 
@@ -56,11 +67,35 @@ struct ReportProblem {
   std::optional<ReportUse> first_use;
   std::vector<ReportFrame> duplicate_of;  // empty: null
   std::vector<ReportFrame> lost_at;       // what overwrote or released unused data; empty: null
-  std::vector<std::string> conditions;
+  std::vector<ReportCondition> conditions;
+  std::string why;                 // what was seen that makes it a problem
   std::string fix;                 // what the figure assumes was changed
   std::optional<ReportFrame> where;  // the frame to act on; none: no stack
   std::string via;                   // the library's function that it calls; "": none
+  ReportSource source;               // around `where`; empty where the file is not there or not the same
   std::vector<ReportFrame> stack;    // innermost first
+};
+
+// A needed synchronization that costs much.
+struct ReportRequired {
+  std::string id;  // "R1": by what could be gained
+  std::string key, operation, api;
+  uint64_t count = 0, instances = 0;  // needed; all of the place
+  double waited_s = 0, call_s = 0;
+  double up_to_s = 0, up_to_percent = 0;  // gained if the CPU did not have to wait there
+  std::vector<std::pair<std::string, uint64_t>> reasons;  // reason_code(): how many; most frequent first
+  std::string used_for;                                   // in words
+  std::optional<ReportUse> used_by;
+  uint64_t same_value = 0, values = 0;  // copies to the host that brought the most frequent bytes, of all; 0: unknown
+  std::optional<ReportFrame> where;
+  std::string via;
+  std::vector<ReportFrame> stack;
+};
+
+// How many synchronizations there is a verdict on.
+struct ReportCoverage {
+  uint64_t synchronizations = 0, judged = 0;
+  std::vector<std::pair<std::string, uint64_t>> not_judged;  // reason_code(): how many; most frequent first
 };
 
 struct ReportGroup {
@@ -90,9 +125,13 @@ struct ReportFunction {
 
 struct Report {
   std::string model = "paper";
+  std::string tool_version, started;     // ISO 8601
+  std::vector<std::string> incomplete;   // what is missing, a sentence each; empty: complete
+  ReportCoverage coverage;
   std::vector<std::string> command;
   int exit_status = 0;
-  double runtime_s = 0;  // the baseline's, exec to exit
+  double runtime_s = 0;    // the baseline's, exec to exit
+  double gpu_phase_s = 0;  // from the first GPU work to the end of the last; 0: unknown
   std::string driver_path, driver_build_id, driver_version;
   bool simulated = false;
   std::vector<ReportWaitFunction> wait_functions;
@@ -102,6 +141,7 @@ struct Report {
   double waited_s = 0;
   std::vector<ReportFunction> functions;
   std::vector<ReportProblem> problems;
+  std::vector<ReportRequired> required;
   std::vector<ReportGroup> groups;
   std::optional<ReportTogether> together;  // none: no problems
   std::vector<std::string> notices;

@@ -41,6 +41,7 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
   const auto changed = changed_by(problems);
   std::map<uint32_t, Required> by_site;
   std::map<uint32_t, std::vector<Change>> changes;
+  std::map<uint32_t, std::vector<int64_t>> after;
   for (uint32_t t = 0; t < input.graph.threads.size(); ++t) {
     auto [process, thread] = input.graph.origin[t];
     const auto& operations = input.tracing.processes[process].threads[thread].operations;
@@ -57,6 +58,7 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
       required.call += operation.call;
       for (uint32_t bit = 1; bit != 0; bit <<= 1)
         if ((operation.reasons & bit) != 0) ++required.reasons[bit];
+      if (operation.after.count >= 0) after[operation.site.value].push_back(operation.after.count);
       Change change;
       change.thread = t;
       change.operation = i;
@@ -77,6 +79,11 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
   Models paper(input.graph, nullptr, Model::paper);
   for (Required& required : found) {
     required.up_to = (input.models ? *input.models : paper).figure(changes[required.site.value]).benefit;
+    if (auto& times = after[required.site.value]; !times.empty()) {
+      const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+      std::nth_element(times.begin(), middle, times.end());
+      required.after = Nanoseconds{*middle};
+    }
     if (required.site.value < input.verdicts.size()) required.uses = input.verdicts[required.site.value].uses;
   }
   std::erase_if(found, [](const Required& required) { return required.up_to.count <= 0; });

@@ -23,6 +23,7 @@ struct Required {
   uint64_t instances = 0;  // all waits of the site
   Nanoseconds waited, call;
   Nanoseconds up_to;                                  // the run would be shorter by
+  std::optional<Nanoseconds> after;                   // median time to the first use; none: unknown
   std::map<uint32_t, uint64_t> reasons;               // how many of `count` have a reason, by its bit (Reason)
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // where the result is used first, most frequent first
 };

@@ -13,13 +13,13 @@ using namespace diogenes::testing;
 
 struct Said {
   explicit Said(const Timeline& trace) : analysed(trace) {}
-  std::vector<std::string> conditions() const {
+  std::vector<ReportCondition> conditions() const {
     if (analysed.problems.found.empty()) return {"nothing was found"};
     const Problem& problem = analysed.problems.found[0];
     return advice_for(problem, *function_of(analysed.sites[problem.site]), "").conditions;
   }
   bool says(const std::string& words) const {
-    for (const std::string& condition : conditions())
+    for (const ReportCondition& condition : conditions())
       if (condition.find(words) == 0) return true;
     return false;
   }

@@ -95,8 +95,7 @@ TEST(Clocks, ReadBehindAWaitAreSaid) {
   std::map<std::string, bool> said;  // by function
   for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
     bool timer = false;
-    for (const std::string condition : problem["conditions"])
-      timer |= condition.find("the program reads a clock right behind") != std::string::npos;
+    for (const auto& condition : problem["conditions"]) timer |= condition["code"] == "clock-timer";
     for (const auto& frame : problem["stack"])
       if (const std::string function = frame["function"]; problem["operation"] == "cuStreamSynchronize")
         said[function.substr(0, function.find('('))] |= timer;
@@ -115,8 +114,7 @@ TEST(Prints, ThatComeOutAtAWaitAreSaid) {
   std::map<std::string, bool> said;  // by function
   for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
     bool prints = false;
-    for (const std::string condition : problem["conditions"])
-      prints |= condition.find("what kernels printed comes out here") != std::string::npos;
+    for (const auto& condition : problem["conditions"]) prints |= condition["code"] == "kernel-prints";
     for (const auto& frame : problem["stack"])
       if (const std::string function = frame["function"]; problem["operation"] == "cuStreamSynchronize")
         said[function.substr(0, function.find('('))] |= prints;
