@@ -24,15 +24,11 @@ std::string describe_finding(const nlohmann::json& finding) {
 }  // namespace
 
 Place place_of(const nlohmann::json& problem) {
-  const auto stack = problem.find("stack");
-  if (stack == problem.end() || !stack->is_array()) return {};
-  for (const auto& frame : *stack) {
-    const auto line = frame.find("line");
-    if (text(frame, "file").empty() || line == frame.end() || !line->is_number_integer() || *line == 0)
-      continue;
-    return {text(frame, "file"), line->get<int>()};
-  }
-  return {};
+  const auto where = problem.find("where");
+  if (where == problem.end() || !where->is_object()) return {};
+  const auto line = where->find("line");
+  if (line == where->end() || !line->is_number_integer()) return {};
+  return {text(*where, "file"), line->get<int>()};
 }
 
 bool matches(const nlohmann::json& finding, const nlohmann::json& problem) {

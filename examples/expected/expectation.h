@@ -13,7 +13,7 @@ struct Place {
   int line = 0;
 };
 
-// Where a finding points: the innermost frame whose source is known. Line 0: none is.
+// Where a finding points. Line 0: its source is not known.
 Place place_of(const nlohmann::json& problem);
 
 // Is `problem` (of a report) the planted `finding` (of a program in expected.json)?

@@ -18,7 +18,7 @@ json problem(const char* kind, const char* operation, const char* file, int line
           {"operation", operation},
           {"api", nullptr},
           {"count", 3},
-          {"stack", {{{"function", "f"}, {"file", file}, {"line", line}}}}};
+          {"where", {{"function", "f"}, {"file", file}, {"line", line}}}};
 }
 
 json report(std::vector<json> problems) { return {{"problems", problems}}; }
@@ -59,11 +59,13 @@ TEST(Expectation, AtLeastCountsFindings) {
   EXPECT_TRUE(differences(findings, report({kFree, kFree})).empty());
 }
 
-TEST(Expectation, ThePlaceIsTheInnermostFrameWithASource) {
-  json in_runtime = problem("unnecessary-synchronization", "cuMemFree", "als/als.cpp", 53);
-  in_runtime["stack"].insert(in_runtime["stack"].begin(),
-                             json{{"function", "cudaFree"}, {"file", ""}, {"line", 0}});
-  EXPECT_EQ(place_of(in_runtime).line, 53);
+TEST(Expectation, ThePlaceIsTheFrameToActOn) {
+  EXPECT_EQ(place_of(kFree).line, 53);
+  json unknown = kFree;
+  unknown["where"]["line"] = nullptr;
+  EXPECT_EQ(place_of(unknown).line, 0);
+  unknown["where"] = nullptr;
+  EXPECT_EQ(place_of(unknown).line, 0);
   EXPECT_EQ(place_of(json::object()).line, 0);
 }
 

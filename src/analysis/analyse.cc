@@ -112,14 +112,11 @@ class Analysis {
     const StageRun* state = run_of(session_, name);
     fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
     std::error_code failed;
-    if (!fs::is_directory(stage_folder, failed)) {
-      if (stage != Stage::gpu_times) missing_.push_back(stage_name(stage));
-      return std::nullopt;
-    }
+    if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
     auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_, options_.judge)
                                               : load_run(stage_folder, sites_, what, options_.judge);
     if (!run) {
-      report_.notices.emplace_back(run.error().c_str());
+      report_.notices.push_back({"session", run.error().c_str()});
       return std::nullopt;
     }
     stage_notices(*run, name, report_.notices);
@@ -239,10 +236,9 @@ class Analysis {
         }
       }
     if (private_waits > 0)
-      report_.notices.push_back(
-          counted(private_waits, "wait", "waits") +
+      report_.notices.push_back({"private-waits", counted(private_waits, "wait", "waits") +
           " happened outside every function that was hooked (private interface of the driver); they count "
-          "as needed");
+          "as needed"});
   }
 
   void find() {
@@ -399,8 +395,8 @@ class Analysis {
           problem.where->language.empty())
         files.insert(problem.where->module);
     for (const std::string& file : files)
-      report_.notices.push_back(file + " has no line information where problems are, so they are named by " +
-                                "function only; compile it with -g (it changes no code) and measure again");
+      report_.notices.push_back({"no-lines", file + " has no line information where problems are, so they are named by " +
+                                "function only; compile it with -g (it changes no code) and measure again"});
   }
 
   void add_group(const Group& group) {
@@ -424,19 +420,9 @@ class Analysis {
     std::stable_sort(report_.functions.begin(), report_.functions.end(),
                      [](const ReportFunction& a, const ReportFunction& b) { return a.call_s > b.call_s; });
     bool any_run = tracing_ || memory_tracing_ || sync_use_;
-    if (any_run && !used_cuda_) {
-      report_.notices.emplace_back("the program did not use CUDA: nothing to measure");
-    } else {
-      for (const std::string& stage : missing_) {
-        // Not run where stage 3 saw no first use: there was nothing to time.
-        if (stage == stage_name(Stage::sync_use) && memory_tracing_ && !run_of(session_, stage)) continue;
-        report_.notices.push_back(stage + ": this stage is missing in the session; " +
-                                  (stage == stage_name(Stage::sync_use)
-                                       ? "times to first use are those of stage 3, if it is there"
-                                       : "run the program again for its findings"));
-      }
-    }
-    for (std::string& line : names_.notices()) report_.notices.push_back(std::move(line));
+    if (any_run && !used_cuda_)
+      report_.notices.push_back({"no-cuda", "the program did not use CUDA: nothing to measure"});
+    for (std::string& line : names_.notices()) report_.notices.push_back({"names", std::move(line)});
   }
 
   fs::path folder_;
@@ -445,7 +431,6 @@ class Analysis {
   double threshold_percent_ = 0.1, unmatched_ = 0;
   SiteTable sites_;
   std::optional<Run> tracing_, memory_tracing_, sync_use_;
-  std::vector<std::string> missing_;
   std::vector<SiteVerdicts> verdicts_;
   std::vector<SiteFirstUses> first_uses_;
   std::vector<Surroundings> surroundings_;
@@ -492,7 +477,7 @@ Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& op
     if (other)
       repeats.push_back(std::move(*other));
     else
-      report->notices.push_back(repeat + ": left out: " + other.error().c_str());
+      report->notices.push_back({"repeat-left-out", repeat + ": left out: " + other.error().c_str()});
   }
   unite_repeats(*report, repeats);
   return report;

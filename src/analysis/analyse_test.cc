@@ -30,14 +30,16 @@ Timeline example() {
 }
 
 bool has_notice(const Report& report, const std::string& part) {
-  for (const std::string& notice : report.notices)
-    if (notice.find(part) != std::string::npos) return true;
-  return false;
+  for (const ReportNotice& notice : report.notices)
+    if (notice.text.find(part) != std::string::npos) return true;
+  return std::any_of(report.incomplete.begin(), report.incomplete.end(),
+                     [&](const std::string& text) { return text.find(part) != std::string::npos; });
 }
 
 std::string all_notices(const Report& report) {
   std::string text;
-  for (const std::string& notice : report.notices) text += notice + "\n";
+  for (const ReportNotice& notice : report.notices) text += notice.text + "\n";
+  for (const std::string& missing : report.incomplete) text += missing + "\n";
   return text;
 }
 
@@ -241,7 +243,7 @@ TEST(Analyse, MissingStagesAreTakenAsFarAsTheyGo) {
   ASSERT_TRUE(without_3.ok());
   EXPECT_TRUE(without_3->problems.empty());
   EXPECT_EQ(without_3->synchronizations, 300u);
-  EXPECT_TRUE(has_notice(*without_3, "memory-tracing: this stage is missing"));
+  EXPECT_TRUE(has_notice(*without_3, "the memory-tracing run is not there"));
   fs::remove_all(folder.path() / "tracing");
   EXPECT_TRUE(analyse(folder.path(), {.judge = verdicts_by_hand}).ok());
   fs::remove(folder.path() / "session.json");
@@ -256,7 +258,9 @@ TEST(Analyse, NoCudaIsOneNotice) {
   fs::create_directories(folder.path() / "tracing");
   auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
-  EXPECT_EQ(report->notices, std::vector<std::string>{"the program did not use CUDA: nothing to measure"});
+  ASSERT_EQ(report->notices.size(), 1u);
+  EXPECT_EQ(report->notices[0].code, "no-cuda");
+  EXPECT_TRUE(report->incomplete.empty());
 }
 
 TEST(Analyse, SeveralThreadsAreSaid) {

@@ -43,7 +43,7 @@ const ReasonText* text_of(uint32_t bit) {
 
 constexpr bool only_unwatched(uint32_t reasons) { return reasons != 0 && (reasons & ~kUnwatchedReasons) == 0; }
 
-// With these the GPU got work, or the program waited for some.
+// The GPU gets work.
 bool is_gpu_work(const DriverFunction& function) {
   switch (function.role) {
     case Role::transfer:
@@ -129,12 +129,11 @@ Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
       for (const Operation& operation : thread.operations) {
         const DriverFunction* function = function_of(sites[operation.site]);
         if (!function || !is_candidate(operation)) continue;
-        if (is_gpu_work(*function)) {
+        // Not every run records what gives work without waiting.
+        if (is_gpu_work(*function) || is_wait(operation)) {
           begin = any ? std::min(begin, operation.begin) : operation.begin;
           end = any ? std::max(end, operation.end()) : operation.end();
           any = true;
-        } else if (any && is_wait(operation)) {
-          end = std::max(end, operation.end());
         }
       }
   return any ? end - begin : Nanoseconds{};

@@ -70,7 +70,7 @@ TEST(WhatIsMissing, VerdictsOnMoreThanOneInTwenty) {
 // From the launch at 100 to the end of the wait: a launch of 1, work of 4, a wait of 5.
 TEST(GpuPhase, IsFromTheFirstWorkToTheLastWait) {
   auto trace = timeline().work(100).launch(1).work(4).sync(lasting(5)).from(0x100).unnecessary().work(50);
-  Analysed analysed(trace);
+  Analysed analysed(trace, {.launches_traced = true});
   EXPECT_DOUBLE_EQ(us(gpu_phase(analysed.tracing, analysed.sites)), 10);
   Analysed none(timeline().work(10));
   EXPECT_EQ(gpu_phase(none.tracing, none.sites).count, 0);

@@ -183,7 +183,6 @@ std::string why_of(const Problem& problem, const std::string& use_at) {
   if (problem.kind == ProblemKind::unnecessary_synchronization) return unnecessary_why(problem, use_at);
   if (problem.kind != ProblemKind::misplaced_synchronization) return transfer_why(problem);
   std::string text = "what the calls wait for is used only later";
-  if (!use_at.empty()) text += ", at " + use_at;
   if (problem.count < problem.looked_at())
     text += ", and in " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
             " calls so much later that a move gains";

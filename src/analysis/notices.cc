@@ -40,7 +40,7 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
-void hook_notices(const Run& run, const std::string& stage, std::vector<std::string>& notices) {
+void hook_notices(const Run& run, const std::string& stage, std::vector<ReportNotice>& notices) {
   std::vector<uint16_t> functions = planned_functions(run.trace.folder);
   std::map<HookState, std::set<std::string>> skipped;
   for (const ProcessTrace& trace : run.trace.processes)
@@ -56,17 +56,17 @@ void hook_notices(const Run& run, const std::string& stage, std::vector<std::str
                                      : "hook " + std::to_string(i));
     }
   for (const auto& [state, names] : skipped)
-    notices.push_back(stage + ": " + counted(names.size(), "function was", "functions were") +
+    notices.push_back({"functions-not-hooked", stage + ": " + counted(names.size(), "function was", "functions were") +
                       " not hooked (" + joined(names) + "): " + hook_sentence(state) +
-                      "; calls of it are missing");
+                      "; calls of it are missing"});
 }
 
 // What facts left open, each with what follows from it.
 void judgement_notices(const necessity::Judgement& judgement, const std::string& stage,
-                       std::vector<std::string>& notices) {
+                       std::vector<ReportNotice>& notices) {
   const necessity::Unclear& unclear = judgement.unclear;
   auto say = [&](uint64_t count, const char* one, const char* several, const char* consequence) {
-    if (count > 0) notices.push_back(stage + ": " + counted(count, one, several) + consequence);
+    if (count > 0) notices.push_back({"not-seen", stage + ": " + counted(count, one, several) + consequence});
   };
   say(unclear.calls + unclear.operands, "call has no record of the memory",
       "calls have no record of the memory",
@@ -89,35 +89,34 @@ void judgement_notices(const necessity::Judgement& judgement, const std::string&
 
 }  // namespace
 
-void stage_notices(const Run& run, const std::string& stage, std::vector<std::string>& notices) {
-  notices.insert(notices.end(), run.trace.missing.begin(), run.trace.missing.end());
+void stage_notices(const Run& run, const std::string& stage, std::vector<ReportNotice>& notices) {
+  for (const std::string& text : run.trace.missing) notices.push_back({"records-missing", text});
   uint64_t drops[kDropCauses] = {};
   for (const ProcessTrace& trace : run.trace.processes)
     for (int i = 0; i < kDropCauses; ++i) drops[i] += trace.process.drops[i];
   for (int i = 0; i < kDropCauses; ++i)
     if (drops[i] > 0)
-      notices.push_back(stage + ": " + counted(drops[i], "time", "times") + ": " +
-                        drop_sentence(static_cast<Drop>(i)));
+      notices.push_back({"records-lost", stage + ": " + counted(drops[i], "time", "times") + ": " +
+                        drop_sentence(static_cast<Drop>(i))});
   hook_notices(run, stage, notices);
   for (const ProcessTrace& trace : run.trace.processes) {
     if (!trace.process.used_cuda) continue;
     if (trace.process.end == ProcessEnd::signal)
-      notices.push_back(stage + ": " + process_name(trace) + " ended by signal " +
-                        std::to_string(trace.process.signal) + "; what it did until then is used");
+      notices.push_back({"process-ended", stage + ": " + process_name(trace) + " ended by signal " +
+                        std::to_string(trace.process.signal) + "; what it did until then is used"});
     else if (trace.process.end == ProcessEnd::running)
-      notices.push_back(
-          stage + ": " + process_name(trace) +
-          " did not end in order (killed, or ended without exit); what it did until then is used");
+      notices.push_back({"process-ended", stage + ": " + process_name(trace) +
+          " did not end in order (killed, or ended without exit); what it did until then is used"});
   }
   if (run.misplaced_records > 0)
-    notices.push_back(stage + ": " +
+    notices.push_back({"process-ended", stage + ": " +
                       counted(run.misplaced_records, "verdict or hash names", "verdicts or hashes name") +
-                      " no operation that was recorded; what they were about counts as needed");
+                      " no operation that was recorded; what they were about counts as needed"});
   judgement_notices(run.judgement, stage, notices);
 }
 
 // Runs of which the same is to be said are said together.
-void output_notices(const Session& session, std::vector<std::string>& notices) {
+void output_notices(const Session& session, std::vector<ReportNotice>& notices) {
   std::vector<std::pair<std::string, std::string>> said;  // difference, runs
   for (const StageRun& run : session.runs) {
     if (!run.output_differs()) continue;
@@ -129,30 +128,28 @@ void output_notices(const Session& session, std::vector<std::string>& notices) {
       same->second += ", " + run.name;
   }
   for (const auto& [difference, runs] : said)
-    notices.push_back(runs + ": " + difference +
+    notices.push_back({"output-differs", runs + ": " + difference +
                       (difference.ends_with("in numbers only")
                            ? "; if they are not just times, findings may not hold for every run"
-                           : "; findings may not hold for every run"));
+                           : "; findings may not hold for every run")});
 }
 
-void session_notices(const Session& session, std::vector<std::string>& notices) {
-  notices.insert(notices.end(), session.notices.begin(), session.notices.end());
+void session_notices(const Session& session, std::vector<ReportNotice>& notices) {
+  for (const std::string& text : session.notices) notices.push_back({"session", text});
   output_notices(session, notices);
   auto say = [&](const std::string& text) {
-    if (std::find(notices.begin(), notices.end(), text) == notices.end()) notices.push_back(text);
+    const auto same = [&](const ReportNotice& other) { return other.text == text; };
+    if (std::none_of(notices.begin(), notices.end(), same)) notices.push_back({"session", text});
   };
   const StageRun* first = session.runs.empty() ? nullptr : &session.runs.front();
   for (const StageRun& run : session.runs) {
-    if (run.state != "complete")
-      say(run.name + ": the run is not complete (" + (run.state.empty() ? "unknown" : run.state) +
-          "); what was recorded until then is used");
     if (first && run.exit_status != first->exit_status && run.state == "complete")
       say(run.name + ": the program's exit status is " + std::to_string(run.exit_status) +
           ", in the first run it was " + std::to_string(first->exit_status));
   }
 }
 
-void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& notices) {
+void unwatched_notices(const Run& memory_tracing, std::vector<ReportNotice>& notices) {
   uint64_t instances = 0, unwatched = 0;
   std::map<uint32_t, uint64_t> by_reason;
   for (const Process& process : memory_tracing.processes)
@@ -171,12 +168,12 @@ void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& noti
   std::string text;
   for (const auto& [reason, count] : by_reason)
     if (count > 0) text += (text.empty() ? "" : "; ") + grouped(count) + ": " + unwatched_sentence(reason);
-  notices.push_back(grouped(unwatched) + " of " + counted(instances, "synchronization", "synchronizations") +
-                    " could not be watched and count as needed (" + text + ")");
+  notices.push_back({"not-judged", grouped(unwatched) + " of " + counted(instances, "synchronization", "synchronizations") +
+                    " could not be watched and count as needed (" + text + ")"});
 }
 
 void left_out_notice(const Run& memory_tracing, double max_overhead,
-                     const std::function<std::string(SiteIndex)>& name, std::vector<std::string>& notices) {
+                     const std::function<std::string(SiteIndex)>& name, std::vector<ReportNotice>& notices) {
   struct Occurrences {
     uint64_t all = 0, left_out = 0;
   };
@@ -204,20 +201,19 @@ void left_out_notice(const Run& memory_tracing, double max_overhead,
   if (order.size() > kShown) text += " and " + counted(order.size() - kShown, "place", "places") + " more";
   char factor[32];
   snprintf(factor, sizeof factor, "%g", max_overhead);
-  notices.push_back("memory-tracing: to keep within --max-overhead " + std::string(factor) +
+  notices.push_back({"sampled", "memory-tracing: to keep within --max-overhead " + std::string(factor) +
                     ", only some occurrences of hot calls were looked at (" + text +
-                    "); the others count as needed, and a larger --max-overhead looks at more");
+                    "); the others count as needed, and a larger --max-overhead looks at more"});
 }
 
-void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices) {
+void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices) {
   if (join.unmatched == 0 && join.extra == 0) return;
-  notices.push_back(
-      "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
+  notices.push_back({"runs-differ", "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
       " in the tracing run " + grouped(join.unmatched) + " have no counterpart in the " + stage +
-      " run, and " + grouped(join.extra) + " there have none here; those count as needed");
+      " run, and " + grouped(join.extra) + " there have none here; those count as needed"});
 }
 
-void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<std::string>& notices) {
+void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<ReportNotice>& notices) {
   const std::string without = "; the expected benefits rest on what the waits tell of the GPU's work";
   bool refused = false, taken = false;
   std::string refusal;
@@ -228,63 +224,62 @@ void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<s
     taken |= trace.process.gpu_times == GpuTimesState::taken;
   }
   if (refused && !taken)
-    notices.push_back("GPU times: the GPU's own times could not be taken" +
-                      (refusal.empty() ? std::string() : " (" + refusal + ")") + without);
+    notices.push_back({"gpu-times", "GPU times: the GPU's own times could not be taken" +
+                      (refusal.empty() ? std::string() : " (" + refusal + ")") + without});
   else if (found.known == 0)
-    notices.push_back("GPU times: no times of GPU work were recorded" + without);
+    notices.push_back({"gpu-times", "GPU times: no times of GPU work were recorded" + without});
   else if (20 * found.unknown > found.known)
-    notices.push_back("GPU times: of " + counted(found.known + found.unknown, "operation", "operations") +
-                      " on the GPU " + grouped(found.unknown) + " have no time of their own");
+    notices.push_back({"gpu-times", "GPU times: of " + counted(found.known + found.unknown, "operation", "operations") +
+                      " on the GPU " + grouped(found.unknown) + " have no time of their own"});
 }
 
-void first_use_join_notice(const JoinResult& join, std::vector<std::string>& notices) {
+void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& notices) {
   if (join.unmatched == 0 && join.extra == 0) return;
-  notices.push_back("the runs differ: of " +
+  notices.push_back({"runs-differ", "the runs differ: of " +
                     counted(join.matched + join.unmatched, "operation", "operations") +
                     " in the tracing run " + grouped(join.unmatched) +
                     " have no counterpart in the sync-use run, and " + grouped(join.extra) +
-                    " there have none here; the time to the first use of those is the median of their place");
+                    " there have none here; the time to the first use of those is the median of their place"});
 }
 
-void mismatch_notice(double mismatch, std::vector<std::string>& notices) {
+void mismatch_notice(double mismatch, std::vector<ReportNotice>& notices) {
   if (mismatch <= 0.005) return;
   char share[32];
   snprintf(share, sizeof share, "%.1f%%", 100 * mismatch);
-  notices.push_back("replaying the recorded run misses its time by " + std::string(share) +
-                    "; the ranges of the expected benefits are wider by it");
+  notices.push_back({"model-mismatch", "the model reproduces the measured run time only to within " +
+                                           std::string(share) +
+                                           ", so the ranges are wider; try --repeat 3 on a quiet machine"});
 }
 
 void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent, Model model,
-                     std::vector<std::string>& notices) {
+                     std::vector<ReportNotice>& notices) {
   char threshold[32];
   snprintf(threshold, sizeof threshold, "%g%%", threshold_percent);
   if (problems.minor_sites > 0)
-    notices.push_back(counted(problems.minor_instances, "wait", "waits") + " inside other calls at " +
+    notices.push_back({"minor", counted(problems.minor_instances, "wait", "waits") + " inside other calls at " +
                       counted(problems.minor_sites, "place", "places") +
                       " were unnecessary too, but each place is worth less than " + threshold +
-                      " of the run time; they are not listed");
+                      " of the run time; they are not listed"});
   if (problems.minor_transfer_sites > 0)
-    notices.push_back(counted(problems.minor_transfers, "transfer", "transfers") + " at " +
+    notices.push_back({"minor", counted(problems.minor_transfers, "transfer", "transfers") + " at " +
                       counted(problems.minor_transfer_sites, "place", "places") +
                       " could be spared or made cheaper too, but each place is worth less than " + threshold +
-                      " of the run time; they are not listed");
+                      " of the run time; they are not listed"});
   if (problems.minor_allocation_sites > 0)
-    notices.push_back("allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
+    notices.push_back({"minor", "allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
                       " are repeated or never used, but each place is worth less than " + threshold +
-                      " of the run time; they are not listed");
+                      " of the run time; they are not listed"});
   if (problems.unsure_moves > 0)
-    notices.push_back(
-        "synchronizations at " + counted(problems.unsure_moves, "place", "places") +
+    notices.push_back({"unsure", "synchronizations at " + counted(problems.unsure_moves, "place", "places") +
         " come a little before their first use; what moving them gains is too small to be sure of, "
-        "and they are not listed");
+        "and they are not listed"});
   if (problems.rarely_unnecessary_sites > 0)
-    notices.push_back("at " + counted(problems.rarely_unnecessary_sites, "place", "places") +
-                      " fewer than half of the synchronizations were unnecessary; they are not listed");
+    notices.push_back({"rarely-unnecessary", "at " + counted(problems.rarely_unnecessary_sites, "place", "places") +
+                      " fewer than half of the synchronizations were unnecessary; they are not listed"});
   if (problems.first_uses_from_stage_3 > 0)
-    notices.push_back(
-        "the time to the first use of " +
+    notices.push_back({"first-uses-from-stage-3", "the time to the first use of " +
         counted(problems.first_uses_from_stage_3, "misplaced synchronization", "misplaced synchronizations") +
-        " is from stage 3, whose overhead makes it longer: the calls around it were not found in stage 2");
+        " is from stage 3, whose overhead makes it longer: the calls around it were not found in stage 2"});
   if (model == Model::replay) return;  // it has the threads wait for each other as they did
   std::set<uint32_t> threads;
   std::set<uint32_t> processes;
@@ -297,10 +292,9 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
   std::string where = processes.size() > 1 ? counted(threads.size(), "thread", "threads") + " of " +
                                                  counted(processes.size(), "process", "processes")
                                            : counted(threads.size(), "thread", "threads");
-  notices.push_back(
-      "benefits are summed over " + where +
+  notices.push_back({"summed-over-threads", "benefits are summed over " + where +
       "; the run gets shorter by as much only where they wait for each other in turn, and by less where they "
-      "run side by side");
+      "run side by side"});
 }
 
 }  // namespace diogenes

@@ -8,6 +8,7 @@
 #include "analysis/gpu_times.h"
 #include "analysis/join.h"
 #include "analysis/problems.h"
+#include "analysis/report.h"
 #include "trace/session.h"
 
 namespace diogenes {
@@ -16,27 +17,27 @@ const char* drop_sentence(Drop cause);            // drops.cc: follows 'N times:
 const char* unwatched_sentence(uint32_t reason);  // of one bit of kUnwatchedReasons
 
 // Of one stage: files cut, losses by cause, hooks left out, processes that did not end in order.
-void stage_notices(const Run& run, const std::string& stage, std::vector<std::string>& notices);
+void stage_notices(const Run& run, const std::string& stage, std::vector<ReportNotice>& notices);
 
 // Of the session: stages that are missing or failed, runs that differ in output or exit status.
-void session_notices(const Session& session, std::vector<std::string>& notices);
+void session_notices(const Session& session, std::vector<ReportNotice>& notices);
 
 // Instances of stage 3 that count as needed because they could not be watched.
-void unwatched_notices(const Run& memory_tracing, std::vector<std::string>& notices);
+void unwatched_notices(const Run& memory_tracing, std::vector<ReportNotice>& notices);
 
 // Calls that stage 3 looked at in some of their occurrences only, to keep within --max-overhead. `name`: of a
 // site, as the user knows it.
 void left_out_notice(const Run& memory_tracing, double max_overhead,
-                     const std::function<std::string(SiteIndex)>& name, std::vector<std::string>& notices);
+                     const std::function<std::string(SiteIndex)>& name, std::vector<ReportNotice>& notices);
 
-void join_notices(const JoinResult& join, const std::string& stage, std::vector<std::string>& notices);
-void first_use_join_notice(const JoinResult& join, std::vector<std::string>& notices);  // of stage 4
+void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices);
+void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& notices);  // of stage 4
 
 // Of the model `replay`: `mismatch` is what replaying the recorded run misses of its time.
-void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<std::string>& notices);
-void mismatch_notice(double mismatch, std::vector<std::string>& notices);
+void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<ReportNotice>& notices);
+void mismatch_notice(double mismatch, std::vector<ReportNotice>& notices);
 
 void problem_notices(const Problems& problems, const EventGraph& graph, double threshold_percent, Model model,
-                     std::vector<std::string>& notices);
+                     std::vector<ReportNotice>& notices);
 
 }  // namespace diogenes

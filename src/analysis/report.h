@@ -28,6 +28,11 @@ struct ReportCondition {
   std::string code, text;
 };
 
+// What the reader must know about the measurement. `code` is the same in every report.
+struct ReportNotice {
+  std::string code, text;
+};
+
 // Lines of the program around a place.
 struct ReportSource {
   int first = 0;  // number of the first of them
@@ -144,7 +149,7 @@ struct Report {
   std::vector<ReportRequired> required;
   std::vector<ReportGroup> groups;
   std::optional<ReportTogether> together;  // none: no problems
-  std::vector<std::string> notices;
+  std::vector<ReportNotice> notices;
 };
 
 }  // namespace diogenes

@@ -122,7 +122,7 @@ run 0 '' -- "$faulty"
 if [ ! -d faulty.1.diogenes ] || [ ! -d faulty.2.diogenes ]; then bad 'sessions are not numbered'; fi
 expect 0 '' "$diogenes" report
 expect 0 '' "$diogenes" report good.diogenes --format json
-grep -q '"diogenes-report/1"' out || bad 'report --format json is not the schema'
+grep -q '"diogenes-report/2"' out || bad 'report --format json is not the schema'
 expect 0 '' "$diogenes" export good.diogenes --format json -o report.json
 expect 125 'exists already' "$diogenes" export good.diogenes --format json -o report.json
 expect 0 '' "$diogenes" export good.diogenes --format json -o report.json --force

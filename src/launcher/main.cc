@@ -9,6 +9,7 @@
 
 #include "launcher/messages.h"
 #include "launcher/options.h"
+#include "launcher/resume.h"
 #include "launcher/version.h"
 
 namespace diogenes::launcher {
@@ -183,8 +184,8 @@ void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* report = app.add_subcommand("report", "Print the report of a session again");
   report->formatter(std::make_shared<WithUsage>("diogenes report [SESSION] [OPTIONS]"));
   report->footer(
-      "Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3\n  diogenes report "
-      "--subsequence G3:2-5");
+      "Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3\n  diogenes report --details P1\n"
+      "  diogenes report --sequences --subsequence G3:2-5");
   report->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   report->add_option("--top", options.top, "Problems to print (default: 10)")
@@ -197,6 +198,12 @@ void add_report(CLI::App& app, ReportOptions& options) {
                    "Estimate a part of a sequence too: G3:2-5 is entries 2 to 5 of sequence G3")
       ->type_name("GROUP:FIRST-LAST")
       ->allow_extra_args(false);
+  report->add_option("--details", options.details, "Show one finding (P1, G2, R1) or all with everything that is known")
+      ->type_name("ID|all");
+  report->add_option("--kind", options.kind, "Show findings of one kind only (unnecessary-synchronization, ...)")
+      ->type_name("KIND");
+  report->add_flag("--sequences", options.sequences, "Show problems that follow each other, fixed together");
+  report->add_flag("--profile", options.profile, "Show the time by driver function, beside what can be saved");
   report->add_option("--format", options.format, "text (default) or json")
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}).description(""));
@@ -218,7 +225,7 @@ void add_export(CLI::App& app, ExportOptions& options) {
   add_owners(command, options.own, options.library);
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
-  command->add_option("--format", options.format, "json: schema diogenes-report/1 (default)")
+  command->add_option("--format", options.format, "json: schema diogenes-report/2 (default)")
       ->type_name("json")
       ->check(CLI::IsMember({"json"}).description(""));
   command->add_option("-o", options.file, "File to write; - is stdout (default)")->type_name("FILE");

@@ -28,10 +28,17 @@ int report(const ReportOptions& options) {
   Result<Report> result = analyse(*folder, analysis);
   if (!result) return fail(kOwnFailure, result.error().c_str());
 
+  if (!options.details.empty() && options.details != "all" && !has_id(*result, options.details))
+    return fail(kUsage, fmt::format("--details: the report has no {}; `diogenes report` lists what it has",
+                                    options.details));
   std::string text = options.format == "json" ? to_json(*result)
                                               : to_text(*result, {.top = options.top,
                                                                   .width = columns(STDOUT_FILENO),
                                                                   .color = colors_wanted(STDOUT_FILENO),
+                                                                  .details = options.details,
+                                                                  .sequences = options.sequences,
+                                                                  .profile = options.profile,
+                                                                  .kind = options.kind,
                                                                   .working_folder = session->working_folder,
                                                                   .session = shell_quoted(folder->string())});
   Status written = write_output("-", text, false);

@@ -12,15 +12,49 @@ using Json = nlohmann::ordered_json;  // keys in the order in which the schema l
 
 double finite(double value) { return std::isfinite(value) ? value : 0.0; }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json number_or_null(int number) { return number > 0 ? Json(number) : Json(nullptr); }
+
+const char* owner_name(FrameOwner owner) {
+  switch (owner) {
+    case FrameOwner::application:
+      return "application";
+    case FrameOwner::library:
+      return "library";
+    case FrameOwner::runtime:
+      return "runtime";
+  }
+  return "application";
+}
+
+Json frame_json(const ReportFrame& frame) {
+  return {{"function", text_or_null(frame.function)},
+          {"file", text_or_null(frame.file)},
+          {"line", number_or_null(frame.line)},
+          {"column", number_or_null(frame.column)},
+          {"module", text_or_null(frame.module)},
+          {"offset", fmt::format("{:#x}", frame.offset)},
+          {"inlined", frame.inlined},
+          {"owner", owner_name(frame.owner)},
+          {"language", text_or_null(frame.language)}};
+}
+
 Json frames_json(const std::vector<ReportFrame>& stack) {
   Json result = Json::array();
-  for (const ReportFrame& frame : stack)
-    result.push_back({{"function", frame.function},
-                      {"file", frame.file},
-                      {"line", frame.line},
-                      {"module", frame.module},
-                      {"offset", fmt::format("{:#x}", frame.offset)},
-                      {"inlined", frame.inlined}});
+  for (const ReportFrame& frame : stack) result.push_back(frame_json(frame));
+  return result;
+}
+
+Json where_json(const std::optional<ReportFrame>& where) { return where ? frame_json(*where) : Json(nullptr); }
+
+Json use_json(const std::optional<ReportUse>& use) {
+  if (!use) return nullptr;
+  return {{"after_s", use->after_s ? Json(finite(*use->after_s)) : Json(nullptr)}, {"stack", frames_json(use->stack)}};
+}
+
+Json counts_json(const std::vector<std::pair<std::string, uint64_t>>& counts) {
+  Json result = Json::array();
+  for (const auto& [code, count] : counts) result.push_back({{"code", code}, {"count", count}});
   return result;
 }
 
@@ -46,18 +80,44 @@ Json problem_json(const ReportProblem& problem) {
   result["expected_benefit_s"] = finite(problem.expected_benefit_s);
   result["expected_benefit_percent"] = finite(problem.expected_benefit_percent);
   put_range(result, problem.range);
-  result["first_use"] = nullptr;
-  if (problem.first_use)
-    result["first_use"] = {{"after_s", finite(problem.first_use->after_s)},
-                           {"stack", frames_json(problem.first_use->stack)}};
+  result["where"] = where_json(problem.where);
+  result["via"] = text_or_null(problem.via);
+  result["why"] = problem.why;
+  result["first_use"] = use_json(problem.first_use);
   result["duplicate_of"] = nullptr;
   if (!problem.duplicate_of.empty()) result["duplicate_of"] = {{"stack", frames_json(problem.duplicate_of)}};
   result["lost_at"] = nullptr;
   if (!problem.lost_at.empty()) result["lost_at"] = {{"stack", frames_json(problem.lost_at)}};
-  result["conditions"] = problem.conditions;
+  result["conditions"] = Json::array();
+  for (const ReportCondition& condition : problem.conditions)
+    result["conditions"].push_back({{"code", condition.code}, {"text", condition.text}});
   result["fix"] = problem.fix;
+  result["source"] = nullptr;
+  if (!problem.source.lines.empty())
+    result["source"] = {{"first_line", problem.source.first}, {"lines", problem.source.lines}};
   result["stack"] = frames_json(problem.stack);
   return result;
+}
+
+Json required_json(const ReportRequired& required) {
+  return {{"id", required.id},
+          {"key", required.key},
+          {"operation", required.operation},
+          {"api", text_or_null(required.api)},
+          {"count", required.count},
+          {"instances", required.instances},
+          {"waited_s", finite(required.waited_s)},
+          {"call_s", finite(required.call_s)},
+          {"up_to_s", finite(required.up_to_s)},
+          {"up_to_percent", finite(required.up_to_percent)},
+          {"where", where_json(required.where)},
+          {"via", text_or_null(required.via)},
+          {"reasons", counts_json(required.reasons)},
+          {"used_for", text_or_null(required.used_for)},
+          {"used_by", use_json(required.used_by)},
+          {"same_value",
+           required.values > 0 ? Json{{"count", required.same_value}, {"of", required.values}} : Json(nullptr)},
+          {"stack", frames_json(required.stack)}};
 }
 
 Json group_json(const ReportGroup& group) {
@@ -89,11 +149,19 @@ Json driver_json(const Report& report) {
 
 std::string to_json(const Report& report) {
   Json result;
-  result["schema"] = "diogenes-report/1";
+  result["schema"] = "diogenes-report/2";
   result["model"] = report.model;
+  result["tool"] = {{"version", report.tool_version}};
+  result["started"] = text_or_null(report.started);
+  result["complete"] = report.incomplete.empty();
+  result["incomplete"] = report.incomplete;
+  result["coverage"] = {{"synchronizations", report.coverage.synchronizations},
+                        {"judged", report.coverage.judged},
+                        {"not_judged", counts_json(report.coverage.not_judged)}};
   result["application"] = {{"command", report.command},
                            {"exit_status", report.exit_status},
-                           {"runtime_s", finite(report.runtime_s)}};
+                           {"runtime_s", finite(report.runtime_s)},
+                           {"gpu_phase_s", report.gpu_phase_s > 0 ? Json(finite(report.gpu_phase_s)) : Json(nullptr)}};
   result["driver"] = driver_json(report);
   result["device"] = {{"name", report.device_name}, {"compute_capability", report.compute_capability}};
   result["stages"] = Json::array();
@@ -113,6 +181,8 @@ std::string to_json(const Report& report) {
                                    {"expected_benefit_s", finite(function.expected_benefit_s)}});
   result["problems"] = Json::array();
   for (const ReportProblem& problem : report.problems) result["problems"].push_back(problem_json(problem));
+  result["required"] = Json::array();
+  for (const ReportRequired& required : report.required) result["required"].push_back(required_json(required));
   result["groups"] = Json::array();
   for (const ReportGroup& group : report.groups) result["groups"].push_back(group_json(group));
   result["together"] = nullptr;
@@ -121,7 +191,9 @@ std::string to_json(const Report& report) {
                           {"expected_benefit_percent", finite(report.together->expected_benefit_percent)}};
     put_range(result["together"], report.together->range);
   }
-  result["notices"] = report.notices;
+  result["notices"] = Json::array();
+  for (const ReportNotice& notice : report.notices)
+    result["notices"].push_back({{"code", notice.code}, {"text", notice.text}});
   return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -102,6 +102,8 @@ TEST(Json, TheCheckFindsWhatIsWrong) {
   EXPECT_EQ(errors([](json& bad) { bad["problems"][0]["operation"] = nullptr; }), 1u);
   EXPECT_EQ(errors([](json& bad) { bad["totals"]["new"] = 1; }), 1u);
   EXPECT_EQ(errors([](json& bad) { bad["totals"]["transfers"] = -1; }), 1u);
+  EXPECT_EQ(errors([](json& bad) { bad["problems"][0]["where"]["owner"] = "nobody"; }), 1u);
+  EXPECT_EQ(errors([](json& bad) { bad["required"][0].erase("up_to_s"); }), 1u);
 }
 
 // Every key of the schema has a sentence.
@@ -118,7 +120,7 @@ TEST(Json, EveryKeyHasASentence) { expect_sentences(schema(), ""); }
 
 TEST(Json, ToTheLetter) {
   json report = json::parse(to_json(als_report()));
-  EXPECT_EQ(report["schema"], "diogenes-report/1");
+  EXPECT_EQ(report["schema"], "diogenes-report/2");
   EXPECT_EQ(report["application"]["command"][4], "two words");
   EXPECT_EQ(report["driver"]["wait_functions"][0],
             (json{{"offset", "0x22bb00"}, {"agreed", 27}, {"known", 28}}));
@@ -134,6 +136,25 @@ TEST(Json, ToTheLetter) {
   EXPECT_EQ(report["groups"][0]["members"], (json{"P1", "P2"}));
   EXPECT_EQ(report["totals"]["transferred_bytes"], 4'000'000'000);
   EXPECT_EQ(report["stages"][2]["name"], "memory-tracing");
+  EXPECT_EQ(report["complete"], true);
+  EXPECT_EQ(report["coverage"]["not_judged"][0], (json{{"code", "small-range"}, {"count", 1}}));
+  EXPECT_EQ(report["application"]["gpu_phase_s"], 0.9);
+  EXPECT_EQ(report["problems"][0]["where"]["line"], 88);
+  EXPECT_EQ(report["problems"][0]["where"]["column"], 3);
+  EXPECT_EQ(report["problems"][0]["where"]["owner"], "application");
+  EXPECT_EQ(report["problems"][0]["stack"][0]["file"], nullptr);  // unknown is null
+  EXPECT_EQ(report["problems"][0]["stack"][0]["line"], nullptr);
+  EXPECT_EQ(report["problems"][0]["via"], nullptr);
+  EXPECT_EQ(report["problems"][1]["via"], "thrust::copy");
+  EXPECT_EQ(report["problems"][0]["conditions"][0]["code"], "usual");
+  EXPECT_EQ(report["problems"][0]["source"]["first_line"], 86);
+  EXPECT_EQ(report["required"][0]["id"], "R1");
+  EXPECT_EQ(report["required"][0]["same_value"], (json{{"count", 480}, {"of", 500}}));
+  EXPECT_EQ(report["notices"][0]["code"], "output-differs");
+  json unfinished = json::parse(to_json(bare_report()));
+  EXPECT_EQ(unfinished["complete"], false);
+  EXPECT_EQ(unfinished["incomplete"].size(), 2u);
+  EXPECT_EQ(unfinished["application"]["gpu_phase_s"], nullptr);
 }
 
 TEST(Json, StrangeTextAndFiguresStayValid) {

@@ -11,6 +11,13 @@ bool more_benefit(const ReportProblem* a, const ReportProblem* b) {
   return a->expected_benefit_s > b->expected_benefit_s;
 }
 
+// The wait that one place loses, another takes over: only the fix of all of them gains.
+bool gains_together(const Finding& finding) {
+  double alone = 0;
+  for (const ReportProblem* problem : finding.problems) alone += problem->expected_benefit_s;
+  return finding.benefit_s() > 1.1 * alone;
+}
+
 }  // namespace
 
 Outline outline(const Report& report) {
@@ -25,7 +32,8 @@ Outline outline(const Report& report) {
 
   Outline result;
   std::set<const ReportProblem*> placed;
-  for (const char* grouping : {"folded-function", "single-point"}) {
+  // `fits` says which groups of a grouping are findings.
+  auto place = [&](const char* grouping, auto fits) {
     for (const ReportGroup* group : groups) {
       if (group->grouping != grouping) continue;
       Finding finding{group, {}};
@@ -37,12 +45,15 @@ Outline outline(const Report& report) {
         if (placed.count(found->second)) whole = false;
         finding.problems.push_back(found->second);
       }
-      if (!whole || finding.problems.size() < 2) continue;
+      if (!whole || finding.problems.size() < 2 || !fits(finding)) continue;
       std::stable_sort(finding.problems.begin(), finding.problems.end(), more_benefit);
       placed.insert(finding.problems.begin(), finding.problems.end());
       result.findings.push_back(std::move(finding));
     }
-  }
+  };
+  place("folded-function", gains_together);
+  place("caller", [](const Finding&) { return true; });
+  place("single-point", [](const Finding&) { return true; });
   for (const ReportProblem& problem : report.problems)
     if (!placed.count(&problem)) result.findings.push_back({nullptr, {&problem}});
   std::stable_sort(result.findings.begin(), result.findings.end(),

@@ -1,6 +1,7 @@
-// What a reader sees first: the report's groups and problems as one ranked list of findings. Each problem is
-// in exactly one finding: in its folded function if that holds two problems or more, else in its single
-// point, else alone. Sequences run across these and are kept apart.
+// What a reader sees first: the report's groups and problems as one ranked list of findings. A finding is a place in
+// the application with all that is wrong there. Each problem is in exactly one: in the fold of its API, if its places
+// gain together what they do not gain alone; else with the other problems of its line; else alone. Sequences run across
+// these and are kept apart.
 #pragma once
 #include <vector>
 
@@ -14,6 +15,11 @@ struct Finding {
   double benefit_s() const {
     return group ? group->expected_benefit_s : problems.front()->expected_benefit_s;
   }
+  double benefit_percent() const {
+    return group ? group->expected_benefit_percent : problems.front()->expected_benefit_percent;
+  }
+  const std::optional<ReportRange>& range() const { return group ? group->range : problems.front()->range; }
+  const std::string& id() const { return group ? group->id : problems.front()->id; }
 };
 
 struct Outline {

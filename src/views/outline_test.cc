@@ -7,16 +7,24 @@
 namespace diogenes {
 namespace {
 
-TEST(Outline, FoldsHoldTheirProblemsAndTheRestStandAlone) {
+TEST(Outline, CallersHoldTheirProblemsAndTheRestStandAlone) {
   Report report = als_report();
   Outline list = outline(report);
   ASSERT_EQ(list.findings.size(), 3u);
-  EXPECT_EQ(list.findings[0].group->id, "G1");  // 162 ms together
+  EXPECT_EQ(list.findings[0].group->id, "G4");  // the fold of all calls gains no more than they gain alone
   ASSERT_EQ(list.findings[0].problems.size(), 2u);
   EXPECT_EQ(list.findings[0].problems[0]->id, "P1");
   EXPECT_EQ(list.findings[1].problems[0]->id, "P3");
   EXPECT_EQ(list.findings[1].group, nullptr);
   EXPECT_EQ(list.findings[2].problems[0]->id, "P4");
+}
+
+TEST(Outline, AFoldThatGainsMoreThanItsPlacesComesFirst) {
+  Report report = als_report();
+  report.groups[0].expected_benefit_s = 0.2;  // G1: alone they gain 0.1 and 0.0625
+  Outline list = outline(report);
+  ASSERT_EQ(list.findings.size(), 3u);
+  EXPECT_EQ(list.findings[0].group->id, "G1");
 }
 
 TEST(Outline, EveryProblemIsInOneFinding) {

@@ -94,29 +94,19 @@ std::string place_text(const ReportFrame& frame, const std::string& folder, size
   return place + fitting(function, std::max<size_t>(room, 12)) + after;
 }
 
-std::vector<const ReportFrame*> telling_frames(const std::vector<ReportFrame>& stack, size_t limit,
-                                               const std::string& folder) {
-  std::vector<const ReportFrame*> all;
-  bool lines =
-      std::any_of(stack.begin(), stack.end(), [](const ReportFrame& frame) { return !frame.file.empty(); });
+std::vector<const ReportFrame*> telling_frames(const std::vector<ReportFrame>& stack, size_t limit) {
+  auto is_own = [](const ReportFrame& frame) { return frame.owner == FrameOwner::application; };
+  const bool own = std::any_of(stack.begin(), stack.end(), is_own);
+  auto has_line = [&](const ReportFrame& frame) { return frame.line > 0 && (!own || is_own(frame)); };
+  const bool lines = std::any_of(stack.begin(), stack.end(), has_line);
+  std::vector<const ReportFrame*> frames;
   for (const ReportFrame& frame : stack) {
-    if (lines && frame.file.empty()) continue;
-    all.push_back(&frame);
+    if (frames.size() == limit) break;
+    if ((own && !is_own(frame)) || (lines && frame.line == 0)) continue;
+    frames.push_back(&frame);
     if (frame.function == "main") break;
   }
-  if (all.size() <= limit) return all;
-  auto own = std::find_if(all.begin(), all.end(), [&](const ReportFrame* frame) {
-    std::string path = short_path(frame->file, folder);
-    return !path.empty() && path[0] != '/' && path.rfind("../", 0) != 0;
-  });
-  if (limit < 4 || own == all.end() || own < all.begin() + static_cast<ptrdiff_t>(limit) - 1) {
-    all.resize(limit);
-    return all;
-  }
-  std::vector<const ReportFrame*> result(all.begin(), all.begin() + static_cast<ptrdiff_t>(limit) - 2);
-  result.push_back(nullptr);
-  result.insert(result.end(), own, std::min(own + 2, all.end()));
-  return result;
+  return frames;
 }
 
 }  // namespace diogenes

@@ -71,7 +71,11 @@ Report als_report() {
                    at("main", "/home/me/als/src/main.cc", 31, 0x3c00),
                    {"__libc_start_main", "", 0, "/usr/lib/x86_64-linux-gnu/libc.so.6", 0x27249, false}};
   release.conditions = {
-      "the wait inside a free keeps the memory from being reused while GPU work may still use it"};
+      {"usual", "the wait inside a free keeps the memory from being reused while GPU work may still use it"}};
+  release.why = "nothing that the calls wait for was touched before another synchronization covered it";
+  release.where = release.stack[1];
+  release.where->column = 3;
+  release.source = {86, {"  void release() {", "    if (!data_) return;", "\tcudaFree(data_);", "    data_ = nullptr;"}};
   ReportProblem second = release;
   second.id = "P2";
   second.key = "bb67ae8584caa73b";
@@ -80,7 +84,10 @@ Report als_report() {
   second.call_s = 0.096;
   second.expected_benefit_s = 0.0625;
   second.expected_benefit_percent = 5;
-  second.conditions.push_back("unnecessary in 480 of 500; used at als.cc:171 in the others");
+  second.why =
+      "nothing that 480 of 500 calls wait for was touched before another synchronization covered it; used at als.cc:171 "
+      "in the others";
+  second.conditions.push_back({"clock-timer", "it brackets a timer"});
   second.stack[3] = at("void als::update_x<float>(als::Matrix<float> const&, int)", source, 160, 0x1f30);
 
   ReportProblem transfer;
@@ -99,6 +106,9 @@ Report als_report() {
                            at("main", "/home/me/als/src/main.cc", 31, 0x3c00)};
   transfer.fix = "copy it once, before the loop";
   transfer.stack = transfer.duplicate_of;
+  transfer.where = transfer.stack[0];
+  transfer.via = "thrust::copy";
+  transfer.why = "499 of 500 transfers carried data that the destination already held";
 
   ReportProblem misplaced;
   misplaced.id = "P4";
@@ -115,16 +125,44 @@ Report als_report() {
   misplaced.fix = "wait where the data is first used";
   misplaced.stack = {at("als::iterate(int)", source, 210, 0x2b90),
                      at("main", "/home/me/als/src/main.cc", 31, 0x3c00)};
+  misplaced.where = misplaced.stack[0];
+  misplaced.why = "what the calls wait for is used only later, at als.cc:240";
+
+  ReportRequired error;
+  error.id = "R1";
+  error.key = "1f83d9abfb41bd6b-required";
+  error.operation = "cuMemcpyDtoH";
+  error.api = "cudaMemcpy";
+  error.count = 499;
+  error.instances = 500;
+  error.waited_s = 0.2;
+  error.call_s = 0.21;
+  error.up_to_s = 0.19;
+  error.up_to_percent = 15.2;
+  error.reasons = {{"cpu-access", 498}, {"small-range", 1}};
+  error.used_for = "the CPU uses its result";
+  error.used_by = ReportUse{0.000002, {at("als::converged(float)", source, 251, 0x2d00)}};
+  error.same_value = 480;
+  error.values = 500;
+  error.stack = {at("als::converged(float)", source, 250, 0x2cf0), at("main", "/home/me/als/src/main.cc", 31, 0x3c00)};
+  error.where = error.stack[0];
+  report.required = {error};
+  report.coverage = {2501, 2500, {{"small-range", 1}}};
+  report.gpu_phase_s = 0.9;
+  report.tool_version = "0.1.0";
+  report.started = "2026-11-23T05:00:00Z";
+  report.together = ReportTogether{0.27, 21.6, {0.265, 0.275, "", 0.27, 0.27}};
 
   report.problems = {release, transfer, second, misplaced};
   report.groups = {
       {"G1", "folded-function", "Fold on cudaFree", 0.1625, 13, 2, 0, {"P1", "P2"}},
+      {"G4", "caller", "cudaFree in als.cc at line 88", 0.1625, 13, 2, 0, {"P1", "P2"}},
       {"G2", "single-point", "cudaFree at als.cc:88", 0.1, 8, 1, 0, {"P1"}},
       {"G3", "single-point", "cuMemcpyHtoD at als.cc:190", 0.088, 7.04, 0, 1, {"P3"}},
   };
-  report.notices = {
-      "the output of the sync-use run differs from the first run's in 1 line; if the program is not "
-      "deterministic, its findings may differ from run to run"};
+  report.notices = {{"output-differs",
+                     "the output of the sync-use run differs from the first run's in 1 line; if the program is not "
+                     "deterministic, its findings may differ from run to run"}};
   return report;
 }
 
@@ -137,6 +175,8 @@ Report bare_report() {
   report.stages = {{"baseline", 0.0123, 1}};
   report.synchronizations = 3;
   report.waited_s = 0.00000042;
+  report.incomplete = {"baseline: signal 9 killed the program",
+                       "the memory-tracing run is not there, so no synchronization and no transfer was judged"};
   ReportProblem problem;
   problem.id = "P1";
   problem.key = "1";
@@ -151,6 +191,7 @@ Report bare_report() {
   problem.stack = {{"", "", 0, "/opt/app/libsolver.so", 0x1234, false},
                    {"", "", 0, "", 0x7f0000001000, false},
                    {"void solve<double>(double const*)", "", 0, "/opt/app/libsolver.so", 0x2234, false}};
+  problem.where = problem.stack[2];
   report.problems = {problem};
   return report;
 }
@@ -171,6 +212,7 @@ Report transfers_report() {
     problem.expected_benefit_s = benefit;
     problem.expected_benefit_percent = 40 * benefit;
     problem.stack = {at("sim::step(int)", source, line, 0x100u + static_cast<unsigned>(line))};
+    problem.where = problem.stack[0];
     return problem;
   };
   add("duplicate-transfer-elsewhere", "cuMemcpyHtoD", 10, 0.07).duplicate_of = {
@@ -187,7 +229,7 @@ Report transfers_report() {
 Report crowded_report() {
   Report report = empty_report();
   report.command = {"./cfd"};
-  ReportGroup fold{"G1", "folded-function", "Fold on thrust::temporary_array", 0.5, 20, 8, 0, {}};
+  ReportGroup fold{"G1", "folded-function", "Fold on cuMemFree", 0.5, 20, 8, 0, {}};  // more than all alone
   ReportGroup sequence{"G2", "sequence", "From cuMemFree at cfd.cc:3 to cuMemFree at cfd.cc:5", 0.2, 8, 2,
                        1,    {}};
   for (int i = 1; i <= 21; ++i) {
@@ -201,6 +243,8 @@ Report crowded_report() {
     problem.expected_benefit_s = 0.1 / i;
     problem.expected_benefit_percent = 4.0 / i;
     problem.stack = {at("cfd::f" + std::to_string(i), "cfd.cc", i, 0x10 * i)};
+    problem.where = problem.stack[0];
+    problem.why = "nothing that the calls wait for was touched before another synchronization covered it";
     report.problems.push_back(problem);
     if (i <= 8) fold.members.push_back(problem.id);
     if (i >= 3 && i <= 5) sequence.members.push_back(problem.id);

@@ -1,7 +1,6 @@
-// The report as text: what a user reads first. Findings ranked by expected benefit, groups before the
-// problems inside them, short unless asked for more; then the profiler's view beside it (SC'19, Table 2),
-// then what the reader must know about the measurement, and last what to type next. ASCII only; colours only
-// where asked for.
+// The report as text: what a user reads first. A headline; what is missing; one line a finding; why and what to do for
+// the first of them; needed waits that cost most; what the reader must know about the measurement; and last what to
+// type next. 40 lines, unless more is asked for. ASCII only; colours only where they are wanted.
 #pragma once
 #include <string>
 
@@ -10,13 +9,20 @@
 namespace diogenes {
 
 struct TextOptions {
-  int top = 10;     // findings, functions and sequences shown; 0 or less: all
+  int top = 10;     // findings shown; 0 or less: all
   int width = 100;  // characters a line; paths and commands are never broken
   bool color = false;
+  std::string details;         // "all", or the id of a problem, group or needed wait; "": the first findings, briefly
+  bool sequences = false;      // problems that follow each other
+  bool profile = false;        // time by driver function
+  std::string kind;            // findings with a problem of this kind; "": any
   std::string working_folder;  // paths are shown relative to it
   std::string session;         // as its user would type it; "": the newest
 };
 
 std::string to_text(const Report& report, const TextOptions& options = {});
+
+// Is there a finding, group or needed wait with this id?
+bool has_id(const Report& report, const std::string& id);
 
 }  // namespace diogenes

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -36,6 +37,12 @@ TEST(Text, WithoutNamesAndKilled) { expect_golden("03-bare.txt", to_text(bare_re
 TEST(Text, KindsOfTransfers) { expect_golden("06-transfers.txt", to_text(transfers_report(), options())); }
 TEST(Text, ShortByDefault) { expect_golden("04-crowded.txt", to_text(crowded_report(), options())); }
 
+TEST(Text, Everything) {
+  TextOptions all = options();
+  all.details = "all";
+  expect_golden("07-everything.txt", to_text(als_report(), all));
+}
+
 TEST(Text, NarrowTerminal) {
   TextOptions narrow = options();
   narrow.width = 72;
@@ -66,66 +73,97 @@ TEST(Text, TopLimitsFindingsAndZeroShowsAll) {
   EXPECT_NE(text.find("Next: diogenes report als.1.diogenes --top 14\n"), std::string::npos);
   some.top = 0;
   text = to_text(crowded_report(), some);
-  EXPECT_EQ(text.find("more"), std::string::npos);
-  for (int i = 1; i <= 21; ++i)
-    EXPECT_NE(text.find("cfd::f" + std::to_string(i) + "\n"), std::string::npos) << i;
+  EXPECT_EQ(text.find("more finding"), std::string::npos);
+  for (int i = 9; i <= 21; ++i) EXPECT_NE(text.find("cfd::f" + std::to_string(i) + " "), std::string::npos) << i;
 }
 
-TEST(Text, ARangeIsShownWhereItsEndsReadDifferently) {
+size_t lines_of(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
+
+TEST(Text, HasFortyLinesUnlessMoreIsAskedFor) {
+  for (int width : {72, 80, 120})
+    for (const Report& report : {empty_report(), als_report(), bare_report(), crowded_report(), transfers_report()}) {
+      TextOptions narrow = options();
+      narrow.width = width;
+      EXPECT_LE(lines_of(to_text(report, narrow)), 40u) << to_text(report, narrow);
+    }
+  TextOptions all = options();
+  all.details = "all";
+  EXPECT_GT(lines_of(to_text(crowded_report(), all)), 100u);
+}
+
+TEST(Text, NothingGoodIsSaidOfWhatWasNotMeasured) {
+  Report report = empty_report();
+  report.incomplete = {"memory-tracing: the run was interrupted"};
+  const std::string text = to_text(report, options());
+  EXPECT_NE(text.find("nothing can be said yet; 3 runs, not complete"), std::string::npos) << text;
+  EXPECT_NE(text.find("  - memory-tracing: the run was interrupted\n"), std::string::npos);
+  EXPECT_EQ(text.find("was found"), std::string::npos);
+  EXPECT_TRUE(text.ends_with("Next: diogenes run --resume als.1.diogenes\n"));
+}
+
+TEST(Text, DetailsOfOne) {
+  TextOptions one = options();
+  for (const char* id : {"P1", "G1", "R1"}) {
+    one.details = id;
+    EXPECT_TRUE(has_id(als_report(), id));
+    const std::string text = to_text(als_report(), one);
+    EXPECT_NE(text.find(std::string("  ") + id + "\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(" why "), std::string::npos) << text;
+  }
+  EXPECT_FALSE(has_id(als_report(), "P99"));
+}
+
+TEST(Text, ByKind) {
+  TextOptions transfers = options();
+  transfers.kind = "duplicate-transfer";
+  const std::string text = to_text(als_report(), transfers);
+  EXPECT_NE(text.find("thrust::copy: data was there"), std::string::npos);
+  EXPECT_EQ(text.find("needless wait"), std::string::npos);
+}
+
+TEST(Text, ARangeHasItsReasonWhereAllIsSaid) {
   Report report = als_report();
-  const auto shown = [&](double low_s, double high_s, const char* reason) {
-    report.problems.at(0).range = ReportRange{.low_s = low_s, .high_s = high_s, .reason = reason};
-    return to_text(report, options());
-  };
-  EXPECT_NE(shown(0.0871, 0.0889, "").find("range      87.1 ms to 88.9 ms\n"), std::string::npos);
-  EXPECT_EQ(shown(0.08801, 0.08802, "").find("range "), std::string::npos);
-  EXPECT_NE(shown(0.08801, 0.08802, "why").find("88.0 ms to 88.0 ms: why"), std::string::npos);
+  report.problems.at(1).range = ReportRange{.low_s = 0.0801, .high_s = 0.0902, .reason = "why"};
+  TextOptions one = options();
+  one.details = "P3";
+  EXPECT_NE(to_text(report, one).find("range  80.1 ms to 90.2 ms: why\n"), std::string::npos) << to_text(report, one);
 }
 
 TEST(Text, NoLineIsWiderThanTheTerminal) {
   for (int width : {72, 80, 100, 160}) {
-    TextOptions wide = options();
-    wide.width = width;
-    for (const Report& report : {empty_report(), als_report(), bare_report(), crowded_report()}) {
-      std::istringstream lines(to_text(report, wide));
-      std::string line;
-      while (std::getline(lines, line)) {
-        bool table = line.find("  cu") == 2 || line.find("function ") != std::string::npos;
-        EXPECT_TRUE(table || line.size() <= static_cast<size_t>(width)) << line;
-        EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+    for (const char* details : {"", "all"})
+      for (const Report& report : {empty_report(), als_report(), bare_report(), crowded_report(), transfers_report()}) {
+        TextOptions wide = options();
+        wide.width = width;
+        wide.details = details;
+        std::istringstream lines(to_text(report, wide));
+        std::string line;
+        while (std::getline(lines, line)) {
+          bool table = line.find("  cu") == 2 || line.find("function ") != std::string::npos;
+          bool command = line.starts_with("Next: ");
+          EXPECT_TRUE(table || command || line.size() <= static_cast<size_t>(width)) << line;
+          EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+        }
       }
-    }
   }
 }
 
 TEST(Text, LastLineSaysWhatToTypeNext) {
   TextOptions spaced = options();
   spaced.session = "my app.1.diogenes";
-  std::string text = to_text(als_report(), spaced);
-  EXPECT_TRUE(text.ends_with("\nNext: diogenes export 'my app.1.diogenes' --format json -o report.json\n"));
-  spaced.session = "";
+  EXPECT_TRUE(to_text(als_report(), spaced).ends_with("\nNext: diogenes report 'my app.1.diogenes' --details all\n"));
+  spaced.details = "all";
+  EXPECT_TRUE(to_text(als_report(), spaced)
+                  .ends_with("\nNext: diogenes export 'my app.1.diogenes' --format json -o report.json\n"));
+  spaced = {};
   EXPECT_TRUE(
       to_text(empty_report(), spaced).ends_with("\nNext: diogenes export --format json -o report.json\n"));
-}
-
-TEST(Text, TheNextCommandShowsWhatThisOneCut) {
-  Report report = crowded_report();
-  report.problems.resize(8);  // one finding with eight problems: five of them cut
-  report.groups.resize(1);
-  std::string text = to_text(report, options());
-  EXPECT_NE(text.find("and 5 more problems: P4"), std::string::npos);
-  EXPECT_TRUE(text.ends_with("\nNext: diogenes report als.1.diogenes --top 11\n"));
-  TextOptions more = options();
-  more.top = 11;
-  text = to_text(report, more);
-  EXPECT_EQ(text.find("more problem"), std::string::npos);
-  EXPECT_NE(text.find("Next: diogenes export"), std::string::npos);
 }
 
 TEST(Text, NothingMeasured) {
   Report report;
   report.command = {"true"};
-  EXPECT_NE(to_text(report, options()).find("Nothing to measure"), std::string::npos);
+  EXPECT_NE(to_text(report, options()).find("true: nothing to measure"), std::string::npos);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_P(Examples, ThePlantedProblemsAreFoundAndNothingElse) {
   for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
   ASSERT_TRUE(measured.report.is_object()) << describe(measured);
   ASSERT_TRUE(everything.is_object());
-  EXPECT_EQ(measured.report.value("schema", ""), "diogenes-report/1");
+  EXPECT_EQ(measured.report.value("schema", ""), "diogenes-report/2");
   EXPECT_TRUE(measured.report["driver"].value("simulated", false));
   for (const auto& finding : examples::missing(expected_of(GetParam().name), everything))
     ADD_FAILURE() << finding << "\n" << describe(measured);

@@ -186,8 +186,8 @@ TEST(Peers, WhatTheyReachIsRecordedByThem) {
       });
   EXPECT_EQ(readers, std::vector<Reader>(2, {21, 3}));
   bool said = false;
-  for (const std::string notice : measured.report.value("notices", nlohmann::json::array()))
-    said |= notice.find("48 times other processes read or wrote") != std::string::npos;
+  for (const auto& notice : measured.report.value("notices", nlohmann::json::array()))
+    said |= notice.value("text", "").find("48 times other processes read or wrote") != std::string::npos;
   EXPECT_TRUE(said) << measured.report_text;
 }
 

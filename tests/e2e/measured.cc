@@ -64,6 +64,11 @@ Measured run_measured(const std::vector<std::string>& command, const std::string
   return result;
 }
 
+std::string text(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 std::vector<std::string> changes(const bench::ProcessRun& alone, const Measured& measured) {
   std::vector<std::string> result;
   if (measured.run.timed_out) result.push_back("diogenes run did not come to an end");

@@ -31,6 +31,9 @@ Measured run_measured(const std::vector<std::string>& command, const std::string
                       const std::function<void(const std::string&)>& look = {},
                       const std::string& max_overhead = kNoBudget);
 
+// A key of the report that may be null: "" then.
+std::string text(const nlohmann::json& object, const char* key);
+
 // Every way in which measuring changed what the program did: output, exit status, in the first run or a later
 // one.
 std::vector<std::string> changes(const bench::ProcessRun& alone, const Measured& measured);

@@ -97,7 +97,7 @@ TEST(Clocks, ReadBehindAWaitAreSaid) {
     bool timer = false;
     for (const auto& condition : problem["conditions"]) timer |= condition["code"] == "clock-timer";
     for (const auto& frame : problem["stack"])
-      if (const std::string function = frame["function"]; problem["operation"] == "cuStreamSynchronize")
+      if (const std::string function = text(frame, "function"); problem["operation"] == "cuStreamSynchronize")
         said[function.substr(0, function.find('('))] |= timer;
   }
   for (const char* name :
@@ -116,7 +116,7 @@ TEST(Prints, ThatComeOutAtAWaitAreSaid) {
     bool prints = false;
     for (const auto& condition : problem["conditions"]) prints |= condition["code"] == "kernel-prints";
     for (const auto& frame : problem["stack"])
-      if (const std::string function = frame["function"]; problem["operation"] == "cuStreamSynchronize")
+      if (const std::string function = text(frame, "function"); problem["operation"] == "cuStreamSynchronize")
         said[function.substr(0, function.find('('))] |= prints;
   }
   ASSERT_TRUE(said.contains("with_prints") && said.contains("without_prints")) << measured.report_text;
@@ -131,7 +131,7 @@ int unnecessary_waits(const Measured& measured, const std::string& by) {
     if (problem["kind"] != "unnecessary-synchronization" || problem["operation"] != "cuStreamSynchronize")
       continue;
     for (const auto& frame : problem["stack"])
-      if (const std::string function = frame["function"]; function.substr(0, function.find('(')) == by)
+      if (const std::string function = text(frame, "function"); function.substr(0, function.find('(')) == by)
         result += problem["count"].get<int>();
   }
   return result;
@@ -169,7 +169,7 @@ TEST(ManagedVariable, IsWatched) {
   std::map<std::string, int> unnecessary;  // by function
   for (const auto& problem : measured.report.value("problems", nlohmann::json::array()))
     for (const auto& frame : problem["stack"])
-      if (const std::string function = frame["function"]; problem["kind"] == "unnecessary-synchronization")
+      if (const std::string function = text(frame, "function"); problem["kind"] == "unnecessary-synchronization")
         unnecessary[function.substr(0, function.find('('))] += problem["count"].get<int>();
   EXPECT_EQ(unnecessary["used"], 0) << measured.report_text;
   EXPECT_EQ(unnecessary["counted"], 0) << measured.report_text;
@@ -208,7 +208,7 @@ TEST(Budget, OfTransfersChangesNothingButWhatIsLookedAt) {
     EXPECT_EQ(run.value("state", ""), "complete") << run;
   bool again = false;
   for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
-    const std::string kind = problem.value("kind", ""), function = problem["stack"][0].value("function", "");
+    const std::string kind = problem.value("kind", ""), function = text(problem["stack"][0], "function");
     again |= kind == "duplicate-transfer" && function.starts_with("send_again(");
     EXPECT_LE(problem.value("count", 0), problem.value("instances", 0));
     // They carry new data each time, and the CPU uses what comes back.

@@ -178,7 +178,7 @@ std::vector<std::string> Matrix::wrongly_reported() const {
     if (!kind.ends_with("-synchronization")) continue;
     SiteVerdict site;
     for (const auto& frame : problem["stack"]) {
-      const std::string module = frame["module"].get<std::string>();
+      const std::string module = frame["module"].is_string() ? frame["module"].get<std::string>() : "";
       site.stack.push_back({module.substr(module.rfind('/') + 1),
                             std::strtoull(frame["offset"].get<std::string>().c_str(), nullptr, 16)});
     }

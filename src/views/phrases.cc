@@ -1,0 +1,130 @@
+#include "views/phrases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <string_view>
+
+#include "views/figures.h"
+
+namespace diogenes {
+namespace {
+
+struct KindPhrase {
+  std::string_view kind, phrase;
+};
+
+constexpr std::array kPhrases = {
+    KindPhrase{"unnecessary-synchronization", "needless wait"},
+    KindPhrase{"misplaced-synchronization", "early wait"},
+    KindPhrase{"duplicate-transfer", "data was there"},
+    KindPhrase{"duplicate-transfer-elsewhere", "data was sent before"},
+    KindPhrase{"round-trip-transfer", "data goes back unchanged"},
+    KindPhrase{"unused-transfer", "data is not used"},
+    KindPhrase{"pageable-transfer", "waits for pageable memory"},
+    KindPhrase{"repeated-allocation", "allocates again"},
+    KindPhrase{"unused-allocation", "memory is not used"},
+};
+
+bool plain_argument(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) ||
+         std::string_view("_-./=+:,@%").find(c) != std::string_view::npos;
+}
+
+// The last part of a path, without what would move the cursor.
+std::string base(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  for (char& c : name)
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
+  return name;
+}
+
+std::string caller_of(const ReportProblem& problem) {
+  if (!problem.via.empty()) return problem.via;
+  return problem.api.empty() ? problem.operation : problem.api;
+}
+
+}  // namespace
+
+std::string kind_phrase(const std::string& kind) {
+  for (const KindPhrase& known : kPhrases)
+    if (known.kind == kind) return std::string(known.phrase);
+  std::string words = kind;
+  std::replace(words.begin(), words.end(), '-', ' ');
+  return words;
+}
+
+std::string program_name(const std::vector<std::string>& command) {
+  if (command.empty()) return "";
+  std::string program = base(command[0]);
+  const bool runs_scripts = program.starts_with("python") || program.starts_with("mpirun") ||
+                            program.starts_with("mpiexec") || program == "sh" || program == "bash";
+  if (!runs_scripts) return program;
+  for (size_t i = 1; i < command.size(); ++i) {
+    if (command[i] == "-m" && i + 1 < command.size()) return command[i + 1];
+    const bool number = !command[i].empty() && std::all_of(command[i].begin(), command[i].end(), [](unsigned char c) {
+      return std::isdigit(c);
+    });
+    if (!command[i].starts_with("-") && !number) return base(command[i]);
+  }
+  return program;
+}
+
+std::string quoted(const std::string& argument) {
+  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), plain_argument)) return argument;
+  std::string result = "'";
+  for (char c : argument) {
+    if (c == '\'')
+      result += "'\\''";
+    else
+      result += std::iscntrl(static_cast<unsigned char>(c)) ? '?' : c;
+  }
+  return result + "'";
+}
+
+std::string finding_phrase(const Finding& finding) {
+  std::set<std::string> calls, phrases;
+  for (const ReportProblem* problem : finding.problems) {
+    calls.insert(caller_of(*problem));
+    phrases.insert(kind_phrase(problem->kind));
+  }
+  const std::string who = calls.size() == 1 ? *calls.begin() : fmt::format("{} calls", calls.size());
+  const std::string what =
+      phrases.size() == 1 ? *phrases.begin() : counted(finding.problems.size(), "problem");
+  return who + ": " + what;
+}
+
+std::string headline(const Report& report, const Outline& outline) {
+  const size_t places = outline.findings.size();
+  if (places == 0) {
+    if (!report.incomplete.empty()) return "nothing can be said yet";
+    if (report.synchronizations == 0 && report.transfers == 0)
+      return "nothing to measure: no synchronization and no transfer";
+    return fmt::format("nothing to save was found in {} and {}", counted(report.synchronizations, "synchronization"),
+                       counted(report.transfers, "transfer"));
+  }
+  double gain = 0, percent = 0;
+  const ReportRange* range = nullptr;
+  if (report.together) {
+    gain = report.together->expected_benefit_s;
+    percent = report.together->expected_benefit_percent;
+    range = &report.together->range;
+  } else {
+    for (const Finding& finding : outline.findings) gain += finding.benefit_s();
+    percent = report.runtime_s > 0 ? 100 * gain / report.runtime_s : 0;
+  }
+  std::string text = fmt::format("{} of {} ({}) can be saved at {}", seconds_text(gain),
+                                 seconds_text(report.runtime_s), percent_text(percent), counted(places, "place"));
+  if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
+    text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
+  // Where the GPU is used for a part of the run only, the share of that part says more.
+  if (report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
+    text += fmt::format(", {} of the {} in which the GPU is used", percent_text(100 * gain / report.gpu_phase_s),
+                        seconds_text(report.gpu_phase_s));
+  return text;
+}
+
+}  // namespace diogenes

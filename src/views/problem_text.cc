@@ -1,0 +1,177 @@
+#include "views/problem_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "views/figures.h"
+#include "views/phrases.h"
+#include "views/places.h"
+
+namespace diogenes {
+namespace {
+
+constexpr size_t kIndent = 4;
+constexpr size_t kFrames = 2;       // of a stack, briefly
+constexpr size_t kPlaces = 4;       // of a finding with several, briefly
+constexpr size_t kConditions = 2;   // briefly
+
+class Details {
+ public:
+  Details(Page& page, const ProblemTextOptions& options) : page_(page), options_(options) {}
+
+  void title(const std::string& lead, const std::string& what, double gain, double percent, const std::string& id) {
+    page_.line();
+    page_.line(lead + page_.bold(what) + fmt::format(", {} ({})", seconds_text(gain), percent_text(percent)) +
+               page_.faint("  " + id));
+  }
+
+  void range(const std::optional<ReportRange>& range) {
+    if (!range || range->reason.empty() || !options_.whole) return;
+    labelled("range", fmt::format("{} to {}: {}", seconds_text(range->low_s), seconds_text(range->high_s),
+                                  range->reason));
+  }
+
+  void reasons(const ReportProblem& problem) {
+    if (!problem.why.empty()) labelled("why", problem.why);
+    if (problem.first_use && problem.first_use->after_s) {
+      std::string after = seconds_text(*problem.first_use->after_s) + " after the call returns";
+      if (auto frames = telling_frames(problem.first_use->stack, 1); !frames.empty())
+        after += ", at " + place_text(*frames[0], options_.folder, room());
+      labelled("used", after);
+    }
+    if (!problem.duplicate_of.empty())
+      stack(problem.kind == "round-trip-transfer" ? "from" : "same as", problem.duplicate_of, 1);
+    if (!problem.lost_at.empty()) stack("lost at", problem.lost_at, 1);
+    if (!problem.fix.empty()) labelled("do", problem.fix);
+    conditions(problem);
+  }
+
+  void stack(const std::string& label, const std::vector<ReportFrame>& frames, size_t most) {
+    std::string lead = label;
+    for (const ReportFrame* frame : telling_frames(frames, options_.whole ? SIZE_MAX : most)) {
+      page_.line(std::string(kIndent, ' ') + page_.faint(fmt::format("{:<{}}", lead, Page::kLabel)) +
+                 place_text(*frame, options_.folder, room()));
+      lead.clear();
+    }
+  }
+
+  void source(const ReportProblem& problem) {
+    if (!problem.where) return;
+    for (size_t i = 0; i < problem.source.lines.size(); ++i) {
+      const int number = problem.source.first + static_cast<int>(i);
+      const bool marked = number == problem.where->line;
+      if (!marked && !options_.whole) continue;
+      std::string text = fmt::format("{:>{}} {:>5} | ", marked ? ">" : "", kIndent + 1, number);
+      for (char c : problem.source.lines[i]) text += c == '\t' ? ' ' : c;
+      if (text.size() > page_.width()) text = text.substr(0, page_.width() - 3) + "...";
+      page_.line(marked ? page_.bold(text) : page_.faint(text));
+    }
+  }
+
+  void happens(const ReportProblem& problem) {
+    if (!options_.whole) return;
+    std::string count = counted(problem.count, "time");
+    if (problem.instances > problem.count)
+      count = count_text(problem.count) + " of " + counted(problem.instances, "call");
+    count += ", " + seconds_text(problem.waited_s) + " waited of " + seconds_text(problem.call_s) + " in the call";
+    if (problem.bytes) count += ", " + bytes_text(problem.bytes);
+    labelled("cost", count);
+    const std::string call = problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
+    labelled("call", problem.via.empty() ? call : call + " in " + problem.via);
+  }
+
+  void labelled(const std::string& label, const std::string& text) { page_.labelled(kIndent, label, text); }
+  size_t room() const { return page_.width() - std::min<size_t>(page_.width() - 20, kIndent + Page::kLabel); }
+
+ private:
+  // What holds for every finding of its kind is said where all is asked for.
+  void conditions(const ReportProblem& problem) {
+    size_t said = 0;
+    for (const ReportCondition& condition : problem.conditions) {
+      if (!options_.whole && (condition.code == "usual" || said == kConditions)) continue;
+      labelled("check", condition.text);
+      ++said;
+    }
+  }
+
+  Page& page_;
+  const ProblemTextOptions& options_;
+};
+
+std::string called(const ReportProblem& problem) {
+  return (problem.via.empty() ? problem.api.empty() ? problem.operation : problem.api : problem.via) + ": " +
+         kind_phrase(problem.kind);
+}
+
+}  // namespace
+
+std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room) {
+  return where ? place_text(*where, folder, room) : "";
+}
+
+std::string use_text(const ReportRequired& required, const std::string& folder) {
+  std::string text = required.used_for.empty() ? "not known what for" : required.used_for;
+  if (required.used_by)
+    if (auto frames = telling_frames(required.used_by->stack, 1); !frames.empty())
+      text += " at " + place_text(*frames[0], folder, 60);
+  if (required.same_value > 1 && 10 * required.same_value >= 9 * required.values)
+    text += fmt::format("; {} of {} brought the same bytes", count_text(required.same_value),
+                        count_text(required.values));
+  return text;
+}
+
+void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options) {
+  Details details(page, options);
+  details.title("", called(problem), problem.expected_benefit_s, problem.expected_benefit_percent, problem.id);
+  details.reasons(problem);
+  details.stack("at", problem.stack, kFrames);
+  details.source(problem);
+  details.happens(problem);
+  details.range(problem.range);
+}
+
+void finding_details(Page& page, size_t rank, const Finding& finding, const ProblemTextOptions& options) {
+  Details details(page, options);
+  const ReportProblem& first = *finding.problems.front();
+  details.title(fmt::format("{:>2}. ", rank), finding_phrase(finding), finding.benefit_s(), finding.benefit_percent(),
+                finding.id());
+  details.range(finding.range());
+  if (finding.problems.size() == 1 || !options.whole) {
+    details.reasons(first);
+    std::vector<std::string> places;
+    for (const ReportProblem* problem : finding.problems) {
+      std::string place = where_text(problem->where, options.folder, details.room());
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
+    }
+    if (places.size() < 2) {
+      details.stack("at", first.stack, kFrames);
+      details.source(first);
+    } else {
+      for (size_t i = 0; i < std::min(places.size(), kPlaces); ++i)
+        details.labelled(i == 0 ? "at" : "", places[i]);
+      if (places.size() > kPlaces)
+        details.labelled("", fmt::format("and {}", counted(places.size() - kPlaces, "more place")));
+    }
+    details.happens(first);
+    return;
+  }
+  for (const ReportProblem* problem : finding.problems) problem_details(page, *problem, options);
+}
+
+void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options) {
+  Details details(page, options);
+  const std::string call = required.api.empty() ? required.operation : required.api;
+  details.title("", (required.via.empty() ? call : required.via) + ": needed wait, up to", required.up_to_s,
+                required.up_to_percent, required.id);
+  details.labelled("why", use_text(required, options.folder));
+  details.labelled("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
+  details.stack("at", required.stack, kFrames);
+  if (!options.whole) return;
+  details.labelled("cost", fmt::format("{} of {}, {} waited of {} in the call", count_text(required.count),
+                                       counted(required.instances, "call"), seconds_text(required.waited_s),
+                                       seconds_text(required.call_s)));
+  if (required.used_by) details.stack("used", required.used_by->stack, kFrames);
+}
+
+}  // namespace diogenes

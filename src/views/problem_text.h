@@ -1,0 +1,26 @@
+// One finding with its reasons: why it is a problem, what to do, what to check, where it is.
+#pragma once
+#include <string>
+
+#include "analysis/report.h"
+#include "views/outline.h"
+#include "views/page.h"
+
+namespace diogenes {
+
+struct ProblemTextOptions {
+  std::string folder;  // paths are shown relative to it
+  bool whole = false;  // the whole stack, all conditions and figures; else what fits in a few lines
+};
+
+void finding_details(Page& page, size_t rank, const Finding& finding, const ProblemTextOptions& options);
+void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options);
+void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options);
+
+// The place to act on: "src/als.cc:88 in als::step", at most `room` characters.
+std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room);
+
+// "its result is used at a.cc:3, the same value in 4,915 of 4,915"
+std::string use_text(const ReportRequired& required, const std::string& folder);
+
+}  // namespace diogenes
