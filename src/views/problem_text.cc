@@ -107,7 +107,15 @@ std::string called(const ReportProblem& problem) {
 }  // namespace
 
 std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room) {
-  return where ? place_text(*where, folder, room) : "";
+  if (!where) return "";
+  ReportFrame frame = *where;
+  frame.inlined = false;  // which does not say where
+  std::string text = place_text(frame, folder, room);
+  if (text.size() > room && !frame.file.empty()) {
+    frame.function.clear();
+    text = place_text(frame, folder, room);
+  }
+  return text.size() > room ? "..." + text.substr(text.size() - room + 3) : text;
 }
 
 std::string use_text(const ReportRequired& required, const std::string& folder) {

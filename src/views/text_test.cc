@@ -126,7 +126,7 @@ TEST(Text, ARangeHasItsReasonWhereAllIsSaid) {
   report.problems.at(1).range = ReportRange{.low_s = 0.0801, .high_s = 0.0902, .reason = "why"};
   TextOptions one = options();
   one.details = "P3";
-  EXPECT_NE(to_text(report, one).find("range  80.1 ms to 90.2 ms: why\n"), std::string::npos) << to_text(report, one);
+  EXPECT_NE(to_text(report, one).find("range    80.1 ms to 90.2 ms: why\n"), std::string::npos) << to_text(report, one);
 }
 
 TEST(Text, NoLineIsWiderThanTheTerminal) {
