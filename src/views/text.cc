@@ -118,7 +118,7 @@ class Writer {
     what = std::min(what, std::max<size_t>(page.width() - 53, 22));
     const size_t place = page.width() - 24 - what - (calls ? 9 : 0);
     page.line();
-    page.line(page.faint(fmt::format("{:>13} {:>6}   {:<{}}  {:<{}}{}", "saves", "", "what", what, "where", place,
+    page.line(page.faint(fmt::format("{:>12} {:>6}   {:<{}}  {:<{}}{}", "saves", "", "what", what, "where", place,
                                      calls ? fmt::format(" {:>8}", "calls") : "")));
     for (size_t i = 0; i < shown; ++i) {
       const Finding& finding = outline_.findings[i];
