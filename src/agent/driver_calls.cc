@@ -19,6 +19,7 @@ void find_driver_calls(const LoadedImage& image) {
   find(image, calls.ctx_get_current, "cuCtxGetCurrent");
   find(image, calls.ctx_get_device, "cuCtxGetDevice");
   find(image, calls.device_get_name, "cuDeviceGetName");
+  find(image, calls.device_get_uuid, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
   find(image, calls.device_get_attribute, "cuDeviceGetAttribute");
   find(image, calls.pointer_get_attribute, "cuPointerGetAttribute");
   find(image, calls.mem_get_address_range, "cuMemGetAddressRange_v2");

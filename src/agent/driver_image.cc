@@ -79,6 +79,9 @@ void describe_device_once() {
   if (!calls.ctx_get_device || calls.ctx_get_device(&device) != CUDA_SUCCESS) return;
   if (done.exchange(true, std::memory_order_relaxed)) return;
   if (calls.device_get_name) calls.device_get_name(process->device_name, sizeof process->device_name, device);
+  CUuuid uuid{};
+  if (calls.device_get_uuid && calls.device_get_uuid(&uuid, device) == CUDA_SUCCESS)
+    memcpy(process->device_uuid, &uuid, sizeof process->device_uuid);
   if (calls.device_get_attribute) {
     calls.device_get_attribute(&process->capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
                                device);

@@ -24,7 +24,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 7;
+inline constexpr uint32_t kTraceVersion = 8;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
@@ -114,6 +114,7 @@ struct ProcessFile {
   // Stacks that were walked by libgcc, all new ones among them; and of these, where the agent's own walk gave
   // up, and where it found other frames (unwind/walker.h).
   uint32_t libgcc_walks, own_walks_given_up, own_walks_differing;
+  uint8_t device_uuid[16];  // of the first device that was used; all 0: not known
 };
 
 // A loaded file. Appended when it is mapped; never removed.

@@ -54,10 +54,16 @@ void read_modules(ProcessTrace& trace) {
                             " bytes after the last whole module; frames of later modules cannot be named");
 }
 
+bool has_operations(const ProcessTrace& trace) {
+  return std::any_of(trace.threads.begin(), trace.threads.end(),
+                     [](const ThreadTrace& thread) { return thread.operation_count() > 0; });
+}
+
+// The threads must have been read.
 void read_stacks(ProcessTrace& trace) {
   fs::path path = trace.folder / "stacks";
   std::error_code failed;
-  if (trace.process.threads == 0 && !fs::exists(path, failed)) return;  // nothing happened there
+  if (!fs::exists(path, failed) && !has_operations(trace)) return;  // nothing happened there
   auto file = MappedFile::open(path);
   if (!file) {
     trace.missing.push_back(std::string(file.error().c_str()) + "; operations of this process have no stack");
@@ -208,9 +214,9 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   // One that only reached into other processes writes neither.
   std::error_code failed;
   if (trace.process.used_cuda || fs::exists(folder / "modules", failed)) read_modules(trace);
-  if (trace.process.used_cuda || fs::exists(folder / "stacks", failed)) read_stacks(trace);
   read_operands(trace);
   read_threads(trace);
+  if (trace.process.used_cuda || fs::exists(folder / "stacks", failed)) read_stacks(trace);
   return trace;
 }
 

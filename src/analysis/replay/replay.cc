@@ -1,6 +1,7 @@
 #include "analysis/replay/replay.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace diogenes {
 namespace {
@@ -28,9 +29,19 @@ void unite(std::vector<Edit>& edits) {
 }  // namespace
 
 struct Replay::Part {
-  Part(Schedule recorded, const KnownTimes& times, const Machine& machine, int64_t began)
-      : model(std::move(recorded), times, machine), begin(began) {}
+  Part(Schedule recorded, const KnownTimes& times, const Machine& machine, const ProcessFile& of)
+      : model(std::move(recorded), times, machine), process(of), begin(of.started_ns) {}
+
+  // Takes turns on one GPU with the other process.
+  bool shares_gpu_with(const Part& other) const {
+    constexpr uint8_t kUnknown[sizeof process.device_uuid] = {};
+    return memcmp(process.device_uuid, other.process.device_uuid, sizeof kUnknown) == 0 &&
+           memcmp(process.device_uuid, kUnknown, sizeof kUnknown) != 0 &&
+           model.schedule().gpu_operations > 0 && other.model.schedule().gpu_operations > 0;
+  }
+
   ProcessReplay model;
+  const ProcessFile& process;
   int64_t begin = 0;
 };
 
@@ -44,7 +55,6 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
     graph_thread[graph.origin[t].first][graph.origin[t].second] = t;
   for (uint32_t p = 0; p < tracing.processes.size(); ++p) {
     Schedule schedule = schedule_of(tracing.processes[p], sites);
-    int64_t begin = tracing.processes[p].trace->process.started_ns;
     KnownTimes known;
     known.calibrated = known.all = options.calibrated;
     const Process& process = tracing.processes[p];
@@ -65,7 +75,7 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
       }
     }
     known.all &= known.any;
-    parts_.push_back(std::make_unique<Part>(std::move(schedule), known, options.machine, begin));
+    parts_.push_back(std::make_unique<Part>(std::move(schedule), known, options.machine, process.trace->process));
   }
 }
 
@@ -129,13 +139,21 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
       sum.high += one.high;
       if (total.reason.empty()) total.reason = one.reason;
     }
-    bool alone = next == i + 1;
+    bool alone = next == i + 1, shared = false;
+    for (size_t a = i; a < next; ++a)
+      for (size_t b = a + 1; b < next; ++b) shared |= found[a].first->shares_gpu_with(*found[b].first);
     Nanoseconds together = alone ? sum.benefit : Nanoseconds{end - changed};
     total.benefit += together;
     total.low += std::min(sum.low, together);
     total.high += std::max(sum.high, together);
     if (!alone && sum.benefit.count - together.count > together.count / 20)
       total.reason = "how the processes wait for each other is not known";
+    // Each was replayed with the GPU to itself. Where they take turns on it, a wait that is gone may come back as a
+    // wait for the other's turn.
+    if (shared) {
+      total.low = std::min(total.low, Nanoseconds{});
+      total.reason = "processes take turns on one GPU, which the model does not have";
+    }
     i = next;
   }
   return total;

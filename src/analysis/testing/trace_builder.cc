@@ -400,6 +400,7 @@ void write_process(const fs::path& stage_folder, const Timeline& trace, const Pr
   process.end = options.end;
   process.used_cuda = 1;
   process.pid = options.pid;
+  process.device_uuid[0] = options.device;
   process.rank = options.rank;
   process.started_ns = options.start_ns;
   if (options.end != ProcessEnd::running) process.ended_ns = options.start_ns + trace.end_ns();

@@ -119,6 +119,7 @@ struct ProcessOptions {
   int64_t hook_cost_ns = 0;
   int32_t inside_call_ns = 0, inside_waiting_call_ns = 0;  // what the hooks add to a call's own time
   bool launches_traced = false;  // launches are in stage 2 too, as when every function is hooked
+  uint8_t device = 0;            // of its UUID; 0: not known
   ProcessEnd end = ProcessEnd::orderly;
   std::vector<uint64_t> drops;  // by Drop
   std::vector<HookState> hooks;

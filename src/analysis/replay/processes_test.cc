@@ -1,0 +1,66 @@
+// The benefit of several processes together: which of them ends last, and what they share.
+#include <gtest/gtest.h>
+
+#include "analysis/models.h"
+#include "analysis/testing/analysed.h"
+
+namespace diogenes {
+namespace {
+
+using namespace diogenes::testing;
+
+// Launch, wait of 20 that nobody needs, work of 30, in each of two processes that run side by side: each gains 20.
+struct TwoProcesses {
+  TwoProcesses(uint8_t first, uint8_t second) {
+    auto trace = timeline().launch(1).sync(lasting(20)).from(0x100).unnecessary().work(30).launch(1);
+    trace.sync(lasting(5)).from(0x200).first_use(after(0)).work(10);
+    for (auto [pid, device] : {std::pair{100, first}, std::pair{200, second}}) {
+      ProcessOptions options{.pid = pid, .rank = pid / 100 - 1, .launches_traced = true, .device = device};
+      options.stage = Stage::tracing;
+      write_process(folder.path() / "2", trace, options);
+      options.stage = Stage::memory_tracing;
+      write_process(folder.path() / "3", trace, options);
+    }
+    tracing = load("2", Load::operations);
+    Run judged = load("3", Load::evidence);
+    join_verdicts(tracing, judged, sites, verdicts);
+    graph = build_graph(tracing, sites);
+    replay = std::make_unique<Replay>(tracing, sites, graph);
+    Models models(graph, replay.get(), Model::replay);
+    problems = find_problems({tracing, sites, graph, verdicts, {}, {}, &models, nullptr});
+  }
+
+  Run load(const char* name, Load what) {
+    auto run = load_run(folder.path() / name, sites, what, verdicts_by_hand);
+    EXPECT_TRUE(run.ok());
+    return std::move(*run);
+  }
+
+  TemporaryFolder folder;
+  SiteTable sites;
+  Run tracing;
+  std::vector<SiteVerdicts> verdicts;
+  EventGraph graph;
+  std::unique_ptr<Replay> replay;
+  Problems problems;
+};
+
+TEST(Processes, SideBySideOnGpusOfTheirOwnGainAsOneOfThem) {
+  for (auto [first, second] : {std::pair<uint8_t, uint8_t>{1, 2}, {0, 0}}) {  // 0: not known
+    TwoProcesses run(first, second);
+    ASSERT_EQ(run.problems.found.size(), 1u);
+    EXPECT_EQ(run.problems.found[0].count, 2u);
+    EXPECT_NEAR(us(run.problems.found[0].benefit), 20, 1);
+    EXPECT_GT(run.problems.found[0].figure.low.count, 0);
+  }
+}
+
+TEST(Processes, ThatTakeTurnsOnOneGpuMayGainNothing) {
+  TwoProcesses run(1, 1);
+  ASSERT_EQ(run.problems.found.size(), 1u);
+  EXPECT_LE(run.problems.found[0].figure.low.count, 0);
+  EXPECT_EQ(run.problems.found[0].figure.reason, "processes take turns on one GPU, which the model does not have");
+}
+
+}  // namespace
+}  // namespace diogenes
