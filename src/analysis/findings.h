@@ -57,6 +57,13 @@ enum class Duplicate : uint8_t {
   returned_held,  // the same, and the destination, from which it came, still held it
 };
 
+// All that a transfer sent to the device is one value, over and over.
+enum class Constant : uint8_t {
+  no,
+  bytes,  // of one byte: cudaMemset writes it
+  words,  // of 2 or 4 bytes: cuMemsetD16 and cuMemsetD32 do
+};
+
 // Nothing can have used what an operation made: a transfer's data, or (where the operation is an allocation)
 // the memory.
 enum class Unused : uint8_t {

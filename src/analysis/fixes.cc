@@ -60,6 +60,9 @@ constexpr Line kLines[] = {
      "device), on the stream of the work that reads it",
      "with other input the data may differ between copies; what is copied from must not be written or "
      "released before"},
+    {ProblemKind::constant_transfer, "", Role::transfer,
+     "write the value on the device with cudaMemsetAsync, on the stream of the work that reads it",
+     "with other input the data may be more than one value"},
     {ProblemKind::unused_transfer, "cuMemcpyDtoH", Role::transfer,
      "remove the copy, or make it only where its data is read", "with other input the data may be read"},
     {ProblemKind::unused_transfer, "", Role::transfer,
@@ -87,6 +90,11 @@ constexpr const char* kCopyOnDevice =
     "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending it "
     "back; the copy to the host may go, too, where the CPU does not read it";
 
+// cudaMemset writes bytes only.
+constexpr const char* kMemsetWords =
+    "write the value on the device with cuMemsetD32Async (or D16) of the driver's interface, or with a kernel, on the "
+    "stream of the work that reads it";
+
 // The fix of a release whose wait is needless, as its figure has it.
 constexpr const char* kHoist =
     "move the allocation and the release out of the loop: allocate once, use the memory again, release it at "
@@ -112,6 +120,7 @@ constexpr Line kOtherwise[] = {
     {kDuplicate, "", Role::synchronize,
      "remove the call: send the data once, and again only when it has changed", ""},
     {ProblemKind::duplicate_elsewhere, "", Role::synchronize, "copy the data on the device instead", ""},
+    {ProblemKind::constant_transfer, "", Role::synchronize, "write the value on the device", ""},
     {ProblemKind::round_trip, "", Role::synchronize, "keep the data on the device", ""},
     {ProblemKind::unused_transfer, "", Role::synchronize, "remove the call", ""},
     {ProblemKind::pageable_transfer, "", Role::synchronize, "use pinned memory", ""},
@@ -161,6 +170,9 @@ std::string transfer_why(const Problem& problem) {
       return of + "transfers carried data that the destination already held";
     case ProblemKind::duplicate_elsewhere:
       return of + "transfers carried data that was sent to another place of the device before";
+    case ProblemKind::constant_transfer:
+      return of + "transfers carried one value over and over" +
+             (problem.words > 0 ? ", of 2 or 4 bytes in " + grouped(problem.words) + " of them" : std::string());
     case ProblemKind::round_trip:
       return of + "transfers carried data that came from the device and did not change on the host; " +
              (problem.held == 0 ? std::string("the device did not hold it any more where it was sent")
@@ -285,6 +297,7 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   if (problem.kind != kUnnecessary && problem.kind != kMisplaced) add_transfer(problem, advice.conditions);
   if (problem.kind == ProblemKind::round_trip)
     advice.fix = 2 * problem.held >= problem.count ? kStillHeld : kCopyOnDevice;
+  if (problem.kind == ProblemKind::constant_transfer && problem.words > 0) advice.fix = kMemsetWords;
   if (release) advice.fix = release_fix(problem, function);
   if (*line.condition) advice.conditions.push_back({kUsualCheck, line.condition});
   add_companions(problem, allocation_at, advice.conditions);

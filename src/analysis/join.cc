@@ -212,6 +212,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     operation->reasons = judged ? reasons : static_cast<uint32_t>(kUnresolved);
     operation->duplicate = duplicate;
     operation->unused = unused;
+    operation->constant = theirs.has(kFailed) ? Constant::no : evidence.constant;
     operation->conditions = evidence.conditions;
     operation->left_out = theirs.left_out;
     times.set(*operation, thread, index, &site.gaps);

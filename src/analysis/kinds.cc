@@ -17,6 +17,8 @@ const char* kind_name(ProblemKind kind) {
       return "duplicate-transfer";
     case ProblemKind::duplicate_elsewhere:
       return "duplicate-transfer-elsewhere";
+    case ProblemKind::constant_transfer:
+      return "constant-transfer";
     case ProblemKind::round_trip:
       return "round-trip-transfer";
     case ProblemKind::unused_transfer:
@@ -64,11 +66,11 @@ std::optional<ProblemKind> own_kind(const DriverFunction* function, const Operat
     case Duplicate::returned:
     case Duplicate::returned_held:
       return ProblemKind::round_trip;
-    case Duplicate::elsewhere:
-      return ProblemKind::duplicate_elsewhere;
     default:
       break;
   }
+  if (operation.constant != Constant::no) return ProblemKind::constant_transfer;
+  if (operation.duplicate == Duplicate::elsewhere) return ProblemKind::duplicate_elsewhere;
   // What waits in the call because it is needed there has to wait somewhere with pinned memory, too.
   bool pageable =
       function && function->role == Role::transfer && function->asynchronous && operation.pageable;
@@ -79,6 +81,7 @@ std::optional<ProblemKind> own_kind(const DriverFunction* function, const Operat
 Replacement replacement_of(ProblemKind kind, const Operation& operation) {
   switch (kind) {
     case ProblemKind::duplicate_elsewhere:
+    case ProblemKind::constant_transfer:
       return {true, false};
     case ProblemKind::round_trip:
       return {operation.duplicate != Duplicate::returned_held, false};

@@ -1,6 +1,6 @@
 // What one operation of stage 2 is: candidate, needless wait, transfer with a problem. In: the joined
 // operation. Where several kinds hold, the first of these is taken: what is not used at all, what is there
-// already, what the device has, what is slow in the way in which it is done.
+// already, what the device can make itself or has, what is slow in the way in which it is done.
 #pragma once
 #include <optional>
 
@@ -13,13 +13,14 @@ enum class ProblemKind : uint8_t {
   misplaced_synchronization,
   duplicate_transfer,   // the destination still held the bytes
   duplicate_elsewhere,  // the same bytes were sent to another place of the device
+  constant_transfer,    // all of it is one value, over and over
   round_trip,           // from the device to the host, and back unchanged
   unused_transfer,      // overwritten or released before anything could use it
   pageable_transfer,    // 'asynchronous', with pageable memory: staged by the CPU, or waiting
   repeated_allocation,  // released, and allocated again in the same size by the same call
   unused_allocation,    // released before anything could use it
 };
-inline constexpr size_t kProblemKinds = 9;
+inline constexpr size_t kProblemKinds = 10;
 const char* kind_name(ProblemKind kind);
 
 constexpr bool is_transfer_kind(ProblemKind kind) {

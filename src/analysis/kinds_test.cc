@@ -52,6 +52,37 @@ TEST(Kinds, SentElsewhereBeforeIsCopiedOnTheDevice) {
   EXPECT_TRUE(found.says(*problem, "3 of 3 transfers carried data that was sent to another place"));
 }
 
+// A fill takes what the run's asynchronous copies take, 2 us: 6 - 2 are gained each.
+TEST(Kinds, OneValueOverAndOverIsAFill) {
+  auto trace = timeline().copy(kUpAsync, 8, lasting(0), 2);
+  for (int i = 0; i < 3; ++i)
+    trace.copy(kUp, 4096, lasting(0), 6).from(0x300).constant(Constant::bytes).needed(kOrder);
+  Found found(trace.work(10));
+  ASSERT_EQ(found.count(), 1u);
+  const Problem* problem = found.of(ProblemKind::constant_transfer);
+  ASSERT_NE(problem, nullptr);
+  EXPECT_EQ(problem->count, 3u);
+  EXPECT_DOUBLE_EQ(us(problem->benefit), 3 * 4);
+  EXPECT_NE(found.advice(*problem).fix.find("cudaMemsetAsync"), std::string::npos);
+  EXPECT_TRUE(found.says(*problem, "3 of 3 transfers carried one value over and over"));
+}
+
+// The destination still held it: the copy goes. It was sent elsewhere before: a fill is as good, and simpler.
+TEST(Kinds, OneValueThatWasThereIsADuplicateFirst) {
+  auto trace = timeline().copy(kUpAsync, 8, lasting(0), 2).copy(kUp, 4096, lasting(0), 6).needed(kOrder);
+  for (int i = 0; i < 3; ++i)
+    trace.copy(kUp, 4096, lasting(0), 6).from(0x300).constant(Constant::words).repeats(1).needed(kOrder);
+  for (int i = 0; i < 3; ++i)
+    trace.copy(kUp, 4096, lasting(0), 6).from(0x400).constant(Constant::words).repeats(1, Duplicate::elsewhere).needed(
+        kOrder);
+  Found found(trace.work(10));
+  EXPECT_EQ(found.count(), 2u);
+  EXPECT_NE(found.of(ProblemKind::duplicate_transfer), nullptr);
+  const Problem* constant = found.of(ProblemKind::constant_transfer);
+  ASSERT_NE(constant, nullptr);
+  EXPECT_NE(found.advice(*constant).fix.find("cuMemsetD32Async"), std::string::npos);
+}
+
 // --max-overhead: of 8 copies 3 have a hash, and 2 of these repeat the first.
 TEST(Kinds, OfADuplicatesSiteTheCopiesThatWereLookedAtCount) {
   auto trace = timeline().copy(kUp, 4096, lasting(0), 6).from(0x300).needed(kOrder);

@@ -208,6 +208,7 @@ class Finder {
           ++problem.unnecessary_waits;
         }
         problem.held += operation.duplicate == Duplicate::returned_held;
+        problem.words += operation.constant == Constant::words;
         problem.released_first += operation.unused == Unused::released;
         break;
       }

@@ -86,7 +86,10 @@ class EvidenceLoader {
   template <typename Record>
   void operator()(const Record&, uint32_t) {}
   void operator()(const HashRecord& record, uint32_t) {
-    if (!of(record.thread, record.sequence)) return;
+    Evidence* evidence = of(record.thread, record.sequence);
+    if (!evidence) return;
+    if (record.pattern_bytes > 0)
+      evidence->constant = record.pattern_bytes == 1 ? Constant::bytes : Constant::words;
     process_.contents[key_of({record.thread, 0, record.sequence})] = {{record.hash[0], record.hash[1]},
                                                                       record.held};
   }

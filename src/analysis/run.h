@@ -56,6 +56,7 @@ struct Evidence {
   OperationId first, lost_by;   // lost_by: what overwrote or released what is unused
   Duplicate duplicate = Duplicate::none;
   Unused unused = Unused::no;
+  Constant constant = Constant::no;
   uint8_t conditions = 0;  // Condition
   bool judged = false;     // there is a verdict
 };
@@ -71,6 +72,7 @@ struct Operation {
   uint32_t reasons = kUnresolved;         // joined, as Evidence
   Duplicate duplicate = Duplicate::none;  // joined
   Unused unused = Unused::no;             // joined
+  Constant constant = Constant::no;       // joined
   uint8_t conditions = 0;                 // joined: Condition
   uint8_t flags = 0;                      // OperationFlag
   bool gpu_outlier = false;               // joined: `gpu` is far above what its site's calls take

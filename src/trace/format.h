@@ -249,8 +249,10 @@ struct HashRecord {
   Held held;
   uint16_t thread;  // of the operation
   uint32_t sequence;
-  uint64_t hash[2];  // XXH3-128, low word first
-  uint64_t reserved;
+  uint64_t hash[2];       // XXH3-128, low word first
+  uint32_t pattern;       // to the device: the value of `pattern_bytes` bytes that all of it repeats
+  uint8_t pattern_bytes;  // 1, 2 or 4; 0: none
+  uint8_t reserved[3];
 };
 static_assert(sizeof(HashRecord) == 32);
 

@@ -22,6 +22,7 @@ constexpr std::array kPhrases = {
     KindPhrase{"misplaced-synchronization", "early wait"},
     KindPhrase{"duplicate-transfer", "data was there"},
     KindPhrase{"duplicate-transfer-elsewhere", "data was sent before"},
+    KindPhrase{"constant-transfer", "sends one value"},
     KindPhrase{"round-trip-transfer", "data goes back unchanged"},
     KindPhrase{"unused-transfer", "data is not used"},
     KindPhrase{"pageable-transfer", "waits for pageable memory"},

@@ -178,6 +178,28 @@ PLAY(two_buffers) {
   use(world->other);
   world->more.set(world->fresh());
 }
+PLAY(upload_of_zeros) {
+  memset(world->more.words, 0, kBytes);
+  world->gpu.fill(world->one, world->fresh(), kWords, 10);
+  CHECK(cuMemcpyHtoD(world->one, world->more.words, kBytes));
+  use(world->one);
+}
+PLAY(upload_of_one_number) {
+  std::fill(world->more.words, world->more.words + kWords, world->fresh());
+  CHECK(cuMemcpyHtoD(world->one, world->more.words, kBytes));
+  use(world->one);
+}
+PLAY(upload_nearly_constant) {
+  std::fill(world->more.words, world->more.words + kWords, world->fresh());
+  world->more.words[kWords - 1] ^= 1u << 31;
+  CHECK(cuMemcpyHtoD(world->one, world->more.words, kBytes));
+  use(world->one);
+}
+PLAY(upload_of_a_number) {
+  world->more.words[0] = world->fresh() | 0x01020304;
+  CHECK(cuMemcpyHtoD(world->one, world->more.words, 4));
+  use(world->one);
+}
 PLAY(two_contents) {
   CHECK(cuMemcpyHtoD(world->one, world->more.words, kBytes));
   world->more.set(world->fresh());

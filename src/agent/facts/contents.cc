@@ -15,6 +15,7 @@ struct Look {
   const TransferArguments* copy;
   uint64_t seen;  // bytes
   bool found;
+  PatternFinder pattern;
 };
 
 // Every aligned word that lies where the driver gave memory.
@@ -27,6 +28,7 @@ void look_for_addresses(void* context, const void* piece, uint64_t bytes) {
   uint64_t destination =
       look.copy->destination + look.seen / width * look.copy->destination_pitch + look.seen % width;
   look.seen += bytes;
+  look.pattern.look(piece, bytes);
   scan_words(piece, bytes, destination, look.bounds, given);
   look.found |= given.count > 0 || given.unknown;
   if (given.count == 0) return;
@@ -73,6 +75,8 @@ void append_content(OperationId id, const Content& content, Held held) {
   record.sequence = id.sequence;
   record.hash[0] = content.low;
   record.hash[1] = content.high;
+  record.pattern = content.pattern.value;
+  record.pattern_bytes = content.pattern.bytes;
   append(record);
 }
 
@@ -107,6 +111,7 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   // memory kernels reach must be known.
   Content* content = decoded.looked_at() ? &contents.content : nullptr;
   if (!content_if_there(rows, content, look_for_addresses, &look)) contents.content = {};
+  contents.content.pattern = look.pattern.found();
   if (look.found) note_addresses(copy.destination);
   if (contents.content == Content{}) return;
   contents.remembered = was_there_before(contents.content, copy.destination, copy.bytes());

@@ -1,5 +1,7 @@
 #include "agent/memory/content.h"
 
+#include <cstring>
+
 #include "agent/lock.h"
 #include "agent/memory/content_hash.h"
 #include "agent/memory/copy.h"
@@ -46,6 +48,26 @@ constinit Lock large_locks[4];
 alignas(8) char large_pieces[4][64 << 10];
 
 }  // namespace
+
+void PatternFinder::look(const void* piece, uint64_t bytes) {
+  if (!repeats_ || bytes == 0) return;
+  const auto* begin = static_cast<const char*>(piece);
+  const uint64_t head = bytes < sizeof value_ ? bytes : sizeof value_;
+  if (bytes_ == 0) {
+    for (uint64_t at = 0; at < sizeof value_; ++at) reinterpret_cast<char*>(&value_)[at] = begin[at % head];
+  }
+  bytes_ += bytes;
+  repeats_ = memcmp(begin, &value_, head) == 0 && memcmp(begin, begin + head, bytes - head) == 0;
+}
+
+Pattern PatternFinder::found() const {
+  constexpr uint64_t kEnough = 64;
+  if (!repeats_ || bytes_ == 0) return {};
+  if (value_ == (value_ & 0xff) * 0x01010101u) return {value_ & 0xff, 1};
+  if (bytes_ < kEnough) return {};
+  if (value_ >> 16 == (value_ & 0xffff)) return {value_ & 0xffff, 2};
+  return {value_, 4};
+}
 
 bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context) {
   alignas(8) char piece[1024];  // the program's stack may be small

@@ -6,10 +6,30 @@
 
 namespace diogenes::agent {
 
+// Bytes that repeat one value of 1, 2 or 4 bytes, from the beginning of each row.
+struct Pattern {
+  uint32_t value = 0;
+  uint8_t bytes = 0;  // 0: they do not
+};
+
 struct Content {
   uint64_t low = 0, high = 0;
+  Pattern pattern;  // of what goes to the device; follows from the content
 
-  bool operator==(const Content&) const = default;
+  bool operator==(const Content& other) const { return low == other.low && high == other.high; }
+};
+
+// Finds the pattern, piece by piece. Each piece of a row but its last is a multiple of 4 bytes.
+class PatternFinder {
+ public:
+  void look(const void* piece, uint64_t bytes);
+  // Few bytes repeat some value by chance, and a single one always does: they must be 64, or one byte's value.
+  Pattern found() const;
+
+ private:
+  uint32_t value_ = 0;
+  uint64_t bytes_ = 0;
+  bool repeats_ = true;
 };
 
 // Rows of `width` bytes, `pitch` bytes apart.

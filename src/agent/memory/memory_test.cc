@@ -124,6 +124,47 @@ TEST(Content, RowsAreHashedInOrder) {
   EXPECT_EQ(through_the_kernel, expected);
 }
 
+// In pieces of 1 KiB, as the agent reads them.
+Pattern pattern_of(const std::vector<uint8_t>& bytes) {
+  PatternFinder finder;
+  for (size_t at = 0; at < bytes.size(); at += 1024)
+    finder.look(bytes.data() + at, std::min<size_t>(1024, bytes.size() - at));
+  return finder.found();
+}
+
+TEST(PatternFinder, FindsValuesOfOneTwoAndFourBytes) {
+  std::vector<uint8_t> bytes(5000, 0);
+  EXPECT_EQ(pattern_of(bytes).bytes, 1);
+  EXPECT_EQ(pattern_of(bytes).value, 0u);
+  bytes.assign(5001, 0xff);
+  EXPECT_EQ(pattern_of(bytes).bytes, 1);
+  EXPECT_EQ(pattern_of(bytes).value, 0xffu);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i % 2 + 1);
+  EXPECT_EQ(pattern_of(bytes).bytes, 2);
+  EXPECT_EQ(pattern_of(bytes).value, 0x0201u);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i % 4);
+  EXPECT_EQ(pattern_of(bytes).bytes, 4);
+  EXPECT_EQ(pattern_of(bytes).value, 0x03020100u);
+}
+
+TEST(PatternFinder, OneOtherByteAnywhereIsNone) {
+  for (size_t at : {0u, 3u, 1023u, 1024u, 4999u}) {
+    std::vector<uint8_t> bytes(5000, 7);
+    bytes[at] = 8;
+    EXPECT_EQ(pattern_of(bytes).bytes, 0) << at;
+  }
+}
+
+TEST(PatternFinder, FewBytesRepeatNothingUnlessTheyAreAllEqual) {
+  EXPECT_EQ(pattern_of({}).bytes, 0);
+  EXPECT_EQ(pattern_of({5}).bytes, 1);
+  EXPECT_EQ(pattern_of({0, 0, 0, 0}).bytes, 1);
+  EXPECT_EQ(pattern_of({1, 2, 3, 4}).bytes, 0);  // a number like any other
+  EXPECT_EQ(pattern_of({1, 2, 1, 2, 1, 2, 1, 2}).bytes, 0);
+  EXPECT_EQ(pattern_of({1, 1, 1}).bytes, 1);
+  EXPECT_EQ(pattern_of({1, 1, 2}).bytes, 0);
+}
+
 TEST(Content, MemoryThatIsGoneIsNotRead) {
   void* memory = mmap(nullptr, 2 * kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const auto address = reinterpret_cast<uint64_t>(memory);

@@ -193,6 +193,7 @@ class ThreadFiles {
       verdict.duplicate = step.duplicate;
       verdict.first = step.first >= 0 ? ids_[static_cast<size_t>(step.first)] : id;
       verdict.unused = step.unused;
+      verdict.constant = step.constant;
       if (step.unused != Unused::no && step.lost_by >= 0)
         verdict.lost_by = ids_[static_cast<size_t>(step.lost_by)];
     }
@@ -320,6 +321,11 @@ Timeline& Timeline::first_use(At time) {
   return first_use(After{time.ns - step.begin_ns - step.own_ns - step.waited_ns});
 }
 
+Timeline& Timeline::constant(Constant what) {
+  steps_.back().constant = what;
+  return *this;
+}
+
 Timeline& Timeline::repeats(int step, Duplicate duplicate) {
   steps_.back().duplicate = duplicate;
   steps_.back().first = step;
@@ -437,6 +443,7 @@ necessity::Judgement verdicts_by_hand(Process& process, const SiteTable&,
     evidence.duplicate = given.duplicate;
     evidence.first = given.first;
     evidence.unused = given.unused;
+    evidence.constant = given.constant;
     evidence.lost_by = given.lost_by;
     if (given.judged == 0) continue;
     evidence.judged = true;

@@ -52,6 +52,7 @@ struct Step {
   int first = -1;                              // step whose content this transfer repeats
   int64_t gpu_begin_ns = -1, gpu_end_ns = -1;  // of its work, in the run gpu-times
   Unused unused = Unused::no;
+  Constant constant = Constant::no;
   int lost_by = -1;  // step that overwrote or released what is unused
   bool pageable = false;
   uint8_t conditions = 0;
@@ -84,6 +85,7 @@ class Timeline {
   Timeline& needed(uint32_t reasons);
   Timeline& first_use(After from_exit, uint32_t reasons = kCpuAccess, uint64_t use_offset = 0x900);
   Timeline& first_use(At time);  // the same, on the thread's clock
+  Timeline& constant(Constant what);
   Timeline& repeats(int step, Duplicate duplicate = Duplicate::verified);
   Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
   Timeline& pageable();                  // memory of the transfer's host side
@@ -144,6 +146,7 @@ struct GivenVerdict {
   int64_t after_ns;
   Duplicate duplicate;
   Unused unused;
+  Constant constant;
   uint8_t conditions;
   uint8_t judged;  // 0: there is none. No bool: damaged files hold other values
 };
