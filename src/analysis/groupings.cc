@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "analysis/mixed_stack.h"
 #include "analysis/words.h"
 
 namespace diogenes {
@@ -29,10 +30,7 @@ Group make_group(const GroupingInput& in, Group::Grouping grouping, std::string 
 // The stack by module identity and offset: as in every run, without the driver function at its end.
 SiteKey stack_key(const ProcessTrace& process, uint32_t stack) {
   SiteKeyBuilder builder("");
-  for (Frame frame : process.stacks.frames(stack)) {
-    const ModuleRecord* module = process.module(frame.module());
-    module ? builder.add(module_identity(*module), frame.offset()) : builder.add(0, 0);
-  }
+  add_stack(builder, process, stack);
   return builder.key();
 }
 
@@ -49,13 +47,16 @@ void single_points(const GroupingInput& in, Names& names, std::vector<Group>& gr
   }
 }
 
+std::string base_name(const ReportFrame& frame) {
+  return frame.language == "python" ? frame.function : Symbolizer::base_name(frame.function);
+}
+
 // The frames' base names from where the API was called, outwards; inlined frames count. A frame without a
 // name stands for itself by its place.
 std::string folded_stack(const std::vector<ReportFrame>& stack) {
   std::string folded;
   for (const ReportFrame& frame : stack) {
-    folded += frame.function.empty() ? frame.module + "+" + std::to_string(frame.offset)
-                                     : Symbolizer::base_name(frame.function);
+    folded += frame.function.empty() ? frame.module + "+" + std::to_string(frame.offset) : base_name(frame);
     folded += '\n';
   }
   return folded;
@@ -64,10 +65,10 @@ std::string folded_stack(const std::vector<ReportFrame>& stack) {
 // The function of the program that made the call: the innermost whose name is not the API's.
 std::string caller_of(const std::vector<ReportFrame>& stack) {
   for (const ReportFrame& frame : stack)
-    if (!frame.file.empty()) return Symbolizer::base_name(frame.function);
+    if (!frame.file.empty()) return base_name(frame);
   for (const ReportFrame& frame : stack)
     if (!frame.function.empty() && !frame.function.starts_with("cuda") && !frame.function.starts_with("cu"))
-      return Symbolizer::base_name(frame.function);
+      return base_name(frame);
   return "";
 }
 

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 
+#include "analysis/mixed_stack.h"
+
 namespace diogenes {
 
 const std::vector<ReportFrame>& Names::stack(StackPlace place) {
   auto [found, fresh] = stacks_.try_emplace(place);
   if (!fresh || !place.process) return found->second;
   static constexpr ModuleRecord kNoFile{};
-  for (Frame frame : place.process->stacks.frames(place.stack)) {
-    const ModuleRecord* module = place.process->module(frame.module());
-    auto frames = symbolizer(*place.process).frames(module ? *module : kNoFile, frame.offset());
-    found->second.insert(found->second.end(), frames.begin(), frames.end());
-  }
-  return found->second;
+  const ProcessTrace& process = *place.process;
+  return found->second = named_stack(process, place.stack, [&](Frame frame) {
+           const ModuleRecord* module = process.module(frame.module());
+           return symbolizer(process).frames(module ? *module : kNoFile, frame.offset());
+         });
 }
 
 Symbolizer& Names::symbolizer(const ProcessTrace& process) {

@@ -15,6 +15,7 @@ struct ReportFrame {
   std::string module;
   uint64_t offset = 0;
   bool inlined = false;
+  std::string language;  // "python", "c++"; "": not known
 };
 
 struct ReportUse {

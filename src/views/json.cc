@@ -20,7 +20,8 @@ Json frames_json(const std::vector<ReportFrame>& stack) {
                       {"line", frame.line},
                       {"module", frame.module},
                       {"offset", fmt::format("{:#x}", frame.offset)},
-                      {"inlined", frame.inlined}});
+                      {"inlined", frame.inlined},
+                      {"language", frame.language.empty() ? Json() : Json(frame.language)}});
   return result;
 }
 

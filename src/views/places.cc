@@ -78,7 +78,7 @@ std::string short_function(std::string_view name) {
 }
 
 std::string place_text(const ReportFrame& frame, const std::string& folder, size_t width) {
-  std::string function = short_function(frame.function);
+  std::string function = frame.language == "python" ? frame.function : short_function(frame.function);
   std::string module = frame.module.substr(frame.module.rfind('/') + 1);
   std::string place;
   if (!frame.file.empty()) {
@@ -102,12 +102,13 @@ std::vector<const ReportFrame*> telling_frames(const std::vector<ReportFrame>& s
   for (const ReportFrame& frame : stack) {
     if (lines && frame.file.empty()) continue;
     all.push_back(&frame);
-    if (frame.function == "main") break;
+    if (frame.function == "main" && frame.language != "python") break;
   }
   if (all.size() <= limit) return all;
   auto own = std::find_if(all.begin(), all.end(), [&](const ReportFrame* frame) {
     std::string path = short_path(frame->file, folder);
-    return !path.empty() && path[0] != '/' && path.rfind("../", 0) != 0;
+    // A path that debug information begins with ./ or ../ is relative to where the library was built.
+    return !path.empty() && path[0] != '/' && path.rfind("../", 0) != 0 && path.rfind("./", 0) != 0;
   });
   if (limit < 4 || own == all.end() || own < all.begin() + static_cast<ptrdiff_t>(limit) - 1) {
     all.resize(limit);
