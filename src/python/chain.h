@@ -67,9 +67,11 @@ class ChainReader {
     uint64_t hash = static_cast<uint64_t>(to.count);
     for (int i = 0; i < to.count; ++i) {
       const PythonReading::Entry& entry = to.entries[i];
-      hash = mixed(mixed(hash, entry.fingerprint), uint64_t{entry.instruction} << 1 | entry.entry);
+      const uint64_t where = uint64_t{entry.instruction} << 1 | entry.entry;
+      hash += (entry.fingerprint ^ where * 0x9e3779b97f4a7c15) *
+              (0xd6e8feb86659fd93 + 0xbf58476d1ce4e5ba * static_cast<uint64_t>(i));
     }
-    to.hash = hash;
+    to.hash = mixed(hash, 0);
     return true;
   }
 
@@ -119,25 +121,31 @@ class ChainReader {
   }
 
   // Another code object may come to lie where one was, with its parts where theirs were: so some of the
-  // content counts, too.
-  bool fingerprint(uintptr_t code, const View& view, uint64_t& hash) const {
+  // content counts, too. A sum of products, which the processor need not do one after the other.
+  bool fingerprint(uintptr_t code, const View& view, uint64_t& sum) const {
     const auto file = view.template get<uintptr_t>(at_.file), name = view.template get<uintptr_t>(at_.name);
     const auto lines = view.template get<uintptr_t>(at_.lines);
-    hash = mixed(mixed(code, file),
-                 mixed(name, lines ^ uint64_t{view.template get<uint32_t>(at_.first_line)} << 32));
-    return add_text(file, hash) && add_text(name, hash) &&
-           add_end(lines, at_.bytes_length, at_.bytes_data, 0, hash);
+    const uint64_t first_line = view.template get<uint32_t>(at_.first_line);
+    uint64_t file_end = 0, name_end = 0, lines_end = 0;
+    if (!text_end(file, file_end) || !text_end(name, name_end) ||
+        !end_of(lines, at_.bytes_length, at_.bytes_data, 0, lines_end))
+      return false;
+    sum = code * 0x9e3779b97f4a7c15 + file * 0xbf58476d1ce4e5b9 + name * 0x94d049bb133111eb +
+          (lines ^ first_line << 40) * 0xd6e8feb86659fd93 + file_end * 0xa0761d6478bd642f +
+          name_end * 0xe7037ed1a0b428db + lines_end * 0x8ebc6af09c88c6e3;
+    sum ^= sum >> 32;
+    return true;
   }
-  bool add_text(uintptr_t text, uint64_t& hash) const {
+  bool text_end(uintptr_t text, uint64_t& end) const {
     View view;
     if (text % 8 != 0 || !Memory::look(text, at_.ascii_bytes, view)) return false;
     const auto state = view.template get<uint32_t>(at_.text_state) >> at_.kind_shift;
     const bool ascii = (state & 16) != 0;
-    return add_end(text, at_.text_length, ascii ? at_.ascii_bytes : at_.compact_bytes, (state & 4) ? 1 : 0,
-                   hash);
+    return end_of(text, at_.text_length, ascii ? at_.ascii_bytes : at_.compact_bytes, (state & 4) ? 1 : 0,
+                  end);
   }
   // The length, and the last bytes of the data.
-  bool add_end(uintptr_t object, unsigned length_at, unsigned data_at, int wide, uint64_t& hash) const {
+  bool end_of(uintptr_t object, unsigned length_at, unsigned data_at, int wide, uint64_t& end) const {
     uint64_t length = 0, last = 0;
     if (object == 0 || object % 8 != 0 || !Memory::copy(object + length_at, sizeof length, &length))
       return false;
@@ -147,7 +155,7 @@ class ChainReader {
     const uint64_t before = bytes < 8 ? 0 : bytes - 8;
     if (!Memory::copy(object + data_at + before, sizeof last, &last)) return false;
     if (bytes < 8) last &= (uint64_t{1} << 8 * bytes) - 1;
-    hash = mixed(hash, last ^ length << 48);
+    end = last ^ length << 48;
     return true;
   }
   static constexpr uint64_t kLongest = 16 << 20;  // what is longer is no length

@@ -1,5 +1,5 @@
 // Where CPython keeps what a stack is made of: offsets for each version, in bytes. Sources: CPython's headers
-// of 3.8 to 3.12 (layout_test.sh compares them where headers are installed); from 3.13 on the table of
+// of 3.8 to 3.12 (layout_test.sh compares them); from 3.13 on the table of
 // offsets that the interpreter itself carries at the begin of _PyRuntime (_Py_DebugOffsets).
 #pragma once
 #include <cstdint>
