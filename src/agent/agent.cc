@@ -23,6 +23,7 @@
 #include "agent/pass_through.h"
 #include "agent/process_end.h"
 #include "agent/process_folder.h"
+#include "agent/python.h"
 #include "agent/recorder.h"
 #include "agent/stack_table.h"
 #include "agent/stage.h"
@@ -86,6 +87,7 @@ void child_after_fork() {
   if (!started.load(std::memory_order_relaxed)) return;
   forget_process_folder();
   forget_stacks();
+  forget_python();
   restart_collecting_in_child();
 }
 
@@ -94,6 +96,7 @@ void start() {
   KeepErrno keep;
   PassThrough pass;
   start_collecting();
+  find_python_source();
   if (stage_uses_guards()) start_order(), follow_forks();
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });
   pthread_atfork(nullptr, nullptr, child_after_fork);

@@ -10,6 +10,7 @@
 
 #include "agent/elf_image.h"
 #include "agent/process_folder.h"
+#include "agent/python.h"
 #include "agent/recorder.h"
 #include "agent/stack_table.h"
 
@@ -65,6 +66,7 @@ void visit(const LoadedImage& image, void* changed) {
     strncpy(module.path, image.path, sizeof module.path - 1);
   seen[record_count] = true;
   ++record_count;
+  offer_to_python(image);
 }
 
 void write_new() {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "agent/python.h"
 #include "agent/recorder.h"
 #include "agent/stack_table.h"
 #include "agent/thread_state.h"
@@ -107,12 +108,13 @@ Registers caller_registers() {
 
 }  // namespace
 
-uint32_t capture_stack() { return capture(caller_registers(), 0, false); }
+uint32_t capture_stack() { return with_python_frames(capture(caller_registers(), 0, false), false); }
 
 uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
   const auto at = [context](int index) { return static_cast<uintptr_t>(context->uc_mcontext.gregs[index]); };
-  return capture({.address = at(REG_RIP), .rsp = at(REG_RSP), .rbp = at(REG_RBP), .exact = true, .place = 0},
-                 back, true);
+  const Registers from{
+      .address = at(REG_RIP), .rsp = at(REG_RSP), .rbp = at(REG_RBP), .exact = true, .place = 0};
+  return with_python_frames(capture(from, back, true), true);
 }
 
 FrameMarks frame_marks(uintptr_t address) {

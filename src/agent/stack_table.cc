@@ -72,7 +72,7 @@ bool reserve() {
   return true;
 }
 
-uint32_t write_stack(const Frame* frames, int count, bool cut) {
+uint32_t write_stack(const Frame* frames, int count, uint32_t cut) {
   if (!open_process_folder() || !reserve()) return kNoStack;
   size_t bytes = sizeof(StackHeader) + static_cast<size_t>(count) * sizeof(Frame);
   if (used_bytes + bytes + sizeof(FileHeader) > mapped_bytes) {
@@ -90,7 +90,7 @@ uint32_t write_stack(const Frame* frames, int count, bool cut) {
   }
   uint8_t* to = file_memory + used_bytes;
   memcpy(to + sizeof(StackHeader), frames, static_cast<size_t>(count) * sizeof(Frame));
-  StackHeader header{static_cast<uint32_t>(count), cut ? 1u : 0u};
+  StackHeader header{static_cast<uint32_t>(count), cut};
   uint64_t word;
   memcpy(&word, &header, sizeof word);
   __atomic_store_n(reinterpret_cast<uint64_t*>(to), word,
@@ -114,12 +114,20 @@ uint32_t add(const uintptr_t* addresses, int count, bool cut, uint64_t raw_key) 
   uint32_t stack = find(packed_key);
   if (stack == kNoStack) {
     if (used_entries + 2 > kEntries / 2) return kNoStack;
-    stack = write_stack(frames, count, cut);
+    stack = write_stack(frames, count, cut ? kCut : 0);
     if (stack == kNoStack) return kNoStack;
     insert(packed_key, stack);
   }
   insert(raw_key, stack);
   return stack;
+}
+
+// In a signal's handler it is only tried.
+bool take_lock(bool in_signal) {
+  if (!in_signal) return lock.lock(), true;
+  if (lock.try_lock()) return true;
+  count_drop(Drop::stacks_full);
+  return false;
 }
 
 }  // namespace
@@ -132,18 +140,26 @@ uint32_t intern_stack(const uintptr_t* addresses, int count, bool cut, bool in_s
   const uint64_t raw_key = key_of(addresses, count);
   if (uint32_t stack = find(raw_key); stack != kNoStack) return stack;
   if (cut) count_drop(Drop::stack_cut);
-  if (in_signal) {
-    if (!lock.try_lock()) {
-      count_drop(Drop::stacks_full);
-      return kNoStack;
-    }
-  } else {
-    lock.lock();
-  }
+  if (!take_lock(in_signal)) return kNoStack;
   uint32_t stack = add(addresses, count, cut, raw_key);
   lock.unlock();
   if (stack == kNoStack) count_drop(Drop::stacks_full);
   return stack;
+}
+
+uint32_t extend_stack(uint32_t stack, const Frame* frames, int count, uint32_t cut, bool in_signal) {
+  if (cut != 0) count_drop(Drop::stack_cut);
+  if (!take_lock(in_signal)) return kNoStack;
+  StackHeader header{};
+  Frame all[kMaximumStackFrames];
+  if (stack != kNoStack) memcpy(&header, file_memory + size_t{stack} * 8, sizeof header);
+  const auto own = static_cast<int>(header.frame_count);
+  if (own > 0) memcpy(all, file_memory + size_t{stack} * 8 + sizeof header, header.frame_count * sizeof *all);
+  memcpy(all + own, frames, static_cast<size_t>(count) * sizeof *all);
+  const uint32_t extended = write_stack(all, own + count, header.cut | cut);
+  lock.unlock();
+  if (extended == kNoStack) count_drop(Drop::stacks_full);
+  return extended;
 }
 
 void forget_stacks() {

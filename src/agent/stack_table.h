@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "agent/lock.h"
+#include "trace/format.h"
 
 namespace diogenes::agent {
 
@@ -16,6 +17,9 @@ uint32_t known_stack(const uintptr_t* addresses, int count);
 // `addresses`: innermost first, already what a symbolizer takes. `cut`: outer frames are missing.
 // `in_signal`: give up rather than wait for the lock. kNoStack: dropped and counted.
 uint32_t intern_stack(const uintptr_t* addresses, int count, bool cut, bool in_signal);
+
+// A stack with frames of Python behind its own; it is not looked for among those that are there.
+uint32_t extend_stack(uint32_t stack, const Frame* frames, int count, uint32_t cut, bool in_signal);
 
 // A forked child starts anew.
 void forget_stacks();

@@ -120,6 +120,7 @@ class Analysis {
       return std::nullopt;
     }
     stage_notices(*run, name, report_.notices);
+    if (stage == Stage::tracing) python_notice(*run, report_.notices);
     return std::move(*run);
   }
 

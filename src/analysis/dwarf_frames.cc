@@ -87,6 +87,18 @@ std::string function_name(Dwarf_Die* die) {
   return qualified_name(die);
 }
 
+bool is_cxx(Dwarf_Die* unit) {
+  switch (dwarf_srclang(unit)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool find_functions(Dwarf_Die* parent, Dwarf_Addr pc, int depth, std::vector<Dwarf_Die>& found) {
   Dwarf_Die child;
   if (depth > 256 || dwarf_child(parent, &child) != 0) return false;

@@ -18,6 +18,9 @@ std::string demangle(const char* name);
 const char* linkage_name(Dwarf_Die* die);
 std::string function_name(Dwarf_Die* die);
 
+// Was the unit written in C++?
+bool is_cxx(Dwarf_Die* unit);
+
 // Appends the functions that hold `pc`, outermost first. `depth`: 0 from outside.
 bool find_functions(Dwarf_Die* parent, Dwarf_Addr pc, int depth, std::vector<Dwarf_Die>& found);
 

@@ -64,13 +64,10 @@ bool cuda_header(string_view path) {
 bool runtime_module(string_view path) {
   string_view name = name_of(path);
   return any_prefix(name, {"libc.so", "libc-", "libpthread", "libm.so", "libdl.so", "librt.so", "ld-linux",
-                           "libgcc_s", "libstdc++", "libc++", "libcuda.so", "libcudart", "libpython", "linux-vdso",
+                           "libgcc_s", "libstdc++", "libc++", "libcuda.so", "libcudart", "linux-vdso",
                            "libdiogenes"}) ||
          path.starts_with("[");
 }
-
-// An interpreter's frames are its own, whatever it runs.
-bool interpreter(string_view module) { return name_of(module).starts_with("python"); }
 
 // nvcc writes host stubs of templates into files of its own.
 bool generated_file(string_view file) {
@@ -154,7 +151,7 @@ FrameOwner FrameOwners::of(const ReportFrame& frame) const {
     if (in_library_folder(file)) return FrameOwner::library;
     return python_standard(file) ? FrameOwner::runtime : FrameOwner::application;
   }
-  if (runtime_module(frame.module) || interpreter(frame.module)) return FrameOwner::runtime;
+  if (runtime_module(frame.module) || is_interpreter(frame.module)) return FrameOwner::runtime;
   if (!is_program(frame.module) && (!beside_program(frame.module) || in_library_folder(frame.module)))
     return FrameOwner::library;
   // Code without a file of its own module: generated at run time.
@@ -165,6 +162,19 @@ FrameOwner FrameOwners::of(const ReportFrame& frame) const {
   }
   if (runtime_function(frame.function)) return FrameOwner::runtime;
   return library_function(frame.function) ? FrameOwner::library : FrameOwner::application;
+}
+
+std::string base_name(const ReportFrame& frame) {
+  return frame.language == "python" ? frame.function : Symbolizer::base_name(frame.function);
+}
+
+bool is_interpreter(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name.starts_with("lib")) name.remove_prefix(3);
+  constexpr std::string_view kName = "python";
+  if (!name.starts_with(kName)) return false;
+  name.remove_prefix(kName.size());
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0;
 }
 
 const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack) {
@@ -181,7 +191,7 @@ std::string called_library(const std::vector<ReportFrame>& stack) {
   if (!acting || acting->owner != FrameOwner::application || acting == &stack.front()) return "";
   const ReportFrame& callee = *(acting - 1);
   if (callee.owner != FrameOwner::library || callee.function.empty()) return "";
-  return Symbolizer::base_name(callee.function);
+  return base_name(callee);
 }
 
 }  // namespace diogenes

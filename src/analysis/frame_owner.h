@@ -7,6 +7,7 @@
 //   application  all else
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/report.h"
@@ -35,6 +36,12 @@ class FrameOwners {
 // The frame to act on: the innermost of the application, else of a library, else the innermost. Of equals those
 // with a line go first. Null without frames.
 const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack);
+
+// The function without arguments, as its author would say it. Python's names are that already.
+std::string base_name(const ReportFrame& frame);
+
+// A file of CPython itself, by its name: python3.11, libpython3.11.so.1.0.
+bool is_interpreter(std::string_view path);
 
 // The library's function that the frame to act on calls ("thrust::reduce_by_key"), without arguments; "" where it
 // calls the runtime itself.

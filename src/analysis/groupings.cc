@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "analysis/mixed_stack.h"
 #include "analysis/words.h"
 
 namespace diogenes {
@@ -29,10 +30,7 @@ Group make_group(const GroupingInput& in, Group::Grouping grouping, std::string 
 // The stack by module identity and offset: as in every run, without the driver function at its end.
 SiteKey stack_key(const ProcessTrace& process, uint32_t stack) {
   SiteKeyBuilder builder("");
-  for (Frame frame : process.stacks.frames(stack)) {
-    const ModuleRecord* module = process.module(frame.module());
-    module ? builder.add(module_identity(*module), frame.offset()) : builder.add(0, 0);
-  }
+  add_stack(builder, process, stack);
   return builder.key();
 }
 
@@ -54,8 +52,7 @@ void single_points(const GroupingInput& in, Names& names, std::vector<Group>& gr
 std::string folded_stack(const std::vector<ReportFrame>& stack) {
   std::string folded;
   for (const ReportFrame& frame : stack) {
-    folded += frame.function.empty() ? frame.module + "+" + std::to_string(frame.offset)
-                                     : Symbolizer::base_name(frame.function);
+    folded += frame.function.empty() ? frame.module + "+" + std::to_string(frame.offset) : base_name(frame);
     folded += '\n';
   }
   return folded;
@@ -104,7 +101,7 @@ void folded_functions(const GroupingInput& in, Names& names, std::vector<Group>&
     const ReportFrame* frame = acting_frame(names.stack(in.sites[in.problems[members[0]].site].place));
     if (!frame || frame->function.empty()) continue;
     groups.push_back(make_group(in, Group::Grouping::folded_function,
-                                "Fold on " + key.first + " in " + Symbolizer::base_name(frame->function), members));
+                                "Fold on " + key.first + " in " + base_name(*frame), members));
   }
 }
 

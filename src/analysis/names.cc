@@ -2,20 +2,21 @@
 
 #include <algorithm>
 
+#include "analysis/mixed_stack.h"
+
 namespace diogenes {
 
 const std::vector<ReportFrame>& Names::stack(StackPlace place) {
   auto [found, fresh] = stacks_.try_emplace(place);
   if (!fresh || !place.process) return found->second;
   static constexpr ModuleRecord kNoFile{};
-  for (Frame frame : place.process->stacks.frames(place.stack)) {
-    const ModuleRecord* module = place.process->module(frame.module());
-    Namer& code = namer(*place.process);
-    for (ReportFrame& named : code.symbolizer.frames(module ? *module : kNoFile, frame.offset())) {
-      named.owner = code.owners.of(named);
-      found->second.push_back(std::move(named));
-    }
-  }
+  const ProcessTrace& process = *place.process;
+  Namer& code = namer(process);
+  found->second = named_stack(process, place.stack, [&](Frame frame) {
+    const ModuleRecord* module = process.module(frame.module());
+    return code.symbolizer.frames(module ? *module : kNoFile, frame.offset());
+  });
+  for (ReportFrame& frame : found->second) frame.owner = code.owners.of(frame);
   return found->second;
 }
 

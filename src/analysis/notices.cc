@@ -213,6 +213,31 @@ void join_notices(const JoinResult& join, const std::string& stage, std::vector<
       " run, and " + grouped(join.extra) + " there have none here; those count as needed"});
 }
 
+void python_notice(const Run& tracing, std::vector<ReportNotice>& notices) {
+  uint64_t unread = 0;
+  for (const ProcessTrace& trace : tracing.trace.processes) {
+    const PythonSummary& python = trace.process.python;
+    unread += python.unread;
+    const char* why = nullptr;
+    if (python.state == static_cast<uint32_t>(PythonState::unknown_version))
+      why = "this version's frames are not known (3.8 to 3.14 are)";
+    if (python.state == static_cast<uint32_t>(PythonState::several))
+      why = "two interpreters run in one process";
+    if (python.state == static_cast<uint32_t>(PythonState::unlike))
+      why = "the interpreter's memory is laid out otherwise than that of its version";
+    if (!why) continue;
+    std::string version;
+    if (python.version != 0)
+      version =
+          " " + std::to_string(python.version >> 24) + "." + std::to_string(python.version >> 16 & 0xff);
+    notices.push_back({"python", "Python" + version + ": stacks show no lines of Python, because " + why});
+    return;
+  }
+  if (unread > 0)
+    notices.push_back({"python", "Python: " + counted(unread, "stack shows", "stacks show") +
+                                     " no lines of Python, because its frames could not be read there"});
+}
+
 void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<ReportNotice>& notices) {
   const std::string without = "; the expected benefits rest on what the waits tell of the GPU's work";
   bool refused = false, taken = false;

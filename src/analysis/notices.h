@@ -33,6 +33,9 @@ void left_out_notice(const Run& memory_tracing, double max_overhead,
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices);
 void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& notices);  // of stage 4
 
+// Why stacks of stage 2 lack frames of Python. Once, of all processes.
+void python_notice(const Run& tracing, std::vector<ReportNotice>& notices);
+
 // Of the model `replay`: `mismatch` is what replaying the recorded run misses of its time.
 void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<ReportNotice>& notices);
 void mismatch_notice(double mismatch, std::vector<ReportNotice>& notices);

@@ -20,7 +20,7 @@ struct ReportFrame {
   bool inlined = false;
   int column = 0;  // 0: unknown
   FrameOwner owner = FrameOwner::application;
-  std::string language;  // "python"; "": compiled code
+  std::string language;  // "python", "c++"; "": not known
 };
 
 // What a finding rests on, or what to check before the code is changed. `code` is the same in every report.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/first_uses.h"
+#include "analysis/mixed_stack.h"
 
 namespace diogenes {
 namespace {
@@ -202,10 +203,7 @@ void mark_reused(Process& process, std::vector<AllocationEvent>& events) {
 SiteIndex SiteTable::site_of(const ProcessTrace& process, uint16_t function, uint32_t stack) {
   const DriverFunction* driver = driver_function(function);
   SiteKeyBuilder builder(driver ? driver->symbol : "");
-  for (Frame frame : process.stacks.frames(stack)) {
-    const ModuleRecord* module = process.module(frame.module());
-    module ? builder.add(module_identity(*module), frame.offset()) : builder.add(0, 0);
-  }
+  add_stack(builder, process, stack);
   auto [found, fresh] = by_key_.try_emplace(builder.key(), SiteIndex{static_cast<uint32_t>(sites_.size())});
   if (fresh) sites_.push_back({builder.key(), driver ? function : kWaitFunction, {&process, stack}});
   return found->second;

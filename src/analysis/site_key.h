@@ -10,7 +10,7 @@ namespace diogenes {
 
 // FNV-1a (64 bit) over the driver function's symbol, then for each frame from the innermost outside the
 // driver to the outermost: the module's build-id (or its path's last component where it has none) and the
-// frame's offset.
+// frame's offset. Frames of Python count by file, function, line and place in the line (mixed_stack.h).
 using SiteKey = uint64_t;
 
 class SiteKeyBuilder {

@@ -202,6 +202,8 @@ struct Symbolizer::Module {
     if (symbol) outer.function = demangle(symbol->name);
     Dwarf_Die unit;
     Dwarf_Addr unit_bias = 0;
+    const bool cxx_name = symbol && strncmp(symbol->name, "_Z", 2) == 0;
+    if (cxx_name) outer.language = "c++";
     if (!find_unit(offset + bias, unit, unit_bias)) return {outer};
     Dwarf_Addr pc = offset + bias - unit_bias;
     std::vector<Dwarf_Die> functions;
@@ -211,11 +213,10 @@ struct Symbolizer::Module {
     ReportFrame frame;
     find_line(&unit, pc, frame);
     for (size_t i = functions.size(); i-- > 0;) {
-      bool mangled = symbol && strncmp(symbol->name, "_Z", 2) == 0;
       frame.inlined = i > 0;
       // The symbol table knows the parameters of functions whose linkage name DWARF leaves out.
       frame.function =
-          i == 0 && !linkage_name(&functions[0]) && mangled ? outer.function : function_name(&functions[i]);
+          i == 0 && !linkage_name(&functions[0]) && cxx_name ? outer.function : function_name(&functions[i]);
       if (frame.function.empty() && i == 0) frame.function = outer.function;
       result.push_back(frame);
       frame = {};
@@ -225,6 +226,8 @@ struct Symbolizer::Module {
       frame.function = outer.function;
       result.push_back(frame);
     }
+    if (cxx_name || is_cxx(&unit))
+      for (ReportFrame& known : result) known.language = "c++";
     return result;
   }
 };

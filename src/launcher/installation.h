@@ -10,6 +10,7 @@ namespace diogenes::launcher {
 struct Installation {
   std::filesystem::path agent;      // lib/libdiogenes-agent.so
   std::filesystem::path gpu_times;  // lib/libdiogenes-gpu-times.so
+  std::filesystem::path python;     // lib/libdiogenes-python.so
   std::filesystem::path discover;   // libexec/diogenes-discover
   std::filesystem::path simulated;  // lib/simulated/libcuda.so.1
   std::filesystem::path cache;      // $XDG_CACHE_HOME/diogenes, or ~/.cache/diogenes; "" with neither

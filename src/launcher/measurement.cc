@@ -17,6 +17,7 @@
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
 #include "launcher/machine.h"
+#include "launcher/python_in_use.h"
 #include "launcher/run_estimate.h"
 #include "launcher/session_folder.h"
 #include "launcher/target_environment.h"
@@ -348,11 +349,15 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
     return false;
   }
   const fs::path& cupti = settings.gpu_times.cupti;
+  // In all runs but the first, or their stacks would differ.
+  const bool reads_python = !first && runs_python(folder_ / stage_name(Stage::baseline));
+  const fs::path python = reads_python ? installation_.python : fs::path();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
                                  .library_folder = driver_->driver.library_folder,
                                  .plug_in = cupti.empty() ? fs::path() : installation_.gpu_times,
                                  .cupti = cupti,
+                                 .python = python,
                                  .guards = stage == Stage::memory_tracing || stage == Stage::sync_use});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);

@@ -11,6 +11,7 @@ struct AgentSettings {
   std::filesystem::path agent, plan;     // empty: none, a plain run
   std::filesystem::path library_folder;  // put in front of LD_LIBRARY_PATH; empty: none
   std::filesystem::path plug_in, cupti;  // for GPU times: preloaded behind the agent; empty: none
+  std::filesystem::path python;          // reads Python's frames: preloaded likewise; empty: none
   bool guards = false;                   // pages of the program are guarded (ffm/peer_copies.h)
 };
 

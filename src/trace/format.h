@@ -7,6 +7,7 @@
 //   stacks       FileHeader, then interned stacks; a StackIndex is the stack's offset in the file in 8-byte
 //   words
 //   operands     FileHeader, then interned lists of operands, likewise (stages 3 and 4)
+//   python       FileHeader, then the functions of Python that frames in `stacks` name (python_records.h)
 //   thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them; K: 0, 1,
 //   ...
 // A process without CUDA has a folder only if it read or wrote the memory of another (PeerAccessRecord): in
@@ -65,6 +66,12 @@ enum class GpuTimesState : uint8_t {
   refused,  // the source did not start: another tool holds the profiling interface, or it failed
 };
 
+struct PythonSummary {
+  uint32_t version;  // PY_VERSION_HEX: 0x030b02f0; 0: not known. Before 3.11 without the last two digits
+  uint32_t state;    // PythonState (trace/python_records.h)
+  uint32_t unread;   // stacks whose Python frames could not be read or kept
+};
+
 struct FileHeader {
   char magic[8];
   uint32_t version;
@@ -115,6 +122,7 @@ struct ProcessFile {
   // up, and where it found other frames (unwind/walker.h).
   uint32_t libgcc_walks, own_walks_given_up, own_walks_differing;
   uint8_t device_uuid[16];  // of the first device that was used; all 0: not known
+  PythonSummary python;
 };
 
 // A loaded file. Appended when it is mapped; never removed.
@@ -134,9 +142,11 @@ static_assert(sizeof(ModuleRecord) == 512);
 // left out above (inside) the public call.
 struct Frame {
   uint64_t packed;  // module in the upper 16 bits, offset in the lower 48; module 0xffff: no file, offset is
-                    // the address
+                    // the address; kPython: see python_records.h
 
   static constexpr uint64_t kNoModule = 0xffff;
+  static constexpr uint64_t kPython = 0xfffe;
+  static constexpr uint64_t kPythonOfWaiter = 0xfffd;  // of the thread that waits for what this one does
   static constexpr Frame of(uint64_t module, uint64_t offset) {
     return {(module << 48) | (offset & 0xffff'ffff'ffff)};
   }
@@ -144,11 +154,14 @@ struct Frame {
   constexpr uint64_t offset() const { return packed & 0xffff'ffff'ffff; }
 };
 
+// Frames of the machine come first, frames of Python after them.
 struct StackHeader {
   uint32_t frame_count;  // written last; 0 ends the file
-  uint32_t cut;          // 1: outer frames are missing
+  uint32_t cut;          // kCut, kPythonCut
   // Frame frames[frame_count];
 };
+inline constexpr uint32_t kCut = 1, kPythonCut = 2;  // outer frames of the machine, of Python are missing
+inline constexpr int kMaximumStackFrames = 2 * kMaximumFrames;  // of both
 
 enum class RecordType : uint8_t {
   none,

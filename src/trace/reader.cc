@@ -47,7 +47,7 @@ void read_modules(ProcessTrace& trace) {
     terminate(trace.modules.back().path);
     auto& length = trace.modules.back().build_id_length;
     length = std::min<uint8_t>(length, 20);
-    if (trace.modules.size() == Frame::kNoModule) return;
+    if (trace.modules.size() == Frame::kPythonOfWaiter) return;
   }
   if (offset < file->size())
     trace.missing.push_back(shown(trace.folder / "modules") + ": " + std::to_string(file->size() - offset) +
@@ -93,6 +93,23 @@ void read_operands(ProcessTrace& trace) {
   trace.operands = OperandTable(std::move(*file));
 }
 
+// Written where Python's frames were read.
+void read_code(ProcessTrace& trace) {
+  fs::path path = trace.folder / "python";
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return;
+  auto file = MappedFile::open(path);
+  if (!file) {
+    trace.missing.push_back(std::string(file.error().c_str()) + "; frames of Python have no names");
+    return;
+  }
+  if (auto damage = header_damage(*file)) {
+    trace.missing.push_back(shown(path) + ": " + *damage);
+    return;
+  }
+  trace.code = CodeTable(std::move(*file));
+}
+
 void read_threads(ProcessTrace& trace) {
   std::error_code failed;
   std::vector<std::pair<uint32_t, fs::path>> files;
@@ -136,7 +153,7 @@ std::span<const Frame> StackTable::frames(uint32_t stack) const {
   if (!header) return {};
   uint64_t count = header->frame_count;
   uint64_t first = offset + sizeof(StackHeader);
-  if (count == 0 || count > kMaximumFrames || file_.size() - first < count * sizeof(Frame)) return {};
+  if (count == 0 || count > kMaximumStackFrames || file_.size() - first < count * sizeof(Frame)) return {};
   return {file_.at<Frame>(first), static_cast<size_t>(count)};
 }
 
@@ -162,6 +179,23 @@ std::span<const OperandRecord> OperandTable::operands(uint32_t list) const {
 uint32_t OperandTable::flags(uint32_t list) const {
   auto* found = header(list);
   return found ? found->flags : 0;
+}
+
+std::optional<CodeTable::Code> CodeTable::code(uint32_t index) const {
+  const uint64_t offset = uint64_t{index} * 8;
+  if (offset < sizeof(FileHeader)) return std::nullopt;
+  auto* record = file_.at<CodeRecord>(offset);
+  if (!record || record->bytes < sizeof *record || record->bytes > file_.size() - offset) return std::nullopt;
+  const uint64_t held = record->bytes - sizeof *record;
+  if (uint64_t{record->file_bytes} + record->name_bytes + record->lines_bytes > held) return std::nullopt;
+  auto* text = reinterpret_cast<const char*>(record + 1);
+  Code code;
+  code.version = record->version;
+  code.first_line = record->first_line;
+  code.file = {text, record->file_bytes};
+  code.name = {text + record->file_bytes, record->name_bytes};
+  code.lines = {reinterpret_cast<const uint8_t*>(code.name.data() + code.name.size()), record->lines_bytes};
+  return code;
 }
 
 bool OperandTable::holds(uint32_t list) const { return header(list) != nullptr; }
@@ -215,6 +249,7 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   std::error_code failed;
   if (trace.process.used_cuda || fs::exists(folder / "modules", failed)) read_modules(trace);
   read_operands(trace);
+  read_code(trace);
   read_threads(trace);
   if (trace.process.used_cuda || fs::exists(folder / "stacks", failed)) read_stacks(trace);
   return trace;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/index.h"
@@ -15,6 +16,7 @@
 #include "trace/fact_records.h"
 #include "trace/format.h"
 #include "trace/mapped_file.h"
+#include "trace/python_records.h"
 
 namespace diogenes {
 
@@ -45,6 +47,25 @@ class OperandTable {
 
  private:
   const OperandListHeader* header(uint32_t list) const;
+  MappedFile file_;
+};
+
+// The functions of Python that frames name.
+class CodeTable {
+ public:
+  struct Code {
+    uint16_t version = 0;  // 0x030b
+    int32_t first_line = 0;
+    std::string_view file, name;     // UTF-8
+    std::span<const uint8_t> lines;  // as that version keeps them
+  };
+  CodeTable() = default;
+  explicit CodeTable(MappedFile file) : file_(std::move(file)) {}
+
+  // Nothing for an index that the file does not hold.
+  std::optional<Code> code(uint32_t index) const;
+
+ private:
   MappedFile file_;
 };
 
@@ -152,6 +173,7 @@ struct ProcessTrace {
   std::vector<ModuleRecord> modules;  // paths are terminated
   StackTable stacks;
   OperandTable operands;
+  CodeTable code;
   std::vector<ThreadTrace> threads;  // by ordinal; the ordinals may have gaps
   std::vector<std::string> missing;  // one line each
 

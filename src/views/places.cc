@@ -78,7 +78,7 @@ std::string short_function(std::string_view name) {
 }
 
 std::string place_text(const ReportFrame& frame, const std::string& folder, size_t width) {
-  std::string function = short_function(frame.function);
+  std::string function = frame.language == "python" ? frame.function : short_function(frame.function);
   std::string module = frame.module.substr(frame.module.rfind('/') + 1);
   std::string place;
   if (!frame.file.empty()) {

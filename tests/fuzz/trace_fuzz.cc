@@ -1,5 +1,5 @@
-// A process's folder (trace/reader.h). The input is five lengths (little-endian, 4 bytes each), then the
-// files: process, modules, stacks, operands, thread-0.
+// A process's folder (trace/reader.h). The input is six lengths (little-endian, 4 bytes each), then the
+// files: process, modules, stacks, operands, thread-0, python.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace diogenes::fuzz {
 namespace {
 
-constexpr const char* kFiles[] = {"process", "modules", "stacks", "operands", "thread-0"};
+constexpr const char* kFiles[] = {"process", "modules", "stacks", "operands", "thread-0", "python"};
 constexpr size_t kFileCount = std::size(kFiles);
 
 struct Visitor {
@@ -17,9 +17,17 @@ struct Visitor {
   uint64_t sum = 0;
   size_t records = 0, operations = 0;
 
+  void walk_python(PythonFrame frame) {
+    const auto code = process.code.code(frame.code);
+    if (!code) return;
+    for (char c : code->file) sum += static_cast<uint8_t>(c);
+    for (char c : code->name) sum += static_cast<uint8_t>(c);
+    for (uint8_t byte : code->lines) sum += byte;
+  }
   void walk(uint32_t stack) {
     for (Frame frame : process.stacks.frames(stack)) {
       sum += frame.packed;
+      if (PythonFrame::is(frame)) walk_python(PythonFrame::of(frame));
       if (const ModuleRecord* module = process.module(frame.module()))
         sum += strlen(module->path) + module->build_id[std::max(module->build_id_length, uint8_t{1}) - 1];
     }

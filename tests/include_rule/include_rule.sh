@@ -34,6 +34,7 @@ while IFS= read -r file; do
       may["trace"] = "ffm driver base"
       may["agent"] = "trace ffm driver base"
       may["gpu_times"] = "driver base"
+      may["python"] = "trace ffm driver base"
       may["analysis"] = "trace ffm driver base"
       may["views"] = "base"              # and of the analysis the report alone
       may["launcher"] = "views analysis trace ffm driver base"

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "trace/python_records.h"
+
 namespace diogenes::testing {
 namespace {
 
@@ -263,6 +265,24 @@ Facts& Facts::drop(Drop cause) {
   return *this;
 }
 
+uint32_t Facts::code(uint16_t version, const std::string& file, const std::string& name, int first_line,
+                     const std::string& lines) {
+  if (python_.empty()) python_ = stacks_.substr(0, sizeof(FileHeader));
+  const auto at = static_cast<uint32_t>(python_.size() / 8);
+  CodeRecord record{};
+  const size_t held = file.size() + name.size() + lines.size();
+  record.bytes = static_cast<uint32_t>((sizeof record + held + 7) / 8 * 8);
+  record.version = version;
+  record.first_line = first_line;
+  record.file_bytes = static_cast<uint32_t>(file.size());
+  record.name_bytes = static_cast<uint32_t>(name.size());
+  record.lines_bytes = static_cast<uint32_t>(lines.size());
+  append(python_, record);
+  python_ += file + name + lines;
+  python_.resize(at * size_t{8} + record.bytes);
+  return at;
+}
+
 void Facts::write(const fs::path& stage_folder) const {
   const std::string rank = process_.rank >= 0 ? "rank" + std::to_string(process_.rank) + "-" : "";
   fs::path folder = stage_folder / (rank + "node-" + std::to_string(process_.pid));
@@ -271,6 +291,7 @@ void Facts::write(const fs::path& stage_folder) const {
   if (process_.used_cuda) {
     save(folder / "operands", operands_);
     save(folder / "stacks", stacks_);
+    if (!python_.empty()) save(folder / "python", python_);
     save(folder / "modules", modules_ + std::string(sizeof(ModuleRecord), '\0'));
   }
   ProcessFile process = process_;

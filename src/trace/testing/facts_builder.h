@@ -74,6 +74,9 @@ class Facts {
   Facts& hash(uint16_t thread, uint32_t sequence, uint64_t content, Held held = Held::unknown);
   Facts& ends(ProcessEnd end);
   Facts& drop(Drop cause);
+  // A function of Python: the index that frames name it by. `lines`: as that version keeps them.
+  uint32_t code(uint16_t version, const std::string& file, const std::string& name, int first_line,
+                const std::string& lines);
 
   // Writes STAGE/node-100 (with a rank: rank1-node-100), or another process's folder; without CUDA only what
   // such a process writes.
@@ -86,7 +89,7 @@ class Facts {
   uint32_t intern(const std::vector<Frame>& stack);
 
   std::map<uint32_t, std::string> threads_;
-  std::string operands_, stacks_, modules_;
+  std::string operands_, stacks_, modules_, python_;
   uint32_t thread_ = 0;
   ProcessFile process_{};
 };

@@ -1,0 +1,14 @@
+// Does the program run Python? In: the files that a stage's processes had loaded. Source: their names, and
+// what they export: an interpreter has _PyRuntime, whatever its file is called.
+#pragma once
+#include <filesystem>
+
+namespace diogenes::launcher {
+
+bool runs_python(const std::filesystem::path& stage_folder);
+
+// Is it an ELF file that exports this, or needs it from another? False: it cannot be read, or is too large to
+// be an interpreter.
+bool names_symbol(const std::filesystem::path& file, const char* symbol);
+
+}  // namespace diogenes::launcher

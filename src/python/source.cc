@@ -1,0 +1,112 @@
+// libdiogenes-python.so: adds the frames of CPython 3.8 to 3.14 to the agent's stacks. It reads them from the
+// interpreter's memory alone: it never calls the interpreter, takes the GIL, or writes to its memory. It is
+// preloaded where a run before showed an interpreter; a process without one pays a look at each loaded file.
+#include "trace/python_source.h"
+
+#include <sched.h>
+
+#include "python/chain.h"
+#include "python/code_file.h"
+#include "python/interpreters.h"
+#include "python/known_keys.h"
+
+namespace diogenes::python {
+
+namespace {
+
+PythonServices services{};
+KnownKeys<1 << 18> stacks;  // by the machine's stack and the hash of Python's frames
+std::atomic<bool> busy{false};
+
+// Held while a new stack is made. Who was interrupted while holding it, or waits too long, does without.
+class Held {
+ public:
+  explicit Held(bool in_handler) {
+    for (int i = 0; i < (in_handler ? 100 : 20'000) && !held_; ++i) {
+      // acquire pairs with the release below.
+      held_ = !busy.exchange(true, std::memory_order_acquire);
+      if (held_) return;
+      if (i % 64 == 63 && !in_handler)
+        sched_yield();
+      else
+        __builtin_ia32_pause();
+    }
+  }
+  ~Held() {
+    if (held_) busy.store(false, std::memory_order_release);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  explicit operator bool() const { return held_; }
+
+ private:
+  bool held_ = false;
+};
+
+// kNoStack: it could not be kept.
+uint32_t make_stack(const Interpreter& interpreter, uint32_t stack, const PythonReading& reading,
+                    bool in_signal) {
+  Frame frames[kMaximumFrames];
+  for (int i = 0; i < reading.count; ++i) {
+    const PythonReading::Entry& entry = reading.entries[i];
+    const uint32_t code = code_index(interpreter, entry);
+    if (code == 0) return kNoStack;
+    frames[i] = PythonFrame{code, entry.instruction, entry.entry}.packed();
+  }
+  return services.extend(stack, frames, reading.count, reading.cut ? kPythonCut : 0, in_signal);
+}
+
+// The frames of the calling thread. In a signal's handler they may be anywhere between two states.
+bool read(const Interpreter& interpreter, bool in_signal, PythonReading& to, PythonSummary& summary) {
+  const uintptr_t state = thread_state_here(interpreter, to, summary);
+  if (state == 0) return false;
+  const bool good = in_signal ? ChainReader<ThroughKernel>(interpreter).read(state, to)
+                              : ChainReader<InPlace>(interpreter).read(state, to);
+  if (good) return to.count > 0;
+  __atomic_fetch_add(&summary.unread, 1, __ATOMIC_RELAXED);
+  if (!in_signal) check_thread_state_again();
+  return false;
+}
+
+uint32_t add(uint32_t stack, bool in_signal, PythonSummary& summary) {
+  const Interpreter* interpreter = running_interpreter(summary);
+  PythonReading reading;
+  if (!interpreter || !read(*interpreter, in_signal, reading, summary)) return stack;
+  const uint64_t mix = mixed(reading.hash, stack);
+  const uint64_t key = mix ? mix : 1;
+  if (const uint32_t known = stacks.find(key)) return known;
+  const Held held(in_signal);
+  uint32_t made = held ? stacks.find(key) : kNoStack;
+  if (made != kNoStack) return made;
+  look_for_others(summary);
+  if (held && !stacks.full() && running_interpreter(summary) == interpreter)
+    made = make_stack(*interpreter, stack, reading, in_signal);
+  if (made == kNoStack) {
+    __atomic_fetch_add(&summary.unread, 1, __ATOMIC_RELAXED);
+    return stack;
+  }
+  stacks.insert(key, made);
+  return made;
+}
+
+void forget() {
+  stacks.clear();
+  forget_code();
+  busy.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+// The agent looks for it by name (trace/python_source.h).
+extern "C" __attribute__((visibility("default"))) const PythonSource diogenes_python_source = {
+    sizeof(PythonSource),
+    [](const PythonServices& of_agent) {
+      services = of_agent;
+      set_map_part(of_agent.map_part);
+    },
+    [](const void* image) { add_image(image, services.symbol); },
+    add,
+    forget,
+};
+
+}  // namespace diogenes::python

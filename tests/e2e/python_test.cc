@@ -1,0 +1,107 @@
+// Stacks of Python programs: each planted synchronization has the frames that the interpreter itself tells
+// (programs/frames.py), with every interpreter that is installed here.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "measured.h"
+
+namespace diogenes::e2e {
+namespace {
+
+using nlohmann::json;
+
+const std::string kPrograms = E2E_PYTHON_PROGRAMS, kKernels = E2E_KERNELS;
+
+// The system's, and those of pyenv.
+std::vector<std::string> interpreters() {
+  std::vector<std::string> found;
+  for (const char* path : {"/usr/bin/python3", "/usr/local/bin/python3"})
+    if (std::filesystem::exists(path)) found.emplace_back(path);
+  const char* home = getenv("HOME");
+  std::error_code failed;
+  std::filesystem::path versions = std::filesystem::path(home ? home : "/root") / ".pyenv/versions";
+  for (const auto& version : std::filesystem::directory_iterator(versions, failed)) {
+    const std::string name = version.path().filename();
+    const bool known = name.starts_with("3.") && atoi(name.c_str() + 2) >= 8 && atoi(name.c_str() + 2) <= 14;
+    if (known && std::filesystem::exists(version.path() / "bin/python3"))
+      found.push_back(version.path() / "bin/python3");
+  }
+  return found;
+}
+
+// [file, function, line], innermost first.
+json python_frames(const json& stack) {
+  json frames = json::array();
+  for (const auto& frame : stack)
+    if (frame.value("language", json()) == "python")
+      frames.push_back({frame["file"], frame["function"], frame["line"]});
+  return frames;
+}
+
+// Of the frames that the interpreter told, as many as are kept.
+json kept(const json& told) {
+  json frames = told;
+  while (frames.size() > 128) frames.erase(frames.size() - 1);
+  return frames;
+}
+
+class Python : public testing::TestWithParam<std::string> {};
+
+TEST_P(Python, FramesAreThoseThatTheInterpreterTells) {
+  const std::vector<std::string> command = {GetParam(), kPrograms + "/frames.py", kKernels};
+  const auto alone = run_alone(command);
+  ASSERT_EQ(alone.exit_status, 0) << alone.output << alone.errors;
+  const auto measured = run_measured(command);
+  for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
+  const json told = json::parse(alone.output, nullptr, false);
+  ASSERT_TRUE(told.is_object()) << alone.output;
+  // Two of a line differ in the place within it alone.
+  std::map<std::string, int> expected, counts;
+  for (const auto& [name, frames] : told.items()) {
+    const std::string key = kept(frames).dump();
+    expected[key] += name == "generator" ? 24 : 8;
+  }
+  size_t sites = 0;
+  for (const auto& problem : measured.report.value("problems", json::array()))
+    if (problem.value("operation", "") == "cuStreamSynchronize") {
+      ++sites;
+      counts[python_frames(problem["stack"]).dump()] += problem.value("instances", 0);
+    }
+  EXPECT_EQ(sites, told.size());
+  EXPECT_EQ(counts, expected);
+  EXPECT_NE(measured.report_text.find("frames.py:"), std::string::npos) << measured.report_text;
+}
+
+// C called Python: its frame stands between those of the two evaluators.
+TEST_P(Python, FramesStandWhereTheyBelong) {
+  const auto measured = run_measured({GetParam(), kPrograms + "/frames.py", kKernels});
+  bool seen = false;
+  for (const auto& problem : measured.report.value("problems", json::array())) {
+    std::string order;  // "python function" or "library", innermost first
+    for (const auto& frame : problem["stack"]) {
+      const std::string function = frame.value("function", ""), module = frame.value("module", "");
+      EXPECT_EQ(function.find("_PyEval"), std::string::npos);
+      if (frame["language"] == "python") order += function + " ";
+      if (module.find("/libc.so") != std::string::npos && !order.ends_with("libc ")) order += "libc ";
+    }
+    if (!order.starts_with("compare ")) continue;
+    seen = true;
+    EXPECT_TRUE(order.starts_with("compare libc called_back scenes main <module> ")) << order;
+  }
+  EXPECT_TRUE(seen) << measured.report_text;
+}
+
+std::string title(const testing::TestParamInfo<std::string>& info) {
+  std::string result = info.param;
+  for (char& c : result)
+    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+  return result;
+}
+INSTANTIATE_TEST_SUITE_P(, Python, testing::ValuesIn(interpreters()), title);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Python);
+
+}  // namespace
+}  // namespace diogenes::e2e
