@@ -54,7 +54,8 @@ void read_modules(ProcessTrace& trace) {
                             " bytes after the last whole module; frames of later modules cannot be named");
 }
 
-bool has_operations(const ProcessTrace& trace) {
+bool may_have_operations(const ProcessTrace& trace) {
+  if (trace.threads.size() < trace.process.threads) return true;
   return std::any_of(trace.threads.begin(), trace.threads.end(),
                      [](const ThreadTrace& thread) { return thread.operation_count() > 0; });
 }
@@ -63,7 +64,7 @@ bool has_operations(const ProcessTrace& trace) {
 void read_stacks(ProcessTrace& trace) {
   fs::path path = trace.folder / "stacks";
   std::error_code failed;
-  if (!fs::exists(path, failed) && !has_operations(trace)) return;  // nothing happened there
+  if (!fs::exists(path, failed) && !may_have_operations(trace)) return;  // nothing happened there
   auto file = MappedFile::open(path);
   if (!file) {
     trace.missing.push_back(std::string(file.error().c_str()) + "; operations of this process have no stack");
