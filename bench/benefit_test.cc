@@ -12,7 +12,7 @@ json problem(const char* id, int line, double benefit_s) {
           {"kind", "unnecessary-synchronization"},
           {"operation", "cuMemFree"},
           {"expected_benefit_s", benefit_s},
-          {"stack", {{{"file", "als/als.cpp"}, {"line", line}}}}};
+          {"where", {{"file", "als/als.cpp"}, {"line", line}}}};
 }
 
 json finding(int line) {

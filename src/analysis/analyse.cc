@@ -70,9 +70,11 @@ class Analysis {
       graph_ = build_graph(*tracing_, sites_);
       find();
     }
-    if (used_cuda_ || !tracing_)
+    if (used_cuda_ || !tracing_) {
       report_.incomplete =
           what_is_missing(session_, tracing_.has_value(), memory_tracing_.has_value(), report_.coverage);
+      report_.incomplete.insert(report_.incomplete.end(), lost_.begin(), lost_.end());
+    }
     finish_notices();
     if (!problem_.empty()) return error("%s", problem_.c_str());
     return std::move(report_);
@@ -120,6 +122,7 @@ class Analysis {
       return std::nullopt;
     }
     stage_notices(*run, name, report_.notices);
+    for (std::string& sentence : lost_operations(*run, name)) lost_.push_back(std::move(sentence));
     if (stage == Stage::tracing) python_notice(*run, report_.notices);
     return std::move(*run);
   }
@@ -432,6 +435,7 @@ class Analysis {
   double threshold_percent_ = 0.1, unmatched_ = 0;
   SiteTable sites_;
   std::optional<Run> tracing_, memory_tracing_, sync_use_;
+  std::vector<std::string> lost_;  // what runs could not record
   std::vector<SiteVerdicts> verdicts_;
   std::vector<SiteFirstUses> first_uses_;
   std::vector<Surroundings> surroundings_;

@@ -41,6 +41,10 @@ const char* drop_sentence(Drop cause) {
   return "lost for a cause that this version does not know";
 }
 
+bool loses_operations(Drop cause) {
+  return cause == Drop::records_full || cause == Drop::file_failed || cause == Drop::threads_full;
+}
+
 const char* unwatched_sentence(uint32_t reason) {
   switch (reason) {
     case kSmallRange:

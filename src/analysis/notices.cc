@@ -89,13 +89,24 @@ void judgement_notices(const necessity::Judgement& judgement, const std::string&
 
 }  // namespace
 
+std::vector<std::string> lost_operations(const Run& run, const std::string& stage) {
+  uint64_t drops[kDropCauses] = {};
+  for (const ProcessTrace& trace : run.trace.processes)
+    for (int i = 0; i < kDropCauses; ++i) drops[i] += trace.process.drops[i];
+  std::vector<std::string> lost;
+  for (int i = 0; i < kDropCauses; ++i)
+    if (drops[i] > 0 && loses_operations(static_cast<Drop>(i)))
+      lost.push_back(stage + ": " + counted(drops[i], "time", "times") + ": " + drop_sentence(static_cast<Drop>(i)));
+  return lost;
+}
+
 void stage_notices(const Run& run, const std::string& stage, std::vector<ReportNotice>& notices) {
   for (const std::string& text : run.trace.missing) notices.push_back({"records-missing", text});
   uint64_t drops[kDropCauses] = {};
   for (const ProcessTrace& trace : run.trace.processes)
     for (int i = 0; i < kDropCauses; ++i) drops[i] += trace.process.drops[i];
   for (int i = 0; i < kDropCauses; ++i)
-    if (drops[i] > 0)
+    if (drops[i] > 0 && !loses_operations(static_cast<Drop>(i)))
       notices.push_back({"records-lost", stage + ": " + counted(drops[i], "time", "times") + ": " +
                         drop_sentence(static_cast<Drop>(i))});
   hook_notices(run, stage, notices);

@@ -16,7 +16,12 @@ namespace diogenes {
 const char* drop_sentence(Drop cause);            // drops.cc: follows 'N times: '
 const char* unwatched_sentence(uint32_t reason);  // of one bit of kUnwatchedReasons
 
-// Of one stage: files cut, losses by cause, hooks left out, processes that did not end in order.
+bool loses_operations(Drop cause);                // else something about them
+
+// A sentence for each cause of which operations of this stage are missing: it is not complete.
+std::vector<std::string> lost_operations(const Run& run, const std::string& stage);
+
+// Of one stage: files cut, other losses by cause, hooks left out, processes that did not end in order.
 void stage_notices(const Run& run, const std::string& stage, std::vector<ReportNotice>& notices);
 
 // Of the session: stages that are missing or failed, runs that differ in output or exit status.

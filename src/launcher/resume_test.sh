@@ -84,7 +84,7 @@ kill -KILL "$launcher"
 wait "$launcher" 2>/dev/null
 ended "$(cat pid)"
 "$diogenes" report second.diogenes >out 2>err || bad 'no report of the session as it was left'
-grep -q 'tracing: the run is not complete' out || bad 'the report does not say what is missing'
+grep -q 'tracing: the run did not end while Diogenes was there' out || bad 'the report does not say what is missing'
 refused 'of another command: ./steps' second.diogenes -- ./other
 (cd empty && "$diogenes" run --resume ../second.diogenes >../out 2>../err </dev/null)
 grep -q "was begun in $work: resume it from there" err || bad 'it was resumed in another folder'

@@ -82,7 +82,7 @@ TEST_P(Python, FramesStandWhereTheyBelong) {
   for (const auto& problem : measured.report.value("problems", json::array())) {
     std::string order;  // "python function" or "library", innermost first
     for (const auto& frame : problem["stack"]) {
-      const std::string function = frame.value("function", ""), module = frame.value("module", "");
+      const std::string function = text(frame, "function"), module = text(frame, "module");
       EXPECT_EQ(function.find("_PyEval"), std::string::npos);
       if (frame["language"] == "python") order += function + " ";
       if (module.find("/libc.so") != std::string::npos && !order.ends_with("libc ")) order += "libc ";
