@@ -18,14 +18,15 @@ uint64_t hash_of(std::string_view text) {
 }
 
 struct Parts {
-  std::span<const Frame> machine, python;
+  std::span<const Frame> machine, python, waiter;
 };
 
 Parts parts_of(const ProcessTrace& process, uint32_t stack) {
   const auto frames = process.stacks.frames(stack);
   const auto first = std::find_if(frames.begin(), frames.end(), PythonFrame::is);
-  const auto count = static_cast<size_t>(first - frames.begin());
-  return {frames.first(count), frames.subspan(count)};
+  const auto waiter =
+      std::find_if(first, frames.end(), [](Frame frame) { return frame.module() == Frame::kPythonOfWaiter; });
+  return {{frames.begin(), first}, {first, waiter}, {waiter, frames.end()}};
 }
 
 bool is_interpreters(const ProcessTrace& process, Frame frame) {
@@ -53,7 +54,7 @@ void add_stack(SiteKeyBuilder& key, const ProcessTrace& process, uint32_t stack)
     if (module && !parts.python.empty() && is_interpreter(module->path)) continue;
     module ? key.add(module_identity(*module), frame.offset()) : key.add(0, 0);
   }
-  for (Frame frame : parts.python) {
+  for (Frame frame : process.stacks.frames(stack).subspan(parts.machine.size())) {
     const auto code = process.code.code(PythonFrame::of(frame).code);
     if (!code) {
       key.add(0, 0);
@@ -68,6 +69,7 @@ void add_stack(SiteKeyBuilder& key, const ProcessTrace& process, uint32_t stack)
 ReportFrame python_frame(const ProcessTrace& process, Frame frame) {
   ReportFrame result;
   result.language = "python";
+  result.waits = frame.module() == Frame::kPythonOfWaiter;
   const auto code = process.code.code(PythonFrame::of(frame).code);
   if (!code) return result;
   result.function = code->name;
@@ -110,6 +112,7 @@ std::vector<ReportFrame> named_stack(const ProcessTrace& process, uint32_t stack
     unknown > 0 ? static_cast<void>(--unknown) : add_run();
   }
   while (next < parts.python.size()) add_run();
+  for (Frame frame : parts.waiter) result.push_back(python_frame(process, frame));
   return result;
 }
 

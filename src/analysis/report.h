@@ -21,6 +21,7 @@ struct ReportFrame {
   int column = 0;  // 0: unknown
   FrameOwner owner = FrameOwner::application;
   std::string language;  // "python", "c++"; "": not known
+  bool waits = false;    // of a thread that waits for what this one does (PyTorch's backward)
 };
 
 // What a finding rests on, or what to check before the code is changed. `code` is the same in every report.

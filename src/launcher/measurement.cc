@@ -350,7 +350,8 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   }
   const fs::path& cupti = settings.gpu_times.cupti;
   // In all runs but the first, or their stacks would differ.
-  const bool reads_python = !first && runs_python(folder_ / stage_name(Stage::baseline));
+  const bool reads_python =
+      !first && fs::exists(installation_.python) && runs_python(folder_ / stage_name(Stage::baseline));
   const fs::path python = reads_python ? installation_.python : fs::path();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",

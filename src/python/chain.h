@@ -10,10 +10,10 @@ namespace diogenes::python {
 // Frames as they were read, innermost first.
 struct PythonReading {
   struct Entry {
-    uint64_t code;         // address of the code object
-    uint64_t fingerprint;  // of its content
-    uint32_t instruction;  // as PythonFrame has it
-    bool entry;            // likewise
+    uintptr_t frame, code;  // addresses
+    uint64_t fingerprint;   // of its content
+    uint32_t instruction;   // as PythonFrame has it
+    bool entry;             // likewise
   };
   uint64_t hash = 0;  // of all of it
   int count = 0;
@@ -57,7 +57,7 @@ class ChainReader {
       } else if (to.count == kMaximumFrames) {
         to.cut = true;
         break;
-      } else if (!add(view, to)) {
+      } else if (!add(frame, view, to)) {
         return false;
       }
       frame = previous;
@@ -75,17 +75,19 @@ class ChainReader {
     return true;
   }
 
- private:
-  static constexpr int kMostLinks = 4 * kMaximumFrames;  // with those that are not Python's
-
+  // Where the chain begins; 0: it is empty.
   bool first_frame(uintptr_t thread_state, uintptr_t& frame) const {
     if (thread_state % 8 != 0 || !Memory::copy(thread_state + at_.frame, sizeof frame, &frame)) return false;
     if (at_.chain != Layout::Chain::by_cframe || frame == 0) return true;
     return frame % 8 == 0 && Memory::copy(frame + at_.cframe_frame, sizeof frame, &frame);
   }
 
-  bool add(const View& frame, PythonReading& to) const {
+ private:
+  static constexpr int kMostLinks = 4 * kMaximumFrames;  // with those that are not Python's
+
+  bool add(uintptr_t at, const View& frame, PythonReading& to) const {
     PythonReading::Entry& entry = to.entries[to.count];
+    entry.frame = at;
     entry.code = unmarked(frame.template get<uintptr_t>(at_.code));
     View code;
     if (entry.code == 0 || !Memory::look(entry.code, at_.code_bytes, code)) return false;
@@ -127,9 +129,7 @@ class ChainReader {
     const auto lines = view.template get<uintptr_t>(at_.lines);
     const uint64_t first_line = view.template get<uint32_t>(at_.first_line);
     uint64_t file_end = 0, name_end = 0, lines_end = 0;
-    if (!text_end(file, file_end) || !text_end(name, name_end) ||
-        !end_of(lines, at_.bytes_length, at_.bytes_data, 0, lines_end))
-      return false;
+    if (!text_end(file, file_end) || !text_end(name, name_end) || !sample_of(lines, lines_end)) return false;
     sum = code * 0x9e3779b97f4a7c15 + file * 0xbf58476d1ce4e5b9 + name * 0x94d049bb133111eb +
           (lines ^ first_line << 40) * 0xd6e8feb86659fd93 + file_end * 0xa0761d6478bd642f +
           name_end * 0xe7037ed1a0b428db + lines_end * 0x8ebc6af09c88c6e3;
@@ -143,6 +143,18 @@ class ChainReader {
     const bool ascii = (state & 16) != 0;
     return end_of(text, at_.text_length, ascii ? at_.ascii_bytes : at_.compact_bytes, (state & 4) ? 1 : 0,
                   end);
+  }
+  // Of a line table: the length, and bytes of its begin, middle and end.
+  bool sample_of(uintptr_t lines, uint64_t& sample) const {
+    uint64_t length = 0, part = 0;
+    if (!end_of(lines, at_.bytes_length, at_.bytes_data, 0, sample)) return false;
+    Memory::copy(lines + at_.bytes_length, sizeof length, &length);
+    for (const uint64_t from : {uint64_t{0}, length / 2 - length / 2 % 8}) {
+      if (length < 8 || from + 8 > length) break;
+      if (!Memory::copy(lines + at_.bytes_data + from, sizeof part, &part)) return false;
+      sample = mixed(sample, part);
+    }
+    return true;
   }
   // The length, and the last bytes of the data.
   bool end_of(uintptr_t object, unsigned length_at, unsigned data_at, int wide, uint64_t& end) const {

@@ -127,6 +127,15 @@ uint32_t code_index(const Interpreter& interpreter, const PythonReading::Entry& 
   return index;
 }
 
+uint32_t copy_name(const Interpreter& interpreter, uintptr_t code, unsigned offset, char* to, uint32_t most) {
+  uintptr_t text = 0;
+  uint32_t bytes = 0;
+  if (!ThroughKernel::copy(code + offset, sizeof text, &text) ||
+      !copy_text(interpreter.layout, text, most, reinterpret_cast<uint8_t*>(to), bytes))
+    return 0;
+  return bytes;
+}
+
 void forget_code() {
   if (memory) munmap(memory, kMostFileBytes);
   memory = nullptr;

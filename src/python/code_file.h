@@ -11,6 +11,9 @@ void set_map_part(void* (*map_part)(const char* name, uint64_t offset, size_t by
 // time.
 uint32_t code_index(const Interpreter& interpreter, const PythonReading::Entry& entry);
 
+// A name of a code object, as UTF-8: the string at this offset of it. How many bytes; 0: it cannot be read.
+uint32_t copy_name(const Interpreter& interpreter, uintptr_t code, unsigned offset, char* to, uint32_t most);
+
 // In a forked child.
 void forget_code();
 

@@ -5,6 +5,8 @@
 
 #include <atomic>
 
+#include "python/waiter.h"
+
 namespace diogenes::python {
 
 namespace {
@@ -19,6 +21,8 @@ std::atomic<int> candidate_count{0};
 std::atomic<uintptr_t> code_type{0};  // of the first file that has one, as the dynamic linker takes it
 std::atomic<const Interpreter*> running{nullptr};
 std::atomic<bool> refused{false};
+std::atomic<uint32_t> calls{0};  // where there are several candidates
+constexpr uint32_t kCallsBetweenLooks = 8;
 
 // The key under which each thread keeps its state (pthread_getspecific); -1: not found yet.
 std::atomic<int> key{-1};
@@ -148,7 +152,9 @@ void add_image(const void* image, uintptr_t (*symbol_of)(const void* image, cons
 
 const Interpreter* running_interpreter(PythonSummary& summary) {
   // acquire pairs with the release in look().
-  if (const Interpreter* found = running.load(std::memory_order_acquire)) return found;
+  const Interpreter* found = running.load(std::memory_order_acquire);
+  if (found && candidate_count.load(std::memory_order_relaxed) == 1) return found;
+  if (found && calls.fetch_add(1, std::memory_order_relaxed) % kCallsBetweenLooks != 0) return found;
   if (refused.load(std::memory_order_relaxed) || candidate_count.load(std::memory_order_relaxed) == 0)
     return nullptr;
   look(summary);
@@ -174,6 +180,7 @@ uintptr_t thread_state_here(const Interpreter& interpreter, PythonReading& scrat
     return 0;
   }
   known = {state, known.wanting, known.times};
+  note_state(state);
   summary.state = static_cast<uint32_t>(PythonState::read);
   return state;
 }

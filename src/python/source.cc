@@ -9,6 +9,7 @@
 #include "python/code_file.h"
 #include "python/interpreters.h"
 #include "python/known_keys.h"
+#include "python/waiter.h"
 
 namespace diogenes::python {
 
@@ -43,17 +44,33 @@ class Held {
   bool held_ = false;
 };
 
-// kNoStack: it could not be kept.
-uint32_t make_stack(const Interpreter& interpreter, uint32_t stack, const PythonReading& reading,
-                    bool in_signal) {
-  Frame frames[kMaximumFrames];
-  for (int i = 0; i < reading.count; ++i) {
-    const PythonReading::Entry& entry = reading.entries[i];
+// The frames of the calling thread, and of the one that waits for it.
+struct Found {
+  const PythonReading* own = nullptr;
+  const PythonReading* waiter = nullptr;
+};
+
+// False: a function could not be kept.
+bool add_frames(const Interpreter& interpreter, const PythonReading* reading, uint64_t module, Frame* frames,
+                int& count) {
+  for (int i = 0; reading && i < reading->count && count < kMaximumFrames; ++i) {
+    const PythonReading::Entry& entry = reading->entries[i];
     const uint32_t code = code_index(interpreter, entry);
-    if (code == 0) return kNoStack;
-    frames[i] = PythonFrame{code, entry.instruction, entry.entry}.packed();
+    if (code == 0) return false;
+    frames[count++] = PythonFrame{code, entry.instruction, entry.entry}.packed(module);
   }
-  return services.extend(stack, frames, reading.count, reading.cut ? kPythonCut : 0, in_signal);
+  return true;
+}
+
+// kNoStack: it could not be kept.
+uint32_t make_stack(const Interpreter& interpreter, uint32_t stack, const Found& found, bool in_signal) {
+  Frame frames[kMaximumFrames];
+  int count = 0;
+  if (!add_frames(interpreter, found.own, Frame::kPython, frames, count) ||
+      !add_frames(interpreter, found.waiter, Frame::kPythonOfWaiter, frames, count))
+    return kNoStack;
+  const bool cut = (found.own && found.own->cut) || (found.waiter && found.waiter->cut);
+  return services.extend(stack, frames, count, cut ? kPythonCut : 0, in_signal);
 }
 
 // The frames of the calling thread. In a signal's handler they may be anywhere between two states.
@@ -68,25 +85,38 @@ bool read(const Interpreter& interpreter, bool in_signal, PythonReading& to, Pyt
   return false;
 }
 
-uint32_t add(uint32_t stack, bool in_signal, PythonSummary& summary) {
-  const Interpreter* interpreter = running_interpreter(summary);
-  PythonReading reading;
-  if (!interpreter || !read(*interpreter, in_signal, reading, summary)) return stack;
-  const uint64_t mix = mixed(reading.hash, stack);
-  const uint64_t key = mix ? mix : 1;
+uint64_t key_of(uint32_t stack, const Found& found) {
+  uint64_t hash = found.own ? mixed(found.own->hash, stack) : stack;
+  if (found.waiter) hash = mixed(hash, ~found.waiter->hash);
+  return hash ? hash : 1;
+}
+
+uint32_t with_frames(const Interpreter& interpreter, uint32_t stack, const Found& found, bool in_signal,
+                     PythonSummary& summary) {
+  const uint64_t key = key_of(stack, found);
   if (const uint32_t known = stacks.find(key)) return known;
   const Held held(in_signal);
   uint32_t made = held ? stacks.find(key) : kNoStack;
   if (made != kNoStack) return made;
   look_for_others(summary);
-  if (held && !stacks.full() && running_interpreter(summary) == interpreter)
-    made = make_stack(*interpreter, stack, reading, in_signal);
+  if (held && !stacks.full() && running_interpreter(summary) == &interpreter)
+    made = make_stack(interpreter, stack, found, in_signal);
   if (made == kNoStack) {
     __atomic_fetch_add(&summary.unread, 1, __ATOMIC_RELAXED);
     return stack;
   }
   stacks.insert(key, made);
   return made;
+}
+
+uint32_t add(uint32_t stack, bool in_signal, PythonSummary& summary) {
+  const Interpreter* interpreter = running_interpreter(summary);
+  if (!interpreter) return stack;
+  PythonReading reading;
+  Found found;
+  if (read(*interpreter, in_signal, reading, summary)) found.own = &reading;
+  if (!in_signal) found.waiter = frames_of_waiter(*interpreter);
+  return found.own || found.waiter ? with_frames(*interpreter, stack, found, in_signal, summary) : stack;
 }
 
 void forget() {

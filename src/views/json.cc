@@ -36,7 +36,8 @@ Json frame_json(const ReportFrame& frame) {
           {"offset", fmt::format("{:#x}", frame.offset)},
           {"inlined", frame.inlined},
           {"owner", owner_name(frame.owner)},
-          {"language", text_or_null(frame.language)}};
+          {"language", text_or_null(frame.language)},
+          {"waits", frame.waits}};
 }
 
 Json frames_json(const std::vector<ReportFrame>& stack) {

@@ -88,7 +88,7 @@ std::string place_text(const ReportFrame& frame, const std::string& folder, size
   } else if (function.empty()) {
     return fmt::format("{}+{:#x}", module.empty() ? "generated code" : module, frame.offset);
   }
-  std::string after = frame.inlined ? " (inlined)" : "";
+  std::string after = frame.inlined ? " (inlined)" : frame.waits ? " (waits)" : "";
   if (frame.file.empty() && !module.empty()) after += " in " + module;
   size_t room = width > place.size() + after.size() ? width - place.size() - after.size() : 0;
   return place + fitting(function, std::max<size_t>(room, 12)) + after;

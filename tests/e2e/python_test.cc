@@ -2,44 +2,14 @@
 // (programs/frames.py), with every interpreter that is installed here.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 
-#include "measured.h"
+#include "pythons.h"
 
 namespace diogenes::e2e {
 namespace {
 
 using nlohmann::json;
-
-const std::string kPrograms = E2E_PYTHON_PROGRAMS, kKernels = E2E_KERNELS;
-
-// The system's, and those of pyenv.
-std::vector<std::string> interpreters() {
-  std::vector<std::string> found;
-  for (const char* path : {"/usr/bin/python3", "/usr/local/bin/python3"})
-    if (std::filesystem::exists(path)) found.emplace_back(path);
-  const char* home = getenv("HOME");
-  std::error_code failed;
-  std::filesystem::path versions = std::filesystem::path(home ? home : "/root") / ".pyenv/versions";
-  for (const auto& version : std::filesystem::directory_iterator(versions, failed)) {
-    const std::string name = version.path().filename();
-    const bool known = name.starts_with("3.") && atoi(name.c_str() + 2) >= 8 && atoi(name.c_str() + 2) <= 14;
-    if (known && std::filesystem::exists(version.path() / "bin/python3"))
-      found.push_back(version.path() / "bin/python3");
-  }
-  return found;
-}
-
-// [file, function, line], innermost first.
-json python_frames(const json& stack) {
-  json frames = json::array();
-  for (const auto& frame : stack)
-    if (frame.value("language", json()) == "python")
-      frames.push_back({frame["file"], frame["function"], frame["line"]});
-  return frames;
-}
 
 // Of the frames that the interpreter told, as many as are kept.
 json kept(const json& told) {
@@ -94,12 +64,24 @@ TEST_P(Python, FramesStandWhereTheyBelong) {
   EXPECT_TRUE(seen) << measured.report_text;
 }
 
-std::string title(const testing::TestParamInfo<std::string>& info) {
-  std::string result = info.param;
-  for (char& c : result)
-    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
-  return result;
+// What PyTorch's engine does on its threads shows which backward() it works for, and no older one.
+TEST_P(Python, ThreadsShowForWhomTheyWork) {
+  const auto measured = run_measured({GetParam(), kPrograms + "/backward.py", kKernels});
+  std::map<std::string, int> seen;  // by the functions from the innermost on
+  for (const auto& problem : measured.report.value("problems", json::array())) {
+    std::string order;
+    for (const auto& frame : problem["stack"])
+      if (frame["language"] == "python")
+        order += frame.value("function", "") + (frame["waits"] == true ? "* " : " ");
+    seen[order] += problem.value("instances", 0);
+  }
+  const std::string worker = "on_engine_thread _engine_run_backward* ";
+  EXPECT_EQ(seen,
+            (std::map<std::string, int>{
+                {"<module> ", 20}, {worker + "train* <module>* ", 20}, {worker + "refine* <module>* ", 20}}))
+      << measured.report_text;
 }
+
 INSTANTIATE_TEST_SUITE_P(, Python, testing::ValuesIn(interpreters()), title);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Python);
 

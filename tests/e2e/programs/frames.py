@@ -7,36 +7,11 @@ import json
 import sys
 import threading
 
-cuda = ctypes.CDLL("libcuda.so.1")
-libc = ctypes.CDLL(None)
+sys.dont_write_bytecode = True
+from gpu_work import begin, cuda, libc, use_on_this_thread, work  # noqa: E402
+
 TIMES = int(sys.argv[2]) if len(sys.argv) > 2 else 8
 noted = {}
-kernel = ctypes.c_void_p()
-context = ctypes.c_void_p()
-
-
-def check(result):
-    if result != 0:
-        raise RuntimeError("CUDA error %d" % result)
-
-
-def begin():
-    module = ctypes.c_void_p()
-    device = ctypes.c_int()
-    check(cuda.cuInit(0))
-    check(cuda.cuDeviceGet(ctypes.byref(device), 0))
-    check(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
-    check(cuda.cuCtxSetCurrent(context))
-    with open(sys.argv[1], "rb") as file:
-        check(cuda.cuModuleLoadData(ctypes.byref(module), file.read() + b"\0"))
-    check(cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"busy_for"))
-
-
-def work():
-    """Keeps the GPU busy for a while; its result is nothing."""
-    ns = ctypes.c_uint64(300_000)
-    arguments = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.byref(ns), ctypes.c_void_p))
-    check(cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, arguments, None))
 
 
 def note(name):
@@ -109,7 +84,7 @@ async def outer():
 
 
 def on_a_thread():
-    check(cuda.cuCtxSetCurrent(context))
+    use_on_this_thread()
     for _ in range(TIMES):
         work()
         cuda.cuStreamSynchronize(note("thread"))
@@ -139,7 +114,7 @@ def scenes():
 
 
 def main():
-    begin()
+    begin(sys.argv[1])
     for _ in range(TIMES):
         scenes()
     loop = asyncio.new_event_loop()
