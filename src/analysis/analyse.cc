@@ -37,7 +37,8 @@ std::vector<std::string> repeats_of(const Session& session, const std::string& t
   return names;
 }
 
-// A needed wait is worth a word from this share of the GPU phase on; each that is looked at is one more replay.
+// A needed wait is worth a word from this share of the GPU phase on; each that is looked at is one more
+// replay.
 constexpr double kRequiredShare = 0.01;
 constexpr size_t kMostRequired = 10;
 
@@ -51,7 +52,11 @@ std::string key_text(SiteKey key) {
 class Analysis {
  public:
   Analysis(fs::path folder, Session session, const AnalysisOptions& options)
-      : folder_(std::move(folder)), session_(std::move(session)), options_(options), names_(owners()), source_(session_.started_ns) {
+      : folder_(std::move(folder)),
+        session_(std::move(session)),
+        options_(options),
+        names_(owners()),
+        source_(session_.started_ns) {
     report_.model = model_name(options.model);
     threshold_percent_ =
         options.threshold_percent >= 0 ? options.threshold_percent : session_.threshold_percent;
@@ -241,8 +246,9 @@ class Analysis {
       }
     if (private_waits > 0)
       report_.notices.push_back({"private-waits", counted(private_waits, "wait", "waits") +
-          " happened outside every function that was hooked (private interface of the driver); they count "
-          "as needed"});
+                                                      " happened outside every function that was hooked "
+                                                      "(private interface of the driver); they count "
+                                                      "as needed"});
   }
 
   void find() {
@@ -399,8 +405,9 @@ class Analysis {
           problem.where->language.empty())
         files.insert(problem.where->module);
     for (const std::string& file : files)
-      report_.notices.push_back({"no-lines", file + " has no line information where problems are, so they are named by " +
-                                "function only; compile it with -g (it changes no code) and measure again"});
+      report_.notices.push_back(
+          {"no-lines", file + " has no line information where problems are, so they are named by " +
+                           "function only; compile it with -g (it changes no code) and measure again"});
   }
 
   void add_group(const Group& group) {

@@ -28,7 +28,7 @@ struct AnalysisOptions {
   Model model = Model::replay;
   std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
   JudgeProcess judge = necessity::judge_process;
-  OwnerChoices owners;  // added to the session's own
+  OwnerChoices owners;                  // added to the session's own
   std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
 };
 

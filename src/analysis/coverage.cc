@@ -41,7 +41,9 @@ const ReasonText* text_of(uint32_t bit) {
   return nullptr;
 }
 
-constexpr bool only_unwatched(uint32_t reasons) { return reasons != 0 && (reasons & ~kUnwatchedReasons) == 0; }
+constexpr bool only_unwatched(uint32_t reasons) {
+  return reasons != 0 && (reasons & ~kUnwatchedReasons) == 0;
+}
 
 // The GPU gets work.
 bool is_gpu_work(const DriverFunction& function) {
@@ -82,7 +84,8 @@ const char* use_words(uint32_t bit) {
 std::vector<std::pair<std::string, uint64_t>> by_code(const std::map<uint32_t, uint64_t>& by_bit) {
   std::vector<std::pair<std::string, uint64_t>> counts;
   for (auto [bit, count] : by_bit) counts.emplace_back(reason_code(bit), count);
-  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(counts.begin(), counts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   return counts;
 }
 
@@ -110,9 +113,11 @@ std::vector<std::string> what_is_missing(const Session& session, bool has_tracin
   std::vector<std::string> missing;
   for (const StageRun& run : session.runs)
     if (std::string trouble = run_trouble(run); !trouble.empty()) missing.push_back(std::move(trouble));
-  if (!has_tracing) missing.emplace_back("the tracing run is not there, so nothing is known of what the program did");
+  if (!has_tracing)
+    missing.emplace_back("the tracing run is not there, so nothing is known of what the program did");
   if (!has_memory_tracing)
-    missing.emplace_back("the memory-tracing run is not there, so no synchronization and no transfer was judged");
+    missing.emplace_back(
+        "the memory-tracing run is not there, so no synchronization and no transfer was judged");
   const uint64_t unknown = coverage.synchronizations - coverage.judged;
   if (has_memory_tracing && 20 * unknown > coverage.synchronizations)
     missing.push_back(grouped(unknown) + " of " +

@@ -84,15 +84,18 @@ constexpr Line kLines[] = {
 
 // The fix of a round trip is that of its instances: most of them decide.
 constexpr const char* kStillHeld =
-    "remove the copy back: the device still holds the data; the copy to the host may go, too, where the CPU does "
+    "remove the copy back: the device still holds the data; the copy to the host may go, too, where the CPU "
+    "does "
     "not read it";
 constexpr const char* kCopyOnDevice =
-    "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending it "
+    "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending "
+    "it "
     "back; the copy to the host may go, too, where the CPU does not read it";
 
 // cudaMemset writes bytes only.
 constexpr const char* kMemsetWords =
-    "write the value on the device with cuMemsetD32Async (or D16) of the driver's interface, or with a kernel, on the "
+    "write the value on the device with cuMemsetD32Async (or D16) of the driver's interface, or with a "
+    "kernel, on the "
     "stream of the work that reads it";
 
 // The fix of a release whose wait is needless, as its figure has it.
@@ -155,8 +158,9 @@ std::string in_the_others(const Problem& problem, const std::string& use_at) {
 
 std::string unnecessary_why(const Problem& problem, const std::string& use_at) {
   const bool all = problem.count == problem.looked_at();
-  std::string text = "nothing that " + (all ? "the calls wait" : grouped(problem.count) + " of " +
-                     grouped(problem.looked_at()) + " calls wait") +
+  std::string text = "nothing that " +
+                     (all ? "the calls wait"
+                          : grouped(problem.count) + " of " + grouped(problem.looked_at()) + " calls wait") +
                      " for was touched before another synchronization covered it";
   if (all) return text;
   if (problem.used + problem.unwatched > 0) return text + "; " + in_the_others(problem, use_at);
@@ -172,12 +176,14 @@ std::string transfer_why(const Problem& problem) {
       return of + "transfers carried data that was sent to another place of the device before";
     case ProblemKind::constant_transfer:
       return of + "transfers carried one value over and over" +
-             (problem.words > 0 ? ", of 2 or 4 bytes in " + grouped(problem.words) + " of them" : std::string());
+             (problem.words > 0 ? ", of 2 or 4 bytes in " + grouped(problem.words) + " of them"
+                                : std::string());
     case ProblemKind::round_trip:
       return of + "transfers carried data that came from the device and did not change on the host; " +
-             (problem.held == 0 ? std::string("the device did not hold it any more where it was sent")
-                                : in_some(problem.held, problem.count) +
-                                      "the device still held it where it was sent: there nothing has to be copied");
+             (problem.held == 0
+                  ? std::string("the device did not hold it any more where it was sent")
+                  : in_some(problem.held, problem.count) +
+                        "the device still held it where it was sent: there nothing has to be copied");
     case ProblemKind::unused_transfer:
       return of + "transfers carried data that was overwritten or released before anything could use it";
     case ProblemKind::pageable_transfer:
@@ -204,16 +210,18 @@ std::string why_of(const Problem& problem, const std::string& use_at) {
 void add_transfer(const Problem& problem, std::vector<ReportCondition>& conditions) {
   if (problem.unnecessary_waits > 0) {
     bool all = problem.unnecessary_waits == problem.count;
-    conditions.push_back({"wait-included", "the wait in " +
-                         (all ? std::string("them") : grouped(problem.unnecessary_waits) + " of them") +
-                         " is unnecessary too, and its part of the benefit is included"});
+    conditions.push_back(
+        {"wait-included", "the wait in " +
+                              (all ? std::string("them") : grouped(problem.unnecessary_waits) + " of them") +
+                              " is unnecessary too, and its part of the benefit is included"});
   }
   uint64_t needed = 0;
   for (const Change& change : problem.changes)
     needed += change.waits && change.wait_change == Change::Wait::kept;
   if (needed > 0)
-    conditions.push_back({"wait-needed", "the wait in " + grouped(needed) +
-                         " of them is needed for other work: keep a synchronization there"});
+    conditions.push_back(
+        {"wait-needed", "the wait in " + grouped(needed) +
+                            " of them is needed for other work: keep a synchronization there"});
 }
 
 // What the figure takes in beside the problem's own calls.
@@ -222,53 +230,60 @@ void add_companions(const Problem& problem, const std::string& allocation_at,
   if (problem.allocations == 0) return;
   std::string where = allocation_at.empty() ? "" : " (most at " + allocation_at + ")";
   if (problem.kind == ProblemKind::repeated_allocation)
-    conditions.push_back({"release-included",
-                          "the release before each of them goes as well" + where +
-                              ", and its own time is part of the benefit; a wait inside that is needed has to be "
-                              "made elsewhere"});
+    conditions.push_back(
+        {"release-included",
+         "the release before each of them goes as well" + where +
+             ", and its own time is part of the benefit; a wait inside that is needed has to be "
+             "made elsewhere"});
   else
-    conditions.push_back({"allocations-included", grouped(problem.allocations) + " allocations of the same size" +
-                                                      where + " go as well, and their time is part of the benefit"});
+    conditions.push_back({"allocations-included", grouped(problem.allocations) +
+                                                      " allocations of the same size" + where +
+                                                      " go as well, and their time is part of the benefit"});
 }
 
 // Of waits: what was seen around them, and what their verdicts rest on.
 void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) {
   if (problem.conditional[0] > 0)
-    conditions.push_back({"kernel-arguments",
-                          in_some(problem.conditional[0], problem.count) +
-                              "other GPU work follows that no stream or event orders: that needs no order as long as "
-                              "kernels reach memory only through their arguments"});
+    conditions.push_back(
+        {"kernel-arguments",
+         in_some(problem.conditional[0], problem.count) +
+             "other GPU work follows that no stream or event orders: that needs no order as long as "
+             "kernels reach memory only through their arguments"});
   if (problem.conditional[1] > 0)
-    conditions.push_back({"copy-in-use",
-                          in_some(problem.conditional[1], problem.count) +
-                              "an asynchronous copy that nothing had waited for still used the memory: whoever gets "
-                              "it next must come behind that copy"});
+    conditions.push_back(
+        {"copy-in-use",
+         in_some(problem.conditional[1], problem.count) +
+             "an asynchronous copy that nothing had waited for still used the memory: whoever gets "
+             "it next must come behind that copy"});
   if (problem.conditional[2] > 0)
-    conditions.push_back({"kernel-prints",
-                          in_some(problem.conditional[2], problem.count) +
-                              "what kernels printed comes out here: without it, it comes out at a later call"});
+    conditions.push_back(
+        {"kernel-prints",
+         in_some(problem.conditional[2], problem.count) +
+             "what kernels printed comes out here: without it, it comes out at a later call"});
   if (!problem.around) return;
   const Surroundings& around = *problem.around;
   bool unnecessary = problem.kind == ProblemKind::unnecessary_synchronization;
   if (unnecessary && around.errors_first > 0)
-    conditions.push_back({"errors-surface",
-                          in_some(around.errors_first, around.waits) +
-                              "errors of earlier launches surface here (whether the program looks at the result is "
-                              "not seen): without it they surface at a later call"});
+    conditions.push_back(
+        {"errors-surface",
+         in_some(around.errors_first, around.waits) +
+             "errors of earlier launches surface here (whether the program looks at the result is "
+             "not seen): without it they surface at a later call"});
   if (unnecessary && around.elapsed_behind > 0)
     conditions.push_back(
-        {"event-timer", in_some(around.elapsed_behind, around.waits) +
-                            "it brackets a timer: cuEventElapsedTime follows, and is not ready without a wait"});
+        {"event-timer",
+         in_some(around.elapsed_behind, around.waits) +
+             "it brackets a timer: cuEventElapsedTime follows, and is not ready without a wait"});
   if ((unnecessary || problem.kind == kMisplaced) && around.clock_behind > 0)
-    conditions.push_back({"clock-timer",
-                          in_some(around.clock_behind, around.waits) +
-                              "it brackets a timer: the program reads a clock right behind the call, and does so "
-                              "earlier without it"});
+    conditions.push_back(
+        {"clock-timer",
+         in_some(around.clock_behind, around.waits) +
+             "it brackets a timer: the program reads a clock right behind the call, and does so "
+             "earlier without it"});
   if (unnecessary && around.most_launches > kLaunchQueue)
-    conditions.push_back({"throttles", "it throttles the launch queue: without it up to " +
-                                           grouped(around.most_launches) +
-                                           " launches follow each other, and the queue takes about " +
-                                           grouped(kLaunchQueue)});
+    conditions.push_back(
+        {"throttles", "it throttles the launch queue: without it up to " + grouped(around.most_launches) +
+                          " launches follow each other, and the queue takes about " + grouped(kLaunchQueue)});
 }
 
 }  // namespace
@@ -290,9 +305,10 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   const Line& line = line_for(problem.kind, function);
   Advice advice{why_of(problem, use_at), line.fix, {}};
   if (problem.left_out > 0)
-    advice.conditions.push_back({"sampled", grouped(problem.looked_at()) + " of " + grouped(problem.instances) +
-                                                " occurrences were looked at, because of --max-overhead; the others "
-                                                "count as needed, and the figure leaves them out"});
+    advice.conditions.push_back(
+        {"sampled", grouped(problem.looked_at()) + " of " + grouped(problem.instances) +
+                        " occurrences were looked at, because of --max-overhead; the others "
+                        "count as needed, and the figure leaves them out"});
   const bool release = problem.kind == kUnnecessary && function.role == Role::release;
   if (problem.kind != kUnnecessary && problem.kind != kMisplaced) add_transfer(problem, advice.conditions);
   if (problem.kind == ProblemKind::round_trip)
@@ -302,9 +318,10 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   if (*line.condition) advice.conditions.push_back({kUsualCheck, line.condition});
   add_companions(problem, allocation_at, advice.conditions);
   if (release) {
-    advice.conditions.push_back({kUsualCheck,
-                                 "memory must be reused in stream order: the wait inside keeps it from whoever gets "
-                                 "it next while GPU work may still use it"});
+    advice.conditions.push_back(
+        {kUsualCheck,
+         "memory must be reused in stream order: the wait inside keeps it from whoever gets "
+         "it next while GPU work may still use it"});
     if (!problem.call_removed)
       advice.conditions.push_back(
           {"wait-only", "the figure is that of the wait only: the memory still has to be released"});

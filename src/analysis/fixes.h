@@ -11,8 +11,9 @@
 namespace diogenes {
 
 struct Advice {
-  std::string why, fix;                     // one sentence each: what was seen, what to change
-  std::vector<ReportCondition> conditions;  // what the verdict rests on, and what to check before changing the code
+  std::string why, fix;  // one sentence each: what was seen, what to change
+  std::vector<ReportCondition>
+      conditions;  // what the verdict rests on, and what to check before changing the code
 };
 // The code of conditions that hold for every finding of their kind.
 inline constexpr const char* kUsualCheck = "usual";

@@ -35,7 +35,8 @@ TEST(FrameOwner, IsToldBySourceFileInTheProgram) {
   EXPECT_EQ(owner_of(frame("main", "/home/u/solver/src/main.cu", 12)), FrameOwner::application);
   EXPECT_EQ(owner_of(frame("step()", "src/step.cu", 3)), FrameOwner::application);
   for (const char* file :
-       {"/usr/include/c++/12/bits/stl_algo.h", "/usr/local/cuda-13.0/targets/x86_64-linux/include/thrust/sort.h",
+       {"/usr/include/c++/12/bits/stl_algo.h",
+        "/usr/local/cuda-13.0/targets/x86_64-linux/include/thrust/sort.h",
         "/opt/cuda/include/cub/device/device_scan.cuh", "/home/u/solver/cusp/krylov/cg.inl",
         "/home/u/solver/third_party/eigen/Eigen/Core", "/home/u/solver/build/_deps/fmt-src/include/format.h"})
     EXPECT_EQ(owner_of(frame("f()", file, 7)), FrameOwner::library) << file;
@@ -54,9 +55,11 @@ TEST(FrameOwner, IsToldByNameWhereThereIsNoFile) {
 
 TEST(FrameOwner, IsToldByTheModuleOutsideTheProgram) {
   EXPECT_EQ(owner_of(frame("read", "", 0, "/lib/x86_64-linux-gnu/libc.so.6")), FrameOwner::runtime);
-  EXPECT_EQ(owner_of(frame("x", "../sysdeps/x.c", 3, "/lib/x86_64-linux-gnu/libc.so.6")), FrameOwner::runtime);
+  EXPECT_EQ(owner_of(frame("x", "../sysdeps/x.c", 3, "/lib/x86_64-linux-gnu/libc.so.6")),
+            FrameOwner::runtime);
   EXPECT_EQ(owner_of(frame("cudaFree", "", 0, "/usr/local/cuda/lib64/libcudart.so.13")), FrameOwner::runtime);
-  EXPECT_EQ(owner_of(frame("cublasCreate", "", 0, "/usr/local/cuda/lib64/libcublas.so.13")), FrameOwner::library);
+  EXPECT_EQ(owner_of(frame("cublasCreate", "", 0, "/usr/local/cuda/lib64/libcublas.so.13")),
+            FrameOwner::library);
   EXPECT_EQ(owner_of(frame("x", "/build/x.cc", 3, "/usr/lib/libmpi.so.40")), FrameOwner::library);
   // beside the program
   EXPECT_EQ(owner_of(frame("x", "/home/u/solver/x.cc", 3, "/home/u/solver/build/lib/libcore.so")),
@@ -68,8 +71,10 @@ TEST(FrameOwner, IsToldByTheModuleOutsideTheProgram) {
 TEST(FrameOwner, OfPythonIsToldByTheFile) {
   EXPECT_EQ(owner_of(python("train", "/home/u/train.py", 3)), FrameOwner::application);
   EXPECT_EQ(owner_of(python("<module>", "<string>", 1)), FrameOwner::application);
-  EXPECT_EQ(owner_of(python("backward", "/usr/lib/python3/dist-packages/torch/_tensor.py", 3)), FrameOwner::library);
-  EXPECT_EQ(owner_of(python("f", "/opt/conda/lib/python3.12/site-packages/cupy/x.py", 3)), FrameOwner::library);
+  EXPECT_EQ(owner_of(python("backward", "/usr/lib/python3/dist-packages/torch/_tensor.py", 3)),
+            FrameOwner::library);
+  EXPECT_EQ(owner_of(python("f", "/opt/conda/lib/python3.12/site-packages/cupy/x.py", 3)),
+            FrameOwner::library);
   EXPECT_EQ(owner_of(python("run", "/usr/lib/python3.11/threading.py", 3)), FrameOwner::runtime);
   EXPECT_EQ(owner_of(python("_call", "<frozen importlib._bootstrap>", 3)), FrameOwner::runtime);
   EXPECT_EQ(owner_of(frame("_PyEval_EvalFrameDefault", "", 0, "/usr/bin/python3.11")), FrameOwner::runtime);
@@ -77,7 +82,8 @@ TEST(FrameOwner, OfPythonIsToldByTheFile) {
 
 TEST(FrameOwner, IsWhatTheUserSays) {
   OwnerChoices choices{{"/home/u/solver/third_party/mine/"}, {"/home/u/solver/src/generated"}};
-  EXPECT_EQ(owner_of(frame("f", "/home/u/solver/third_party/mine/f.cc", 3), choices), FrameOwner::application);
+  EXPECT_EQ(owner_of(frame("f", "/home/u/solver/third_party/mine/f.cc", 3), choices),
+            FrameOwner::application);
   EXPECT_EQ(owner_of(frame("f", "/home/u/solver/third_party/mineral/f.cc", 3), choices), FrameOwner::library);
   EXPECT_EQ(owner_of(frame("f", "/home/u/solver/src/generated/f.cc", 3), choices), FrameOwner::library);
   EXPECT_EQ(owner_of(frame("f", "", 0, "/opt/x/libx.so"), {{"/opt/x"}, {}}), FrameOwner::application);
@@ -87,9 +93,10 @@ TEST(FrameOwner, IsWhatTheUserSays) {
 }
 
 TEST(ActingFrame, IsTheInnermostOfTheApplication) {
-  auto stack = owned({frame("cudaFree", ""), frame("thrust::free()", "/usr/local/cuda/include/thrust/free.h", 90),
-                      frame("void thrust::sort<int>(int*)", "/usr/local/cuda/include/thrust/sort.h", 40),
-                      frame("step(int)", "src/step.cu", 7), frame("main", "src/main.cu", 20)});
+  auto stack =
+      owned({frame("cudaFree", ""), frame("thrust::free()", "/usr/local/cuda/include/thrust/free.h", 90),
+             frame("void thrust::sort<int>(int*)", "/usr/local/cuda/include/thrust/sort.h", 40),
+             frame("step(int)", "src/step.cu", 7), frame("main", "src/main.cu", 20)});
   ASSERT_NE(acting_frame(stack), nullptr);
   EXPECT_EQ(acting_frame(stack)->line, 7);
   EXPECT_EQ(called_library(stack), "thrust::sort");
@@ -97,16 +104,16 @@ TEST(ActingFrame, IsTheInnermostOfTheApplication) {
 }
 
 TEST(ActingFrame, WithoutLinesIsAFunctionOfTheApplication) {
-  auto stack = owned({frame("x", "x.c", 5, "/lib/x86_64-linux-gnu/libc.so.6"), frame("cudaFree", ""), frame("f()", ""),
-                      frame("main", "")});
+  auto stack = owned({frame("x", "x.c", 5, "/lib/x86_64-linux-gnu/libc.so.6"), frame("cudaFree", ""),
+                      frame("f()", ""), frame("main", "")});
   EXPECT_EQ(acting_frame(stack)->function, "f()");
   // A linked library without lines is not told from the application; a caller with a line is.
   EXPECT_EQ(acting_frame(owned({frame("f()", ""), frame("main", "main.cc", 3)}))->line, 3);
 }
 
 TEST(ActingFrame, WithoutTheApplicationIsTheLibrarys) {
-  auto stack = owned({frame("cudaLaunch", "", 0, "/x/libcudart.so.13"), frame("at::item()", "", 0, "/x/libtorch.so"),
-                      frame("start", "", 0, "/lib/libc.so.6")});
+  auto stack = owned({frame("cudaLaunch", "", 0, "/x/libcudart.so.13"),
+                      frame("at::item()", "", 0, "/x/libtorch.so"), frame("start", "", 0, "/lib/libc.so.6")});
   EXPECT_EQ(acting_frame(stack)->function, "at::item()");
   EXPECT_EQ(acting_frame({}), nullptr);
   EXPECT_EQ(called_library({}), "");

@@ -73,8 +73,11 @@ TEST(Kinds, OneValueThatWasThereIsADuplicateFirst) {
   for (int i = 0; i < 3; ++i)
     trace.copy(kUp, 4096, lasting(0), 6).from(0x300).constant(Constant::words).repeats(1).needed(kOrder);
   for (int i = 0; i < 3; ++i)
-    trace.copy(kUp, 4096, lasting(0), 6).from(0x400).constant(Constant::words).repeats(1, Duplicate::elsewhere).needed(
-        kOrder);
+    trace.copy(kUp, 4096, lasting(0), 6)
+        .from(0x400)
+        .constant(Constant::words)
+        .repeats(1, Duplicate::elsewhere)
+        .needed(kOrder);
   Found found(trace.work(10));
   EXPECT_EQ(found.count(), 2u);
   EXPECT_NE(found.of(ProblemKind::duplicate_transfer), nullptr);

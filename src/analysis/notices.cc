@@ -56,9 +56,10 @@ void hook_notices(const Run& run, const std::string& stage, std::vector<ReportNo
                                      : "hook " + std::to_string(i));
     }
   for (const auto& [state, names] : skipped)
-    notices.push_back({"functions-not-hooked", stage + ": " + counted(names.size(), "function was", "functions were") +
-                      " not hooked (" + joined(names) + "): " + hook_sentence(state) +
-                      "; calls of it are missing"});
+    notices.push_back(
+        {"functions-not-hooked", stage + ": " + counted(names.size(), "function was", "functions were") +
+                                     " not hooked (" + joined(names) + "): " + hook_sentence(state) +
+                                     "; calls of it are missing"});
 }
 
 // What facts left open, each with what follows from it.
@@ -96,7 +97,8 @@ std::vector<std::string> lost_operations(const Run& run, const std::string& stag
   std::vector<std::string> lost;
   for (int i = 0; i < kDropCauses; ++i)
     if (drops[i] > 0 && loses_operations(static_cast<Drop>(i)))
-      lost.push_back(stage + ": " + counted(drops[i], "time", "times") + ": " + drop_sentence(static_cast<Drop>(i)));
+      lost.push_back(stage + ": " + counted(drops[i], "time", "times") + ": " +
+                     drop_sentence(static_cast<Drop>(i)));
   return lost;
 }
 
@@ -108,21 +110,25 @@ void stage_notices(const Run& run, const std::string& stage, std::vector<ReportN
   for (int i = 0; i < kDropCauses; ++i)
     if (drops[i] > 0 && !loses_operations(static_cast<Drop>(i)))
       notices.push_back({"records-lost", stage + ": " + counted(drops[i], "time", "times") + ": " +
-                        drop_sentence(static_cast<Drop>(i))});
+                                             drop_sentence(static_cast<Drop>(i))});
   hook_notices(run, stage, notices);
   for (const ProcessTrace& trace : run.trace.processes) {
     if (!trace.process.used_cuda) continue;
     if (trace.process.end == ProcessEnd::signal)
       notices.push_back({"process-ended", stage + ": " + process_name(trace) + " ended by signal " +
-                        std::to_string(trace.process.signal) + "; what it did until then is used"});
+                                              std::to_string(trace.process.signal) +
+                                              "; what it did until then is used"});
     else if (trace.process.end == ProcessEnd::running)
-      notices.push_back({"process-ended", stage + ": " + process_name(trace) +
-          " did not end in order (killed, or ended without exit); what it did until then is used"});
+      notices.push_back(
+          {"process-ended",
+           stage + ": " + process_name(trace) +
+               " did not end in order (killed, or ended without exit); what it did until then is used"});
   }
   if (run.misplaced_records > 0)
-    notices.push_back({"process-ended", stage + ": " +
-                      counted(run.misplaced_records, "verdict or hash names", "verdicts or hashes name") +
-                      " no operation that was recorded; what they were about counts as needed"});
+    notices.push_back(
+        {"process-ended",
+         stage + ": " + counted(run.misplaced_records, "verdict or hash names", "verdicts or hashes name") +
+             " no operation that was recorded; what they were about counts as needed"});
   judgement_notices(run.judgement, stage, notices);
 }
 
@@ -139,10 +145,11 @@ void output_notices(const Session& session, std::vector<ReportNotice>& notices) 
       same->second += ", " + run.name;
   }
   for (const auto& [difference, runs] : said)
-    notices.push_back({"output-differs", runs + ": " + difference +
-                      (difference.ends_with("in numbers only")
-                           ? "; if they are not just times, findings may not hold for every run"
-                           : "; findings may not hold for every run")});
+    notices.push_back(
+        {"output-differs", runs + ": " + difference +
+                               (difference.ends_with("in numbers only")
+                                    ? "; if they are not just times, findings may not hold for every run"
+                                    : "; findings may not hold for every run")});
 }
 
 void session_notices(const Session& session, std::vector<ReportNotice>& notices) {
@@ -179,8 +186,9 @@ void unwatched_notices(const Run& memory_tracing, std::vector<ReportNotice>& not
   std::string text;
   for (const auto& [reason, count] : by_reason)
     if (count > 0) text += (text.empty() ? "" : "; ") + grouped(count) + ": " + unwatched_sentence(reason);
-  notices.push_back({"not-judged", grouped(unwatched) + " of " + counted(instances, "synchronization", "synchronizations") +
-                    " could not be watched and count as needed (" + text + ")"});
+  notices.push_back({"not-judged", grouped(unwatched) + " of " +
+                                       counted(instances, "synchronization", "synchronizations") +
+                                       " could not be watched and count as needed (" + text + ")"});
 }
 
 void left_out_notice(const Run& memory_tracing, double max_overhead,
@@ -212,16 +220,19 @@ void left_out_notice(const Run& memory_tracing, double max_overhead,
   if (order.size() > kShown) text += " and " + counted(order.size() - kShown, "place", "places") + " more";
   char factor[32];
   snprintf(factor, sizeof factor, "%g", max_overhead);
-  notices.push_back({"sampled", "memory-tracing: to keep within --max-overhead " + std::string(factor) +
-                    ", only some occurrences of hot calls were looked at (" + text +
-                    "); the others count as needed, and a larger --max-overhead looks at more"});
+  notices.push_back(
+      {"sampled", "memory-tracing: to keep within --max-overhead " + std::string(factor) +
+                      ", only some occurrences of hot calls were looked at (" + text +
+                      "); the others count as needed, and a larger --max-overhead looks at more"});
 }
 
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices) {
   if (join.unmatched == 0 && join.extra == 0) return;
-  notices.push_back({"runs-differ", "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
-      " in the tracing run " + grouped(join.unmatched) + " have no counterpart in the " + stage +
-      " run, and " + grouped(join.extra) + " there have none here; those count as needed"});
+  notices.push_back(
+      {"runs-differ",
+       "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
+           " in the tracing run " + grouped(join.unmatched) + " have no counterpart in the " + stage +
+           " run, and " + grouped(join.extra) + " there have none here; those count as needed"});
 }
 
 void python_notice(const Run& tracing, std::vector<ReportNotice>& notices) {
@@ -261,21 +272,23 @@ void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<R
   }
   if (refused && !taken)
     notices.push_back({"gpu-times", "GPU times: the GPU's own times could not be taken" +
-                      (refusal.empty() ? std::string() : " (" + refusal + ")") + without});
+                                        (refusal.empty() ? std::string() : " (" + refusal + ")") + without});
   else if (found.known == 0)
     notices.push_back({"gpu-times", "GPU times: no times of GPU work were recorded" + without});
   else if (20 * found.unknown > found.known)
-    notices.push_back({"gpu-times", "GPU times: of " + counted(found.known + found.unknown, "operation", "operations") +
-                      " on the GPU " + grouped(found.unknown) + " have no time of their own"});
+    notices.push_back(
+        {"gpu-times", "GPU times: of " + counted(found.known + found.unknown, "operation", "operations") +
+                          " on the GPU " + grouped(found.unknown) + " have no time of their own"});
 }
 
 void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& notices) {
   if (join.unmatched == 0 && join.extra == 0) return;
-  notices.push_back({"runs-differ", "the runs differ: of " +
-                    counted(join.matched + join.unmatched, "operation", "operations") +
-                    " in the tracing run " + grouped(join.unmatched) +
-                    " have no counterpart in the sync-use run, and " + grouped(join.extra) +
-                    " there have none here; the time to the first use of those is the median of their place"});
+  notices.push_back(
+      {"runs-differ",
+       "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
+           " in the tracing run " + grouped(join.unmatched) +
+           " have no counterpart in the sync-use run, and " + grouped(join.extra) +
+           " there have none here; the time to the first use of those is the median of their place"});
 }
 
 void mismatch_notice(double mismatch, std::vector<ReportNotice>& notices) {
@@ -292,30 +305,39 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
   char threshold[32];
   snprintf(threshold, sizeof threshold, "%g%%", threshold_percent);
   if (problems.minor_sites > 0)
-    notices.push_back({"minor", counted(problems.minor_instances, "wait", "waits") + " inside other calls at " +
-                      counted(problems.minor_sites, "place", "places") +
-                      " were unnecessary too, but each place is worth less than " + threshold +
-                      " of the run time; they are not listed"});
+    notices.push_back({"minor", counted(problems.minor_instances, "wait", "waits") +
+                                    " inside other calls at " +
+                                    counted(problems.minor_sites, "place", "places") +
+                                    " were unnecessary too, but each place is worth less than " + threshold +
+                                    " of the run time; they are not listed"});
   if (problems.minor_transfer_sites > 0)
-    notices.push_back({"minor", counted(problems.minor_transfers, "transfer", "transfers") + " at " +
+    notices.push_back(
+        {"minor", counted(problems.minor_transfers, "transfer", "transfers") + " at " +
                       counted(problems.minor_transfer_sites, "place", "places") +
                       " could be spared or made cheaper too, but each place is worth less than " + threshold +
                       " of the run time; they are not listed"});
   if (problems.minor_allocation_sites > 0)
-    notices.push_back({"minor", "allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
-                      " are repeated or never used, but each place is worth less than " + threshold +
-                      " of the run time; they are not listed"});
+    notices.push_back({"minor", "allocations at " +
+                                    counted(problems.minor_allocation_sites, "place", "places") +
+                                    " are repeated or never used, but each place is worth less than " +
+                                    threshold + " of the run time; they are not listed"});
   if (problems.unsure_moves > 0)
-    notices.push_back({"unsure", "synchronizations at " + counted(problems.unsure_moves, "place", "places") +
-        " come a little before their first use; what moving them gains is too small to be sure of, "
-        "and they are not listed"});
+    notices.push_back(
+        {"unsure",
+         "synchronizations at " + counted(problems.unsure_moves, "place", "places") +
+             " come a little before their first use; what moving them gains is too small to be sure of, "
+             "and they are not listed"});
   if (problems.rarely_unnecessary_sites > 0)
-    notices.push_back({"rarely-unnecessary", "at " + counted(problems.rarely_unnecessary_sites, "place", "places") +
-                      " fewer than half of the synchronizations were unnecessary; they are not listed"});
+    notices.push_back({"rarely-unnecessary",
+                       "at " + counted(problems.rarely_unnecessary_sites, "place", "places") +
+                           " fewer than half of the synchronizations were unnecessary; they are not listed"});
   if (problems.first_uses_from_stage_3 > 0)
-    notices.push_back({"first-uses-from-stage-3", "the time to the first use of " +
-        counted(problems.first_uses_from_stage_3, "misplaced synchronization", "misplaced synchronizations") +
-        " is from stage 3, whose overhead makes it longer: the calls around it were not found in stage 2"});
+    notices.push_back(
+        {"first-uses-from-stage-3", "the time to the first use of " +
+                                        counted(problems.first_uses_from_stage_3, "misplaced synchronization",
+                                                "misplaced synchronizations") +
+                                        " is from stage 3, whose overhead makes it longer: the calls around "
+                                        "it were not found in stage 2"});
   if (model == Model::replay) return;  // it has the threads wait for each other as they did
   std::set<uint32_t> threads;
   std::set<uint32_t> processes;
@@ -329,8 +351,9 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
                                                  counted(processes.size(), "process", "processes")
                                            : counted(threads.size(), "thread", "threads");
   notices.push_back({"summed-over-threads", "benefits are summed over " + where +
-      "; the run gets shorter by as much only where they wait for each other in turn, and by less where they "
-      "run side by side"});
+                                                "; the run gets shorter by as much only where they wait for "
+                                                "each other in turn, and by less where they "
+                                                "run side by side"});
 }
 
 }  // namespace diogenes

@@ -16,7 +16,7 @@ namespace diogenes {
 const char* drop_sentence(Drop cause);            // drops.cc: follows 'N times: '
 const char* unwatched_sentence(uint32_t reason);  // of one bit of kUnwatchedReasons
 
-bool loses_operations(Drop cause);                // else something about them
+bool loses_operations(Drop cause);  // else something about them
 
 // A sentence for each cause of which operations of this stage are missing: it is not complete.
 std::vector<std::string> lost_operations(const Run& run, const std::string& stage);

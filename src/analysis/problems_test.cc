@@ -53,9 +53,10 @@ TEST(Problems, ConditionallyUnnecessaryFromHalfOn) {
   EXPECT_EQ(half.problems.found[0].used, 3u);
   Advice advice =
       advice_for(half.problems.found[0], *function_of(half.sites[half.problems.found[0].site]), "a.cc:7");
-  EXPECT_EQ(advice.why,
-            "nothing that 3 of 6 calls wait for was touched before another synchronization covered it; used at "
-            "a.cc:7 in the others");
+  EXPECT_EQ(
+      advice.why,
+      "nothing that 3 of 6 calls wait for was touched before another synchronization covered it; used at "
+      "a.cc:7 in the others");
 
   Analysed fewer(loop(4, 3));
   EXPECT_TRUE(fewer.problems.found.empty());
@@ -92,9 +93,10 @@ TEST(Problems, UnnecessaryInSomeOfThoseThatWereLookedAt) {
   EXPECT_EQ(problem.looked_at(), 5u);
   EXPECT_EQ(problem.used, 1u);
   Advice advice = advice_for(problem, *function_of(analysed.sites[problem.site]), "a.cc:7");
-  EXPECT_EQ(advice.why,
-            "nothing that 4 of 5 calls wait for was touched before another synchronization covered it; used at "
-            "a.cc:7 in the others");
+  EXPECT_EQ(
+      advice.why,
+      "nothing that 4 of 5 calls wait for was touched before another synchronization covered it; used at "
+      "a.cc:7 in the others");
 }
 
 TEST(Problems, NeededWhereItWasLookedAtIsNone) {

@@ -74,8 +74,8 @@ struct ReportProblem {
   std::vector<ReportFrame> duplicate_of;  // empty: null
   std::vector<ReportFrame> lost_at;       // what overwrote or released unused data; empty: null
   std::vector<ReportCondition> conditions;
-  std::string why;                 // what was seen that makes it a problem
-  std::string fix;                 // what the figure assumes was changed
+  std::string why;                   // what was seen that makes it a problem
+  std::string fix;                   // what the figure assumes was changed
   std::optional<ReportFrame> where;  // the frame to act on; none: no stack
   std::string via;                   // the library's function that it calls; "": none
   ReportSource source;               // around `where`; empty where the file is not there or not the same
@@ -88,11 +88,12 @@ struct ReportRequired {
   std::string key, operation, api;
   uint64_t count = 0, instances = 0;  // needed; all of the place
   double waited_s = 0, call_s = 0;
-  double up_to_s = 0, up_to_percent = 0;  // gained if the CPU did not have to wait there
+  double up_to_s = 0, up_to_percent = 0;                  // gained if the CPU did not have to wait there
   std::vector<std::pair<std::string, uint64_t>> reasons;  // reason_code(): how many; most frequent first
   std::string used_for;                                   // in words
   std::optional<ReportUse> used_by;
-  uint64_t same_value = 0, values = 0;  // copies to the host that brought the most frequent bytes, of all; 0: unknown
+  uint64_t same_value = 0,
+           values = 0;  // copies to the host that brought the most frequent bytes, of all; 0: unknown
   std::optional<ReportFrame> where;
   std::string via;
   std::vector<ReportFrame> stack;
@@ -131,8 +132,8 @@ struct ReportFunction {
 
 struct Report {
   std::string model = "paper";
-  std::string tool_version, started;     // ISO 8601
-  std::vector<std::string> incomplete;   // what is missing, a sentence each; empty: complete
+  std::string tool_version, started;    // ISO 8601
+  std::vector<std::string> incomplete;  // what is missing, a sentence each; empty: complete
   ReportCoverage coverage;
   std::vector<std::string> command;
   int exit_status = 0;

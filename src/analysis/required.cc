@@ -25,7 +25,8 @@ std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteT
         const DriverFunction* driver = function_of(sites[site]);
         if (!driver || driver->direction != Direction::device_to_host) continue;
         auto found = process.contents.find(key_of({static_cast<uint16_t>(thread.ordinal), 0, i}));
-        if (found != process.contents.end()) ++values[site.value][{found->second.hash[0], found->second.hash[1]}];
+        if (found != process.contents.end())
+          ++values[site.value][{found->second.hash[0], found->second.hash[1]}];
       }
   std::vector<BroughtValues> result(sites.size());
   for (const auto& [site, contents] : values)
@@ -74,7 +75,8 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
   std::vector<Required> found;
   for (auto& [site, required] : by_site)
     if (required.waited >= least && required.waited.count > 0) found.push_back(std::move(required));
-  std::stable_sort(found.begin(), found.end(), [](const Required& a, const Required& b) { return a.waited > b.waited; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Required& a, const Required& b) { return a.waited > b.waited; });
   if (found.size() > most) found.resize(most);
   Models paper(input.graph, nullptr, Model::paper);
   for (Required& required : found) {
@@ -87,7 +89,8 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
     if (required.site.value < input.verdicts.size()) required.uses = input.verdicts[required.site.value].uses;
   }
   std::erase_if(found, [](const Required& required) { return required.up_to.count <= 0; });
-  std::stable_sort(found.begin(), found.end(), [](const Required& a, const Required& b) { return a.up_to > b.up_to; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Required& a, const Required& b) { return a.up_to > b.up_to; });
   return found;
 }
 

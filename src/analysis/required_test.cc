@@ -13,8 +13,8 @@ ProblemInput input_of(const Analysed& analysed) {
   return {analysed.tracing, analysed.sites, analysed.graph, analysed.verdicts, analysed.first_uses, {}};
 }
 
-// One loop reads its result at once, another waits for nothing. Without the first one's wait of 20, the CPU goes on
-// for 30 until the next wait: all of it is gained, twice.
+// One loop reads its result at once, another waits for nothing. Without the first one's wait of 20, the CPU
+// goes on for 30 until the next wait: all of it is gained, twice.
 TEST(Required, IsWhatTheLoopWouldGainWithoutItsNeededWait) {
   auto trace = timeline();
   for (int i = 0; i < 2; ++i) trace.launch(1).sync(lasting(20)).from(0x100).first_use(after(0)).work(30);
@@ -31,7 +31,8 @@ TEST(Required, IsWhatTheLoopWouldGainWithoutItsNeededWait) {
 
 TEST(Required, LeavesOutWhatWaitsLessAndWhatAProblemMoves) {
   auto trace = timeline();
-  trace.launch(1).sync(lasting(20)).from(0x100).first_use(after(15)).work(30);  // misplaced: a problem of its own
+  trace.launch(1).sync(lasting(20)).from(0x100).first_use(after(15)).work(30);  // misplaced: a problem of its
+                                                                                // own
   trace.launch(1).sync(lasting(4)).from(0x200).first_use(after(0)).work(30);
   Analysed analysed(trace);
   ASSERT_EQ(analysed.problems.found.size(), 1u);
@@ -42,7 +43,11 @@ TEST(Required, LeavesOutWhatWaitsLessAndWhatAProblemMoves) {
 TEST(Required, TakesNoMoreThanAsked) {
   auto trace = timeline();
   for (uint64_t place = 1; place <= 3; ++place)
-    trace.launch(1).sync(lasting(10 * static_cast<int>(place))).from(0x100 * place).first_use(after(0)).work(50);
+    trace.launch(1)
+        .sync(lasting(10 * static_cast<int>(place)))
+        .from(0x100 * place)
+        .first_use(after(0))
+        .work(50);
   Analysed analysed(trace);
   auto required = find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 2);
   ASSERT_EQ(required.size(), 2u);

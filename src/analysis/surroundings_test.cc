@@ -36,8 +36,7 @@ TEST(Conditions, ErrorsOfEarlierLaunchesSurfaceAtTheFirstWaitBehindThem) {
 
 TEST(Conditions, NoLaunchesNoErrors) {
   Said said(timeline().sync(lasting(5)).unnecessary().work(10));
-  for (const auto& condition : said.conditions())
-    EXPECT_NE(condition.code, "errors-surface");
+  for (const auto& condition : said.conditions()) EXPECT_NE(condition.code, "errors-surface");
 }
 
 TEST(Conditions, ATimerByEvents) {

@@ -32,12 +32,8 @@ std::string counted(uint64_t number, const char* singular, const char* plural) {
   return grouped(number) + " " + (number == 1 ? singular : plural);
 }
 
-std::string place_of(const std::vector<ReportFrame>& stack) {
-  return place(stack, ":");
-}
+std::string place_of(const std::vector<ReportFrame>& stack) { return place(stack, ":"); }
 
-std::string place_in_title(const std::vector<ReportFrame>& stack) {
-  return place(stack, " at line ");
-}
+std::string place_in_title(const std::vector<ReportFrame>& stack) { return place(stack, " at line "); }
 
 }  // namespace diogenes

@@ -105,7 +105,8 @@ void add_owners(CLI::App* command, std::vector<std::string>& own, std::vector<st
         ->allow_extra_args(false);
   };
   folders("--own", "Code from sources or libraries under DIR is yours: problems are shown there", own);
-  folders("--library", "Code from sources or libraries under DIR is a library's: its callers are shown", library);
+  folders("--library", "Code from sources or libraries under DIR is a library's: its callers are shown",
+          library);
 }
 
 void add_run(CLI::App& app, RunOptions& options) {
@@ -184,7 +185,8 @@ void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* report = app.add_subcommand("report", "Print the report of a session again");
   report->formatter(std::make_shared<WithUsage>("diogenes report [SESSION] [OPTIONS]"));
   report->footer(
-      "Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3\n  diogenes report --details P1\n"
+      "Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3\n  diogenes report --details "
+      "P1\n"
       "  diogenes report --sequences --subsequence G3:2-5");
   report->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
@@ -198,12 +200,17 @@ void add_report(CLI::App& app, ReportOptions& options) {
                    "Estimate a part of a sequence too: G3:2-5 is entries 2 to 5 of sequence G3")
       ->type_name("GROUP:FIRST-LAST")
       ->allow_extra_args(false);
-  report->add_option("--details", options.details, "Show one finding (P1, G2, R1) or all with everything that is known")
+  report
+      ->add_option("--details", options.details,
+                   "Show one finding (P1, G2, R1) or all with everything that is known")
       ->type_name("ID|all");
-  report->add_option("--kind", options.kind, "Show findings of one kind only (unnecessary-synchronization, ...)")
+  report
+      ->add_option("--kind", options.kind,
+                   "Show findings of one kind only (unnecessary-synchronization, ...)")
       ->type_name("KIND");
   report->add_flag("--sequences", options.sequences, "Show problems that follow each other, fixed together");
-  report->add_flag("--profile", options.profile, "Show the time by driver function, beside what can be saved");
+  report->add_flag("--profile", options.profile,
+                   "Show the time by driver function, beside what can be saved");
   report->add_option("--format", options.format, "text (default) or json")
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}).description(""));

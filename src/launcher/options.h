@@ -19,11 +19,11 @@ struct RunOptions {
   std::string report_file;  // empty: stderr
   double threshold_percent = 0.1;
   std::string model = "replay";
-  std::string gpu_times = "auto";  // or "off"
-  int repeat = 1;                  // tracing runs
-  bool thorough = false;           // further runs for small results
-  uint64_t max_trace_bytes = 0;    // of each process in each run; 0: the default
-  double max_overhead = 3;         // run time of a stage / the baseline's
+  std::string gpu_times = "auto";         // or "off"
+  int repeat = 1;                         // tracing runs
+  bool thorough = false;                  // further runs for small results
+  uint64_t max_trace_bytes = 0;           // of each process in each run; 0: the default
+  double max_overhead = 3;                // run time of a stage / the baseline's
   std::vector<std::string> own, library;  // folders: whose code is whose
   int top = 10;
   bool use_cache = true;

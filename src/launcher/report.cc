@@ -18,7 +18,8 @@ int report(const ReportOptions& options) {
   if (!folder) return fail(kOwnFailure, folder.error().c_str());
   Result<Session> session = read_session(*folder);
   if (!session) return fail(kOwnFailure, session.error().c_str());
-  AnalysisOptions analysis{.threshold_percent = options.threshold_percent, .model = model_of(options.model),
+  AnalysisOptions analysis{.threshold_percent = options.threshold_percent,
+                           .model = model_of(options.model),
                            .owners = {options.own, options.library}};
   for (const std::string& text : options.subsequences) {
     Result<PartOfSequence> part = part_of_sequence(text);

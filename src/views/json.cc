@@ -46,11 +46,14 @@ Json frames_json(const std::vector<ReportFrame>& stack) {
   return result;
 }
 
-Json where_json(const std::optional<ReportFrame>& where) { return where ? frame_json(*where) : Json(nullptr); }
+Json where_json(const std::optional<ReportFrame>& where) {
+  return where ? frame_json(*where) : Json(nullptr);
+}
 
 Json use_json(const std::optional<ReportUse>& use) {
   if (!use) return nullptr;
-  return {{"after_s", use->after_s ? Json(finite(*use->after_s)) : Json(nullptr)}, {"stack", frames_json(use->stack)}};
+  return {{"after_s", use->after_s ? Json(finite(*use->after_s)) : Json(nullptr)},
+          {"stack", frames_json(use->stack)}};
 }
 
 Json counts_json(const std::vector<std::pair<std::string, uint64_t>>& counts) {
@@ -116,8 +119,8 @@ Json required_json(const ReportRequired& required) {
           {"reasons", counts_json(required.reasons)},
           {"used_for", text_or_null(required.used_for)},
           {"used_by", use_json(required.used_by)},
-          {"same_value",
-           required.values > 0 ? Json{{"count", required.same_value}, {"of", required.values}} : Json(nullptr)},
+          {"same_value", required.values > 0 ? Json{{"count", required.same_value}, {"of", required.values}}
+                                             : Json(nullptr)},
           {"stack", frames_json(required.stack)}};
 }
 
@@ -159,10 +162,11 @@ std::string to_json(const Report& report) {
   result["coverage"] = {{"synchronizations", report.coverage.synchronizations},
                         {"judged", report.coverage.judged},
                         {"not_judged", counts_json(report.coverage.not_judged)}};
-  result["application"] = {{"command", report.command},
-                           {"exit_status", report.exit_status},
-                           {"runtime_s", finite(report.runtime_s)},
-                           {"gpu_phase_s", report.gpu_phase_s > 0 ? Json(finite(report.gpu_phase_s)) : Json(nullptr)}};
+  result["application"] = {
+      {"command", report.command},
+      {"exit_status", report.exit_status},
+      {"runtime_s", finite(report.runtime_s)},
+      {"gpu_phase_s", report.gpu_phase_s > 0 ? Json(finite(report.gpu_phase_s)) : Json(nullptr)}};
   result["driver"] = driver_json(report);
   result["device"] = {{"name", report.device_name}, {"compute_capability", report.compute_capability}};
   result["stages"] = Json::array();
@@ -183,7 +187,8 @@ std::string to_json(const Report& report) {
   result["problems"] = Json::array();
   for (const ReportProblem& problem : report.problems) result["problems"].push_back(problem_json(problem));
   result["required"] = Json::array();
-  for (const ReportRequired& required : report.required) result["required"].push_back(required_json(required));
+  for (const ReportRequired& required : report.required)
+    result["required"].push_back(required_json(required));
   result["groups"] = Json::array();
   for (const ReportGroup& group : report.groups) result["groups"].push_back(group_json(group));
   result["together"] = nullptr;

@@ -7,7 +7,7 @@ namespace diogenes {
 class Page {
  public:
   static constexpr int kNarrowest = 72;  // what is narrower is left to the terminal to wrap
-  static constexpr int kLabel = 9;  // width of the labels' column
+  static constexpr int kLabel = 9;       // width of the labels' column
 
   Page(int width, bool color) : width_(width < kNarrowest ? kNarrowest : width), color_(color) {}
 
@@ -19,8 +19,8 @@ class Page {
   // A line as it is; spaces at its end go.
   void line(const std::string& text = "");
 
-  // `text` broken between words, each line after the first indented by `indent`. `first` stands before the first, and
-  // is taken to be `indent` wide.
+  // `text` broken between words, each line after the first indented by `indent`. `first` stands before the
+  // first, and is taken to be `indent` wide.
   void wrapped(const std::string& first, size_t indent, const std::string& text);
 
   // A label in its column, and the text beside it.

@@ -66,9 +66,8 @@ std::string program_name(const std::vector<std::string>& command) {
   if (!runs_scripts) return program;
   for (size_t i = 1; i < command.size(); ++i) {
     if (command[i] == "-m" && i + 1 < command.size()) return command[i + 1];
-    const bool number = !command[i].empty() && std::all_of(command[i].begin(), command[i].end(), [](unsigned char c) {
-      return std::isdigit(c);
-    });
+    const bool number = !command[i].empty() && std::all_of(command[i].begin(), command[i].end(),
+                                                           [](unsigned char c) { return std::isdigit(c); });
     if (!command[i].starts_with("-") && !number) return base(command[i]);
   }
   return program;
@@ -104,7 +103,8 @@ std::string headline(const Report& report, const Outline& outline) {
     if (!report.incomplete.empty()) return "nothing can be said yet";
     if (report.synchronizations == 0 && report.transfers == 0)
       return "nothing to measure: no synchronization and no transfer";
-    return fmt::format("nothing to save was found in {} and {}", counted(report.synchronizations, "synchronization"),
+    return fmt::format("nothing to save was found in {} and {}",
+                       counted(report.synchronizations, "synchronization"),
                        counted(report.transfers, "transfer"));
   }
   double gain = 0, percent = 0;
@@ -117,14 +117,15 @@ std::string headline(const Report& report, const Outline& outline) {
     for (const Finding& finding : outline.findings) gain += finding.benefit_s();
     percent = report.runtime_s > 0 ? 100 * gain / report.runtime_s : 0;
   }
-  std::string text = fmt::format("{} of {} ({}) can be saved at {}", seconds_text(gain),
-                                 seconds_text(report.runtime_s), percent_text(percent), counted(places, "place"));
+  std::string text =
+      fmt::format("{} of {} ({}) can be saved at {}", seconds_text(gain), seconds_text(report.runtime_s),
+                  percent_text(percent), counted(places, "place"));
   if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
     text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
   // Where the GPU is used for a part of the run only, the share of that part says more.
   if (report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
-    text += fmt::format(", {} of the {} in which the GPU is used", percent_text(100 * gain / report.gpu_phase_s),
-                        seconds_text(report.gpu_phase_s));
+    text += fmt::format(", {} of the {} in which the GPU is used",
+                        percent_text(100 * gain / report.gpu_phase_s), seconds_text(report.gpu_phase_s));
   return text;
 }
 

@@ -52,7 +52,8 @@ TEST(Places, FramesThatTellThePlace) {
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[0]->function, "f");
   EXPECT_EQ(frames[1]->function, "main");
-  EXPECT_EQ(telling_frames({runtime, library}, 4).size(), 2u);  // nothing of the application: all that there is
+  EXPECT_EQ(telling_frames({runtime, library}, 4).size(),
+            2u);  // nothing of the application: all that there is
   EXPECT_EQ(telling_frames({user, user, user}, 2).size(), 2u);
   EXPECT_TRUE(telling_frames({}, 2).empty());
 }

@@ -12,15 +12,16 @@ namespace diogenes {
 namespace {
 
 constexpr size_t kIndent = 4;
-constexpr size_t kFrames = 2;       // of a stack, briefly
-constexpr size_t kPlaces = 4;       // of a finding with several, briefly
-constexpr size_t kConditions = 2;   // briefly
+constexpr size_t kFrames = 2;      // of a stack, briefly
+constexpr size_t kPlaces = 4;      // of a finding with several, briefly
+constexpr size_t kConditions = 2;  // briefly
 
 class Details {
  public:
   Details(Page& page, const ProblemTextOptions& options) : page_(page), options_(options) {}
 
-  void title(const std::string& lead, const std::string& what, double gain, double percent, const std::string& id) {
+  void title(const std::string& lead, const std::string& what, double gain, double percent,
+             const std::string& id) {
     page_.line();
     page_.line(lead + page_.bold(what) + fmt::format(", {} ({})", seconds_text(gain), percent_text(percent)) +
                page_.faint("  " + id));
@@ -74,10 +75,12 @@ class Details {
     std::string count = counted(problem.count, "time");
     if (problem.instances > problem.count)
       count = count_text(problem.count) + " of " + counted(problem.instances, "call");
-    count += ", " + seconds_text(problem.waited_s) + " waited of " + seconds_text(problem.call_s) + " in the call";
+    count +=
+        ", " + seconds_text(problem.waited_s) + " waited of " + seconds_text(problem.call_s) + " in the call";
     if (problem.bytes) count += ", " + bytes_text(problem.bytes);
     labelled("cost", count);
-    const std::string call = problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
+    const std::string call =
+        problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
     labelled("call", problem.via.empty() ? call : call + " in " + problem.via);
   }
 
@@ -110,6 +113,8 @@ std::string where_text(const std::optional<ReportFrame>& where, const std::strin
   if (!where) return "";
   ReportFrame frame = *where;
   frame.inlined = false;  // which does not say where
+  if (short_path(frame.file, folder).starts_with("/"))
+    frame.file = frame.file.substr(frame.file.rfind('/') + 1);
   std::string text = place_text(frame, folder, room);
   if (text.size() > room && !frame.file.empty()) {
     frame.function.clear();
@@ -131,7 +136,8 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
 
 void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options) {
   Details details(page, options);
-  details.title("", called(problem), problem.expected_benefit_s, problem.expected_benefit_percent, problem.id);
+  details.title("", called(problem), problem.expected_benefit_s, problem.expected_benefit_percent,
+                problem.id);
   details.reasons(problem);
   details.stack("at", problem.stack, kFrames);
   details.source(problem);
@@ -142,8 +148,8 @@ void problem_details(Page& page, const ReportProblem& problem, const ProblemText
 void finding_details(Page& page, size_t rank, const Finding& finding, const ProblemTextOptions& options) {
   Details details(page, options);
   const ReportProblem& first = *finding.problems.front();
-  details.title(fmt::format("{:>2}. ", rank), finding_phrase(finding), finding.benefit_s(), finding.benefit_percent(),
-                finding.id());
+  details.title(fmt::format("{:>2}. ", rank), finding_phrase(finding), finding.benefit_s(),
+                finding.benefit_percent(), finding.id());
   details.range(finding.range());
   if (finding.problems.size() == 1 || !options.whole) {
     details.reasons(first);

@@ -23,8 +23,8 @@ void profile_table(Page& page, const Report& report, size_t most) {
   page.line(page.bold("Time in driver calls"));
   const bool with_waits = name + 70 <= page.width();
   auto waits = [&](const std::string& text) { return with_waits ? fmt::format(" {:>10}", text) : ""; };
-  page.line(page.faint(fmt::format("{:>2}  {:<{}} {:>10} {:>17}{} {:>19} {:>5}", "", "function", name, "calls",
-                                   "time in call", waits("waited"), "can be saved", "rank")));
+  page.line(page.faint(fmt::format("{:>2}  {:<{}} {:>10} {:>17}{} {:>19} {:>5}", "", "function", name,
+                                   "calls", "time in call", waits("waited"), "can be saved", "rank")));
   for (size_t i = 0; i < shown; ++i) {
     const ReportFunction& row = *rows[i];
     const double percent = report.runtime_s > 0 ? 100 / report.runtime_s : 0;

@@ -75,7 +75,8 @@ Report als_report() {
   release.why = "nothing that the calls wait for was touched before another synchronization covered it";
   release.where = release.stack[1];
   release.where->column = 3;
-  release.source = {86, {"  void release() {", "    if (!data_) return;", "\tcudaFree(data_);", "    data_ = nullptr;"}};
+  release.source = {
+      86, {"  void release() {", "    if (!data_) return;", "\tcudaFree(data_);", "    data_ = nullptr;"}};
   ReportProblem second = release;
   second.id = "P2";
   second.key = "bb67ae8584caa73b";
@@ -85,7 +86,8 @@ Report als_report() {
   second.expected_benefit_s = 0.0625;
   second.expected_benefit_percent = 5;
   second.why =
-      "nothing that 480 of 500 calls wait for was touched before another synchronization covered it; used at als.cc:171 "
+      "nothing that 480 of 500 calls wait for was touched before another synchronization covered it; used at "
+      "als.cc:171 "
       "in the others";
   second.conditions.push_back({"clock-timer", "it brackets a timer"});
   second.stack[3] = at("void als::update_x<float>(als::Matrix<float> const&, int)", source, 160, 0x1f30);
@@ -144,7 +146,8 @@ Report als_report() {
   error.used_by = ReportUse{0.000002, {at("als::converged(float)", source, 251, 0x2d00)}};
   error.same_value = 480;
   error.values = 500;
-  error.stack = {at("als::converged(float)", source, 250, 0x2cf0), at("main", "/home/me/als/src/main.cc", 31, 0x3c00)};
+  error.stack = {at("als::converged(float)", source, 250, 0x2cf0),
+                 at("main", "/home/me/als/src/main.cc", 31, 0x3c00)};
   error.where = error.stack[0];
   report.required = {error};
   report.coverage = {2501, 2500, {{"small-range", 1}}};
@@ -160,9 +163,10 @@ Report als_report() {
       {"G2", "single-point", "cudaFree at als.cc:88", 0.1, 8, 1, 0, {"P1"}},
       {"G3", "single-point", "cuMemcpyHtoD at als.cc:190", 0.088, 7.04, 0, 1, {"P3"}},
   };
-  report.notices = {{"output-differs",
-                     "the output of the sync-use run differs from the first run's in 1 line; if the program is not "
-                     "deterministic, its findings may differ from run to run"}};
+  report.notices = {
+      {"output-differs",
+       "the output of the sync-use run differs from the first run's in 1 line; if the program is not "
+       "deterministic, its findings may differ from run to run"}};
   return report;
 }
 
@@ -175,8 +179,9 @@ Report bare_report() {
   report.stages = {{"baseline", 0.0123, 1}};
   report.synchronizations = 3;
   report.waited_s = 0.00000042;
-  report.incomplete = {"baseline: signal 9 killed the program",
-                       "the memory-tracing run is not there, so no synchronization and no transfer was judged"};
+  report.incomplete = {
+      "baseline: signal 9 killed the program",
+      "the memory-tracing run is not there, so no synchronization and no transfer was judged"};
   ReportProblem problem;
   problem.id = "P1";
   problem.key = "1";

@@ -14,9 +14,9 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kLines = 40;     // of a report of which no more was asked for
-constexpr size_t kDetails = 3;    // findings with their reasons
-constexpr size_t kRequired = 3;   // needed waits
+constexpr size_t kLines = 40;    // of a report of which no more was asked for
+constexpr size_t kDetails = 3;   // findings with their reasons
+constexpr size_t kRequired = 3;  // needed waits
 constexpr size_t kNotices = 3;
 constexpr int kDefaultTop = 10;
 
@@ -43,10 +43,10 @@ class Writer {
  private:
   bool whole() const { return options_.details == "all"; }
   bool one() const { return !options_.details.empty() && !whole(); }
-  bool asked_for_more() const { return !options_.details.empty() || options_.top > kDefaultTop || options_.top <= 0; }
-  size_t limit() const {
-    return options_.top > 0 && !whole() ? static_cast<size_t>(options_.top) : SIZE_MAX;
+  bool asked_for_more() const {
+    return !options_.details.empty() || options_.top > kDefaultTop || options_.top <= 0;
   }
+  size_t limit() const { return options_.top > 0 && !whole() ? static_cast<size_t>(options_.top) : SIZE_MAX; }
   ProblemTextOptions how(bool in_full) const { return {options_.working_folder, in_full}; }
 
   void write(Page& page, size_t details) const {
@@ -69,8 +69,7 @@ class Writer {
     std::string runs = counted(report_.stages.size(), "run");
     const std::string state = report_.incomplete.empty() ? runs + ", complete" : runs + ", not complete";
     const std::string name = program_name(report_.command) + ":";
-    page.wrapped(page.bold(name) + " ", name.size() + 1,
-                 headline(report_, outline_) + "; " + state);
+    page.wrapped(page.bold(name) + " ", name.size() + 1, headline(report_, outline_) + "; " + state);
     page.wrapped("", 0, about());
     if (report_.incomplete.empty()) return;
     page.line();
@@ -95,7 +94,8 @@ class Writer {
       if (report_.waited_s > report_.runtime_s) text += " (all threads together)";
     }
     if (report_.transfers > 0)
-      text += "; " + counted(report_.transfers, "transfer") + " moved " + bytes_text(report_.transferred_bytes);
+      text +=
+          "; " + counted(report_.transfers, "transfer") + " moved " + bytes_text(report_.transferred_bytes);
     double runs = 0;
     for (const ReportStage& stage : report_.stages) runs += stage.overhead;
     if (runs > 0) text += fmt::format("; measuring took {:.1f} plain runs", runs);
@@ -118,8 +118,8 @@ class Writer {
     what = std::min(what, std::max<size_t>(page.width() - 53, 22));
     const size_t place = page.width() - 24 - what - (calls ? 9 : 0);
     page.line();
-    page.line(page.faint(fmt::format("{:>12} {:>6}   {:<{}}  {:<{}}{}", "saves", "", "what", what, "where", place,
-                                     calls ? fmt::format(" {:>8}", "calls") : "")));
+    page.line(page.faint(fmt::format("{:>12} {:>6}   {:<{}}  {:<{}}{}", "saves", "", "what", what, "where",
+                                     place, calls ? fmt::format(" {:>8}", "calls") : "")));
     for (size_t i = 0; i < shown; ++i) {
       const Finding& finding = outline_.findings[i];
       std::string phrase = finding_phrase(finding);
@@ -135,8 +135,9 @@ class Writer {
       page.line("    " + counted(outline_.findings.size() - shown, "more finding") + ", each of " +
                 seconds_text(outline_.findings[shown].benefit_s()) + " or less.");
     if (outline_.findings.size() > 1)
-      page.wrapped("    ", 4,
-                   "Each figure is for fixing that place alone (model: " + report_.model + "); they need not add up.");
+      page.wrapped(
+          "    ", 4,
+          "Each figure is for fixing that place alone (model: " + report_.model + "); they need not add up.");
   }
 
   std::string place_of(const Finding& finding, size_t room) const {
@@ -169,16 +170,18 @@ class Writer {
   void required(Page& page) const {
     if (report_.required.empty()) return;
     page.line();
-    page.line(page.bold("Needed waits that cost most") + page.faint(" (ask for less often, later, or on the GPU)"));
+    page.line(page.bold("Needed waits that cost most") +
+              page.faint(" (ask for less often, later, or on the GPU)"));
     const size_t shown = std::min(whole() ? SIZE_MAX : kRequired, report_.required.size());
     for (size_t i = 0; i < shown; ++i) {
       const ReportRequired& required = report_.required[i];
       const std::string call = required.api.empty() ? required.operation : required.api;
       const std::string what = required.via.empty() ? call : required.via;
-      const std::string figures =
-          fmt::format("up to {:>8} {:>6}  ", seconds_text(required.up_to_s), percent_text(required.up_to_percent));
+      const std::string figures = fmt::format("up to {:>8} {:>6}  ", seconds_text(required.up_to_s),
+                                              percent_text(required.up_to_percent));
       const size_t room = page.width() - std::min(page.width() - 30, 26 + what.size());
-      page.line("  " + figures + page.bold(what) + "  " + where_text(required.where, options_.working_folder, room));
+      page.line("  " + figures + page.bold(what) + "  " +
+                where_text(required.where, options_.working_folder, room));
       page.wrapped(std::string(25, ' '), 25,
                    counted(required.count, "time") + "; " + use_text(required, options_.working_folder) +
                        "  " + required.id);
@@ -218,9 +221,11 @@ class Writer {
 
   void next(Page& page) const {
     const std::string session = options_.session.empty() ? "" : " " + quoted(options_.session);
-    const bool resumable = std::any_of(report_.incomplete.begin(), report_.incomplete.end(), [](const auto& text) {
-      return text.find("interrupted") != std::string::npos || text.find("did not end") != std::string::npos;
-    });
+    const bool resumable =
+        std::any_of(report_.incomplete.begin(), report_.incomplete.end(), [](const auto& text) {
+          return text.find("interrupted") != std::string::npos ||
+                 text.find("did not end") != std::string::npos;
+        });
     page.line();
     if (resumable && !options_.session.empty())
       page.line("Next: diogenes run --resume" + session);
@@ -239,7 +244,9 @@ class Writer {
 
 }  // namespace
 
-std::string to_text(const Report& report, const TextOptions& options) { return Writer(report, options).write(); }
+std::string to_text(const Report& report, const TextOptions& options) {
+  return Writer(report, options).write();
+}
 
 bool has_id(const Report& report, const std::string& id) {
   auto named = [&](const auto& list) {

@@ -1,6 +1,7 @@
-// The report as text: what a user reads first. A headline; what is missing; one line a finding; why and what to do for
-// the first of them; needed waits that cost most; what the reader must know about the measurement; and last what to
-// type next. 40 lines, unless more is asked for. ASCII only; colours only where they are wanted.
+// The report as text: what a user reads first. A headline; what is missing; one line a finding; why and what
+// to do for the first of them; needed waits that cost most; what the reader must know about the measurement;
+// and last what to type next. 40 lines, unless more is asked for. ASCII only; colours only where they are
+// wanted.
 #pragma once
 #include <string>
 
@@ -12,7 +13,8 @@ struct TextOptions {
   int top = 10;     // findings shown; 0 or less: all
   int width = 100;  // characters a line; paths and commands are never broken
   bool color = false;
-  std::string details;         // "all", or the id of a problem, group or needed wait; "": the first findings, briefly
+  std::string
+      details;  // "all", or the id of a problem, group or needed wait; "": the first findings, briefly
   bool sequences = false;      // problems that follow each other
   bool profile = false;        // time by driver function
   std::string kind;            // findings with a problem of this kind; "": any

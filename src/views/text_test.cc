@@ -74,14 +74,18 @@ TEST(Text, TopLimitsFindingsAndZeroShowsAll) {
   some.top = 0;
   text = to_text(crowded_report(), some);
   EXPECT_EQ(text.find("more finding"), std::string::npos);
-  for (int i = 9; i <= 21; ++i) EXPECT_NE(text.find("cfd::f" + std::to_string(i) + " "), std::string::npos) << i;
+  for (int i = 9; i <= 21; ++i)
+    EXPECT_NE(text.find("cfd::f" + std::to_string(i) + " "), std::string::npos) << i;
 }
 
-size_t lines_of(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
+size_t lines_of(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
 
 TEST(Text, HasFortyLinesUnlessMoreIsAskedFor) {
   for (int width : {72, 80, 120})
-    for (const Report& report : {empty_report(), als_report(), bare_report(), crowded_report(), transfers_report()}) {
+    for (const Report& report :
+         {empty_report(), als_report(), bare_report(), crowded_report(), transfers_report()}) {
       TextOptions narrow = options();
       narrow.width = width;
       EXPECT_LE(lines_of(to_text(report, narrow)), 40u) << to_text(report, narrow);
@@ -126,13 +130,15 @@ TEST(Text, ARangeHasItsReasonWhereAllIsSaid) {
   report.problems.at(1).range = ReportRange{.low_s = 0.0801, .high_s = 0.0902, .reason = "why"};
   TextOptions one = options();
   one.details = "P3";
-  EXPECT_NE(to_text(report, one).find("range    80.1 ms to 90.2 ms: why\n"), std::string::npos) << to_text(report, one);
+  EXPECT_NE(to_text(report, one).find("range    80.1 ms to 90.2 ms: why\n"), std::string::npos)
+      << to_text(report, one);
 }
 
 TEST(Text, NoLineIsWiderThanTheTerminal) {
   for (int width : {72, 80, 100, 160}) {
     for (const char* details : {"", "all"})
-      for (const Report& report : {empty_report(), als_report(), bare_report(), crowded_report(), transfers_report()}) {
+      for (const Report& report :
+           {empty_report(), als_report(), bare_report(), crowded_report(), transfers_report()}) {
         TextOptions wide = options();
         wide.width = width;
         wide.details = details;
@@ -151,7 +157,8 @@ TEST(Text, NoLineIsWiderThanTheTerminal) {
 TEST(Text, LastLineSaysWhatToTypeNext) {
   TextOptions spaced = options();
   spaced.session = "my app.1.diogenes";
-  EXPECT_TRUE(to_text(als_report(), spaced).ends_with("\nNext: diogenes report 'my app.1.diogenes' --details all\n"));
+  EXPECT_TRUE(
+      to_text(als_report(), spaced).ends_with("\nNext: diogenes report 'my app.1.diogenes' --details all\n"));
   spaced.details = "all";
   EXPECT_TRUE(to_text(als_report(), spaced)
                   .ends_with("\nNext: diogenes export 'my app.1.diogenes' --format json -o report.json\n"));

@@ -169,7 +169,8 @@ TEST(ManagedVariable, IsWatched) {
   std::map<std::string, int> unnecessary;  // by function
   for (const auto& problem : measured.report.value("problems", nlohmann::json::array()))
     for (const auto& frame : problem["stack"])
-      if (const std::string function = text(frame, "function"); problem["kind"] == "unnecessary-synchronization")
+      if (const std::string function = text(frame, "function");
+          problem["kind"] == "unnecessary-synchronization")
         unnecessary[function.substr(0, function.find('('))] += problem["count"].get<int>();
   EXPECT_EQ(unnecessary["used"], 0) << measured.report_text;
   EXPECT_EQ(unnecessary["counted"], 0) << measured.report_text;

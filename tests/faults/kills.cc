@@ -148,8 +148,8 @@ class Experiment {
     const bool reported = fs::exists(fs::path(session()) / "report.json");
     const bool measured = stage != Stage::baseline || counted_->returned() > 0;
     if (measured && !reported) bad("there is no report; diogenes said: " + contents(output()));
-    const std::string said =
-        stage == Stage::baseline ? "baseline: signal 9 killed the program" : run_ + ": the program was killed";
+    const std::string said = stage == Stage::baseline ? "baseline: signal 9 killed the program"
+                                                      : run_ + ": the program was killed";
     if (killed && reported && contents(output()).find(said) == std::string::npos)
       bad("the report does not say what became of the run " + run_);
   }

@@ -9,7 +9,8 @@ namespace {
 
 using namespace diogenes::testing;
 
-// Launch, wait of 20 that nobody needs, work of 30, in each of two processes that run side by side: each gains 20.
+// Launch, wait of 20 that nobody needs, work of 30, in each of two processes that run side by side: each
+// gains 20.
 struct TwoProcesses {
   TwoProcesses(uint8_t first, uint8_t second) {
     auto trace = timeline().launch(1).sync(lasting(20)).from(0x100).unnecessary().work(30).launch(1);
@@ -59,7 +60,8 @@ TEST(Processes, ThatTakeTurnsOnOneGpuMayGainNothing) {
   TwoProcesses run(1, 1);
   ASSERT_EQ(run.problems.found.size(), 1u);
   EXPECT_LE(run.problems.found[0].figure.low.count, 0);
-  EXPECT_EQ(run.problems.found[0].figure.reason, "processes take turns on one GPU, which the model does not have");
+  EXPECT_EQ(run.problems.found[0].figure.reason,
+            "processes take turns on one GPU, which the model does not have");
 }
 
 }  // namespace
