@@ -37,8 +37,7 @@ std::vector<std::string> repeats_of(const Session& session, const std::string& t
   return names;
 }
 
-// A needed wait is worth a word from this share of the GPU phase on; each that is looked at is one more
-// replay.
+// A needed wait is worth a word from this share of the GPU phase on; each that is looked at is one more replay.
 constexpr double kRequiredShare = 0.01;
 constexpr size_t kMostRequired = 10;
 

@@ -1,5 +1,5 @@
-// How much of a session can be believed: which runs came to their end, and on how many synchronizations there
-// is a verdict. In: the session, the joined run of stage 2. Out: what is missing, in words, and counts.
+// How much of a session can be believed: which runs came to their end, and on how many synchronizations there is a
+// verdict. In: the session, the joined run of stage 2. Out: what is missing, in words, and counts.
 #pragma once
 #include <map>
 
@@ -25,8 +25,8 @@ std::vector<std::pair<std::string, uint64_t>> by_code(const std::map<uint32_t, u
 std::vector<std::string> what_is_missing(const Session& session, bool has_tracing, bool has_memory_tracing,
                                          const ReportCoverage& coverage);
 
-// From the first operation that was recorded to give work to a GPU, or to wait for it, to the end of the
-// last, over all processes; 0 where there was none.
+// From the first operation that was recorded to give work to a GPU, or to wait for it, to the end of the last, over all
+// processes; 0 where there was none.
 Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites);
 
 }  // namespace diogenes

@@ -25,8 +25,11 @@ TEST(Coverage, CountsWhatNobodyCouldWatch) {
   trace.launch(1).sync(lasting(5)).from(0x200).first_use(after(1)).work(5);
   trace.launch(1).sync(lasting(5)).from(0x300).needed(kSmallRange).work(5);
   trace.launch(1).sync(lasting(5)).from(0x400).needed(kSmallRange | kExposed).work(5);
-  trace.launch(1).sync(lasting(5)).from(0x500).needed(kSmallRange | kCpuAccess).work(5);  // seen to be used
-                                                                                          // all the same
+  trace.launch(1)
+      .sync(lasting(5))
+      .from(0x500)
+      .needed(kSmallRange | kCpuAccess)
+      .work(5);  // seen to be used all the same
   ReportCoverage coverage = coverage_of(Analysed(trace).tracing);
   EXPECT_EQ(coverage.synchronizations, 5u);
   EXPECT_EQ(coverage.judged, 3u);

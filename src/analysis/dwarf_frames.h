@@ -24,8 +24,8 @@ bool is_cxx(Dwarf_Die* unit);
 // Appends the functions that hold `pc`, outermost first. `depth`: 0 from outside.
 bool find_functions(Dwarf_Die* parent, Dwarf_Addr pc, int depth, std::vector<Dwarf_Die>& found);
 
-// Sets the frame's file, line and column from the line table. Code to which the compiler gave line 0 gets the
-// line before it.
+// Sets the frame's file, line and column from the line table. Code to which the compiler gave line 0 gets the line
+// before it.
 void find_line(Dwarf_Die* unit, Dwarf_Addr pc, ReportFrame& frame);
 
 // Sets the frame's file, line and column to where `inlined` was called.

@@ -107,8 +107,7 @@ size_t holds(const std::vector<std::string>& folders, const std::string& path) {
   return longest;
 }
 
-// The checkout or build folder that a program lies in, as long as it is there to be seen; "" if there is
-// none.
+// The checkout or build folder that a program lies in, as long as it is there to be seen; "" if there is none.
 std::string project_folder(const fs::path& folder) {
   fs::path around = folder;
   for (int level = 0; level < 4 && around.has_relative_path(); ++level, around = around.parent_path()) {

@@ -1,10 +1,8 @@
-// Whose code a frame is. The frame to act on is the innermost of the application: a user changes his own
-// call, not the library below it. In: a frame with its names (symbols.h), and where the program lies. Out:
-// the owner. Source of the rules: the places where compilers, package managers and build systems put what
-// others wrote.
+// Whose code a frame is. The frame to act on is the innermost of the application: a user changes his own call, not
+// the library below it. In: a frame with its names (symbols.h), and where the program lies. Out: the owner.
+// Source of the rules: the places where compilers, package managers and build systems put what others wrote.
 //   runtime      libc, the dynamic linker, libcuda, libcudart (static, too), an interpreter
-//   library      system include folders and CUDA's headers; header-only libraries beside the application, by
-//   the
+//   library      system include folders and CUDA's headers; header-only libraries beside the application, by the
 //                folder's name; shared objects outside of the program's own folder; Python's packages
 //   application  all else
 #pragma once
@@ -19,8 +17,8 @@ namespace diogenes {
 
 class FrameOwners {
  public:
-  // `program`: the file that runs, with its path. `choices` go before the rules; of two folders that hold a
-  // file, the longer path decides.
+  // `program`: the file that runs, with its path. `choices` go before the rules; of two folders that hold a file,
+  // the longer path decides.
   FrameOwners(const std::string& program, OwnerChoices choices);
 
   FrameOwner of(const ReportFrame& frame) const;
@@ -35,8 +33,8 @@ class FrameOwners {
   OwnerChoices choices_;
 };
 
-// The frame to act on: the innermost of the application, else of a library, else the innermost. Of equals
-// those with a line go first. Null without frames.
+// The frame to act on: the innermost of the application, else of a library, else the innermost. Of equals those
+// with a line go first. Null without frames.
 const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack);
 
 // The function without arguments, as its author would say it. Python's names are that already.
@@ -45,8 +43,8 @@ std::string base_name(const ReportFrame& frame);
 // A file of CPython itself, by its name: python3.11, libpython3.11.so.1.0.
 bool is_interpreter(std::string_view path);
 
-// The library's function that the frame to act on calls ("thrust::reduce_by_key"), without arguments; ""
-// where it calls the runtime itself.
+// The library's function that the frame to act on calls ("thrust::reduce_by_key"), without arguments; "" where it
+// calls the runtime itself.
 std::string called_library(const std::vector<ReportFrame>& stack);
 
 }  // namespace diogenes

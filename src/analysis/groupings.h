@@ -6,8 +6,7 @@
 //   folded-function   the same API ('Fold on cudaFree'), and below it the same stack by base function names,
 //                     template arguments dropped ('Fold on cudaFree in f');
 //   sequence          problems that follow each other in a thread, up to a synchronization that is needed;
-//   subsequence       a part of a sequence, from one of its entries to another. Chosen are those which gain
-//   the
+//   subsequence       a part of a sequence, from one of its entries to another. Chosen are those which gain the
 //                     most for the fewest places to change: of each number of places the best part, where it
 //                     gains notably more than any part of fewer. Others are estimated when asked for.
 // Departure: a sequence is the set of problems of a loop's body, not one occurrence of it: occurrences with

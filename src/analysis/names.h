@@ -1,5 +1,4 @@
-// Stacks of a session as frames with names and owners: one symbolizer for each process, every stack resolved
-// once.
+// Stacks of a session as frames with names and owners: one symbolizer for each process, every stack resolved once.
 #pragma once
 #include <map>
 #include <memory>

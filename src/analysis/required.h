@@ -1,7 +1,7 @@
-// Needed synchronizations that cost most. Removing them as they are would be wrong; the program would have to
-// ask for their results less often, later, or not on the CPU. In: the joined run of stage 2, what stage 3
-// says of each site, the problems. Out: sites by what the program would gain at most if its CPU did not have
-// to wait there: the same model, run without these waits.
+// Needed synchronizations that cost most. Removing them as they are would be wrong; the program would have to ask for
+// their results less often, later, or not on the CPU. In: the joined run of stage 2, what stage 3 says of each site,
+// the problems. Out: sites by what the program would gain at most if its CPU did not have to wait there: the same
+// model, run without these waits.
 #pragma once
 #include <map>
 
@@ -9,8 +9,8 @@
 
 namespace diogenes {
 
-// Of the copies to the host at one site: how many there were, and how many of them brought the bytes that
-// came most often.
+// Of the copies to the host at one site: how many there were, and how many of them brought the bytes that came most
+// often.
 struct BroughtValues {
   uint64_t all = 0, same = 0;
 };
@@ -28,8 +28,7 @@ struct Required {
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // where the result is used first, most frequent first
 };
 
-// Those of sites that wait for `least` or longer in all, the largest gain first. `most`: each is one more
-// replay.
+// Those of sites that wait for `least` or longer in all, the largest gain first. `most`: each is one more replay.
 std::vector<Required> find_required(const ProblemInput& input, const std::vector<Problem>& problems,
                                     Nanoseconds least, size_t most);
 

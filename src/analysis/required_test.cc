@@ -13,8 +13,8 @@ ProblemInput input_of(const Analysed& analysed) {
   return {analysed.tracing, analysed.sites, analysed.graph, analysed.verdicts, analysed.first_uses, {}};
 }
 
-// One loop reads its result at once, another waits for nothing. Without the first one's wait of 20, the CPU
-// goes on for 30 until the next wait: all of it is gained, twice.
+// One loop reads its result at once, another waits for nothing. Without the first one's wait of 20, the CPU goes on
+// for 30 until the next wait: all of it is gained, twice.
 TEST(Required, IsWhatTheLoopWouldGainWithoutItsNeededWait) {
   auto trace = timeline();
   for (int i = 0; i < 2; ++i) trace.launch(1).sync(lasting(20)).from(0x100).first_use(after(0)).work(30);
@@ -31,8 +31,11 @@ TEST(Required, IsWhatTheLoopWouldGainWithoutItsNeededWait) {
 
 TEST(Required, LeavesOutWhatWaitsLessAndWhatAProblemMoves) {
   auto trace = timeline();
-  trace.launch(1).sync(lasting(20)).from(0x100).first_use(after(15)).work(30);  // misplaced: a problem of its
-                                                                                // own
+  trace.launch(1)
+      .sync(lasting(20))
+      .from(0x100)
+      .first_use(after(15))
+      .work(30);  // misplaced: a problem of its own
   trace.launch(1).sync(lasting(4)).from(0x200).first_use(after(0)).work(30);
   Analysed analysed(trace);
   ASSERT_EQ(analysed.problems.found.size(), 1u);

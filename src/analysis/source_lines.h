@@ -1,5 +1,5 @@
-// The lines of a program's source around a place, as they were when it was measured. In: a file and a line as
-// DWARF or Python name them. Out: the lines; none where the file is not there, or was changed since.
+// The lines of a program's source around a place, as they were when it was measured. In: a file and a line as DWARF or
+// Python name them. Out: the lines; none where the file is not there, or was changed since.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
-// What a reader sees first: the report's groups and problems as one ranked list of findings. A finding is a
-// place in the application with all that is wrong there. Each problem is in exactly one: in the fold of its
-// API, if its places gain together what they do not gain alone; else with the other problems of its line;
-// else alone. Sequences run across these and are kept apart.
+// What a reader sees first: the report's groups and problems as one ranked list of findings. A finding is a place in
+// the application with all that is wrong there. Each problem is in exactly one: in the fold of its API, if its places
+// gain together what they do not gain alone; else with the other problems of its line; else alone. Sequences run across
+// these and are kept apart.
 #pragma once
 #include <vector>
 

@@ -19,8 +19,8 @@ class Page {
   // A line as it is; spaces at its end go.
   void line(const std::string& text = "");
 
-  // `text` broken between words, each line after the first indented by `indent`. `first` stands before the
-  // first, and is taken to be `indent` wide.
+  // `text` broken between words, each line after the first indented by `indent`. `first` stands before the first, and
+  // is taken to be `indent` wide.
   void wrapped(const std::string& first, size_t indent, const std::string& text);
 
   // A label in its column, and the text beside it.

@@ -20,8 +20,8 @@ std::string short_function(std::string_view demangled);
 // cut).
 std::string place_text(const ReportFrame& frame, const std::string& folder, size_t width);
 
-// At most `limit` frames, innermost first, up to main: those of the application, if the stack has any; of
-// these those that have a line, if any has.
+// At most `limit` frames, innermost first, up to main: those of the application, if the stack has any; of these those
+// that have a line, if any has.
 std::vector<const ReportFrame*> telling_frames(const std::vector<ReportFrame>& stack, size_t limit);
 
 }  // namespace diogenes

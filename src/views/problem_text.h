@@ -17,8 +17,8 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
 void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options);
 void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options);
 
-// The place to act on: "src/als.cc:88 in als::step", at most `room` characters. Of a file elsewhere than in
-// `folder` the name is enough: the details have its path.
+// The place to act on: "src/als.cc:88 in als::step", at most `room` characters. Of a file elsewhere than in `folder`
+// the name is enough: the details have its path.
 std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room);
 
 // "its result is used at a.cc:3, the same value in 4,915 of 4,915"

@@ -1,7 +1,6 @@
-// The report as text: what a user reads first. A headline; what is missing; one line a finding; why and what
-// to do for the first of them; needed waits that cost most; what the reader must know about the measurement;
-// and last what to type next. 40 lines, unless more is asked for. ASCII only; colours only where they are
-// wanted.
+// The report as text: what a user reads first. A headline; what is missing; one line a finding; why and what to do for
+// the first of them; needed waits that cost most; what the reader must know about the measurement; and last what to
+// type next. 40 lines, unless more is asked for. ASCII only; colours only where they are wanted.
 #pragma once
 #include <string>
 

@@ -23,8 +23,7 @@ struct Content {
 class PatternFinder {
  public:
   void look(const void* piece, uint64_t bytes);
-  // Few bytes repeat some value by chance, and a single one always does: they must be 64, or one byte's
-  // value.
+  // Few bytes repeat some value by chance, and a single one always does: they must be 64, or one byte's value.
   Pattern found() const;
 
  private:

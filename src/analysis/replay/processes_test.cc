@@ -9,8 +9,7 @@ namespace {
 
 using namespace diogenes::testing;
 
-// Launch, wait of 20 that nobody needs, work of 30, in each of two processes that run side by side: each
-// gains 20.
+// Launch, wait of 20 that nobody needs, work of 30, in each of two processes that run side by side: each gains 20.
 struct TwoProcesses {
   TwoProcesses(uint8_t first, uint8_t second) {
     auto trace = timeline().launch(1).sync(lasting(20)).from(0x100).unnecessary().work(30).launch(1);

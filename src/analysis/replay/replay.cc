@@ -149,8 +149,8 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
     total.high += std::max(sum.high, together);
     if (!alone && sum.benefit.count - together.count > together.count / 20)
       total.reason = "how the processes wait for each other is not known";
-    // Each was replayed with the GPU to itself. Where they take turns on it, a wait that is gone may come
-    // back as a wait for the other's turn.
+    // Each was replayed with the GPU to itself. Where they take turns on it, a wait that is gone may come back as a
+    // wait for the other's turn.
     if (shared) {
       total.low = std::min(total.low, Nanoseconds{});
       total.reason = "processes take turns on one GPU, which the model does not have";
