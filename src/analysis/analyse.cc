@@ -244,10 +244,11 @@ class Analysis {
         }
       }
     if (private_waits > 0)
-      report_.notices.push_back({"private-waits", counted(private_waits, "wait", "waits") +
-                                                      " happened outside every function that was hooked "
-                                                      "(private interface of the driver); they count "
-                                                      "as needed"});
+      report_.notices.push_back(
+          {"private-waits",
+           counted(private_waits, "wait", "waits") +
+               " happened outside every function that was hooked (private interface of the driver); they count "
+               "as needed"});
   }
 
   void find() {

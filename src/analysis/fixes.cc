@@ -84,18 +84,15 @@ constexpr Line kLines[] = {
 
 // The fix of a round trip is that of its instances: most of them decide.
 constexpr const char* kStillHeld =
-    "remove the copy back: the device still holds the data; the copy to the host may go, too, where the CPU "
-    "does "
+    "remove the copy back: the device still holds the data; the copy to the host may go, too, where the CPU does "
     "not read it";
 constexpr const char* kCopyOnDevice =
-    "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending "
-    "it "
+    "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending it "
     "back; the copy to the host may go, too, where the CPU does not read it";
 
 // cudaMemset writes bytes only.
 constexpr const char* kMemsetWords =
-    "write the value on the device with cuMemsetD32Async (or D16) of the driver's interface, or with a "
-    "kernel, on the "
+    "write the value on the device with cuMemsetD32Async (or D16) of the driver's interface, or with a kernel, on the "
     "stream of the work that reads it";
 
 // The fix of a release whose wait is needless, as its figure has it.

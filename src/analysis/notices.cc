@@ -333,11 +333,11 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
                            " fewer than half of the synchronizations were unnecessary; they are not listed"});
   if (problems.first_uses_from_stage_3 > 0)
     notices.push_back(
-        {"first-uses-from-stage-3", "the time to the first use of " +
-                                        counted(problems.first_uses_from_stage_3, "misplaced synchronization",
-                                                "misplaced synchronizations") +
-                                        " is from stage 3, whose overhead makes it longer: the calls around "
-                                        "it were not found in stage 2"});
+        {"first-uses-from-stage-3",
+         "the time to the first use of " +
+             counted(problems.first_uses_from_stage_3, "misplaced synchronization",
+                     "misplaced synchronizations") +
+             " is from stage 3, whose overhead makes it longer: the calls around it were not found in stage 2"});
   if (model == Model::replay) return;  // it has the threads wait for each other as they did
   std::set<uint32_t> threads;
   std::set<uint32_t> processes;
@@ -350,10 +350,11 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
   std::string where = processes.size() > 1 ? counted(threads.size(), "thread", "threads") + " of " +
                                                  counted(processes.size(), "process", "processes")
                                            : counted(threads.size(), "thread", "threads");
-  notices.push_back({"summed-over-threads", "benefits are summed over " + where +
-                                                "; the run gets shorter by as much only where they wait for "
-                                                "each other in turn, and by less where they "
-                                                "run side by side"});
+  notices.push_back(
+      {"summed-over-threads",
+       "benefits are summed over " + where +
+           "; the run gets shorter by as much only where they wait for each other in turn, and by less where they "
+           "run side by side"});
 }
 
 }  // namespace diogenes

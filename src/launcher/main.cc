@@ -185,8 +185,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* report = app.add_subcommand("report", "Print the report of a session again");
   report->formatter(std::make_shared<WithUsage>("diogenes report [SESSION] [OPTIONS]"));
   report->footer(
-      "Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3\n  diogenes report --details "
-      "P1\n"
+      "Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3\n  diogenes report --details P1\n"
       "  diogenes report --sequences --subsequence G3:2-5");
   report->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");

@@ -42,10 +42,10 @@ TEST(Phrases, Headline) {
   EXPECT_EQ(headline(report, outline(report)),
             "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
   report.gpu_phase_s = 0.5;
-  EXPECT_EQ(headline(report, outline(report)),
-            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 54.0% of the 500 ms in "
-            "which the GPU "
-            "is used");
+  EXPECT_EQ(
+      headline(report, outline(report)),
+      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 54.0% of the 500 ms in which the GPU "
+      "is used");
   Report none = empty_report();
   EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
   none.incomplete = {"tracing: the run was interrupted"};

@@ -86,8 +86,7 @@ Report als_report() {
   second.expected_benefit_s = 0.0625;
   second.expected_benefit_percent = 5;
   second.why =
-      "nothing that 480 of 500 calls wait for was touched before another synchronization covered it; used at "
-      "als.cc:171 "
+      "nothing that 480 of 500 calls wait for was touched before another synchronization covered it; used at als.cc:171 "
       "in the others";
   second.conditions.push_back({"clock-timer", "it brackets a timer"});
   second.stack[3] = at("void als::update_x<float>(als::Matrix<float> const&, int)", source, 160, 0x1f30);
