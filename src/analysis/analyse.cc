@@ -13,6 +13,7 @@
 #include "analysis/notices.h"
 #include "analysis/repeats.h"
 #include "analysis/required.h"
+#include "analysis/source_key.h"
 #include "analysis/source_lines.h"
 #include "analysis/watch_shares.h"
 #include "analysis/words.h"
@@ -276,6 +277,8 @@ class Analysis {
     const Nanoseconds worth{static_cast<int64_t>(report_.gpu_phase_s * 1e9 * kRequiredShare)};
     for (const Required& required : find_required(input, problems.found, worth, kMostRequired))
       add_required(required);
+    set_source_keys(report_);
+    if (!options_.allowed.empty()) add_not_allowed(grouping);
     line_notice();
     note_further_runs(problems, replay);
     if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
@@ -316,6 +319,17 @@ class Analysis {
     std::vector<uint32_t> all(grouping.problems.size());
     for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
     Figure figure = diogenes::together(grouping, all);
+    report_.together = {figure.benefit.seconds(), percent(figure.benefit), range_of(figure)};
+  }
+
+  // Together without those that are allowed.
+  void add_not_allowed(const GroupingInput& grouping) {
+    std::vector<uint32_t> rest;
+    for (uint32_t i = 0; i < grouping.problems.size(); ++i)
+      if (!options_.allowed.contains(report_.problems[i].source_key)) rest.push_back(i);
+    report_.together.reset();
+    if (rest.empty()) return;
+    Figure figure = diogenes::together(grouping, rest);
     report_.together = {figure.benefit.seconds(), percent(figure.benefit), range_of(figure)};
   }
 

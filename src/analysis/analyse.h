@@ -1,6 +1,7 @@
 // Stage 5. In: a session folder. Out: an immutable report, and which further runs would be worth it.
 #pragma once
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct AnalysisOptions {
   Model model = Model::replay;
   std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
   JudgeProcess judge = necessity::judge_process;
+  std::set<std::string> allowed;        // source keys that `together` leaves out
   OwnerChoices owners;                  // added to the session's own
   std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
 };

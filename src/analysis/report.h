@@ -59,9 +59,10 @@ struct ReportTogether {
 };
 
 struct ReportProblem {
-  std::string id;    // "P1": by expected benefit
-  std::string key;   // the same in every session of the same binary
-  std::string kind;  // as kind_name() has it: "unnecessary-synchronization", "duplicate-transfer", ...
+  std::string id;          // "P1": by expected benefit
+  std::string key;         // the same in every session of the same binary
+  std::string source_key;  // survives a rebuild (source_key.h)
+  std::string kind;        // as kind_name() has it: "unnecessary-synchronization", "duplicate-transfer", ...
   std::string operation;
   std::string api;         // "" : null
   uint64_t count = 0;      // problematic instances
@@ -85,7 +86,7 @@ struct ReportProblem {
 // A needed synchronization that costs much.
 struct ReportRequired {
   std::string id;  // "R1": by what could be gained
-  std::string key, operation, api;
+  std::string key, source_key, operation, api;
   uint64_t count = 0, instances = 0;  // needed; all of the place
   double waited_s = 0, call_s = 0;
   double up_to_s = 0, up_to_percent = 0;                  // gained if the CPU did not have to wait there

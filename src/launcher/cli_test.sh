@@ -129,6 +129,23 @@ expect 0 '' "$diogenes" export good.diogenes --format json -o report.json --forc
 expect 0 '' sh -c "'$diogenes' export good.diogenes | head -n 1"
 expect 125 'cannot write' "$diogenes" export good.diogenes -o no/such/file
 
+# Two sessions beside each other, and an exit status for continuous integration.
+expect 0 '' "$diogenes" diff good.diogenes repeated.diogenes
+grep -q '^faulty: run time ' out || bad 'diff does not begin with the run times'
+expect 2 'NEW is required' "$diogenes" diff good.diogenes
+expect 125 'not a Diogenes session' "$diogenes" diff good.diogenes .
+expect 0 '' "$diogenes" gate good.diogenes --fail-above 100%
+tail -n 1 out | grep -q '^pass: ' || bad 'gate does not say that it passed'
+expect 2 'not a percentage' "$diogenes" gate good.diogenes --fail-above 2.5x
+expect 2 'No such file' "$diogenes" gate good.diogenes --allow nowhere.allow
+echo abcd >allow
+expect 2 'allow:1: abcd has no reason' "$diogenes" gate good.diogenes --allow allow
+echo 'abcd it is the vendor' >allow
+expect 0 'abcd is not found any more' "$diogenes" gate good.diogenes --allow allow --fail-above 100
+cp -R good.diogenes part.diogenes
+rm -rf part.diogenes/memory-tracing
+expect 3 'gate cannot say: the memory-tracing run is not there' "$diogenes" gate part.diogenes
+
 # Input reaches every run; --prepare runs before each.
 "$diogenes" run --driver simulated --output piped.diogenes --prepare 'echo x >>prepared' -- "$faulty" cat \
   >out 2>err <<INPUT

@@ -238,6 +238,49 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->add_flag("--force", options.force, "Overwrite FILE");
 }
 
+void add_diff(CLI::App& app, DiffOptions& options) {
+  CLI::App* command = app.add_subcommand("diff", "What a change brought: what is gone, new, better, worse");
+  command->formatter(std::make_shared<WithUsage>("diogenes diff OLD NEW [OPTIONS]"));
+  command->footer(
+      "The expected benefit of what is gone stands beside the change of the run time.\n\nExamples:\n"
+      "  diogenes diff als.1.diogenes als.2.diogenes");
+  command->add_option("OLD", options.before, "The session before the change")->type_name("")->required();
+  command->add_option("NEW", options.now, "The session after it")->type_name("")->required();
+  command->add_option("--top", options.top, "Problems to print (default: 20)")
+      ->type_name("N")
+      ->check(kPositive);
+  add_model(command, options.model);
+  add_owners(command, options.own, options.library);
+}
+
+void add_gate(CLI::App& app, GateOptions& options) {
+  CLI::App* command = app.add_subcommand("gate", "Fail where more can be saved than a project allows");
+  command->formatter(std::make_shared<WithUsage>("diogenes gate [SESSION] [OPTIONS]"));
+  command->footer(
+      "What counts is the lower end of the range of all findings together.\n"
+      "Exit status: 0 not above, 1 above, 3 the session is not complete, so it cannot be said.\n\nExamples:\n"
+      "  diogenes gate --fail-above 2 --allow diogenes.allow\n"
+      "A line of the file: a finding's source key (gate prints it), and why it may stay.");
+  command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
+      ->type_name("");
+  const CLI::Validator without_sign(
+      [](std::string& text) {
+        if (text.ends_with('%')) text.pop_back();
+        return std::string();
+      },
+      "");
+  command
+      ->add_option("--fail-above", options.fail_above_percent,
+                   "Most that may be left to save, in percent of the run time (default: 2)")
+      ->type_name("PERCENT")
+      ->transform(without_sign)
+      ->check(kPercent);
+  command->add_option("--allow", options.allow, "Findings that may stay, each with a reason")
+      ->type_name("FILE");
+  add_model(command, options.model);
+  add_owners(command, options.own, options.library);
+}
+
 void add_doctor(CLI::App& app, DoctorOptions& options) {
   CLI::App* doctor = app.add_subcommand("doctor", "Can this machine, driver and program be measured?");
   doctor->formatter(std::make_shared<WithUsage>("diogenes doctor [OPTIONS] [-- COMMAND [ARGS...]]"));
@@ -279,6 +322,8 @@ int main(int argc, char** argv) {
   RunOptions run_options;
   ReportOptions report_options;
   ExportOptions export_options;
+  DiffOptions diff_options;
+  GateOptions gate_options;
   DoctorOptions doctor_options;
 
   CLI::App app(
@@ -293,6 +338,8 @@ int main(int argc, char** argv) {
   add_run(app, run_options);
   add_report(app, report_options);
   add_export(app, export_options);
+  add_diff(app, diff_options);
+  add_gate(app, gate_options);
   add_doctor(app, doctor_options);
 
   CommandLine line = split(argc, argv);
@@ -321,6 +368,8 @@ int main(int argc, char** argv) {
   }
   if (!line.program.empty())
     return fail(kUsage, fmt::format("{} takes no command; `diogenes {} --help` shows how", name, name));
+  if (name == "diff") return diff(diff_options);
+  if (name == "gate") return gate(gate_options);
   return name == "report" ? report(report_options) : export_report(export_options);
 }
 

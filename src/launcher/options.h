@@ -52,6 +52,21 @@ struct ExportOptions {
   bool force = false;
 };
 
+struct DiffOptions {
+  std::string before, now;
+  std::string model = "replay";
+  std::vector<std::string> own, library;
+  int top = 20;
+};
+
+struct GateOptions {
+  std::string session;            // empty: the newest here
+  double fail_above_percent = 2;  // of the run time
+  std::string allow;              // a file; empty: none
+  std::string model = "replay";
+  std::vector<std::string> own, library;
+};
+
 struct DoctorOptions {
   DriverKind driver = DriverKind::system;
   std::vector<std::string> command;  // empty: no program is looked at
@@ -61,6 +76,8 @@ struct DoctorOptions {
 int run(const RunOptions& options);
 int report(const ReportOptions& options);
 int export_report(const ExportOptions& options);
+int diff(const DiffOptions& options);
+int gate(const GateOptions& options);
 int doctor(const DoctorOptions& options);
 
 }  // namespace diogenes::launcher

@@ -73,6 +73,7 @@ Json problem_json(const ReportProblem& problem) {
   Json result;
   result["id"] = problem.id;
   result["key"] = problem.key;
+  result["source_key"] = problem.source_key;
   result["kind"] = problem.kind;
   result["operation"] = problem.operation;
   result["api"] = problem.api.empty() ? Json(nullptr) : Json(problem.api);
@@ -106,6 +107,7 @@ Json problem_json(const ReportProblem& problem) {
 Json required_json(const ReportRequired& required) {
   return {{"id", required.id},
           {"key", required.key},
+          {"source_key", required.source_key},
           {"operation", required.operation},
           {"api", text_or_null(required.api)},
           {"count", required.count},
