@@ -193,7 +193,8 @@ TEST(Reader, FunctionsOfPythonAreCheckedAgainstTheFile) {
   EXPECT_EQ(code->lines.size(), 2u);
   for (const uint32_t wrong : {0u, 1u, index + 1, index + 2, 0xff'ffffu})
     EXPECT_FALSE(whole->code.code(wrong).has_value()) << wrong;
-  for (auto cut = fs::file_size(file); cut-- > 0;) {
+  const uintmax_t end = index * 8 + (sizeof(CodeRecord) + code->file.size() + 1 + 2 + 7) / 8 * 8;
+  for (uintmax_t cut = end; cut-- > 0;) {
     fs::resize_file(file, cut);
     auto process = read_process(only_process(folder.path()));
     ASSERT_TRUE(process.ok());
