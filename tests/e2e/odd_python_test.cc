@@ -14,8 +14,8 @@ namespace {
 json problems_of(const Measured& measured) { return measured.report.value("problems", json::array()); }
 
 bool has_notice(const Measured& measured, const std::string& text) {
-  for (const std::string notice : measured.report.value("notices", json::array()))
-    if (notice.find(text) != std::string::npos) return true;
+  for (const auto& notice : measured.report.value("notices", json::array()))
+    if (notice.value("text", "").find(text) != std::string::npos) return true;
   return false;
 }
 

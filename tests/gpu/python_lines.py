@@ -38,7 +38,7 @@ def times_seen(report, script, line, waits):
     seen = 0
     for problem in report["problems"]:
         frames = [frame for frame in problem["stack"] if frame["language"] == "python"]
-        if any(os.path.basename(frame["file"]) == script and frame["line"] == line and frame["waits"] == waits
+        if any(os.path.basename(frame["file"] or "") == script and frame["line"] == line and frame["waits"] == waits
                for frame in frames):
             seen += problem["instances"]
     return seen
