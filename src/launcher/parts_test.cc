@@ -14,6 +14,7 @@
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
 #include "launcher/plan_file.h"
+#include "launcher/python_in_use.h"
 #include "launcher/resume.h"
 #include "launcher/run_estimate.h"
 #include "launcher/stage_outcome.h"
@@ -125,6 +126,37 @@ TEST_F(Parts, ThePlugInForGpuTimesComesBehindTheAgent) {
                                                                      .cupti = "/cuda/libcupti.so.13"});
   EXPECT_EQ(value_of(environment, "LD_PRELOAD"), "/a/agent.so:/a/gpu-times.so:/his.so");
   EXPECT_EQ(value_of(environment, "DIOGENES_CUPTI"), "/cuda/libcupti.so.13");
+}
+
+TEST_F(Parts, PythonsLibraryComesLast) {
+  auto environment = target_environment({"LD_PRELOAD=/his.so"}, {.agent = "/a/agent.so",
+                                                                 .plan = "/s/plan",
+                                                                 .plug_in = "/a/gpu-times.so",
+                                                                 .cupti = "/cuda/libcupti.so.13",
+                                                                 .python = "/a/python.so"});
+  EXPECT_EQ(value_of(environment, "LD_PRELOAD"), "/a/agent.so:/a/gpu-times.so:/a/python.so:/his.so");
+}
+
+// An interpreter is known by what it exports, whatever its name.
+TEST_F(Parts, AnInterpreterIsSeenInTheModuleMap) {
+  fs::create_directories(folder_ / "host-1");
+  auto loads = [&](const char* path) {
+    ModuleRecord record{};
+    record.present = 1;
+    strncpy(record.path, path, sizeof record.path - 1);
+    std::ofstream(folder_ / "host-1" / "modules", std::ios::binary)
+        .write(reinterpret_cast<const char*>(&record), sizeof record);
+  };
+  EXPECT_FALSE(runs_python(folder_ / "none"));
+  for (const char* path : {"/nowhere/python3", "/proc/self/exe", "/etc/passwd"}) {
+    loads(path);
+    EXPECT_FALSE(runs_python(folder_)) << path;
+  }
+  if (!fs::exists("/usr/bin/python3")) GTEST_SKIP() << "no Python is installed here";
+  loads("/usr/bin/python3");
+  EXPECT_EQ(runs_python(folder_), exports("/usr/bin/python3", "_PyRuntime"));
+  EXPECT_FALSE(exports("/usr/bin/python3", "malloc"));  // it takes it from another
+  EXPECT_FALSE(exports("/usr/bin/python3", "_PyRuntim"));
 }
 
 TEST_F(Parts, OfTheLibrariesTheNewestThatTheDriverServesIsTaken) {

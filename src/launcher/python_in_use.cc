@@ -2,7 +2,6 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -30,7 +29,7 @@ std::vector<std::string> loaded_files(const fs::path& process_folder) {
 
 }  // namespace
 
-bool names_symbol(const fs::path& file, const char* symbol) {
+bool exports(const fs::path& file, const char* symbol) {
   std::error_code failed;
   const uint64_t size = fs::file_size(file, failed);
   std::ifstream input(file, std::ios::binary);
@@ -44,14 +43,22 @@ bool names_symbol(const fs::path& file, const char* symbol) {
   if (!input.read(reinterpret_cast<char*>(sections.data()),
                   static_cast<std::streamsize>(sections.size() * sizeof(Elf64_Shdr))))
     return false;
+  const auto contents = [&](const Elf64_Shdr& section) {
+    std::string bytes(section.sh_size <= size ? section.sh_size : 0, '\0');
+    input.seekg(static_cast<std::streamoff>(section.sh_offset));
+    if (!input.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) bytes.clear();
+    return bytes;
+  };
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections.size()) continue;
-    const Elf64_Shdr& strings = sections[section.sh_link];
-    if (strings.sh_size > size) return false;
-    std::string text(strings.sh_size, '\0');
-    input.seekg(static_cast<std::streamoff>(strings.sh_offset));
-    if (!input.read(text.data(), static_cast<std::streamsize>(text.size()))) return false;
-    return text.find('\0' + std::string(symbol) + '\0') != std::string::npos;
+    const std::string symbols = contents(section), names = contents(sections[section.sh_link]);
+    for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
+      Elf64_Sym entry;
+      memcpy(&entry, symbols.data() + at, sizeof entry);
+      if (entry.st_shndx != SHN_UNDEF && entry.st_name < names.size() &&
+          std::string_view(names.c_str() + entry.st_name) == symbol)
+        return true;
+    }
   }
   return false;
 }
@@ -61,7 +68,7 @@ bool runs_python(const fs::path& stage_folder) {
   std::error_code failed;
   for (auto& process : fs::directory_iterator(stage_folder, failed))
     for (const std::string& file : loaded_files(process.path()))
-      if (seen.insert(file).second && names_symbol(file, "_PyRuntime")) return true;
+      if (seen.insert(file).second && exports(file, "_PyRuntime")) return true;
   return false;
 }
 

@@ -7,8 +7,7 @@ namespace diogenes::launcher {
 
 bool runs_python(const std::filesystem::path& stage_folder);
 
-// Is it an ELF file that exports this, or needs it from another? False: it cannot be read, or is too large to
-// be an interpreter.
-bool names_symbol(const std::filesystem::path& file, const char* symbol);
+// Is it an ELF file that exports this? False: it cannot be read, or is too large to be an interpreter.
+bool exports(const std::filesystem::path& file, const char* symbol);
 
 }  // namespace diogenes::launcher

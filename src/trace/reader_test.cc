@@ -175,5 +175,32 @@ TEST(Reader, AnotherVersionIsRefused) {
   EXPECT_NE(std::string(process.error().c_str()).find("version 9"), std::string::npos);
 }
 
+// A function of Python is there whole, or not at all.
+TEST(Reader, FunctionsOfPythonAreCheckedAgainstTheFile) {
+  TemporaryFolder folder;
+  Facts facts = waits(1);
+  const uint32_t index = facts.code(0x030b, "/app/größe.py", "f", 7, "\x80\x01");
+  facts.write(folder.path());
+  const fs::path file = only_process(folder.path()) / "python";
+  auto whole = read_process(only_process(folder.path()));
+  ASSERT_TRUE(whole.ok());
+  const auto code = whole->code.code(index);
+  ASSERT_TRUE(code.has_value());
+  EXPECT_EQ(code->version, 0x030b);
+  EXPECT_EQ(code->first_line, 7);
+  EXPECT_EQ(code->file, "/app/größe.py");
+  EXPECT_EQ(code->name, "f");
+  EXPECT_EQ(code->lines.size(), 2u);
+  for (const uint32_t wrong : {0u, 1u, index + 1, index + 2, 0xff'ffffu})
+    EXPECT_FALSE(whole->code.code(wrong).has_value()) << wrong;
+  const uintmax_t end = index * 8 + (sizeof(CodeRecord) + code->file.size() + 1 + 2 + 7) / 8 * 8;
+  for (uintmax_t cut = end; cut-- > 0;) {
+    fs::resize_file(file, cut);
+    auto process = read_process(only_process(folder.path()));
+    ASSERT_TRUE(process.ok());
+    EXPECT_FALSE(process->code.code(index).has_value()) << cut;
+  }
+}
+
 }  // namespace
 }  // namespace diogenes

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "pythons.h"
+#include "trace/reader.h"
 
 namespace diogenes::e2e {
 namespace {
@@ -13,8 +14,8 @@ namespace {
 json problems_of(const Measured& measured) { return measured.report.value("problems", json::array()); }
 
 bool has_notice(const Measured& measured, const std::string& text) {
-  for (const std::string notice : measured.report.value("notices", json::array()))
-    if (notice.find(text) != std::string::npos) return true;
+  for (const auto& notice : measured.report.value("notices", json::array()))
+    if (notice.value("text", "").find(text) != std::string::npos) return true;
   return false;
 }
 
@@ -57,6 +58,28 @@ TEST_P(OddPython, MayFork) {
     if (!frames.empty() && frames[0][1] == "in_child") instances += problem.value("instances", 0);
   }
   EXPECT_EQ(instances, 16) << measured.report_text;  // of both processes
+}
+
+// The first use of a result is seen in a signal's handler, in the middle of the interpreter.
+TEST_P(OddPython, ShowsWhereAResultIsUsed) {
+  std::map<std::string, int> seen;
+  run_measured({GetParam(), kPrograms + "/odd.py", kKernels, "use"}, "", [&](const std::string& session) {
+    const auto stage = read_stage(session + "/memory-tracing");
+    ASSERT_TRUE(stage.ok());
+    for (const ProcessTrace& process : stage->processes)
+      for (const ThreadTrace& thread : process.threads)
+        for (size_t i = 0; i < thread.record_count(); ++i) {
+          if (thread.type(i) != RecordType::touch) continue;
+          for (Frame frame : process.stacks.frames(thread.record<TouchRecord>(i).stack))
+            if (PythonFrame::is(frame)) {
+              const auto code = process.code.code(PythonFrame::of(frame).code);
+              seen[std::string(code ? code->name : "lost")]++;
+            }
+        }
+  });
+  EXPECT_EQ(seen["touch"], 4);
+  EXPECT_EQ(seen["use"], 4);
+  EXPECT_EQ(seen["lost"], 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(, OddPython, testing::ValuesIn(interpreters()), title);

@@ -1,4 +1,5 @@
-"""What programs of Python do that a reader of their frames must survive. Usage: odd.py KERNELS.PTX cells|daemons|fork"""
+"""What programs of Python do that a reader of their frames must survive. Usage: odd.py KERNELS.PTX cells|daemons|fork|use"""
+import ctypes
 import os
 import sys
 import threading
@@ -33,6 +34,25 @@ def daemons():
         threading.Thread(target=busy, daemon=True).start()
     for _ in range(4):
         started.acquire()
+
+
+def use():
+    """What a copy brought is read by Python, some lines behind the wait."""
+    gpu_work.begin(sys.argv[1])
+    words = 1 << 14
+    device, host = ctypes.c_uint64(), ctypes.c_void_p()
+    gpu_work.check(cuda.cuMemAlloc_v2(ctypes.byref(device), ctypes.c_size_t(4 * words)))
+    gpu_work.check(cuda.cuMemAllocHost_v2(ctypes.byref(host), ctypes.c_size_t(4 * words)))
+    values = (ctypes.c_uint32 * words).from_address(host.value)
+    for _ in range(4):
+        work()
+        gpu_work.check(cuda.cuMemcpyDtoHAsync_v2(host, device, ctypes.c_size_t(4 * words), None))
+        cuda.cuStreamSynchronize(None)
+        touch(values)
+
+
+def touch(values):
+    return values[5000] + 1
 
 
 def in_child():
