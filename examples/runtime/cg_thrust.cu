@@ -45,7 +45,7 @@ double dot(const Vector& x, const Vector& y) { return thrust::inner_product(x.be
 
 struct Solver {
   thrust::host_vector<double> coefficients;
-  Vector diagonal, x, residual, direction, product, scaled;
+  Vector diagonal, x, residual, direction, product;
   double norm = 0;
 
   Solver()
@@ -54,23 +54,21 @@ struct Solver {
         x(kUnknowns, 0.0),
         residual(kUnknowns, 1.0),
         direction(kUnknowns, 1.0),
-        product(kUnknowns),
-        scaled(kUnknowns) {
+        product(kUnknowns) {
     for (int i = 0; i < kUnknowns; ++i) coefficients[i] = 2.5 + (i % 7) * 0.01;
     diagonal = coefficients;
     norm = dot(residual, residual);
   }
 
-  void iterate() {
+  void iterate(bool fixed) {
+    if (fixed) {
+      multiply(diagonal, direction, product);
+      return step(product);
+    }
     diagonal = coefficients;          // sends what is there
     Vector fresh_product(kUnknowns);  // allocates, and waits when it is released
     multiply(diagonal, direction, fresh_product);
     step(fresh_product);
-  }
-
-  void iterate_fixed() {
-    multiply(diagonal, direction, product);
-    step(product);
   }
 
  private:
@@ -90,12 +88,7 @@ int main(int argc, char** argv) {
   const bool fixed = argc > 1 && strcmp(argv[1], "--fixed") == 0;
   Solver solver;
   int iterations = 0;
-  for (; iterations < kIterations && solver.norm > 1e-280; ++iterations) {
-    if (fixed)
-      solver.iterate_fixed();
-    else
-      solver.iterate();
-  }
+  for (; iterations < kIterations && solver.norm > 1e-280; ++iterations) solver.iterate(fixed);
   thrust::host_vector<double> solution = solver.x;
   double sum = 0;
   for (double value : solution) sum += value;

@@ -118,6 +118,26 @@ std::string project_folder(const fs::path& folder) {
   return "";
 }
 
+// Namespaces in which libraries keep their versions apart: THRUST_300001_SM_900_NS, __4, __cxx11.
+bool is_version(string_view part) {
+  if (part.starts_with("__")) return true;
+  const size_t digits = part.find_first_of("0123456789");
+  return digits != string_view::npos && digits > 0 && part[digits - 1] == '_' && part.ends_with("_NS");
+}
+
+std::string without_versions(const std::string& name) {
+  std::string result;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = name.find("::", begin);
+    const string_view part = string_view(name).substr(begin, end - begin);
+    const bool last = end == std::string::npos;
+    if (begin == 0 || last || !is_version(part)) result += std::string(part) + (last ? "" : "::");
+    if (last) break;
+    begin = end + 2;
+  }
+  return result;
+}
+
 }  // namespace
 
 FrameOwners::FrameOwners(const std::string& program, OwnerChoices choices)
@@ -165,7 +185,8 @@ FrameOwner FrameOwners::of(const ReportFrame& frame) const {
 }
 
 std::string base_name(const ReportFrame& frame) {
-  return frame.language == "python" ? frame.function : Symbolizer::base_name(frame.function);
+  if (frame.language == "python") return frame.function;
+  return without_versions(Symbolizer::base_name(frame.function));
 }
 
 bool is_interpreter(std::string_view path) {

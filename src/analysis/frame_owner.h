@@ -37,7 +37,7 @@ class FrameOwners {
 // with a line go first. Null without frames.
 const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack);
 
-// The function without arguments, as its author would say it. Python's names are that already.
+// The function without arguments and version namespaces, as its author would say it. Python's names are that already.
 std::string base_name(const ReportFrame& frame);
 
 // A file of CPython itself, by its name: python3.11, libpython3.11.so.1.0.

@@ -103,6 +103,18 @@ TEST(ActingFrame, IsTheInnermostOfTheApplication) {
   EXPECT_EQ(called_library(owned({frame("cudaFree", ""), frame("main", "src/main.cu", 20)})), "");
 }
 
+TEST(BaseName, IsWithoutVersions) {
+  EXPECT_EQ(base_name(frame("void thrust::THRUST_300001_SM_750_900_NS::sort<int*>(int*, int*)", "")),
+            "thrust::sort");
+  EXPECT_EQ(base_name(frame("cub::CUB_200200_900_NS::DeviceScan::f()", "")), "cub::DeviceScan::f");
+  EXPECT_EQ(base_name(frame("std::__cxx11::basic_string<char>::append(char const*)", "")),
+            "std::basic_string::append");
+  EXPECT_EQ(base_name(frame("__gnu_cxx::f()", "")), "__gnu_cxx::f");
+  EXPECT_EQ(base_name(frame("app::SOLVER_2::step()", "")), "app::SOLVER_2::step");
+  EXPECT_EQ(base_name(frame("", "")), "");
+  EXPECT_EQ(base_name(python("<module>", "a.py", 1)), "<module>");
+}
+
 TEST(ActingFrame, WithoutLinesIsAFunctionOfTheApplication) {
   auto stack = owned({frame("x", "x.c", 5, "/lib/x86_64-linux-gnu/libc.so.6"), frame("cudaFree", ""),
                       frame("f()", ""), frame("main", "")});

@@ -133,7 +133,7 @@ expect 125 'cannot write' "$diogenes" export good.diogenes -o no/such/file
 expect 0 '' "$diogenes" diff good.diogenes repeated.diogenes
 grep -q '^faulty: run time ' out || bad 'diff does not begin with the run times'
 expect 2 'NEW is required' "$diogenes" diff good.diogenes
-expect 125 'not a Diogenes session' "$diogenes" diff good.diogenes .
+expect 125 'not a session' "$diogenes" diff good.diogenes .
 expect 0 '' "$diogenes" gate good.diogenes --fail-above 100%
 tail -n 1 out | grep -q '^pass: ' || bad 'gate does not say that it passed'
 expect 2 'not a percentage' "$diogenes" gate good.diogenes --fail-above 2.5x
