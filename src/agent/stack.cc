@@ -2,6 +2,7 @@
 
 #include <unwind.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "agent/python.h"
@@ -25,11 +26,29 @@ bool in_agent(uintptr_t address) {
   return address >= reinterpret_cast<uintptr_t>(__ehdr_start) && address < reinterpret_cast<uintptr_t>(etext);
 }
 
+// What a walk takes, 5.5 KiB: kept off the program's stack, which may be small.
+struct Scratch {
+  Frames own, found;
+  WordsRead words;
+  std::atomic<bool> taken{false};
+};
+constinit Scratch scratches[16];
+
+Scratch* take_scratch() {
+  for (Scratch& scratch : scratches) {
+    if (scratch.taken.exchange(true, std::memory_order_acquire)) continue;  // pairs with give_back()
+    scratch.own.count = scratch.found.count = scratch.words.count = 0;
+    scratch.own.cut = scratch.found.cut = false;
+    return &scratch;
+  }
+  return nullptr;
+}
+
 // libgcc's walk, which begins in here: frames before the one that is asked for are left out.
 struct LibgccWalk {
   const Registers& from;
+  Frames& found;
   bool begun = false;
-  Frames found;
 };
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* opaque) {
@@ -67,13 +86,11 @@ void count(uint32_t ProcessFile::*what) {
 
 // Our own walk finds stacks that are known; a new one is taken from libgcc, which knows more kinds of frames.
 // So no stack is recorded that libgcc did not walk once.
-uint32_t capture(const Registers& from, uint32_t back, bool in_signal) {
-  Frames own;
-  WordsRead words;
+uint32_t walk_anew(const Registers& from, uint32_t back, bool in_signal, Scratch& scratch) {
+  Frames& own = scratch.own;
+  WordsRead& words = scratch.words;
   Walked walked = Walked::gave_up;
   if (DIOGENES_OWN_WALK) {
-    if (!from.exact)
-      if (uint32_t known = find_known_walk(from); known != kNoStack) return known;
     walked = walk_frames(from, own, words);
     strip(own, back);
     if (walked == Walked::whole)
@@ -85,7 +102,7 @@ uint32_t capture(const Registers& from, uint32_t back, bool in_signal) {
     if (walked == Walked::astray && own.count > 0)
       return intern_stack(own.addresses, own.count, true, in_signal);
   }
-  LibgccWalk walk{from};
+  LibgccWalk walk{from, scratch.found};
   _Unwind_Backtrace(visit, &walk);
   Frames& found = walk.found;
   if (found.count == 0 && from.exact) found.addresses[found.count++] = from.address;
@@ -98,6 +115,22 @@ uint32_t capture(const Registers& from, uint32_t back, bool in_signal) {
            memcmp(found.addresses, own.addresses, static_cast<size_t>(own.count) * sizeof(uintptr_t)) != 0)
     count(&ProcessFile::own_walks_differing);
   return intern_stack(found.addresses, found.count, found.cut, in_signal);
+}
+
+// All are taken: 16 threads walk at once, or a forked child has those of threads that it does not have.
+[[gnu::noinline]] uint32_t walk_on_own_stack(const Registers& from, uint32_t back, bool in_signal) {
+  Scratch scratch;
+  return walk_anew(from, back, in_signal, scratch);
+}
+
+uint32_t capture(const Registers& from, uint32_t back, bool in_signal) {
+  if (DIOGENES_OWN_WALK && !from.exact)
+    if (uint32_t known = find_known_walk(from); known != kNoStack) return known;
+  Scratch* scratch = take_scratch();
+  if (!scratch) return walk_on_own_stack(from, back, in_signal);
+  const uint32_t stack = walk_anew(from, back, in_signal, *scratch);
+  scratch->taken.store(false, std::memory_order_release);
+  return stack;
 }
 
 // Of the hooked call under way. Below its frame, the thunk has kept the caller's rbp (x86_64/thunk.S).

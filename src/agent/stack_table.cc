@@ -102,7 +102,7 @@ uint32_t write_stack(const Frame* frames, int count, uint32_t cut) {
 
 uint32_t add(const uintptr_t* addresses, int count, bool cut, uint64_t raw_key) {
   if (uint32_t stack = find(raw_key); stack != kNoStack) return stack;
-  Frame frames[kMaximumFrames];
+  static Frame frames[kMaximumFrames];  // under the lock; the program's stack may be small
   for (int i = 0; i < count; ++i) {
     uint32_t index = 0;
     const ModuleRecord* module = find_module(addresses[i], &index);
@@ -151,7 +151,7 @@ uint32_t extend_stack(uint32_t stack, const Frame* frames, int count, uint32_t c
   if (cut != 0) count_drop(Drop::stack_cut);
   if (!take_lock(in_signal)) return kNoStack;
   StackHeader header{};
-  Frame all[kMaximumStackFrames];
+  static Frame all[kMaximumStackFrames];  // under the lock
   if (stack != kNoStack) memcpy(&header, file_memory + size_t{stack} * 8, sizeof header);
   const auto own = static_cast<int>(header.frame_count);
   if (own > 0) memcpy(all, file_memory + size_t{stack} * 8 + sizeof header, header.frame_count * sizeof *all);

@@ -161,6 +161,9 @@ void small_thread() {
   pthread_create(
       &thread, &attributes,
       [](void*) -> void* {
+        // A real driver takes as much more than the simulated one.
+        volatile char for_a_real_driver[3 * 1024];
+        for_a_real_driver[0] = 1;
         user->use_on_this_thread();
         uint32_t* pinned = CudaUser::pinned();
         CUdeviceptr device = 0;
@@ -174,6 +177,7 @@ void small_thread() {
           if (write(1, "small thread\n", 13) != 13) _exit(92);
         }
         CHECK(cuMemFree(device));
+        if (for_a_real_driver[0] != 1) _exit(94);
         return nullptr;
       },
       nullptr);
