@@ -55,7 +55,7 @@ class Analysis {
       : folder_(std::move(folder)),
         session_(std::move(session)),
         options_(options),
-        names_(owners()),
+        names_(owners(), folder_ / "names.json"),
         source_(session_.started_ns) {
     report_.model = model_name(options.model);
     threshold_percent_ =
@@ -81,6 +81,7 @@ class Analysis {
       report_.incomplete.insert(report_.incomplete.end(), lost_.begin(), lost_.end());
     }
     finish_notices();
+    if (Status kept = names_.keep(); !kept) report_.notices.push_back({"names", kept.error().c_str()});
     if (!problem_.empty()) return error("%s", problem_.c_str());
     return std::move(report_);
   }
@@ -359,7 +360,7 @@ class Analysis {
     out.via = called_library(out.stack);
     if (const ReportFrame* frame = acting_frame(out.stack)) {
       out.where = *frame;
-      out.source = source_.at(frame->file, frame->line);
+      out.source = names_.source(*frame, source_);
     }
     out.count = problem.count;
     out.instances = problem.instances;

@@ -14,7 +14,11 @@ const std::vector<ReportFrame>& Names::stack(StackPlace place) {
   Namer& code = namer(process);
   found->second = named_stack(process, place.stack, [&](Frame frame) {
     const ModuleRecord* module = process.module(frame.module());
-    return code.symbolizer.frames(module ? *module : kNoFile, frame.offset());
+    if (!module) return code.symbolizer.frames(kNoFile, frame.offset());
+    if (const auto* known = kept_.frames(*module, frame.offset())) return *known;
+    std::vector<ReportFrame> named = code.symbolizer.frames(*module, frame.offset());
+    kept_.keep(*module, frame.offset(), named);
+    return named;
   });
   for (ReportFrame& frame : found->second) frame.owner = code.owners.of(frame);
   return found->second;
@@ -27,6 +31,13 @@ Names::Namer& Names::namer(const ProcessTrace& process) {
   auto [found, fresh] = namers_.try_emplace(&process);
   if (fresh) found->second = std::make_unique<Namer>(process, choices_);
   return *found->second;
+}
+
+ReportSource Names::source(const ReportFrame& frame, SourceLines& lines) {
+  if (const ReportSource* known = kept_.source(frame.file, frame.line)) return *known;
+  ReportSource source = lines.at(frame.file, frame.line);
+  kept_.keep(frame.file, frame.line, source);
+  return source;
 }
 
 std::vector<std::string> Names::notices() const {

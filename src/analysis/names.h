@@ -4,14 +4,18 @@
 #include <memory>
 
 #include "analysis/frame_owner.h"
+#include "analysis/kept_names.h"
 #include "analysis/run.h"
+#include "analysis/source_lines.h"
 #include "analysis/symbols.h"
 
 namespace diogenes {
 
 class Names {
  public:
-  explicit Names(OwnerChoices choices = {}) : choices_(std::move(choices)) {}
+  // `kept`: the session's file of names; "": none are kept.
+  explicit Names(OwnerChoices choices = {}, std::filesystem::path kept = {})
+      : choices_(std::move(choices)), kept_(std::move(kept)) {}
 
   // Innermost first, inlined frames included. Empty where the operation has no stack.
   const std::vector<ReportFrame>& stack(StackPlace place);
@@ -23,6 +27,11 @@ class Names {
     std::string name = api(site);
     return name.empty() ? operation_name(site) : name;
   }
+
+  // Lines of source that were kept, or that `lines` finds.
+  ReportSource source(const ReportFrame& frame, SourceLines& lines);
+
+  Status keep() { return kept_.save(); }
 
   // What could not be resolved, each line once.
   std::vector<std::string> notices() const;
@@ -37,6 +46,7 @@ class Names {
   Namer& namer(const ProcessTrace& process);
 
   OwnerChoices choices_;
+  KeptNames kept_;
   std::map<const ProcessTrace*, std::unique_ptr<Namer>> namers_;
   std::map<StackPlace, std::vector<ReportFrame>> stacks_;
 };

@@ -146,6 +146,16 @@ cp -R good.diogenes part.diogenes
 rm -rf part.diogenes/memory-tracing
 expect 3 'gate cannot say: the memory-tracing run is not there' "$diogenes" gate part.diogenes
 
+# A session reads the same after the program was rebuilt.
+cp "$faulty" ./rebuilt
+run 0 '' --output rebuilt.diogenes -- ./rebuilt
+expect 0 '' "$diogenes" report rebuilt.diogenes --details all
+grep -q 'faulty.cc:[0-9]* in ' out || bad 'the report names no line of the program'
+mv out before
+echo 'another program' >rebuilt
+expect 0 '' "$diogenes" report rebuilt.diogenes --details all
+cmp -s before out || bad 'the report changed when the program was rebuilt'
+
 # Input reaches every run; --prepare runs before each.
 "$diogenes" run --driver simulated --output piped.diogenes --prepare 'echo x >>prepared' -- "$faulty" cat \
   >out 2>err <<INPUT
