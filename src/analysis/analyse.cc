@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analysis/coverage.h"
-#include "analysis/fixes.h"
+#include "analysis/description.h"
 #include "analysis/freed_memory.h"
 #include "analysis/gpu_times.h"
 #include "analysis/groupings.h"
@@ -41,12 +41,6 @@ std::vector<std::string> repeats_of(const Session& session, const std::string& t
 // A needed wait is worth a word from this share of the GPU phase on; each that is looked at is one more replay.
 constexpr double kRequiredShare = 0.01;
 constexpr size_t kMostRequired = 10;
-
-std::string key_text(SiteKey key) {
-  char text[17];
-  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
-  return text;
-}
 
 // The steps of stage 5, in order; what one leaves is the next one's input.
 class Analysis {
@@ -264,7 +258,8 @@ class Analysis {
     const ProblemInput input{*tracing_,   sites_,    graph_,  verdicts_,
                              first_uses_, threshold, &models, memory_tracing_ ? &surroundings_ : nullptr};
     Problems problems = find_problems(input);
-    for (const Problem& problem : problems.found) add_problem(problem);
+    Description description(report_, names_, source_, sites_);
+    for (const Problem& problem : problems.found) description.add(problem);
     std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;
     for (const Problem& problem : problems.found)
       by_operation[operation_name(sites_[problem.site])].push_back(&problem.changes);
@@ -272,15 +267,14 @@ class Analysis {
       functions_[operation].expected_benefit_s = models.figure(parts).benefit.seconds();
     GroupingInput grouping{*tracing_, sites_, graph_, problems.found, &models};
     std::vector<Group> groups = find_groups(grouping, names_);
-    for (const Group& group : groups) add_group(group);
-    add_parts(grouping, groups);
-    if (!problems.found.empty()) add_together(grouping);
+    for (const Group& group : groups) description.add(group);
+    add_parts(grouping, groups, description);
     const Nanoseconds worth{static_cast<int64_t>(report_.gpu_phase_s * 1e9 * kRequiredShare)};
     for (const Required& required : find_required(input, problems.found, worth, kMostRequired))
-      add_required(required);
+      description.add(required, brought_);
     set_source_keys(report_);
-    if (!options_.allowed.empty()) add_not_allowed(grouping);
-    line_notice();
+    add_together(grouping, description);
+    description.add_line_notices();
     note_further_runs(problems, replay);
     if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
     problem_notices(problems, graph_, threshold_percent_, options_.model, report_.notices);
@@ -300,7 +294,7 @@ class Analysis {
     further_ = further_runs(so_far);
   }
 
-  void add_parts(const GroupingInput& grouping, const std::vector<Group>& groups) {
+  void add_parts(const GroupingInput& grouping, const std::vector<Group>& groups, Description& description) {
     for (const PartOfSequence& part : options_.parts) {
       size_t position = 0;
       for (size_t i = 0; i < groups.size(); ++i)
@@ -312,130 +306,16 @@ class Analysis {
         problem_ = "--subsequence: " + part.group + " has " +
                    std::to_string(groups[position - 1].members.size()) + " entries";
       else
-        add_group(subsequence(grouping, names_, groups[position - 1], part.first, part.last));
+        description.add(subsequence(grouping, names_, groups[position - 1], part.first, part.last));
     }
   }
 
-  void add_together(const GroupingInput& grouping) {
-    std::vector<uint32_t> all(grouping.problems.size());
-    for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-    Figure figure = diogenes::together(grouping, all);
-    report_.together = {figure.benefit.seconds(), percent(figure.benefit), range_of(figure)};
-  }
-
-  // Together without those that are allowed.
-  void add_not_allowed(const GroupingInput& grouping) {
-    std::vector<uint32_t> rest;
+  // All problems but those that are allowed.
+  void add_together(const GroupingInput& grouping, Description& description) {
+    std::vector<uint32_t> members;
     for (uint32_t i = 0; i < grouping.problems.size(); ++i)
-      if (!options_.allowed.contains(report_.problems[i].source_key)) rest.push_back(i);
-    report_.together.reset();
-    if (rest.empty()) return;
-    Figure figure = diogenes::together(grouping, rest);
-    report_.together = {figure.benefit.seconds(), percent(figure.benefit), range_of(figure)};
-  }
-
-  static ReportRange range_of(const Figure& figure) {
-    return {figure.low.seconds(), figure.high.seconds(), figure.reason, figure.paper.seconds(),
-            figure.replay.seconds()};
-  }
-
-  double percent(Nanoseconds benefit) const {
-    return report_.runtime_s > 0 ? 100 * benefit.seconds() / report_.runtime_s : 0;
-  }
-
-  const std::vector<ReportFrame>& most_frequent(const std::vector<std::pair<StackPlace, uint64_t>>& places) {
-    static const std::vector<ReportFrame> kNone;
-    return places.empty() ? kNone : names_.stack(places.front().first);
-  }
-
-  void add_problem(const Problem& problem) {
-    const Site& site = sites_[problem.site];
-    ReportProblem& out = report_.problems.emplace_back();
-    out.id = "P" + std::to_string(report_.problems.size());
-    out.kind = kind_name(problem.kind);
-    out.key = key_text(site.key) + "-" + out.kind;
-    out.operation = operation_name(site);
-    out.stack = names_.stack(site.place);
-    out.api = runtime_api(out.stack);
-    out.via = called_library(out.stack);
-    if (const ReportFrame* frame = acting_frame(out.stack)) {
-      out.where = *frame;
-      out.source = names_.source(*frame, source_);
-    }
-    out.count = problem.count;
-    out.instances = problem.instances;
-    out.waited_s = problem.waited.seconds();
-    out.call_s = problem.call.seconds();
-    out.bytes = problem.bytes.count;
-    out.expected_benefit_s = problem.benefit.seconds();
-    out.expected_benefit_percent = percent(problem.benefit);
-    out.range = range_of(problem.figure);
-    if (problem.after) out.first_use = ReportUse{problem.after->seconds(), most_frequent(problem.uses)};
-    out.duplicate_of = most_frequent(problem.duplicates);
-    out.lost_at = most_frequent(problem.lost);
-    Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)),
-                               place_of(most_frequent(problem.allocation_places)));
-    out.why = std::move(advice.why);
-    out.fix = std::move(advice.fix);
-    out.conditions = std::move(advice.conditions);
-  }
-
-  void add_required(const Required& required) {
-    const Site& site = sites_[required.site];
-    ReportRequired& out = report_.required.emplace_back();
-    out.id = "R" + std::to_string(report_.required.size());
-    out.key = key_text(site.key) + "-required";
-    out.operation = operation_name(site);
-    out.stack = names_.stack(site.place);
-    out.api = runtime_api(out.stack);
-    out.via = called_library(out.stack);
-    if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
-    out.count = required.count;
-    out.instances = required.instances;
-    out.waited_s = required.waited.seconds();
-    out.call_s = required.call.seconds();
-    out.up_to_s = required.up_to.seconds();
-    out.up_to_percent = percent(required.up_to);
-    out.reasons = by_code(required.reasons);
-    uint64_t most = 0;
-    for (auto [bit, count] : required.reasons)
-      if (count > most && *use_words(bit)) {
-        most = count;
-        out.used_for = use_words(bit);
-      }
-    if (!required.uses.empty())
-      out.used_by = ReportUse{required.after ? std::optional(required.after->seconds()) : std::nullopt,
-                              most_frequent(required.uses)};
-    if (required.site.value < brought_.size()) {
-      out.same_value = brought_[required.site.value].same;
-      out.values = brought_[required.site.value].all;
-    }
-  }
-
-  // Without lines a reader cannot find the calls. -lineinfo and -g change no code that runs.
-  void line_notice() {
-    std::set<std::string> files;
-    for (const ReportProblem& problem : report_.problems)
-      if (problem.where && problem.where->owner == FrameOwner::application && problem.where->line == 0 &&
-          problem.where->language.empty())
-        files.insert(problem.where->module);
-    for (const std::string& file : files)
-      report_.notices.push_back(
-          {"no-lines", file + " has no line information where problems are, so they are named by " +
-                           "function only; compile it with -g (it changes no code) and measure again"});
-  }
-
-  void add_group(const Group& group) {
-    ReportGroup& out = report_.groups.emplace_back();
-    out.id = "G" + std::to_string(report_.groups.size());
-    out.grouping = grouping_name(group.grouping);
-    out.title = group.title;
-    out.expected_benefit_s = group.benefit.seconds();
-    out.expected_benefit_percent = percent(group.benefit);
-    out.range = range_of(group.figure);
-    out.synchronization_issues = group.synchronization_issues;
-    out.transfer_issues = group.transfer_issues;
-    for (uint32_t member : group.members) out.members.push_back("P" + std::to_string(member + 1));
+      if (!options_.allowed.contains(report_.problems[i].source_key)) members.push_back(i);
+    if (!members.empty()) description.add_together(diogenes::together(grouping, members));
   }
 
   void finish_notices() {

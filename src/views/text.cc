@@ -23,7 +23,7 @@ constexpr int kDefaultTop = 10;
 class Writer {
  public:
   Writer(const Report& report, const TextOptions& options)
-      : report_(report), options_(options), outline_(outline(report)) {
+      : report_(report), options_(options), outline_(outline(report)), headline_(headline(report, outline_)) {
     if (!options.kind.empty())
       std::erase_if(outline_.findings, [&](const Finding& finding) {
         return std::none_of(finding.problems.begin(), finding.problems.end(),
@@ -69,7 +69,7 @@ class Writer {
     std::string runs = counted(report_.stages.size(), "run");
     const std::string state = report_.incomplete.empty() ? runs + ", complete" : runs + ", not complete";
     const std::string name = program_name(report_.command) + ":";
-    page.wrapped(page.bold(name) + " ", name.size() + 1, headline(report_, outline_) + "; " + state);
+    page.wrapped(page.bold(name) + " ", name.size() + 1, headline_ + "; " + state);
     page.wrapped("", 0, about());
     if (report_.incomplete.empty()) return;
     page.line();
@@ -109,6 +109,10 @@ class Writer {
   }
 
   void findings(Page& page) const {
+    if (outline_.findings.empty() && !options_.kind.empty()) {
+      page.line();
+      page.line("No finding is of the kind " + quoted(options_.kind) + ".");
+    }
     if (outline_.findings.empty()) return;
     const size_t shown = std::min(limit(), outline_.findings.size());
     size_t what = 4;
@@ -239,7 +243,8 @@ class Writer {
 
   const Report& report_;
   const TextOptions& options_;
-  Outline outline_;
+  Outline outline_;       // of the kind that was asked for
+  std::string headline_;  // of all findings
 };
 
 }  // namespace

@@ -123,6 +123,12 @@ TEST(Text, ByKind) {
   const std::string text = to_text(als_report(), transfers);
   EXPECT_NE(text.find("thrust::copy: data was there"), std::string::npos);
   EXPECT_EQ(text.find("needless wait"), std::string::npos);
+  // The headline is that of the session.
+  EXPECT_NE(text.find("270 ms of 1.25 s (21.6%) can be saved at 3 places"), std::string::npos);
+  transfers.kind = "no-such-kind";
+  const std::string none = to_text(als_report(), transfers);
+  EXPECT_NE(none.find("can be saved at 3 places"), std::string::npos);
+  EXPECT_NE(none.find("No finding is of the kind no-such-kind.\n"), std::string::npos);
 }
 
 TEST(Text, ARangeHasItsReasonWhereAllIsSaid) {

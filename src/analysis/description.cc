@@ -1,0 +1,129 @@
+#include "analysis/description.h"
+
+#include <set>
+
+#include "analysis/coverage.h"
+#include "analysis/fixes.h"
+#include "analysis/words.h"
+
+namespace diogenes {
+namespace {
+
+std::string key_text(SiteKey key) {
+  char text[17];
+  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
+  return text;
+}
+
+ReportRange range_of(const Figure& figure) {
+  return {figure.low.seconds(), figure.high.seconds(), figure.reason, figure.paper.seconds(),
+          figure.replay.seconds()};
+}
+
+}  // namespace
+
+double Description::percent(Nanoseconds benefit) const {
+  return report_.runtime_s > 0 ? 100 * benefit.seconds() / report_.runtime_s : 0;
+}
+
+const std::vector<ReportFrame>& Description::most_frequent(
+    const std::vector<std::pair<StackPlace, uint64_t>>& places) {
+  static const std::vector<ReportFrame> kNone;
+  return places.empty() ? kNone : names_.stack(places.front().first);
+}
+
+void Description::add(const Problem& problem) {
+  const Site& site = sites_[problem.site];
+  ReportProblem& out = report_.problems.emplace_back();
+  out.id = "P" + std::to_string(report_.problems.size());
+  out.kind = kind_name(problem.kind);
+  out.key = key_text(site.key) + "-" + out.kind;
+  out.operation = operation_name(site);
+  out.stack = names_.stack(site.place);
+  out.api = runtime_api(out.stack);
+  out.via = called_library(out.stack);
+  if (const ReportFrame* frame = acting_frame(out.stack)) {
+    out.where = *frame;
+    out.source = names_.source(*frame, source_);
+  }
+  out.count = problem.count;
+  out.instances = problem.instances;
+  out.waited_s = problem.waited.seconds();
+  out.call_s = problem.call.seconds();
+  out.bytes = problem.bytes.count;
+  out.expected_benefit_s = problem.benefit.seconds();
+  out.expected_benefit_percent = percent(problem.benefit);
+  out.range = range_of(problem.figure);
+  if (problem.after) out.first_use = ReportUse{problem.after->seconds(), most_frequent(problem.uses)};
+  out.duplicate_of = most_frequent(problem.duplicates);
+  out.lost_at = most_frequent(problem.lost);
+  Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)),
+                             place_of(most_frequent(problem.allocation_places)));
+  out.why = std::move(advice.why);
+  out.fix = std::move(advice.fix);
+  out.conditions = std::move(advice.conditions);
+}
+
+void Description::add(const Required& required, const std::vector<BroughtValues>& brought) {
+  const Site& site = sites_[required.site];
+  ReportRequired& out = report_.required.emplace_back();
+  out.id = "R" + std::to_string(report_.required.size());
+  out.key = key_text(site.key) + "-required";
+  out.operation = operation_name(site);
+  out.stack = names_.stack(site.place);
+  out.api = runtime_api(out.stack);
+  out.via = called_library(out.stack);
+  if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
+  out.count = required.count;
+  out.instances = required.instances;
+  out.waited_s = required.waited.seconds();
+  out.call_s = required.call.seconds();
+  out.up_to_s = required.up_to.seconds();
+  out.up_to_percent = percent(required.up_to);
+  out.reasons = by_code(required.reasons);
+  uint64_t most = 0;
+  for (auto [bit, count] : required.reasons)
+    if (count > most && *use_words(bit)) {
+      most = count;
+      out.used_for = use_words(bit);
+    }
+  if (!required.uses.empty())
+    out.used_by = ReportUse{required.after ? std::optional(required.after->seconds()) : std::nullopt,
+                            most_frequent(required.uses)};
+  if (required.site.value < brought.size()) {
+    out.same_value = brought[required.site.value].same;
+    out.values = brought[required.site.value].all;
+  }
+}
+
+// Without lines a reader cannot find the calls. -lineinfo and -g change no code that runs.
+void Description::add_line_notices() {
+  std::set<std::string> files;
+  for (const ReportProblem& problem : report_.problems)
+    if (problem.where && problem.where->owner == FrameOwner::application && problem.where->line == 0 &&
+        problem.where->language.empty())
+      files.insert(problem.where->module);
+  for (const std::string& file : files)
+    report_.notices.push_back(
+        {"no-lines", file + " has no line information where problems are, so they are named by " +
+                         "function only; compile it with -g (it changes no code) and measure again"});
+}
+
+void Description::add(const Group& group) {
+  ReportGroup& out = report_.groups.emplace_back();
+  out.id = "G" + std::to_string(report_.groups.size());
+  out.grouping = grouping_name(group.grouping);
+  out.title = group.title;
+  out.expected_benefit_s = group.benefit.seconds();
+  out.expected_benefit_percent = percent(group.benefit);
+  out.range = range_of(group.figure);
+  out.synchronization_issues = group.synchronization_issues;
+  out.transfer_issues = group.transfer_issues;
+  for (uint32_t member : group.members) out.members.push_back("P" + std::to_string(member + 1));
+}
+
+void Description::add_together(const Figure& figure) {
+  report_.together = {figure.benefit.seconds(), percent(figure.benefit), range_of(figure)};
+}
+
+}  // namespace diogenes

@@ -1,0 +1,34 @@
+// What was found, as the report says it: names, places, percentages, words. In: problems, groups, needed waits with
+// their sites. Out: entries of the report, in the order in which they are added.
+#pragma once
+#include "analysis/groupings.h"
+#include "analysis/names.h"
+#include "analysis/required.h"
+
+namespace diogenes {
+
+class Description {
+ public:
+  // All must outlive it. The report has its run time already.
+  Description(Report& report, Names& names, SourceLines& source, const SiteTable& sites)
+      : report_(report), names_(names), source_(source), sites_(sites) {}
+
+  void add(const Problem& problem);
+  void add(const Group& group);
+  void add(const Required& required, const std::vector<BroughtValues>& brought);
+  void add_together(const Figure& figure);
+
+  // One for each file of the application that has no lines where problems are.
+  void add_line_notices();
+
+ private:
+  const std::vector<ReportFrame>& most_frequent(const std::vector<std::pair<StackPlace, uint64_t>>& places);
+  double percent(Nanoseconds benefit) const;
+
+  Report& report_;
+  Names& names_;
+  SourceLines& source_;
+  const SiteTable& sites_;
+};
+
+}  // namespace diogenes
