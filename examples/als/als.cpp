@@ -34,7 +34,7 @@ class Factorization {
   Factorization(example::Gpu& gpu, bool fixed)
       : gpu_(gpu), fixed_(fixed), report_(example::pinned_floats(kFactors)) {
     prepare(users_, 3);
-    prepare(items_, 5);
+    prepare(items_, 4);
     if (fixed_) {
       system_ = device_floats(kFactors);
       upload_once(users_);
