@@ -36,7 +36,7 @@ constinit Scratch scratches[16];
 
 Scratch* take_scratch() {
   for (Scratch& scratch : scratches) {
-    if (scratch.taken.exchange(true, std::memory_order_acquire)) continue;  // pairs with give_back()
+    if (scratch.taken.exchange(true, std::memory_order_acquire)) continue;  // pairs with capture()
     scratch.own.count = scratch.found.count = scratch.words.count = 0;
     scratch.own.cut = scratch.found.cut = false;
     return &scratch;

@@ -64,8 +64,7 @@ std::string run_trouble(const StageRun& run) {
   if (run.state == "timeout") return run.name + ": the run took longer than --timeout";
   if (run.state == "running") return run.name + ": the run did not end while Diogenes was there";
   if (run.state != "complete") return run.name + ": the run failed";
-  if (run.exit_status > 128)
-    return run.name + ": signal " + std::to_string(run.exit_status - 128) + " killed the program";
+  if (run.signal != 0) return run.name + ": signal " + std::to_string(run.signal) + " killed the program";
   return "";
 }
 

@@ -1,23 +1,39 @@
 #include "analysis/required.h"
 
 #include <algorithm>
-#include <set>
 
 namespace diogenes {
 namespace {
 
-// What the problems change stays theirs.
-std::set<std::pair<uint32_t, uint32_t>> changed_by(const std::vector<Problem>& problems) {
-  std::set<std::pair<uint32_t, uint32_t>> changed;  // thread of the graph, operation
+// By thread of the graph and operation: what the problems change stays theirs.
+std::vector<std::vector<bool>> changed_by(const std::vector<Problem>& problems, size_t threads) {
+  std::vector<std::vector<bool>> changed(threads);
   for (const Problem& problem : problems)
-    for (const Change& change : problem.changes) changed.emplace(change.thread, change.operation);
+    for (const Change& change : problem.changes) {
+      std::vector<bool>& operations = changed[change.thread];
+      if (operations.size() <= change.operation) operations.resize(change.operation + 1);
+      operations[change.operation] = true;
+    }
   return changed;
+}
+
+using Content = std::pair<uint64_t, uint64_t>;
+
+BroughtValues most_frequent(std::vector<Content>& contents) {
+  std::sort(contents.begin(), contents.end());
+  BroughtValues result{contents.size(), 0};
+  for (auto first = contents.begin(); first != contents.end();) {
+    const auto next = std::upper_bound(first, contents.end(), *first);
+    result.same = std::max(result.same, static_cast<uint64_t>(next - first));
+    first = next;
+  }
+  return result;
 }
 
 }  // namespace
 
 std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteTable& sites) {
-  std::map<uint32_t, std::map<std::pair<uint64_t, uint64_t>, uint64_t>> values;  // by site, by content
+  std::vector<std::vector<Content>> contents(sites.size());
   for (const Process& process : memory_tracing.processes)
     for (const Thread& thread : process.threads)
       for (uint32_t i = 0; i < thread.operations.size(); ++i) {
@@ -26,20 +42,16 @@ std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteT
         if (!driver || driver->direction != Direction::device_to_host) continue;
         auto found = process.contents.find(key_of({static_cast<uint16_t>(thread.ordinal), 0, i}));
         if (found != process.contents.end())
-          ++values[site.value][{found->second.hash[0], found->second.hash[1]}];
+          contents[site.value].emplace_back(found->second.hash[0], found->second.hash[1]);
       }
   std::vector<BroughtValues> result(sites.size());
-  for (const auto& [site, contents] : values)
-    for (const auto& [content, count] : contents) {
-      result[site].all += count;
-      result[site].same = std::max(result[site].same, count);
-    }
+  for (size_t site = 0; site < result.size(); ++site) result[site] = most_frequent(contents[site]);
   return result;
 }
 
 std::vector<Required> find_required(const ProblemInput& input, const std::vector<Problem>& problems,
                                     Nanoseconds least, size_t most) {
-  const auto changed = changed_by(problems);
+  const auto changed = changed_by(problems, input.graph.threads.size());
   std::map<uint32_t, Required> by_site;
   std::map<uint32_t, std::vector<Change>> changes;
   std::map<uint32_t, std::vector<int64_t>> after;
@@ -53,7 +65,8 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
       required.site = operation.site;
       ++required.instances;
       // A call that waits for its own work has no result that could be asked for later.
-      if (operation.reasons == 0 || (operation.reasons & kOwnWork) != 0 || changed.contains({t, i})) continue;
+      if (operation.reasons == 0 || (operation.reasons & kOwnWork) != 0) continue;
+      if (i < changed[t].size() && changed[t][i]) continue;
       ++required.count;
       required.waited += operation.waited;
       required.call += operation.call;

@@ -288,7 +288,7 @@ void Measurement::analysis(bool complete) {
                                .width = columns(fd),
                                .color = colors_wanted(fd),
                                .working_folder = session_.working_folder,
-                               .session = shell_quoted(shown_folder_.string())}));
+                               .session = shown_folder_.string()}));
   if (interrupted()) say(fmt::format("interrupted; {} goes on with the runs that are missing", resume));
 }
 
@@ -435,6 +435,7 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   run.runtime_s = result.runtime.seconds();
   run.cpu_s = result.cpu_s;
   run.exit_status = result.exit_status;
+  run.signal = result.signal;
   run.state = "complete";
   for (const std::string& difference : streams_->finish(result))
     run.output_difference += (run.output_differs() ? "; " : "") + difference;

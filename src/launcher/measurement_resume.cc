@@ -44,7 +44,7 @@ bool Measurement::resume_session() {
   if (kept_runs_ == 0) return true;
 
   exit_status_ = session_.exit_status;
-  first_signal_ = exit_status_ > 128 ? exit_status_ - 128 : 0;
+  first_signal_ = session_.runs.front().signal;
   if (std::string machine = describe_machine(); machine != session_.machine)
     notice(fmt::format("the runs were resumed on another machine or kernel ({}): their times may not agree",
                        machine));

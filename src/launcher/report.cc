@@ -41,7 +41,7 @@ int report(const ReportOptions& options) {
                                                                   .profile = options.profile,
                                                                   .kind = options.kind,
                                                                   .working_folder = session->working_folder,
-                                                                  .session = shell_quoted(folder->string())});
+                                                                  .session = folder->string()});
   Status written = write_output("-", text, false);
   return written ? kSuccess : fail(kOwnFailure, written.error().c_str());
 }

@@ -103,6 +103,7 @@ Session from_json(const json& object) {
     take(item, "runtime_s", run.runtime_s);
     take(item, "cpu_s", run.cpu_s);
     take(item, "exit_status", run.exit_status);
+    take(item, "signal", run.signal);
     take(item, "output_difference", run.output_difference);
     take(item, "repeat", run.repeat);
   }
@@ -124,6 +125,7 @@ json to_json(const Session& session) {
                     {"runtime_s", run.runtime_s},
                     {"cpu_s", run.cpu_s},
                     {"exit_status", run.exit_status},
+                    {"signal", run.signal},
                     {"output_difference", run.output_difference},
                     {"repeat", run.repeat}});
   return {{"schema", session.schema},

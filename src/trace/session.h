@@ -33,11 +33,12 @@ struct StageRun {
   std::string state;     // "running", "complete", "failed", "timeout", "interrupted"
   double runtime_s = 0;  // exec to exit
   double cpu_s = 0;      // user + system
-  int exit_status = 0;   // 128+N on a signal
+  int exit_status = 0;   // 128+N on a signal; a program may also exit with more than 128
   // What differs from the first run's: "stdout differs from the first run's at line 2, in numbers only".
   std::string output_difference;
   bool output_differs() const { return !output_difference.empty(); }
   int repeat = 0;
+  int signal = 0;  // that killed the program; 0: none
 };
 
 // What `diogenes run` was asked for, as far as it decides which runs there are. `run --resume` reads it.

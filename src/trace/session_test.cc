@@ -21,7 +21,7 @@ Session example() {
   session.simulated = true;
   session.wait_functions = {{0x22bb00, 27, 28, false}, {0xfc9ee0, 1, 1, true}};
   session.runs = {{"baseline", "baseline", "complete", 1.5, 1.25, 3, "", 0},
-                  {"tracing", "tracing", "timeout", 2.5, 1, 137, "stdout differs at line 2", 1}};
+                  {"tracing", "tracing", "timeout", 2.5, 1, 137, "stdout differs at line 2", 1, 9}};
   session.request = {true, "rm -f x", 1.5, "off", 3, true, 1 << 20};
   session.streams = {"stdin", 8, true};
   session.finished = true;
@@ -47,6 +47,7 @@ TEST(Session, RoundTrip) {
   EXPECT_EQ(read->runs[1].state, "timeout");
   EXPECT_EQ(read->runs[1].runtime_s, 2.5);
   EXPECT_EQ(read->runs[1].output_difference, "stdout differs at line 2");
+  EXPECT_EQ(read->runs[1].signal, 9);
   EXPECT_TRUE(read->request.plain_run);
   EXPECT_EQ(read->request.prepare, "rm -f x");
   EXPECT_EQ(read->request.timeout_s, 1.5);

@@ -124,8 +124,9 @@ std::string where_text(const std::optional<ReportFrame>& where, const std::strin
 }
 
 std::string use_text(const ReportRequired& required, const std::string& folder) {
-  std::string text = required.used_for.empty() ? "not known what for" : required.used_for;
-  if (required.used_by)
+  std::string text =
+      required.used_for.empty() ? "it could not be watched, so it counts as needed" : required.used_for;
+  if (required.used_by && !required.used_for.empty())
     if (auto frames = telling_frames(required.used_by->stack, 1); !frames.empty())
       text += " at " + place_text(*frames[0], folder, 60);
   if (required.same_value > 1 && 10 * required.same_value >= 9 * required.values)
