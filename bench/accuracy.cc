@@ -35,11 +35,16 @@ constexpr const char* kUsage =
     "  --markdown FILE            the tables\n"
     "  --json FILE                the figures, for programs\n";
 
-const std::vector<std::string> kPrograms = {
-    "als",        "cfd",        "multigrid", "gaussian",           "absorbed",
-    "together",   "gpu_bound",  "cpu_bound", "many_streams",       "many_threads",
-    "deep_queue", "copy_bound", "misplaced", "misplaced_launches", "duplicate",
-    "temporary",  "idle_waits"};
+const std::vector<std::string> kPrograms = {"als",          "cfd",
+                                            "multigrid",    "gaussian",
+                                            "absorbed",     "together",
+                                            "gpu_bound",    "cpu_bound",
+                                            "many_streams", "many_threads",
+                                            "deep_queue",   "copy_bound",
+                                            "misplaced",    "misplaced_launches",
+                                            "duplicate",    "temporary",
+                                            "idle_waits",   "backward",
+                                            "queue",        "pool"};
 const std::vector<std::string> kExamples = {"als", "cfd", "multigrid", "gaussian"};
 
 struct Options {

@@ -4,8 +4,6 @@
 // there.
 //
 //   schedule NAME [--fixed] [--iterations N]        schedule random SEED [--fixed]
-#include <time.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -15,45 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "../../examples/common/gpu.h"
+#include "schedule.h"
 
 namespace {
 
-constexpr size_t kWords = 4096;
-
-struct Run {
-  example::Gpu& gpu;
-  bool fixed;
-  int iterations;
-  uint64_t seed = 0;
-};
-
-void work(double us) {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const auto ns = [&] { return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec; };
-  const int64_t end = ns() + static_cast<int64_t>(us * 1000);
-  while (ns() < end) clock_gettime(CLOCK_MONOTONIC, &now);
-}
-
-CUdeviceptr device_words(size_t count = kWords) {
-  CUdeviceptr memory = 0;
-  CHECK(cuMemAlloc(&memory, count * 4));
-  return memory;
-}
-
-CUstream stream() {
-  CUstream made = nullptr;
-  CHECK(cuStreamCreate(&made, CU_STREAM_NON_BLOCKING));
-  return made;
-}
-
-// The result, copied back and read: the wait in here is needed.
-void report(CUdeviceptr data) {
-  static float* host = example::pinned_floats(kWords);
-  CHECK(cuMemcpyDtoH(host, data, kWords * 4));
-  std::printf("%016llx\n", static_cast<unsigned long long>(example::checksum(host, kWords)));
-}
+using namespace schedules;
 
 // The wait behind the short kernel takes up nearly all that the removed one gave.
 void absorbed(Run& run) {
@@ -315,7 +279,9 @@ const std::map<std::string, Entry> kSchedules = {
     {"deep_queue", {deep_queue, 6}},       {"copy_bound", {copy_bound, 1000}},
     {"misplaced", {misplaced, 800}},       {"misplaced_launches", {misplaced_launches, 800}},
     {"duplicate", {duplicate, 800}},       {"temporary", {temporary, 800}},
-    {"idle_waits", {idle_waits, 1000}},    {"random", {random_schedule, 40}},
+    {"idle_waits", {idle_waits, 1000}},    {"backward", {backward, 800}},
+    {"queue", {schedules::queue, 1000}},   {"pool", {pool, 800}},
+    {"random", {random_schedule, 40}},
 };
 
 [[noreturn]] void usage() {

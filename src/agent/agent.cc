@@ -60,11 +60,10 @@ void on_loader_event() {
   if (!linker || linker->r_state != r_debug::RT_CONSISTENT) return;
   KeepErrno keep;
   PassThrough pass;
-  bool guards = stage_uses_guards();
-  if (guards) enter_driver();
+  enter_driver();
   hook_driver_if_mapped();
   if (process_folder()) update_modules();
-  if (guards) leave_driver();
+  leave_driver();
 }
 
 void watch_loader() {
@@ -97,7 +96,8 @@ void start() {
   PassThrough pass;
   start_collecting();
   find_python_source();
-  if (stage_uses_guards()) start_order(), follow_forks();
+  if (stage_follows_threads()) start_order();
+  if (stage_uses_guards()) follow_forks();
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });
   pthread_atfork(nullptr, nullptr, child_after_fork);
   watch_loader();
@@ -116,10 +116,9 @@ void finish_process(ProcessEnd end) {
   if (!started.load(std::memory_order_relaxed)) return;
   KeepErrno keep;
   PassThrough pass;
-  bool guards = stage_uses_guards();
-  if (guards) enter_driver();
+  enter_driver();
   stop_collecting(end);
-  if (guards) leave_driver();
+  leave_driver();
 }
 
 }  // namespace diogenes::agent

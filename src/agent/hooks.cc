@@ -78,7 +78,7 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   end_clock_wait(state);
   // Until exit_public: what this thread touches and which system calls it makes are the agent's or the
   // driver's.
-  if (stage_uses_guards()) enter_driver();
+  enter_driver();
   frame->entered_ns = monotonic_now().count;
   state.call_frame = reinterpret_cast<uintptr_t>(frame->caller) + sizeof(uint64_t);
   state.waited_ns = 0;
@@ -113,7 +113,7 @@ void exit_public(ThreadState& state, ThunkFrame* frame) {
   // holds.
   Nanoseconds now = monotonic_now();
   count_hook_cost(call, call.begin - Nanoseconds{frame->entered_ns}, now - call.end);
-  if (stage_uses_guards()) leave_driver();
+  leave_driver();
   await_clock_read(state, call, now);
 }
 

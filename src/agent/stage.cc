@@ -51,6 +51,8 @@ uint32_t watch_share() { return mapped.plan ? mapped.plan->watch_share : kWatchS
 
 bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }
 
+bool stage_follows_threads() { return mapped.plan && mapped.plan->stage != Stage::baseline; }
+
 bool stage_uses_guards() {
   return mapped.plan &&
          (mapped.plan->stage == Stage::memory_tracing || mapped.plan->stage == Stage::sync_use);

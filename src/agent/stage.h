@@ -25,4 +25,7 @@ bool takes_gpu_times();
 // True in stages 3 and 4, from process start on.
 bool stage_uses_guards();
 
+// True in stages 2, 3 and 4: who let whom go on is recorded (order/order.h).
+bool stage_follows_threads();
+
 }  // namespace diogenes::agent

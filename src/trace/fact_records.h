@@ -191,8 +191,11 @@ enum OrderFlag : uint8_t {
   kShared = 8,   // read lock
   kNotSeen =
       16,  // what other threads did to this object before this was not seen: no order follows for certain
+  kNamesRelease =
+      32,  // stage 2, acquires: `address` is when `thread` released the object (CLOCK_MONOTONIC), and there
+           // is no record of that
 };
-// One thread let another go on. A release is written before it takes effect, an acquire after it has, both
+// One thread let another go on. In stage 2 for the times (agent/order/hand_overs.h), else for the order: a release is written before it takes effect, an acquire after it has, both
 // only where they carry news: records of other types that the thread they reach had not heard of as surely.
 // Releases that carry none are counted in `sequence` all the same. Starts of threads and joins are recorded
 // always, once the driver was used; the start of one of many threads only in its maker's file. An acquire

@@ -25,7 +25,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 8;
+inline constexpr uint32_t kTraceVersion = 9;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.

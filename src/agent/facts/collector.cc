@@ -414,6 +414,8 @@ void finish() {
 
 namespace diogenes::agent {
 
-void after_acquire_with_news() { facts::after_acquire(); }
+void after_acquire_with_news() {
+  if (stage_uses_guards()) facts::after_acquire();
+}
 
 }  // namespace diogenes::agent

@@ -129,7 +129,7 @@ void leave_program_code(const ProgramCode& before);
 bool any_guard_up();  // one load; for interposed free and the like
 
 // The calling thread is inside a driver call: its touches are the driver's, its system calls are not
-// dispatched. Nests. Set by the thunk of stages 3 and 4.
+// dispatched. Nests. Set by the thunk.
 void enter_driver();
 void leave_driver();
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "agent/interpose/next.h"
-#include "agent/order/order.h"
+#include "agent/order/hand_overs.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -41,7 +41,8 @@ int wait(Condition* condition, Mutex* mutex, const void* caller, Call&& call) {
   int result = call();
   Blocked blocked = end_sleep(begin);
   if (result == 0 || result == EOWNERDEAD) after_condition_wait(condition, before, blocked);
-  if (result == 0 || result == EOWNERDEAD || result == ETIMEDOUT)
+  // For times, whoever signalled it let it go on.
+  if (!order_is_for_times && (result == 0 || result == EOWNERDEAD || result == ETIMEDOUT))
     after_lock(OrderObject::mutex, mutex, 0, {});
   return result;
 }

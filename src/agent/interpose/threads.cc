@@ -1,5 +1,5 @@
-// pthread_create: a new thread of the program is registered with the guards before it runs any of the
-// program's code. Its start, its end and who joins it are order between threads. thrd_create and thrd_join
+// pthread_create: where there are guards, a new thread of the program is registered with them before it runs any of
+// the program's code. Its start, its end and who joins it are order between threads. thrd_create and thrd_join
 // come here, because libc's own do not call by name.
 #include <errno.h>
 #include <pthread.h>
@@ -62,7 +62,9 @@ void* begin_thread(void* opaque) {
     begin_ordered_thread(start.order);
   }
   start.used.store(false, std::memory_order_release);
-  if (driver) {
+  if (!stage_uses_guards()) {
+    guard_thread.driver = driver;
+  } else if (driver) {
     note_driver_thread();
   } else {
     guard_this_thread(stack_bytes);
@@ -77,15 +79,15 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   // Without a start the thread cannot be registered; the next look at the process's threads finds it.
   if (!start) return next(thread, attributes, routine, argument);
   start->driver = in_driver_now() || in_driver_code(reinterpret_cast<uintptr_t>(caller));
+  const bool guarded = stage_uses_guards() && !start->driver;
   // The main thread, which nobody made: before it is one of several.
-  if (!start->driver && !guard_thread.slot && gettid() == getpid()) guard_this_thread();
+  if (guarded && !guard_thread.slot && gettid() == getpid()) guard_this_thread();
   pthread_attr_t usual;
   pthread_attr_init(&usual);
   pthread_attr_getstacksize(attributes ? attributes : &usual, &start->stack_bytes);
   pthread_attr_destroy(&usual);
   start->routine = routine;
   start->argument = argument;
-  bool driver = start->driver;
   bool followed = start->followed = follows_order(caller);
   uint32_t number = 0;
   bool detached = false;
@@ -96,7 +98,7 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
     before_thread_start(start->order);
     number = start->order.number;
   }
-  if (!driver) note_thread_coming();
+  if (guarded) note_thread_coming();
   ++guard_thread.creating;
   note_creation(false);
   int result = next(thread, attributes, begin_thread, start);
@@ -104,7 +106,7 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   --guard_thread.creating;
   if (result != 0) {
     start->used.store(false, std::memory_order_release);
-    if (!driver) note_thread_came();
+    if (guarded) note_thread_came();
   } else if (followed && !detached) {
     // A detached one may be gone by now, and its handle with it.
     note_thread_handle(static_cast<uint64_t>(*thread), number, false);
@@ -133,7 +135,7 @@ EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                             void* argument) noexcept {
   auto* next = next_create.get();
   if (!next) return EAGAIN;
-  if (!stage_uses_guards()) return next(thread, attributes, routine, argument);
+  if (!stage_follows_threads()) return next(thread, attributes, routine, argument);
   return create(next, thread, attributes, routine, argument, __builtin_return_address(0));
 }
 
@@ -142,7 +144,7 @@ EXPORTED int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
   auto* next = next_thrd_create.get();
   auto* next_of_pthread = next_create.get();
   if (!next_of_pthread) return thrd_error;
-  if (next && !stage_uses_guards()) return next(thread, routine, argument);
+  if (next && !stage_follows_threads()) return next(thread, routine, argument);
   auto* as_of_pthread = reinterpret_cast<void* (*)(void*)>(reinterpret_cast<void*>(routine));
   int result = create(next_of_pthread, thread, nullptr, as_of_pthread, argument, __builtin_return_address(0));
   return result == 0 ? thrd_success : result == ENOMEM ? thrd_nomem : thrd_error;

@@ -159,8 +159,14 @@ bool release(LockedObject& object, OrderThread& me, OrderRecord& record) {
   if (it.sender == 0) it.sender = me.number;
   if (it.sender != me.number) it.several = true;
   bool tells = false;
-  if (me.knows && version(me) != 0 &&
-      it.synced_of(me.number).load(std::memory_order_relaxed) != synced_value(me)) {
+  if (me.knows && order_is_for_times) {
+    tells = true;
+    if (!it.first) it.first = it.sequence;
+    it.last = it.sequence;
+    it.file = me.file;
+    record.at_ns = monotonic_now().count;
+  } else if (me.knows && version(me) != 0 &&
+             it.synced_of(me.number).load(std::memory_order_relaxed) != synced_value(me)) {
     const Knows& knows = knows_now(me);
     bool certain = is_certain(record.object, object);
     tells = !has_told_all(it, me, knows, certain);
@@ -192,6 +198,12 @@ bool release(LockedObject& object, OrderThread& me, OrderRecord& record) {
 Heard acquire(LockedObject& object, OrderThread& me, uint32_t sequence, OrderRecord& record) {
   Object& it = *object;
   if (it.first == 0 || sequence < it.first) return Heard::nothing;
+  if (order_is_for_times) {
+    if (!me.knows) return Heard::no_file;
+    record.at_ns = monotonic_now().count;
+    record.sequence = sequence;
+    return Heard::news;
+  }
   if (it.synced_of(me.number).load(std::memory_order_relaxed) == synced_value(me)) return Heard::nothing;
   const Knows& before = me.knows ? knows_now(me) : knows_nothing;
   bool certain = is_certain(record.object, object);

@@ -8,6 +8,7 @@
 #pragma once
 #include <pthread.h>
 
+#include "agent/order/hand_overs.h"
 #include "agent/order/objects.h"
 #include "agent/order/order.h"
 #include "agent/order/thread.h"
@@ -104,7 +105,7 @@ void tell(OrderObject kind, uint64_t address, uint8_t flags, LockedObject::Absen
   OwnWork own;
   OrderRecord record{};
   bool tells = false;
-  if (recording() && version(me) != 0) prepare(me);
+  if (recording() && (version(me) != 0 || order_is_for_times)) prepare(me);
   {
     LockedObject object(kind, address, absent);
     if (!object) return;

@@ -88,6 +88,7 @@ void Object::reset(uint32_t count_now) {
   nobody_synced();
   sequence = first = last = teller = sender = acquires = 0;
   file = 0xffffffff;
+  released_ns = recorded_ns = 0;
   count = count_now;
   several = false;
   unseen.store(false, std::memory_order_relaxed);

@@ -37,6 +37,8 @@ struct Object {
   uint32_t used = 0;      // when it was last used
   bool several = false;   // more than one thread released it
   std::atomic<bool> unseen{false};  // something happened to it that was not seen
+  int64_t released_ns = 0;          // stage 2 (hand_overs.h): by its last user; CLOCK_MONOTONIC
+  int64_t recorded_ns = 0;          // ... and when a hand-over was recorded last
   Knowledge told;                   // by all releases that were recorded
   Knowledge certainly;              // the part of it that follows in every run
 

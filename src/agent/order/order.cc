@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "agent/order/hand_overs.h"
 #include "agent/order/news.h"
 
 namespace diogenes::agent {
 
 void before_unlock(OrderObject kind, const void* lock, uint8_t flags) {
+  if (order_is_for_times) return hand_on(kind, lock);
   if (!recording()) return;
   const OrderThread& me = order_thread;
   // A number that is 0, or of an earlier generation, has no version: it goes the long road once.
@@ -23,6 +25,7 @@ void before_unlock(OrderObject kind, const void* lock, uint8_t flags) {
 }
 
 void after_lock(OrderObject kind, const void* lock, uint8_t flags, Blocked blocked) {
+  if (order_is_for_times) return take_over(kind, lock, flags, blocked);
   if (!recording()) return;
   const OrderThread& me = order_thread;
   if (glance(kind, address_of(lock), me.number, synced_value(me)) != Glance::look && !me.awaits_futex) return;
@@ -37,6 +40,7 @@ void note_unfollowed(OrderObject kind, const void* object, const void* caller) {
 }
 
 void note_semaphore(const void* semaphore, uint32_t value, bool fresh, bool others_reach_it) {
+  if (order_is_for_times) return;
   OwnWork own;
   LockedObject object(OrderObject::semaphore, address_of(semaphore), kMake);
   if (!object || (!fresh && !object.made())) return;
@@ -45,16 +49,18 @@ void note_semaphore(const void* semaphore, uint32_t value, bool fresh, bool othe
 }
 
 bool knows_semaphore(const void* semaphore) {
-  return glance(OrderObject::semaphore, address_of(semaphore), 0, 0) != Glance::absent;
+  return order_is_for_times || glance(OrderObject::semaphore, address_of(semaphore), 0, 0) != Glance::absent;
 }
 
 void before_post(const void* semaphore) {
+  if (order_is_for_times) return hand_on(OrderObject::semaphore, semaphore);
   KeepErrno keep;
   tell(OrderObject::semaphore, address_of(semaphore), 0, kMake, kNoChange);
 }
 
 // Wait number n needs post number n - value. Where several threads post, any of them may have let it go.
 void after_semaphore_wait(const void* semaphore, Blocked blocked) {
+  if (order_is_for_times) return take_over(OrderObject::semaphore, semaphore, 0, blocked);
   KeepErrno keep;
   uint32_t named = 0;
   {
@@ -79,11 +85,13 @@ void note_condition(const void* condition, bool others_reach_it) {
 }
 
 void before_signal(const void* condition) {
+  if (order_is_for_times) return hand_on(OrderObject::condition, condition);
   KeepErrno keep;
   tell(OrderObject::condition, address_of(condition), 0, kMake, kNoChange);
 }
 
 uint32_t begin_condition_wait(const void* condition) {
+  if (order_is_for_times) return 0;
   OwnWork own;
   LockedObject object(OrderObject::condition, address_of(condition), kLeave);
   return object ? object->sequence : 0;
@@ -91,6 +99,7 @@ uint32_t begin_condition_wait(const void* condition) {
 
 // One signal at least came since the wait began; of several senders, any.
 void after_condition_wait(const void* condition, uint32_t before, Blocked blocked) {
+  if (order_is_for_times) return take_over(OrderObject::condition, condition, 0, blocked);
   KeepErrno keep;
   hear(OrderObject::condition, address_of(condition), 0, blocked, [before](LockedObject& object) {
     if (object->sequence <= before) return 0u;

@@ -21,6 +21,7 @@ PassThrough::PassThrough() { ++thread_state.pass; }
 PassThrough::~PassThrough() { --thread_state.pass; }
 bool in_driver_code(uintptr_t) { return false; }
 bool in_driver_now() { return false; }
+bool stage_uses_guards() { return true; }
 void enter_undispatched(Slot&) {}
 void leave_undispatched(Slot&) {}
 

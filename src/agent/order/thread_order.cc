@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "agent/order/news.h"
+#include "agent/stage.h"
 
 namespace diogenes::agent {
 
@@ -42,6 +43,7 @@ void start_order() {
   if (dlsym(RTLD_DEFAULT, "pthread_create") != reinterpret_cast<void*>(&pthread_create)) return;
   if (pthread_key_create(&end_key, at_thread_end) != 0) return;
   find_libc();
+  order_is_for_times = !stage_uses_guards();
   order_wanted.store(true, std::memory_order_relaxed);
 }
 

@@ -168,6 +168,9 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
   for (Variant& variant : variants_)
     variant.base =
         simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
+  if (schedule_.locks_taken_free)
+    any_order_ =
+        simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, true, true, false}, {});
   if (schedule_.threads.size() > 1)
     independent_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, {});
 }
@@ -200,7 +203,15 @@ Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) 
   }
   int64_t changed_time = time_of(edits);
   if (schedule_.threads.size() > 1) {
-    independent(edits, spread);
+    if (!schedule_.order_complete) independent(edits, spread);
+    if (schedule_.locks_taken_free) {
+      Setting any_order = setting();
+      any_order.locks_in_order = false;
+      const Variant& variant = variants_[0];
+      spread.include(
+          Cause::threads,
+          any_order_.end - simulate(schedule_, variant.durations, variant.machine, any_order, edits).end);
+    }
     if (!all_known_) {
       // Which thread's work a wait waited for is a guess then. Nothing, and all the time that goes, are
       // bounds.

@@ -82,6 +82,7 @@ class ProcessReplay {
   Schedule schedule_;
   std::vector<Variant> variants_;  // the first is the estimate
   Outcome independent_;            // unchanged, threads taken as independent
+  Outcome any_order_;              // unchanged, free locks taken in any order
   int64_t mismatch_ = 0;
   int64_t calls_time_ = 0;  // of all nodes
   bool all_known_ = false;

@@ -60,7 +60,7 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
     const Process& process = tracing.processes[p];
     for (uint32_t t = 0; t < schedule.threads.size(); ++t) {
       const ThreadSchedule& thread = schedule.threads[t];
-      of_[graph_thread[p][thread.thread]] = {p, t};
+      if (graph_thread[p][thread.thread] != kNone) of_[graph_thread[p][thread.thread]] = {p, t};
       for (const Node& node : thread.nodes) {
         // A copy's that its own call waits for is told by the wait.
         if (node.gpu == kNone || node.unseen() || node.waits == Waits::own) continue;

@@ -6,13 +6,12 @@
 
 #include "analysis/graph.h"
 #include "analysis/recording_cost.h"
+#include "analysis/replay/thread_order.h"
 
 namespace diogenes::replay {
 namespace {
 
 constexpr int64_t kLongestIdleWait = 500;
-constexpr int64_t kLongGap = 4;  // times the median: in which a thread may have been joined
-constexpr int64_t kSoon = 4;     // the gap goes on for this part of what it took until then, at most
 
 class Numbers {
  public:
@@ -72,6 +71,7 @@ class Builder {
     schedule_.multiprocessors = static_cast<uint32_t>(std::max(process_.trace->process.multiprocessors, 0));
     schedule_.hooks_inside = std::max(process_.trace->process.inside_call_ns, 0);
     schedule_.hooks_inside_wait = std::max(process_.trace->process.inside_waiting_call_ns, 0);
+    order_.place(schedule_, by_file_);
     finish_schedule(schedule_);
     return std::move(schedule_);
   }
@@ -132,6 +132,15 @@ class Builder {
                     : direction == Direction::device_to_host ? Work::to_host
                                                              : Work::on_device;
   }
+  void operator()(const OrderRecord& record, uint32_t) {
+    ThreadSchedule& thread = schedule_.threads.back();
+    schedule_.order_recorded = true;
+    order_.add(record, static_cast<uint32_t>(schedule_.threads.size() - 1), origin_);
+    // A thread without calls of the driver.
+    if (process_.threads[thread_].operations.empty() && now_ == 0)
+      thread.start = std::max<int64_t>(record.at_ns - origin_, 0);
+    now_ = std::max(now_, record.at_ns - origin_);
+  }
   template <typename Record>
   void operator()(const Record&, uint32_t) {}
 
@@ -147,8 +156,8 @@ class Builder {
 
   void add_thread(uint32_t t) {
     const Thread& thread = process_.threads[t];
-    if (thread.operations.empty()) return;
-    if (std::all_of(thread.operations.begin(), thread.operations.end(),
+    if (!thread.operations.empty() &&
+        std::all_of(thread.operations.begin(), thread.operations.end(),
                     [](const Operation& operation) { return operation.has(kDriverThread); }))
       return;
     thread_ = t;
@@ -156,8 +165,12 @@ class Builder {
     recording_.emplace(process_, thread);
     ThreadSchedule& out = schedule_.threads.emplace_back();
     out.thread = t;
+    by_file_[thread.ordinal] = static_cast<uint32_t>(schedule_.threads.size() - 1);
     out.main = thread.main;
-    out.start = now_ = std::max<int64_t>(thread.operations.front().begin.count - origin_, 0);
+    now_ = 0;
+    if (!thread.operations.empty())
+      now_ = std::max<int64_t>(thread.operations.front().begin.count - origin_, 0);
+    out.start = now_;
     out.nodes.reserve(thread.operations.size());
     process_.trace->threads[t].visit(*this);
     process_.trace->threads[t].release_pages();
@@ -202,22 +215,12 @@ class Builder {
   Nanoseconds recorded_;                    // since the last node
   Node* last_ = nullptr;
   Numbers streams_, events_;
+  ThreadOrder order_;
+  std::unordered_map<uint32_t, uint32_t> by_file_;  // the schedule's threads
   std::vector<uint32_t> independent_;
   std::vector<uint32_t> blocks_;
   Schedule schedule_;
 };
-
-int64_t gap_before(const std::vector<Node>& nodes, size_t i) {
-  return nodes[i].begin - (i > 0 ? nodes[i - 1].end() : 0);
-}
-
-int64_t median_gap(const std::vector<Node>& nodes) {
-  if (nodes.empty()) return 0;
-  std::vector<int64_t> gaps;
-  for (size_t i = 0; i < nodes.size(); ++i) gaps.push_back(gap_before(nodes, i));
-  std::nth_element(gaps.begin(), gaps.begin() + static_cast<ptrdiff_t>(gaps.size() / 2), gaps.end());
-  return gaps[gaps.size() / 2];
-}
 
 // Visits the waits for which no work is known that they could have waited for.
 template <typename Visit>
@@ -286,33 +289,10 @@ void finish_schedule(Schedule& schedule) {
   for (uint32_t t = 0; t < schedule.threads.size(); ++t) {
     ThreadSchedule& thread = schedule.threads[t];
     if (thread.main) schedule.main_thread = t;
-    schedule.end = std::max(schedule.end, thread.exit);
+    if (thread.counts()) schedule.end = std::max(schedule.end, thread.exit);
   }
   find_idle_waits(schedule);
-  if (schedule.main_thread == kNone) return;
-  const auto& nodes = schedule.threads[schedule.main_thread].nodes;
-  int64_t long_gap = schedule.threads.size() > 1 ? kLongGap * median_gap(nodes) : 0;
-  for (ThreadSchedule& thread : schedule.threads) {
-    thread.spawned_behind = thread.joined_before = kNone;
-    if (thread.main) continue;
-    auto before = [&](int64_t time) {
-      return static_cast<uint32_t>(
-          std::upper_bound(nodes.begin(), nodes.end(), time,
-                           [](int64_t value, const Node& node) { return value < node.end(); }) -
-          nodes.begin());
-    };
-    uint32_t first = before(thread.start);
-    if (first > 0) thread.spawned_behind = first - 1;
-    uint32_t next = before(thread.exit);
-    // The main thread waits for it there, if it does nothing else then and for long.
-    // And soon goes on when the thread has ended: another long gap would go on for as long as it likes.
-    bool in_gap = next >= nodes.size();
-    if (!in_gap && nodes[next].begin >= thread.exit && gap_before(nodes, next) >= long_gap) {
-      int64_t began = next > 0 ? nodes[next - 1].end() : 0;
-      in_gap = kSoon * (nodes[next].begin - thread.exit) <= thread.exit - began;
-    }
-    if (in_gap && thread.exit <= schedule.threads[schedule.main_thread].exit) thread.joined_before = next;
-  }
+  if (!schedule.order_recorded) infer_order(schedule);
 }
 
 std::vector<NodeAt> in_time_order(const Schedule& schedule) {

@@ -48,20 +48,41 @@ struct Copy {
   bool is_copy = false, pageable = false;
 };
 
+// A point in a thread's CPU work at which it lets others go on, or goes on because others did (thread_order.h).
+struct OrderPoint {
+  struct From {
+    uint32_t thread = 0, point = 0;  // in Schedule::threads, in its points
+  };
+  uint32_t node = 0;              // in the CPU work before it
+  uint32_t first = 0, count = 0;  // of an acquire: the releases that it follows, in Schedule::releases
+  int64_t at = 0;                 // recorded
+  int64_t slept = 0;              // until `at`; 0: it found that the others had been there
+  int64_t latency = 0;            // from the last release until it goes on, where it sleeps
+  int64_t not_before = 0;         // released by a thread of which no more is known, then
+  bool acquires = false;          // else it releases
+  bool starts = false;            // the thread's own start
+  bool firm = true;               // false: a lock that was free; the order could have been another
+};
+
 struct ThreadSchedule {
   bool main = false;
   uint32_t thread = 0;  // position in Process::threads
   int64_t start = 0, exit = 0;
   uint32_t recording_behind = 0;  // the same of the work behind the last node
-  // Inferred from the times (joins and locks are not recorded): the main thread's node behind which this
-  // thread began, and the one before which it had ended.
-  uint32_t spawned_behind = kNone, joined_before = kNone;
   std::vector<Node> nodes;
+  std::vector<OrderPoint> points;  // by node and time
+
+  // Does the run take as long as this thread? Others only pass on what the program's own threads release.
+  bool counts() const { return main || !nodes.empty(); }
 };
 
 struct Schedule {
   std::vector<ThreadSchedule> threads;
-  uint32_t main_thread = kNone;  // position in threads
+  std::vector<OrderPoint::From> releases;  // of all acquires
+  bool order_recorded = false;             // else it is inferred: starts and joins alone
+  bool order_complete = false;    // each thread with nodes meets others between its start and its end
+  bool locks_taken_free = false;  // there are points that are not firm
+  uint32_t main_thread = kNone;   // position in threads
   uint32_t streams = 0, events = 0, gpu_operations = 0;
   uint32_t legacy = kNone;  // the legacy default stream, where it is used
   // By stream: made as non-blocking, so that the legacy default stream does not order it.
@@ -97,7 +118,7 @@ bool is_gpu_work(const DriverFunction& function);
 // Waits inside the driver's own threads are left out.
 Schedule schedule_of(const Process& process, const SiteTable& sites);
 
-// Sets what is inferred: main thread, spawns, joins, end, idle waits, work that was not seen.
+// Sets what is inferred: main thread, starts and joins where none was recorded, end, idle waits, work that was not seen.
 void finish_schedule(Schedule& schedule);
 
 }  // namespace diogenes::replay

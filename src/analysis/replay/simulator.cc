@@ -17,7 +17,7 @@ struct MovedWait {
   bool armed = false;
 };
 
-enum class Phase : uint8_t { spawned, gap, use, join, call, queue, submit, wait, woken, behind, exit, done };
+enum class Phase : uint8_t { gap, use, point, call, queue, submit, wait, woken, behind, exit, done };
 
 struct ThreadState {
   uint32_t node = 0;
@@ -28,7 +28,10 @@ struct ThreadState {
   std::span<const Edit> edits;  // from the next one on
   std::vector<MovedWait> moved;
   size_t next_moved = 0;
-  size_t armed = 0;  // moved waits that have still to happen
+  size_t armed = 0;     // moved waits that have still to happen
+  uint32_t passed = 0;  // of its points
+  int64_t slept = 0;    // of the recorded time of the CPU work before the node
+  bool awaits = false;  // others have to release it before its next point
 };
 
 struct Step {  // of a thread; what happens on the GPU at the same time comes first
@@ -56,7 +59,7 @@ class Simulator {
   }
 
   Outcome run() {
-    while (gpu_.next() != Gpu::kNever || !steps_.empty()) {
+    while (gpu_.next() != Gpu::kNever || !steps_.empty() || release_first()) {
       if (steps_.empty() || gpu_.next() <= steps_.top().time) {
         now_ = gpu_.next();
         if (gpu_.step() && blocked_threads_ > 0) wake();
@@ -84,9 +87,9 @@ class Simulator {
     std::stable_sort(thread.moved.begin(), thread.moved.end(), [](const MovedWait& a, const MovedWait& b) {
       return std::pair(a.node, a.offset) < std::pair(b.node, b.offset);
     });
-    bool follows = setting_.threads_joined && in_.threads[t].spawned_behind != kNone;
-    if (follows) {
-      thread.phase = Phase::spawned;
+    const auto& points = in_.threads[t].points;
+    if (setting_.threads_joined && !points.empty() && points[0].starts) {
+      thread.awaits = true;
       return;
     }
     thread.clock = in_.threads[t].start;
@@ -104,7 +107,17 @@ class Simulator {
     if (!setting_.recording_out) recording = 0;
     const auto& edits = threads_[t].edits;
     int64_t removed = !edits.empty() && edits.front().node == node ? edits.front().before : 0;
-    return std::max<int64_t>(to - from - recording - removed, 0);
+    return std::max<int64_t>(to - from - recording - removed - slept_before(t), 0);
+  }
+
+  // Of the CPU work before the thread's next node, the time that it slept until others released it.
+  int64_t slept_before(uint32_t t) const {
+    if (!setting_.threads_joined) return 0;
+    int64_t slept = threads_[t].slept;
+    const auto& points = in_.threads[t].points;
+    for (uint32_t i = threads_[t].passed; i < points.size() && points[i].node == threads_[t].node; ++i)
+      slept += points[i].slept;
+    return slept;
   }
 
   // True: the thread goes on at once; else an event will take it up there.
@@ -127,7 +140,6 @@ class Simulator {
   bool advance(uint32_t t) {
     ThreadState& thread = threads_[t];
     const ThreadSchedule& plan = in_.threads[t];
-    if (thread.phase == Phase::spawned) thread.phase = Phase::gap;
     const Node* node = thread.node < plan.nodes.size() ? &plan.nodes[thread.node] : nullptr;
     switch (thread.phase) {
       case Phase::gap:
@@ -138,13 +150,8 @@ class Simulator {
         if (!setting_.moved_as_event) wait.target.up_to = gpu_.submitted();
         return !wait.armed ? goes_on(t, now_, Phase::gap) : wait_for(t, wait.target, Phase::gap);
       }
-      case Phase::join: {
-        if (!joined(t)) {
-          thread.phase = Phase::join;
-          return false;
-        }
-        return goes_on(t, now_ + behind_join(t), thread.node < plan.nodes.size() ? Phase::call : Phase::exit);
-      }
+      case Phase::point:
+        return pass_point(t);
       case Phase::call:
         return call(t, *node);
       case Phase::queue:
@@ -160,9 +167,8 @@ class Simulator {
         return next(t);
       case Phase::exit:
         outcome_.threads[t] = now_;
-        outcome_.end = std::max(outcome_.end, now_);
+        if (plan.counts()) outcome_.end = std::max(outcome_.end, now_);
         thread.phase = Phase::done;
-        if (in_.main_thread != kNone) wake_join();
         return false;
       default:
         return false;
@@ -171,44 +177,88 @@ class Simulator {
 
   bool gap(uint32_t t) {
     ThreadState& thread = threads_[t];
-    int64_t work = work_before(t, thread.node);
-    if (thread.next_moved < thread.moved.size() && thread.moved[thread.next_moved].node <= thread.node) {
-      int64_t offset =
-          std::clamp(thread.moved[thread.next_moved].offset, thread.gone, std::max(work, thread.gone));
-      int64_t time = now_ + offset - thread.gone;
+    const ThreadSchedule& plan = in_.threads[t];
+    const int64_t work = work_before(t, thread.node);
+    const bool moved =
+        thread.next_moved < thread.moved.size() && thread.moved[thread.next_moved].node <= thread.node;
+    const bool point = setting_.threads_joined && thread.passed < plan.points.size() &&
+                       plan.points[thread.passed].node <= thread.node;
+    if (moved || point) {
+      // Recorded times since the node before; what was slept is no progress.
+      const int64_t from = thread.node == 0 ? plan.start : plan.nodes[thread.node - 1].end();
+      const int64_t to_use = moved ? thread.moved[thread.next_moved].offset : INT64_MAX;
+      const int64_t to_point =
+          point ? plan.points[thread.passed].at - plan.points[thread.passed].slept - from : INT64_MAX;
+      const int64_t offset =
+          std::clamp(std::min(to_use, to_point) - thread.slept, thread.gone, std::max(work, thread.gone));
+      const int64_t time = now_ + offset - thread.gone;
       thread.gone = offset;
-      return goes_on(t, time, Phase::use);
-    }
-    if (joins_here(t)) {
-      thread.phase = Phase::join;
-      return true;
+      return goes_on(t, time, to_use <= to_point ? Phase::use : Phase::point);
     }
     int64_t time = now_ + std::max<int64_t>(work - thread.gone, 0);
-    return goes_on(t, time, thread.node < in_.threads[t].nodes.size() ? Phase::call : Phase::exit);
+    return goes_on(t, time, thread.node < plan.nodes.size() ? Phase::call : Phase::exit);
   }
 
-  bool joins_here(uint32_t t) const {
-    if (!setting_.threads_joined || t != in_.main_thread || in_.threads.size() == 1) return false;
-    return std::any_of(in_.threads.begin(), in_.threads.end(),
-                       [&](const ThreadSchedule& other) { return other.joined_before == threads_[t].node; });
-  }
-  bool joined(uint32_t t) const {
-    for (uint32_t other = 0; other < threads_.size(); ++other)
-      if (in_.threads[other].joined_before == threads_[t].node && threads_[other].phase != Phase::done)
-        return false;
+  // ---- who lets whom go on
+
+  bool is_released(const OrderPoint& point) const {
+    if (!point.firm && !setting_.locks_in_order) return true;
+    if (now_ < point.not_before) return false;
+    for (uint32_t i = point.first; i < point.first + point.count; ++i)
+      if (threads_[in_.releases[i].thread].passed <= in_.releases[i].point) return false;
     return true;
   }
-  int64_t behind_join(uint32_t t) const {
-    const ThreadSchedule& plan = in_.threads[t];
-    uint32_t node = threads_[t].node;
-    int64_t to = node < plan.nodes.size() ? plan.nodes[node].begin : plan.exit, last = INT64_MIN;
-    for (const ThreadSchedule& other : in_.threads)
-      if (other.joined_before == node) last = std::max(last, other.exit);
-    return std::min(to - last, work_before(t, node));
+
+  bool pass_point(uint32_t t) {
+    ThreadState& thread = threads_[t];
+    const OrderPoint& point = in_.threads[t].points[thread.passed];
+    if (!is_released(point)) {
+      thread.awaits = true;
+      if (point.not_before > now_) await_others(t, point);
+      return false;
+    }
+    thread.slept += point.slept;
+    ++thread.passed;
+    if (!point.acquires) release_others();
+    return goes_on(t, now_, Phase::gap);
   }
-  void wake_join() {
-    ThreadState& main = threads_[in_.main_thread];
-    if (main.phase == Phase::join && joined(in_.main_thread)) steps_.push({now_, in_.main_thread});
+
+  // A thread of which no more is known releases it when it did.
+  void await_others(uint32_t t, const OrderPoint& point) {
+    threads_[t].awaits = false;
+    threads_[t].phase = Phase::point;
+    steps_.push({point.not_before + point.latency, t});
+  }
+
+  // Nothing else can happen: damaged records name releases that never come.
+  bool release_first() {
+    const OrderPoint* first = nullptr;
+    uint32_t who = 0;
+    for (uint32_t t = 0; t < threads_.size(); ++t)
+      if (threads_[t].awaits) {
+        const OrderPoint& point = in_.threads[t].points[threads_[t].passed];
+        if (!first || point.at < first->at) first = &point, who = t;
+      }
+    if (!first) return false;
+    ThreadState& thread = threads_[who];
+    thread.awaits = false;
+    thread.slept += first->slept;
+    ++thread.passed;
+    thread.phase = Phase::gap;
+    steps_.push({now_, who});
+    return true;
+  }
+
+  void release_others() {
+    for (uint32_t t = 0; t < threads_.size(); ++t) {
+      ThreadState& thread = threads_[t];
+      if (!thread.awaits) continue;
+      const OrderPoint& point = in_.threads[t].points[thread.passed];
+      if (!is_released(point)) continue;
+      thread.awaits = false;
+      thread.phase = Phase::point;
+      steps_.push({now_ + point.latency, t});
+    }
   }
 
   const Edit* edit(uint32_t t) const {
@@ -269,18 +319,12 @@ class Simulator {
   bool next(uint32_t t) {
     ThreadState& thread = threads_[t];
     if (edit(t)) thread.edits = thread.edits.subspan(1);
-    for (uint32_t other = 0; setting_.threads_joined && t == in_.main_thread && other < threads_.size();
-         ++other)
-      if (in_.threads[other].spawned_behind == thread.node) {
-        int64_t delay = in_.threads[other].start - in_.threads[t].nodes[thread.node].end();
-        steps_.push({now_ + std::max<int64_t>(delay, 0), other});
-      }
     bool idle = threads_.size() == 1 && gpu_.idle() && thread.armed == 0;
     if (idle && fill_ && (fill_->empty() || thread.node >= fill_->back().node + kCheckpointsApart))
       fill_->push_back({thread.node, now_});
     if (idle && use_) skip(thread);
     ++thread.node;
-    thread.gone = 0;
+    thread.gone = thread.slept = 0;
     return goes_on(t, now_, Phase::gap);
   }
 

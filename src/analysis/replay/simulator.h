@@ -29,8 +29,9 @@ struct Edit {
 
 struct Setting {
   bool recording_out = false;  // what recording took is left out of the CPU work
-  bool threads_joined = true;  // spawns and joins as inferred; else every thread keeps its start
+  bool threads_joined = true;  // threads go on when others release them; else when they did
   bool moved_as_event = true;  // a moved wait waits for what it covered; else for all that is there by then
+  bool locks_in_order = true;  // free locks are taken in the recorded order; else in any
 };
 
 // Points of an unchanged run of one thread at which the GPU was idle. Kept some nodes apart: more would cost

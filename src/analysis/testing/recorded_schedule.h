@@ -1,7 +1,10 @@
 // Test support: a schedule as a literal, with the times that were recorded and the GPU durations behind them.
 // Units: microseconds. L = launch(GPU time, call cost), S = sync(waited), W = work.
 #pragma once
+#include <map>
+
 #include "analysis/replay/process.h"
+#include "analysis/replay/thread_order.h"
 
 namespace diogenes::testing {
 
@@ -55,9 +58,41 @@ class Recorded {
   Recorded& record(uint32_t event) { return marker(replay::Work::record, event); }
   Recorded& wait_event(uint32_t event) { return marker(replay::Work::wait_event, event); }
 
+  // The thread releases a lock or signals, or arrives at a barrier (`round`, from 1; `place` in it, from 1).
+  Recorded& releases(uint32_t object) {
+    on_thread(thread_);
+    released_[object] = {thread_, clocks_[thread_]};
+    return *this;
+  }
+  Recorded& arrives(uint32_t barrier, uint32_t place) {
+    on_thread(thread_);
+    return order(OrderObject::barrier, 0, place, barrier, clocks_[thread_]);
+  }
+  // It goes on behind that, having slept until now. `file`: of who released it, where that is not a thread of these.
+  Recorded& takes(uint32_t object, double slept_us, OrderObject kind = OrderObject::condition,
+                  uint32_t file = 0xffffffff) {
+    clocks_[thread_] += ns(slept_us);
+    const auto [thread, at] = released_.at(object);
+    order(kind, kNamesRelease, 0, static_cast<uint64_t>(at), clocks_[thread_], slept_us);
+    orders_.back().second.thread = file == 0xffffffff ? thread : file;
+    return *this;
+  }
+  Recorded& leaves(uint32_t barrier, uint32_t places, double slept_us) {
+    clocks_[thread_] += ns(slept_us);
+    return order(OrderObject::barrier, kForced, places, barrier, clocks_[thread_], slept_us);
+  }
+
   replay::Schedule schedule() const {
     replay::Schedule result = schedule_;
     for (size_t t = 0; t < result.threads.size(); ++t) result.threads[t].exit = clocks_[t];
+    if (!orders_.empty()) {
+      replay::ThreadOrder order;
+      std::unordered_map<uint32_t, uint32_t> by_file;
+      for (uint32_t t = 0; t < result.threads.size(); ++t) by_file[t] = t;
+      for (const auto& [thread, record] : orders_) order.add(record, thread, 0);
+      result.order_recorded = true;
+      order.place(result, by_file);
+    }
     finish_schedule(result);
     return result;
   }
@@ -107,6 +142,22 @@ class Recorded {
  private:
   static int64_t ns(double us) { return static_cast<int64_t>(us * 1000 + 0.5); }
 
+  Recorded& order(OrderObject kind, int flags, uint32_t sequence, uint64_t address, int64_t at,
+                  double slept_us = -1) {
+    OrderRecord record{};
+    record.type = RecordType::order;
+    record.object = kind;
+    record.flags =
+        static_cast<uint8_t>(flags | (slept_us >= 0 ? kAcquires : 0) | (slept_us > 0 ? kBlocked : 0));
+    record.sequence = sequence;
+    record.at_ns = at;
+    record.address = address;
+    record.blocked_us = static_cast<uint32_t>(std::max(slept_us, 0.0));
+    record.thread = thread_;
+    orders_.emplace_back(thread_, record);
+    return *this;
+  }
+
   replay::Node& add(replay::Work work, replay::Waits waits, double own_us, double waited_us) {
     on_thread(thread_);
     on_stream(stream_);
@@ -137,6 +188,8 @@ class Recorded {
   }
 
   replay::Schedule schedule_;
+  std::map<uint32_t, std::pair<uint32_t, int64_t>> released_;  // by object: thread, when
+  std::vector<std::pair<uint32_t, OrderRecord>> orders_;
   std::vector<int64_t> clocks_, durations_;
   uint32_t thread_ = 0, stream_ = 0, site_ = replay::kNone;
 };

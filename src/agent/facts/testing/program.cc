@@ -66,6 +66,7 @@ void record_watch(uint32_t, AddressRange, Protection, Nanoseconds) {}
 void record_refusal(AddressRange, WatchRefusal refusal) { world().refusals.push_back(refusal); }
 void record_late_ends() {}
 void record_sleepers() {}
+bool stage_uses_guards() { return true; }
 FrameMarks frame_marks(uintptr_t) { return {}; }
 
 // ---- recorder, plan, own calls ----

@@ -14,6 +14,7 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
 }
 
 bool stage_uses_guards() { return true; }
+bool stage_follows_threads() { return true; }
 
 // Nothing is recorded here.
 bool append(const WatchRecord&) { return true; }

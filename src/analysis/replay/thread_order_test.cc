@@ -1,0 +1,129 @@
+// Threads that wait for each other, by hand. Microseconds; kernels of different streams overlap.
+#include "analysis/replay/thread_order.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/testing/recorded_schedule.h"
+
+namespace diogenes {
+namespace {
+
+using replay::Machine;
+using replay::Setting;
+using replay::Waits;
+using testing::Recorded;
+
+constexpr Machine kOverlapping{.kernels_overlap = true, .overlap_seen = true};
+
+double benefit(const Recorded& run, std::vector<replay::Edit> edits, Setting setting = {}) {
+  return run.benefit_us(edits, kOverlapping, setting);
+}
+
+// Main waits 100 and lets the other go on at 110; it wakes 2 later, works 50 and waits for a kernel of 20.
+Recorded hands_over() {
+  Recorded run;
+  run.on_thread(0).launch(100).sync(100, 0, Waits::stream).work(10).releases(1).work(5);
+  run.on_thread(1).on_stream(1).launch(1).takes(1, 112).work(50).launch(20).sync(20, 0, Waits::stream);
+  return run;
+}
+
+TEST(ThreadOrder, AGainPassesToTheThreadThatWaits) {
+  Recorded run = hands_over();
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 182);
+  // Released at 10: 12 + 50 + 20 = 82. But the kernel of 100 runs until then.
+  EXPECT_DOUBLE_EQ(run.end_us({Recorded::remove_wait(1)}, kOverlapping), 100);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1)}), 82);
+  // As if each thread went on by itself: main is not the one that ends last.
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1)}, {.threads_joined = false}), 0);
+}
+
+TEST(ThreadOrder, WhatIsKnownOfThreadsIsNoRange) {
+  const Estimate found = hands_over().estimate_with_gpu_times({Recorded::remove_wait(1)}, kOverlapping);
+  EXPECT_EQ(found.benefit.count, 82'000);
+  EXPECT_EQ(found.low.count, 82'000);
+  EXPECT_EQ(found.high.count, 82'000);
+}
+
+TEST(ThreadOrder, AThreadThatIsFedAbsorbsAGain) {
+  // An item at 100 and one at 200; the consumer waits 60 for the first, then 40 for the second item.
+  Recorded run;
+  run.on_thread(0).launch(1).work(100).releases(1);
+  run.on_thread(1).on_stream(1).launch(1).takes(1, 100).launch(60).sync(60, 0, Waits::stream);
+  run.on_thread(0).work(100).releases(1);
+  run.on_thread(1).takes(1, 40).work(80);
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 280);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(2, 1)}), 0);
+}
+
+TEST(ThreadOrder, AFreeLockIsTakenBehindWhoHeldItOrNot) {
+  // Items at 50 and 100. The consumer takes the second one at 120; without its wait of 30 it comes at 90.
+  Recorded run;
+  run.on_thread(0).launch(1).work(50).releases(1);
+  run.on_thread(1).on_stream(1).launch(1).takes(1, 50).launch(30).sync(30, 0, Waits::stream).work(40);
+  run.on_thread(0).work(50).releases(2);
+  run.on_thread(1).takes(2, 0, OrderObject::mutex).work(10);
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 130);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(2, 1)}), 20);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(2, 1)}, {.locks_in_order = false}), 30);
+  const Estimate found = run.estimate_with_gpu_times({Recorded::remove_wait(2, 1)}, kOverlapping);
+  EXPECT_EQ(found.benefit.count, 20'000);
+  EXPECT_EQ(found.high.count, 30'000);
+}
+
+TEST(ThreadOrder, ABarrierGivesWhatTheSlowestGains) {
+  // One arrives at 60, having waited 50; the other at 80, having waited 40; both work 10 behind it.
+  Recorded run;
+  run.on_thread(0).launch(50).sync(50, 0, Waits::stream).work(10).arrives(9, 1).leaves(9, 2, 20).work(10);
+  run.on_thread(1)
+      .on_stream(1)
+      .launch(40)
+      .sync(40, 0, Waits::stream)
+      .work(40)
+      .arrives(9, 2)
+      .leaves(9, 2, 0)
+      .work(10);
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 90);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 0)}), 0);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 1)}), 20);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 0), Recorded::remove_wait(1, 1)}), 40);
+}
+
+TEST(ThreadOrder, AThreadThatNeverCallsTheDriverReleasesWhenItDid) {
+  // Thread file 7 has no times. It let the second thread go on at 100.
+  Recorded run;
+  run.on_thread(0).launch(1).work(100).releases(1);
+  run.on_thread(1).on_stream(1).launch(30).sync(30, 0, Waits::stream).work(20);
+  run.takes(1, 50, OrderObject::condition, 7).work(10);
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 110);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 1)}), 0);
+}
+
+TEST(ThreadOrder, AMovedWaitKeepsItsPlaceInTheWorkAroundASleep) {
+  // The result is used 20 behind the sleep, 80 behind the wait: 30 + 10 + 50 + 20 of work and sleep, then 40.
+  Recorded run;
+  run.on_thread(0).launch(1).work(90).releases(1).work(60);
+  run.on_thread(1).on_stream(1).launch(30).sync(30, 0, Waits::stream).work(10).takes(1, 50).work(60);
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 150);
+  // Without the wait it sleeps from 10 on, until 90 all the same.
+  EXPECT_DOUBLE_EQ(benefit(run, {run.move(1, 80, 1)}), 0);
+}
+
+TEST(ThreadOrder, ASleepForSomethingElseStaysWork) {
+  // Released at 10, long before the sleep from 50 to 100 began.
+  Recorded run;
+  run.on_thread(0).launch(1).work(10).releases(1).work(10);
+  run.on_thread(1).on_stream(1).launch(30).sync(30, 0, Waits::stream).work(20).takes(1, 50).work(10);
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 110);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 1)}), 30);
+}
+
+TEST(ThreadOrder, DamagedRecordsEnd) {
+  // Each waits for the other at a barrier that nobody leaves in order: the replay goes on all the same.
+  Recorded run;
+  run.on_thread(0).launch(1).leaves(1, 1, 10).arrives(2, 1).work(5);
+  run.on_thread(1).on_stream(1).launch(1).leaves(2, 1, 10).arrives(1, 1).work(5);
+  EXPECT_GT(run.end_us({}, kOverlapping), 0);
+}
+
+}  // namespace
+}  // namespace diogenes
