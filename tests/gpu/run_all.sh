@@ -1,6 +1,6 @@
 #!/bin/sh
 # run_all.sh PORTABLE [OUT]: everything that needs a real GPU, in one call, from the unpacked portable folder.
-# Needs a driver and /bin/sh; python3 with torch for the PyTorch loop, which is left out where there is none.
+# Needs a driver and /bin/sh; python3 with torch for the PyTorch loops, which are left out where there is none.
 # Each step has a limit of its own, and the rest goes on when one fails. OUT (default: $OUT, or ./gpu-results) gets
 # summary.txt, log.txt, bench.json and results.tar.gz with the reports. PROGRAMS: a folder with tests/e2e's programs
 # (default: PORTABLE/bin/tests/programs, where that is), run under the tool as well. Exit status: 0 if all steps went well.
@@ -8,7 +8,7 @@ set -u
 top=$(cd "${1:?usage: run_all.sh PORTABLE [OUT]}" && pwd) || exit 2
 out=${2:-${OUT:-gpu-results}}
 here=$(cd "$(dirname "$0")" && pwd)
-train=$here/../../examples/pytorch/train.py
+loops=$here/../../examples/pytorch/loops.py
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 work=$(mktemp -d)
@@ -102,12 +102,12 @@ done
 
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>>"$log"; then
   export CUBLAS_WORKSPACE_CONFIG=:4096:8
-  measure 150 train train "" python3 "$train"
+  measure 150 loops loops "" python3 "$loops"
   # shellcheck disable=SC2016 # expands in the inner shell
-  step 40 train-fixed sh -c 'python3 "$1" --fixed >"$2/train.fixed" && cmp "$2/train.alone" "$2/train.fixed"' \
-    train "$train" "$results"
+  step 40 loops-fixed sh -c 'python3 "$1" --fixed >"$2/loops.fixed" && cmp "$2/loops.alone" "$2/loops.fixed"' \
+    loops "$loops" "$results"
 else
-  say "left out  train.py (python3 has no torch that sees a GPU)"
+  say "left out  loops.py (python3 has no torch that sees a GPU)"
 fi
 
 if [ -n "${PROGRAMS:-}" ]; then

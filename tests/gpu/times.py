@@ -4,7 +4,7 @@
 A pair is one plain run and one `diogenes run`, by turns one first and the other, whose session says how long each stage took; a ratio is taken
 inside each pair, so that a machine that grows slower during the measurement does not count. TOP: the unpacked folder of
 the target portable-tests (or portable), or a build's output folder. NAME: als cfd multigrid gaussian, the runtime
-examples that are there, train (examples/pytorch/train.py; left out where python3 has no torch that sees a GPU); default:
+examples that are there, loops (examples/pytorch/loops.py; left out where python3 has no torch that sees a GPU); default:
 all. OUT (default: $OUT, or ./gpu-times) gets times.md, a table for docs/measurements.md, and times.json, every reading.
 
 $PAIRS (7), $DRIVER (system), $LIMIT: seconds for all of it (540); a program gets an equal share of what is left, and
@@ -34,12 +34,12 @@ def commands(top, driver, wanted):
         if os.access(path, os.X_OK):
             result[name] = [path]
     here = os.path.dirname(os.path.abspath(__file__))
-    train = os.path.join(here, "..", "..", "examples", "pytorch", "train.py")
+    loops = os.path.join(here, "..", "..", "examples", "pytorch", "loops.py")
     has_torch = "import torch; assert torch.cuda.is_available()"
     if driver == "system" and subprocess.run([sys.executable, "-c", has_torch], capture_output=True).returncode == 0:
-        result["train"] = [sys.executable, os.path.normpath(train)]
+        result["loops"] = [sys.executable, os.path.normpath(loops)]
     else:
-        print("left out: train (python3 has no torch that sees a GPU)")
+        print("left out: loops (python3 has no torch that sees a GPU)")
     return {name: command for name, command in result.items() if not wanted or name in wanted}
 
 
