@@ -14,6 +14,8 @@ struct ReasonText {
   const char *code, *use;
 };
 
+constexpr const char* kNotWatched = "its result could not be watched";
+
 constexpr ReasonText kReasons[] = {
     {kCpuAccess, "cpu-access", "the CPU uses its result"},
     {kSourceReuse, "source-reuse", "the CPU writes its source again"},
@@ -21,14 +23,14 @@ constexpr ReasonText kReasons[] = {
     {kDeviceReuse, "device-reuse", "its result goes back to the GPU from host memory"},
     {kOrder, "order", "it orders GPU work that no stream or event orders"},
     {kSharedMemory, "shared-memory", "other processes or devices can reach its result"},
-    {kSmallRange, "small-range", ""},
-    {kExposed, "exposed", ""},
-    {kGuardRefused, "guard-refused", ""},
-    {kUndecoded, "undecoded", ""},
-    {kDriverAccess, "driver-access", ""},
+    {kSmallRange, "small-range", kNotWatched},
+    {kExposed, "exposed", kNotWatched},
+    {kGuardRefused, "guard-refused", kNotWatched},
+    {kUndecoded, "undecoded", kNotWatched},
+    {kDriverAccess, "driver-access", kNotWatched},
     {kHostFunction, "host-function", "a host function runs in its stream"},
     {kUnresolved, "unresolved", ""},
-    {kUnknownMemory, "unknown-memory", ""},
+    {kUnknownMemory, "unknown-memory", kNotWatched},
     {kOwnWork, "own-work", ""},
     {kOtherThread, "other-thread", "another thread uses its result, or may"},
     {kLetsGo, "lets-go", "the CPU lets GPU work go on behind it"},

@@ -82,11 +82,15 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.up_to_percent = percent(required.up_to);
   out.reasons = by_code(required.reasons);
   uint64_t most = 0;
-  for (auto [bit, count] : required.reasons)
-    if (count > most && *use_words(bit)) {
-      most = count;
-      out.used_for = use_words(bit);
-    }
+  uint32_t main_reason = 0;
+  for (auto [bit, count] : required.reasons) {
+    // That another thread may use it follows from its not being watched.
+    const bool explains = main_reason == kOtherThread && (bit & kUnwatchedReasons) != 0 && count == most;
+    if (!*use_words(bit) || (count <= most && !explains)) continue;
+    most = count;
+    main_reason = bit;
+    out.used_for = use_words(bit);
+  }
   if (!required.uses.empty())
     out.used_by = ReportUse{required.after ? std::optional(required.after->seconds()) : std::nullopt,
                             most_frequent(required.uses)};

@@ -168,11 +168,11 @@ TEST(Reader, AnotherVersionIsRefused) {
   fs::path path = only_process(folder.path()) / "process";
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(8);
-  file.put(9);
+  file.put(kTraceVersion + 1);
   file.close();
   auto process = read_process(only_process(folder.path()));
   ASSERT_FALSE(process.ok());
-  EXPECT_NE(std::string(process.error().c_str()).find("version 9"), std::string::npos);
+  EXPECT_NE(std::string(process.error().c_str()).find("version " + std::to_string(kTraceVersion + 1)), std::string::npos);
 }
 
 // A function of Python is there whole, or not at all.

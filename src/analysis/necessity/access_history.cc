@@ -21,11 +21,13 @@ void AccessHistory::note(const Event& work, uint32_t tick, bool kernel) {
   for (const Access& access : work.accesses) {
     if (!access.memory.valid()) {
       raise(unknown_, work.stream, tick);
+      if (access.pageable) raise(unknown_pageable_, work.stream, tick);
       continue;
     }
     OfMemory& memory = memories_[access.memory];
     raise(access.writes ? memory.writes : memory.reads, work.stream, tick);
   }
+  if (work.blind != 0) raise(unknown_pageable_, work.stream, tick);
   if (!kernel) return;
   raise(kernels_, work.stream, tick);
   ++kernel_count_;
@@ -44,6 +46,12 @@ bool AccessHistory::reads_are_before(const Clock& certain, MemoryNumber memory, 
 
 bool AccessHistory::writes_are_before(const Clock& certain, MemoryNumber memory, StreamNumber own) const {
   return are_before(&OfMemory::writes, certain, memory, own);
+}
+
+bool AccessHistory::staged_source_is_stable(const Clock& certain, MemoryNumber memory) const {
+  const auto found = memories_.find(memory);
+  return are_before(unknown_pageable_, certain, {}) &&
+         (found == memories_.end() || are_before(found->second.writes, certain, {}));
 }
 
 bool AccessHistory::unknown_work_is_before(const Clock& certain, StreamNumber own) const {

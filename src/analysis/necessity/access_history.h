@@ -19,6 +19,8 @@ class AccessHistory {
   // Of other streams: all work that may read (write) the memory is before what knows `certain`.
   bool reads_are_before(const Clock& certain, MemoryNumber memory, StreamNumber own) const;
   bool writes_are_before(const Clock& certain, MemoryNumber memory, StreamNumber own) const;
+  // The same of pageable memory that a call reads itself: GPU work that was not given it cannot reach it.
+  bool staged_source_is_stable(const Clock& certain, MemoryNumber memory) const;
   // All work that may reach any memory is.
   bool unknown_work_is_before(const Clock& certain, StreamNumber own) const;
   // A kernel may run beside it.
@@ -36,6 +38,7 @@ class AccessHistory {
 
   std::unordered_map<MemoryNumber, OfMemory> memories_;
   Ticks unknown_, kernels_;
+  Ticks unknown_pageable_;  // of unknown_, and of work with effects that cannot be watched
   uint64_t kernel_count_ = 0;
 };
 

@@ -73,7 +73,7 @@ void CallInterpreter::body(const RecordedCall& recorded, uint32_t ordinal, int64
   if (gives_work(call)) work(call, at_ns);
   if (call.has(kUnlistedWork)) {
     Work unknown;
-    unknown.anything(true);
+    unknown.anything(true, true);
     unknown.blind = kUndecoded;
     unknown.gate = true;
     ++tables_.unclear.streams;
@@ -101,10 +101,11 @@ void CallInterpreter::body(const RecordedCall& recorded, uint32_t ordinal, int64
   if (call.has(kRecordsUnknown)) marks_unknown_ = true;
 }
 
-void CallInterpreter::Work::anything(bool on_host) {
+void CallInterpreter::Work::anything(bool on_host, bool pageable) {
   Access access;
   access.writes = true;
   access.on_host = on_host;
+  access.pageable = pageable;
   accesses.push_back(access);
 }
 
@@ -132,14 +133,15 @@ void CallInterpreter::gather(const CallView& call, Work& work) {
   bool lost = !call.recorded.call || (list == 0 ? needs_operands(call) : !table.holds(list));
   if (lost) {
     ++tables_.unclear.operands;
-    work.anything(true);
+    work.anything(true, true);
     work.blind |= kUndecoded;
     work.gate = true;
     return;
   }
   uint32_t flags = table.flags(list);
   for (const OperandRecord& operand : table.operands(list)) gather_operand(operand, flags, work);
-  if (flags & (kAnyDevice | kAnyHost | kAnyPageable)) work.anything((flags & (kAnyHost | kAnyPageable)) != 0);
+  if (flags & (kAnyDevice | kAnyHost | kAnyPageable))
+    work.anything((flags & (kAnyHost | kAnyPageable)) != 0, (flags & kAnyPageable) != 0);
   tables_.gave_host_function |= (flags & kRunsOnHost) != 0;
   if (flags & kRunsOnHost)
     work.blind |= kHostFunction;
@@ -153,20 +155,20 @@ void CallInterpreter::gather(const CallView& call, Work& work) {
   const Allocation* memory = call.driver.role == Role::release
                                  ? &releasing_[call.ordinal]
                                  : tables_.memories.at(call.recorded.allocation->address);
-  if (!memory || memory->serial == 0) return work.anything(false);
+  if (!memory || memory->serial == 0) return work.anything(false, false);
   Access access;
   access.memory = tables_.memories.number_of(*memory);
   access.range = memory->range;
   access.writes = access.whole = true;
   access.on_host = memory->on_host();
-  access.memory.valid() ? work.accesses.push_back(access) : work.anything(false);
+  access.memory.valid() ? work.accesses.push_back(access) : work.anything(false, false);
 }
 
 void CallInterpreter::gather_operand(const OperandRecord& operand, uint32_t list_flags, Work& work) {
   AddressRange range = range_of(operand.begin, operand.bytes);
   if (range.empty()) return;
   if (operand.kind == MemoryKind::unknown) {
-    work.anything(true);
+    work.anything(true, true);
     work.blind |= kUnknownMemory;
     return;
   }

@@ -31,7 +31,7 @@ class CallInterpreter {
     uint32_t blind = 0;
     bool gate = false;
 
-    void anything(bool on_host);
+    void anything(bool on_host, bool pageable);
   };
 
   Event event(EventKind kind, const CallView& call, int64_t at_ns) const;

@@ -209,6 +209,23 @@ TEST_F(Duplicates, OfASourceThatIsStillBeingWritten) {
   EXPECT_EQ(duplicate(second), Duplicate::none);
 }
 
+// Pageable memory is out of reach for a kernel that runs meanwhile, but not for a host function.
+TEST_F(Duplicates, OfPageableMemoryBesideAKernelThatReachesAnyOther) {
+  auto first = upload();
+  launch_anything(kX);
+  auto second = upload();
+  same(first, second);
+  EXPECT_EQ(duplicate(second), Duplicate::verified);
+}
+
+TEST_F(Duplicates, OfPageableMemoryBesideAHostFunction) {
+  auto first = upload();
+  call("cuLaunchHostFunc", {.stream = kX, .list_flags = kRunsOnHost | kAnyDevice | kAnyHost | kAnyPageable});
+  auto second = upload();
+  same(first, second);
+  EXPECT_EQ(duplicate(second), Duplicate::none);
+}
+
 // Its readers are ordered behind their own stream's copy only.
 TEST_F(Duplicates, InAnotherStreamThanItsOriginal) {
   auto first = upload_async(kX), second = upload_async(kY);

@@ -37,6 +37,7 @@ struct Access {
   bool whole = false;     // writes every byte of the range: what it held before is gone
   bool on_host = false;   // the CPU can reach the range, so the CPU's accesses count, too
   bool argument = false;  // known by a kernel's arguments alone: a finding that rests on it says so
+  bool pageable = true;   // memory that is not known: pageable memory may be among it
 };
 
 enum class EventKind : uint8_t {

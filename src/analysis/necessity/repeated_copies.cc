@@ -15,7 +15,9 @@ void RepeatedCopies::work(const Event& event, const Point& point, const Clock& k
   }
   bool is_known = found != process_.contents.end() && whole && copied.from.memory.valid();
   // What the agent looked at lies on the host: the source, or what the destination held.
-  bool stable = is_known && is_stable(known, copy.to_device ? copied.from : copied.to);
+  const bool staged = copy.to_device && event.memory.valid();
+  bool stable = is_known && (staged ? history_.staged_source_is_stable(known, copied.from.memory)
+                                    : is_stable(known, copy.to_device ? copied.from : copied.to));
   bool source_is_stable = is_known && copy.to_host &&
                           history_.writes_are_before(point.known->certain, copied.from.memory, event.stream);
   forget_overwritten(event);
