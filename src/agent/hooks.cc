@@ -58,7 +58,9 @@ void exit_wait(ThreadState& state, ThunkFrame* frame) {
   }
   PassThrough pass;
   state.call_frame = reinterpret_cast<uintptr_t>(frame->caller) + sizeof(uint64_t);
+  enter_driver();  // the agent's own system calls are not the program's
   collect_private_wait({frame->entered_ns}, {now}, flag);
+  leave_driver();
 }
 
 // A coroutine may begin in the driver, at the very top of its stack.

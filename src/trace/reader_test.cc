@@ -172,7 +172,8 @@ TEST(Reader, AnotherVersionIsRefused) {
   file.close();
   auto process = read_process(only_process(folder.path()));
   ASSERT_FALSE(process.ok());
-  EXPECT_NE(std::string(process.error().c_str()).find("version " + std::to_string(kTraceVersion + 1)), std::string::npos);
+  EXPECT_NE(std::string(process.error().c_str()).find("version " + std::to_string(kTraceVersion + 1)),
+            std::string::npos);
 }
 
 // A function of Python is there whole, or not at all.

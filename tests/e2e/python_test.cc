@@ -82,6 +82,17 @@ TEST_P(Python, ThreadsShowForWhomTheyWork) {
       << measured.report_text;
 }
 
+// How the interpreter's frames are read is not the program's doing: it ends no watching.
+TEST_P(Python, ResultsAreWatchedBehindAPrivateWait) {
+  const auto measured = run_measured({GetParam(), kPrograms + "/private_wait.py", kKernels});
+  const json& coverage = measured.report["coverage"];
+  EXPECT_EQ(coverage["judged"], coverage["synchronizations"]) << measured.report_text;
+  uint64_t needless = 0;
+  for (const auto& problem : measured.report.value("problems", json::array()))
+    if (problem.value("operation", "") == "cuStreamSynchronize") needless += problem.value("count", 0);
+  EXPECT_EQ(needless, 20u) << measured.report_text;
+}
+
 INSTANTIATE_TEST_SUITE_P(, Python, testing::ValuesIn(interpreters()), title);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Python);
 

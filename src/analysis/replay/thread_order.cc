@@ -171,8 +171,15 @@ void ThreadOrder::place(Schedule& schedule, const std::unordered_map<uint32_t, u
   std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
     return std::pair(a.at, a.acquires) < std::pair(b.at, b.acquires);
   });
+  // What a thread does that neither calls the driver nor is let go on by others is not known: it may have slept until it
+  // was told to end. Who waits for its end waits as long as it did.
+  std::vector<bool> known(schedule.threads.size());
+  for (size_t t = 0; t < known.size(); ++t) known[t] = !schedule.threads[t].nodes.empty();
+  for (const Event& event : events_)
+    if (event.acquires && event.object != OrderObject::thread_start) known[event.thread] = true;
   Placing placing(schedule);
   for (const Event& event : events_) {
+    if (!known[event.thread]) continue;
     if (event.object == OrderObject::thread_end && !event.acquires)
       schedule.threads[event.thread].exit = std::max(schedule.threads[event.thread].exit, event.at);
     if (!event.acquires) {
