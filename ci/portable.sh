@@ -19,6 +19,17 @@ done
 cp "$source/LICENSE" "$source/README.md" "$source/docs/report-schema.json" "$source/sim/kernels.ptx" \
   "$top/share/diogenes/" 2>/dev/null || true
 
+# For `diogenes explore` on a machine without descriptions of terminals.
+for terminal in xterm-256color xterm vt100 tmux-256color screen linux; do
+  letter=$(printf %.1s "$terminal")
+  for folder in /lib/terminfo /usr/share/terminfo; do
+    if [ -e "$folder/$letter/$terminal" ]; then
+      mkdir -p "$top/share/terminfo/$letter"
+      cp -L "$folder/$letter/$terminal" "$top/share/terminfo/$letter/"
+    fi
+  done
+done
+
 if [ "${3:-}" = tests ]; then
   mkdir -p "$top/bin/tests" "$top/tests" "$top/examples"
   cp -R "$built/bin/tests/verdicts" "$built/bin/tests/late-list" "$built/bin/tests/programs" "$top/bin/tests/"

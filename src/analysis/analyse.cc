@@ -82,6 +82,15 @@ class Analysis {
 
   const FurtherRuns& further() const { return further_; }
 
+  // Of the problems with these keys; none of them is in this run: nothing. After run().
+  std::optional<Figure> together(const std::set<std::string>& keys) const {
+    std::vector<uint32_t> members;
+    for (uint32_t i = 0; i < keys_.size(); ++i)
+      if (keys.contains(keys_[i])) members.push_back(i);
+    if (members.empty()) return std::nullopt;
+    return diogenes::together({*tracing_, sites_, graph_, problems_.found, &*models_}, members);
+  }
+
  private:
   OwnerChoices owners() const {
     OwnerChoices all = session_.owners;
@@ -253,13 +262,15 @@ class Analysis {
     replay_options.machine = machine_;
     replay_options.calibrated = calibrated_;
     replay_options.unmatched = unmatched_;
-    Replay replay(*tracing_, sites_, graph_, replay_options);
-    Models models(graph_, &replay, options_.model);
+    const Replay& replay = replay_.emplace(*tracing_, sites_, graph_, replay_options);
+    const Models& models = models_.emplace(graph_, &replay, options_.model);
     const ProblemInput input{*tracing_,   sites_,    graph_,  verdicts_,
                              first_uses_, threshold, &models, memory_tracing_ ? &surroundings_ : nullptr};
-    Problems problems = find_problems(input);
+    problems_ = find_problems(input);
+    const Problems& problems = problems_;
     Description description(report_, names_, source_, sites_);
     for (const Problem& problem : problems.found) description.add(problem);
+    for (const ReportProblem& problem : report_.problems) keys_.push_back(problem.key);
     std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;
     for (const Problem& problem : problems.found)
       by_operation[operation_name(sites_[problem.site])].push_back(&problem.changes);
@@ -342,6 +353,10 @@ class Analysis {
   std::vector<SiteFirstUses> first_uses_;
   std::vector<Surroundings> surroundings_;
   EventGraph graph_;
+  std::optional<Replay> replay_;
+  std::optional<Models> models_;
+  Problems problems_;
+  std::vector<std::string> keys_;  // of problems_
   Names names_;
   SourceLines source_;
   std::vector<BroughtValues> brought_;
@@ -367,27 +382,78 @@ Result<PartOfSequence> part_of_sequence(std::string_view text) {
   return part;
 }
 
-Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options, FurtherRuns* further) {
+namespace {
+
+using Analyses = std::vector<std::unique_ptr<Analysis>>;
+
+// `kept`: gets the analyses of the tracing run and of its repeats, in this order; null: each goes when it is done.
+Result<Report> analyse_all(const fs::path& session_folder, const AnalysisOptions& options,
+                           FurtherRuns* further, Analyses* kept) {
   const FreedMemoryStays for_the_next;
   auto session = read_session(session_folder);
   if (!session) return session.error();
-  Analysis analysis(session_folder, *session, options);
-  Result<Report> report = analysis.run();
+  auto analysis = std::make_unique<Analysis>(session_folder, *session, options);
+  Result<Report> report = analysis->run();
   if (!report) return report;
-  if (further) *further = analysis.further();
+  if (further) *further = analysis->further();
+  if (kept) kept->push_back(std::move(analysis));
+  analysis.reset();
   std::vector<Report> repeats;
   for (const std::string& repeat : repeats_of(*session, options.tracing_run)) {
     AnalysisOptions again = options;
     again.tracing_run = repeat;
     again.parts.clear();  // ids are the first run's
-    Result<Report> other = Analysis(session_folder, *session, again).run();
-    if (other)
-      repeats.push_back(std::move(*other));
-    else
-      report->notices.push_back({"repeat-left-out", repeat + ": left out: " + other.error().c_str()});
+    auto other = std::make_unique<Analysis>(session_folder, *session, again);
+    Result<Report> of_repeat = other->run();
+    if (!of_repeat) {
+      report->notices.push_back({"repeat-left-out", repeat + ": left out: " + of_repeat.error().c_str()});
+      continue;
+    }
+    repeats.push_back(std::move(*of_repeat));
+    if (kept) kept->push_back(std::move(other));
   }
   unite_repeats(*report, repeats);
   return report;
+}
+
+}  // namespace
+
+Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options, FurtherRuns* further) {
+  return analyse_all(session_folder, options, further, nullptr);
+}
+
+struct Estimator::Runs {
+  Analyses analyses;
+};
+
+Estimator::Estimator(Report report, std::unique_ptr<Runs> runs)
+    : report_(std::move(report)), runs_(std::move(runs)) {}
+Estimator::~Estimator() = default;
+Estimator::Estimator(Estimator&&) noexcept = default;
+
+Result<Estimator> Estimator::make(const fs::path& session, const AnalysisOptions& options) {
+  auto runs = std::make_unique<Runs>();
+  Result<Report> report = analyse_all(session, options, nullptr, &runs->analyses);
+  if (!report) return report.error();
+  return Estimator(std::move(*report), std::move(runs));
+}
+
+Result<ReportTogether> Estimator::together(const std::vector<std::string>& problems) const {
+  std::set<std::string> keys;
+  for (const std::string& id : problems) {
+    auto found = std::find_if(report_.problems.begin(), report_.problems.end(),
+                              [&](const ReportProblem& problem) { return problem.id == id; });
+    if (found == report_.problems.end()) return error("%s is no problem of this report", id.c_str());
+    keys.insert(found->key);
+  }
+  std::vector<ReportTogether> figures;
+  for (const auto& analysis : runs_->analyses) {
+    const std::optional<Figure> figure = analysis->together(keys);
+    figures.push_back(figure ? Description::together(*figure, report_.runtime_s) : ReportTogether{});
+  }
+  ReportTogether all = figures.front();
+  unite_repeats(all, {figures.begin() + 1, figures.end()}, report_.runtime_s);
+  return all;
 }
 
 }  // namespace diogenes

@@ -1,6 +1,8 @@
-// Stage 5. In: a session folder. Out: an immutable report, and which further runs would be worth it.
+// Stage 5. In: a session folder. Out: an immutable report, which further runs would be worth it, and estimates of
+// other sets of problems when they are asked for.
 #pragma once
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,6 +41,25 @@ struct AnalysisOptions {
 // `further`: where it is given, the runs that would make the figures surer.
 Result<Report> analyse(const std::filesystem::path& session, const AnalysisOptions& options = {},
                        FurtherRuns* further = nullptr);
+
+// A report with all that its figures rest on, for the benefit of other problems together than its groups have. It
+// holds the joined runs in memory.
+class Estimator {
+ public:
+  static Result<Estimator> make(const std::filesystem::path& session, const AnalysisOptions& options = {});
+  ~Estimator();
+  Estimator(Estimator&&) noexcept;
+
+  const Report& report() const { return report_; }
+  // By the report's model; of several tracing runs the median. `problems`: ids of the report.
+  Result<ReportTogether> together(const std::vector<std::string>& problems) const;
+
+ private:
+  struct Runs;
+  Estimator(Report report, std::unique_ptr<Runs> runs);
+  Report report_;
+  std::unique_ptr<Runs> runs_;
+};
 
 // Stage 1's decision: catalogue symbols of the public functions on whose stacks the wait function was
 // entered.

@@ -127,7 +127,12 @@ void Description::add(const Group& group) {
 }
 
 void Description::add_together(const Figure& figure) {
-  report_.together = {figure.benefit.seconds(), percent(figure.benefit), range_of(figure)};
+  report_.together = together(figure, report_.runtime_s);
+}
+
+ReportTogether Description::together(const Figure& figure, double runtime_s) {
+  const double gain = figure.benefit.seconds();
+  return {gain, runtime_s > 0 ? 100 * gain / runtime_s : 0, range_of(figure)};
 }
 
 }  // namespace diogenes

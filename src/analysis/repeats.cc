@@ -93,6 +93,14 @@ std::map<std::string, std::string> put_in_order(std::vector<Item>& items, const 
 
 }  // namespace
 
+void unite_repeats(ReportTogether& together, const std::vector<ReportTogether>& others, double runtime_s) {
+  if (others.empty()) return;
+  Figures figures;
+  figures.add(together.expected_benefit_s, together.range);
+  for (const ReportTogether& other : others) figures.add(other.expected_benefit_s, other.range);
+  figures.unite(together.expected_benefit_s, together.expected_benefit_percent, together.range, runtime_s);
+}
+
 void unite_repeats(Report& report, const std::vector<Report>& others) {
   if (others.empty()) return;
   std::vector<std::map<std::string, const ReportProblem*>> problems(others.size());
@@ -107,13 +115,9 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
   unite_items(
       report.problems, problems, [](const ReportProblem& problem) { return problem.key; }, report.runtime_s);
   if (report.together) {
-    ReportTogether& all = *report.together;
-    Figures figures;
-    figures.add(all.expected_benefit_s, all.range);
-    for (const Report& other : others)
-      other.together ? figures.add(other.together->expected_benefit_s, other.together->range)
-                     : figures.add_none();
-    figures.unite(all.expected_benefit_s, all.expected_benefit_percent, all.range, report.runtime_s);
+    std::vector<ReportTogether> together;
+    for (const Report& other : others) together.push_back(other.together.value_or(ReportTogether{}));
+    unite_repeats(*report.together, together, report.runtime_s);
   }
   for (ReportFunction& function : report.functions) {
     std::vector<double> benefits = {function.expected_benefit_s};

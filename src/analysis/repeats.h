@@ -12,5 +12,7 @@ namespace diogenes {
 // show gains nothing there. Problems and groups are put in the order of the new figures, and get their ids by
 // it.
 void unite_repeats(Report& report, const std::vector<Report>& others);
+// The same for the figure of some problems together.
+void unite_repeats(ReportTogether& together, const std::vector<ReportTogether>& others, double runtime_s);
 
 }  // namespace diogenes

@@ -11,9 +11,13 @@ Installation find_installation() {
   std::error_code failed;
   auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
   auto top = program.parent_path().parent_path();
-  Installation result{top / "lib/libdiogenes-agent.so",   top / "lib/libdiogenes-gpu-times.so",
-                      top / "lib/libdiogenes-python.so",  top / "libexec/diogenes-discover",
-                      top / "lib/simulated/libcuda.so.1", {}};
+  Installation result{top / "lib/libdiogenes-agent.so",
+                      top / "lib/libdiogenes-gpu-times.so",
+                      top / "lib/libdiogenes-python.so",
+                      top / "libexec/diogenes-discover",
+                      top / "lib/simulated/libcuda.so.1",
+                      top / "share/terminfo",
+                      {}};
   auto set = [](const char* value) { return value != nullptr && *value == '/'; };
   if (const char* cache = getenv("XDG_CACHE_HOME"); set(cache))
     result.cache = std::filesystem::path(cache) / "diogenes";

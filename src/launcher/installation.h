@@ -13,6 +13,7 @@ struct Installation {
   std::filesystem::path python;     // lib/libdiogenes-python.so
   std::filesystem::path discover;   // libexec/diogenes-discover
   std::filesystem::path simulated;  // lib/simulated/libcuda.so.1
+  std::filesystem::path terminfo;   // share/terminfo: terminals' descriptions, in a pack
   std::filesystem::path cache;      // $XDG_CACHE_HOME/diogenes, or ~/.cache/diogenes; "" with neither
 };
 

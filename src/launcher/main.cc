@@ -221,6 +221,24 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->check(kPercent);
 }
 
+void add_explore(CLI::App& app, ExploreOptions& options) {
+  CLI::App* command = app.add_subcommand("explore", "Walk through the report of a session in the terminal");
+  command->formatter(std::make_shared<WithUsage>("diogenes explore [SESSION] [OPTIONS]"));
+  command->footer(
+      "Arrow keys and Enter move through it, / searches, ? shows all keys, q quits.\n\nExamples:\n"
+      "  diogenes explore\n  diogenes explore als.2.diogenes");
+  command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
+      ->type_name("");
+  add_model(command, options.model);
+  add_owners(command, options.own, options.library);
+  command
+      ->add_option(
+          "--threshold", options.threshold_percent,
+          "Least gain of a misplaced synchronization, in percent of the run time (default: the session's)")
+      ->type_name("PERCENT")
+      ->check(kPercent);
+}
+
 void add_export(CLI::App& app, ExportOptions& options) {
   CLI::App* command = app.add_subcommand("export", "Write the report of a session for other programs");
   command->formatter(std::make_shared<WithUsage>("diogenes export [SESSION] [OPTIONS]"));
@@ -321,6 +339,7 @@ int main(int argc, char** argv) {
   fill_standard_descriptors();
   RunOptions run_options;
   ReportOptions report_options;
+  ExploreOptions explore_options;
   ExportOptions export_options;
   DiffOptions diff_options;
   GateOptions gate_options;
@@ -337,6 +356,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   add_run(app, run_options);
   add_report(app, report_options);
+  add_explore(app, explore_options);
   add_export(app, export_options);
   add_diff(app, diff_options);
   add_gate(app, gate_options);
@@ -370,6 +390,7 @@ int main(int argc, char** argv) {
     return fail(kUsage, fmt::format("{} takes no command; `diogenes {} --help` shows how", name, name));
   if (name == "diff") return diff(diff_options);
   if (name == "gate") return gate(gate_options);
+  if (name == "explore") return explore(explore_options);
   return name == "report" ? report(report_options) : export_report(export_options);
 }
 

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "analysis/analyse.h"
+#include "analysis/kept_report.h"
 #include "analysis/watch_shares.h"
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
@@ -283,6 +284,9 @@ void Measurement::analysis(bool complete) {
                     shown_folder_.string(), strerror(errno)));
   session_.finished = kept && complete && !interrupted();
   save();
+  // What cannot be kept is made again when it is needed.
+  [[maybe_unused]] const Status opens_at_once =
+      keep_report(folder_, {.model = model_of(options_.model)}, *report);
   int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
   print_text(to_text(*report, {.top = options_.top,
                                .width = columns(fd),

@@ -43,6 +43,13 @@ struct ReportOptions {
   std::vector<std::string> own, library;
 };
 
+struct ExploreOptions {
+  std::string session;            // empty: the newest here
+  double threshold_percent = -1;  // the session's own
+  std::string model = "replay";
+  std::vector<std::string> own, library;
+};
+
 struct ExportOptions {
   std::string session;
   std::string format = "json";
@@ -75,6 +82,7 @@ struct DoctorOptions {
 // Each returns the exit status.
 int run(const RunOptions& options);
 int report(const ReportOptions& options);
+int explore(const ExploreOptions& options);
 int export_report(const ExportOptions& options);
 int diff(const DiffOptions& options);
 int gate(const GateOptions& options);

@@ -6,10 +6,11 @@ namespace diogenes {
 
 class Page {
  public:
-  static constexpr int kNarrowest = 72;  // what is narrower is left to the terminal to wrap
+  static constexpr int kNarrowest = 72;  // what is narrower is left to the terminal to wrap, usually
   static constexpr int kLabel = 9;       // width of the labels' column
 
-  Page(int width, bool color) : width_(width < kNarrowest ? kNarrowest : width), color_(color) {}
+  Page(int width, bool color, int narrowest = kNarrowest)
+      : width_(width < narrowest ? narrowest : width), color_(color) {}
 
   std::string bold(const std::string& text) const { return styled("1", text); }
   std::string faint(const std::string& text) const { return styled("2", text); }

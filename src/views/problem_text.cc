@@ -21,10 +21,10 @@ class Details {
   Details(Page& page, const ProblemTextOptions& options) : page_(page), options_(options) {}
 
   void title(const std::string& lead, const std::string& what, double gain, double percent,
-             const std::string& id) {
+             const std::string& id, const char* before = ", ") {
     page_.line();
-    page_.line(lead + page_.bold(what) + fmt::format(", {} ({})", seconds_text(gain), percent_text(percent)) +
-               page_.faint("  " + id));
+    page_.line(lead + page_.bold(what) + before +
+               fmt::format("{} ({})", seconds_text(gain), percent_text(percent)) + page_.faint("  " + id));
   }
 
   void range(const std::optional<ReportRange>& range) {
@@ -123,6 +123,15 @@ std::string where_text(const std::optional<ReportFrame>& where, const std::strin
   return text.size() > room ? "..." + text.substr(text.size() - room + 3) : text;
 }
 
+std::string finding_place(const Finding& finding, const std::string& folder, size_t room) {
+  std::vector<std::string> places;
+  for (const ReportProblem* problem : finding.problems) {
+    std::string place = where_text(problem->where, folder, room);
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
+  }
+  return places.size() == 1 ? places[0] : counted(places.size(), "place");
+}
+
 std::string use_text(const ReportRequired& required, const std::string& folder) {
   std::string text =
       required.used_for.empty() ? "it could not be watched, so it counts as needed" : required.used_for;
@@ -149,7 +158,7 @@ void problem_details(Page& page, const ReportProblem& problem, const ProblemText
 void finding_details(Page& page, size_t rank, const Finding& finding, const ProblemTextOptions& options) {
   Details details(page, options);
   const ReportProblem& first = *finding.problems.front();
-  details.title(fmt::format("{:>2}. ", rank), finding_phrase(finding), finding.benefit_s(),
+  details.title(rank > 0 ? fmt::format("{:>2}. ", rank) : "", finding_phrase(finding), finding.benefit_s(),
                 finding.benefit_percent(), finding.id());
   details.range(finding.range());
   if (finding.problems.size() == 1 || !options.whole) {
@@ -177,8 +186,8 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
 void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options) {
   Details details(page, options);
   const std::string call = required.api.empty() ? required.operation : required.api;
-  details.title("", (required.via.empty() ? call : required.via) + ": needed wait, up to", required.up_to_s,
-                required.up_to_percent, required.id);
+  details.title("", (required.via.empty() ? call : required.via) + ": needed wait", required.up_to_s,
+                required.up_to_percent, required.id, ", up to ");
   details.labelled("why", use_text(required, options.folder));
   details.labelled("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
   details.stack("at", required.stack, kFrames);

@@ -13,6 +13,7 @@ struct ProblemTextOptions {
   bool whole = false;  // the whole stack, all conditions and figures; else what fits in a few lines
 };
 
+// `rank`: from 1, said before it; 0: none.
 void finding_details(Page& page, size_t rank, const Finding& finding, const ProblemTextOptions& options);
 void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options);
 void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options);
@@ -20,6 +21,9 @@ void required_details(Page& page, const ReportRequired& required, const ProblemT
 // The place to act on: "src/als.cc:88 in als::step", at most `room` characters. Of a file elsewhere than in `folder`
 // the name is enough: the details have its path.
 std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room);
+
+// The place of a finding, or how many it has.
+std::string finding_place(const Finding& finding, const std::string& folder, size_t room);
 
 // "its result is used at a.cc:3, the same value in 4,915 of 4,915"
 std::string use_text(const ReportRequired& required, const std::string& folder);

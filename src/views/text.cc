@@ -128,7 +128,7 @@ class Writer {
       const Finding& finding = outline_.findings[i];
       std::string phrase = finding_phrase(finding);
       if (phrase.size() > what) phrase = phrase.substr(0, what - 3) + "...";
-      std::string where = place_of(finding, place);
+      std::string where = finding_place(finding, options_.working_folder, place);
       page.line(fmt::format("{:>2}. ", i + 1) +
                 page.gain(fmt::format("{:>8} {:>6}", seconds_text(finding.benefit_s()),
                                       percent_text(finding.benefit_percent()))) +
@@ -142,15 +142,6 @@ class Writer {
       page.wrapped(
           "    ", 4,
           "Each figure is for fixing that place alone (model: " + report_.model + "); they need not add up.");
-  }
-
-  std::string place_of(const Finding& finding, size_t room) const {
-    std::vector<std::string> places;
-    for (const ReportProblem* problem : finding.problems) {
-      std::string place = where_text(problem->where, options_.working_folder, room);
-      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
-    }
-    return places.size() == 1 ? places[0] : counted(places.size(), "place");
   }
 
   void one_detail(Page& page) const {

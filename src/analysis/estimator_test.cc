@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+
+#include "analysis/analyse.h"
+#include "analysis/testing/trace_builder.h"
+
+namespace diogenes {
+namespace {
+
+using namespace diogenes::testing;
+namespace fs = std::filesystem;
+
+// Once a round: A waits 100 and leaves 2 of work to B, which waits 0 and leaves 100; C waits 10 and leaves 3 to D,
+// which leaves 1 to a needed wait. By the model of the paper A alone gains 2, A and B 100, C and D 3 + 1, all 104.
+Timeline four_in_a_row() {
+  auto trace = timeline();
+  for (int i = 0; i < 300; ++i) {
+    trace.launch(0).sync(lasting(100)).from(0x100).unnecessary().work(2);
+    trace.sync(lasting(0)).from(0x200).unnecessary().work(100);
+    trace.launch(0).sync(lasting(10)).from(0x300).unnecessary().work(3);
+    trace.sync(lasting(0)).from(0x400).unnecessary().work(1);
+    trace.sync(lasting(0)).from(0x500).needed(kOrder);
+  }
+  return trace;
+}
+
+const ReportGroup& sequence_of(const Report& report) {
+  for (const ReportGroup& group : report.groups)
+    if (group.grouping == "sequence") return group;
+  throw std::runtime_error("no sequence");
+}
+
+void expect_same(const ReportTogether& figure, const ReportGroup& group) {
+  EXPECT_DOUBLE_EQ(figure.expected_benefit_s, group.expected_benefit_s) << group.id;
+  EXPECT_DOUBLE_EQ(figure.expected_benefit_percent, group.expected_benefit_percent);
+  EXPECT_DOUBLE_EQ(figure.range.low_s, group.range->low_s);
+  EXPECT_DOUBLE_EQ(figure.range.high_s, group.range->high_s);
+  EXPECT_EQ(figure.range.reason, group.range->reason);
+}
+
+TEST(Estimator, TheMembersOfAGroupGainWhatTheGroupGains) {
+  for (const Model model : {Model::replay, Model::paper}) {
+    TemporaryFolder folder;
+    write_session(folder.path(), four_in_a_row(), {.launches_traced = true}, 70'000);
+    auto estimator = Estimator::make(folder.path(), {.model = model, .judge = verdicts_by_hand});
+    ASSERT_TRUE(estimator.ok()) << estimator.error().c_str();
+    const Report& report = estimator->report();
+    ASSERT_EQ(sequence_of(report).members.size(), 4u);
+    for (const ReportGroup& group : report.groups) {
+      auto figure = estimator->together(group.members);
+      ASSERT_TRUE(figure.ok());
+      expect_same(*figure, group);
+    }
+  }
+}
+
+TEST(Estimator, APartOfASequenceGainsWhatTheReportSaysOfIt) {
+  TemporaryFolder folder;
+  write_session(folder.path(), four_in_a_row(), {.launches_traced = true}, 70'000);
+  const AnalysisOptions options{.model = Model::paper, .judge = verdicts_by_hand};
+  auto estimator = Estimator::make(folder.path(), options);
+  ASSERT_TRUE(estimator.ok());
+  const ReportGroup& sequence = sequence_of(estimator->report());
+  const std::vector<std::string> last_two(sequence.members.begin() + 2, sequence.members.end());
+  auto figure = estimator->together(last_two);
+  ASSERT_TRUE(figure.ok());
+  EXPECT_NEAR(figure->expected_benefit_s, 300 * 4e-6, 1e-9);
+  AnalysisOptions asked = options;
+  asked.parts = {{sequence.id, 3, 4}};
+  auto report = analyse(folder.path(), asked);
+  ASSERT_TRUE(report.ok());
+  expect_same(*figure, report->groups.back());
+}
+
+TEST(Estimator, OneProblemGainsItsOwnFigure) {
+  TemporaryFolder folder;
+  write_session(folder.path(), four_in_a_row(), {.launches_traced = true}, 70'000);
+  auto estimator = Estimator::make(folder.path(), {.judge = verdicts_by_hand});
+  ASSERT_TRUE(estimator.ok());
+  for (const ReportProblem& problem : estimator->report().problems) {
+    auto figure = estimator->together({problem.id});
+    ASSERT_TRUE(figure.ok());
+    EXPECT_DOUBLE_EQ(figure->expected_benefit_s, problem.expected_benefit_s);
+  }
+  EXPECT_FALSE(estimator->together({"P99"}).ok());
+}
+
+// `diogenes run --repeat 2`
+TEST(Estimator, OfSeveralTracingRunsItIsTheMedian) {
+  TemporaryFolder folder;
+  Session session = write_session(folder.path(), four_in_a_row(), {.launches_traced = true}, 70'000);
+  fs::copy(folder.path() / "tracing", folder.path() / "tracing-2", fs::copy_options::recursive);
+  session.runs.push_back(
+      {.name = "tracing-2", .folder = "tracing-2", .state = "complete", .runtime_s = 0.07});
+  ASSERT_TRUE(diogenes::write_session(folder.path(), session).ok());
+  auto estimator = Estimator::make(folder.path(), {.judge = verdicts_by_hand});
+  ASSERT_TRUE(estimator.ok());
+  for (const ReportGroup& group : estimator->report().groups) {
+    auto figure = estimator->together(group.members);
+    ASSERT_TRUE(figure.ok());
+    expect_same(*figure, group);
+  }
+}
+
+}  // namespace
+}  // namespace diogenes

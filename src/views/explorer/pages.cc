@@ -1,0 +1,203 @@
+#include "views/explorer/pages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "views/explorer/text_view.h"
+#include "views/figures.h"
+#include "views/page.h"
+#include "views/phrases.h"
+#include "views/places.h"
+#include "views/problem_text.h"
+#include "views/profile_table.h"
+
+namespace diogenes::explorer {
+namespace {
+
+constexpr int kNarrowest = 24;  // narrower lines are broken wherever they end
+
+Page page_of(size_t columns) { return {static_cast<int>(columns), true, kNarrowest}; }
+
+// Without the empty lines at the top.
+std::vector<Line> laid_out(const Page& page, size_t columns) {
+  std::vector<Line> lines = lines_of(page.text(), columns);
+  const auto first =
+      std::find_if(lines.begin(), lines.end(), [](const Line& line) { return !line.spans.empty(); });
+  lines.erase(lines.begin(), first);
+  return lines;
+}
+
+// All frames; those of libraries and the runtime are faint.
+void whole_stack(Page& page, const std::string& title, const std::vector<ReportFrame>& stack,
+                 const std::string& folder) {
+  if (stack.empty()) return;
+  page.line();
+  page.line(page.bold(title));
+  for (size_t i = 0; i < stack.size(); ++i) {
+    const std::string place =
+        place_text(stack[i], folder, page.width() - std::min<size_t>(page.width() / 2, 8));
+    const std::string line = fmt::format("{:>4}  {}", i, place);
+    page.line(stack[i].owner == FrameOwner::application ? line : page.faint(line));
+  }
+}
+
+void stacks(Page& page, const ReportProblem& problem, const std::string& folder) {
+  whole_stack(page, "Stack, innermost first", problem.stack, folder);
+  if (problem.first_use) whole_stack(page, "First use", problem.first_use->stack, folder);
+  whole_stack(page,
+              problem.kind == "round-trip-transfer" ? "The data came from" : "The same data was sent by",
+              problem.duplicate_of, folder);
+  whole_stack(page, "Where the data was lost", problem.lost_at, folder);
+}
+
+void labels(Page& page, const std::string& label, const std::string& text) {
+  if (!text.empty()) page.labelled(0, label, text);
+}
+
+std::vector<Line> session_page(const Context& context, size_t columns) {
+  const Report& report = context.report;
+  Page page = page_of(columns);
+  std::string command;
+  for (const std::string& argument : report.command)
+    command += (command.empty() ? "" : " ") + quoted(argument);
+  labels(page, "command", command);
+  labels(page, "started", report.started);
+  labels(page, "GPU", report.device_name.empty() ? "unknown" : report.device_name);
+  labels(page, "driver",
+         (report.driver_version + " " + report.driver_path + (report.simulated ? " (simulated)" : "")));
+  labels(page, "time",
+         "run " + seconds_text(report.runtime_s) +
+             (report.gpu_phase_s > 0 ? ", GPU in use for " + seconds_text(report.gpu_phase_s) : ""));
+  labels(page, "did",
+         counted(report.synchronizations, "synchronization") + ", waited " + seconds_text(report.waited_s) +
+             "; " + counted(report.transfers, "transfer") + " of " + bytes_text(report.transferred_bytes));
+  labels(page, "model", report.model);
+  page.line();
+  page.line(page.bold("Runs"));
+  for (const ReportStage& stage : report.stages)
+    page.line(fmt::format("  {:<16} {:>9}  {:>7} plain runs", stage.name, seconds_text(stage.runtime_s),
+                          fmt::format("{:.2f}", stage.overhead)));
+  const ReportCoverage& coverage = report.coverage;
+  page.line();
+  page.wrapped("", 0,
+               fmt::format("{} of {} could be judged.", count_text(coverage.judged),
+                           counted(coverage.synchronizations, "synchronization")));
+  if (!report.incomplete.empty()) {
+    page.line();
+    page.line(page.warning("Not everything was measured; what is missing counts as needed"));
+    for (const std::string& sentence : report.incomplete) page.wrapped("  - ", 4, sentence);
+  }
+  if (!report.notices.empty()) {
+    page.line();
+    page.line(page.bold("Notices"));
+    for (const ReportNotice& notice : report.notices) page.wrapped("  - ", 4, notice.text);
+  }
+  return laid_out(page, columns);
+}
+
+struct HelpLine {
+  const char *keys, *what;
+};
+constexpr HelpLine kHelp[] = {
+    {"", "Everywhere"},
+    {"Up Down, k j", "move, or scroll"},
+    {"PgUp PgDn", "a page up or down; Home, End: the first, the last"},
+    {"Enter", "open what is chosen; groups: unfold or fold"},
+    {"Esc, Left", "back; q: back, and in a list quit; Q: quit"},
+    {"Tab, 1 to 5", "the next list; that list"},
+    {"/", "search: words of any row, also in what is folded; capital letters count if there are any"},
+    {"n N", "the next place that was searched for, the one before"},
+    {"?", "this page"},
+    {"", "Findings"},
+    {"Right Left", "unfold, fold"},
+    {"d", "all that is known of a group or problem"},
+    {"g", "group by finding, by the function that is called, or not at all"},
+    {"o", "sort by benefit, calls, time waited, bytes"},
+    {"f F", "only one kind of problem: the next kind, the one before"},
+    {"", "A sequence: problems in a row that can be fixed together"},
+    {"s e", "the part to fix starts, ends at the chosen place; what it saves is shown above"},
+    {"a", "all of it again"},
+    {"", "What the figures say"},
+    {"saves", "what fixing this alone saves; two fixes may save the same time, so figures need not add up"},
+    {"up to", "of a needed wait: what is saved if the CPU never had to wait there"},
+    {"[a to b]", "the range that the estimate is in"},
+};
+
+std::vector<Line> help_page(size_t columns) {
+  Page page = page_of(columns);
+  constexpr size_t kKeys = 15;
+  for (const HelpLine& line : kHelp) {
+    if (!*line.keys) {
+      page.line();
+      page.line(page.bold(line.what));
+    } else {
+      page.wrapped(page.faint(fmt::format("  {:<{}}", line.keys, kKeys - 2)), kKeys, line.what);
+    }
+  }
+  return laid_out(page, columns);
+}
+
+}  // namespace
+
+std::vector<Line> finding_page(const Context& context, const Finding& finding, size_t columns, bool whole) {
+  Page page = page_of(columns);
+  const ProblemTextOptions options{context.folder, whole};
+  if (finding.problems.size() == 1) {
+    problem_details(page, *finding.problems.front(), options);
+    if (whole) stacks(page, *finding.problems.front(), context.folder);
+  } else {
+    finding_details(page, 0, finding, options);
+  }
+  return laid_out(page, columns);
+}
+
+std::vector<Line> required_page(const Context& context, const ReportRequired& required, size_t columns,
+                                bool whole) {
+  Page page = page_of(columns);
+  required_details(page, required, {context.folder, whole});
+  if (whole) {
+    whole_stack(page, "Stack, innermost first", required.stack, context.folder);
+    if (required.used_by) whole_stack(page, "First use", required.used_by->stack, context.folder);
+  }
+  return laid_out(page, columns);
+}
+
+std::string problem_name(const ReportProblem& problem) { return finding_phrase({nullptr, {&problem}}); }
+
+std::string required_name(const ReportRequired& required) {
+  return !required.via.empty() ? required.via : required.api.empty() ? required.operation : required.api;
+}
+
+std::unique_ptr<View> problem_view(const Context& context, const ReportProblem& problem) {
+  return finding_view(context, {nullptr, {&problem}});
+}
+
+std::unique_ptr<View> finding_view(const Context& context, const Finding& finding) {
+  return std::make_unique<TextView>(
+      finding.id() + " " + finding_phrase(finding),
+      [&context, finding](size_t columns) { return finding_page(context, finding, columns, true); });
+}
+
+std::unique_ptr<View> required_view(const Context& context, const ReportRequired& required) {
+  return std::make_unique<TextView>(
+      required.id + " " + required_name(required) + ": needed wait",
+      [&](size_t columns) { return required_page(context, required, columns, true); });
+}
+
+std::unique_ptr<View> functions_view(const Context& context) {
+  return std::make_unique<TextView>("Functions", [&context](size_t columns) {
+    Page page = page_of(columns);
+    profile_table(page, context.report, context.report.functions.size());
+    return laid_out(page, columns);
+  });
+}
+
+std::unique_ptr<View> session_view(const Context& context) {
+  return std::make_unique<TextView>("Session",
+                                    [&context](size_t columns) { return session_page(context, columns); });
+}
+
+std::unique_ptr<View> help_view() { return std::make_unique<TextView>("Keys", help_page); }
+
+}  // namespace diogenes::explorer
