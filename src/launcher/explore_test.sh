@@ -1,10 +1,10 @@
 #!/bin/sh
-# `diogenes explore` in a real terminal, which tmux gives: explore_test.sh DIOGENES SYNTHETIC_SESSION
+# `diogenes explore` in a real terminal, which tmux gives: explore_test.sh DIOGENES EXAMPLE
 # What is waited for is the text on the screen; how long that takes does not matter.
 # shellcheck disable=SC2016 # what is typed is expanded by the shell in the terminal
 set -u
 diogenes=$1
-synthetic=$2
+example=$2
 work=$(mktemp -d)
 socket=explore-test-$$
 tmux() { command tmux -L "$socket" -f /dev/null "$@"; }
@@ -45,9 +45,10 @@ until_gone() {
 }
 press() { tmux send-keys -t 0 "$@"; }
 # A shell whose prompt is a word, and which says the status and the modes of the terminal.
-begin() { # begin COLUMNS LINES [TERM]
+begin() { # begin COLUMNS LINES
   tmux kill-server 2>/dev/null
-  tmux new-session -d -x "$1" -y "$2" -e "PS1=READY " -e "ENV=" "${3:+env TERM=$3 }sh"
+  tmux new-session -d -x "$1" -y "$2" -e ENV= sh
+  press "PS1='RE''ADY '" Enter # what is typed is not yet the prompt
   until_shown 'READY'
   press 'before=$(stty -g)' Enter
 }
@@ -60,9 +61,16 @@ back_in_the_shell() { # back_in_the_shell STATUS: with the modes and the screen 
   until_shown "status $1 modes same"
   if screen | grep -qF '[1 Findings]'; then bad 'the screen of before is not back'; fi
 }
-explorer_pid() { pgrep -f "^$diogenes explore" | head -n 1; }
+explorer_pid() { # the child of the shell in the terminal
+  shell=$(tmux display-message -p -t 0 '#{pane_pid}')
+  tr -d ' ' <"/proc/$shell/task/$shell/children"
+}
 
-"$synthetic" --operations 2000 --output one.diogenes >/dev/null || exit 1
+"$diogenes" run --driver simulated --output one.diogenes -- "$example" >/dev/null 2>run.err || {
+  cat run.err
+  exit 1
+}
+[ -e one.diogenes/report.kept ] || bad 'run does not keep the report'
 
 # Not a terminal, or one that cannot move its cursor: one line that says what to do.
 for how in "'$diogenes' explore one.diogenes </dev/null" "'$diogenes' explore one.diogenes | cat"; do
@@ -72,7 +80,7 @@ done
 begin 80 24
 press "clear; TERM=dumb '$diogenes' explore one.diogenes; echo status \$?" Enter
 until_shown 'status 2'
-screen | grep -q 'TERM is dumb.*diogenes report' || screen | grep -q 'diogenes report' || bad 'TERM=dumb gives no hint'
+screen | tr -d '\n' | grep -q 'TERM is dumb.*diogenes report' || bad 'TERM=dumb gives no hint'
 press "clear; TERM=nonsense '$diogenes' explore one.diogenes" Enter
 until_shown '[1 Findings]' # by a description that most terminals understand
 press q
@@ -80,7 +88,7 @@ until_gone '[1 Findings]'
 
 # Moving, unfolding, problems, back, quitting.
 explore one.diogenes
-press Enter
+press d
 until_shown 'Findings > '
 press Escape
 until_shown '[1 Findings]'
@@ -89,7 +97,7 @@ until_shown '[2 Sequences]'
 press 3
 until_shown '[3 Needed waits]'
 press '?'
-until_shown 'fold what is chosen' || until_shown 'unfold or fold'
+until_shown 'Keys'
 press q
 until_shown '[3 Needed waits]'
 press 1 '/'
@@ -110,7 +118,7 @@ until_shown 'Whole sequence'
 press j s
 until_shown 'Part 2 to'
 until_gone 'estimating ...'
-screen | grep -q 'Part 2 to .* s (.*%)' || bad 'a part of a sequence has no figure'
+screen | grep -q 'Part 2 to .* m*s (.*%)' || bad 'a part of a sequence has no figure'
 press Q
 until_gone 'Whole sequence'
 back_in_the_shell 0
@@ -118,7 +126,7 @@ back_in_the_shell 0
 # The size changes while it runs.
 explore one.diogenes
 tmux resize-window -x 40 -y 10
-until_shown '[1 Findings] 2'
+until_shown '[1 Findings]  2   3'
 tmux resize-window -x 120 -y 40
 until_shown '5 Session'
 press q

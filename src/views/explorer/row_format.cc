@@ -10,7 +10,7 @@ namespace diogenes::explorer {
 namespace {
 
 constexpr size_t kSeconds = 8, kPercent = 7, kLast = 10;  // with the space before
-constexpr size_t kLeastWhere = 18;
+constexpr size_t kLeastWhere = 14;
 constexpr size_t kForPercent = 48, kForWhere = 62, kForLast = 74;
 
 }  // namespace

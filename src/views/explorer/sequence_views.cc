@@ -39,8 +39,6 @@ std::string issues_text(const ReportGroup& group) {
   return text;
 }
 
-constexpr const char* kWhole = "Whole sequence";
-
 }  // namespace
 
 SequenceView::SequenceView(const Context& context, const ReportGroup& sequence, const ReportGroup* part)
@@ -100,16 +98,19 @@ Line SequenceView::part_line() const {
 std::vector<Line> SequenceView::head(size_t columns, size_t most) const {
   if (entries_.empty() || most == 0) return {};
   std::vector<Line> lines;
-  Line whole_line(fmt::format("{:<16}", kWhole), Style::bold);
-  whole_line.add(gain_text(sequence_.expected_benefit_s, sequence_.expected_benefit_percent, sequence_.range),
-                 Style::gain);
-  whole_line.add("; " + counted(entries_.size(), "problem") + ": " + issues_text(sequence_), Style::faint);
-  if (most >= 4)
-    for (Line& line : broken(Line(printable(sequence_.title)), columns, 0))
-      if (lines.size() + 3 < most) lines.push_back(std::move(line));
-  if (most >= 2) lines.push_back(cut(whole_line, columns));
-  lines.push_back(cut(part_line(), columns));
+  const auto figure = [](const char* name) { return Line(fmt::format("{:<16}", name), Style::bold); };
+  const size_t other = std::min<size_t>(most, 4);  // lines but the title's
+  for (Line& line : broken(Line(printable(sequence_.title)), columns, 0))
+    if (lines.size() + other < most) lines.push_back(std::move(line));
+  if (most >= 3) lines.push_back(figure("Problems").add(issues_text(sequence_)));
+  if (most >= 2)
+    lines.push_back(
+        figure("Whole sequence")
+            .add(gain_text(sequence_.expected_benefit_s, sequence_.expected_benefit_percent, sequence_.range),
+                 Style::gain));
+  lines.push_back(part_line());
   if (most >= 4) lines.emplace_back();
+  for (Line& line : lines) line = cut(line, columns);
   return lines;
 }
 
