@@ -186,16 +186,20 @@ std::unique_ptr<View> required_view(const Context& context, const ReportRequired
 }
 
 std::unique_ptr<View> functions_view(const Context& context) {
-  return std::make_unique<TextView>("Functions", [&context](size_t columns) {
-    Page page = page_of(columns);
-    profile_table(page, context.report, context.report.functions.size());
-    return laid_out(page, columns);
-  });
+  return std::make_unique<TextView>(
+      "Functions",
+      [&context](size_t columns) {
+        Page page = page_of(columns);
+        profile_table(page, context.report, context.report.functions.size());
+        return laid_out(page, columns);
+      },
+      TextView::Place::list);
 }
 
 std::unique_ptr<View> session_view(const Context& context) {
-  return std::make_unique<TextView>("Session",
-                                    [&context](size_t columns) { return session_page(context, columns); });
+  return std::make_unique<TextView>(
+      "Session", [&context](size_t columns) { return session_page(context, columns); },
+      TextView::Place::list);
 }
 
 std::unique_ptr<View> help_view() { return std::make_unique<TextView>("Keys", help_page); }

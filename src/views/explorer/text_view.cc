@@ -5,9 +5,11 @@
 namespace diogenes::explorer {
 
 std::vector<std::string> TextView::keys() const {
-  if (text_.size() > size_.lines)
-    return {"Esc back", "Up/Down scroll", "PgUp/PgDn page", "/ search", "? help"};
-  return {"Esc back", "/ search", "? help"};
+  std::vector<std::string> hints = {place_ == Place::page ? "Esc back" : "q quit", "? help"};
+  if (text_.size() > size_.lines) hints.insert(hints.end(), {"Up/Down scroll", "PgUp/PgDn page"});
+  hints.emplace_back("/ search");
+  if (place_ == Place::list) hints.emplace_back("Tab next list");
+  return hints;
 }
 
 void TextView::resize(Size size) {

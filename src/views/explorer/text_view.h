@@ -10,7 +10,9 @@ namespace diogenes::explorer {
 class TextView : public View {
  public:
   using Layout = std::function<std::vector<Line>(size_t columns)>;
-  TextView(std::string title, Layout layout) : title_(std::move(title)), layout_(std::move(layout)) {}
+  enum class Place : bool { page, list };  // on top of a list; in the place of one
+  TextView(std::string title, Layout layout, Place place = Place::page)
+      : title_(std::move(title)), layout_(std::move(layout)), place_(place) {}
 
   std::string title() const override { return title_; }
   std::vector<std::string> keys() const override;
@@ -28,6 +30,7 @@ class TextView : public View {
 
   std::string title_;
   Layout layout_;
+  Place place_;
   std::vector<Line> text_;
   Size size_;
   size_t top_ = 0;
