@@ -15,6 +15,7 @@
 #include "analysis/required.h"
 #include "analysis/source_key.h"
 #include "analysis/source_lines.h"
+#include "analysis/totals.h"
 #include "analysis/watch_shares.h"
 #include "analysis/words.h"
 #include "trace/session.h"
@@ -61,7 +62,7 @@ class Analysis {
     session_notices(session_, report_.notices);
     load();
     describe_process();
-    total();
+    if (tracing_) add_totals(*tracing_, sites_, report_, functions_);
     if (tracing_) {
       report_.coverage = coverage_of(*tracing_);
       const Nanoseconds phase = gpu_phase(*tracing_, sites_);
@@ -218,42 +219,6 @@ class Analysis {
         }
       }
     }
-  }
-
-  // Sums over stage 2. Waits on threads that make no public call (the driver's own) are kept apart.
-  void total() {
-    if (!tracing_) return;
-    uint64_t private_waits = 0;
-    for (const Process& process : tracing_->processes)
-      for (const Thread& thread : process.threads) {
-        const auto& operations = thread.operations;
-        bool of_program = std::any_of(operations.begin(), operations.end(), [](const Operation& operation) {
-          return !operation.has(kDriverThread);
-        });
-        for (const Operation& operation : operations) {
-          if (!of_program) continue;
-          const Site& site = sites_[operation.site];
-          const DriverFunction* function = function_of(site);
-          ReportFunction& entry = functions_[operation_name(site)];
-          ++entry.count;
-          entry.call_s += operation.call.seconds();
-          entry.waited_s += operation.waited.seconds();
-          report_.waited_s += operation.waited.seconds();
-          report_.synchronizations += is_wait(operation) && !operation.has(kCapturing);
-          private_waits += operation.has(kDriverThread) && is_wait(operation);
-          if (function && function->role == Role::transfer && !operation.has(kFailed) &&
-              !operation.has(kCapturing)) {
-            ++report_.transfers;
-            report_.transferred_bytes += operation.bytes.count;
-          }
-        }
-      }
-    if (private_waits > 0)
-      report_.notices.push_back(
-          {"private-waits",
-           counted(private_waits, "wait", "waits") +
-               " happened outside every function that was hooked (private interface of the driver); they count "
-               "as needed"});
   }
 
   void find() {

@@ -308,7 +308,8 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
     notices.push_back({"minor", counted(problems.minor_instances, "wait", "waits") +
                                     " inside other calls at " +
                                     counted(problems.minor_sites, "place", "places") +
-                                    " were unnecessary too, but each place is worth less than " + threshold +
+                                    (problems.minor_instances == 1 ? " was" : " were") +
+                                    " unnecessary too, but each place is worth less than " + threshold +
                                     " of the run time; they are not listed"});
   if (problems.minor_transfer_sites > 0)
     notices.push_back(

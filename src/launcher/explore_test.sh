@@ -86,6 +86,13 @@ until_shown '[1 Findings]' # by a description that most terminals understand
 press q
 until_gone '[1 Findings]'
 
+# The report that `run` kept is the one that is shown: nothing was analysed, so nothing was kept anew.
+kept=$(stat -c '%i %Y' one.diogenes/report.kept)
+explore one.diogenes
+press q
+until_gone '[1 Findings]'
+[ "$kept" = "$(stat -c '%i %Y' one.diogenes/report.kept)" ] || bad 'the kept report was not taken'
+
 # Moving, unfolding, problems, back, quitting.
 explore one.diogenes
 press d

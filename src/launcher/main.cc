@@ -207,6 +207,10 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->add_option("--kind", options.kind,
                    "Show findings of one kind only (unnecessary-synchronization, ...)")
       ->type_name("KIND");
+  report
+      ->add_option("--sort", options.sort, "Order of the findings: benefit (default), count, waited or bytes")
+      ->type_name("ORDER")
+      ->check(CLI::IsMember({"benefit", "count", "waited", "bytes"}).description(""));
   report->add_flag("--sequences", options.sequences, "Show problems that follow each other, fixed together");
   report->add_flag("--profile", options.profile,
                    "Show the time by driver function, beside what can be saved");

@@ -13,6 +13,16 @@
 
 namespace diogenes::launcher {
 
+namespace {
+
+Order order_of(const std::string& name) {
+  if (name == "count") return Order::calls;
+  if (name == "waited") return Order::waited;
+  return name == "bytes" ? Order::bytes : Order::benefit;
+}
+
+}  // namespace
+
 int report(const ReportOptions& options) {
   Result<std::filesystem::path> folder = choose_session(options.session);
   if (!folder) return fail(kOwnFailure, folder.error().c_str());
@@ -39,6 +49,7 @@ int report(const ReportOptions& options) {
                                                                   .details = options.details,
                                                                   .sequences = options.sequences,
                                                                   .profile = options.profile,
+                                                                  .order = order_of(options.sort),
                                                                   .kind = options.kind,
                                                                   .working_folder = session->working_folder,
                                                                   .session = folder->string()});

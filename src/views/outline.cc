@@ -20,6 +20,38 @@ bool gains_together(const Finding& finding) {
 
 }  // namespace
 
+uint64_t calls_of(const Finding& finding) {
+  uint64_t calls = 0;
+  for (const ReportProblem* problem : finding.problems) calls += problem->count;
+  return calls;
+}
+
+double waited_of(const Finding& finding) {
+  double waited = 0;
+  for (const ReportProblem* problem : finding.problems) waited += problem->waited_s;
+  return waited;
+}
+
+uint64_t bytes_of(const Finding& finding) {
+  uint64_t bytes = 0;
+  for (const ReportProblem* problem : finding.problems) bytes += problem->bytes;
+  return bytes;
+}
+
+double amount_of(const Finding& finding, Order order) {
+  switch (order) {
+    case Order::benefit:
+      return finding.benefit_s();
+    case Order::calls:
+      return static_cast<double>(calls_of(finding));
+    case Order::waited:
+      return waited_of(finding);
+    case Order::bytes:
+      return static_cast<double>(bytes_of(finding));
+  }
+  return 0;
+}
+
 Outline outline(const Report& report) {
   std::map<std::string, const ReportProblem*> by_id;
   for (const ReportProblem& problem : report.problems) by_id[problem.id] = &problem;

@@ -3,6 +3,7 @@
 // gain together what they do not gain alone; else with the other problems of its line; else alone. Sequences run across
 // these and are kept apart.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "analysis/report.h"
@@ -21,6 +22,16 @@ struct Finding {
   const std::optional<ReportRange>& range() const { return group ? group->range : problems.front()->range; }
   const std::string& id() const { return group ? group->id : problems.front()->id; }
 };
+
+enum class Order : uint8_t { benefit, calls, waited, bytes };
+
+// Sums over all that is in it.
+uint64_t calls_of(const Finding& finding);
+double waited_of(const Finding& finding);
+uint64_t bytes_of(const Finding& finding);
+
+// By what findings are put in order.
+double amount_of(const Finding& finding, Order order);
 
 struct Outline {
   std::vector<Finding> findings;              // by expected benefit

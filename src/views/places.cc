@@ -18,6 +18,32 @@ std::string short_path(const std::string& path, const std::string& folder) {
   return far ? normal.string() : relative;
 }
 
+std::string common_folder(const Report& report, const std::string& folder) {
+  constexpr ptrdiff_t kLeastDeep =
+      3;  // "/home/me": what is shorter says nothing, and would be left out everywhere
+  std::filesystem::path common;
+  const auto add = [&](const std::optional<ReportFrame>& where) {
+    if (!where || where->file.empty() || where->owner != FrameOwner::application) return true;
+    if (!short_path(where->file, folder).starts_with("/")) return false;
+    const std::filesystem::path parent = std::filesystem::path(where->file).lexically_normal().parent_path();
+    if (common.empty()) {
+      common = parent;
+    } else {
+      std::filesystem::path shared;
+      for (auto a = common.begin(), b = parent.begin(); a != common.end() && b != parent.end() && *a == *b;
+           ++a, ++b)
+        shared /= *a;
+      common = shared;
+    }
+    return true;
+  };
+  for (const ReportProblem& problem : report.problems)
+    if (!add(problem.where)) return folder;
+  for (const ReportRequired& required : report.required)
+    if (!add(required.where)) return folder;
+  return std::distance(common.begin(), common.end()) >= kLeastDeep ? common.string() : folder;
+}
+
 namespace {
 
 constexpr std::string_view kAnonymousScope = "(anonymous namespace)::";

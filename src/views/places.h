@@ -12,6 +12,10 @@ namespace diogenes {
 // Relative to `folder` where the file is in it or near it (at most two folders up); else as it is.
 std::string short_path(const std::string& path, const std::string& folder);
 
+// What paths are shown relative to: `folder`, or, where no place of the report lies in or near it, the folder that all
+// of them lie in.
+std::string common_folder(const Report& report, const std::string& folder);
+
 // Without return type and parameters; template arguments stay: "void a::B<int>::c<3>(int) const" ->
 // "a::B<int>::c<3>".
 std::string short_function(std::string_view demangled);

@@ -73,5 +73,23 @@ TEST(Places, LibrariesDoNotHideTheReadersOwnCode) {
   EXPECT_EQ(frames[1]->function, "loop");
 }
 
+ReportProblem problem_at(const std::string& file) {
+  ReportProblem problem;
+  problem.where = ReportFrame{.function = "f", .file = file, .line = 3};
+  return problem;
+}
+
+TEST(Places, TheFolderThatAllFilesLieInIsSaidOnce) {
+  Report report;
+  report.problems = {problem_at("/opt/app/src/a/x.cc"), problem_at("/opt/app/src/y.cc")};
+  EXPECT_EQ(common_folder(report, "/home/me"), "/opt/app/src");
+  EXPECT_EQ(common_folder(report, "/opt/app/run"), "/opt/app/run");  // near it
+  report.required.emplace_back().where = ReportFrame{.function = "g", .file = "/home/me/z.cc", .line = 1};
+  EXPECT_EQ(common_folder(report, "/home/me"), "/home/me");
+  report.required.back().where->file = "/usr/z.cc";  // nothing in common
+  EXPECT_EQ(common_folder(report, "/home/me"), "/home/me");
+  EXPECT_EQ(common_folder({}, "/home/me"), "/home/me");
+}
+
 }  // namespace
 }  // namespace diogenes

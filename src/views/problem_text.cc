@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "views/figures.h"
 #include "views/phrases.h"
@@ -15,6 +16,13 @@ constexpr size_t kIndent = 4;
 constexpr size_t kFrames = 2;      // of a stack, briefly
 constexpr size_t kPlaces = 4;      // of a finding with several, briefly
 constexpr size_t kConditions = 2;  // briefly
+
+// Up to where it names a place: what was seen, whatever the numbers.
+std::string without_figures(const std::string& why) {
+  std::string text = why.substr(0, why.find(" at "));
+  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) || c == ',' || c == '.'; });
+  return text;
+}
 
 class Details {
  public:
@@ -46,6 +54,27 @@ class Details {
     if (!problem.lost_at.empty()) stack("lost at", problem.lost_at, 1);
     if (!problem.fix.empty()) labelled("do", problem.fix);
     conditions(problem);
+  }
+
+  // The reasons are those of the problem that gains most. Figures may differ, and places.
+  void others(const Finding& finding) {
+    const ReportProblem& first = *finding.problems.front();
+    size_t count = 0;
+    std::string kinds;
+    for (const ReportProblem* problem : finding.problems) {
+      if (problem->kind == first.kind && problem->fix == first.fix &&
+          without_figures(problem->why) == without_figures(first.why))
+        continue;
+      ++count;
+      const std::string kind = kind_phrase(problem->kind);
+      if (problem->kind != first.kind && kinds.find(kind) == std::string::npos)
+        kinds += (kinds.empty() ? " (" : ", ") + kind;
+    }
+    if (count == 0) return;
+    if (!kinds.empty()) kinds += ")";
+    labelled("others", fmt::format("{} of the {} here {} other reasons{}: see the details of {}",
+                                   count_text(count), counted(finding.problems.size(), "problem"),
+                                   count == 1 ? "has" : "have", kinds, finding.id()));
   }
 
   void stack(const std::string& label, const std::vector<ReportFrame>& frames, size_t most) {
@@ -163,6 +192,7 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
   details.range(finding.range());
   if (finding.problems.size() == 1 || !options.whole) {
     details.reasons(first);
+    details.others(finding);
     std::vector<std::string> places;
     for (const ReportProblem* problem : finding.problems) {
       std::string place = where_text(problem->where, options.folder, details.room());

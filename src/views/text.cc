@@ -23,12 +23,20 @@ constexpr int kDefaultTop = 10;
 class Writer {
  public:
   Writer(const Report& report, const TextOptions& options)
-      : report_(report), options_(options), outline_(outline(report)), headline_(headline(report, outline_)) {
+      : report_(report),
+        options_(options),
+        outline_(outline(report)),
+        headline_(headline(report, outline_)),
+        folder_(common_folder(report, options.working_folder)) {
     if (!options.kind.empty())
       std::erase_if(outline_.findings, [&](const Finding& finding) {
         return std::none_of(finding.problems.begin(), finding.problems.end(),
                             [&](const ReportProblem* problem) { return problem->kind == options.kind; });
       });
+    std::stable_sort(outline_.findings.begin(), outline_.findings.end(),
+                     [&](const Finding& a, const Finding& b) {
+                       return amount_of(a, options.order) > amount_of(b, options.order);
+                     });
   }
 
   // As many details as fit.
@@ -47,7 +55,7 @@ class Writer {
     return !options_.details.empty() || options_.top > kDefaultTop || options_.top <= 0;
   }
   size_t limit() const { return options_.top > 0 && !whole() ? static_cast<size_t>(options_.top) : SIZE_MAX; }
-  ProblemTextOptions how(bool in_full) const { return {options_.working_folder, in_full}; }
+  ProblemTextOptions how(bool in_full) const { return {folder_, in_full}; }
 
   void write(Page& page, size_t details) const {
     head(page);
@@ -71,6 +79,7 @@ class Writer {
     const std::string name = program_name(report_.command) + ":";
     page.wrapped(page.bold(name) + " ", name.size() + 1, headline_ + "; " + state);
     page.wrapped("", 0, about());
+    if (folder_ != options_.working_folder) page.line("Files are in " + folder_ + ".");
     if (report_.incomplete.empty()) return;
     page.line();
     page.line(page.warning("Not everything was measured; what is missing counts as needed:"));
@@ -102,10 +111,13 @@ class Writer {
     return text;
   }
 
-  static std::string calls_of(const Finding& finding) {
-    uint64_t count = 0;
-    for (const ReportProblem* problem : finding.problems) count += problem->count;
-    return count_text(count);
+  const char* last_heading() const {
+    return options_.order == Order::waited ? "waited" : options_.order == Order::bytes ? "bytes" : "calls";
+  }
+  std::string last_column(const Finding& finding) const {
+    if (options_.order == Order::waited) return seconds_text(waited_of(finding));
+    if (options_.order == Order::bytes) return bytes_text(bytes_of(finding));
+    return count_text(calls_of(finding));
   }
 
   void findings(Page& page) const {
@@ -123,21 +135,24 @@ class Writer {
     const size_t place = page.width() - 24 - what - (calls ? 9 : 0);
     page.line();
     page.line(page.faint(fmt::format("{:>12} {:>6}   {:<{}}  {:<{}}{}", "saves", "", "what", what, "where",
-                                     place, calls ? fmt::format(" {:>8}", "calls") : "")));
+                                     place, calls ? fmt::format(" {:>8}", last_heading()) : "")));
     for (size_t i = 0; i < shown; ++i) {
       const Finding& finding = outline_.findings[i];
       std::string phrase = finding_phrase(finding);
       if (phrase.size() > what) phrase = phrase.substr(0, what - 3) + "...";
-      std::string where = finding_place(finding, options_.working_folder, place);
-      page.line(fmt::format("{:>2}. ", i + 1) +
-                page.gain(fmt::format("{:>8} {:>6}", seconds_text(finding.benefit_s()),
-                                      percent_text(finding.benefit_percent()))) +
-                "   " + page.bold(fmt::format("{:<{}}", phrase, what)) + "  " +
-                fmt::format("{:<{}}{}", where, place, calls ? fmt::format(" {:>8}", calls_of(finding)) : ""));
+      std::string where = finding_place(finding, folder_, place);
+      page.line(
+          fmt::format("{:>2}. ", i + 1) +
+          page.gain(fmt::format("{:>8} {:>6}", seconds_text(finding.benefit_s()),
+                                percent_text(finding.benefit_percent()))) +
+          "   " + page.bold(fmt::format("{:<{}}", phrase, what)) + "  " +
+          fmt::format("{:<{}}{}", where, place, calls ? fmt::format(" {:>8}", last_column(finding)) : ""));
     }
     if (shown < outline_.findings.size())
-      page.line("    " + counted(outline_.findings.size() - shown, "more finding") + ", each of " +
-                seconds_text(outline_.findings[shown].benefit_s()) + " or less.");
+      page.line("    " + counted(outline_.findings.size() - shown, "more finding") +
+                (options_.order == Order::benefit
+                     ? ", each of " + seconds_text(outline_.findings[shown].benefit_s()) + " or less."
+                     : "."));
     if (outline_.findings.size() > 1)
       page.wrapped(
           "    ", 4,
@@ -175,11 +190,9 @@ class Writer {
       const std::string figures = fmt::format("up to {:>8} {:>6}  ", seconds_text(required.up_to_s),
                                               percent_text(required.up_to_percent));
       const size_t room = page.width() - std::min(page.width() - 30, 26 + what.size());
-      page.line("  " + figures + page.bold(what) + "  " +
-                where_text(required.where, options_.working_folder, room));
+      page.line("  " + figures + page.bold(what) + "  " + where_text(required.where, folder_, room));
       page.wrapped(std::string(25, ' '), 25,
-                   counted(required.count, "time") + "; " + use_text(required, options_.working_folder) +
-                       "  " + required.id);
+                   counted(required.count, "time") + "; " + use_text(required, folder_) + "  " + required.id);
     }
     if (shown < report_.required.size())
       page.line("  and " + counted(report_.required.size() - shown, "more place"));
@@ -236,6 +249,7 @@ class Writer {
   const TextOptions& options_;
   Outline outline_;       // of the kind that was asked for
   std::string headline_;  // of all findings
+  std::string folder_;    // paths are shown relative to it
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analysis/report.h"
+#include "views/outline.h"
 
 namespace diogenes {
 
@@ -14,11 +15,12 @@ struct TextOptions {
   bool color = false;
   std::string
       details;  // "all", or the id of a problem, group or needed wait; "": the first findings, briefly
-  bool sequences = false;      // problems that follow each other
-  bool profile = false;        // time by driver function
-  std::string kind;            // findings with a problem of this kind; "": any
-  std::string working_folder;  // paths are shown relative to it
-  std::string session;         // as its user would type it; "": the newest
+  bool sequences = false;        // problems that follow each other
+  bool profile = false;          // time by driver function
+  Order order = Order::benefit;  // of the findings, and what their last column has
+  std::string kind;              // findings with a problem of this kind; "": any
+  std::string working_folder;    // paths are shown relative to it
+  std::string session;           // as its user would type it; "": the newest
 };
 
 std::string to_text(const Report& report, const TextOptions& options = {});

@@ -179,5 +179,37 @@ TEST(Text, NothingMeasured) {
   EXPECT_NE(to_text(report, options()).find("true: nothing to measure"), std::string::npos);
 }
 
+TEST(Text, FindingsInAnotherOrder) {
+  TextOptions other = options();
+  other.order = Order::bytes;
+  const std::string text = to_text(als_report(), other);
+  EXPECT_LT(text.find("thrust::copy"), text.find("cudaFree"));  // only copies have bytes
+  EXPECT_NE(text.find("   bytes\n"), std::string::npos);
+}
+
+TEST(Text, OtherReasonsOfAFindingAreSaid) {
+  Report report = als_report();
+  ASSERT_EQ(report.groups[0].members.size(), 2u);
+  ReportProblem &first = report.problems[0], &second = report.problems[1];
+  second.fix = first.fix;
+  second.why = "480 of 500: " + first.why;  // figures may differ
+  first.why = "500 of 500: " + first.why;
+  second.kind = first.kind;
+  EXPECT_EQ(to_text(report, options()).find("other reasons"), std::string::npos);
+  second.kind = "misplaced-synchronization";
+  const std::string text = to_text(report, options());
+  EXPECT_NE(text.find("1 of the 2 problems here has other reasons (early wait): see the details of G"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Text, FilesFarAwayAreNamedShortly) {
+  TextOptions elsewhere = options();
+  elsewhere.working_folder = "/scratch/run/7/jobs";
+  const std::string text = to_text(als_report(), elsewhere);
+  EXPECT_NE(text.find("Files are in /home/me/als/src."), std::string::npos);
+  EXPECT_NE(text.find(" als.cc:88 in "), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace diogenes

@@ -11,6 +11,7 @@
 #include "views/figures.h"
 #include "views/outline.h"
 #include "views/phrases.h"
+#include "views/places.h"
 
 namespace diogenes::explorer {
 namespace {
@@ -45,9 +46,9 @@ std::string headline_of(const Report& report) {
 
 }  // namespace
 
-Explorer::Explorer(Report report, std::string folder)
+Explorer::Explorer(Report report, const std::string& folder)
     : report_(std::move(report)),
-      folder_(std::move(folder)),
+      folder_(common_folder(report_, folder)),
       headline_(headline_of(report_)),
       context_{report_, folder_, estimates_} {
   lists_.push_back(std::make_unique<FindingsView>(context_));

@@ -12,8 +12,8 @@ namespace diogenes::explorer {
 
 class Explorer {
  public:
-  // `folder`: paths are shown relative to it.
-  Explorer(Report report, std::string folder);
+  // `folder`: paths are shown relative to it, or to the one that common_folder() says.
+  Explorer(Report report, const std::string& folder);
   // Its pages point into it.
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;

@@ -93,10 +93,10 @@ Line FindingsView::row(size_t at, size_t columns) const {
   const RowFormat format(columns, 2, longest_phrase_ + 2 * deepest_);
   std::string lead = "  ";
   if (!node.children.empty()) lead = unfolded_.contains(node.id()) ? "- " : "+ ";
-  const std::string last = order_ == Order::waited  ? seconds_text(waited_of(node))
-                           : order_ == Order::bytes ? bytes_text(bytes_of(node))
-                                                    : count_text(calls_of(node));
   const Finding finding = node.finding();
+  const std::string last = order_ == Order::waited  ? seconds_text(waited_of(finding))
+                           : order_ == Order::bytes ? bytes_text(bytes_of(finding))
+                                                    : count_text(calls_of(finding));
   return format.row({finding.benefit_s(), finding.benefit_percent()}, lead,
                     std::string(2 * entry.depth, ' ') + phrase(node),
                     finding_place(finding, context_.folder, std::max<size_t>(format.where_columns(), 16)),

@@ -62,6 +62,7 @@ std::vector<Line> session_page(const Context& context, size_t columns) {
   for (const std::string& argument : report.command)
     command += (command.empty() ? "" : " ") + quoted(argument);
   labels(page, "command", command);
+  if (!context.folder.empty()) labels(page, "files", "relative to " + context.folder);
   labels(page, "started", report.started);
   labels(page, "GPU", report.device_name.empty() ? "unknown" : report.device_name);
   labels(page, "driver",

@@ -93,20 +93,6 @@ bool keep_kind(Node& node, const std::string& kind) {
   return !node.children.empty();
 }
 
-double amount(const Node& node, Order order) {
-  switch (order) {
-    case Order::benefit:
-      return node.finding().benefit_s();
-    case Order::calls:
-      return static_cast<double>(calls_of(node));
-    case Order::waited:
-      return waited_of(node);
-    case Order::bytes:
-      return static_cast<double>(bytes_of(node));
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::vector<Node> problem_tree(const Report& report, Grouping grouping, const std::string& kind) {
@@ -124,7 +110,7 @@ std::vector<Node> problem_tree(const Report& report, Grouping grouping, const st
 
 void put_in_order(std::vector<Node>& nodes, Order order) {
   std::vector<std::pair<double, size_t>> keys;
-  for (size_t i = 0; i < nodes.size(); ++i) keys.emplace_back(amount(nodes[i], order), i);
+  for (size_t i = 0; i < nodes.size(); ++i) keys.emplace_back(amount_of(nodes[i].finding(), order), i);
   std::stable_sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<Node> sorted;
   for (const auto& [key, at] : keys) {
@@ -132,24 +118,6 @@ void put_in_order(std::vector<Node>& nodes, Order order) {
     sorted.push_back(std::move(nodes[at]));
   }
   nodes = std::move(sorted);
-}
-
-uint64_t calls_of(const Node& node) {
-  uint64_t calls = 0;
-  for (const ReportProblem* problem : node.problems) calls += problem->count;
-  return calls;
-}
-
-double waited_of(const Node& node) {
-  double waited = 0;
-  for (const ReportProblem* problem : node.problems) waited += problem->waited_s;
-  return waited;
-}
-
-uint64_t bytes_of(const Node& node) {
-  uint64_t bytes = 0;
-  for (const ReportProblem* problem : node.problems) bytes += problem->bytes;
-  return bytes;
 }
 
 std::vector<std::string> kinds_of(const Report& report) {

@@ -10,7 +10,6 @@
 namespace diogenes::explorer {
 
 enum class Grouping : uint8_t { findings, functions, problems };
-enum class Order : uint8_t { benefit, calls, waited, bytes };
 
 struct Node {
   const ReportGroup* group = nullptr;          // null: one problem alone
@@ -25,10 +24,6 @@ std::vector<Node> problem_tree(const Report& report, Grouping grouping, const st
 
 // The largest first, on each level.
 void put_in_order(std::vector<Node>& nodes, Order order);
-
-uint64_t calls_of(const Node& node);
-double waited_of(const Node& node);
-uint64_t bytes_of(const Node& node);
 
 // The kinds of problems that the report has, each once, in the order of the report.
 std::vector<std::string> kinds_of(const Report& report);
