@@ -39,7 +39,7 @@ struct ReportOptions {
   std::string model = "replay";
   std::vector<std::string> subsequences;  // G3:2-5
   std::string sort = "benefit";
-  std::string details, kind;              // "all" or an id; empty: the first findings. Kind: empty: any
+  std::string details, kind;  // "all" or an id; empty: the first findings. Kind: empty: any
   bool sequences = false, profile = false;
   std::vector<std::string> own, library;
 };
