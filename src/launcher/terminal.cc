@@ -221,7 +221,7 @@ void Terminal::read_keys(TerminalInput& input) {
 }
 
 void Terminal::take_signals(TerminalInput& input) {
-  char bytes[64];
+  unsigned char bytes[64];
   for (ssize_t count; (count = read(curses_->signals, bytes, sizeof bytes)) > 0;)
     for (ssize_t i = 0; i < count; ++i) {
       if (bytes[i] == SIGTSTP) {

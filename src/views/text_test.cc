@@ -190,7 +190,8 @@ TEST(Text, FindingsInAnotherOrder) {
 TEST(Text, OtherReasonsOfAFindingAreSaid) {
   Report report = als_report();
   ASSERT_EQ(report.groups[0].members.size(), 2u);
-  ReportProblem &first = report.problems[0], &second = report.problems[1];
+  ReportProblem &first = report.problems[0], &second = report.problems[2];
+  ASSERT_EQ(second.id, "P2");
   second.fix = first.fix;
   second.why = "480 of 500: " + first.why;  // figures may differ
   first.why = "500 of 500: " + first.why;
