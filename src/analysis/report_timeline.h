@@ -33,7 +33,9 @@ struct ReportTimeline {
   std::vector<ReportLane> lanes;       // by process; its threads, then its streams
   uint64_t events = 0, merged = 0;     // merged: those that share their interval with others
   double merged_below_s = 0;           // events this long or longer are never merged; 0: none is
-  bool gpu_times = false;              // how long GPU work took was measured; else there are no streams
+  std::vector<double> full_at_s;  // begins of stretches in which nothing is merged; empty: nothing is at all
+  double full_length_s = 0;       // of each
+  bool gpu_times = false;         // how long GPU work took was measured; else there are no streams
 };
 
 }  // namespace diogenes

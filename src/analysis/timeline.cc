@@ -223,11 +223,20 @@ class Builder {
 // Intervals of one slot that may become one.
 using Class = std::tuple<int32_t, int32_t, uint32_t>;  // problem, required, kind of GPU work
 
+// Which slots are left as they are: `count` of them, the same number of others between.
+struct FullSlots {
+  int64_t count = 0, apart = 1;
+  bool has(int64_t slot) const {
+    const int64_t behind_first = slot - apart / 2;
+    return behind_first >= 0 && behind_first % apart == 0 && behind_first / apart < count;
+  }
+};
+
 class Thinner {
  public:
-  Thinner(const ReportLane& lane, double slot) : lane_(lane), slot_(slot) {}
+  Thinner(const ReportLane& lane, double slot, FullSlots full) : lane_(lane), slot_(slot), full_(full) {}
 
-  // Visits what would be left, as (intervals, how many).
+  // Visits what would be left.
   template <typename Visit>
   void each(Visit&& visit) {
     int64_t slot = -1;
@@ -242,7 +251,7 @@ class Thinner {
       const auto its = static_cast<int64_t>(one.begin_s / slot_);
       if (its != slot) close();
       slot = its;
-      if (one.end_s - one.begin_s >= slot_) {
+      if (one.end_s - one.begin_s >= slot_ || full_.has(its)) {
         visit(one);
         continue;
       }
@@ -254,29 +263,44 @@ class Thinner {
         most = one.busy_s;
         continue;
       }
-      ReportInterval& all = found->second;
-      all.end_s = std::max(all.end_s, one.end_s);
-      all.busy_s += one.busy_s;
-      all.waited_s += one.waited_s;
-      all.count += one.count;
-      if (one.busy_s > most) {
-        most = one.busy_s;
-        all.name = one.name;
-      }
+      unite(found->second, one);
+      if (one.busy_s <= most) continue;
+      most = one.busy_s;
+      found->second.name = one.name;
     }
     close();
   }
 
  private:
+  static void unite(ReportInterval& all, const ReportInterval& one) {
+    all.end_s = std::max(all.end_s, one.end_s);
+    all.busy_s += one.busy_s;
+    all.waited_s += one.waited_s;
+    all.count += one.count;
+  }
+
   const ReportLane& lane_;
   double slot_;
+  FullSlots full_;
 };
 
-size_t left_with(const ReportTimeline& timeline, double slot) {
+size_t left_with(const ReportTimeline& timeline, double slot, FullSlots full) {
   size_t left = 0;
   for (const ReportLane& lane : timeline.lanes)
-    Thinner(lane, slot).each([&](const ReportInterval&) { ++left; });
+    Thinner(lane, slot, full).each([&](const ReportInterval&) { ++left; });
   return left;
+}
+
+constexpr int64_t kMostFullSlots = 64;
+
+// As many as there is room for: events may be dense just there.
+FullSlots choose_full_slots(const ReportTimeline& timeline, double slot, size_t most) {
+  const auto slots = static_cast<int64_t>(timeline.duration_s / slot) + 1;
+  for (int64_t count = std::min(kMostFullSlots, slots / 2); count > 0; count /= 2) {
+    const FullSlots full{count, slots / count};
+    if (left_with(timeline, slot, full) <= most) return full;
+  }
+  return {};
 }
 
 }  // namespace
@@ -286,11 +310,15 @@ void thin(ReportTimeline& timeline, size_t most) {
   for (const ReportLane& lane : timeline.lanes) all += lane.intervals.size();
   if (all <= most || timeline.duration_s <= 0) return;
   double slot = timeline.duration_s / static_cast<double>(std::max<size_t>(most, 1));
-  while (slot < timeline.duration_s && left_with(timeline, slot) > most) slot *= 1.5;
+  while (slot < timeline.duration_s && left_with(timeline, slot, {}) > most / 2) slot *= 1.5;
+  const FullSlots full = choose_full_slots(timeline, slot, most);
+  for (int64_t i = 0; i < full.count; ++i)
+    timeline.full_at_s.push_back(static_cast<double>(full.apart / 2 + i * full.apart) * slot);
+  timeline.full_length_s = full.count > 0 ? slot : 0;
   timeline.merged_below_s = slot;
   for (ReportLane& lane : timeline.lanes) {
     std::vector<ReportInterval> kept;
-    Thinner(lane, slot).each([&](const ReportInterval& one) {
+    Thinner(lane, slot, full).each([&](const ReportInterval& one) {
       kept.push_back(one);
       if (one.count > 1) timeline.merged += one.count;
     });

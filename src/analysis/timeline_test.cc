@@ -70,7 +70,7 @@ ReportTimeline made(size_t events) {
     one.problem = i % 100 == 7 ? 0 : -1;
     one.name = i % 2;
     if (i == events / 2) {  // a long one, which nothing may hide
-      one.busy_s = 300e-6;
+      one.busy_s = 900e-6;
       one.end_s = one.begin_s + one.busy_s;
     }
   }
@@ -99,12 +99,22 @@ TEST(Timeline, ThinsToWhatIsAskedForAndLosesNoTime) {
     busy_left += left[i].busy_s;
     count += left[i].count;
     if (left[i].problem == 0) problematic_left += left[i].busy_s;
-    long_one |= left[i].count == 1 && left[i].end_s - left[i].begin_s > 299e-6;
+    long_one |= left[i].count == 1 && left[i].end_s - left[i].begin_s > 899e-6;
     if (i > 0) {
       EXPECT_LE(left[i - 1].begin_s, left[i].begin_s);
     }
   }
   EXPECT_EQ(count, 100'000u);
+  ASSERT_FALSE(timeline.full_at_s.empty());
+  for (double begin : timeline.full_at_s) {  // in it, each event as it was
+    size_t inside = 0;
+    for (const ReportInterval& one : left)
+      if (one.begin_s >= begin && one.begin_s < begin + timeline.full_length_s - 1e-9) {
+        EXPECT_EQ(one.count, 1u);
+        ++inside;
+      }
+    EXPECT_NEAR(static_cast<double>(inside), timeline.full_length_s * 1e6, 1.5);
+  }
   EXPECT_TRUE(long_one);
   EXPECT_NEAR(busy_left, busy, 1e-9);
   EXPECT_NEAR(problematic_left, problematic, 1e-9);

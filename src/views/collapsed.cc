@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "views/outline.h"
@@ -36,7 +37,12 @@ std::string one_frame(std::string words) {
 
 std::vector<std::string> flame_frames(const ReportProblem& problem) {
   std::vector<std::string> words;
-  for (size_t i = problem.stack.size(); i-- > 0;) words.push_back(frame_words(problem.stack[i]));
+  // What calls main is the same for all, and tells nothing.
+  auto main = std::find_if(problem.stack.begin(), problem.stack.end(),
+                           [](const ReportFrame& frame) { return frame.function == "main"; });
+  const auto outermost = main == problem.stack.end() ? problem.stack.size()
+                                                     : static_cast<size_t>(main - problem.stack.begin()) + 1;
+  for (size_t i = outermost; i-- > 0;) words.push_back(frame_words(problem.stack[i]));
   words.push_back(finding_phrase({nullptr, {&problem}}));
   return words;
 }

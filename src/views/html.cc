@@ -37,8 +37,8 @@ std::string navigation(const Report& report, const Outline& outline) {
     text += fmt::format("<a href=\"#{}\">{}</a>", id, name);
   };
   link("findings", "Findings");
-  if (!outline.findings.empty()) link("recoverable", "Flame graph");
   if (report.timeline) link("timeline", "Timeline");
+  if (!outline.findings.empty()) link("recoverable", "Flame graph");
   if (!report.required.empty()) link("needed", "Needed waits");
   if (!report.groups.empty()) link("groups", "Groups");
   link("measurement", "The measurement");
@@ -74,25 +74,28 @@ std::string timeline_html(const Report& report) {
   else
     text += "How long GPU work took was not measured, so there are no streams. ";
   if (timeline.merged > 0)
-    text += fmt::format("Of {} events, {} that are shorter than {} were merged with their neighbours.",
-                        count_text(timeline.events), count_text(timeline.merged),
-                        seconds_text(timeline.merged_below_s));
+    text += fmt::format(
+        "Of {} events, {} that are shorter than {} are drawn together with their neighbours, those of each finding apart. ",
+        count_text(timeline.events), count_text(timeline.merged), seconds_text(timeline.merged_below_s));
+  if (!timeline.full_at_s.empty())
+    text += fmt::format("In {} parts of {} each, which are shaded, every event is drawn by itself.",
+                        count_text(timeline.full_at_s.size()), seconds_text(timeline.full_length_s));
   text +=
       "</p>\n<p class=\"without-script nothing\">The timeline needs scripts; everything else on this page does not.</p>\n"
       "<div class=\"tools needs-script\"><button type=\"button\" id=\"zoom-in\">Zoom in</button>"
       "<button type=\"button\" id=\"zoom-out\">Zoom out</button><button type=\"button\" id=\"zoom-all\">All</button>"
-      "<button type=\"button\" id=\"previous-problem\">Previous to save</button>"
-      "<button type=\"button\" id=\"next-problem\">Next to save</button></div>\n"
-      "<div class=\"drawing needs-script\" style=\"display:block\"><div id=\"timeline-view\"></div>"
+      "<button type=\"button\" id=\"previous-problem\">Previous problem</button>"
+      "<button type=\"button\" id=\"next-problem\">Next problem</button></div>\n"
+      "<div class=\"drawing needs-script\"><div id=\"timeline-view\"></div>"
       "<div id=\"timeline-tip\" role=\"tooltip\" hidden></div></div>\n"
       "<p class=\"status\" id=\"timeline-status\" role=\"status\"></p>\n"
-      "<ul class=\"legend\"><li style=\"--color:var(--problem)\">can be saved</li><li "
+      "<ul class=\"legend\"><li style=\"--color:var(--problem)\">problem: can be saved</li><li "
       "style=\"--color:var(--needed)\">needed wait that costs much</li><li style=\"--color:var(--wait)\">other call that "
       "waits</li><li style=\"--color:var(--call)\">call</li><li style=\"--color:var(--kernel)\">kernel</li><li "
       "style=\"--color:var(--copy)\">copy</li></ul>\n"
       "<p class=\"status needs-script\" id=\"timeline-keys\">Drag to move; <kbd>Ctrl</kbd> and the wheel, or <kbd>+</kbd> "
-      "<kbd>-</kbd>, to zoom; <kbd>&larr;</kbd> <kbd>&rarr;</kbd> move, <kbd>n</kbd> <kbd>p</kbd> next and previous to "
-      "save, <kbd>Enter</kbd> goes to the finding, <kbd>0</kbd> shows all.</p></section>\n";
+      "<kbd>-</kbd>, to zoom; <kbd>&larr;</kbd> <kbd>&rarr;</kbd> move, <kbd>n</kbd> <kbd>p</kbd> next and previous "
+      "problem, <kbd>Enter</kbd> goes to the finding, <kbd>0</kbd> shows all.</p></section>\n";
   return text;
 }
 
@@ -104,15 +107,15 @@ std::string flame_html(const Outline& outline) {
          "<div class=\"tools needs-script\"><button type=\"button\" id=\"flame-reset\">Show all</button>"
          "<span class=\"status\">Click a frame, or reach it with the arrow keys and press <kbd>Enter</kbd>, to see it "
          "alone.</span></div>\n"
-         "<div class=\"drawing needs-script\" style=\"display:block\"><div id=\"flame-view\"></div></div>\n"
+         "<div class=\"drawing needs-script\"><div id=\"flame-view\"></div></div>\n"
          "<p class=\"status\" id=\"flame-status\" role=\"status\"></p></section>\n";
 }
 
 std::string functions_html(const Report& report) {
   if (report.functions.empty()) return "";
   std::string text =
-      "<h3>Time by driver function</h3>\n<div class=\"scroll\"><table><thead><tr><th>function</th><th>calls</th><th>in the "
-      "call</th><th>of that waited</th><th>can be saved</th></tr></thead><tbody>\n";
+      "<h3>Time by driver function</h3>\n<div class=\"scroll\"><table><thead><tr><th>function</th><th class=\"number\">calls</th><th class=\"number\">in the "
+      "call</th><th class=\"number\">of that waited</th><th class=\"number\">can be saved</th></tr></thead><tbody>\n";
   for (const ReportFunction& function : report.functions)
     text += fmt::format(
         "<tr><td><code>{}</code></td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
@@ -163,7 +166,7 @@ std::string script_html(const Report& report, const Outline& outline, const Read
 std::string to_html(const Report& report, const Reader& reader) {
   const Outline all = outline(report);
   std::string text = head(report, all) + "<body>\n" + top(report, all) + "<main>\n" + incomplete(report);
-  text += findings_html(report, all, reader) + flame_html(all) + timeline_html(report);
+  text += findings_html(report, all, reader) + timeline_html(report) + flame_html(all);
   text += required_html(report, reader) + groups_html(report, all) + measurement_html(report);
   const std::string session = reader.session.empty() ? "" : " " + quoted(reader.session);
   text += fmt::format(

@@ -95,10 +95,13 @@ Json timeline_json(const Report& report) {
   const ReportTimeline& timeline = *report.timeline;
   Json lanes = Json::array();
   for (const ReportLane& lane : timeline.lanes) lanes.push_back(lane_json(lane));
+  Json full = Json::array();
+  for (double begin : timeline.full_at_s) full.push_back(units(begin));
   return {{"unit_ns", kUnit * 1e9},          {"duration", units(timeline.duration_s)},
           {"names", timeline.names},         {"processes", timeline.processes},
           {"gpu_times", timeline.gpu_times}, {"events", timeline.events},
           {"merged", timeline.merged},       {"merged_below", units(timeline.merged_below_s)},
+          {"full", std::move(full)},         {"full_length", units(timeline.full_length_s)},
           {"lanes", std::move(lanes)}};
 }
 

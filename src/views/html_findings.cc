@@ -33,8 +33,10 @@ class Entries {
         "<div class=\"body\">\n",
         html(what), html(where), count_text(calls));
     const bool several = finding.problems.size() > 1;
-    if (several) text += "<dl>" + range(finding.range()) + item("id", html(finding.id())) + "</dl>\n";
     for (const ReportProblem* one : finding.problems) text += problem(*one, several);
+    if (several)
+      text += "<div class=\"problem\"><h3>Together</h3><dl>" + range(finding.range()) +
+              item("id", html(finding.id())) + "</dl></div>\n";
     return text + "</div>\n</details>\n";
   }
 
@@ -212,7 +214,7 @@ std::string groups_html(const Report& report, const Outline& outline) {
   if (report.groups.empty()) return "";
   std::string text =
       "<section id=\"groups\"><h2>Groups</h2>\n<p>Problems that one change may fix, and what they save "
-      "together.</p>\n<div class=\"scroll\"><table><thead><tr><th>group</th><th>saves</th><th></th><th>how they belong "
+      "together.</p>\n<div class=\"scroll\"><table><thead><tr><th>group</th><th class=\"number\">saves</th><th></th><th>how they belong "
       "together</th><th>title</th><th>members</th></tr></thead><tbody>\n";
   std::vector<const ReportGroup*> groups;
   for (const ReportGroup& group : report.groups) groups.push_back(&group);

@@ -278,6 +278,8 @@ Report timed_report() {
   timeline.events = 512;
   timeline.merged = 500;
   timeline.merged_below_s = 0.0005;
+  timeline.full_at_s = {0.3, 0.6};
+  timeline.full_length_s = 0.1;
   return report;
 }
 

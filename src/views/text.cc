@@ -213,7 +213,7 @@ class Writer {
     else if (!outline_.findings.empty() && !whole())
       page.line("Next: diogenes report" + session + " --details all");
     else
-      page.line("Next: diogenes export" + session + " --format json -o report.json");
+      page.line("Next: diogenes export" + session + " --format html -o report.html");
   }
 
   const Report& report_;

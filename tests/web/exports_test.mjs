@@ -17,7 +17,8 @@ const folderOf = (name) => dirname(require.resolve(`${name}/package.json`))
 test('SARIF is as the schema of OASIS has it', () => {
   // Microsoft's package of matchers carries it.
   const schema = JSON.parse(readFileSync(join(folderOf('@microsoft/jest-sarif'), 'lib/schemas/sarif-2.1.0-rtm.5.json')))
-  const ajv = new Ajv({ strict: false, allErrors: true })
+  // One of its patterns is no Unicode expression.
+  const ajv = new Ajv({ strict: false, allErrors: true, unicodeRegExp: false })
   addFormats(ajv)
   const valid = ajv.compile(schema)
   const files = named('.sarif')

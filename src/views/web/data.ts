@@ -43,6 +43,8 @@ interface RawTimeline {
   events: number
   merged: number
   merged_below: number
+  full: number[] // begins of stretches in which each event is by itself
+  full_length: number
   lanes: RawLane[]
 }
 
@@ -75,7 +77,7 @@ export interface Timeline {
   gpuTimes: boolean
   events: number
   merged: number
-  mergedBelow: number
+  full: { begin: number; end: number }[]
   processes: number
   lanes: Lane[]
 }
@@ -130,7 +132,10 @@ export function readData(): Data {
       gpuTimes: timeline.gpu_times,
       events: timeline.events,
       merged: timeline.merged,
-      mergedBelow: timeline.merged_below * second,
+      full: timeline.full.map((begin) => ({
+        begin: begin * second,
+        end: (begin + timeline.full_length) * second,
+      })),
       processes: timeline.processes.length,
       lanes: timeline.lanes.map((lane) => laneOf(lane, timeline.processes, second)),
     },

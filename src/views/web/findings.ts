@@ -3,8 +3,7 @@
 
 type Column = 'saves' | 'what' | 'where' | 'calls'
 
-const list = () => document.getElementById('finding-list')!
-const findings = () => [...list().querySelectorAll<HTMLDetailsElement>(':scope > details')]
+const findings = () => [...document.querySelectorAll<HTMLDetailsElement>('#finding-list > details')]
 
 function compare(column: Column, a: HTMLElement, b: HTMLElement): number {
   const [left, right] = [a.dataset[column] ?? '', b.dataset[column] ?? '']
@@ -22,7 +21,7 @@ function setUpSorting(): void {
       const column = button.dataset.column as Column
       const sorted = findings().sort((a, b) => compare(column, a, b))
       if (again) sorted.reverse()
-      list().append(...sorted)
+      document.getElementById('finding-list')!.append(...sorted)
       say(`Sorted by ${button.textContent}${again ? ', reversed' : ''}`)
     })
 }

@@ -86,6 +86,7 @@ function setUpKeys(view: HTMLElement, tell: (node: Placed) => void): void {
     for (const frame of frames()) {
       frame.setAttribute('role', 'button')
       frame.setAttribute('aria-label', frame.querySelector('title')?.textContent ?? '')
+      frame.toggleAttribute('data-problem', placed(frame).data.problem !== undefined)
       if (!frame.hasAttribute('tabindex')) frame.setAttribute('tabindex', placed(frame).depth === 0 ? '0' : '-1')
     }
   }

@@ -125,10 +125,13 @@ class TimelineCanvas implements TimelineView {
     this.redraw()
   }
 
-  goTo(begin: number, end: number): void {
+  // As much of this as there is, and no less than kShortest.
+  private goTo(begin: number, end: number): void {
     const { duration } = this.data.timeline!
-    const factor = duration / Math.max(end - begin, Math.min(kShortest, duration))
-    const left = kGutter - factor * this.base()(begin)
+    const length = Math.min(Math.max(end - begin, kShortest), duration)
+    const from = Math.min(Math.max(begin, 0), duration - length)
+    const factor = duration / length
+    const left = kGutter - factor * this.base()(from)
     select(this.canvas).call(this.zoomer.transform, zoomIdentity.translate(left, 0).scale(factor))
   }
 
@@ -147,10 +150,8 @@ class TimelineCanvas implements TimelineView {
   }
 
   private pan(share: number): void {
-    const { duration } = this.data.timeline!
-    const length = this.view.end - this.view.begin
-    const begin = Math.min(Math.max(this.view.begin + share * length, 0), duration - length)
-    this.goTo(begin, begin + length)
+    const { begin, end } = this.view
+    this.goTo(begin + share * (end - begin), end + share * (end - begin))
   }
 
   private key(event: KeyboardEvent): void {
@@ -167,7 +168,10 @@ class TimelineCanvas implements TimelineView {
       n: () => this.step(1),
       p: () => this.step(-1),
       Enter: () => this.open(),
-      Escape: () => this.select(null),
+      Escape: () => {
+        this.view.only = -1
+        this.select(null)
+      },
     }
     const what = act[event.key]
     if (!what || event.ctrlKey || event.metaKey || event.altKey) return
@@ -196,7 +200,7 @@ class TimelineCanvas implements TimelineView {
       }
     }
     if (best) this.focusOn(best)
-    else this.status.textContent = 'No further event that can be saved'
+    else this.status.textContent = 'No further problem'
   }
 
   private focusOn(hit: { row: Row; index: number }): void {
@@ -205,11 +209,9 @@ class TimelineCanvas implements TimelineView {
     const middle = lane.begin[hit.index]! + length / 2
     let range = this.view.end - this.view.begin
     // Wide enough to see, and not so wide that nothing is beside it.
-    if (length < range / 60) range = length * 40
+    if (length < range / 12) range = length * 10
     if (length > range / 2) range = length * 4
-    range = Math.min(Math.max(range, kShortest), this.data.timeline!.duration)
-    const begin = Math.min(Math.max(middle - range / 2, 0), this.data.timeline!.duration - range)
-    this.goTo(begin, begin + range)
+    this.goTo(middle - range / 2, middle + range / 2)
     const top = hit.row.top
     if (top < this.view.scroll || top + hit.row.height > this.view.scroll + this.view.height - kAxis)
       this.scroller.scrollTop = Math.max(0, top - 40)
@@ -219,17 +221,26 @@ class TimelineCanvas implements TimelineView {
   show(problem: number): void {
     this.view.only = problem
     let best: { row: Row; index: number } | null = null
-    let longest = -1
-    for (const row of this.rows)
-      for (let i = 0; i < row.lane.begin.length; ++i)
-        if (row.lane.mark[i] === problem + 1 && row.lane.busy[i]! > longest) {
-          longest = row.lane.busy[i]!
-          best = { row, index: i }
-        }
+    let most = -1
+    for (const { row, index, weight } of this.marked(problem))
+      if (weight > most) {
+        most = weight
+        best = { row, index }
+      }
     document.getElementById('timeline')!.scrollIntoView({ block: 'start' })
     this.canvas.focus({ preventScroll: true })
     if (best) this.focusOn(best)
     this.redraw()
+  }
+
+  // The longest is shown, and rather one by itself than several in one.
+  private *marked(problem: number): Generator<{ row: Row; index: number; weight: number }> {
+    for (const row of this.rows) {
+      const { mark, busy, count } = row.lane
+      for (let index = 0; index < mark.length; ++index)
+        if (mark[index] === problem + 1)
+          yield { row, index, weight: count[index] === 1 ? 1 + busy[index]! : busy[index]! / count[index]! / 1e9 }
+    }
   }
 
   private at(x: number, y: number): { row: Row; index: number } | null {

@@ -42,11 +42,11 @@ export interface View {
 }
 
 export type Palette = Record<
-  'text' | 'faint' | 'line' | 'panel' | 'call' | 'wait' | 'problem' | 'needed' | 'kernel' | 'copy' | 'accent',
+  'text' | 'faint' | 'line' | 'panel' | 'call' | 'wait' | 'problem' | 'needed' | 'kernel' | 'copy' | 'accent' | 'full',
   string
 >
 export function palette(): Palette {
-  const names = ['text', 'faint', 'line', 'panel', 'call', 'wait', 'problem', 'needed', 'kernel', 'copy', 'accent']
+  const names = ['text', 'faint', 'line', 'panel', 'call', 'wait', 'problem', 'needed', 'kernel', 'copy', 'accent', 'full']
   return Object.fromEntries(names.map((name) => [name, color(name)])) as Palette
 }
 
@@ -181,11 +181,22 @@ function drawAxis(context: CanvasRenderingContext2D, view: View, colors: Palette
   context.textAlign = 'left'
 }
 
+function drawFull(context: CanvasRenderingContext2D, timeline: Timeline, view: View, colors: Palette): void {
+  const scale = (view.width - kGutter) / (view.end - view.begin)
+  context.fillStyle = colors.full
+  for (const { begin, end } of timeline.full) {
+    const from = Math.max(kGutter, kGutter + (begin - view.begin) * scale)
+    const to = Math.min(view.width, kGutter + (end - view.begin) * scale)
+    if (to > from) context.fillRect(from, 0, Math.max(to - from, 1), view.height)
+  }
+}
+
 export function draw(context: CanvasRenderingContext2D, timeline: Timeline, rows: Row[], view: View): void {
   const colors = palette()
   context.clearRect(0, 0, view.width, view.height)
   context.font = '12px system-ui, sans-serif'
   context.textBaseline = 'middle'
+  drawFull(context, timeline, view, colors)
   drawAxis(context, view, colors)
   const lanes = new LaneDrawing(context, view, colors, timeline.names)
   context.save()
