@@ -312,8 +312,8 @@ void thin(ReportTimeline& timeline, size_t most) {
   double slot = timeline.duration_s / static_cast<double>(std::max<size_t>(most, 1));
   while (slot < timeline.duration_s && left_with(timeline, slot, {}) > most / 2) slot *= 1.5;
   const FullSlots full = choose_full_slots(timeline, slot, most);
-  for (int64_t i = 0; i < full.count; ++i)
-    timeline.full_at_s.push_back(static_cast<double>(full.apart / 2 + i * full.apart) * slot);
+  for (int64_t i = 0, at = full.apart / 2; i < full.count; ++i, at += full.apart)
+    timeline.full_at_s.push_back(static_cast<double>(at) * slot);
   timeline.full_length_s = full.count > 0 ? slot : 0;
   timeline.merged_below_s = slot;
   for (ReportLane& lane : timeline.lanes) {

@@ -30,6 +30,8 @@ std::string state_html(const Report& report) {
                                    : "<span class=\"state partial\">" + runs + ", not complete</span>";
 }
 
+bool has_timeline(const Report& report) { return report.timeline && !report.timeline->lanes.empty(); }
+
 // Links to the sections that there are.
 std::string navigation(const Report& report, const Outline& outline) {
   std::string text = "<nav aria-label=\"Sections\">";
@@ -37,7 +39,7 @@ std::string navigation(const Report& report, const Outline& outline) {
     text += fmt::format("<a href=\"#{}\">{}</a>", id, name);
   };
   link("findings", "Findings");
-  if (report.timeline) link("timeline", "Timeline");
+  if (has_timeline(report)) link("timeline", "Timeline");
   if (!outline.findings.empty()) link("recoverable", "Flame graph");
   if (!report.required.empty()) link("needed", "Needed waits");
   if (!report.groups.empty()) link("groups", "Groups");
@@ -62,7 +64,7 @@ std::string incomplete(const Report& report) {
 }
 
 std::string timeline_html(const Report& report) {
-  if (!report.timeline) return "";
+  if (!has_timeline(report)) return "";
   const ReportTimeline& timeline = *report.timeline;
   std::string text =
       "<section id=\"timeline\"><h2>Timeline</h2>\n<p>Threads of the CPU and streams of the GPU, from the tracing run. The "
@@ -89,7 +91,7 @@ std::string timeline_html(const Report& report) {
       "<div class=\"drawing needs-script\"><div id=\"timeline-view\"></div>"
       "<div id=\"timeline-tip\" role=\"tooltip\" hidden></div></div>\n"
       "<p class=\"status\" id=\"timeline-status\" role=\"status\"></p>\n"
-      "<ul class=\"legend\"><li style=\"--color:var(--problem)\">problem: can be saved</li><li "
+      "<ul class=\"legend needs-script\"><li style=\"--color:var(--problem)\">problem: can be saved</li><li "
       "style=\"--color:var(--needed)\">needed wait that costs much</li><li style=\"--color:var(--wait)\">other call that "
       "waits</li><li style=\"--color:var(--call)\">call</li><li style=\"--color:var(--kernel)\">kernel</li><li "
       "style=\"--color:var(--copy)\">copy</li></ul>\n"

@@ -1,7 +1,7 @@
 // Draws the part of the timeline that is in view. Levels of detail: what is a pixel wide or more is a bar of its own;
-// of shorter events a column a pixel wide shows for what share of that pixel's time they last, findings at the bottom.
-// So a glance from afar tells how busy a thread is, and how much of that can be saved; and the time to draw depends on
-// the screen's width, not on how long the events are.
+// of shorter events, and of those that are merged, columns a pixel wide show for what share of the time they last,
+// findings at the bottom. So a glance from afar tells how busy a thread is, and how much of that can be saved; and the
+// time to draw depends on the screen's width, not on how long the events are.
 import type { Lane, Timeline } from './data'
 import { tickText } from './format'
 import { color } from './theme'
@@ -104,20 +104,20 @@ class LaneDrawing {
         const to = this.x(Math.min(lane.end[i]!, view.end))
         const length = lane.end[i]! - lane.begin[i]!
         if (to - from < 1) {
-          const at = Math.floor(from)
-          this.columns[layer]![at]! += Math.min(lane.busy[i]!, pixel)
+          this.columns[layer]![Math.floor(from)]! += Math.min(lane.busy[i]!, pixel)
           continue
         }
-        const share = length > 0 ? Math.min(1, lane.busy[i]! / length) : 1
-        const high = Math.max(2, row.bar * share)
-        context.globalAlpha = lane.count[i]! > 1 ? 0.75 : 1
+        if (lane.count[i]! > 1) {
+          const share = (pixel * lane.busy[i]!) / length
+          for (let x = Math.floor(from); x < to; ++x) this.columns[layer]![x]! += share
+          continue
+        }
         context.fillStyle = this.fillOf(lane, i, layer)
-        context.fillRect(from, top + row.bar - high, to - from, high)
-        if (to - from > 3 && lane.count[i] === 1) {
+        context.fillRect(from, top, to - from, row.bar)
+        if (to - from > 3) {
           context.fillStyle = this.colors.panel
           context.fillRect(to - 0.75, top, 0.75, row.bar) // from the next one
         }
-        context.globalAlpha = 1
         if (layer === 2 && lane.kind === 'thread') {
           context.fillStyle = this.colors.problem
           context.fillRect(from, top + row.bar + 2, Math.max(to - from, 2), kStrip)
@@ -135,8 +135,7 @@ class LaneDrawing {
     context.rect(from, top, to - from, bar)
     context.clip()
     context.fillStyle = layer > 0 || lane.kind === 'stream' ? '#fff' : this.colors.text
-    const many = lane.count[i]! > 1 ? `${lane.count[i]} \u00d7 ` : ''
-    context.fillText(many + this.names[lane.what[i]!]!, from + 4, top + bar / 2 + 0.5)
+    context.fillText(this.names[lane.what[i]!]!, from + 4, top + bar / 2 + 0.5)
     context.restore()
   }
 
