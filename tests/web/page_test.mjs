@@ -216,7 +216,8 @@ test('text has a contrast of 4.5 or more', async () => {
   for (const colorScheme of ['light', 'dark'])
     await opened('timed', { colorScheme }, async (page) => {
       const ratios = await page.evaluate(() => {
-        const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
+        const value = (name) =>
+          name.startsWith('#') ? name : getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
         const luminance = (hex) =>
           [1, 3, 5]
             .map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
@@ -227,7 +228,8 @@ test('text has a contrast of 4.5 or more', async () => {
           return (x + 0.05) / (y + 0.05)
         }
         const pairs = ['text', 'faint', 'accent', 'gain'].flatMap((name) => [[name, 'panel'], [name, 'page']])
-        pairs.push(['warning', 'warning-panel'], ['text', 'marked'], ['text', 'flame-odd'], ['text', 'flame-even'])
+        for (const name of ['problem', 'needed', 'kernel', 'copy']) pairs.push(['#ffffff', name]) // labels of bars
+        pairs.push(['text', 'call'], ['text', 'wait'], ['needed-text', 'panel'], ['warning', 'warning-panel'], ['text', 'marked'], ['text', 'flame-odd'], ['text', 'flame-even'])
         return pairs.map(([a, b]) => [a, b, ratio(a, b)])
       })
       for (const [a, b, ratio] of ratios) assert.ok(ratio >= 4.5, `${colorScheme}: ${a} on ${b} has ${ratio}`)
