@@ -40,8 +40,6 @@ class Writer {
     for (const ReportProblem& problem : report_.problems) results.push_back(result(problem));
     Json run = {
         {"tool", {{"driver", driver()}}}, {"invocations", {invocation()}}, {"columnKind", "utf16CodeUnits"}};
-    if (!reader_.folder.empty())
-      run["originalUriBaseIds"] = {{"SRCROOT", {{"uri", uri_of(reader_.folder) + "/"}}}};
     run["results"] = std::move(results);
     run["properties"] = {{"headline", headline(report_, outline(report_))},
                          {"runtime_s", finite(report_.runtime_s)},
@@ -98,7 +96,7 @@ class Writer {
       const std::string path = short_path(frame.file, reader_.folder);
       const bool inside = !path.starts_with("/") && !path.starts_with("../");
       Json artifact = {{"uri", uri_of(inside ? path : frame.file)}};
-      if (inside && !reader_.folder.empty()) artifact["uriBaseId"] = "SRCROOT";
+      if (inside && !reader_.folder.empty()) artifact["uriBaseId"] = "%SRCROOT%";
       Json physical = {{"artifactLocation", std::move(artifact)}};
       if (frame.line > 0) {
         physical["region"] = {{"startLine", frame.line}};
