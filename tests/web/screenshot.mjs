@@ -1,14 +1,11 @@
-// screenshot.mjs PAGE IMAGE: the top of a page with its first finding open, as docs/exports.md shows it.
+// screenshot.mjs PAGE IMAGE: the top of a page, the timeline zoomed in, as docs/exports.md shows it.
 import { launch, open } from './browser.mjs'
 
 const [file, image] = process.argv.slice(2)
 const browser = await launch()
-const page = await open(browser, file, { viewport: { width: 1100, height: 1000 }, colorScheme: 'light' })
-await page.click('#f1 > summary')
-for (let i = 0; i < 3; ++i) {
-  await page.focus('#timeline-view canvas')
-  await page.keyboard.press('n')
-}
+const page = await open(browser, file, { viewport: { width: 1100, height: 870 }, colorScheme: 'light' })
+await page.focus('#timeline-view canvas')
+for (const key of ['+', '+', '+', '+', '+', '+', 'n']) await page.keyboard.press(key)
 await page.evaluate(() => {
   document.activeElement.blur()
   scrollTo(0, 0)
