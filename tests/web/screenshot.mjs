@@ -3,9 +3,9 @@ import { launch, open } from './browser.mjs'
 
 const [file, image] = process.argv.slice(2)
 const browser = await launch()
-const page = await open(browser, file, { viewport: { width: 1100, height: 870 }, colorScheme: 'light' })
+const page = await open(browser, file, { viewport: { width: 1100, height: 850 }, colorScheme: 'light' })
 await page.focus('#timeline-view canvas')
-for (const key of ['+', '+', '+', '+', '+', '+', 'n']) await page.keyboard.press(key)
+for (const key of ['+', '+', '+', '+', '+', '+']) await page.keyboard.press(key)
 await page.evaluate(() => {
   document.activeElement.blur()
   scrollTo(0, 0)

@@ -199,17 +199,18 @@ class TimelineCanvas implements TimelineView {
         break
       }
     }
-    if (best) this.focusOn(best)
+    if (best) this.focusOn(best, 300)
     else this.status.textContent = 'No further problem'
   }
 
-  private focusOn(hit: { row: Row; index: number }): void {
+  // What is narrower than this part of the view is zoomed to.
+  private focusOn(hit: { row: Row; index: number }, narrowest: number): void {
     const { lane } = hit.row
     const length = lane.end[hit.index]! - lane.begin[hit.index]!
     const middle = lane.begin[hit.index]! + length / 2
     let range = this.view.end - this.view.begin
     // Wide enough to see, and not so wide that nothing is beside it.
-    if (length < range / 12) range = length * 10
+    if (length < range / narrowest) range = length * 10
     if (length > range / 2) range = length * 4
     this.goTo(middle - range / 2, middle + range / 2)
     const top = hit.row.top
@@ -229,7 +230,7 @@ class TimelineCanvas implements TimelineView {
       }
     document.getElementById('timeline')!.scrollIntoView({ block: 'start' })
     this.canvas.focus({ preventScroll: true })
-    if (best) this.focusOn(best)
+    if (best) this.focusOn(best, 12)
     this.redraw()
   }
 
