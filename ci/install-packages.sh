@@ -2,9 +2,12 @@
 # Installs what is missing of the packages that ci/packages.txt names for the given uses: install-packages.sh build check
 set -eu
 list=$(dirname "$0")/packages.txt
-wanted=$(for use in "$@"; do sed -n "s/^$use //p" "$list"; done)
+wanted=$(for use in "$@"; do sed -n "s/^$use //p" "$list" | tr ' ' :; done)
 missing=
-for package in $wanted; do
+for entry in $wanted; do
+  package=${entry%%:*} command=
+  case $entry in *:*) command=${entry#*:} ;; esac
+  if [ -n "$command" ] && command -v "$command" >/dev/null 2>&1; then continue; fi
   if ! dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q ' installed$'; then
     missing="$missing $package"
   fi

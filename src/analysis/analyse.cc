@@ -15,6 +15,7 @@
 #include "analysis/required.h"
 #include "analysis/source_key.h"
 #include "analysis/source_lines.h"
+#include "analysis/timeline.h"
 #include "analysis/totals.h"
 #include "analysis/watch_shares.h"
 #include "analysis/words.h"
@@ -246,8 +247,10 @@ class Analysis {
     for (const Group& group : groups) description.add(group);
     add_parts(grouping, groups, description);
     const Nanoseconds worth{static_cast<int64_t>(report_.gpu_phase_s * 1e9 * kRequiredShare)};
-    for (const Required& required : find_required(input, problems.found, worth, kMostRequired))
-      description.add(required, brought_);
+    const std::vector<Required> needed = find_required(input, problems.found, worth, kMostRequired);
+    for (const Required& required : needed) description.add(required, brought_);
+    if (options_.timeline > 0)
+      report_.timeline = timeline_of(input, problems.found, needed, options_.timeline);
     set_source_keys(report_);
     add_together(grouping, description);
     description.add_line_notices();
@@ -368,6 +371,7 @@ Result<Report> analyse_all(const fs::path& session_folder, const AnalysisOptions
     AnalysisOptions again = options;
     again.tracing_run = repeat;
     again.parts.clear();  // ids are the first run's
+    again.timeline = 0;
     auto other = std::make_unique<Analysis>(session_folder, *session, again);
     Result<Report> of_repeat = other->run();
     if (!of_repeat) {

@@ -33,6 +33,7 @@ struct AnalysisOptions {
   JudgeProcess judge = necessity::judge_process;
   std::set<std::string> allowed;        // source keys that `together` leaves out
   OwnerChoices owners;                  // added to the session's own
+  size_t timeline = 0;                  // intervals that the report's timeline may have; 0: it has none
   std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
 };
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report_timeline.h"
+
 namespace diogenes {
 
 // Whose code a frame is (frame_owner.h).
@@ -153,6 +155,7 @@ struct Report {
   std::vector<ReportGroup> groups;
   std::optional<ReportTogether> together;  // none: no problems
   std::vector<ReportNotice> notices;
+  std::optional<ReportTimeline> timeline;  // where it was asked for
 };
 
 }  // namespace diogenes

@@ -128,6 +128,11 @@ expect 125 'exists already' "$diogenes" export good.diogenes --format json -o re
 expect 0 '' "$diogenes" export good.diogenes --format json -o report.json --force
 expect 0 '' sh -c "'$diogenes' export good.diogenes | head -n 1"
 expect 125 'cannot write' "$diogenes" export good.diogenes -o no/such/file
+for format in 'html <!DOCTYPE html>' 'csv id,kind,' 'markdown ### Diogenes: faulty' 'sarif "version": "2.1.0"' 'perfetto "traceEvents":'; do
+  expect 0 '' "$diogenes" export good.diogenes --format "${format%% *}"
+  grep -q "${format#* }" out || bad "export --format ${format%% *} has no '${format#* }'"
+done
+expect 0 '' "$diogenes" export good.diogenes --format collapsed
 
 # Two sessions beside each other, and an exit status for continuous integration.
 expect 0 '' "$diogenes" diff good.diogenes repeated.diogenes

@@ -247,15 +247,25 @@ void add_export(CLI::App& app, ExportOptions& options) {
   CLI::App* command = app.add_subcommand("export", "Write the report of a session for other programs");
   command->formatter(std::make_shared<WithUsage>("diogenes export [SESSION] [OPTIONS]"));
   command->footer(
-      "Examples:\n  diogenes export --format json | jq '.problems[0]'\n"
-      "  diogenes export als.1.diogenes --format json -o als.json");
+      "Formats:\n"
+      "  json       everything, schema diogenes-report/2 (default)\n"
+      "  html       one page that needs no network: findings, timeline, flame graph\n"
+      "  csv        one row a problem, for spreadsheets\n"
+      "  markdown   for the comment of a pull request\n"
+      "  sarif      SARIF 2.1.0, for code scanning and editors\n"
+      "  perfetto   the timeline, for ui.perfetto.dev\n"
+      "  collapsed  stacks with the microseconds that can be saved, for flame-graph tools\n"
+      "Examples:\n  diogenes export --format html -o report.html\n"
+      "  diogenes export --format json | jq '.problems[0]'\n"
+      "  diogenes export als.1.diogenes --format sarif -o als.sarif");
   add_model(command, options.model);
   add_owners(command, options.own, options.library);
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
-  command->add_option("--format", options.format, "json: schema diogenes-report/2 (default)")
-      ->type_name("json")
-      ->check(CLI::IsMember({"json"}).description(""));
+  command->add_option("--format", options.format, "What to write (default: json)")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"json", "html", "csv", "markdown", "sarif", "perfetto", "collapsed"})
+                  .description(""));
   command->add_option("-o", options.file, "File to write; - is stdout (default)")->type_name("FILE");
   command->add_flag("--force", options.force, "Overwrite FILE");
 }

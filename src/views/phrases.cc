@@ -129,4 +129,27 @@ std::string headline(const Report& report, const Outline& outline) {
   return text;
 }
 
+std::string about_text(const Report& report) {
+  std::string gpu = report.device_name.empty() ? "unknown GPU" : report.device_name;
+  if (report.simulated) {
+    gpu += " (simulated driver)";
+  } else if (!report.driver_version.empty()) {
+    gpu += ", driver " + report.driver_version;
+  }
+  std::string text = gpu + "; run time " + seconds_text(report.runtime_s);
+  if (report.exit_status != 0) text += fmt::format(", exit status {}", report.exit_status);
+  if (report.synchronizations > 0) {
+    text += "; " + counted(report.synchronizations, "synchronization") + " waited " +
+            seconds_text(report.waited_s);
+    // Summed over threads, waits can be longer than the run.
+    if (report.waited_s > report.runtime_s) text += " (all threads together)";
+  }
+  if (report.transfers > 0)
+    text += "; " + counted(report.transfers, "transfer") + " moved " + bytes_text(report.transferred_bytes);
+  double runs = 0;
+  for (const ReportStage& stage : report.stages) runs += stage.overhead;
+  if (runs > 0) text += fmt::format("; measuring took {:.1f} plain runs", runs);
+  return text;
+}
+
 }  // namespace diogenes

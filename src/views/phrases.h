@@ -24,4 +24,7 @@ std::string finding_phrase(const Finding& finding);
 // nothing good of a session that is not complete.
 std::string headline(const Report& report, const Outline& outline);
 
+// The machine, and what the program did: "NVIDIA H200, driver 580.159.04; run time 1.25 s; ...".
+std::string about_text(const Report& report);
+
 }  // namespace diogenes

@@ -257,4 +257,30 @@ Report crowded_report() {
   return report;
 }
 
+Report timed_report() {
+  Report report = als_report();
+  ReportTimeline& timeline = report.timeline.emplace();
+  timeline.duration_s = report.runtime_s;
+  timeline.names = {"cuLaunchKernel", "cuMemFree", "cuMemcpyDtoH", "kernel"};
+  timeline.processes = {"als"};
+  timeline.gpu_times = true;
+  ReportLane thread{ReportLane::Kind::thread, 0, "main thread", 508, {}};
+  ReportLane stream{ReportLane::Kind::stream, 0, "stream 1", 4, {}};
+  for (int i = 0; i < 4; ++i) {
+    const double begin = 0.001 + 0.3 * i;
+    thread.intervals.push_back({begin, begin + 0.001, 0.001, 0, 1, 0, -1, -1});
+    if (i < 3) thread.intervals.push_back({begin + 0.01, begin + 0.06, 0.05, 0.049, 1, 1, 0, -1});
+    if (i == 3) thread.intervals.push_back({begin + 0.01, begin + 0.05, 0.04, 0.039, 1, 2, -1, 0});
+    stream.intervals.push_back({begin + 0.001, begin + 0.055, 0.054, 0, 1, 3, -1, -1});
+  }
+  thread.intervals.push_back({1.0, 1.2, 0.1, 0, 500, 0, -1, -1});
+  timeline.lanes = {thread, stream};
+  timeline.events = 512;
+  timeline.merged = 500;
+  timeline.merged_below_s = 0.0005;
+  timeline.full_at_s = {0.3, 0.6};
+  timeline.full_length_s = 0.1;
+  return report;
+}
+
 }  // namespace diogenes

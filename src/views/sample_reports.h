@@ -8,6 +8,7 @@ Report empty_report();      // a program in which nothing is wrong
 Report als_report();        // a fold with two problems, one misplaced, one duplicate alone; runtime API names
 Report bare_report();       // no lines, no device name, a killed program, strange characters
 Report transfers_report();  // each kind of transfer and allocation problem
-Report crowded_report();    // a fold of eight problems, 14 findings in all, a sequence
+Report timed_report();  // als, with a timeline: three problematic waits, one needed, a stream, merged events
+Report crowded_report();  // a fold of eight problems, 14 findings in all, a sequence
 
 }  // namespace diogenes

@@ -78,37 +78,12 @@ class Writer {
     const std::string state = report_.incomplete.empty() ? runs + ", complete" : runs + ", not complete";
     const std::string name = program_name(report_.command) + ":";
     page.wrapped(page.bold(name) + " ", name.size() + 1, headline_ + "; " + state);
-    page.wrapped("", 0, about());
+    page.wrapped("", 0, about_text(report_));
     if (folder_ != options_.working_folder) page.line("Files are in " + folder_ + ".");
     if (report_.incomplete.empty()) return;
     page.line();
     page.line(page.warning("Not everything was measured; what is missing counts as needed:"));
     for (const std::string& sentence : report_.incomplete) page.wrapped("  - ", 4, sentence);
-  }
-
-  // The machine, and what the program did.
-  std::string about() const {
-    std::string gpu = report_.device_name.empty() ? "unknown GPU" : report_.device_name;
-    if (report_.simulated) {
-      gpu += " (simulated driver)";
-    } else if (!report_.driver_version.empty()) {
-      gpu += ", driver " + report_.driver_version;
-    }
-    std::string text = gpu + "; run time " + seconds_text(report_.runtime_s);
-    if (report_.exit_status != 0) text += fmt::format(", exit status {}", report_.exit_status);
-    if (report_.synchronizations > 0) {
-      text += "; " + counted(report_.synchronizations, "synchronization") + " waited " +
-              seconds_text(report_.waited_s);
-      // Summed over threads, waits can be longer than the run.
-      if (report_.waited_s > report_.runtime_s) text += " (all threads together)";
-    }
-    if (report_.transfers > 0)
-      text +=
-          "; " + counted(report_.transfers, "transfer") + " moved " + bytes_text(report_.transferred_bytes);
-    double runs = 0;
-    for (const ReportStage& stage : report_.stages) runs += stage.overhead;
-    if (runs > 0) text += fmt::format("; measuring took {:.1f} plain runs", runs);
-    return text;
   }
 
   const char* last_heading() const {
@@ -242,7 +217,7 @@ class Writer {
     else if (!outline_.findings.empty() && !whole())
       page.line("Next: diogenes report" + session + " --details all");
     else
-      page.line("Next: diogenes export" + session + " --format json -o report.json");
+      page.line("Next: diogenes export" + session + " --format html -o report.html");
   }
 
   const Report& report_;

@@ -167,10 +167,10 @@ TEST(Text, LastLineSaysWhatToTypeNext) {
       to_text(als_report(), spaced).ends_with("\nNext: diogenes report 'my app.1.diogenes' --details all\n"));
   spaced.details = "all";
   EXPECT_TRUE(to_text(als_report(), spaced)
-                  .ends_with("\nNext: diogenes export 'my app.1.diogenes' --format json -o report.json\n"));
+                  .ends_with("\nNext: diogenes export 'my app.1.diogenes' --format html -o report.html\n"));
   spaced = {};
   EXPECT_TRUE(
-      to_text(empty_report(), spaced).ends_with("\nNext: diogenes export --format json -o report.json\n"));
+      to_text(empty_report(), spaced).ends_with("\nNext: diogenes export --format html -o report.html\n"));
 }
 
 TEST(Text, NothingMeasured) {

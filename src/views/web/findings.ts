@@ -1,0 +1,68 @@
+// The list of findings: sorted by a column, filtered by words, all open or closed. They are in the page as plain
+// <details>; without this script they are sorted by what they save.
+
+type Column = 'saves' | 'what' | 'where' | 'calls'
+
+const findings = () => [...document.querySelectorAll<HTMLDetailsElement>('#finding-list > details')]
+
+function compare(column: Column, a: HTMLElement, b: HTMLElement): number {
+  const [left, right] = [a.dataset[column] ?? '', b.dataset[column] ?? '']
+  if (column === 'saves' || column === 'calls') return Number(right) - Number(left) // the most first
+  return left.localeCompare(right, 'en', { numeric: true })
+}
+
+function setUpSorting(): void {
+  const buttons = [...document.querySelectorAll<HTMLButtonElement>('#finding-head button')]
+  for (const button of buttons)
+    button.addEventListener('click', () => {
+      const again = button.dataset.order === 'usual'
+      for (const other of buttons) delete other.dataset.order
+      button.dataset.order = again ? 'reversed' : 'usual'
+      const column = button.dataset.column as Column
+      const sorted = findings().sort((a, b) => compare(column, a, b))
+      if (again) sorted.reverse()
+      document.getElementById('finding-list')!.append(...sorted)
+      say(`Sorted by ${button.textContent}${again ? ', reversed' : ''}`)
+    })
+}
+
+function setUpFilter(): void {
+  const input = document.getElementById('filter') as HTMLInputElement
+  input.addEventListener('input', () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean)
+    let shown = 0
+    for (const finding of findings()) {
+      const text = finding.textContent!.toLowerCase()
+      finding.hidden = !words.every((word) => text.includes(word))
+      shown += finding.hidden ? 0 : 1
+    }
+    say(words.length > 0 ? `${shown} of ${findings().length} findings` : '')
+  })
+}
+
+function say(text: string): void {
+  document.getElementById('finding-status')!.textContent = text
+}
+
+// Opens a finding or needed wait, and goes there.
+export function openElement(id: string): void {
+  const element = document.getElementById(id)
+  if (!element) return
+  element.hidden = false
+  if (element instanceof HTMLDetailsElement) element.open = true
+  element.scrollIntoView({ block: 'start', behavior: 'auto' })
+  const target = element.querySelector<HTMLElement>('summary') ?? element
+  target.focus({ preventScroll: true })
+}
+
+export function setUpFindings(): void {
+  if (findings().length === 0) return
+  setUpSorting()
+  setUpFilter()
+  const all = document.getElementById('open-all') as HTMLButtonElement
+  all.addEventListener('click', () => {
+    const open = findings().some((finding) => !finding.open)
+    for (const finding of findings()) finding.open = open
+    all.textContent = open ? 'Close all' : 'Open all'
+  })
+}

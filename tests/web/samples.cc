@@ -1,0 +1,57 @@
+// web_samples FOLDER [SESSION]: the reports that the tests of the views share, as files of every format, for the tests
+// of the page and of exports: FOLDER/NAME.html, .sarif, ... With a session of synthetic_session: its page as
+// FOLDER/million.html.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "analysis/analyse.h"
+#include "analysis/testing/trace_builder.h"
+#include "analysis/timeline.h"
+#include "views/collapsed.h"
+#include "views/csv.h"
+#include "views/html.h"
+#include "views/markdown.h"
+#include "views/perfetto.h"
+#include "views/sample_reports.h"
+#include "views/sarif.h"
+
+namespace {
+
+using namespace diogenes;
+
+void write(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fprintf(stderr, "usage: web_samples FOLDER [SESSION]\n");
+    return 2;
+  }
+  const std::filesystem::path folder = argv[1];
+  std::filesystem::create_directories(folder);
+  const std::pair<const char*, Report> samples[] = {
+      {"nothing", Report{}},    {"empty", empty_report()},     {"als", als_report()},
+      {"bare", bare_report()},  {"crowded", crowded_report()}, {"transfers", transfers_report()},
+      {"timed", timed_report()}};
+  const Reader reader{.folder = "/home/me/als", .session = "als.1.diogenes"};
+  for (const auto& [name, report] : samples) {
+    const std::string stem = name;
+    write(folder / (stem + ".html"), to_html(report, reader));
+    write(folder / (stem + ".sarif"), to_sarif(report, reader));
+    write(folder / (stem + ".csv"), to_csv(report));
+    write(folder / (stem + ".md"), to_markdown(report, reader));
+    write(folder / (stem + ".perfetto.json"), to_perfetto(report));
+    write(folder / (stem + ".collapsed.txt"), to_collapsed(report));
+  }
+  if (argc < 3) return 0;
+  auto report = analyse(argv[2], {.judge = testing::verdicts_by_hand, .timeline = kUsualIntervals});
+  if (!report.ok()) {
+    fprintf(stderr, "%s\n", report.error().c_str());
+    return 1;
+  }
+  write(folder / "million.html", to_html(*report, reader));
+}
