@@ -71,9 +71,13 @@ class Analysis {
       graph_ = build_graph(*tracing_, sites_);
       find();
     }
-    if (used_cuda_ || !tracing_) {
+    const uint32_t unread = tracing_ ? tracing_->trace.unread : 0;
+    if (used_cuda_ || !tracing_ || unread > 0) {
       report_.incomplete =
           what_is_missing(session_, tracing_.has_value(), memory_tracing_.has_value(), report_.coverage);
+      if (unread > 0)
+        report_.incomplete.push_back("of " + counted(unread, "process", "processes") +
+                                     " nothing could be read: the notices say why");
       report_.incomplete.insert(report_.incomplete.end(), lost_.begin(), lost_.end());
     }
     finish_notices();

@@ -250,6 +250,21 @@ TEST(Analyse, MissingStagesAreTakenAsFarAsTheyGo) {
   EXPECT_FALSE(analyse(folder.path(), {.judge = verdicts_by_hand}).ok());
 }
 
+TEST(Analyse, ASessionOfAnotherVersionIsNotComplete) {
+  TemporaryFolder folder;
+  write_session(folder.path(), example(), {}, 80'000);
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
+    if (entry.path().filename() == "process") {
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(8);
+      file.put(kTraceVersion + 1);
+    }
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
+  ASSERT_TRUE(report.ok()) << report.error().c_str();
+  ASSERT_FALSE(report->incomplete.empty());
+  EXPECT_NE(report->incomplete.back().find("nothing could be read"), std::string::npos);
+}
+
 TEST(Analyse, NoCudaIsOneNotice) {
   TemporaryFolder folder;
   Session session;

@@ -189,6 +189,7 @@ struct StageTrace {
   std::filesystem::path folder;
   std::vector<ProcessTrace> processes;  // by rank, then start, then folder name
   std::vector<std::string> missing;
+  uint32_t unread = 0;  // processes of which nothing could be read: `missing` says why
 };
 
 // Error: no such folder. A folder without a process is a stage in which none used CUDA.
