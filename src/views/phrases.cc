@@ -97,6 +97,20 @@ std::string finding_phrase(const Finding& finding) {
   return who + ": " + what;
 }
 
+namespace {
+
+// Where most is to be gained in a wait that is no mistake, the headline says so.
+std::string needed_part(const Report& report, double gain) {
+  if (report.required.empty()) return "";
+  const ReportRequired& most = report.required.front();
+  const double phase = report.gpu_phase_s > 0 ? report.gpu_phase_s : report.runtime_s;
+  if (most.up_to_s <= gain || most.up_to_s < phase / 100) return "";
+  return fmt::format("; up to {} lies in a wait that is needed as written ({})", seconds_text(most.up_to_s),
+                     most.id);
+}
+
+}  // namespace
+
 std::string headline(const Report& report, const Outline& outline) {
   const size_t places = outline.findings.size();
   if (places == 0) {
@@ -105,7 +119,8 @@ std::string headline(const Report& report, const Outline& outline) {
       return "nothing to measure: no synchronization and no transfer";
     return fmt::format("nothing to save was found in {} and {}",
                        counted(report.synchronizations, "synchronization"),
-                       counted(report.transfers, "transfer"));
+                       counted(report.transfers, "transfer")) +
+           needed_part(report, 0);
   }
   double gain = 0, percent = 0;
   const ReportRange* range = nullptr;
@@ -126,7 +141,7 @@ std::string headline(const Report& report, const Outline& outline) {
   if (report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
     text += fmt::format(", {} of the {} in which the GPU is used",
                         percent_text(100 * gain / report.gpu_phase_s), seconds_text(report.gpu_phase_s));
-  return text;
+  return text + needed_part(report, gain);
 }
 
 std::string about_text(const Report& report) {

@@ -50,6 +50,15 @@ TEST(Phrases, Headline) {
   EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
   none.incomplete = {"tracing: the run was interrupted"};
   EXPECT_EQ(headline(none, outline(none)), "nothing can be said yet");
+  none.incomplete.clear();
+  none.runtime_s = 2;
+  none.required.push_back({.id = "R1", .up_to_s = 0.5});
+  EXPECT_EQ(
+      headline(none, outline(none)),
+      "nothing to save was found in 1 synchronization and 2 transfers; up to 500 ms lies in a wait that is needed as written "
+      "(R1)");
+  none.required[0].up_to_s = 0.019;  // below 1%
+  EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
   EXPECT_EQ(headline(Report{}, {}), "nothing to measure: no synchronization and no transfer");
 }
 
