@@ -77,7 +77,7 @@ class Analysis {
           what_is_missing(session_, tracing_.has_value(), memory_tracing_.has_value(), report_.coverage);
       if (unread > 0)
         report_.incomplete.push_back("of " + counted(unread, "process", "processes") +
-                                     " nothing could be read: the notices say why");
+                                     " nothing could be read: " + tracing_->trace.missing.front());
       report_.incomplete.insert(report_.incomplete.end(), lost_.begin(), lost_.end());
     }
     finish_notices();

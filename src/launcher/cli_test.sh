@@ -32,7 +32,8 @@ run() { # run STATUS PATTERN [OPTION...] -- COMMAND...
 
 # Usage
 expect 2 'diogenes: .*subcommand' "$diogenes"
-expect 2 '^diogenes: ' "$diogenes" explode
+expect 2 "there is no command 'explode'" "$diogenes" explode
+expect 2 'there is no option --versoin' "$diogenes" --versoin
 expect 2 'no command to run' "$diogenes" run
 expect 2 'unknown option --frobnicate' "$diogenes" run --frobnicate -- true
 one_line 'unknown option'

@@ -31,6 +31,12 @@ CommandLine split(int argc, char** argv) {
   return result;
 }
 
+// Of a command line that begins with no command, CLI11 says only that there is none.
+std::string what_is_wrong(const CLI::App& app, const std::string& first, const CLI::ParseError& wrong) {
+  if (first.empty() || !app.get_subcommands().empty()) return wrong.what();
+  return first.starts_with("-") ? "there is no option " + first : "there is no command '" + first + "'";
+}
+
 // Checks whose messages a person can read.
 CLI::Validator in_range(double above, double up_to, const char* sentence) {
   auto check = [=](const std::string& text) {
@@ -377,13 +383,14 @@ int main(int argc, char** argv) {
   add_doctor(app, doctor_options);
 
   CommandLine line = split(argc, argv);
+  const std::string first = line.ours.empty() ? "" : line.ours.front();
   std::reverse(line.ours.begin(), line.ours.end());  // as CLI11 takes them
   try {
     app.parse(line.ours);
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& wrong) {
-    return fail(kUsage, fmt::format("{}; `diogenes --help` shows how", wrong.what()));
+    return fail(kUsage, fmt::format("{}; `diogenes --help` shows how", what_is_wrong(app, first, wrong)));
   }
 
   CLI::App* chosen = app.get_subcommands().front();
