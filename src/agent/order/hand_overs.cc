@@ -8,7 +8,7 @@ bool order_is_for_times = false;
 
 namespace {
 
-// A free lock that changes hands more often than this is told once in a while: what waits for it less gains nothing.
+// A free lock that changes hands more often is recorded this often: the schedule needs it no finer.
 constexpr int64_t kSeldom = 10'000;  // ns
 
 uint64_t alone(const OrderThread& me) { return uint64_t{me.number} << 32 | 0xffffffff; }

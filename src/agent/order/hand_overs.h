@@ -4,7 +4,7 @@
 // recorded as for verdicts, always.
 //
 // In: what the interposed functions see (order.h), in stage 2. Out: OrderRecords with kNamesRelease. An object that one
-// thread alone uses costs two loads.
+// thread alone uses costs a look into the table, without its lock.
 #pragma once
 #include "agent/order/order.h"
 

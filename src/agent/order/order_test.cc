@@ -1,6 +1,7 @@
 // Which releases and acquires are recorded: threads that take turns in one real thread, so that every case is
 // the same in each run.
 #include "agent/order/order.h"
+#include "agent/order/hand_overs.h"
 
 #include <gtest/gtest.h>
 
@@ -131,6 +132,64 @@ class Order : public testing::Test {
   Actor a, b, c;
   int one = 0, two = 0, three = 0;  // objects: only their addresses matter
 };
+
+// Stage 2: for the schedule of threads.
+class Times : public Order {
+ protected:
+  Times() { order_is_for_times = true; }
+  ~Times() override { order_is_for_times = false; }
+};
+
+TEST_F(Times, WhatOneThreadAloneUsesIsNotRecorded) {
+  a.call_driver();
+  for (int i = 0; i < 3; ++i) a.turn(&one), a.post(&two), a.wait(&two);
+  EXPECT_EQ(news(), Texts());
+}
+
+TEST_F(Times, AnAcquireNamesWhoReleasedLastAndWhen) {
+  a.call_driver(), b.call_driver();
+  a.turn(&one);
+  b.turn(&one);  // when the first one released it was not noted: it was alone
+  EXPECT_EQ(news(), Texts());
+  a.lock(&one);
+  ASSERT_EQ(written.size(), 1u);
+  EXPECT_EQ(written[0].flags & (kAcquires | kNamesRelease | kBlocked), kAcquires | kNamesRelease);
+  EXPECT_GT(written[0].address, 0u);
+  EXPECT_LE(static_cast<int64_t>(written[0].address), written[0].at_ns);
+  EXPECT_EQ(news(), (Texts{"acquire 0 of 1"}));
+}
+
+// A thread that makes items sets the pace, whether it calls the driver or not.
+TEST_F(Times, EverySleepIsRecordedWithoutNews) {
+  a.call_driver(), b.call_driver();
+  a.post(&one), b.wait(&one);
+  for (int i = 0; i < 3; ++i) a.post(&one), b.wait(&one);
+  ASSERT_EQ(written.size(), 3u);
+  for (const OrderRecord& record : written) EXPECT_EQ(record.blocked_us, 5'000u);
+  EXPECT_EQ(news(), (Texts{"acquire 0 of 0", "acquire 0 of 0", "acquire 0 of 0"}));
+}
+
+TEST_F(Times, OfAThreadWithoutAFileOnlyTheTimeIsKnown) {
+  a.call_driver();
+  for (int i = 0; i < 2; ++i) c.post(&one), a.wait(&one);
+  EXPECT_EQ(news(), (Texts{"acquire 0 of ?"}));
+  for (int i = 0; i < 3; ++i) c.post(&two), b.wait(&two);  // neither calls the driver
+  EXPECT_EQ(news(), Texts());
+  EXPECT_EQ(files, 1u);
+}
+
+TEST_F(Times, BarriersAreRecordedInEachRound) {
+  a.call_driver(), b.call_driver();
+  a.act([&] { note_barrier(&one, 2, false); });
+  for (uint32_t round = 1; round <= 2; ++round) {
+    EXPECT_EQ(a.arrive(&one), round);
+    EXPECT_EQ(b.arrive(&one), round);
+    a.leave(&one, round), b.leave(&one, round);
+    const std::string first = std::to_string(2 * round - 1), last = std::to_string(2 * round);
+    EXPECT_EQ(news(), (Texts{"release " + first + " by 0 forced", "release " + last + " by 1 forced",
+                             "acquire " + last + " of ? forced", "acquire " + last + " of ? forced"}));
+  }
+}
 
 TEST_F(Order, WithoutNewsNothingIsRecorded) {
   for (int i = 0; i < 3; ++i) a.turn(&one), b.turn(&one);

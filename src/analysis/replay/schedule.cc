@@ -72,6 +72,8 @@ class Builder {
     schedule_.hooks_inside = std::max(process_.trace->process.inside_call_ns, 0);
     schedule_.hooks_inside_wait = std::max(process_.trace->process.inside_waiting_call_ns, 0);
     order_.place(schedule_, by_file_);
+    if (process_.trace->process.drops[static_cast<int>(Drop::orders_full)] > 0)
+      schedule_.order_complete = false;
     finish_schedule(schedule_);
     return std::move(schedule_);
   }

@@ -213,21 +213,18 @@ class Simulator {
     ThreadState& thread = threads_[t];
     const OrderPoint& point = in_.threads[t].points[thread.passed];
     if (!is_released(point)) {
-      thread.awaits = true;
-      if (point.not_before > now_) await_others(t, point);
+      if (point.not_before <= now_) {
+        thread.awaits = true;
+      } else {  // a thread of which no more is known releases it when it did
+        thread.phase = Phase::point;
+        steps_.push({point.not_before + point.latency, t});
+      }
       return false;
     }
     thread.slept += point.slept;
     ++thread.passed;
     if (!point.acquires) release_others();
     return goes_on(t, now_, Phase::gap);
-  }
-
-  // A thread of which no more is known releases it when it did.
-  void await_others(uint32_t t, const OrderPoint& point) {
-    threads_[t].awaits = false;
-    threads_[t].phase = Phase::point;
-    steps_.push({point.not_before + point.latency, t});
   }
 
   // Nothing else can happen: damaged records name releases that never come.

@@ -118,11 +118,12 @@ TEST(ThreadOrder, ASleepForSomethingElseStaysWork) {
 }
 
 TEST(ThreadOrder, DamagedRecordsEnd) {
-  // Each waits for the other at a barrier that nobody leaves in order: the replay goes on all the same.
+  // The second thread lets the first one go on at 5, and begins at 20, made by the first at 15: each waits for the other.
   Recorded run;
-  run.on_thread(0).launch(1).leaves(1, 1, 10).arrives(2, 1).work(5);
-  run.on_thread(1).on_stream(1).launch(1).leaves(2, 1, 10).arrives(1, 1).work(5);
-  EXPECT_GT(run.end_us({}, kOverlapping), 0);
+  run.on_thread(1).on_stream(1).launch(1).work(5).releases(1).work(15).begins(7);
+  run.on_thread(0).on_stream(0).launch(1).takes(1, 10).work(5).spawns(7).work(5);
+  // When the first kernel has ended, at 1, the first goes on: it makes the other at 6, which begins 5 later, and takes 20.
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 31);
 }
 
 }  // namespace

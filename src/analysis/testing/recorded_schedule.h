@@ -77,6 +77,15 @@ class Recorded {
     orders_.back().second.thread = file == 0xffffffff ? thread : file;
     return *this;
   }
+  // A thread makes thread `number`; that one begins.
+  Recorded& spawns(uint32_t number) {
+    on_thread(thread_);
+    return order(OrderObject::thread_start, kForced, 1, number, clocks_[thread_]);
+  }
+  Recorded& begins(uint32_t number) {
+    on_thread(thread_);
+    return order(OrderObject::thread_start, kForced, 1, number, clocks_[thread_], 0);
+  }
   Recorded& leaves(uint32_t barrier, uint32_t places, double slept_us) {
     clocks_[thread_] += ns(slept_us);
     return order(OrderObject::barrier, kForced, places, barrier, clocks_[thread_], slept_us);
