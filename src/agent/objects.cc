@@ -5,6 +5,7 @@
 #include "agent/arguments.h"
 #include "agent/driver_calls.h"
 #include "agent/lock.h"
+#include "agent/memory/copy.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
 #include "driver/cuda_abi.h"
@@ -80,6 +81,15 @@ uint64_t event_of(const Call& call) {
   }
 }
 
+// Binary images begin with a number (ELF, a fat binary or what points to one), PTX with text.
+CodeImage image_at(uint64_t address) {
+  char begin[4];
+  if (!copy_if_there(begin, reinterpret_cast<const void*>(address), sizeof begin)) return CodeImage::unknown;
+  for (const char c : begin)
+    if ((c < ' ' || c > '~') && (c < '\t' || c > '\r')) return CodeImage::binary;
+  return CodeImage::ptx;
+}
+
 }  // namespace
 
 bool any_capture_begun() { return capture_begun.load(std::memory_order_seq_cst); }
@@ -94,6 +104,8 @@ void number_objects(Call& call) {
     call.stream = handle ? streams.number_of(handle) : per_thread ? kPerThreadStream : kLegacyStream;
     if (is_capturing(handle, per_thread)) call.flags |= kCapturing;
   }
+  if (call.driver->has(Trait::image_argument))
+    call.object = static_cast<uint32_t>(image_at(call.argument(1)));
   if (uint64_t event = event_of(call)) call.object = events.number_of(event);
   if (call.driver->arguments == Arguments::stream_destroy) streams.forget(call.argument(0));
   if (call.driver->role == Role::event && call.driver->arguments == Arguments::event)

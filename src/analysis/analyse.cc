@@ -4,11 +4,13 @@
 #include <map>
 #include <set>
 
+#include "analysis/code_loading.h"
 #include "analysis/coverage.h"
 #include "analysis/description.h"
 #include "analysis/freed_memory.h"
 #include "analysis/gpu_times.h"
 #include "analysis/groupings.h"
+#include "analysis/main_loop.h"
 #include "analysis/names.h"
 #include "analysis/notices.h"
 #include "analysis/repeats.h"
@@ -68,6 +70,8 @@ class Analysis {
       report_.coverage = coverage_of(*tracing_);
       const Nanoseconds phase = gpu_phase(*tracing_, sites_);
       report_.gpu_phase_s = std::min(phase.seconds(), report_.runtime_s);
+      if (const auto loop = main_loop(*tracing_)) report_.main_loop = {loop->iterations, loop->calls};
+      say_code_loading();
       graph_ = build_graph(*tracing_, sites_);
       find();
     }
@@ -122,6 +126,18 @@ class Analysis {
     for (const StageRun& run : session_.runs)
       report_.stages.push_back(
           {run.name, run.runtime_s, report_.runtime_s > 0 ? run.runtime_s / report_.runtime_s : 0});
+  }
+
+  void say_code_loading() {
+    for (const Process& process : tracing_->processes) {
+      const ProcessFile& file = process.trace->process;
+      if (file.capability_major == 0) continue;
+      code_loading_notices(
+          session_.gpu_code, code_loading(*tracing_, sites_), {file.capability_major, file.capability_minor},
+          report_.runtime_s, [this](SiteIndex site) { return place_of(names_.stack(sites_[site].place)); },
+          report_.notices);
+      return;
+    }
   }
 
   std::optional<Run> load_stage(Stage stage, Load what) {
@@ -206,6 +222,12 @@ class Analysis {
   }
 
   void describe_process() {
+    if (tracing_)
+      for (const Process& process : tracing_->processes) {
+        const ProcessFile& file = process.trace->process;
+        report_.processes.push_back({file.rank >= 0 ? std::optional<int>(file.rank) : std::nullopt, file.pid,
+                                     file.host, file.executable});
+      }
     for (const auto* run : {&tracing_, &memory_tracing_, &sync_use_}) {
       if (!*run) continue;
       for (const Process& process : (*run)->processes) {
@@ -227,7 +249,9 @@ class Analysis {
   }
 
   void find() {
-    Nanoseconds threshold{static_cast<int64_t>(report_.runtime_s * 1e9 * threshold_percent_ / 100)};
+    // Of the time in which the GPU is used: imports and the driver's start are no measure of what a fix is worth.
+    const double whole = report_.gpu_phase_s > 0 ? report_.gpu_phase_s : report_.runtime_s;
+    const Nanoseconds threshold{static_cast<int64_t>(whole * 1e9 * threshold_percent_ / 100)};
     ReplayOptions replay_options;
     replay_options.machine = machine_;
     replay_options.calibrated = calibrated_;
@@ -238,7 +262,7 @@ class Analysis {
                              first_uses_, threshold, &models, memory_tracing_ ? &surroundings_ : nullptr};
     problems_ = find_problems(input);
     const Problems& problems = problems_;
-    Description description(report_, names_, source_, sites_);
+    Description description(report_, names_, source_, sites_, *tracing_, graph_);
     for (const Problem& problem : problems.found) description.add(problem);
     for (const ReportProblem& problem : report_.problems) keys_.push_back(problem.key);
     std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;

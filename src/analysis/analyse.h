@@ -27,7 +27,7 @@ Result<PartOfSequence> part_of_sequence(std::string_view text);
 
 struct AnalysisOptions {
   double threshold_percent =
-      -1;  // of the run time, for misplaced synchronizations; below 0: the session's own
+      -1;  // of the GPU phase, for misplaced synchronizations; below 0: the session's own
   Model model = Model::replay;
   std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
   JudgeProcess judge = necessity::judge_process;

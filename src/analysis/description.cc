@@ -1,5 +1,6 @@
 #include "analysis/description.h"
 
+#include <algorithm>
 #include <set>
 
 #include "analysis/coverage.h"
@@ -26,6 +27,28 @@ double Description::percent(Nanoseconds benefit) const {
   return report_.runtime_s > 0 ? 100 * benefit.seconds() / report_.runtime_s : 0;
 }
 
+std::vector<ReportOccurrence> Description::occurrences(const std::map<uint32_t, uint64_t>& by_thread) const {
+  constexpr size_t kMostThreads = 16;  // of a process, named
+  std::map<uint32_t, ReportOccurrence> by_process;
+  for (auto [graph_thread, count] : by_thread) {
+    auto [process, position] = graph_.origin[graph_thread];
+    const Thread& thread = tracing_.processes[process].threads[position];
+    ReportOccurrence& out = by_process[process];
+    out.process = process;
+    out.count += count;
+    ++out.thread_count;
+    out.threads.push_back({thread.ordinal, thread.main, count});
+  }
+  std::vector<ReportOccurrence> all;
+  for (auto& [process, one] : by_process) {
+    std::stable_sort(one.threads.begin(), one.threads.end(),
+                     [](const auto& a, const auto& b) { return a.count > b.count; });
+    if (one.threads.size() > kMostThreads) one.threads.resize(kMostThreads);
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 const std::vector<ReportFrame>& Description::most_frequent(
     const std::vector<std::pair<StackPlace, uint64_t>>& places) {
   static const std::vector<ReportFrame> kNone;
@@ -48,6 +71,7 @@ void Description::add(const Problem& problem) {
   }
   out.count = problem.count;
   out.instances = problem.instances;
+  out.occurrences = occurrences(problem.threads);
   out.waited_s = problem.waited.seconds();
   out.call_s = problem.call.seconds();
   out.bytes = problem.bytes.count;
@@ -76,6 +100,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
   out.count = required.count;
   out.instances = required.instances;
+  out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();
   out.call_s = required.call.seconds();
   out.up_to_s = required.up_to.seconds();

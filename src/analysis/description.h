@@ -10,8 +10,9 @@ namespace diogenes {
 class Description {
  public:
   // All must outlive it. The report has its run time already.
-  Description(Report& report, Names& names, SourceLines& source, const SiteTable& sites)
-      : report_(report), names_(names), source_(source), sites_(sites) {}
+  Description(Report& report, Names& names, SourceLines& source, const SiteTable& sites, const Run& tracing,
+              const EventGraph& graph)
+      : report_(report), names_(names), source_(source), sites_(sites), tracing_(tracing), graph_(graph) {}
 
   void add(const Problem& problem);
   void add(const Group& group);
@@ -25,11 +26,14 @@ class Description {
  private:
   const std::vector<ReportFrame>& most_frequent(const std::vector<std::pair<StackPlace, uint64_t>>& places);
   double percent(Nanoseconds benefit) const;
+  std::vector<ReportOccurrence> occurrences(const std::map<uint32_t, uint64_t>& by_thread) const;
 
   Report& report_;
   Names& names_;
   SourceLines& source_;
   const SiteTable& sites_;
+  const Run& tracing_;
+  const EventGraph& graph_;
 };
 
 }  // namespace diogenes

@@ -61,19 +61,35 @@ void members(Archive& archive, ReportTogether& value) {
   archive(benefit_s, percent, range);
 }
 template <typename Archive>
+void members(Archive& archive, ReportProcess& value) {
+  auto& [rank, pid, host, executable] = value;
+  archive(rank, pid, host, executable);
+}
+template <typename Archive>
+void members(Archive& archive, ReportOccurrence::Thread& value) {
+  auto& [ordinal, main, count] = value;
+  archive(ordinal, main, count);
+}
+template <typename Archive>
+void members(Archive& archive, ReportOccurrence& value) {
+  auto& [process, count, thread_count, threads] = value;
+  archive(process, count, thread_count, threads);
+}
+template <typename Archive>
 void members(Archive& archive, ReportProblem& value) {
   auto& [id, key, source_key, kind, operation, api, count, instances, waited_s, call_s, bytes, benefit_s,
-         percent, range, first_use, duplicate_of, lost_at, conditions, why, fix, where, via, source, stack] =
-      value;
+         percent, range, first_use, duplicate_of, lost_at, conditions, why, fix, where, via, source, stack,
+         occurrences] = value;
   archive(id, key, source_key, kind, operation, api, count, instances, waited_s, call_s, bytes, benefit_s,
-          percent, range, first_use, duplicate_of, lost_at, conditions, why, fix, where, via, source, stack);
+          percent, range, first_use, duplicate_of, lost_at, conditions, why, fix, where, via, source, stack,
+          occurrences);
 }
 template <typename Archive>
 void members(Archive& archive, ReportRequired& value) {
   auto& [id, key, source_key, operation, api, count, instances, waited_s, call_s, up_to_s, percent, reasons,
-         used_for, used_by, same_value, values, where, via, stack] = value;
+         used_for, used_by, same_value, values, where, via, stack, occurrences] = value;
   archive(id, key, source_key, operation, api, count, instances, waited_s, call_s, up_to_s, percent, reasons,
-          used_for, used_by, same_value, values, where, via, stack);
+          used_for, used_by, same_value, values, where, via, stack, occurrences);
 }
 template <typename Archive>
 void members(Archive& archive, ReportCoverage& value) {
@@ -84,6 +100,11 @@ template <typename Archive>
 void members(Archive& archive, ReportGroup& value) {
   auto& [id, grouping, title, benefit_s, percent, synchronizations, transfers, problems, range] = value;
   archive(id, grouping, title, benefit_s, percent, synchronizations, transfers, problems, range);
+}
+template <typename Archive>
+void members(Archive& archive, ReportLoop& value) {
+  auto& [iterations, calls] = value;
+  archive(iterations, calls);
 }
 template <typename Archive>
 void members(Archive& archive, ReportStage& value) {
@@ -104,13 +125,13 @@ template <typename Archive>
 void members(Archive& archive, Report& value) {
   auto& [model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, gpu_phase_s,
          driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
-         compute_capability, stages, synchronizations, transfers, transferred_bytes, waited_s, functions,
-         problems, required, groups, together, notices, timeline] = value;
+         compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
+         functions, problems, required, groups, together, main_loop, notices, timeline] = value;
   static_cast<void>(timeline);  // made anew by those who show it
   archive(model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, gpu_phase_s,
           driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
-          compute_capability, stages, synchronizations, transfers, transferred_bytes, waited_s, functions,
-          problems, required, groups, together, notices);
+          compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
+          functions, problems, required, groups, together, main_loop, notices);
 }
 template <typename Archive, typename First, typename Second>
 void members(Archive& archive, std::pair<First, Second>& value) {

@@ -310,18 +310,18 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
                                     counted(problems.minor_sites, "place", "places") +
                                     (problems.minor_instances == 1 ? " was" : " were") +
                                     " unnecessary too, but each place is worth less than " + threshold +
-                                    " of the run time; they are not listed"});
+                                    " of the time in which the GPU is used; they are not listed"});
   if (problems.minor_transfer_sites > 0)
     notices.push_back(
         {"minor", counted(problems.minor_transfers, "transfer", "transfers") + " at " +
                       counted(problems.minor_transfer_sites, "place", "places") +
                       " could be spared or made cheaper too, but each place is worth less than " + threshold +
-                      " of the run time; they are not listed"});
+                      " of the time in which the GPU is used; they are not listed"});
   if (problems.minor_allocation_sites > 0)
-    notices.push_back({"minor", "allocations at " +
-                                    counted(problems.minor_allocation_sites, "place", "places") +
-                                    " are repeated or never used, but each place is worth less than " +
-                                    threshold + " of the run time; they are not listed"});
+    notices.push_back(
+        {"minor", "allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
+                      " are repeated or never used, but each place is worth less than " + threshold +
+                      " of the time in which the GPU is used; they are not listed"});
   if (problems.unsure_moves > 0)
     notices.push_back(
         {"unsure",

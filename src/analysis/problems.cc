@@ -226,6 +226,7 @@ class Finder {
     problem.changes.push_back(change);
     for (int bit = 0; bit < 8; ++bit) problem.conditional[bit] += operation.conditions >> bit & 1;
     ++problem.count;
+    ++problem.threads[thread];
     problem.waited += operation.waited;
     problem.call += operation.call;
     problem.bytes += operation.bytes;

@@ -10,7 +10,7 @@
 //     a last instance that nothing follows, say, tells a user nothing about the call.
 //   An implicit one (inside a free, a fill, a copy, a module's load) whose call has to be made anyway is
 //   reported only where it matters: it waited, or gains alone or together with the others, the threshold of
-//   the run time. The rest is counted.
+//   the GPU phase. The rest is counted.
 // A transfer has at most one kind of problem of its own (kinds.h). One that goes as a whole (a duplicate, or
 // unused) is reported if half of a site's transfers are, or what they gain reaches the threshold; one that is
 // replaced by a cheaper call, and an allocation, where the gain reaches the threshold. A wait that the same
@@ -22,6 +22,7 @@
 // failed call is left alone. Instances that were not looked at, because of --max-overhead, are never
 // problematic; 'all' and 'half' are of those that were.
 #pragma once
+#include <map>
 #include <optional>
 
 #include "analysis/join.h"
@@ -42,6 +43,7 @@ struct Problem {
   Nanoseconds waited, call;          // of the problematic instances
   Bytes bytes;
   std::vector<Change> changes;                        // in CPU order
+  std::map<uint32_t, uint64_t> threads;               // how many of `count`, by thread of the graph
   Figure figure;                                      // all models'
   Nanoseconds benefit;                                // of fixing this problem alone
   std::optional<Nanoseconds> after;                   // misplaced: median time to the first use

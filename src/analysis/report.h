@@ -60,6 +60,25 @@ struct ReportTogether {
   ReportRange range;
 };
 
+// A process of the program that loaded the driver.
+struct ReportProcess {
+  std::optional<int> rank;  // in its job; none: it has none
+  int pid = 0;              // in the tracing run, whose folder has it in its name
+  std::string host, executable;
+};
+
+// How often something happened in one process, and in which of its threads.
+struct ReportOccurrence {
+  struct Thread {
+    uint32_t ordinal = 0;  // in the order in which the process's threads used CUDA first
+    bool main = false;     // the process's first thread
+    uint64_t count = 0;
+  };
+  uint32_t process = 0;  // position in Report::processes
+  uint64_t count = 0, thread_count = 0;
+  std::vector<Thread> threads;  // the most frequent first; some of them, where there are many
+};
+
 struct ReportProblem {
   std::string id;          // "P1": by expected benefit
   std::string key;         // the same in every session of the same binary
@@ -83,6 +102,7 @@ struct ReportProblem {
   std::string via;                   // the library's function that it calls; "": none
   ReportSource source;               // around `where`; empty where the file is not there or not the same
   std::vector<ReportFrame> stack;    // innermost first
+  std::vector<ReportOccurrence> occurrences;  // of the problematic instances, by process
 };
 
 // A needed synchronization that costs much.
@@ -100,6 +120,7 @@ struct ReportRequired {
   std::optional<ReportFrame> where;
   std::string via;
   std::vector<ReportFrame> stack;
+  std::vector<ReportOccurrence> occurrences;  // of those that are needed, by process
 };
 
 // How many synchronizations there is a verdict on.
@@ -114,6 +135,11 @@ struct ReportGroup {
   uint64_t synchronization_issues = 0, transfer_issues = 0;
   std::vector<std::string> members;
   std::optional<ReportRange> range;
+};
+
+// The same chain of calls, over and over (main_loop.h).
+struct ReportLoop {
+  uint64_t iterations = 0, calls = 0;  // calls: of the driver, in most iterations
 };
 
 struct ReportStage {
@@ -146,6 +172,7 @@ struct Report {
   bool simulated = false;
   std::vector<ReportWaitFunction> wait_functions;
   std::string device_name, compute_capability;
+  std::vector<ReportProcess> processes;  // of the tracing run
   std::vector<ReportStage> stages;
   uint64_t synchronizations = 0, transfers = 0, transferred_bytes = 0;
   double waited_s = 0;
@@ -154,6 +181,7 @@ struct Report {
   std::vector<ReportRequired> required;
   std::vector<ReportGroup> groups;
   std::optional<ReportTogether> together;  // none: no problems
+  std::optional<ReportLoop> main_loop;
   std::vector<ReportNotice> notices;
   std::optional<ReportTimeline> timeline;  // where it was asked for
 };

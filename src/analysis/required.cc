@@ -68,6 +68,7 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
       if (operation.reasons == 0 || (operation.reasons & kOwnWork) != 0) continue;
       if (i < changed[t].size() && changed[t][i]) continue;
       ++required.count;
+      ++required.threads[t];
       required.waited += operation.waited;
       required.call += operation.call;
       for (uint32_t bit = 1; bit != 0; bit <<= 1)

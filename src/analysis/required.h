@@ -24,6 +24,7 @@ struct Required {
   Nanoseconds waited, call;
   Nanoseconds up_to;                     // the run would be shorter by
   std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
+  std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
   std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // where the result is used first, most frequent first
 };

@@ -36,6 +36,9 @@ class ThreadLoader {
     operation.call = time_of(record.call, record.flags);
     operation.waited = std::min(time_of(record.waited, record.flags), operation.call);
     operation.site = site_of(record.function, record.stack);
+    const DriverFunction* function = driver_function(record.function);
+    operation.ptx = function && function->has(Trait::image_argument) &&
+                    record.object == static_cast<uint32_t>(CodeImage::ptx);
     operations().push_back(operation);
   }
   void operator()(const TransferRecord& record, uint32_t sequence) {

@@ -324,4 +324,28 @@ std::vector<ReportFrame> Symbolizer::mapped_frames(uint64_t address) {
   return {frame};
 }
 
+NamesInFile names_in(const std::filesystem::path& file) {
+  constexpr int kMostUnits = 64;  // those of the C library's start files come first, and may have no lines
+  NamesInFile found;
+  Symbolizer::Module module;
+  if (!module.open(file.string(), nullptr, 0).empty()) return found;
+  GElf_Addr elf_bias = 0;
+  Elf* elf = dwfl_module_getelf(module.file, &elf_bias);
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr && !found.functions;) {
+    GElf_Shdr header;
+    // The dynamic symbols, which every program has, name what it imports.
+    found.functions = gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB;
+  }
+  Dwarf_Addr bias = 0;
+  Dwarf_Die* unit = nullptr;
+  for (int i = 0; i < kMostUnits && !found.lines && (unit = dwfl_module_nextcu(module.file, unit, &bias));
+       ++i) {
+    Dwarf_Lines* lines = nullptr;
+    size_t count = 0;
+    found.lines = dwarf_getsrclines(unit, &lines, &count) == 0 && count > 0;
+  }
+  found.functions |= found.lines;  // both of a separate debug file
+  return found;
+}
+
 }  // namespace diogenes

@@ -61,6 +61,12 @@ class Symbolizer {
   std::vector<std::string> notices_;
 };
 
+// What a file would give to a report, before it has run: from the file or its separate debug file.
+struct NamesInFile {
+  bool functions = false, lines = false;
+};
+NamesInFile names_in(const std::filesystem::path& file);
+
 // The CUDA runtime function that the program called, where the innermost frames are the runtime's: by the
 // module (libcudart.so.*), or by a cudaXxx symbol in the program (static runtime). "" where they are not. Of
 // "cudaFree_ptsz" the answer is "cudaFree". Frames with line info are the program's: what lies beyond them is

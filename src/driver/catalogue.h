@@ -126,6 +126,7 @@ enum class Trait : uint64_t {
   batch_of_values = 1ull << 29,
   record_flags = 1ull << 30,        // an event record with flags: argument 2
   per_thread_default = 1ull << 31,  // a null stream means the calling thread's default stream
+  image_argument = 1ull << 32,      // loads the code at argument 1
 };
 constexpr Trait operator|(Trait one, Trait other) {
   return static_cast<Trait>(static_cast<uint64_t>(one) | static_cast<uint64_t>(other));

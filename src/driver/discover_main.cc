@@ -3,6 +3,7 @@
 //   --libcuda FILE                 makes the known waiting calls, and prints their stacks
 //   --libcuda FILE --check A,B,..  hooks the functions at these image offsets, makes the calls again, and
 //   prints the times inside
+//   --libcuda FILE --device        prints the first device's name and compute capability
 //   --locate                       prints the path of the libcuda.so.1 that the dynamic linker finds
 // Output: one JSON object on stdout; {"error": ...} and exit status 1 where it fails.
 #include <dlfcn.h>
@@ -72,6 +73,41 @@ int locate() {
   link_map* map = nullptr;
   if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return fail("libcuda.so.1 is not mapped");
   printf("%s\n", json{{"path", map->l_name}}.dump().c_str());
+  return 0;
+}
+
+// The first device, without a context on it.
+int device(const std::string& libcuda) {
+  present_call = "asking for the device";
+  void* library = dlopen(libcuda.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return fail(std::string("the driver cannot be loaded: ") + dlerror());
+  const auto find = [&](auto& pointer, const char* name) {
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(dlsym(library, name));
+    return pointer != nullptr;
+  };
+  decltype(&cuInit) init = nullptr;
+  decltype(&cuDeviceGetCount) count_of = nullptr;
+  decltype(&cuDeviceGet) get = nullptr;
+  decltype(&cuDeviceGetName) name_of = nullptr;
+  decltype(&cuDeviceGetAttribute) attribute = nullptr;
+  if (!find(init, "cuInit") || !find(count_of, "cuDeviceGetCount") || !find(get, "cuDeviceGet") ||
+      !find(name_of, "cuDeviceGetName") || !find(attribute, "cuDeviceGetAttribute"))
+    return fail(libcuda + " is no CUDA driver");
+  if (const CUresult result = init(0); result != CUDA_SUCCESS)
+    return fail("the driver does not start (cuInit: error " + std::to_string(result) +
+                "); does nvidia-smi work?");
+  int count = 0, major = 0, minor = 0;
+  CUdevice first = 0;
+  char name[256] = {};
+  if (count_of(&count) != CUDA_SUCCESS || count == 0)
+    return fail("the driver sees no GPU; is CUDA_VISIBLE_DEVICES empty?");
+  if (get(&first, 0) != CUDA_SUCCESS || name_of(name, sizeof name, first) != CUDA_SUCCESS ||
+      attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, first) != CUDA_SUCCESS ||
+      attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, first) != CUDA_SUCCESS)
+    return fail("the driver does not describe the first GPU");
+  printf("%s\n", json{{"name", name}, {"major", major}, {"minor", minor}, {"count", count}}
+                     .dump(-1, ' ', false, json::error_handler_t::replace)
+                     .c_str());
   return 0;
 }
 
@@ -199,10 +235,13 @@ int run(const std::string& libcuda, const std::vector<uint64_t>& offsets) {
 int main(int argc, char** argv) {
   std::string libcuda;
   std::vector<uint64_t> offsets;
+  bool only_device = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--locate") return diogenes::locate();
-    if (argument == "--libcuda" && i + 1 < argc) {
+    if (argument == "--device") {
+      only_device = true;
+    } else if (argument == "--libcuda" && i + 1 < argc) {
       libcuda = argv[++i];
     } else if (argument == "--check" && i + 1 < argc) {
       for (char* text = argv[++i]; *text != 0; text += *text == ',') {
@@ -212,11 +251,12 @@ int main(int argc, char** argv) {
         text = end;
       }
     } else {
-      fprintf(stderr, "usage: diogenes-discover --libcuda FILE [--check OFFSET,OFFSET..] | --locate\n");
+      fprintf(stderr,
+              "usage: diogenes-discover --libcuda FILE [--check OFFSET,OFFSET.. | --device] | --locate\n");
       return 2;
     }
   }
   if (libcuda.empty()) return diogenes::fail("--libcuda FILE is needed");
   diogenes::guard_against_the_end();
-  return diogenes::run(libcuda, offsets);
+  return only_device ? diogenes::device(libcuda) : diogenes::run(libcuda, offsets);
 }

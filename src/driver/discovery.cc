@@ -319,6 +319,16 @@ Result<WaitFunctions> find_wait_functions(const fs::path& libcuda, const fs::pat
   return found;
 }
 
+Result<FirstDevice> first_device(const fs::path& libcuda, const fs::path& discover_program) {
+  auto answer = ask({discover_program.string(), "--libcuda", libcuda.string(), "--device"});
+  if (!answer) return answer.error();
+  try {
+    return FirstDevice{answer->at("name"), answer->at("major"), answer->at("minor"), answer->at("count")};
+  } catch (const json::exception&) {
+    return error("%s answered in another form; is it of another version?", discover_program.c_str());
+  }
+}
+
 Result<fs::path> locate_driver(const fs::path& discover_program) {
   auto answer = ask({discover_program.string(), "--locate"});
   if (!answer) return answer.error();

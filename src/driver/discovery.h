@@ -41,6 +41,15 @@ Result<WaitFunctions> find_wait_functions(const std::filesystem::path& libcuda,
                                           const std::filesystem::path& discover_program,
                                           const std::filesystem::path& cache_folder, bool use_cache);
 
+// The device that a program would get first, asked of the driver in a child process.
+struct FirstDevice {
+  std::string name;
+  int major = 0, minor = 0;  // compute capability
+  int count = 0;             // devices there are
+};
+Result<FirstDevice> first_device(const std::filesystem::path& libcuda,
+                                 const std::filesystem::path& discover_program);
+
 // The file that a program's dlopen("libcuda.so.1") would get in this environment (LD_LIBRARY_PATH counts),
 // links resolved. Asked of the dynamic linker in a child process: nothing is loaded into this one.
 Result<std::filesystem::path> locate_driver(const std::filesystem::path& discover_program);

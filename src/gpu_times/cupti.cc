@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -132,6 +133,24 @@ bool enable_records() {
   return functions.enable_domain(1, subscriber, kDomainDriver) == kSuccess;
 }
 
+// Asked only where the subscription failed before; should it succeed now, it is given back.
+const char* held_by_another(void* library) {
+  static char text[128];
+  char holder[kHolderBytes] = {};
+  SubscriberParameters parameters{sizeof parameters, "Diogenes", holder, sizeof holder};
+  functions.subscribe_v2 =
+      reinterpret_cast<decltype(functions.subscribe_v2)>(dlsym(library, "cuptiSubscribe_v2"));
+  if (functions.subscribe_v2 &&
+      functions.subscribe_v2(&subscriber, on_call, nullptr, &parameters) == kSuccess) {
+    functions.unsubscribe(subscriber);
+    subscriber = nullptr;
+  }
+  holder[sizeof holder - 1] = 0;
+  snprintf(text, sizeof text, "%.40s holds the profiling interface (CUPTI), which serves one at a time",
+           *holder ? holder : "another tool");
+  return text;
+}
+
 const char* start() {
   if (subscriber) return "it was started before";
   void* library = open_library();
@@ -139,8 +158,7 @@ const char* start() {
   if (!find_functions(library)) return "this libcupti is too old";
   if (!correlations.open()) return "there is no memory for it";
   const Result result = functions.subscribe(&subscriber, on_call, nullptr);
-  if (result == kErrorMultipleSubscribers)
-    return "another tool holds the profiling interface (CUPTI), which serves one at a time";
+  if (result == kErrorMultipleSubscribers) return held_by_another(library);
   if (result != kSuccess) return "libcupti does not work with this driver, or may not be used here";
   if (!enable_records()) {
     for (Kind kind : kKinds) functions.disable(kind);

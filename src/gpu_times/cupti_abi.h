@@ -79,6 +79,15 @@ using BufferRequested = void (*)(uint8_t** buffer, size_t* bytes, size_t* most_r
 using BufferCompleted = void (*)(void* context, uint32_t stream, uint8_t* buffer, size_t bytes, size_t valid);
 using Timestamp = uint64_t (*)();
 
+// The fields that the first version with cuptiSubscribe_v2 had; it goes by `bytes`.
+struct SubscriberParameters {
+  size_t bytes;
+  const char* name;     // ours
+  char* holder;         // gets the name of the tool that is in the way
+  size_t holder_bytes;  // room for it
+};
+inline constexpr size_t kHolderBytes = 256;
+
 // Looked up by name in the library that was opened.
 struct Functions {
   Result (*subscribe)(Subscriber* subscriber, Callback callback, void* user);
@@ -90,6 +99,9 @@ struct Functions {
   Result (*disable)(Kind kind);
   Result (*next_record)(uint8_t* buffer, size_t valid, Activity** record);
   Result (*flush_all)(uint32_t flag);
+  // Null in libraries of CUDA 12.
+  Result (*subscribe_v2)(Subscriber* subscriber, Callback callback, void* user,
+                         SubscriberParameters* parameters);
 };
 
 }  // namespace diogenes::cupti

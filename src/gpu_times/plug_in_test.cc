@@ -108,6 +108,22 @@ TEST_F(PlugIn, StepsAsideForAnotherSubscriber) {
   EXPECT_EQ(cupti_->flushes, 0);
 }
 
+TEST_F(PlugIn, NamesTheToolThatIsInTheWay) {
+  cupti_->subscribe_result = cupti::kErrorMultipleSubscribers;
+  cupti_->holder = "Nsight Systems";
+  EXPECT_STREQ(source_->start(),
+               "Nsight Systems holds the profiling interface (CUPTI), which serves one at a time");
+  EXPECT_FALSE(cupti_->subscribed);
+}
+
+TEST_F(PlugIn, GivesBackWhatItGotByAsking) {
+  cupti_->subscribe_result = cupti::kErrorMultipleSubscribers;  // of the first question alone
+  const char* refusal = source_->start();
+  ASSERT_NE(refusal, nullptr);
+  EXPECT_NE(std::string(refusal).find("another tool"), std::string::npos) << refusal;
+  EXPECT_FALSE(cupti_->subscribed);
+}
+
 TEST_F(PlugIn, LeavesNothingBehindWhereKernelsCannotBeRecorded) {
   cupti_->kernels_result = 35;  // CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
   ASSERT_NE(source_->start(), nullptr);

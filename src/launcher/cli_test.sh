@@ -213,9 +213,5 @@ status=$?
 [ "$status" -eq 143 ] || bad "an interrupted run exits with $status, not 143"
 grep -q '"interrupted"' interrupted.diogenes/session.json || bad 'the session does not say that it was interrupted'
 
-expect 0 '' "$diogenes" doctor --driver simulated
-grep -q 'wait function' out || bad 'doctor says nothing of the wait function'
-expect 1 '' "$diogenes" doctor --driver simulated -- no-such-program
-
 [ "$failures" -eq 0 ] && echo 'all as it should be'
 [ "$failures" -eq 0 ]

@@ -147,7 +147,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   run->add_option("--report", options.report_file, "Write the text report to FILE, not to stderr")
       ->type_name("FILE");
   run->add_option("--threshold", options.threshold_percent,
-                  "Least gain of a misplaced synchronization, in percent of the run time (default: 0.1)")
+                  "Least gain of a misplaced synchronization, in percent of the time in which the GPU is used (default: 0.1)")
       ->type_name("PERCENT")
       ->check(kPercent);
   run->add_option("--gpu-times", options.gpu_times,
@@ -213,6 +213,11 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->add_option("--kind", options.kind,
                    "Show findings of one kind only (unnecessary-synchronization, ...)")
       ->type_name("KIND");
+  report->add_option("--rank", options.rank, "Show what occurs in this rank of the job only")->type_name("N");
+  report
+      ->add_option("--process", options.process,
+                   "Show what occurs in this process only (its id in the tracing run)")
+      ->type_name("PID");
   report
       ->add_option("--sort", options.sort, "Order of the findings: benefit (default), count, waited or bytes")
       ->type_name("ORDER")
@@ -226,7 +231,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report
       ->add_option(
           "--threshold", options.threshold_percent,
-          "Least gain of a misplaced synchronization, in percent of the run time (default: the session's)")
+          "Least gain of a misplaced synchronization, in percent of the time in which the GPU is used (default: the session's)")
       ->type_name("PERCENT")
       ->check(kPercent);
 }
@@ -244,7 +249,7 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   command
       ->add_option(
           "--threshold", options.threshold_percent,
-          "Least gain of a misplaced synchronization, in percent of the run time (default: the session's)")
+          "Least gain of a misplaced synchronization, in percent of the time in which the GPU is used (default: the session's)")
       ->type_name("PERCENT")
       ->check(kPercent);
 }

@@ -17,6 +17,7 @@
 #include "analysis/watch_shares.h"
 #include "driver/catalogue.h"
 #include "launcher/cupti.h"
+#include "launcher/jit_check.h"
 #include "launcher/machine.h"
 #include "launcher/python_in_use.h"
 #include "launcher/run_estimate.h"
@@ -368,6 +369,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
   if (outcome.used_cuda > 0) check_outcome(stage, outcome);
   if (outcome.used_cuda > 0 && stage == Stage::baseline) measured_ = true;
+  if (stage == Stage::tracing && settings.number == 1) session_.gpu_code = files_to_compile(stage_folder);
   save();
   return more;
 }

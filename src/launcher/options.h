@@ -1,6 +1,7 @@
 // The options of each subcommand, as main.cc parses them. Defaults here are the defaults of the command line.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ struct ReportOptions {
   std::string model = "replay";
   std::vector<std::string> subsequences;  // G3:2-5
   std::string sort = "benefit";
-  std::string details, kind;  // "all" or an id; empty: the first findings. Kind: empty: any
+  std::string details, kind;         // "all" or an id; empty: the first findings. Kind: empty: any
+  std::optional<int> rank, process;  // only what occurs there; none: anywhere
   bool sequences = false, profile = false;
   std::vector<std::string> own, library;
 };

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/format.h"
+#include "launcher/loaded_files.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -17,15 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kLargestInterpreter = 128 << 20;  // bytes of the file
-
-std::vector<std::string> loaded_files(const fs::path& process_folder) {
-  std::vector<std::string> files;
-  std::ifstream modules(process_folder / "modules", std::ios::binary);
-  ModuleRecord record;
-  while (modules.read(reinterpret_cast<char*>(&record), sizeof record) && record.present)
-    files.emplace_back(record.path, strnlen(record.path, sizeof record.path));
-  return files;
-}
 
 }  // namespace
 

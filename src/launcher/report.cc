@@ -42,6 +42,8 @@ int report(const ReportOptions& options) {
   if (!options.details.empty() && options.details != "all" && !has_id(*result, options.details))
     return fail(kUsage, fmt::format("--details: the report has no {}; `diogenes report` lists what it has",
                                     options.details));
+  const ProcessChoice processes{options.rank, options.process};
+  if (Status there = check_choice(*result, processes); !there) return fail(kUsage, there.error().c_str());
   std::string text = options.format == "json" ? to_json(*result)
                                               : to_text(*result, {.top = options.top,
                                                                   .width = columns(STDOUT_FILENO),
@@ -51,6 +53,7 @@ int report(const ReportOptions& options) {
                                                                   .profile = options.profile,
                                                                   .order = order_of(options.sort),
                                                                   .kind = options.kind,
+                                                                  .processes = processes,
                                                                   .working_folder = session->working_folder,
                                                                   .session = folder->string()});
   Status written = write_output("-", text, false);

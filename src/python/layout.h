@@ -47,8 +47,6 @@ struct Layout {
 
 inline constexpr uint8_t kNotPython = 3;  // FRAME_OWNED_BY_CSTACK, ..._INTERPRETER: between two evaluators
 
-inline constexpr uint32_t kOldestVersion = 0x0308, kNewestVersion = 0x030e;
-
 // 3.8 to 3.12, from the tables. Not known: another version.
 Layout layout_from_table(uint32_t version);
 

@@ -200,6 +200,13 @@ enum OperationFlag : uint8_t {
   kDriverThread = 32,  // a wait outside any public call (private API, the driver's own threads)
 };
 
+// What a program gives to the driver as code.
+enum class CodeImage : uint32_t {
+  unknown,
+  binary,
+  ptx
+};  // PTX: the driver compiles it, or has done so before
+
 // One outermost public call. Its ordinal among the operations of its thread file is its `sequence`.
 struct OperationRecord {
   RecordType type;
@@ -211,7 +218,8 @@ struct OperationRecord {
   uint32_t waited;    // ns inside the wait functions, same unit
   uint32_t stream;    // see above
   // Event number of an event call. Of a launch: how many blocks it has, as far as 32 bits go; 0: not known.
-  // Of a stream's creation: 1 if the legacy default stream does not order it (non-blocking). Else 0.
+  // Of a stream's creation: 1 if the legacy default stream does not order it (non-blocking). Of the load of code:
+  // CodeImage. Else 0.
   uint32_t object;
 };
 static_assert(sizeof(OperationRecord) == 32);

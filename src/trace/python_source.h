@@ -8,6 +8,9 @@
 
 namespace diogenes {
 
+// The versions whose frames can be read (src/python/layout.h): major << 8 | minor.
+inline constexpr uint32_t kOldestPython = 0x0308, kNewestPython = 0x030e;
+
 // What the agent does for it.
 struct PythonServices {
   void* (*map_part)(const char* name, uint64_t offset, size_t bytes, void* where);  // process_folder.h

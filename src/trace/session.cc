@@ -107,11 +107,27 @@ Session from_json(const json& object) {
     take(item, "output_difference", run.output_difference);
     take(item, "repeat", run.repeat);
   }
+  for (const auto& item : array_at(object, "gpu_code")) {
+    if (!item.is_object()) continue;
+    GpuCodeRecord& record = session.gpu_code.emplace_back();
+    take(item, "file", record.file);
+    take(item, "native", record.native);
+    take(item, "compiled", record.compiled);
+    take(item, "neither", record.neither);
+    take(item, "built_for", record.built_for);
+  }
   return session;
 }
 
 json to_json(const Session& session) {
-  json wait_functions = json::array(), runs = json::array(), environment = json::array();
+  json wait_functions = json::array(), runs = json::array(), environment = json::array(),
+       gpu_code = json::array();
+  for (const auto& record : session.gpu_code)
+    gpu_code.push_back({{"file", record.file},
+                        {"native", record.native},
+                        {"compiled", record.compiled},
+                        {"neither", record.neither},
+                        {"built_for", record.built_for}});
   for (const auto& [name, value] : session.environment) environment.push_back(json::array({name, value}));
   for (const auto& function : session.wait_functions)
     wait_functions.push_back({{"offset", function.offset},
@@ -156,6 +172,7 @@ json to_json(const Session& session) {
             {"input_begin", session.streams.input_begin},
             {"joined", session.streams.joined}}},
           {"runs", runs},
+          {"gpu_code", gpu_code},
           {"finished", session.finished},
           {"threshold_percent", session.threshold_percent},
           {"exit_status", session.exit_status},

@@ -66,6 +66,14 @@ struct StreamsRecord {
   bool joined = false;      // stdout and stderr are one
 };
 
+// A file that the program had loaded, with GPU code that the driver has to compile for its GPU
+// (analysis/gpu_code.h). Counts of the source files that were compiled into it.
+struct GpuCodeRecord {
+  std::string file;
+  uint64_t native = 0, compiled = 0, neither = 0;
+  std::vector<std::string> built_for;  // those `compiled`: "sm_70", "compute_75"
+};
+
 struct Session {
   std::string schema = "diogenes-session/1";
   std::string tool_version;
@@ -83,8 +91,9 @@ struct Session {
   OwnerChoices owners;
   StreamsRecord streams;
   std::vector<StageRun> runs;
-  bool finished = false;           // all runs are complete, and the report was made
-  double threshold_percent = 0.1;  // of the run time, for misplaced synchronizations
+  std::vector<GpuCodeRecord> gpu_code;  // as the tracing run found the files
+  bool finished = false;                // all runs are complete, and the report was made
+  double threshold_percent = 0.1;       // of the GPU phase, for misplaced synchronizations
   int exit_status = 0;
   std::vector<std::string> notices;
 };

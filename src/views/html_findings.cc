@@ -7,6 +7,7 @@
 
 #include "views/figures.h"
 #include "views/html_text.h"
+#include "views/occurrences.h"
 #include "views/phrases.h"
 #include "views/places.h"
 #include "views/problem_text.h"
@@ -54,6 +55,7 @@ class Entries {
     text += item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
     if (required.used_by) text += place("used at", required.used_by->stack);
     text += item("cost", cost(required.count, required.instances, required.waited_s, required.call_s, 0));
+    text += item("in", html(occurrences_text(report_.processes, required.occurrences)));
     text += item("id", html(required.id)) + "</dl>\n";
     return text + stack(required.stack) + "</div>\n</details>\n";
   }
@@ -121,6 +123,7 @@ class Entries {
     text += range(problem.range);
     text +=
         item("cost", cost(problem.count, problem.instances, problem.waited_s, problem.call_s, problem.bytes));
+    text += item("in", html(occurrences_text(report_.processes, problem.occurrences)));
     std::string call = problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
     if (!problem.via.empty()) call += " in " + problem.via;
     text += item("call", html(call)) + item("id", html(problem.id + "  " + problem.source_key)) + "</dl>\n";

@@ -69,6 +69,30 @@ void put_range(Json& result, const std::optional<ReportRange>& range) {
   result["models"] = {{"paper", finite(range->paper_s)}, {"replay", finite(range->replay_s)}};
 }
 
+Json processes_json(const std::vector<ReportProcess>& processes) {
+  Json result = Json::array();
+  for (const ReportProcess& process : processes)
+    result.push_back({{"rank", process.rank ? Json(*process.rank) : Json(nullptr)},
+                      {"pid", process.pid},
+                      {"host", text_or_null(process.host)},
+                      {"executable", text_or_null(process.executable)}});
+  return result;
+}
+
+Json occurrences_json(const std::vector<ReportOccurrence>& occurrences) {
+  Json result = Json::array();
+  for (const ReportOccurrence& one : occurrences) {
+    Json threads = Json::array();
+    for (const ReportOccurrence::Thread& thread : one.threads)
+      threads.push_back({{"thread", thread.ordinal}, {"main", thread.main}, {"count", thread.count}});
+    result.push_back({{"process", one.process},
+                      {"count", one.count},
+                      {"thread_count", one.thread_count},
+                      {"threads", std::move(threads)}});
+  }
+  return result;
+}
+
 Json problem_json(const ReportProblem& problem) {
   Json result;
   result["id"] = problem.id;
@@ -79,6 +103,7 @@ Json problem_json(const ReportProblem& problem) {
   result["api"] = problem.api.empty() ? Json(nullptr) : Json(problem.api);
   result["count"] = problem.count;
   result["instances"] = problem.instances;
+  result["occurrences"] = occurrences_json(problem.occurrences);
   result["waited_s"] = finite(problem.waited_s);
   result["call_s"] = finite(problem.call_s);
   result["bytes"] = problem.bytes;
@@ -112,6 +137,7 @@ Json required_json(const ReportRequired& required) {
           {"api", text_or_null(required.api)},
           {"count", required.count},
           {"instances", required.instances},
+          {"occurrences", occurrences_json(required.occurrences)},
           {"waited_s", finite(required.waited_s)},
           {"call_s", finite(required.call_s)},
           {"up_to_s", finite(required.up_to_s)},
@@ -171,6 +197,7 @@ std::string to_json(const Report& report) {
       {"gpu_phase_s", report.gpu_phase_s > 0 ? Json(finite(report.gpu_phase_s)) : Json(nullptr)}};
   result["driver"] = driver_json(report);
   result["device"] = {{"name", report.device_name}, {"compute_capability", report.compute_capability}};
+  result["processes"] = processes_json(report.processes);
   result["stages"] = Json::array();
   for (const ReportStage& stage : report.stages)
     result["stages"].push_back(
@@ -199,6 +226,9 @@ std::string to_json(const Report& report) {
                           {"expected_benefit_percent", finite(report.together->expected_benefit_percent)}};
     put_range(result["together"], report.together->range);
   }
+  result["main_loop"] = report.main_loop ? Json{{"iterations", report.main_loop->iterations},
+                                                {"calls", report.main_loop->calls}}
+                                         : Json(nullptr);
   result["notices"] = Json::array();
   for (const ReportNotice& notice : report.notices)
     result["notices"].push_back({{"code", notice.code}, {"text", notice.text}});

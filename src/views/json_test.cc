@@ -131,6 +131,12 @@ TEST(Json, ToTheLetter) {
   EXPECT_EQ(report["problems"][1]["duplicate_of"]["stack"][0]["line"], 190);
   EXPECT_EQ(report["problems"][3]["first_use"]["after_s"], 0.00123);
   EXPECT_EQ(report["problems"][0]["count"], 500);
+  EXPECT_EQ(report["processes"],
+            json::parse(
+                R"([{"rank": null, "pid": 4242, "host": "node7", "executable": "/home/me/als/build/als"}])"));
+  EXPECT_EQ(report["problems"][3]["occurrences"],
+            json::parse(R"([{"process": 0, "count": 500, "thread_count": 2,
+      "threads": [{"thread": 2, "main": false, "count": 380}, {"thread": 0, "main": true, "count": 120}]}])"));
   EXPECT_EQ(report["problems"][0]["stack"][1]["inlined"], true);
   EXPECT_EQ(report["problems"][0]["stack"][1]["offset"], "0x1a30");
   EXPECT_EQ(report["groups"][0]["members"], (json{"P1", "P2"}));

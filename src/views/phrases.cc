@@ -137,6 +137,10 @@ std::string headline(const Report& report, const Outline& outline) {
                   percent_text(percent), counted(places, "place"));
   if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
     text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
+  if (report.main_loop && report.main_loop->iterations > 0)
+    text += fmt::format(", {} in each of {}",
+                        seconds_text(gain / static_cast<double>(report.main_loop->iterations)),
+                        counted(report.main_loop->iterations, "iteration"));
   // Where the GPU is used for a part of the run only, the share of that part says more.
   if (report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
     text += fmt::format(", {} of the {} in which the GPU is used",

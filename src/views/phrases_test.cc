@@ -46,6 +46,11 @@ TEST(Phrases, Headline) {
       headline(report, outline(report)),
       "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 54.0% of the 500 ms in which the GPU "
       "is used");
+  report.gpu_phase_s = 1.2;
+  report.main_loop = {500, 12};
+  EXPECT_EQ(
+      headline(report, outline(report)),
+      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 540 us in each of 500 iterations");
   Report none = empty_report();
   EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
   none.incomplete = {"tracing: the run was interrupted"};

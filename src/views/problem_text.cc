@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "views/figures.h"
+#include "views/occurrences.h"
 #include "views/phrases.h"
 #include "views/places.h"
 
@@ -108,9 +109,15 @@ class Details {
         ", " + seconds_text(problem.waited_s) + " waited of " + seconds_text(problem.call_s) + " in the call";
     if (problem.bytes) count += ", " + bytes_text(problem.bytes);
     labelled("cost", count);
+    occurs(problem.occurrences);
     const std::string call =
         problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
     labelled("call", problem.via.empty() ? call : call + " in " + problem.via);
+  }
+
+  void occurs(const std::vector<ReportOccurrence>& occurrences) {
+    const std::string text = options_.processes ? occurrences_text(*options_.processes, occurrences) : "";
+    if (!text.empty()) labelled("in", text);
   }
 
   void labelled(const std::string& label, const std::string& text) { page_.labelled(kIndent, label, text); }
@@ -225,6 +232,7 @@ void required_details(Page& page, const ReportRequired& required, const ProblemT
   details.labelled("cost", fmt::format("{} of {}, {} waited of {} in the call", count_text(required.count),
                                        counted(required.instances, "call"), seconds_text(required.waited_s),
                                        seconds_text(required.call_s)));
+  details.occurs(required.occurrences);
   if (required.used_by) details.stack("used", required.used_by->stack, kFrames);
 }
 

@@ -11,6 +11,7 @@ namespace diogenes {
 struct ProblemTextOptions {
   std::string folder;  // paths are shown relative to it
   bool whole = false;  // the whole stack, all conditions and figures; else what fits in a few lines
+  const std::vector<ReportProcess>* processes = nullptr;  // the report's
 };
 
 // `rank`: from 1, said before it; 0: none.

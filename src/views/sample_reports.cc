@@ -46,6 +46,7 @@ Report als_report() {
                       {"cuMemFree", 1000, 0.212, 0.201, 0.1625},
                       {"cuCtxSynchronize", 501, 0.302, 0.3015, 0.02},
                       {"cuLaunchKernel", 12000, 0.042, 0, 0}};
+  report.processes = {{std::nullopt, 4242, "node7", "/home/me/als/build/als"}};
   const std::string source = "/home/me/als/src/als.cc";
 
   ReportProblem release;
@@ -118,6 +119,7 @@ Report als_report() {
   misplaced.operation = "cuCtxSynchronize";
   misplaced.api = "cudaDeviceSynchronize";
   misplaced.count = misplaced.instances = 500;
+  misplaced.occurrences = {{0, 500, 2, {{2, false, 380}, {0, true, 120}}}};
   misplaced.waited_s = 0.3;
   misplaced.call_s = 0.3005;
   misplaced.expected_benefit_s = 0.02;
@@ -136,6 +138,7 @@ Report als_report() {
   error.api = "cudaMemcpy";
   error.count = 499;
   error.instances = 500;
+  error.occurrences = {{0, 499, 1, {{0, true, 499}}}};
   error.waited_s = 0.2;
   error.call_s = 0.21;
   error.up_to_s = 0.19;

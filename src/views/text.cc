@@ -28,11 +28,12 @@ class Writer {
         outline_(outline(report)),
         headline_(headline(report, outline_)),
         folder_(common_folder(report, options.working_folder)) {
-    if (!options.kind.empty())
-      std::erase_if(outline_.findings, [&](const Finding& finding) {
-        return std::none_of(finding.problems.begin(), finding.problems.end(),
-                            [&](const ReportProblem* problem) { return problem->kind == options.kind; });
-      });
+    std::erase_if(outline_.findings, [&](const Finding& finding) {
+      return std::none_of(finding.problems.begin(), finding.problems.end(),
+                          [&](const ReportProblem* problem) { return is_asked_for(*problem); });
+    });
+    for (const ReportRequired& required : report.required)
+      if (options.processes.all() || calls_in(required) > 0) required_.push_back(&required);
     std::stable_sort(outline_.findings.begin(), outline_.findings.end(),
                      [&](const Finding& a, const Finding& b) {
                        return amount_of(a, options.order) > amount_of(b, options.order);
@@ -49,13 +50,22 @@ class Writer {
   }
 
  private:
+  template <typename Entry>
+  uint64_t calls_in(const Entry& entry) const {
+    return options_.processes.all() ? entry.count
+                                    : count_in(report_.processes, entry.occurrences, options_.processes);
+  }
+  bool is_asked_for(const ReportProblem& problem) const {
+    return (options_.kind.empty() || problem.kind == options_.kind) &&
+           (options_.processes.all() || calls_in(problem) > 0);
+  }
   bool whole() const { return options_.details == "all"; }
   bool one() const { return !options_.details.empty() && !whole(); }
   bool asked_for_more() const {
     return !options_.details.empty() || options_.top > kDefaultTop || options_.top <= 0;
   }
   size_t limit() const { return options_.top > 0 && !whole() ? static_cast<size_t>(options_.top) : SIZE_MAX; }
-  ProblemTextOptions how(bool in_full) const { return {folder_, in_full}; }
+  ProblemTextOptions how(bool in_full) const { return {folder_, in_full, &report_.processes}; }
 
   void write(Page& page, size_t details) const {
     head(page);
@@ -80,10 +90,21 @@ class Writer {
     page.wrapped(page.bold(name) + " ", name.size() + 1, headline_ + "; " + state);
     page.wrapped("", 0, about_text(report_));
     if (folder_ != options_.working_folder) page.line("Files are in " + folder_ + ".");
+    if (!options_.processes.all())
+      page.wrapped(
+          "", 0,
+          "Below is what occurs in " + chosen_text() + "; what it saves is that of the whole program.");
     if (report_.incomplete.empty()) return;
     page.line();
     page.line(page.warning("Not everything was measured; what is missing counts as needed:"));
     for (const std::string& sentence : report_.incomplete) page.wrapped("  - ", 4, sentence);
+  }
+
+  std::string chosen_text() const {
+    const ProcessChoice& choice = options_.processes;
+    std::string text = choice.rank ? "rank " + std::to_string(*choice.rank) : "";
+    if (choice.pid) text += (text.empty() ? "process " : ", process ") + std::to_string(*choice.pid);
+    return text;
   }
 
   const char* last_heading() const {
@@ -92,13 +113,17 @@ class Writer {
   std::string last_column(const Finding& finding) const {
     if (options_.order == Order::waited) return seconds_text(waited_of(finding));
     if (options_.order == Order::bytes) return bytes_text(bytes_of(finding));
-    return count_text(calls_of(finding));
+    uint64_t calls = 0;
+    for (const ReportProblem* problem : finding.problems) calls += calls_in(*problem);
+    return count_text(calls);
   }
 
   void findings(Page& page) const {
-    if (outline_.findings.empty() && !options_.kind.empty()) {
+    if (outline_.findings.empty() && (!options_.kind.empty() || !options_.processes.all())) {
       page.line();
-      page.line("No finding is of the kind " + quoted(options_.kind) + ".");
+      page.line(options_.kind.empty() ? "No finding occurs there."
+                                      : "No finding is of the kind " + quoted(options_.kind) +
+                                            (options_.processes.all() ? "." : " and occurs there."));
     }
     if (outline_.findings.empty()) return;
     const size_t shown = std::min(limit(), outline_.findings.size());
@@ -153,24 +178,24 @@ class Writer {
   }
 
   void required(Page& page) const {
-    if (report_.required.empty()) return;
+    if (required_.empty()) return;
     page.line();
     page.line(page.bold("Needed waits that cost most") +
               page.faint(" (ask for less often, later, or on the GPU)"));
-    const size_t shown = std::min(whole() ? SIZE_MAX : kRequired, report_.required.size());
+    const size_t shown = std::min(whole() ? SIZE_MAX : kRequired, required_.size());
     for (size_t i = 0; i < shown; ++i) {
-      const ReportRequired& required = report_.required[i];
+      const ReportRequired& required = *required_[i];
       const std::string call = required.api.empty() ? required.operation : required.api;
       const std::string what = required.via.empty() ? call : required.via;
       const std::string figures = fmt::format("up to {:>8} {:>6}  ", seconds_text(required.up_to_s),
                                               percent_text(required.up_to_percent));
       const size_t room = page.width() - std::min(page.width() - 30, 26 + what.size());
       page.line("  " + figures + page.bold(what) + "  " + where_text(required.where, folder_, room));
-      page.wrapped(std::string(25, ' '), 25,
-                   counted(required.count, "time") + "; " + use_text(required, folder_) + "  " + required.id);
+      page.wrapped(
+          std::string(25, ' '), 25,
+          counted(calls_in(required), "time") + "; " + use_text(required, folder_) + "  " + required.id);
     }
-    if (shown < report_.required.size())
-      page.line("  and " + counted(report_.required.size() - shown, "more place"));
+    if (shown < required_.size()) page.line("  and " + counted(required_.size() - shown, "more place"));
   }
 
   void sequences(Page& page) const {
@@ -222,9 +247,10 @@ class Writer {
 
   const Report& report_;
   const TextOptions& options_;
-  Outline outline_;       // of the kind that was asked for
-  std::string headline_;  // of all findings
-  std::string folder_;    // paths are shown relative to it
+  Outline outline_;                              // of what was asked for
+  std::vector<const ReportRequired*> required_;  // likewise
+  std::string headline_;                         // of all findings
+  std::string folder_;                           // paths are shown relative to it
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analysis/report.h"
+#include "views/occurrences.h"
 #include "views/outline.h"
 
 namespace diogenes {
@@ -19,6 +20,7 @@ struct TextOptions {
   bool profile = false;          // time by driver function
   Order order = Order::benefit;  // of the findings, and what their last column has
   std::string kind;              // findings with a problem of this kind; "": any
+  ProcessChoice processes;       // findings and needed waits that occur in these
   std::string working_folder;    // paths are shown relative to it
   std::string session;           // as its user would type it; "": the newest
 };

@@ -131,6 +131,33 @@ TEST(Text, ByKind) {
   EXPECT_NE(none.find("No finding is of the kind no-such-kind.\n"), std::string::npos);
 }
 
+TEST(Text, ByRank) {
+  Report report = als_report();
+  report.processes = {{0, 100, "a", "/bin/als"}, {1, 101, "b", "/bin/als"}};
+  const auto in_main = [](uint32_t process, uint64_t count) {
+    return ReportOccurrence{process, count, 1, {{0, true, count}}};
+  };
+  for (ReportProblem& problem : report.problems) {
+    problem.occurrences = {in_main(0, problem.count)};
+    if (problem.kind == "duplicate-transfer") problem.occurrences = {in_main(0, 490), in_main(1, 9)};
+  }
+  report.required[0].occurrences = {in_main(0, 499)};
+  TextOptions second = options();
+  second.processes.rank = 1;
+  const std::string text = to_text(report, second);
+  EXPECT_NE(text.find("Below is what occurs in rank 1; what it saves is that of the whole program.\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("src/als.cc:190 in als::iterate"), std::string::npos) << text;
+  EXPECT_NE(text.find("         9\n"), std::string::npos) << "its own calls\n" << text;
+  EXPECT_EQ(text.find("cudaFree: needless wait  "), std::string::npos) << text;
+  EXPECT_EQ(text.find("Needed waits"), std::string::npos) << text;
+  second.details = "all";
+  EXPECT_NE(to_text(report, second).find("in       rank 0: 490 times, rank 1: 9 times\n"), std::string::npos);
+  second.processes = {.rank = std::nullopt, .pid = 7};
+  EXPECT_NE(to_text(report, second).find("No finding occurs there.\n"), std::string::npos);
+}
+
 TEST(Text, ARangeHasItsReasonWhereAllIsSaid) {
   Report report = als_report();
   report.problems.at(1).range = ReportRange{.low_s = 0.0801, .high_s = 0.0902, .reason = "why"};

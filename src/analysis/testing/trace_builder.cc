@@ -119,6 +119,7 @@ class ThreadFiles {
     OperationRecord record{};
     record.type = RecordType::operation;
     record.flags = step.flags;
+    record.object = step.object;
     record.function = function_index(step.symbol);
     record.stack = stacks_.intern(step.stack);
     record.begin_ns = options_.start_ns + step.begin_ns;
@@ -374,6 +375,10 @@ Timeline& Timeline::without_wait() {
   return *this;
 }
 
+Timeline& Timeline::image(CodeImage what) {
+  steps_.back().object = static_cast<uint32_t>(what);
+  return *this;
+}
 Timeline& Timeline::left_out() {
   steps_.back().left_out = true;
   return *this;

@@ -59,6 +59,7 @@ struct Step {
   int64_t recording_before_ns = 0, recording_after_ns = 0;  // beyond the usual; 0: as usual
   int64_t clock_after_ns = -1;                              // the program reads a clock then
   bool left_out = false;
+  uint32_t object = 0;       // OperationRecord::object
   int64_t small_parts = -1;  // stage 3: it gives work, and to these parts of small ranges; -1: none
 };
 
@@ -97,6 +98,7 @@ class Timeline {
   Timeline& gives_work(uint32_t small_parts = 0);         // CallRecord::small_parts
   Timeline& without_wait();                               // the wait function was not entered
   Timeline& left_out();                                   // stage 3 did not look at it
+  Timeline& image(CodeImage what);                        // the code that it loads
 
   int last() const { return static_cast<int>(steps_.size()) - 1; }
   const std::vector<Step>& steps() const { return steps_; }

@@ -3,6 +3,7 @@
 #include "gpu_times/testdata/fake_cupti.h"
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 
@@ -72,7 +73,7 @@ void fill(uint32_t correlation, int64_t begin_ns, int64_t end_ns) {
 }  // namespace
 
 extern "C" {
-Controls fake_cupti = {kSuccess, kSuccess, {}, false, false, 0, call, kernel, copy, fill};
+Controls fake_cupti = {kSuccess, kSuccess, {}, false, false, 0, nullptr, call, kernel, copy, fill};
 
 Result cuptiSubscribe(Subscriber* subscriber, Callback wanted, void*) {
   if (fake_cupti.subscribe_result != kSuccess) return fake_cupti.subscribe_result;
@@ -80,6 +81,15 @@ Result cuptiSubscribe(Subscriber* subscriber, Callback wanted, void*) {
   fake_cupti.subscribed = true;
   *subscriber = &fake_cupti;
   return kSuccess;
+}
+Result cuptiSubscribe_v2(Subscriber* subscriber, Callback, void*, SubscriberParameters* parameters) {
+  if (!fake_cupti.holder) {
+    fake_cupti.subscribed = true;
+    *subscriber = &fake_cupti;
+    return kSuccess;
+  }
+  snprintf(parameters->holder, parameters->holder_bytes, "%s", fake_cupti.holder);
+  return kErrorMultipleSubscribers;
 }
 Result cuptiUnsubscribe(Subscriber) {
   fake_cupti.subscribed = false;

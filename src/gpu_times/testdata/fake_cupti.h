@@ -12,6 +12,7 @@ struct Controls {
   bool enabled[16];                // by kind
   bool domain_enabled, subscribed;
   int flushes;
+  const char* holder;  // who cuptiSubscribe_v2 says holds the interface; null: it succeeds
   // A call of the driver on this thread, from entry to exit; returns its correlation id.
   uint32_t (*call)();
   // Work of that call has ended. Records are delivered in buffers of a few, when full or when flushed.

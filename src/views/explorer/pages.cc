@@ -143,7 +143,7 @@ std::vector<Line> help_page(size_t columns) {
 
 std::vector<Line> finding_page(const Context& context, const Finding& finding, size_t columns, bool whole) {
   Page page = page_of(columns);
-  const ProblemTextOptions options{context.folder, whole};
+  const ProblemTextOptions options{context.folder, whole, &context.report.processes};
   if (finding.problems.size() == 1) {
     problem_details(page, *finding.problems.front(), options);
     if (whole) stacks(page, *finding.problems.front(), context.folder);
@@ -156,7 +156,7 @@ std::vector<Line> finding_page(const Context& context, const Finding& finding, s
 std::vector<Line> required_page(const Context& context, const ReportRequired& required, size_t columns,
                                 bool whole) {
   Page page = page_of(columns);
-  required_details(page, required, {context.folder, whole});
+  required_details(page, required, {context.folder, whole, &context.report.processes});
   if (whole) {
     whole_stack(page, "Stack, innermost first", required.stack, context.folder);
     if (required.used_by) whole_stack(page, "First use", required.used_by->stack, context.folder);

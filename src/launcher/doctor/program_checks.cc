@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "analysis/symbols.h"
+#include "driver/child_output.h"
+#include "launcher/doctor/checks.h"
+#include "launcher/jit_check.h"
+#include "launcher/program_file.h"
+#include "launcher/python_in_use.h"
+#include "trace/python_source.h"
+
+namespace diogenes::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Nanoseconds kPatience{5'000'000'000};
+
+// Programs that start another one: that one is looked at.
+bool starts_another(const std::string& name) {
+  for (const char* known : {"mpirun", "mpiexec", "srun", "aprun", "jsrun", "env", "numactl", "taskset",
+                            "nice", "time", "timeout", "setarch", "stdbuf", "torchrun"})
+    if (name == known) return true;
+  return false;
+}
+
+// The interpreter of a script, from its first line; "" of other files.
+std::string interpreter_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string line;
+  if (!std::getline(stream, line) || !line.starts_with("#!")) return "";
+  std::istringstream words(line.substr(2));
+  std::string first, second;
+  words >> first >> second;
+  return fs::path(first).filename() == "env" && !second.empty() && second[0] != '-' ? second : first;
+}
+
+// The program that is measured in the end, and the one that the command names.
+FoundProgram program_of(const std::vector<std::string>& command) {
+  FoundProgram program = find_program(command.front());
+  if (program.status != 0) return program;
+  if (starts_another(fs::path(command.front()).filename().string()))
+    for (size_t i = 1; i < command.size(); ++i) {
+      if (command[i].empty() || command[i][0] == '-') continue;
+      if (FoundProgram other = find_program(command[i]); other.status == 0) {
+        program = other;
+        break;
+      }
+    }
+  if (const std::string interpreter = interpreter_of(program.path); !interpreter.empty())
+    return find_program(interpreter);
+  return program;
+}
+
+// "3.11.2" of an interpreter that says so; "" where it does not.
+std::string python_version(const fs::path& interpreter) {
+  Result<ChildOutput> output = run_child({interpreter.string(), "--version"}, kPatience);
+  std::smatch match;
+  if (!output || !std::regex_search(output->standard_output, match, std::regex(R"(Python ([0-9.]+))")))
+    return "";
+  return match[1];
+}
+
+void check_python(Checks& checks, const fs::path& interpreter) {
+  const std::string version = python_version(interpreter);
+  unsigned major = 0, minor = 0;
+  if (sscanf(version.c_str(), "%u.%u", &major, &minor) != 2)
+    return checks.note("Python", "its version cannot be told; stacks may show no lines of Python");
+  const uint32_t number = major << 8 | minor;
+  if (number >= kOldestPython && number <= kNewestPython)
+    return checks.ok("Python", version + ": stacks show its files, functions and lines");
+  checks.note("Python",
+              fmt::format("{} is not known (3.{} to 3.{} are): stacks show the libraries' frames alone",
+                          version, kOldestPython & 0xff, kNewestPython & 0xff));
+}
+
+void check_names(Checks& checks, const fs::path& program) {
+  const NamesInFile names = names_in(program);
+  if (names.lines)
+    checks.ok("lines", "the program has line information: findings name file and line");
+  else if (names.functions)
+    checks.note("lines",
+                "the program has no line information: findings name functions only; compile with -g "
+                "(it changes no code)");
+  else
+    checks.note("lines",
+                "the program has no symbols: findings name addresses only; do not strip it, and compile "
+                "with -g");
+}
+
+void check_gpu_code(Checks& checks, const fs::path& program, ComputeCapability gpu) {
+  const ProgramCode code = gpu_code_of(program, gpu);
+  for (const GpuCodeRecord& file : code.to_compile) {
+    std::string built_for;
+    for (const std::string& name : file.built_for) built_for += (built_for.empty() ? "" : ", ") + name;
+    checks.note(
+        "GPU code",
+        fmt::format("{} has only PTX for this GPU in {} of {} source files (built for {}): the driver "
+                    "compiles it when it is first used; compile with {}",
+                    file.file, file.compiled, file.compiled + file.native + file.neither, built_for,
+                    compiler_options_for(gpu)));
+  }
+  for (const std::string& file : code.unusable)
+    checks.note("GPU code",
+                fmt::format("{} has code for other GPUs only: its kernels cannot run here; compile "
+                            "with {}",
+                            file, compiler_options_for(gpu)));
+  if (code.to_compile.empty() && code.unusable.empty())
+    checks.ok("GPU code", code.files == 0 ? "none in the program and the libraries it is linked with"
+                                          : fmt::format("compiled for this GPU in {} file{}", code.files,
+                                                        code.files == 1 ? "" : "s"));
+}
+
+}  // namespace
+
+void check_program(Checks& checks, const std::vector<std::string>& command,
+                   std::optional<ComputeCapability> gpu) {
+  if (command.empty()) return;
+  const FoundProgram program = program_of(command);
+  if (program.status != 0) return checks.problem("program", program.problem);
+  const std::string path = program.path.string();
+  if (is_foreign(program.path)) return checks.problem("program", path + " is not an x86-64 program");
+  if (is_static(program.path))
+    return checks.problem("program",
+                          path + " is linked statically: the agent cannot get in; link libc dynamically");
+  struct stat status {};
+  bool privileged = stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0;
+  if (privileged && geteuid() != 0)
+    return checks.problem("program",
+                          path + " is setuid or setgid, where LD_PRELOAD is ignored; measure a copy without");
+  checks.ok("program", path);
+  if (exports(program.path, "_PyRuntime") || program.path.filename().string().starts_with("python"))
+    check_python(checks, program.path);
+  else
+    check_names(checks, program.path);
+  if (gpu) check_gpu_code(checks, program.path, *gpu);
+}
+
+}  // namespace diogenes::launcher
