@@ -146,8 +146,9 @@ void add_run(CLI::App& app, RunOptions& options) {
                 "Measure a program that is killed by a signal in its first run, up to there");
   run->add_option("--report", options.report_file, "Write the text report to FILE, not to stderr")
       ->type_name("FILE");
-  run->add_option("--threshold", options.threshold_percent,
-                  "Least gain of a misplaced synchronization, in percent of the time in which the GPU is used (default: 0.1)")
+  run->add_option(
+         "--threshold", options.threshold_percent,
+         "Least gain of a misplaced synchronization, in percent of the time in which the GPU is used (default: 0.1)")
       ->type_name("PERCENT")
       ->check(kPercent);
   run->add_option("--gpu-times", options.gpu_times,
