@@ -1,5 +1,5 @@
 // What calls and transfers cost: the one table of times in the simulator. Source: the figures measured on an
-// H200 with driver 580.159.04 (docs/measurements.md); entries marked 'assumed' were not measured, and are of
+// H200 with driver 580.159.04 (docs/driver-facts.md); entries marked 'assumed' were not measured, and are of
 // the size of a neighbour.
 #pragma once
 #include <cstddef>

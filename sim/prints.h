@@ -1,5 +1,5 @@
 // What kernels print: it is kept, and comes out on a thread that waits in the driver, through libc's
-// vfprintf, as the real driver has it (docs/measurements.md).
+// vfprintf, as the real driver has it (docs/driver-facts.md).
 #pragma once
 #include <atomic>
 #include <cstdint>

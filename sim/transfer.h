@@ -2,7 +2,7 @@
 //   waits, on the calling thread's own CPU    pageable memory, but for small asynchronous host-to-device
 //   copies waits for the copy engine                 blocking copies between host and device memory, blocking
 //   fills of host memory returns at once                           the rest
-// Source of the rules: measured (docs/measurements.md); sizes in costs.h.
+// Source of the rules: measured (docs/driver-facts.md); sizes in costs.h.
 #pragma once
 #include <cstdint>
 

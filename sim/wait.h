@@ -1,6 +1,6 @@
 // Where the driver waits for the GPU: one function under every call that does, and another for a full launch
 // queue. Waits for a stream or an event look first, and do not enter it when all is done; a context's, and
-// the others, enter it always (docs/measurements.md).
+// the others, enter it always (docs/driver-facts.md).
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 // What a report must say about an example, and whether it does. Source: examples/expected.json.
-// In: that file with its markers resolved to lines (resolve_markers, at build time) and a report (DESIGN.md,
-// section 3). Out: the differences, a sentence each; and which of the report's problems are the planted ones.
+// In: that file with its markers resolved to lines (resolve_markers, at build time) and a report
+// (docs/report-schema.json). Out: the differences, a sentence each; and which of the report's problems are the planted ones.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

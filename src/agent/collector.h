@@ -1,4 +1,4 @@
-// What each stage does with the calls that the hooks see (DESIGN.md, section 1):
+// What each stage does with the calls that the hooks see (docs/how-it-works.md):
 //   baseline        the stacks on which the wait function is entered, nothing else
 //   tracing         every outermost public call: times, wait, stack, arguments of transfers and allocations
 //   memory_tracing  the same, and facts/ watches memory and hashes transfers

@@ -5,7 +5,7 @@
 
 namespace diogenes {
 
-// Why a synchronization was needed (DESIGN.md, section 7), one bit each.
+// Why a synchronization was needed (docs/necessity.md), one bit each.
 enum Reason : uint32_t {
   kCpuAccess = 1u << 0,       // 1: the CPU touched data that the covered work wrote
   kSourceReuse = 1u << 1,     // 1: the CPU wrote data that the covered work read

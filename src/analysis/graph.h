@@ -7,7 +7,7 @@
 // this wait, and how long it is. That answers in constant time, and the graph is 16 bytes a wait and 4 an
 // operation.
 //
-// Departures: every thread ends in an exit node that waits 0 (models.md). What recording an operation cost
+// Departures: every thread ends in an exit node that waits 0 (docs/models.md). What recording an operation cost
 // (recording_cost.h) is taken out of the CWork around it. A call's own time lies before its wait
 // where the call is a transfer (it is set up, then waited for), and behind it otherwise (a free waits, then
 // unmaps).

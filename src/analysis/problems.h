@@ -1,4 +1,4 @@
-// Which sites are problems. Source: SC'19, 3.3 and 3.4; DESIGN.md, sections 7 and 8. In: the joined run of
+// Which sites are problems. Source: SC'19, 3.3 and 3.4; docs/necessity.md, docs/models.md. In: the joined run of
 // stage 2, its graph, what stages 3 and 4 say of each site. Out: problems with the changes that fixing them
 // makes to the graph.
 //

@@ -1,4 +1,4 @@
-// The product of stage 5: what the views show. Immutable once made. Its JSON form is DESIGN.md section 3,
+// The product of stage 5: what the views show. Immutable once made. Its JSON form is
 // schema diogenes-report/2 (docs/report-schema.json). Seconds as doubles here, because the report is for
 // people and files.
 #pragma once

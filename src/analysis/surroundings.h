@@ -9,7 +9,7 @@
 
 namespace diogenes {
 
-// As many launches as a stream's queue takes before the next one waits (facts: docs/measurements.md).
+// As many launches as a stream's queue takes before the next one waits (facts: docs/driver-facts.md).
 inline constexpr uint64_t kLaunchQueue = 1000;
 
 // A clock that is read no later than this behind a call, and before the next one, may be there to time it.

@@ -1,6 +1,6 @@
 // What is known of the CUDA driver's functions: one line each in catalogue.def, from which the hook table,
 // the names in reports, the simulator's check of its exports and the tests come. Source: the CUDA driver API
-// reference; which of them wait is measured (facts: docs/measurements.md), never assumed here.
+// reference; which of them wait is measured (facts: docs/driver-facts.md), never assumed here.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Finding the driver's internal wait function, per build of libcuda. Source: SC'19, 3.1; DESIGN.md,
-// section 5. A child process (libexec/diogenes-discover) starts a kernel that never completes, calls
+// Finding the driver's internal wait function, per build of libcuda. Source: SC'19, 3.1;
+// docs/driver-facts.md. A child process (libexec/diogenes-discover) starts a kernel that never completes, calls
 // functions known to wait, and samples the waiting thread's stack; the internal function that their stacks
 // share is the wait function. A second child hooks the candidates, and checks that the time inside is the
 // time for which the kernel was held. A full launch queue waits in another function, which is found in the

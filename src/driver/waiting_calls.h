@@ -1,4 +1,4 @@
-// Calls known to wait for the GPU (docs/measurements.md), one row each: what to prepare, the call, on which
+// Calls known to wait for the GPU (docs/driver-facts.md), one row each: what to prepare, the call, on which
 // stream the kernel is held. And some that return at once, so that the evidence shows that the method tells
 // the two apart.
 #pragma once

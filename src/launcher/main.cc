@@ -1,5 +1,5 @@
 // diogenes: the command line. Each subcommand is a file of its own beside this one; this file only reads the
-// words. Source: DESIGN.md, section 3, 'Command line'.
+// words.
 #include <fcntl.h>
 #include <fmt/format.h>
 

@@ -13,7 +13,7 @@
 
 namespace diogenes {
 
-// The evidence of one discovery (DESIGN.md, section 5).
+// The evidence of one discovery (driver/discovery.h).
 struct WaitFunction {
   uint64_t offset = 0;  // image offset in libcuda
   int agreed = 0;       // known waits on whose stacks it was

@@ -1,7 +1,7 @@
 // One call, decoded once, before it runs: what it does in the terms of the records. This is where the
 // program's memory is read and the driver is asked; nothing here takes a lock for longer than a look into a
 // table. In: a Call. Out: a DecodedCall, completed after the call where its results are needed (complete()).
-// Which synchronization is needed is no matter here: that is judged in the analysis (DESIGN.md, section 2).
+// Which synchronization is needed is no matter here: that is judged in the analysis (ARCHITECTURE.md).
 #pragma once
 #include "agent/arguments.h"
 #include "agent/call.h"

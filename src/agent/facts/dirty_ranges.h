@@ -1,6 +1,6 @@
 // Host memory that GPU work was given to and that nobody has been seen to touch since, and the guards over
 // it. In: ranges of work, returns of calls that wait. Out: guards (guard/), and the records of when each
-// range was watched. Nothing here knows streams or clocks (DESIGN.md, section 7, Watching):
+// range was watched. Nothing here knows streams or clocks (docs/necessity.md, Watching):
 //
 //   given to work          dirty
 //   a call that waits      a guard goes up over every dirty range that has none

@@ -1,4 +1,4 @@
-// When guards go up and come down, by the rule of DESIGN.md, section 7; the guards themselves are replaced.
+// When guards go up and come down, by the rules of docs/necessity.md, Watching; the guards themselves are replaced.
 #include "agent/facts/dirty_ranges.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Guards: the program's first touch of a range, found by the hardware (DESIGN.md, section 7).
+// Guards: the program's first touch of a range, found by the hardware (docs/necessity.md, Watching).
 //
 // A page guard takes away access to the pages of a range. The first touch of the range, by any thread or by a
 // system call on the program's behalf, is kept in the guard itself and the pages are given back; nobody is

@@ -1,5 +1,5 @@
 // vfprintf: what kernels print comes out inside calls that wait, on the calling thread, and the driver prints
-// it with this (docs/measurements.md). A call that does so is noted: without its wait the output would come
+// it with this (docs/driver-facts.md). A call that does so is noted: without its wait the output would come
 // later.
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // The order of a process with all its synchronizations, and beside it the order with those alone that are
 // needed. In: the process's events, and which synchronizations are needed. Out: the pairs that were ordered
-// in the one and are not, or are less surely, in the other. Source: DESIGN.md, section 7 (the verdict).
+// in the one and are not, or are less surely, in the other. Source: docs/necessity.md (the verdict).
 #pragma once
 #include <vector>
 

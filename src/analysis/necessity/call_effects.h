@@ -1,4 +1,4 @@
-// What one call means, as the driver's documentation and the measurements have it (docs/measurements.md):
+// What one call means, as the driver's documentation and the measurements have it (docs/driver-facts.md):
 // whether it gives work, and what a wait inside it covers. Free of any state.
 #pragma once
 #include "analysis/necessity/events.h"

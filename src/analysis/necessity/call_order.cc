@@ -108,7 +108,7 @@ void CallInterpreter::scope_of_event(const CallView& call, Scope& scope, MarkNum
   scope.new_work = true;
 }
 
-// As measured (docs/measurements.md): a release of memory waits for its whole context.
+// As measured (docs/driver-facts.md): a release of memory waits for its whole context.
 void CallInterpreter::scope_of_release(const CallView& call, Scope& scope) {
   const AllocationRecord* record = call.recorded.allocation;
   if (call.driver.arguments == Arguments::release && record) {

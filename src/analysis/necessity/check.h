@@ -2,7 +2,7 @@
 // In: the same events again, and which synchronizations are needed. Out: the same, and those of the others
 // without which a pair is unordered, or less surely ordered than it was; their number should be 0. It knows
 // nothing of how the judge chose: it goes through the order with all synchronizations, and with those alone
-// that are kept, and compares. Source: DESIGN.md, section 7 (the verdict).
+// that are kept, and compares. Source: docs/necessity.md (the verdict).
 #pragma once
 #include <functional>
 #include <vector>

@@ -1,7 +1,7 @@
 // Vector clocks: how far each stream and each thread has come, as far as somebody knows.
 // Streams count their work; threads count the synchronizations that have returned in them. Clocks are sparse,
 // because a program may make new streams as long as it runs.
-// Source: DESIGN.md, section 7 (the order).
+// Source: docs/necessity.md (the order).
 #pragma once
 #include <algorithm>
 #include <cstdint>

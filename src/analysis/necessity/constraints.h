@@ -1,6 +1,6 @@
 // What the verdicts have to keep: synchronizations that are needed for sure, and sets of which one is enough.
 // In: for each conflicting pair, the synchronizations that order it. Out: which of them are needed, and for
-// what. The choice among several is DESIGN.md's, section 7 (the verdict): first one that the user cannot
+// what. The choice among several is that of docs/necessity.md (The verdict): first one that the user cannot
 // change, then one that is needed anyway, then explicit before implicit, then the latest in the thread that
 // uses the data; the same site at each occurrence.
 #pragma once

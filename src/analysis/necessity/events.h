@@ -9,7 +9,7 @@
 //
 // Threads, streams, marks (CUDA events), memories and objects are numbered from 0 without gaps, in order of
 // first sight, and a number is never used again: an address that is given out again is another memory.
-// Source: DESIGN.md, section 7.
+// Source: docs/necessity.md.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 // The accesses of GPU work that later ones can conflict with, for each memory, and whether the CPU's accesses
 // to them would be seen.
 // In: accesses of work, and where watches begin and end. Out: those that conflict with an access.
-// Source: DESIGN.md, section 7 (watching, conflicts).
+// Source: docs/necessity.md (watching, conflicts).
 #pragma once
 #include <memory>
 #include <vector>

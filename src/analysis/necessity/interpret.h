@@ -6,7 +6,7 @@
 // replay; memory grows with what is open at a time, not with the trace. Damage is no error: what it leaves
 // open is given as work or memory that may do anything, which is never judged, and is counted.
 //
-// Source: trace/format.h, DESIGN.md, section 7, docs/measurements.md.
+// Source: trace/format.h, docs/necessity.md, docs/driver-facts.md.
 #pragma once
 #include "analysis/necessity/events.h"
 #include "analysis/necessity/peer_accesses.h"

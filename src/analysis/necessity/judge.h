@@ -1,8 +1,7 @@
 // Which synchronizations of a process were needed: a race check on its own trace.
 // In: the process's events, one by one (events.h). Out: a verdict for each synchronization. For each pair of
 // conflicting accesses that was ordered, some of the synchronizations that ordered it are kept; what no pair
-// needs is not needed. docs/necessity.md explains it.
-// Source: DESIGN.md, section 7.
+// needs is not needed. Source: docs/necessity.md.
 #pragma once
 #include <vector>
 

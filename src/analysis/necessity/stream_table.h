@@ -3,7 +3,7 @@
 // stream comes after; what a wait for a stream or a context covers for certain, and what beside.
 //
 // Whatever is not certain is left out of what is certain: an order that is believed but not there would call
-// a needed synchronization needless. Source: DESIGN.md, section 7, and the driver's rules for default
+// a needed synchronization needless. Source: docs/necessity.md, and the driver's rules for default
 // streams.
 #pragma once
 #include <map>

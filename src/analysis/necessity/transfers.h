@@ -4,7 +4,7 @@
 //
 // An upload is unused if it was overwritten or released before any GPU work can have read it; a download if
 // it was watched until then and nobody touched it; memory if no work named it. A finding that rests on
-// kernels reaching memory only through their arguments says so. Source: DESIGN.md, section 7.
+// kernels reaching memory only through their arguments says so. Source: docs/necessity.md.
 #pragma once
 #include <vector>
 

@@ -1,7 +1,7 @@
 // What streams, CUDA events, locks and threads stand after, in the three orders of clock.h.
 // In: the events that make order. Out: for each thread and stream what it knows now; for each synchronization
 // what it covers. Nothing here knows of memory.
-// Source: DESIGN.md, section 7 (the order).
+// Source: docs/necessity.md (the order).
 #pragma once
 #include <span>
 #include <utility>

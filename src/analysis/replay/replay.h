@@ -1,4 +1,4 @@
-// Expected benefit by running the recorded schedule again with the change applied. Source: models.md's
+// Expected benefit by running the recorded schedule again with the change applied. Source: docs/models.md's
 // `replay`, with GPU times and without. In: the run of stage 2, with GPU times (gpu_times.h) where there are
 // any, changes. Out: the benefit and the range that it is in, with the reason where that is wide.
 //
