@@ -7,7 +7,7 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 built=$(cd "${1:-$top/build}" && pwd)
 [ $# -eq 0 ] || shift
-wanted=${*:-first report details diff sequences part gate transfers cost json doctor}
+wanted=${*:-first report details sequences part diff gate gate-fixed doctor}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset NO_COLOR
