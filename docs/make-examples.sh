@@ -1,8 +1,9 @@
 #!/bin/sh
 # make-examples.sh [BUILT [NAME...]]: puts fresh output of the examples into README.md and docs/. Between
 # `<!-- example NAME -->` and the next `<!-- end -->` stands what NAME below prints; without NAMEs all are made anew.
-# The examples run on the simulated driver, so no GPU is needed; wants a machine with nothing else to do, because the
-# figures are times. After ./check or ./demo, whose build (BUILT, default: build) it uses.
+# The examples run on the simulated driver, so no GPU is needed. The figures are times, so the script waits for half a
+# minute (TRIES half seconds) until nobody else needs the processors; ANYWAY=1 does not wait. After ./check or ./demo,
+# whose build (BUILT, default: build) it uses.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 built=$(cd "${1:-$top/build}" && pwd)
@@ -16,39 +17,48 @@ diogenes=$built/bin/diogenes
 # Paths of sources are shown from here.
 cd "$built/.."
 
-measure() { # measure SESSION PROGRAM [OPTION...]: once, in the folder of all sessions
+busy() { # more than a tenth of the processors' time, for half a second
+  awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $5 + $6 }' /proc/stat >"$work/before"
+  sleep 0.5
+  awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $5 + $6 }' /proc/stat | paste "$work/before" - |
+    awk '{ used = $3 - $1; free = $4 - $2; exit !(9 * used > free) }'
+}
+measure() { # measure SESSION PROGRAM [OPTION...]: once
   [ -d "$work/$1" ] && return
   session=$1 program=$2
   shift 2
+  tries=0
+  while [ -z "${ANYWAY-}" ] && busy; do
+    tries=$((tries + 1))
+    [ "$tries" -lt "${TRIES:-60}" ] || {
+      echo "the machine is busy: its figures would be no example; try again later" >&2
+      exit 1
+    }
+  done
   "$diogenes" run --driver simulated --output "$work/$session" --report "$work/$session.txt" -- \
     "build/bin/examples/$program" "$@" >"$work/$session.out" 2>"$work/$session.err"
+  if { [ -z "${ANYWAY-}" ] && busy; } || grep -q 'reproduces the measured run time only' "$work/$session.txt"; then
+    echo "the machine became busy: its figures would be no example; try again later" >&2
+    exit 1
+  fi
 }
 als() { measure als.1.diogenes als; }
+als_fixed() { measure als.2.diogenes als --fixed; }
+sequences() { # of a report
+  awk '/^Sequences/ { on = 1 } /^Notices|^Next/ { on = 0 } on'
+}
 
 show() { # show NAME: what stands under this name
   case $1 in
-    first) # of the report, up to the first finding's details
-      als
-      awk '/^ 2\. .*\(.*%\)/ && seen { exit } /^ 1\. .*\(.*%\)/ { seen++ } { print }' "$work/als.1.diogenes.txt" |
-        awk '/^ 1\. / { count++ } { print }'
-      ;;
+    first) als && awk '/^ 2[.] / && ++seen == 2 { exit } { print }' "$work/als.1.diogenes.txt" ;; # with one finding's details
     report) als && cat "$work/als.1.diogenes.txt" ;;
     details) als && "$diogenes" report "$work/als.1.diogenes" --details P1 ;;
-    diff)
-      als
-      measure als.2.diogenes als --fixed
-      "$diogenes" diff "$work/als.1.diogenes" "$work/als.2.diogenes"
-      ;;
-    sequences) als && "$diogenes" report "$work/als.1.diogenes" --sequences | awk '/^Sequences/ { on = 1 } /^Notices|^Next/ { on = 0 } on' ;;
-    part) als && "$diogenes" report "$work/als.1.diogenes" --subsequence G1:2-4 --sequences | awk '/^Sequences/ { on = 1 } /^Notices|^Next/ { on = 0 } on' ;;
+    sequences) als && "$diogenes" report "$work/als.1.diogenes" --sequences | sequences ;;
+    part) als && "$diogenes" report "$work/als.1.diogenes" --sequences --subsequence G1:1-2 | sequences ;;
+    diff) als && als_fixed && "$diogenes" diff "$work/als.1.diogenes" "$work/als.2.diogenes" ;;
     gate) als && { "$diogenes" gate "$work/als.1.diogenes" --fail-above 2 || true; } ;;
-    transfers)
-      measure transfers.1.diogenes transfers
-      cat "$work/transfers.1.diogenes.txt"
-      ;;
-    cost) als && "$diogenes" report "$work/als.1.diogenes" --profile | awk '/^Time by/ { on = 1 } /^Notices|^Next/ { on = 0 } on' ;;
-    json) als && "$diogenes" export "$work/als.1.diogenes" --format json | head -n 30 ;;
-    doctor) "$diogenes" doctor --driver simulated ;;
+    gate-fixed) als_fixed && "$diogenes" gate "$work/als.2.diogenes" --fail-above 2 ;;
+    doctor) "$diogenes" doctor --driver simulated -- build/bin/examples/als ;;
     *)
       echo "no example $1" >&2
       exit 2
@@ -56,28 +66,27 @@ show() { # show NAME: what stands under this name
   esac
 }
 
+als
+als_fixed
 for name in $wanted; do
-  grep -lF "<!-- example $name -->" "$top/README.md" "$top"/docs/*.md >"$work/documents" || continue
+  grep -lxF "<!-- example $name -->" "$top/README.md" "$top"/docs/*.md >"$work/documents" || continue
   # What belongs to this machine does not belong into a document.
-  show "$name" 2>&1 | sed -e "s#$work/##g" -e "s#$built/#build/#g" -e "s#$(dirname "$built")/##g" \
-    -e 's/[[:space:]]*$//' -e 's/^/    /' -e 's/^    $//' >"$work/screen"
+  show "$name" >"$work/shown" 2>&1
+  sed -e "s#$work/##g" -e "s#$built/#build/#g" -e "s#$(dirname "$built")/##g" -e 's/[[:space:]]*$//' "$work/shown" |
+    sed -e '/./,$!d' -e 's/^./    &/' | awk '/./ { while (empty-- > 0) print ""; empty = 0; print; next } { empty++ }' \
+    >"$work/screen"
   while IFS= read -r document; do
     awk -v name="$name" -v file="$work/screen" '
       $0 == "<!-- example " name " -->" {
-        print
-        print ""
-        while ((getline line < file) > 0) if (line != "" || said) { text = text (said++ ? "\n" : "") line; }
-        sub(/\n+$/, "", text)
-        print text
-        print ""
-        text = ""
-        said = 0
+        print $0 "\n"
+        while ((getline line < file) > 0) print line
         close(file)
+        print ""
         inside = 1
       }
       $0 == "<!-- end -->" { inside = 0 }
       !inside' "$document" >"$work/document"
     cp "$work/document" "$document"
+    echo "$name: ${document#"$top"/}"
   done <"$work/documents"
-  echo "$name: $(tr '\n' ' ' <"$work/documents" | sed "s#$top/##g")"
 done

@@ -1,5 +1,5 @@
 // Expected benefit of fixing a set of instances. Source: SC'19, section 3.5.1, Figure 5. In: EventGraph and
-// the changes that the fix makes. Out: Nanoseconds. This is the model `paper` (docs: models): Figure 5 with
+// the changes that the fix makes. Out: Nanoseconds. This is the model `paper` (docs/models.md): Figure 5 with
 //   - a fresh graph for every problem or group: the graph is never changed here, so no figure depends on
 //   another;
 //   - unrealised savings carried to the next synchronization once (line 19 does it already), and realised

@@ -18,7 +18,7 @@ LONGEST = 130
 # What belongs into the root; what is made by building and measuring is left out of the search.
 ROOT = set(
     """.ci .clang-format .clang-tidy .github .gitignore ARCHITECTURE.md CHANGELOG.md CMakeLists.txt
-    CMakePresets.json CONTRIBUTING.md LICENSE README.md SECURITY.md bench check ci cmake demo docs examples sim src
+    CMakePresets.json CONTRIBUTING.md LICENSE README.md bench check ci cmake demo docs examples sim src
     tests""".split())
 MADE = {".git", ".ccache", "build", "compile_commands.json", "node_modules", "__pycache__"}
 TOP = ("src", "sim", "docs", "tests", "examples", "bench", "ci", "cmake")

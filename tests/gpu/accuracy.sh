@@ -1,7 +1,7 @@
 #!/bin/sh
 # accuracy.sh PORTABLE [OUT]: expected benefits beside actual ones on this machine's GPU, from the unpacked portable
 # folder: the examples, the schedules that defeat naive estimates, and random schedules. OUT (default: $OUT, or
-# ./gpu-results) gets accuracy.md (the tables of docs/accuracy.md), accuracy.json and the reports.
+# ./gpu-results) gets accuracy.md (tables for docs/lab), accuracy.json and the reports.
 # PAIRS, MOST_PAIRS: runs of original and fixed variant (default 5, and up to 9 where that is not enough); REPEAT: traced
 # runs (default 1); PROGRAMS: of the bench, default all;
 # RANDOM_SCHEDULES: how many (default 20); DRIVER: simulated, to try this script. Exit status: 0 if every program was

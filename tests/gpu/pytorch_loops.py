@@ -3,7 +3,7 @@
 
 Measures each loop of examples/pytorch/loops.py with PORTABLE/bin/diogenes, a session each, then runs original and fixed
 variants in pairs without it, all in one process. NAME: of the loops, default all, which takes 6 minutes: a start of
-PyTorch takes 8 s. OUT gets loops.md, a table for docs/accuracy.md; NAME.json, NAME.txt and NAME.diogenes, the reports
+PyTorch takes 8 s. OUT gets loops.md, a table for docs/lab; NAME.json, NAME.txt and NAME.diogenes, the reports
 and sessions; pairs.json, every reading. $PAIRS (10); $LIMIT: seconds for all of it (540). Exit status 0: all loops were
 measured, their variants print the same, and what the report says of each holds.
 """

@@ -7,7 +7,7 @@ ones) and sessions.tar.gz (some sessions, first of the wrong ones, then of those
 
 $FIRST: the first seed (1). $PAIRS (5), $MOST_PAIRS (9), $REPEAT (1), $ITERATIONS: as of bench-accuracy. $DRIVER: system
 (default) or simulated. $JOBS: at a time; default: as many as there are GPUs, and a third of the processors on the
-simulated driver. On several GPUs of one machine they hold each other up (docs/accuracy.md): one tells more.
+simulated driver. On several GPUs of one machine they hold each other up (docs/lab/2026-11-22-accuracy.md): one tells more.
 $KEEP: which sessions, wrong (default) or all. $LIMIT: seconds; what was not begun by then is left out, and counted
 (540). Exit status 0: all were measured.
 """

@@ -5,7 +5,7 @@ A pair is one plain run and one `diogenes run`, by turns one first and the other
 inside each pair, so that a machine that grows slower during the measurement does not count. TOP: the unpacked folder of
 the target portable-tests (or portable), or a build's output folder. NAME: als cfd multigrid gaussian, the runtime
 examples that are there, loops (examples/pytorch/loops.py; left out where python3 has no torch that sees a GPU); default:
-all. OUT (default: $OUT, or ./gpu-times) gets times.md, a table for docs/measurements.md, and times.json, every reading.
+all. OUT (default: $OUT, or ./gpu-times) gets times.md, a table for docs/lab, and times.json, every reading.
 
 $PAIRS (7), $DRIVER (system), $LIMIT: seconds for all of it (540); a program gets an equal share of what is left, and
 fewer pairs if that is over. Exit status 0: all programs ran, gave the same output under every stage, and every stage is
