@@ -54,7 +54,7 @@ show() { # show NAME: what stands under this name
     report) als && cat "$work/als.1.diogenes.txt" ;;
     details) als && "$diogenes" report "$work/als.1.diogenes" --details P1 ;;
     sequences) als && "$diogenes" report "$work/als.1.diogenes" --sequences | sequences ;;
-    part) als && "$diogenes" report "$work/als.1.diogenes" --sequences --subsequence G1:1-2 | sequences ;;
+    part) als && "$diogenes" report "$work/als.1.diogenes" --sequences --subsequence G1:2-3 | sequences ;;
     diff) als && als_fixed && "$diogenes" diff "$work/als.1.diogenes" "$work/als.2.diogenes" ;;
     gate) als && { "$diogenes" gate "$work/als.1.diogenes" --fail-above 2 || true; } ;;
     gate-fixed) als_fixed && "$diogenes" gate "$work/als.2.diogenes" --fail-above 2 ;;
