@@ -8,7 +8,7 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 built=$(cd "${1:-$top/build}" && pwd)
 [ $# -eq 0 ] || shift
-wanted=${*:-first report details sequences part diff gate gate-fixed doctor}
+wanted=${*:-first report details sequences part diff needed gate gate-fixed doctor}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset NO_COLOR
@@ -43,6 +43,7 @@ measure() { # measure SESSION PROGRAM [OPTION...]: once
   fi
 }
 als() { measure als.1.diogenes als; }
+transfers() { measure transfers.1.diogenes transfers; }
 als_fixed() { measure als.2.diogenes als --fixed; }
 sequences() { # of a report
   awk '/^Sequences/ { on = 1 } /^Notices|^Next/ { on = 0 } on'
@@ -56,6 +57,7 @@ show() { # show NAME: what stands under this name
     sequences) als && "$diogenes" report "$work/als.1.diogenes" --sequences | sequences ;;
     part) als && "$diogenes" report "$work/als.1.diogenes" --sequences --subsequence G1:2-3 | sequences ;;
     diff) als && als_fixed && "$diogenes" diff "$work/als.1.diogenes" "$work/als.2.diogenes" ;;
+    needed) transfers && awk '/^Needed waits/ { on = 1 } on && /^$/ { exit } on' "$work/transfers.1.diogenes.txt" ;;
     gate) als && { "$diogenes" gate "$work/als.1.diogenes" --fail-above 2 || true; } ;;
     gate-fixed) als_fixed && "$diogenes" gate "$work/als.2.diogenes" --fail-above 2 ;;
     doctor) "$diogenes" doctor --driver simulated -- build/bin/examples/als ;;
@@ -68,6 +70,7 @@ show() { # show NAME: what stands under this name
 
 als
 als_fixed
+transfers
 for name in $wanted; do
   grep -lxF "<!-- example $name -->" "$top/README.md" "$top"/docs/*.md >"$work/documents" || continue
   # What belongs to this machine does not belong into a document.
