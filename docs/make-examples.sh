@@ -37,14 +37,17 @@ measure() { # measure SESSION PROGRAM [OPTION...]: once
   done
   "$diogenes" run --driver simulated --output "$work/$session" --report "$work/$session.txt" -- \
     "build/bin/examples/$program" "$@" >"$work/$session.out" 2>"$work/$session.err"
-  if { [ -z "${ANYWAY-}" ] && busy; } || grep -q 'reproduces the measured run time only' "$work/$session.txt"; then
+}
+quiet() { # quiet SESSION: did nobody disturb it?
+  if { [ -z "${ANYWAY-}" ] && busy; } || grep -q 'reproduces the measured run time only' "$work/$1.txt"; then
     echo "the machine became busy: its figures would be no example; try again later" >&2
     exit 1
   fi
 }
 als() { measure als.1.diogenes als; }
-transfers() { measure transfers.1.diogenes transfers; }
 als_fixed() { measure als.2.diogenes als --fixed; }
+# Of this one no gain is quoted.
+transfers() { measure transfers.1.diogenes transfers; }
 sequences() { # of a report
   awk '/^Sequences/ { on = 1 } /^Notices|^Next/ { on = 0 } on'
 }
@@ -68,8 +71,11 @@ show() { # show NAME: what stands under this name
   esac
 }
 
+# Before any document changes, and where a message is seen.
 als
+quiet als.1.diogenes
 als_fixed
+quiet als.2.diogenes
 transfers
 for name in $wanted; do
   grep -lxF "<!-- example $name -->" "$top/README.md" "$top"/docs/*.md >"$work/documents" || continue
