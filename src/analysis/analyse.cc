@@ -11,6 +11,7 @@
 #include "analysis/gpu_times.h"
 #include "analysis/groupings.h"
 #include "analysis/main_loop.h"
+#include "analysis/marked_part.h"
 #include "analysis/names.h"
 #include "analysis/notices.h"
 #include "analysis/repeats.h"
@@ -65,6 +66,7 @@ class Analysis {
     session_notices(session_, report_.notices);
     load();
     describe_process();
+    if (tracing_) mark_part();
     if (tracing_) add_totals(*tracing_, sites_, report_, functions_);
     if (tracing_) {
       report_.coverage = coverage_of(*tracing_);
@@ -126,6 +128,16 @@ class Analysis {
     for (const StageRun& run : session_.runs)
       report_.stages.push_back(
           {run.name, run.runtime_s, report_.runtime_s > 0 ? run.runtime_s / report_.runtime_s : 0});
+  }
+
+  void mark_part() {
+    const std::optional<MarkedPart> part = mark_what_is_outside(*tracing_, sites_);
+    if (!part) return;
+    report_.part = {"cuProfilerStart", part->times, std::min(part->time.seconds(), report_.runtime_s)};
+    report_.notices.push_back(
+        {"marked-part",
+         "what is found lies between cuProfilerStart and cuProfilerStop, which the program calls " +
+             counted(part->times, "time", "times") + "; percentages are of that time"});
   }
 
   void say_code_loading() {
@@ -250,7 +262,7 @@ class Analysis {
 
   void find() {
     // Of the time in which the GPU is used: imports and the driver's start are no measure of what a fix is worth.
-    const double whole = report_.gpu_phase_s > 0 ? report_.gpu_phase_s : report_.runtime_s;
+    const double whole = !report_.part && report_.gpu_phase_s > 0 ? report_.gpu_phase_s : report_.whole_s();
     const Nanoseconds threshold{static_cast<int64_t>(whole * 1e9 * threshold_percent_ / 100)};
     ReplayOptions replay_options;
     replay_options.machine = machine_;
@@ -446,10 +458,10 @@ Result<ReportTogether> Estimator::together(const std::vector<std::string>& probl
   std::vector<ReportTogether> figures;
   for (const auto& analysis : runs_->analyses) {
     const std::optional<Figure> figure = analysis->together(keys);
-    figures.push_back(figure ? Description::together(*figure, report_.runtime_s) : ReportTogether{});
+    figures.push_back(figure ? Description::together(*figure, report_.whole_s()) : ReportTogether{});
   }
   ReportTogether all = figures.front();
-  unite_repeats(all, {figures.begin() + 1, figures.end()}, report_.runtime_s);
+  unite_repeats(all, {figures.begin() + 1, figures.end()}, report_.whole_s());
   return all;
 }
 

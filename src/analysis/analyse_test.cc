@@ -145,9 +145,19 @@ TEST(Analyse, KeysAreTheSameInEverySession) {
 TEST(Analyse, ThresholdDecidesAboutMisplacedOnes) {
   TemporaryFolder folder;
   write_session(folder.path(), example(), {}, 200'000);
-  auto report = analyse(folder.path(), {.threshold_percent = 5.1, .judge = verdicts_by_hand});
-  ASSERT_TRUE(report.ok());
-  for (const ReportProblem& problem : report->problems) EXPECT_NE(problem.kind, "misplaced-synchronization");
+  const auto benefit_of_moves = [&](double threshold) {
+    auto report = analyse(folder.path(), {.threshold_percent = threshold, .judge = verdicts_by_hand});
+    double benefit_s = 0;
+    for (const ReportProblem& problem : report->problems)
+      if (problem.kind == "misplaced-synchronization") benefit_s += problem.expected_benefit_s;
+    return std::pair(benefit_s, report->gpu_phase_s);
+  };
+  const auto [benefit_s, phase_s] = benefit_of_moves(0);
+  ASSERT_GT(benefit_s, 0);
+  ASSERT_LT(phase_s, 0.2) << "the run is longer than the time in which the GPU is used, which counts";
+  const double percent = 100 * benefit_s / phase_s;
+  EXPECT_EQ(benefit_of_moves(0.99 * percent).first, benefit_s);
+  EXPECT_EQ(benefit_of_moves(1.01 * percent).first, 0);
 }
 
 TEST(Analyse, PlainRunIsTheBaseOfPercentages) {

@@ -24,7 +24,7 @@ ReportRange range_of(const Figure& figure) {
 }  // namespace
 
 double Description::percent(Nanoseconds benefit) const {
-  return report_.runtime_s > 0 ? 100 * benefit.seconds() / report_.runtime_s : 0;
+  return report_.whole_s() > 0 ? 100 * benefit.seconds() / report_.whole_s() : 0;
 }
 
 std::vector<ReportOccurrence> Description::occurrences(const std::map<uint32_t, uint64_t>& by_thread) const {
@@ -152,12 +152,12 @@ void Description::add(const Group& group) {
 }
 
 void Description::add_together(const Figure& figure) {
-  report_.together = together(figure, report_.runtime_s);
+  report_.together = together(figure, report_.whole_s());
 }
 
-ReportTogether Description::together(const Figure& figure, double runtime_s) {
+ReportTogether Description::together(const Figure& figure, double whole_s) {
   const double gain = figure.benefit.seconds();
-  return {gain, runtime_s > 0 ? 100 * gain / runtime_s : 0, range_of(figure)};
+  return {gain, whole_s > 0 ? 100 * gain / whole_s : 0, range_of(figure)};
 }
 
 }  // namespace diogenes

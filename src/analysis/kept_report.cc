@@ -107,6 +107,11 @@ void members(Archive& archive, ReportLoop& value) {
   archive(iterations, calls);
 }
 template <typename Archive>
+void members(Archive& archive, ReportPart& value) {
+  auto& [marks, times, seconds] = value;
+  archive(marks, times, seconds);
+}
+template <typename Archive>
 void members(Archive& archive, ReportStage& value) {
   auto& [name, runtime_s, overhead] = value;
   archive(name, runtime_s, overhead);
@@ -123,13 +128,13 @@ void members(Archive& archive, ReportFunction& value) {
 }
 template <typename Archive>
 void members(Archive& archive, Report& value) {
-  auto& [model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, gpu_phase_s,
-         driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
+  auto& [model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, part,
+         gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
          compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
          functions, problems, required, groups, together, main_loop, notices, timeline] = value;
   static_cast<void>(timeline);  // made anew by those who show it
-  archive(model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, gpu_phase_s,
-          driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
+  archive(model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, part,
+          gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
           compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
           functions, problems, required, groups, together, main_loop, notices);
 }

@@ -75,8 +75,9 @@ class Finder {
       site.calls += is_candidate(operation);
       if (auto kind = own_kind(driver, operation)) {
         ++site.of_kind[number(*kind)];
-        site.weight[number(*kind)] +=
-            gain_of(*kind, operation) + (is_wait(operation) ? operation.waited : Nanoseconds{});
+        if (!operation.outside)
+          site.weight[number(*kind)] +=
+              gain_of(*kind, operation) + (is_wait(operation) ? operation.waited : Nanoseconds{});
       } else if (driver && driver->role == Role::transfer && is_candidate(operation)) {
         site.transfers_left_out += operation.left_out;
       }
@@ -163,6 +164,7 @@ class Finder {
   // Every problematic instance goes to one problem of its site.
   void collect() {
     each_operation([&](uint32_t thread, uint32_t position, const Operation& operation) {
+      if (operation.outside) return;
       Problem* problem = nullptr;
       if (auto kind = own_kind(function(operation.site), operation))
         problem = problem_of(operation.site, *kind);
@@ -244,7 +246,7 @@ class Finder {
         const DriverFunction* driver = function(allocated.site);
         // In a stream's order both only take from a pool.
         if (!driver || driver->stream_argument >= 0 || !is_candidate(released) || !is_candidate(allocated) ||
-            allocated.unused != Unused::no)
+            allocated.unused != Unused::no || allocated.outside)
           continue;
         Problem* problem = is_unnecessary(released)
                                ? problem_of(released.site, ProblemKind::unnecessary_synchronization)

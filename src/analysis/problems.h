@@ -19,7 +19,8 @@
 // allocations along (one fix ends both), else they are a problem of their own. A synchronization is misplaced
 // if the first use of every needed instance of the site is the CPU's, at a known time, and moving the waits
 // there gains the threshold. A last instance per thread that the program's end left open is no obstacle. A
-// failed call is left alone. Instances that were not looked at, because of --max-overhead, are never
+// failed call is left alone. Of a program that marks a part of its run, what lies outside of that part decides with
+// whether a site is unnecessary, but is no instance that is counted or gains. Instances that were not looked at, because of --max-overhead, are never
 // problematic; 'all' and 'half' are of those that were.
 #pragma once
 #include <map>

@@ -111,13 +111,13 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
   }
   unite_items(
       report.groups, groups, [&](const ReportGroup& group) { return key_of(report, group); },
-      report.runtime_s);
+      report.whole_s());
   unite_items(
-      report.problems, problems, [](const ReportProblem& problem) { return problem.key; }, report.runtime_s);
+      report.problems, problems, [](const ReportProblem& problem) { return problem.key; }, report.whole_s());
   if (report.together) {
     std::vector<ReportTogether> together;
     for (const Report& other : others) together.push_back(other.together.value_or(ReportTogether{}));
-    unite_repeats(*report.together, together, report.runtime_s);
+    unite_repeats(*report.together, together, report.whole_s());
   }
   for (ReportFunction& function : report.functions) {
     std::vector<double> benefits = {function.expected_benefit_s};

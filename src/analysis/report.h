@@ -142,6 +142,13 @@ struct ReportLoop {
   uint64_t iterations = 0, calls = 0;  // calls: of the driver, in most iterations
 };
 
+// The part of the run that the program marked; what is found lies in it.
+struct ReportPart {
+  std::string marks;   // "cuProfilerStart"
+  uint64_t times = 0;  // how often it was entered
+  double seconds = 0;  // in all; of several processes the longest
+};
+
 struct ReportStage {
   std::string name;
   double runtime_s = 0, overhead = 0;  // overhead: runtime / baseline (/ plain)
@@ -166,7 +173,10 @@ struct Report {
   ReportCoverage coverage;
   std::vector<std::string> command;
   int exit_status = 0;
-  double runtime_s = 0;    // the baseline's, exec to exit
+  double runtime_s = 0;            // the baseline's, exec to exit
+  std::optional<ReportPart> part;  // none: the whole run
+  // What percentages refer to.
+  double whole_s() const { return part && part->seconds > 0 ? part->seconds : runtime_s; }
   double gpu_phase_s = 0;  // from the first GPU work to the end of the last; 0: unknown
   std::string driver_path, driver_build_id, driver_version;
   bool simulated = false;

@@ -60,7 +60,7 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
     const auto& operations = input.tracing.processes[process].threads[thread].operations;
     for (uint32_t i = 0; i < operations.size(); ++i) {
       const Operation& operation = operations[i];
-      if (!is_program_wait(operation) || !is_candidate(operation)) continue;
+      if (!is_program_wait(operation) || !is_candidate(operation) || operation.outside) continue;
       Required& required = by_site[operation.site.value];
       required.site = operation.site;
       ++required.instances;

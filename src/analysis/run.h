@@ -81,6 +81,7 @@ struct Operation {
   bool left_out = false;                  // stage 3, joined: not looked at, because of --max-overhead
   bool reused = false;                    // a release: as many bytes are allocated again later in the process
   bool ptx = false;                       // a load of code: it was given as PTX
+  bool outside = false;                   // of the part that the program marked (marked_part.h)
 
   bool has(OperationFlag flag) const { return (flags & flag) != 0; }
   Nanoseconds own() const { return call - waited; }

@@ -194,7 +194,11 @@ std::string to_json(const Report& report) {
       {"command", report.command},
       {"exit_status", report.exit_status},
       {"runtime_s", finite(report.runtime_s)},
-      {"gpu_phase_s", report.gpu_phase_s > 0 ? Json(finite(report.gpu_phase_s)) : Json(nullptr)}};
+      {"gpu_phase_s", report.gpu_phase_s > 0 ? Json(finite(report.gpu_phase_s)) : Json(nullptr)},
+      {"part", report.part ? Json{{"marks", report.part->marks},
+                                  {"times", report.part->times},
+                                  {"seconds", finite(report.part->seconds)}}
+                           : Json(nullptr)}};
   result["driver"] = driver_json(report);
   result["device"] = {{"name", report.device_name}, {"compute_capability", report.compute_capability}};
   result["processes"] = processes_json(report.processes);

@@ -130,10 +130,10 @@ std::string headline(const Report& report, const Outline& outline) {
     range = &report.together->range;
   } else {
     for (const Finding& finding : outline.findings) gain += finding.benefit_s();
-    percent = report.runtime_s > 0 ? 100 * gain / report.runtime_s : 0;
+    percent = report.whole_s() > 0 ? 100 * gain / report.whole_s() : 0;
   }
   std::string text =
-      fmt::format("{} of {} ({}) can be saved at {}", seconds_text(gain), seconds_text(report.runtime_s),
+      fmt::format("{} of {} ({}) can be saved at {}", seconds_text(gain), seconds_text(report.whole_s()),
                   percent_text(percent), counted(places, "place"));
   if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
     text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
@@ -142,7 +142,7 @@ std::string headline(const Report& report, const Outline& outline) {
                         seconds_text(gain / static_cast<double>(report.main_loop->iterations)),
                         counted(report.main_loop->iterations, "iteration"));
   // Where the GPU is used for a part of the run only, the share of that part says more.
-  if (report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
+  if (!report.part && report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
     text += fmt::format(", {} of the {} in which the GPU is used",
                         percent_text(100 * gain / report.gpu_phase_s), seconds_text(report.gpu_phase_s));
   return text + needed_part(report, gain);
