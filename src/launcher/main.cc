@@ -119,10 +119,9 @@ void add_run(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "Run a program through all stages and print the report");
   run->formatter(std::make_shared<WithUsage>("diogenes run [OPTIONS] -- COMMAND [ARGS...]"));
   run->footer(
-      "The program runs four times or so; only its first run reads and writes your terminal. The report goes "
-      "to\n"
-      "stderr, everything recorded to a folder APP.N.diogenes. The exit status is the program's (128+N on "
-      "signal N);\n"
+      "The program runs four times or so; only its first run reads and writes your terminal, and what you type is\n"
+      "played back to the others. The report goes to stderr, everything recorded to a folder APP.N.diogenes.\n"
+      "The exit status is the program's (128+N on signal N);\n"
       "124: --timeout, 125: diogenes failed, 126: the program cannot be executed, 127: it was not found.\n"
       "Examples:\n"
       "  diogenes run -- ./solver --size 4096\n"

@@ -443,6 +443,15 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   run.exit_status = result.exit_status;
   run.signal = result.signal;
   run.state = "complete";
+  if (result.asked_for_more)
+    notice(fmt::format(
+        "{}: the program asked for more input than was typed in the first run, and read its end", name));
+  constexpr Nanoseconds kWorthSaying{100'000'000};
+  if (first && result.waited_for_user > kWorthSaying)
+    notice(
+        fmt::format("{}: the program waited {:.1f} s for somebody to type; this is no part of its run time",
+                    name, result.waited_for_user.seconds()));
+  if (first && !streams_->problem().empty()) notice(streams_->problem());
   for (const std::string& difference : streams_->finish(result))
     run.output_difference += (run.output_differs() ? "; " : "") + difference;
   if (first) {

@@ -5,6 +5,10 @@
 // The program stays in our process group. A signal sent to us alone is forwarded; one from the terminal has
 // reached it already. If we are killed, it goes on, unless `ends_with_us`. At the time limit the program and
 // its descendants get SIGTERM, and five seconds later SIGKILL.
+//
+// A program that has a terminal gets a pseudo-terminal instead (launcher/terminal_relay.h), and with it a session and
+// a process group of its own (launcher/terminal_leader.h). Signals from the user's terminal are then sent to the job
+// on the program's, signals to us to the program's process group; when the program stops as a job does, so do we.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -15,6 +19,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "launcher/output_copy.h"
+#include "launcher/terminal_relay.h"
 
 namespace diogenes::launcher {
 
@@ -26,6 +31,7 @@ struct StreamRoute {
     relay,    // a pipe: stdin is read from `fd`, outputs are written to `fd` (-1: nowhere), and `copy` gets
               // every byte
     with_stdout,  // stderr only: the same pipe as stdout, so that the order of the two is kept
+    terminal,     // Target::terminal
   };
   Kind kind = Kind::inherit;
   int fd = -1;
@@ -37,8 +43,9 @@ struct Target {
   std::vector<std::string> arguments;    // arguments[0] as the user typed it
   std::vector<std::string> environment;  // NAME=VALUE
   StreamRoute input, output, errors;
-  Nanoseconds limit{0};       // 0: none
-  bool ends_with_us = false;  // the program gets SIGKILL when this process dies
+  const TerminalRoute* terminal = nullptr;  // null: the program has our own session's
+  Nanoseconds limit{0};                     // 0: none
+  bool ends_with_us = false;                // the program gets SIGKILL when this process dies
 };
 
 struct TargetResult {
@@ -46,10 +53,13 @@ struct TargetResult {
   int exit_status = 0;  // 128+N on a signal
   int signal = 0;       // that killed it; 0: it exited
   bool timed_out = false;
-  int interrupted_by = 0;    // SIGINT, SIGTERM, SIGHUP or SIGQUIT that reached us during the run
-  Nanoseconds runtime;       // exec to exit, CLOCK_MONOTONIC
-  bool reader_left = false;  // whoever read a relayed output closed it: what we copied is cut short
-  double cpu_s = 0;          // user + system, of the program and the children it waited for
+  int interrupted_by = 0;       // SIGINT, SIGTERM, SIGHUP or SIGQUIT that reached us during the run
+  Nanoseconds runtime;          // exec to exit, CLOCK_MONOTONIC, without the next
+  Nanoseconds waited_for_user;  // in which the whole program stood still for somebody to type
+  bool asked_for_more = false;  // it read more from the terminal than was played back
+  bool drew = false;            // it read keys, not lines: what it wrote to the terminal depends on times
+  bool reader_left = false;     // whoever read a relayed output closed it: what we copied is cut short
+  double cpu_s = 0;             // user + system, of the program and the children it waited for
 };
 
 // Returns when the program has exited and its relayed output is drained. Errors are our own (no pipe, no

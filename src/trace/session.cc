@@ -79,6 +79,7 @@ Session from_json(const json& object) {
   take(streams, "input", session.streams.input);
   take(streams, "input_begin", session.streams.input_begin);
   take(streams, "joined", session.streams.joined);
+  take(streams, "terminal", session.streams.terminal);
   take(object, "finished", session.finished);
   take(object, "threshold_percent", session.threshold_percent);
   take(object, "exit_status", session.exit_status);
@@ -170,7 +171,8 @@ json to_json(const Session& session) {
           {"streams",
            {{"input", session.streams.input},
             {"input_begin", session.streams.input_begin},
-            {"joined", session.streams.joined}}},
+            {"joined", session.streams.joined},
+            {"terminal", session.streams.terminal}}},
           {"runs", runs},
           {"gpu_code", gpu_code},
           {"finished", session.finished},

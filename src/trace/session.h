@@ -64,6 +64,8 @@ struct StreamsRecord {
   std::string input;        // the file that later runs read, from the session's folder; empty: none
   int64_t input_begin = 0;  // from there on
   bool joined = false;      // stdout and stderr are one
+  // Which of "stdin", "stdout" and "stderr" were the user's terminal (launcher/typed_input.h: what was typed).
+  std::vector<std::string> terminal;
 };
 
 // A file that the program had loaded, with GPU code that the driver has to compile for its GPU

@@ -23,7 +23,7 @@ Session example() {
   session.runs = {{"baseline", "baseline", "complete", 1.5, 1.25, 3, "", 0},
                   {"tracing", "tracing", "timeout", 2.5, 1, 137, "stdout differs at line 2", 1, 9}};
   session.request = {true, "rm -f x", 1.5, "off", 3, true, 1 << 20};
-  session.streams = {"stdin", 8, true};
+  session.streams = {"stdin", 8, true, {"stdin", "stderr"}};
   session.finished = true;
   session.threshold_percent = 0.25;
   session.exit_status = 3;
@@ -58,6 +58,7 @@ TEST(Session, RoundTrip) {
   EXPECT_EQ(read->streams.input, "stdin");
   EXPECT_EQ(read->streams.input_begin, 8);
   EXPECT_TRUE(read->streams.joined);
+  EXPECT_EQ(read->streams.terminal, (std::vector<std::string>{"stdin", "stderr"}));
   EXPECT_TRUE(read->finished);
   EXPECT_EQ(read->threshold_percent, 0.25);
   EXPECT_EQ(read->exit_status, 3);
