@@ -11,11 +11,15 @@ Installation find_installation() {
   std::error_code failed;
   auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
   auto top = program.parent_path().parent_path();
-  Installation result{top / "lib/libdiogenes-agent.so",
-                      top / "lib/libdiogenes-gpu-times.so",
-                      top / "lib/libdiogenes-python.so",
-                      top / "libexec/diogenes-discover",
-                      top / "lib/simulated/libcuda.so.1",
+  // Installed beside other software, our parts have a folder of their own.
+  auto own = top / "lib/diogenes";
+  const bool installed = std::filesystem::exists(own / "libdiogenes-agent.so", failed);
+  auto lib = installed ? own : top / "lib";
+  Installation result{lib / "libdiogenes-agent.so",
+                      lib / "libdiogenes-gpu-times.so",
+                      lib / "libdiogenes-python.so",
+                      (installed ? own : top / "libexec") / "diogenes-discover",
+                      lib / "simulated/libcuda.so.1",
                       top / "share/terminfo",
                       {}};
   auto set = [](const char* value) { return value != nullptr && *value == '/'; };

@@ -1,5 +1,6 @@
-// Where the parts of this installation lie, relative to the running program: DIR/bin/diogenes, DIR/lib,
-// DIR/libexec. The folder may be moved as a whole.
+// Where the parts of this installation lie, relative to the running program. Built or packed as a folder: DIR/bin/diogenes,
+// DIR/lib, DIR/libexec. Installed (cmake/Install.cmake): DIR/bin/diogenes, and all else in DIR/lib/diogenes. The folder
+// may be moved as a whole.
 #pragma once
 #include <filesystem>
 

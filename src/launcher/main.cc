@@ -7,6 +7,8 @@
 #include <charconv>
 #include <optional>
 
+#include "launcher/build_details.h"
+#include "launcher/documents.h"
 #include "launcher/messages.h"
 #include "launcher/options.h"
 #include "launcher/resume.h"
@@ -220,7 +222,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->type_name("PID");
   report
       ->add_option("--sort", options.sort, "Order of the findings: benefit (default), count, waited or bytes")
-      ->type_name("ORDER")
+      ->type_name("benefit|count|waited|bytes")
       ->check(CLI::IsMember({"benefit", "count", "waited", "bytes"}).description(""));
   report->add_flag("--sequences", options.sequences, "Show problems that follow each other, fixed together");
   report->add_flag("--profile", options.profile,
@@ -274,7 +276,7 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   command->add_option("--format", options.format, "What to write (default: json)")
-      ->type_name("FORMAT")
+      ->type_name("json|html|csv|markdown|sarif|perfetto|collapsed")
       ->check(CLI::IsMember({"json", "html", "csv", "markdown", "sarif", "perfetto", "collapsed"})
                   .description(""));
   command->add_option("-o", options.file, "File to write; - is stdout (default)")->type_name("FILE");
@@ -377,7 +379,16 @@ int main(int argc, char** argv) {
   app.formatter(std::make_shared<WithUsage>("diogenes COMMAND [OPTIONS]"));
   app.footer(
       "Start with:\n  diogenes doctor\n  diogenes run -- ./app\n\nEach command has --help with examples.");
-  app.set_version_flag("--version", fmt::format("diogenes {}", kVersion));
+  app.set_version_flag("--version", version_text(), "Show the version, and how it was built");
+  // Made when diogenes is built; not in --help.
+  app.add_option_function<std::string>(
+         "--write-documents",
+         [&app](const std::string& folder) {
+           if (Status written = write_documents(app, kVersion, folder); !written)
+             throw CLI::RuntimeError(fail(kOwnFailure, written.error().c_str()));
+           throw CLI::Success();
+         })
+      ->group("");
   app.require_subcommand(1);
   add_run(app, run_options);
   add_report(app, report_options);
@@ -394,6 +405,8 @@ int main(int argc, char** argv) {
     app.parse(line.ours);
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
+  } catch (const CLI::RuntimeError& failed) {
+    return failed.get_exit_code();
   } catch (const CLI::ParseError& wrong) {
     return fail(kUsage, fmt::format("{}; `diogenes --help` shows how", what_is_wrong(app, first, wrong)));
   }

@@ -1,0 +1,22 @@
+#!/bin/sh
+# What is preloaded has to load wherever the measured program does: the oldest glibc that has all it needs.
+# glibc_test.sh LIBRARY...
+# It is 2.35 when built on Debian 12, by _dl_find_object of libgcc's unwinder; 2.34 moved dlsym and the pthread functions.
+set -u
+limit=2.35
+failures=0
+for library in "$@"; do
+  needed=$(objdump -T "$library" | sed -n 's/.*(\{0,1\}GLIBC_\([0-9.]*\))\{0,1\} *\([^ ]*\)$/\1 \2/p' | sort -V)
+  if [ -z "$needed" ]; then
+    echo "FAILED: $library needs nothing of glibc; can objdump read it?"
+    failures=1
+  fi
+  newest=$(echo "$needed" | tail -n 1)
+  echo "$(basename "$library"): ${newest% *} (${newest#* })"
+  if [ "$(printf '%s\n%s\n' "${newest% *}" "$limit" | sort -V | tail -n 1)" != "$limit" ]; then
+    echo "FAILED: that is newer than $limit:"
+    echo "$needed" | tail -n 5
+    failures=1
+  fi
+done
+exit "$failures"
