@@ -28,6 +28,7 @@
 #include "agent/stack_table.h"
 #include "agent/stage.h"
 #include "agent/thread_state.h"
+#include "agent/values.h"
 #include "agent/x86_64/patcher.h"
 
 namespace diogenes::agent {
@@ -87,6 +88,7 @@ void child_after_fork() {
   forget_process_folder();
   forget_stacks();
   forget_python();
+  forget_values();
   restart_collecting_in_child();
 }
 
@@ -96,6 +98,7 @@ void start() {
   PassThrough pass;
   start_collecting();
   find_python_source();
+  find_value_source();
   if (stage_follows_threads()) start_order();
   if (stage_uses_guards()) follow_forks();
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });

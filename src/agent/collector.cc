@@ -19,6 +19,7 @@
 #include "agent/stack.h"
 #include "agent/stage.h"
 #include "agent/x86_64/thunk.h"
+#include "agent/values.h"
 
 namespace diogenes::agent {
 
@@ -79,6 +80,7 @@ void start_collecting() {
 
 void stop_collecting(ProcessEnd end) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
+  finish_values();
   if (stage_uses_guards()) facts::finish();
   if (takes_gpu_times()) finish_gpu_times();
   if (ProcessFile* process = process_file()) {

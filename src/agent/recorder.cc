@@ -156,6 +156,7 @@ bool append(const UnwatchRecord& record) { return append_record(record, nullptr)
 bool append(const RegionRecord& record) { return append_record(record, nullptr); }
 bool append(const OrderRecord& record) { return append_record(record, nullptr); }
 bool append(const PeerAccessRecord& record) { return append_record(record, nullptr); }
+bool append(const ValueRecord& record) { return append_record(record, nullptr); }
 
 bool is_appending() { return thread_state.appending; }
 

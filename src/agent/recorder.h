@@ -29,6 +29,7 @@ bool append(const UnwatchRecord& record);
 bool append(const RegionRecord& record);
 bool append(const OrderRecord& record);
 bool append(const PeerAccessRecord& record);
+bool append(const ValueRecord& record);
 
 // Is the calling thread in append() just now, interrupted by a signal? Then it cannot append here.
 bool is_appending();

@@ -21,11 +21,6 @@ namespace diogenes::agent {
 
 namespace {
 
-// It lies between a host function and the driver that runs it (host_functions.cc).
-bool in_agent(uintptr_t address) {
-  return address >= reinterpret_cast<uintptr_t>(__ehdr_start) && address < reinterpret_cast<uintptr_t>(etext);
-}
-
 // What a walk takes, 5.5 KiB: kept off the program's stack, which may be small.
 struct Scratch {
   Frames own, found;
@@ -140,6 +135,11 @@ Registers caller_registers() {
 }
 
 }  // namespace
+
+// It lies between a host function and the driver that runs it (host_functions.cc).
+bool in_agent(uintptr_t address) {
+  return address >= reinterpret_cast<uintptr_t>(__ehdr_start) && address < reinterpret_cast<uintptr_t>(etext);
+}
 
 uint32_t capture_stack() { return with_python_frames(capture(caller_registers(), 0, false), false); }
 

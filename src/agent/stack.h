@@ -19,6 +19,9 @@ uint32_t capture_stack();
 // before it (1: some byte of the one before). Signal-safe.
 uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back = 0);
 
+// Is it this library's code?
+bool in_agent(uintptr_t address);
+
 // Of the program's frame on the calling thread's stack that holds the byte at `address`, inside the hooked
 // call under way.
 FrameMarks frame_marks(uintptr_t address);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "trace/format.h"
+#include "trace/module_identity.h"
 
 namespace diogenes {
 
@@ -30,21 +30,5 @@ class SiteKeyBuilder {
   }
   uint64_t hash_ = 0xcbf29ce484222325;
 };
-
-// Identity of a module across runs: its build-id, or its file name where it has none. Frames without a module
-// (generated code) have identity 0 and count with offset 0.
-inline uint64_t module_identity(const ModuleRecord& module) {
-  uint64_t hash = 0xcbf29ce484222325;
-  auto add = [&hash](uint8_t byte) { hash = (hash ^ byte) * 0x100000001b3; };
-  if (module.build_id_length > 0) {
-    for (int i = 0; i < module.build_id_length && i < 20; ++i) add(module.build_id[i]);
-  } else {
-    const char* name = module.path;
-    for (const char* p = module.path; *p && p < module.path + sizeof module.path; ++p)
-      if (*p == '/') name = p + 1;
-    for (; *name && name < module.path + sizeof module.path; ++name) add(static_cast<uint8_t>(*name));
-  }
-  return hash;
-}
 
 }  // namespace diogenes

@@ -1,5 +1,5 @@
 // What one run hands to the next: a file that the launcher writes, and the agent maps and reads.
-// Layout: Plan, then HookSite[hook_count]. All little-endian, no pointers. The file's folder is the stage's
+// Layout: Plan, then HookSite[hook_count], then FollowedPlace[followed_count]. All little-endian, no pointers. The file's folder is the stage's
 // folder: the agent creates one folder a process in it (trace/format.h).
 #pragma once
 #include <cstdint>
@@ -10,13 +10,20 @@
 namespace diogenes {
 
 inline constexpr char kPlanMagic[8] = {'D', 'I', 'O', 'P', 'L', 'A', 'N', '1'};
-inline constexpr uint32_t kPlanVersion = 5;
+inline constexpr uint32_t kPlanVersion = 6;
 inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
 // Where the user asks for it, small ranges are shared out among so many further runs of stage 3.
 inline constexpr uint8_t kWatchShares = 6;
+
+// An instruction that is the first to use a result whose wait costs much: what becomes of that value is followed from
+// there (trace/value_source.h).
+struct FollowedPlace {
+  uint64_t module;  // module_identity() (trace/module_identity.h)
+  uint64_t offset;  // as in Frame
+};
 
 struct Plan {
   char magic[8];
@@ -33,6 +40,8 @@ struct Plan {
   double max_overhead;  // memory_tracing, sync_use: run time / baseline's, beyond which a hot call site is
                         // looked at in some occurrences only (agent/facts/sampling.h); 0: no limit
   int64_t baseline_ns;  // run time of the baseline; 0: not known
+  uint32_t followed_count;  // sync_use: places; 0: no value is followed
+  uint32_t reserved;
 };
 
 }  // namespace diogenes

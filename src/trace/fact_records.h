@@ -1,6 +1,6 @@
 // The records of facts, stages 3 and 4: what happened in the program. What follows from it is judged in the
 // analysis. Part of the on-disk format (format.h). Written by agent/facts/, agent/order/ and
-// agent/guard/watch_records.cc and agent/peer_memory.cc, read by analysis/necessity/.
+// agent/guard/watch_records.cc, agent/peer_memory.cc and src/values/, read by analysis/necessity/.
 #pragma once
 #include <cstdint>
 
@@ -228,5 +228,43 @@ struct PeerAccessRecord {
   int64_t at_ns;
 };
 static_assert(sizeof(PeerAccessRecord) == 32);
+
+// What became of a value behind its first touch: the first consequence that it had, or where it was not followed
+// further.
+enum class ValueUse : uint8_t {
+  branch,       // a branch, or a choice between two values, depends on it
+  address,      // a place in memory is found with it
+  system_call,  // a system call is given it
+  driver,       // a call into the driver is given it
+  nothing,      // every copy that was followed was overwritten
+  // Not followed further:
+  window,       // the number of instructions was reached
+  untouched,    // a copy was watched until the process ended, and nobody touched it
+  handler,      // a signal handler of the program's, or a jump out of a call
+  thread_end,   // the thread ended, made another one, or blocked all signals
+  instruction,  // one that is not known, or that must not be single-stepped
+  room,         // more copies than are kept
+};
+inline constexpr ValueUse kLastValueUse = ValueUse::room;
+enum ValueFlag : uint8_t {
+  kValueCopied = 1,     // to other memory
+  kValueConverted = 2,  // from one type to another
+  kValueComputed = 4,   // arithmetic with it, whose result was followed on
+  kValueWatched = 8,    // a copy of it was watched until it was touched again
+  kValueElsewhere = 16  // other copies of it, or the touched memory itself, were not watched meanwhile
+};
+// Of one touch whose value was followed. Stage sync_use. In the file of any thread of the process.
+struct ValueRecord {
+  RecordType type;
+  ValueUse use;
+  uint8_t flags;  // ValueFlag
+  uint8_t reserved;
+  uint32_t touch_stack;  // TouchRecord::stack
+  int64_t touched_ns;    // TouchRecord::at_ns
+  int64_t at_ns;         // of the use, or when following ended
+  uint32_t stack;        // of the use; kNoStack: none
+  uint32_t steps;        // instructions that were followed
+};
+static_assert(sizeof(ValueRecord) == 32);
 
 }  // namespace diogenes

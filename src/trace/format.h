@@ -25,7 +25,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 9;
+inline constexpr uint32_t kTraceVersion = 10;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/drops.cc.
@@ -180,9 +180,10 @@ enum class RecordType : uint8_t {
   unwatch,
   region,
   order,
-  peer_access
+  peer_access,
+  value
 };
-inline constexpr RecordType kLastRecordType = RecordType::peer_access;
+inline constexpr RecordType kLastRecordType = RecordType::value;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream

@@ -149,6 +149,9 @@ class ThreadTrace {
         case RecordType::peer_access:
           visitor(*file_.at<PeerAccessRecord>(offset), last);
           break;
+        case RecordType::value:
+          visitor(*file_.at<ValueRecord>(offset), last);
+          break;
         case RecordType::none:
           break;
       }

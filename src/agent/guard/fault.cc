@@ -17,6 +17,7 @@
 #include "agent/order/order.h"
 #include "agent/stack.h"
 #include "agent/thread_state.h"
+#include "agent/values.h"
 
 namespace diogenes::agent {
 
@@ -128,8 +129,8 @@ bool came_late(const Fault& fault, const ucontext_t* context) {
   return true;
 }
 
-// False: the fault is the program's.
-bool take_fault(siginfo_t* info, ucontext_t* context) {
+// False: the fault is the program's. `value`: what was read, if anything was.
+bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
   auto& registers = context->uc_mcontext.gregs;
   if (info->si_code != kAccessError || registers[REG_ERR] & 16)
     return false;  // not a matter of protection; a jump there
@@ -177,7 +178,10 @@ bool take_fault(siginfo_t* info, ucontext_t* context) {
     for (uint32_t id : near)
       if (conflicts(*guard_at(id), fault.write)) claimed[count++] = id;
   }
+  AddressRange range = count > 0 ? guard_at(claimed[0])->range : AddressRange{};
   claim_and_open({claimed, count}, touch);
+  value = {range, fault.address, touch.stack, touch.at.count, 0};
+  if (touch.by != TouchBy::program || fault.write) value.range = {};
   return true;
 }
 
@@ -186,9 +190,10 @@ bool take_trap(siginfo_t* info, ucontext_t* context) {
   facts::spend(facts::kUsualFault);
   bool watched = take_watch_trap(info, context);
   // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
-  if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced)) return watched;
+  if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced))
+    return take_value_trap(info, context) || watched;
   end_step(context);
-  if (!guard_thread.step.flag) return true;
+  if (!guard_thread.step.flag || take_value_trap(info, context)) return true;
   if (watched) {
     *info = {};
     info->si_signo = SIGTRAP;
@@ -210,7 +215,11 @@ void on_segv(int signal, siginfo_t* info, void* opaque) {
   auto take = [](siginfo_t* told, ucontext_t* interrupted) {
     KeepErrno keep;
     facts::spend(facts::kUsualFault);
-    if (take_fault(told, interrupted)) return true;
+    TouchedValue value{};
+    if (take_fault(told, interrupted, value)) {
+      if (!value.range.empty()) follow_value(value, interrupted);
+      return true;
+    }
     end_step(interrupted);
     return false;
   };

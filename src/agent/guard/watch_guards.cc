@@ -6,6 +6,7 @@
 #include "agent/guard/threads.h"
 #include "agent/guard/watchpoints.h"
 #include "agent/stack.h"
+#include "agent/values.h"
 
 namespace diogenes::agent {
 
@@ -159,12 +160,18 @@ bool take_watch_trap(siginfo_t* info, ucontext_t* context) {
     touch.stack = capture_interrupted_stack(context, back);  // outside of the lock: walking takes long
   if (touch.by == TouchBy::program) await_bystanders();
   touch.at = monotonic_now();
-  Section section(Section::in_handler);
-  for (uint32_t i = 0; i < count; ++i) {
-    if (guard_at(hits[i].guard)->generation != hits[i].generation) continue;
-    touch.address = hits[i].address;
-    claim(hits[i].guard, touch);
+  AddressRange range;
+  {
+    Section section(Section::in_handler);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (guard_at(hits[i].guard)->generation != hits[i].generation) continue;
+      touch.address = hits[i].address;
+      range = guard_at(hits[i].guard)->range;
+      claim(hits[i].guard, touch);
+    }
   }
+  if (touch.by == TouchBy::program && !range.empty())
+    follow_value({range, touch.address, touch.stack, touch.at.count, back}, context);
   return ours;
 }
 

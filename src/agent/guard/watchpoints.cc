@@ -13,6 +13,7 @@
 #include "agent/guard/kernel.h"
 #include "agent/guard/own_folders.h"
 #include "agent/guard/threads.h"
+#include "agent/values.h"
 
 namespace diogenes::agent {
 
@@ -156,7 +157,12 @@ bool open_on_all() {
       return false;
     });
     if (!read) return false;
-    if (!more) return true;
+    if (more) continue;
+    for (uint32_t left = registers_of_values(); left > 0 && registers > 1; --left) {
+      --registers;
+      for (uint32_t i = 0; i < root_count; ++i) raw_syscall(SYS_close, roots[i].files[registers]);
+    }
+    return true;
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include "agent/recorder.h"
 #include "agent/stack.h"
 #include "agent/stage.h"
+#include "agent/values.h"
 
 namespace diogenes::agent {
 
@@ -15,6 +16,13 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
 
 bool stage_uses_guards() { return true; }
 bool stage_follows_threads() { return true; }
+
+// No value is followed.
+uint32_t registers_of_values() { return 0; }
+void follow_value(const TouchedValue&, ucontext_t*) {}
+bool take_value_trap(const siginfo_t*, ucontext_t*) { return false; }
+void value_to_system_call(AddressRange, ucontext_t*) {}
+void interrupt_values(ucontext_t*) {}
 
 // Nothing is recorded here.
 bool append(const WatchRecord&) { return true; }

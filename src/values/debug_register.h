@@ -1,0 +1,31 @@
+// A debug register of the calling thread's own: it tells when the thread comes to an instruction, or touches a few bytes.
+// Out: SIGTRAP, as perf_event_open(2) sends it (`sigtrap`, Linux 5.13).
+#pragma once
+#include <signal.h>
+
+#include <cstdint>
+
+#include "base/range.h"
+#include "trace/value_source.h"
+
+namespace diogenes::values {
+
+class DebugRegister {
+ public:
+  bool is_on() const { return file_ >= 0; }
+  // False: none is free, or they are not allowed here.
+  bool stop_at(uintptr_t instruction, const ValueServices& services);
+  // 1, 2, 4 or 8 bytes, aligned to their size.
+  bool watch(AddressRange bytes, const ValueServices& services);
+  void off(const ValueServices& services);
+  void forget() { file_ = -1; }  // in a forked child, which has a copy of the file: closed by off()
+
+ private:
+  bool open(uint32_t type, uintptr_t address, uint64_t bytes, const ValueServices& services);
+  int file_ = -1;
+};
+
+// Did a register of these send it? `address`: that it was put on.
+bool is_register_trap(const siginfo_t* info, uintptr_t& address);
+
+}  // namespace diogenes::values

@@ -1,0 +1,41 @@
+// What one instruction does with a value: where it goes, and whether anything depends on it. In: the instruction, the
+// registers before it, who holds the value before it. Out: who holds it afterwards, and the consequence. Where it is not
+// known exactly which bytes of a result depend on the value, all do.
+#pragma once
+#include <ucontext.h>
+
+#include "trace/fact_records.h"
+#include "values/decoder.h"
+#include "values/taint.h"
+
+namespace diogenes::values {
+
+struct Effect {
+  enum Kind : uint8_t {
+    none,
+    branch,   // where the program goes on, or which of two values it takes
+    address,  // which memory it uses
+    unknown,  // the instruction is none that can be followed
+  } kind = none;
+  uint8_t flags = 0;  // ValueFlag: copied, converted, computed
+};
+
+// What is known of the registers: before the instruction; or, where it was a watchpoint that told of it, behind it.
+enum class When : uint8_t { before, behind };
+
+// The memory operand's address, where it has one whose registers are known.
+uintptr_t address_of(const Decoded& decoded, const ZydisDecodedOperand& operand, const mcontext_t& context,
+                     uintptr_t instruction);
+
+// `touched`: with When::behind, memory that is read counts as holding the value, wherever it lies; that is what
+// the watchpoint said.
+Effect apply(const Decoded& decoded, const mcontext_t& context, uintptr_t instruction, Taint& taint,
+             When when = When::before);
+
+// Of a general register, whatever part of it is named; -1: it is none.
+int general_number(ZydisRegister name);
+
+// Register by its number in instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, ...
+uint64_t general_register(const mcontext_t& context, int number);
+
+}  // namespace diogenes::values
