@@ -18,8 +18,8 @@
 #include "agent/recorder.h"
 #include "agent/stack.h"
 #include "agent/stage.h"
-#include "agent/x86_64/thunk.h"
 #include "agent/values.h"
+#include "agent/x86_64/thunk.h"
 
 namespace diogenes::agent {
 

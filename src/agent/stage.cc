@@ -18,8 +18,9 @@ MappedPlan mapped;
 bool well_formed(const Plan& plan, uint64_t size) {
   return memcmp(plan.magic, kPlanMagic, sizeof kPlanMagic) == 0 && plan.version == kPlanVersion &&
          plan.file_bytes == size && plan.hook_count <= kMaximumHooks && plan.build_id_length <= 20 &&
-         plan.followed_count <= kMaximumHooks &&
-         sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.followed_count * sizeof(FollowedPlace) == size;
+         plan.followed_count <= kMostFollowedPlaces &&
+         sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.followed_count * sizeof(FollowedPlace) ==
+             size;
 }
 }  // namespace
 

@@ -54,7 +54,8 @@ bool followed(uintptr_t instruction) {
   uint32_t index = 0;
   if (guard_thread.driver || !guard_thread.slot || !stack_lock().try_lock()) return false;
   const ModuleRecord* module = find_module(instruction, &index);
-  const FollowedPlace place = module ? FollowedPlace{module_identity(*module), instruction - module->bias} : FollowedPlace{};
+  const FollowedPlace place =
+      module ? FollowedPlace{module_identity(*module), instruction - module->bias} : FollowedPlace{};
   stack_lock().unlock();
   for (uint32_t i = 0; module && i < plan.followed_count; ++i)
     if (places[i].module == place.module && places[i].offset == place.offset) return true;
@@ -77,7 +78,7 @@ void find_value_source() {
           if (uintptr_t found = image.symbol(kValueSourceSymbol)) *static_cast<uintptr_t*>(to) = found;
       },
       &source);
-  // A tenth of the run, and enough for one value in the shortest.
+  // A fifth of the run, and enough for a few values in the shortest.
   const ValueServices services{diogenes_copy,
                                diogenes_raw_syscall,
                                [](const ucontext_t* context) { return capture_interrupted_stack(context); },
@@ -86,17 +87,23 @@ void find_value_source() {
                                arguments_of,
                                followed,
                                now,
-                               plan().plan->baseline_ns / 10 + 20'000'000};
+                               plan().plan->baseline_ns / 5 + 100'000'000};
   if (source && (source->bytes != sizeof *source || !source->start(services))) source = nullptr;
 }
 
 uint32_t registers_of_values() { return source ? kValueRegisters : 0; }
 
 void follow_value(const TouchedValue& value, ucontext_t* context) {
-  if (source) source->touched(value, context);
+  if (!source) return;
+  Undispatched undispatched;
+  source->touched(value, context);
 }
 
-bool take_value_trap(const siginfo_t* info, ucontext_t* context) { return source && source->trap(info, context); }
+bool take_value_trap(const siginfo_t* info, ucontext_t* context) {
+  if (!source) return false;
+  Undispatched undispatched;
+  return source->trap(info, context);
+}
 
 void value_to_system_call(AddressRange memory, ucontext_t* context) {
   if (source) source->system_call(memory, context);

@@ -5,7 +5,7 @@
 
 namespace diogenes::agent {
 
-void find_value_source();       // once, at the start: is it there?
+void find_value_source();        // once, at the start: is it there?
 uint32_t registers_of_values();  // debug registers of each thread that are not ours
 
 // The rest as trace/value_source.h says.

@@ -7,6 +7,7 @@
 #include "analysis/code_loading.h"
 #include "analysis/coverage.h"
 #include "analysis/description.h"
+#include "analysis/followed_values.h"
 #include "analysis/freed_memory.h"
 #include "analysis/gpu_times.h"
 #include "analysis/groupings.h"
@@ -185,6 +186,7 @@ class Analysis {
     sync_use_ = load_stage(Stage::sync_use, Load::evidence);
     verdicts_.resize(sites_.size());
     if (!sync_use_) return;
+    followed_ = followed_values(*sync_use_, sites_);
     if (tracing_)
       first_use_join_notice(join_first_uses(*tracing_, *sync_use_, sites_, first_uses_), report_.notices);
     drop_operations(*sync_use_);
@@ -274,7 +276,7 @@ class Analysis {
                              first_uses_, threshold, &models, memory_tracing_ ? &surroundings_ : nullptr};
     problems_ = find_problems(input);
     const Problems& problems = problems_;
-    Description description(report_, names_, source_, sites_, *tracing_, graph_);
+    Description description(report_, names_, source_, sites_, *tracing_, graph_, followed_);
     for (const Problem& problem : problems.found) description.add(problem);
     for (const ReportProblem& problem : report_.problems) keys_.push_back(problem.key);
     std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;
@@ -289,6 +291,9 @@ class Analysis {
     const Nanoseconds worth{static_cast<int64_t>(report_.gpu_phase_s * 1e9 * kRequiredShare)};
     const std::vector<Required> needed = find_required(input, problems.found, worth, kMostRequired);
     for (const Required& required : needed) description.add(required, brought_);
+    if (!sync_use_)
+      to_follow_ =
+          places_to_follow(needed, problems.found, {static_cast<int64_t>(report_.gpu_phase_s * 1e9)});
     if (options_.timeline > 0)
       report_.timeline = timeline_of(input, problems.found, needed, options_.timeline);
     set_source_keys(report_);
@@ -311,6 +316,7 @@ class Analysis {
         so_far.misplaced.push_back({problem.benefit, verdicts_[problem.site.value].gaps});
     }
     further_ = further_runs(so_far);
+    further_.follow = std::move(to_follow_);
   }
 
   void add_parts(const GroupingInput& grouping, const std::vector<Group>& groups, Description& description) {
@@ -368,6 +374,8 @@ class Analysis {
   Names names_;
   SourceLines source_;
   std::vector<BroughtValues> brought_;
+  std::vector<FollowedValues> followed_;
+  std::vector<FollowedPlace> to_follow_;
   std::map<std::string, ReportFunction> functions_;
   std::string problem_;  // with what was asked for
   bool used_cuda_ = false, calibrated_ = false, has_gpu_run_ = false;

@@ -6,6 +6,7 @@
 #include "analysis/coverage.h"
 #include "analysis/fixes.h"
 #include "analysis/words.h"
+#include "driver/catalogue.h"
 
 namespace diogenes {
 namespace {
@@ -19,6 +20,31 @@ std::string key_text(SiteKey key) {
 ReportRange range_of(const Figure& figure) {
   return {figure.low.seconds(), figure.high.seconds(), figure.reason, figure.paper.seconds(),
           figure.replay.seconds()};
+}
+
+const char* value_use_code(ValueUse use, bool launch) {
+  switch (use) {
+    case ValueUse::branch:
+      return "decides-a-branch";
+    case ValueUse::address:
+      return "selects-memory";
+    case ValueUse::system_call:
+      return "goes-into-a-system-call";
+    case ValueUse::driver:
+      return launch ? "is-passed-to-a-kernel" : "is-passed-to-the-driver";
+    case ValueUse::nothing:
+      return "is-overwritten-unused";
+    case ValueUse::untouched:
+      return "is-kept-to-the-end";
+    default:
+      return "not-followed-further";
+  }
+}
+
+bool is_launch(const std::vector<ReportFrame>& stack) {
+  const DriverFunction* function =
+      stack.empty() ? nullptr : driver_function(find_driver_function(stack[0].function));
+  return function && function->role == Role::launch;
 }
 
 }  // namespace
@@ -55,6 +81,29 @@ const std::vector<ReportFrame>& Description::most_frequent(
   return places.empty() ? kNone : names_.stack(places.front().first);
 }
 
+std::optional<ReportValue> Description::value_of(SiteIndex site, uint64_t count,
+                                                 std::optional<Nanoseconds> after, Nanoseconds most) {
+  if (site.value >= followed_.size() || followed_[site.value].followed == 0) return std::nullopt;
+  const FollowedValues& followed = followed_[site.value];
+  ReportValue value{followed.followed, followed.instances, followed.copied,    followed.converted,
+                    followed.computed, followed.later,     followed.elsewhere, {},
+                    std::nullopt};
+  for (const ValueOutcome& outcome : followed.outcomes) {
+    ReportValueUse& out = value.uses.emplace_back();
+    out.stack = names_.stack(outcome.place);
+    out.use = value_use_code(outcome.use, outcome.use == ValueUse::driver && is_launch(out.stack));
+    out.count = outcome.count;
+    if (outcome.use != ValueUse::nothing && is_consequence(outcome.use))
+      out.after_s = Nanoseconds{outcome.after_ns[outcome.after_ns.size() / 2]}.seconds();
+  }
+  // Copies that are used later: what a wait right before that use could gain at most, if all instances were like these.
+  const ReportValueUse& first = value.uses.front();
+  if (followed.copied == followed.followed && followed.computed == 0 && first.after_s && after)
+    value.moved_up_to_s =
+        std::min(most.seconds(), static_cast<double>(count) * (after->seconds() + *first.after_s));
+  return value;
+}
+
 void Description::add(const Problem& problem) {
   const Site& site = sites_[problem.site];
   ReportProblem& out = report_.problems.emplace_back();
@@ -78,7 +127,9 @@ void Description::add(const Problem& problem) {
   out.expected_benefit_s = problem.benefit.seconds();
   out.expected_benefit_percent = percent(problem.benefit);
   out.range = range_of(problem.figure);
-  if (problem.after) out.first_use = ReportUse{problem.after->seconds(), most_frequent(problem.uses)};
+  if (problem.after)
+    out.first_use = ReportUse{problem.after->seconds(), most_frequent(problem.uses),
+                              value_of(problem.site, problem.count, problem.after, problem.waited)};
   out.duplicate_of = most_frequent(problem.duplicates);
   out.lost_at = most_frequent(problem.lost);
   Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)),
@@ -118,7 +169,9 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   }
   if (!required.uses.empty())
     out.used_by = ReportUse{required.after ? std::optional(required.after->seconds()) : std::nullopt,
-                            most_frequent(required.uses)};
+                            most_frequent(required.uses), std::nullopt};
+  if (out.used_by)
+    out.used_by->value = value_of(required.site, required.count, required.after, required.up_to);
   if (required.site.value < brought.size()) {
     out.same_value = brought[required.site.value].same;
     out.values = brought[required.site.value].all;

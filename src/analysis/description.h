@@ -1,6 +1,7 @@
 // What was found, as the report says it: names, places, percentages, words. In: problems, groups, needed waits with
 // their sites. Out: entries of the report, in the order in which they are added.
 #pragma once
+#include "analysis/followed_values.h"
 #include "analysis/groupings.h"
 #include "analysis/names.h"
 #include "analysis/required.h"
@@ -11,8 +12,14 @@ class Description {
  public:
   // All must outlive it. The report has its run time already.
   Description(Report& report, Names& names, SourceLines& source, const SiteTable& sites, const Run& tracing,
-              const EventGraph& graph)
-      : report_(report), names_(names), source_(source), sites_(sites), tracing_(tracing), graph_(graph) {}
+              const EventGraph& graph, const std::vector<FollowedValues>& followed)
+      : report_(report),
+        names_(names),
+        source_(source),
+        sites_(sites),
+        tracing_(tracing),
+        graph_(graph),
+        followed_(followed) {}
 
   void add(const Problem& problem);
   void add(const Group& group);
@@ -27,6 +34,9 @@ class Description {
   const std::vector<ReportFrame>& most_frequent(const std::vector<std::pair<StackPlace, uint64_t>>& places);
   double percent(Nanoseconds benefit) const;
   std::vector<ReportOccurrence> occurrences(const std::map<uint32_t, uint64_t>& by_thread) const;
+  // `count`: calls that wait; `after`: from their end to the first use; `most`: what they could gain at all.
+  std::optional<ReportValue> value_of(SiteIndex site, uint64_t count, std::optional<Nanoseconds> after,
+                                      Nanoseconds most);
 
   Report& report_;
   Names& names_;
@@ -34,6 +44,7 @@ class Description {
   const SiteTable& sites_;
   const Run& tracing_;
   const EventGraph& graph_;
+  const std::vector<FollowedValues>& followed_;
 };
 
 }  // namespace diogenes

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "analysis/join.h"
+#include "ffm/plan.h"
 
 namespace diogenes {
 
 struct FurtherRuns {
   bool gpu_times = false;
   bool sync_use = false;
+  std::vector<FollowedPlace> follow;  // in the run of stage 4: where values are followed (followed_values.h)
 };
 
 struct MisplacedSite {

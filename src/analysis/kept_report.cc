@@ -46,9 +46,19 @@ void members(Archive& archive, ReportSource& value) {
   archive(first, lines);
 }
 template <typename Archive>
+void members(Archive& archive, ReportValueUse& value) {
+  auto& [use, count, after_s, stack] = value;
+  archive(use, count, after_s, stack);
+}
+template <typename Archive>
+void members(Archive& archive, ReportValue& value) {
+  auto& [followed, instances, copied, converted, computed, later, elsewhere, uses, moved_up_to_s] = value;
+  archive(followed, instances, copied, converted, computed, later, elsewhere, uses, moved_up_to_s);
+}
+template <typename Archive>
 void members(Archive& archive, ReportUse& value) {
-  auto& [after_s, stack] = value;
-  archive(after_s, stack);
+  auto& [after_s, stack, followed] = value;
+  archive(after_s, stack, followed);
 }
 template <typename Archive>
 void members(Archive& archive, ReportRange& value) {

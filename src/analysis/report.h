@@ -42,9 +42,26 @@ struct ReportSource {
   std::vector<std::string> lines;
 };
 
+// What became of values that stage 4 followed behind their first use.
+struct ReportValueUse {
+  std::string use;                // "decides-a-branch", ..., "not-followed-further"
+  uint64_t count = 0;             // instances
+  std::optional<double> after_s;  // median, from the first use
+  std::vector<ReportFrame> stack;
+};
+struct ReportValue {
+  uint64_t followed = 0, instances = 0;              // instances: whose first use was seen in that run
+  uint64_t copied = 0, converted = 0, computed = 0;  // of `followed`, before the consequence
+  uint64_t later = 0;      // of `followed`: what was first used is a copy, some thousand instructions later
+  uint64_t elsewhere = 0;  // of `followed`: other copies were not watched meanwhile
+  std::vector<ReportValueUse> uses;     // consequences first, the most frequent first
+  std::optional<double> moved_up_to_s;  // a wait right before that later use would gain this at most
+};
+
 struct ReportUse {
   std::optional<double> after_s;  // median; none: unknown
   std::vector<ReportFrame> stack;
+  std::optional<ReportValue> value;  // none: it was not followed
 };
 
 // What surrounds an expected benefit: where it lies, and what each model says.

@@ -25,6 +25,8 @@ struct FollowedPlace {
   uint64_t offset;  // as in Frame
 };
 
+inline constexpr uint32_t kMostFollowedPlaces = 64;
+
 struct Plan {
   char magic[8];
   uint32_t version;  // kPlanVersion

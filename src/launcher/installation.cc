@@ -18,6 +18,7 @@ Installation find_installation() {
   Installation result{lib / "libdiogenes-agent.so",
                       lib / "libdiogenes-gpu-times.so",
                       lib / "libdiogenes-python.so",
+                      lib / "libdiogenes-values.so",
                       (installed ? own : top / "libexec") / "diogenes-discover",
                       lib / "simulated/libcuda.so.1",
                       top / "share/terminfo",

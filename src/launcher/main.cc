@@ -177,6 +177,9 @@ void add_run(CLI::App& app, RunOptions& options) {
   run->add_flag("--thorough", options.thorough,
                 "Watch results of a few bytes in 6 more runs; without it, waits for those that could not be "
                 "watched count as needed");
+  run->add_flag_callback(
+      "--no-follow-values", [&options] { options.follow_values = false; },
+      "Where needed waits cost much, do not make the run that follows what becomes of their results");
   add_model(run, options.model);
   add_owners(run, options.own, options.library);
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
@@ -338,8 +341,9 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
 
 // What a session that is resumed was begun with stays; else its runs could not be joined.
 int check_resume(const CLI::App& run) {
-  for (const char* kept : {"--output", "--driver", "--plain-run", "--prepare", "--threshold", "--gpu-times",
-                           "--repeat", "--thorough", "--max-trace-size", "--max-overhead"})
+  for (const char* kept :
+       {"--output", "--driver", "--plain-run", "--prepare", "--threshold", "--gpu-times", "--repeat",
+        "--thorough", "--no-follow-values", "--max-trace-size", "--max-overhead"})
     if (run.get_option(kept)->count() > 0)
       return fail(kUsage, fmt::format("--resume keeps what the session was begun with; leave out {}", kept));
   return kSuccess;

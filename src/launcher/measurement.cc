@@ -36,6 +36,9 @@ namespace fs = std::filesystem;
 // limit of every run after the first.
 Nanoseconds guard_limit(double baseline_s) { return {static_cast<int64_t>((20 * baseline_s + 60) * 1e9)}; }
 
+// Of --max-overhead: 1.3 of the default's 3.
+constexpr double kFollowingShare = 1.3 / 3;
+
 int64_t realtime_now() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -107,6 +110,7 @@ bool Measurement::begin_session() {
                       .gpu_times = options_.gpu_times,
                       .repeat = options_.repeat,
                       .thorough = options_.thorough,
+                      .follow_values = options_.follow_values,
                       .max_trace_bytes = options_.max_trace_bytes,
                       .max_overhead = options_.max_overhead};
   if (Status written = write_session(folder_, session_); !written) {
@@ -206,6 +210,7 @@ void Measurement::say_how_long() const {
                      .plain_run = options_.plain_run,
                      .tracing = options_.repeat,
                      .watch_shares = options_.thorough ? kWatchShares : 0,
+                     .follow_values = options_.follow_values,
                      .max_overhead = options_.max_overhead}));
 }
 
@@ -254,15 +259,21 @@ bool Measurement::watch_small_results() {
 // The analysis of the first three stages is the report's, unless it asks for more.
 bool Measurement::further_runs(const FurtherRuns& further) {
   const bool gpu_times = further.gpu_times && gpu_times_.take;
-  if (!gpu_times && !further.sync_use) return false;
-  runs_planned_ = static_cast<int>(session_.runs.size()) + gpu_times + further.sync_use;
+  const bool follows = options_.follow_values && !further.follow.empty() && fs::exists(installation_.values);
+  const bool sync_use = further.sync_use || follows;
+  if (!gpu_times && !sync_use) return false;
+  runs_planned_ = static_cast<int>(session_.runs.size()) + gpu_times + sync_use;
   if (gpu_times) {
     run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all,
               {.gpu_times = gpu_times_});
     // It is never required: the other stages do not rest on it.
     if (session_.runs.back().state == "interrupted") return true;
   }
-  if (further.sync_use) run_stage(Stage::sync_use, "time from synchronizations to first uses", driver_->all);
+  if (sync_use)
+    run_stage(Stage::sync_use,
+              follows ? "what becomes of results behind their first use"
+                      : "time from synchronizations to first uses",
+              driver_->all, {.followed = follows ? further.follow : std::vector<FollowedPlace>{}});
   return true;
 }
 
@@ -336,6 +347,9 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   const bool first = session_.runs.empty();
   progress_.begin(run_heading(name), what,
                   first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
+  // A run that only follows values needs few occurrences of a call.
+  const double overhead = settings.followed.empty() ? options_.max_overhead
+                                                    : std::max(1.1, options_.max_overhead * kFollowingShare);
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
   Status planned = write_plan(
@@ -345,8 +359,9 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                               .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
                               .watch_share = settings.watch_share,
                               .gpu_times = settings.gpu_times.take,
-                              .max_overhead = options_.max_overhead,
-                              .baseline_s = reference_runtime()});
+                              .max_overhead = overhead,
+                              .baseline_s = reference_runtime(),
+                              .followed = settings.followed});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());
@@ -364,6 +379,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                  .plug_in = cupti.empty() ? fs::path() : installation_.gpu_times,
                                  .cupti = cupti,
                                  .python = python,
+                                 .values = settings.followed.empty() ? fs::path() : installation_.values,
                                  .guards = stage == Stage::memory_tracing || stage == Stage::sync_use});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);

@@ -69,6 +69,7 @@ class Measurement {
     int number = 1;                      // of the stage's runs
     uint8_t watch_share = kWatchShares;  // of the plan
     GpuTimesSetting gpu_times;
+    std::vector<FollowedPlace> followed;
   };
   void find_gpu_times();
   std::string run_heading(const std::string& name) const;

@@ -27,7 +27,9 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.recorded_bytes_limit = contents.recorded_bytes_limit;
   plan.max_overhead = contents.max_overhead;
   plan.baseline_ns = static_cast<int64_t>(contents.baseline_s * 1e9);
-  plan.file_bytes = sizeof plan + contents.hooks.size() * sizeof(HookSite);
+  plan.followed_count = static_cast<uint32_t>(contents.followed.size());
+  plan.file_bytes = sizeof plan + contents.hooks.size() * sizeof(HookSite) +
+                    contents.followed.size() * sizeof(FollowedPlace);
 
   std::filesystem::path unfinished = file;
   unfinished += ".new";
@@ -38,6 +40,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   };
   bool written = out && put(&plan, sizeof plan, 1) &&
                  put(contents.hooks.data(), sizeof(HookSite), contents.hooks.size()) &&
+                 put(contents.followed.data(), sizeof(FollowedPlace), contents.followed.size()) &&
                  fflush(out.get()) == 0;
   if (!written || rename(unfinished.c_str(), file.c_str()) != 0)
     return error("cannot write %s: %s; free some space or choose another --output", file.c_str(),

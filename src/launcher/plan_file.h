@@ -19,6 +19,7 @@ struct PlanContents {
   bool gpu_times = false;
   double max_overhead = 0;  // 0: no limit
   double baseline_s = 0;
+  std::vector<FollowedPlace> followed;  // at most kMostFollowedPlaces
 };
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);

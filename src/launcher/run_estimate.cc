@@ -8,7 +8,7 @@
 namespace diogenes::launcher {
 namespace {
 
-constexpr double kBaseline = 1.05, kTracing = 1.2, kMemoryTracing = 2;
+constexpr double kBaseline = 1.05, kTracing = 1.2, kMemoryTracing = 2, kFollowing = 1.3;
 
 // No finer than an estimate can be.
 std::string about(double seconds) {
@@ -24,8 +24,12 @@ std::string runs_sentence(const RunsToMake& runs) {
   const int count = 2 + runs.plain_run + runs.tracing + runs.watch_shares;
   const double memory_tracing = (1 + runs.watch_shares) * std::min(kMemoryTracing, runs.max_overhead);
   const double times = 1 + (runs.plain_run ? kBaseline : 0) + kTracing * runs.tracing + memory_tracing;
-  return fmt::format("{}{} runs, {} in all", runs.watch_shares > 0 ? "up to " : "", count,
-                     about(runs.first_run_s * times));
+  std::string text = fmt::format("{}{} runs, {} in all", runs.watch_shares > 0 ? "up to " : "", count,
+                                 about(runs.first_run_s * times));
+  if (runs.follow_values)
+    text += fmt::format("; one more, {}, if needed waits cost 2% of the GPU phase",
+                        about(runs.first_run_s * kFollowing));
+  return text;
 }
 
 }  // namespace diogenes::launcher

@@ -9,11 +9,13 @@ struct RunsToMake {
   double first_run_s = 0;
   bool plain_run = false;  // before the baseline
   int tracing = 1;
-  int watch_shares = 0;  // further runs of memory tracing, where the program has small results
+  int watch_shares = 0;        // further runs of memory tracing, where the program has small results
+  bool follow_values = false;  // one more run, where needed waits cost much
   double max_overhead = 3;
 };
 
-// "3 runs, about 40 s in all"; "up to 9 runs, ..." where it depends on the program.
+// "3 runs, about 40 s in all"; "up to 9 runs, ..." where it depends on the program, as
+// one more for what becomes of results does.
 std::string runs_sentence(const RunsToMake& runs);
 
 }  // namespace diogenes::launcher

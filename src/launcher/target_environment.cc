@@ -64,6 +64,7 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
     set(result, "DIOGENES_CUPTI", settings.cupti.string());
   }
   if (!settings.python.empty()) preloaded += ":" + settings.python.string();
+  if (!settings.values.empty()) preloaded += ":" + settings.values.string();
   set(result, "LD_PRELOAD", in_front(preloaded, value_of(original, "LD_PRELOAD")));
   set(result, kPlanVariable, settings.plan.string());
   set(result, kAgentVariable, settings.agent.string());

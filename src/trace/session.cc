@@ -70,6 +70,7 @@ Session from_json(const json& object) {
   take(request, "gpu_times", session.request.gpu_times);
   take(request, "repeat", session.request.repeat);
   take(request, "thorough", session.request.thorough);
+  take(request, "follow_values", session.request.follow_values);
   take(request, "max_trace_bytes", session.request.max_trace_bytes);
   take(request, "max_overhead", session.request.max_overhead);
   const json& owners = object_at(object, "owners");
@@ -165,6 +166,7 @@ json to_json(const Session& session) {
             {"gpu_times", session.request.gpu_times},
             {"repeat", session.request.repeat},
             {"thorough", session.request.thorough},
+            {"follow_values", session.request.follow_values},
             {"max_trace_bytes", session.request.max_trace_bytes},
             {"max_overhead", session.request.max_overhead}}},
           {"owners", {{"own", session.owners.own}, {"library", session.owners.library}}},

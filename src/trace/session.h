@@ -49,6 +49,7 @@ struct RunRequest {
   std::string gpu_times = "auto";
   int repeat = 1;
   bool thorough = false;
+  bool follow_values = true;
   uint64_t max_trace_bytes = 0;  // 0: the default
   double max_overhead = 3;
 };

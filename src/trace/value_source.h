@@ -19,8 +19,8 @@ enum class CodeOf : uint8_t {
 
 // Which arguments of a call into the driver are values or lead to some. Positions from 0; -1: there is none.
 struct DriverArguments {
-  int8_t values = 0;       // so many, from the first on
-  int8_t parameters = -1;  // a kernel's: an array of pointers to them
+  int8_t values = 0;               // so many, from the first on
+  int8_t parameters = -1;          // a kernel's: an array of pointers to them
   int8_t source = -1, bytes = -1;  // of a copy
 };
 
@@ -32,7 +32,7 @@ struct ValueServices {
   bool (*append)(const ValueRecord& record);     // to the calling thread's file
   CodeOf (*code_of)(uintptr_t address);
   DriverArguments (*arguments_of)(uintptr_t function);  // of the driver's that begins there
-  bool (*followed)(uintptr_t instruction);  // the plan names it
+  bool (*followed)(uintptr_t instruction);              // the plan names it
   int64_t (*now)();
   int64_t budget_ns;  // that single-stepping may take in this process
 };
@@ -59,8 +59,8 @@ struct ValueSource {
   // A signal handler of the program's begins on the calling thread. With a context: single steps are not possible
   // there any more.
   void (*interrupted)(ucontext_t* context);
-  void (*finish)();       // orderly end: what is still under way is recorded
-  void (*forget)();       // in a forked child
+  void (*finish)();  // orderly end: what is still under way is recorded
+  void (*forget)();  // in a forked child
 };
 
 inline constexpr const char* kValueSourceSymbol = "diogenes_value_source";  // a ValueSource

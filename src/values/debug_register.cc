@@ -46,7 +46,8 @@ bool DebugRegister::open(uint32_t type, uintptr_t address, uint64_t bytes, const
   rlimit limit{};
   services.system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit), 0, 0);
   const long lowest = static_cast<long>(std::min<uint64_t>(limit.rlim_cur, 4096)) - 64;
-  const long high = lowest > file ? services.system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, lowest, 0, 0, 0) : -1;
+  const long high =
+      lowest > file ? services.system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, lowest, 0, 0, 0) : -1;
   if (high >= 0) services.system_call(SYS_close, file, 0, 0, 0, 0, 0);
   file_ = static_cast<int>(high >= 0 ? high : file);
   return true;
@@ -71,6 +72,12 @@ bool is_register_trap(const siginfo_t* info, uintptr_t& address) {
   memcpy(&trap, info, sizeof trap);
   address = trap.address;
   return trap.type == PERF_TYPE_BREAKPOINT && trap.data == kOurs;
+}
+
+bool is_late_trap(const siginfo_t* info) {
+  PerfTrap trap;
+  memcpy(&trap, info, sizeof trap);
+  return trap.flags & 1;  // TRAP_PERF_FLAG_ASYNC
 }
 
 }  // namespace diogenes::values

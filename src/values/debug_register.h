@@ -27,5 +27,8 @@ class DebugRegister {
 
 // Did a register of these send it? `address`: that it was put on.
 bool is_register_trap(const siginfo_t* info, uintptr_t& address);
+// It was blocked when the bytes were touched, so a signal's handler touched them: none of the program's, which does not
+// block it.
+bool is_late_trap(const siginfo_t* info);
 
 }  // namespace diogenes::values

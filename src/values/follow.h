@@ -30,7 +30,8 @@ struct Follow {
   AddressRange touched;   // the watched range
   AddressRange accessed;  // what of it the first instruction accessed
   uint32_t window_end = 0;
-  uint32_t watches = 0;  // so far
+  bool extended = false;  // the window was doubled, because registers held the value
+  uint32_t watches = 0;   // so far
   uint64_t last_instruction = 0, last_count = 0;
   bool interrupted = false;   // by a handler of the program's
   bool pushed_flags = false;  // the instruction before has put the trap flag on the stack

@@ -34,7 +34,9 @@ greg_t& flags_of(ucontext_t* context) { return context->uc_mcontext.gregs[REG_EF
 uintptr_t instruction_of(const ucontext_t* context) {
   return static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
 }
-uintptr_t stack_of(const ucontext_t* context) { return static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]); }
+uintptr_t stack_of(const ucontext_t* context) {
+  return static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
+}
 
 template <typename T>
 bool read_memory(uintptr_t address, T& to) {
@@ -46,8 +48,8 @@ uint32_t thread_id() { return static_cast<uint32_t>(services.system_call(SYS_get
 // Somebody else's single steps would meet ours.
 bool is_debugged() {
   char text[1024] = {};
-  const long file =
-      services.system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/status"), O_RDONLY | O_CLOEXEC, 0, 0, 0);
+  const long file = services.system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/proc/self/status"),
+                                         O_RDONLY | O_CLOEXEC, 0, 0, 0);
   if (file < 0) return true;
   services.system_call(SYS_read, file, reinterpret_cast<long>(text), sizeof text - 1, 0, 0, 0);
   services.system_call(SYS_close, file, 0, 0, 0, 0, 0);
@@ -90,8 +92,8 @@ Follow* take() {
   for (Follow& follow : follows) {
     uint32_t owner = follow.thread.load(std::memory_order_relaxed);
     // One of a thread that has ended in the middle.
-    if (owner != 0 && services.system_call(SYS_tgkill, services.system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), owner, 0, 0, 0,
-                                           0) != -ESRCH)
+    if (owner != 0 && services.system_call(SYS_tgkill, services.system_call(SYS_getpid, 0, 0, 0, 0, 0, 0),
+                                           owner, 0, 0, 0, 0) != -ESRCH)
       continue;
     if (!follow.thread.compare_exchange_strong(owner, me, std::memory_order_acquire)) continue;
     if (owner != 0) {
@@ -113,9 +115,12 @@ void stop_stepping(Follow& follow, ucontext_t* context) {
   spent.fetch_add(services.now() - follow.began_ns, std::memory_order_relaxed);
 }
 
+void look_at_next(Follow& follow, ucontext_t* context);
+
 void begin_stepping(Follow& follow, ucontext_t* context) {
   follow.state = State::stepping;
   follow.window_end = follow.record.steps + kWindow;
+  follow.extended = false;
   follow.began_ns = services.now();
   follow.interrupted = false;
   flags_of(context) |= kTrapFlag;
@@ -125,6 +130,8 @@ void begin_stepping(Follow& follow, ucontext_t* context) {
 void conclude(Follow& follow, ValueUse use, ucontext_t* context) {
   if (follow.state == State::stepping && context) stop_stepping(follow, context);
   ValueRecord& record = follow.record;
+  // One copy is gone; of others nothing is known.
+  if (use == ValueUse::nothing && record.flags & kValueElsewhere) use = ValueUse::window;
   record.type = RecordType::value;
   record.use = use;
   record.at_ns = services.now();
@@ -148,7 +155,8 @@ bool is_argument(const Follow& follow, const ucontext_t* context) {
       values[i] = general_register(context->uc_mcontext, kInRegisters[i]);
     else if (!read_memory(on_stack, values[i]))
       return false;
-    if (i < which.values && (i < 6 ? follow.taint.general[kInRegisters[i]] != 0 : memory.mask(on_stack, 8) != 0))
+    if (i < which.values &&
+        (i < 6 ? follow.taint.general[kInRegisters[i]] != 0 : memory.mask(on_stack, 8) != 0))
       return true;
   }
   if (which.source >= 0 && which.source < kMost && which.bytes >= 0 && which.bytes < kMost &&
@@ -156,21 +164,28 @@ bool is_argument(const Follow& follow, const ucontext_t* context) {
     return true;
   if (which.parameters < 0 || which.parameters >= kMost) return false;
   uint64_t parameter = 0;
-  for (uint64_t i = 0; i < 64 && read_memory(values[which.parameters] + 8 * i, parameter) && parameter >= kPageSize; ++i)
+  for (uint64_t i = 0;
+       i < 64 && read_memory(values[which.parameters] + 8 * i, parameter) && parameter >= kPageSize; ++i)
     if (memory.mask(parameter, 4)) return true;
   return false;
 }
 
-void enter_call(Follow& follow, CodeOf whose, ucontext_t* context) {
-  if (whose == CodeOf::driver && is_argument(follow, context)) return conclude(follow, ValueUse::driver, context);
-  uintptr_t back = 0;
-  if (!read_memory(stack_of(context), back) || services.code_of(back) != CodeOf::program ||
-      !follow.debug_register.stop_at(back, services))
-    return conclude(follow, ValueUse::window, context);
+// Without single steps, up to the return to `back`, where the stack pointer is `stack` again.
+void run_until(Follow& follow, uintptr_t back, uintptr_t stack, ucontext_t* context) {
+  if (!follow.debug_register.stop_at(back, services)) return conclude(follow, ValueUse::window, context);
   stop_stepping(follow, context);
   follow.state = State::returning;
   follow.return_to = back;
-  follow.return_stack = stack_of(context) + 8;
+  follow.return_stack = stack;
+}
+
+void enter_call(Follow& follow, CodeOf whose, uintptr_t stack, ucontext_t* context) {
+  if (whose == CodeOf::driver && is_argument(follow, context))
+    return conclude(follow, ValueUse::driver, context);
+  uintptr_t back = 0;
+  if (!read_memory(stack, back) || services.code_of(back) != CodeOf::program)
+    return conclude(follow, ValueUse::window, context);
+  run_until(follow, back, stack + 8, context);
 }
 
 // ---- The end of a window
@@ -208,17 +223,25 @@ void end_window(Follow& follow, ucontext_t* context) {
   drop_dead_copies(follow, context);
   int copies = 0;
   const AddressRange piece = copy_to_watch(follow, context, copies);
-  const bool kept = follow.taint.in_kept_registers();
-  if (piece.empty() && !kept) return conclude(follow, ValueUse::nothing, context);
-  if (piece.empty() || waiting || follow.watches == kMostWatches || !follow.debug_register.watch(piece, services))
+  // In registers it may be still to come, or be left over.
+  const bool in_registers = follow.taint.in_registers();
+  if (in_registers && !follow.extended) {
+    follow.extended = true;
+    follow.window_end += kWindow;
+    return look_at_next(follow, context);
+  }
+  if (piece.empty() && !in_registers) return conclude(follow, ValueUse::nothing, context);
+  // Before it is watched: this is a touch, too.
+  follow.content = 0;
+  services.copy(&follow.content, reinterpret_cast<const void*>(piece.begin), piece.size());
+  if (piece.empty() || waiting || follow.watches == kMostWatches ||
+      !follow.debug_register.watch(piece, services))
     return conclude(follow, ValueUse::window, context);
   stop_stepping(follow, context);
-  if (kept || copies > 1) follow.record.flags |= kValueElsewhere;
+  if (in_registers || copies > 1) follow.record.flags |= kValueElsewhere;
   ++follow.watches;
   follow.state = State::watching;
   follow.watched = piece;
-  follow.content = 0;
-  services.copy(&follow.content, reinterpret_cast<const void*>(piece.begin), piece.size());
   current = nullptr;
   waiting = &follow;
 }
@@ -287,7 +310,8 @@ uint32_t read_code(uintptr_t from, uint8_t* to, uint32_t bytes) {
 
 // True: the flags that the program is about to restore have a trap flag of its own.
 bool restores_trap_flag(const Decoded& decoded, const ucontext_t* context) {
-  if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_POPFQ && decoded.instruction.mnemonic != ZYDIS_MNEMONIC_POPF)
+  if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_POPFQ &&
+      decoded.instruction.mnemonic != ZYDIS_MNEMONIC_POPF)
     return false;
   uint16_t flags = 0;
   return !read_memory(stack_of(context), flags) || flags & kTrapFlag;
@@ -303,7 +327,7 @@ void look_at_next(Follow& follow, ucontext_t* context) {
   follow.last_instruction = instruction, follow.last_count = count;
   const CodeOf whose = services.code_of(instruction);
   if (whose == CodeOf::passage) return;
-  if (whose != CodeOf::program) return enter_call(follow, whose, context);
+  if (whose != CodeOf::program) return enter_call(follow, whose, stack_of(context), context);
   uint8_t code[15];
   Decoded decoded;
   const uint32_t bytes = read_code(instruction, code, sizeof code);
@@ -313,9 +337,12 @@ void look_at_next(Follow& follow, ucontext_t* context) {
   const Effect effect = apply(decoded, context->uc_mcontext, instruction, follow.taint);
   follow.record.flags |= effect.flags;
   if (effect.kind != Effect::none) return conclude(follow, use_of(effect.kind), context);
+  // The dynamic linker looks up a function, which takes thousands of instructions and none of the value.
+  if (follow.taint.saved && decoded.instruction.meta.category == ZYDIS_CATEGORY_CALL)
+    return run_until(follow, instruction + decoded.instruction.length, stack_of(context), context);
   if (follow.taint.memory.full()) return conclude(follow, ValueUse::room, context);
-  follow.pushed_flags =
-      decoded.instruction.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || decoded.instruction.mnemonic == ZYDIS_MNEMONIC_PUSHF;
+  follow.pushed_flags = decoded.instruction.mnemonic == ZYDIS_MNEMONIC_PUSHFQ ||
+                        decoded.instruction.mnemonic == ZYDIS_MNEMONIC_PUSHF;
 }
 
 void after_step(Follow& follow, ucontext_t* context) {
@@ -354,7 +381,8 @@ bool take_access(Follow& follow, AddressRange accessed, ucontext_t* context, boo
     return true;
   }
   uint32_t bytes = kBytesBefore;
-  while (bytes >= 1 && !services.copy(code, reinterpret_cast<const void*>(place - bytes), bytes)) bytes = bytes / 2;
+  while (bytes >= 1 && !services.copy(code, reinterpret_cast<const void*>(place - bytes), bytes))
+    bytes = bytes / 2;
   if (bytes == 0 || !previous_instruction(code, bytes, place, registers, accessed, decoded)) return false;
   only_wrote = true;
   for (int i = 0; i < decoded.instruction.operand_count; ++i)
@@ -374,10 +402,10 @@ void take_watched_touch(Follow& follow, ucontext_t* context) {
   const CodeOf whose = services.code_of(instruction_of(context) - 1);
   if (whose == CodeOf::agent || whose == CodeOf::passage) return;  // it reads for itself
   if (current == &follow || current) return conclude(follow, ValueUse::window, nullptr);
+  follow.debug_register.off(services);
   uint64_t now = 0;
   services.copy(&now, reinterpret_cast<const void*>(follow.watched.begin), follow.watched.size());
   const bool overwritten = now != follow.content;
-  follow.debug_register.off(services);
   waiting = nullptr;
   if (overwritten) return conclude(follow, ValueUse::nothing, context);
   follow.record.flags |= kValueWatched;
@@ -386,7 +414,8 @@ void take_watched_touch(Follow& follow, ucontext_t* context) {
   for (uint8_t& bytes : follow.taint.general) bytes = 0;
   current = &follow;
   bool only_wrote = false;
-  if (!take_access(follow, follow.watched, context, only_wrote)) return conclude(follow, ValueUse::instruction, context);
+  if (!take_access(follow, follow.watched, context, only_wrote))
+    return conclude(follow, ValueUse::instruction, context);
   if (current != &follow) return;  // it had a consequence at once
   if (only_wrote) return conclude(follow, ValueUse::nothing, context);
   begin_stepping(follow, context);
@@ -443,7 +472,8 @@ bool trap(const siginfo_t* info, ucontext_t* context) {
   uintptr_t address = 0;
   const bool of_register = is_register_trap(info, address);
   if (of_register) {
-    if (waiting && waiting->debug_register.is_on() && waiting->watched.begin == address)
+    if (waiting && waiting->debug_register.is_on() && waiting->watched.begin == address &&
+        !is_late_trap(info))
       take_watched_touch(*waiting, context);
     else if (current && current->state == State::returning && instruction_of(context) == current->return_to)
       take_return(*current, context);

@@ -8,7 +8,8 @@ namespace diogenes::values {
 // Instructions of one stretch: from a touch to its consequence, or until a copy is watched instead.
 inline constexpr uint32_t kWindow = 4000;
 inline constexpr uint32_t kMostWatches = 4;  // of one value
-inline constexpr uint32_t kMostOfPlace = 12;  // touches of one stack that are followed: the first 4, then each time twice as late
+inline constexpr uint32_t kMostOfPlace =
+    12;  // touches of one stack that are followed: the first 4, then each time twice as late
 
 bool start(const ValueServices& services);
 void touched(const TouchedValue& value, ucontext_t* context);

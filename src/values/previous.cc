@@ -38,15 +38,18 @@ Accesses accesses(const Decoded& decoded, uintptr_t begin, const mcontext_t& con
     const ZydisDecodedOperand& one = decoded.operands[i];
     if (one.type != ZYDIS_OPERAND_TYPE_MEMORY || one.mem.type == ZYDIS_MEMOP_TYPE_AGEN) continue;
     AddressRange range = AddressRange::of(address_of(decoded, one, context, begin), one.size / 8);
-    if (decoded.instruction.meta.category == ZYDIS_CATEGORY_POP && one.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+    if (decoded.instruction.meta.category == ZYDIS_CATEGORY_POP &&
+        one.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
       range = {stack - 8, stack};
-    if (decoded.instruction.meta.category == ZYDIS_CATEGORY_PUSH && one.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+    if (decoded.instruction.meta.category == ZYDIS_CATEGORY_PUSH &&
+        one.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
       range = {stack, stack + 8};
     // Behind a string instruction its pointers stand one element further.
     if (decoded.instruction.meta.category == ZYDIS_CATEGORY_STRINGOP)
       range = {range.begin - one.size / 8, range.end + one.size / 8};
     if (range.overlaps(touched)) return Accesses::yes;
-    if (writes_register(decoded, one.mem.base) || writes_register(decoded, one.mem.index)) found = Accesses::perhaps;
+    if (writes_register(decoded, one.mem.base) || writes_register(decoded, one.mem.index))
+      found = Accesses::perhaps;
   }
   return found;
 }
@@ -64,14 +67,17 @@ bool previous_instruction(const uint8_t* code, uint32_t bytes, uintptr_t place, 
     if (!decode(code + i, bytes - i, to)) continue;
     const uint32_t end = i + to.instruction.length;
     last[i] = end == bytes ? static_cast<int>(i) : last[end];
-    if (last[i] >= 0 && bytes - static_cast<uint32_t>(last[i]) <= kLongest) ++votes[bytes - static_cast<uint32_t>(last[i])];
+    if (last[i] >= 0 && bytes - static_cast<uint32_t>(last[i]) <= kLongest)
+      ++votes[bytes - static_cast<uint32_t>(last[i])];
   }
   uint32_t best = 0, best_votes = 0;
   Accesses best_accesses = Accesses::no;
   for (uint32_t length = 1; length <= kLongest && length <= bytes; ++length) {
-    if (votes[length] == 0 || !decode(code + bytes - length, length, to) || to.instruction.length != length) continue;
+    if (votes[length] == 0 || !decode(code + bytes - length, length, to) || to.instruction.length != length)
+      continue;
     const Accesses how = accesses(to, place - length, context, touched);
-    if (how == Accesses::no || how < best_accesses || (how == best_accesses && votes[length] <= best_votes)) continue;
+    if (how == Accesses::no || how < best_accesses || (how == best_accesses && votes[length] <= best_votes))
+      continue;
     best = length, best_votes = votes[length], best_accesses = how;
   }
   return best > 0 && decode(code + bytes - best, best, to);

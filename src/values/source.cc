@@ -5,8 +5,7 @@
 
 // The agent looks for it by name (trace/value_source.h).
 extern "C" __attribute__((visibility("default"))) const diogenes::ValueSource diogenes_value_source = {
-    sizeof(diogenes::ValueSource),  diogenes::values::start,
-    diogenes::values::touched,      diogenes::values::trap,
-    diogenes::values::system_call,  diogenes::values::interrupted,
-    diogenes::values::finish,       diogenes::values::forget,
+    sizeof(diogenes::ValueSource), diogenes::values::start,       diogenes::values::touched,
+    diogenes::values::trap,        diogenes::values::system_call, diogenes::values::interrupted,
+    diogenes::values::finish,      diogenes::values::forget,
 };

@@ -17,16 +17,22 @@ struct Place {
 Place place_of(ZydisRegister name) {
   auto within = [name](ZydisRegister first, ZydisRegister last) { return name >= first && name <= last; };
   auto number = [name](ZydisRegister first) { return static_cast<uint8_t>(name - first); };
-  if (within(ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_R15)) return {Place::general, number(ZYDIS_REGISTER_RAX), 0, 8};
-  if (within(ZYDIS_REGISTER_EAX, ZYDIS_REGISTER_R15D)) return {Place::general, number(ZYDIS_REGISTER_EAX), 0, 4};
-  if (within(ZYDIS_REGISTER_AX, ZYDIS_REGISTER_R15W)) return {Place::general, number(ZYDIS_REGISTER_AX), 0, 2};
+  if (within(ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_R15))
+    return {Place::general, number(ZYDIS_REGISTER_RAX), 0, 8};
+  if (within(ZYDIS_REGISTER_EAX, ZYDIS_REGISTER_R15D))
+    return {Place::general, number(ZYDIS_REGISTER_EAX), 0, 4};
+  if (within(ZYDIS_REGISTER_AX, ZYDIS_REGISTER_R15W))
+    return {Place::general, number(ZYDIS_REGISTER_AX), 0, 2};
   if (within(ZYDIS_REGISTER_AL, ZYDIS_REGISTER_BL)) return {Place::general, number(ZYDIS_REGISTER_AL), 0, 1};
   if (within(ZYDIS_REGISTER_AH, ZYDIS_REGISTER_BH)) return {Place::general, number(ZYDIS_REGISTER_AH), 1, 1};
   if (within(ZYDIS_REGISTER_SPL, ZYDIS_REGISTER_R15B))
     return {Place::general, static_cast<uint8_t>(number(ZYDIS_REGISTER_SPL) + 4), 0, 1};
-  if (within(ZYDIS_REGISTER_XMM0, ZYDIS_REGISTER_XMM31)) return {Place::vector, number(ZYDIS_REGISTER_XMM0), 0, 16};
-  if (within(ZYDIS_REGISTER_YMM0, ZYDIS_REGISTER_YMM31)) return {Place::vector, number(ZYDIS_REGISTER_YMM0), 0, 32};
-  if (within(ZYDIS_REGISTER_ZMM0, ZYDIS_REGISTER_ZMM31)) return {Place::vector, number(ZYDIS_REGISTER_ZMM0), 0, 64};
+  if (within(ZYDIS_REGISTER_XMM0, ZYDIS_REGISTER_XMM31))
+    return {Place::vector, number(ZYDIS_REGISTER_XMM0), 0, 16};
+  if (within(ZYDIS_REGISTER_YMM0, ZYDIS_REGISTER_YMM31))
+    return {Place::vector, number(ZYDIS_REGISTER_YMM0), 0, 32};
+  if (within(ZYDIS_REGISTER_ZMM0, ZYDIS_REGISTER_ZMM31))
+    return {Place::vector, number(ZYDIS_REGISTER_ZMM0), 0, 64};
   if (within(ZYDIS_REGISTER_K0, ZYDIS_REGISTER_K7)) return {Place::opmask, number(ZYDIS_REGISTER_K0), 0, 8};
   if (within(ZYDIS_REGISTER_ST0, ZYDIS_REGISTER_ST7) || within(ZYDIS_REGISTER_MM0, ZYDIS_REGISTER_MM7) ||
       name == ZYDIS_REGISTER_X87STATUS)
@@ -46,11 +52,11 @@ bool is_memory(const ZydisDecodedOperand& operand) {
 // Kinds of instructions that are told apart; what is none of the others is arithmetic.
 enum class Sort : uint8_t {
   arithmetic,
-  move,       // bytes, as they are
-  extend,     // with zeros or the sign
-  shuffle,    // bytes of its operands in another order
+  move,     // bytes, as they are
+  extend,   // with zeros or the sign
+  shuffle,  // bytes of its operands in another order
   convert,
-  save,       // xsave and its like
+  save,  // xsave and its like
   restore,
   clear_upper,
   refused,
@@ -243,7 +249,8 @@ bool makes_zero(const Decoded& decoded) {
 // One instruction's reading and writing.
 class Application {
  public:
-  Application(const Decoded& decoded, const mcontext_t& context, uintptr_t instruction, Taint& taint, When when)
+  Application(const Decoded& decoded, const mcontext_t& context, uintptr_t instruction, Taint& taint,
+              When when)
       : decoded_(decoded), context_(context), at_(instruction), taint_(taint), when_(when) {
     // Behind a watchpoint: whichever memory it read is the one that was touched.
     reads_touched_ = when == When::behind;
@@ -266,12 +273,15 @@ class Application {
     switch (sort) {
       case Sort::save:
         std::copy(taint_.vector, taint_.vector + 32, taint_.saved_vector);
+        taint_.saved = true;
         return {};
       case Sort::restore:
-        std::copy(taint_.saved_vector, taint_.saved_vector + 32, taint_.vector);
+        if (taint_.saved) std::copy(taint_.saved_vector, taint_.saved_vector + 32, taint_.vector);
+        taint_.saved = false;
         return {};
       case Sort::clear_upper:
-        for (uint64_t& bytes : taint_.vector) bytes &= instruction.mnemonic == ZYDIS_MNEMONIC_VZEROALL ? 0 : ones(16);
+        for (uint64_t& bytes : taint_.vector)
+          bytes &= instruction.mnemonic == ZYDIS_MNEMONIC_VZEROALL ? 0 : ones(16);
         return {};
       case Sort::move:
         if (plain_move()) return effect_;
@@ -328,7 +338,8 @@ class Application {
   bool address_depends() const {
     if (when_ == When::behind) return false;  // its registers may hold the result already
     for (int i = 0; i < operands(); ++i)
-      if (is_memory(operand(i)) && (mask_of(operand(i).mem.base) || mask_of(operand(i).mem.index))) return true;
+      if (is_memory(operand(i)) && (mask_of(operand(i).mem.base) || mask_of(operand(i).mem.index)))
+        return true;
     return false;
   }
 
@@ -443,9 +454,11 @@ class Application {
   // Two operands, or three of which the upper bytes come from the second.
   bool plain_move() {
     const auto& instruction = decoded_.instruction;
-    if (instruction.avx.mask.mode == ZYDIS_MASK_MODE_MERGING || instruction.avx.mask.mode == ZYDIS_MASK_MODE_ZEROING)
+    if (instruction.avx.mask.mode == ZYDIS_MASK_MODE_MERGING ||
+        instruction.avx.mask.mode == ZYDIS_MASK_MODE_ZEROING)
       return false;
-    const bool single = instruction.mnemonic == ZYDIS_MNEMONIC_MOVSS || instruction.mnemonic == ZYDIS_MNEMONIC_VMOVSS;
+    const bool single =
+        instruction.mnemonic == ZYDIS_MNEMONIC_MOVSS || instruction.mnemonic == ZYDIS_MNEMONIC_VMOVSS;
     const bool scalar = single || instruction.mnemonic == ZYDIS_MNEMONIC_MOVSD ||
                         instruction.mnemonic == ZYDIS_MNEMONIC_VMOVSD;
     if (is_string(instruction)) return false;
@@ -538,7 +551,8 @@ class Application {
     if (!makes_zero(decoded_)) {
       any = tested_flags() != 0;
       for (int i = 0; i < operands(); ++i)
-        any |= (reads(operand(i)) || is_address_only(operand(i))) && !is_counter(operand(i)) && mask(operand(i)) != 0;
+        any |= (reads(operand(i)) || is_address_only(operand(i))) && !is_counter(operand(i)) &&
+               mask(operand(i)) != 0;
     }
     const uint64_t scalar = scalar_bytes(sort);
     const uint64_t result = scalar ? scalar : ~uint64_t{0};
@@ -547,7 +561,7 @@ class Application {
     for (int i = 0; i < operands(); ++i) {
       const ZydisDecodedOperand& one = operand(i);
       if (!writes(one) || is_counter(one)) continue;
-      const bool conditional = (one.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) != 0;
+      const bool conditional = (one.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) != 0 || writes_half();
       if (is_register(one) && one.reg.value == ZYDIS_REGISTER_RFLAGS) {
         flags_certain = !conditional;
         continue;
@@ -558,16 +572,36 @@ class Application {
       stored |= is_memory(one) || (is_register(one) && place_of(one.reg.value).kind != Place::none);
     }
     if (const auto* flags = instruction.cpu_flags) {
-      const uint32_t changed = flags->modified | flags->undefined;
+      // Processors leave some undefined flags as they were, and set others; of products these are all but two.
+      const bool product =
+          instruction.mnemonic == ZYDIS_MNEMONIC_IMUL || instruction.mnemonic == ZYDIS_MNEMONIC_MUL;
+      const uint32_t undefined =
+          flags->undefined |
+          (product ? ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_PF : 0);
       if (any)
-        taint_.flags |= changed;
+        taint_.flags |= flags->modified | undefined;
       else if (flags_certain)
-        taint_.flags &= ~changed;
+        taint_.flags &= ~(flags->modified & ~undefined);
       taint_.flags &= ~(flags->set_0 | flags->set_1);
     }
     if (!any) return;
     if (sort == Sort::convert) effect_.flags |= kValueConverted;
     if (sort == Sort::arithmetic && stored) effect_.flags |= kValueComputed;
+  }
+
+  // The other half of the register stays.
+  bool writes_half() const {
+    switch (decoded_.instruction.mnemonic) {
+      case ZYDIS_MNEMONIC_MOVHPS:
+      case ZYDIS_MNEMONIC_MOVHPD:
+      case ZYDIS_MNEMONIC_MOVLPS:
+      case ZYDIS_MNEMONIC_MOVLPD:
+      case ZYDIS_MNEMONIC_MOVLHPS:
+      case ZYDIS_MNEMONIC_MOVHLPS:
+        return is_register(operand(0));
+      default:
+        return false;
+    }
   }
 
   // The upper elements of a scalar's result: its own, or those of its first source.
@@ -583,7 +617,8 @@ class Application {
   // What a string instruction or a stack instruction moves on, and what holds no data.
   bool is_counter(const ZydisDecodedOperand& one) const {
     return is_register(one) && one.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-           (decoded_.instruction.meta.category == ZYDIS_CATEGORY_STRINGOP || one.reg.value == ZYDIS_REGISTER_RSP) &&
+           (decoded_.instruction.meta.category == ZYDIS_CATEGORY_STRINGOP ||
+            one.reg.value == ZYDIS_REGISTER_RSP) &&
            place_of(one.reg.value).kind == Place::general && place_of(one.reg.value).number != 0;
   }
 
@@ -625,8 +660,9 @@ int general_number(ZydisRegister name) {
 }
 
 uint64_t general_register(const mcontext_t& context, int number) {
-  static constexpr int kInContext[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                         REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+  static constexpr int kInContext[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                         REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                         REG_R12, REG_R13, REG_R14, REG_R15};
   return static_cast<uint64_t>(context.gregs[kInContext[number & 15]]);
 }
 
@@ -634,7 +670,8 @@ uintptr_t address_of(const Decoded& decoded, const ZydisDecodedOperand& operand,
                      uintptr_t instruction) {
   const auto& memory = operand.mem;
   auto value_of = [&](ZydisRegister name) -> uintptr_t {
-    if (name == ZYDIS_REGISTER_RIP || name == ZYDIS_REGISTER_EIP) return instruction + decoded.instruction.length;
+    if (name == ZYDIS_REGISTER_RIP || name == ZYDIS_REGISTER_EIP)
+      return instruction + decoded.instruction.length;
     const Place place = place_of(name);
     return place.kind == Place::general ? general_register(context, place.number) : 0;
   };
@@ -644,7 +681,8 @@ uintptr_t address_of(const Decoded& decoded, const ZydisDecodedOperand& operand,
   return address + segment_base(memory.segment);
 }
 
-Effect apply(const Decoded& decoded, const mcontext_t& context, uintptr_t instruction, Taint& taint, When when) {
+Effect apply(const Decoded& decoded, const mcontext_t& context, uintptr_t instruction, Taint& taint,
+             When when) {
   return Application(decoded, context, instruction, taint, when).run();
 }
 

@@ -142,7 +142,10 @@ class Entries {
     if (auto frames = telling_frames(problem.first_use->stack, 1); !frames.empty())
       text +=
           ", at <span class=\"where\">" + html(place_text(*frames[0], reader_.folder, kPlace)) + "</span>";
-    return item("used", text);
+    std::string value;
+    if (problem.first_use->value)
+      value = item("value", html(value_text(*problem.first_use->value, reader_.folder)));
+    return item("used", text) + value;
   }
 
   static std::string source(const ReportProblem& problem) {

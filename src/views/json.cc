@@ -50,10 +50,30 @@ Json where_json(const std::optional<ReportFrame>& where) {
   return where ? frame_json(*where) : Json(nullptr);
 }
 
+Json value_json(const std::optional<ReportValue>& value) {
+  if (!value) return nullptr;
+  Json uses = Json::array();
+  for (const ReportValueUse& use : value->uses)
+    uses.push_back({{"use", use.use},
+                    {"count", use.count},
+                    {"after_s", use.after_s ? Json(finite(*use.after_s)) : Json(nullptr)},
+                    {"stack", frames_json(use.stack)}});
+  return {{"followed", value->followed},
+          {"of", value->instances},
+          {"copied", value->copied},
+          {"converted", value->converted},
+          {"computed", value->computed},
+          {"later", value->later},
+          {"elsewhere", value->elsewhere},
+          {"uses", uses},
+          {"moved_up_to_s", value->moved_up_to_s ? Json(finite(*value->moved_up_to_s)) : Json(nullptr)}};
+}
+
 Json use_json(const std::optional<ReportUse>& use) {
   if (!use) return nullptr;
   return {{"after_s", use->after_s ? Json(finite(*use->after_s)) : Json(nullptr)},
-          {"stack", frames_json(use->stack)}};
+          {"stack", frames_json(use->stack)},
+          {"value", value_json(use->value)}};
 }
 
 Json counts_json(const std::vector<std::pair<std::string, uint64_t>>& counts) {

@@ -13,6 +13,43 @@
 namespace diogenes {
 namespace {
 
+std::string value_use_phrase(const std::string& use) {
+  if (use == "decides-a-branch") return "decides a branch";
+  if (use == "selects-memory") return "selects a place in memory";
+  if (use == "goes-into-a-system-call") return "goes into a system call";
+  if (use == "is-passed-to-a-kernel") return "is passed to a kernel";
+  if (use == "is-passed-to-the-driver") return "is passed to the driver";
+  if (use == "is-overwritten-unused") return "is overwritten unused";
+  if (use == "is-kept-to-the-end") return "is not used until the program ends";
+  return "is not followed further";
+}
+
+}  // namespace
+
+std::string value_text(const ReportValue& value, const std::string& folder) {
+  if (value.uses.empty()) return "";
+  const ReportValueUse& first = value.uses.front();
+  std::string text;
+  const bool copied = 2 * value.copied > value.followed, computed = 2 * value.computed > value.followed;
+  if (computed) text += "is computed with, and ";
+  if (2 * value.later > value.followed)
+    text += "is only copied; the copy ";
+  else if (copied && !computed)
+    text += "is copied, and ";
+  text += value_use_phrase(first.use);
+  if (auto frames = telling_frames(first.stack, 1); !frames.empty())
+    text += " at " + place_text(*frames[0], folder, 60);
+  text += fmt::format(" (followed: {} of {}", count_text(value.followed), count_text(value.instances));
+  if (first.count < value.followed) text += fmt::format(", so in {}", count_text(first.count));
+  text += ")";
+  if (value.moved_up_to_s)
+    text += fmt::format("; waiting right before that use would gain {} at most",
+                        seconds_text(*value.moved_up_to_s));
+  return text;
+}
+
+namespace {
+
 constexpr size_t kIndent = 4;
 constexpr size_t kFrames = 2;      // of a stack, briefly
 constexpr size_t kPlaces = 4;      // of a finding with several, briefly
@@ -49,6 +86,7 @@ class Details {
       if (auto frames = telling_frames(problem.first_use->stack, 1); !frames.empty())
         after += ", at " + place_text(*frames[0], options_.folder, room());
       labelled("used", after);
+      if (problem.first_use->value) labelled("value", value_text(*problem.first_use->value, options_.folder));
     }
     if (!problem.duplicate_of.empty())
       stack(problem.kind == "round-trip-transfer" ? "from" : "same as", problem.duplicate_of, 1);
@@ -174,6 +212,8 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   if (required.used_by && !required.used_for.empty())
     if (auto frames = telling_frames(required.used_by->stack, 1); !frames.empty())
       text += " at " + place_text(*frames[0], folder, 60);
+  if (required.used_by && required.used_by->value)
+    text += "; the value " + value_text(*required.used_by->value, folder);
   if (required.same_value > 1 && 10 * required.same_value >= 9 * required.values)
     text += fmt::format("; {} of {} brought the same bytes", count_text(required.same_value),
                         count_text(required.values));

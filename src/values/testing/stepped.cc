@@ -74,7 +74,8 @@ const ValueServices kServices{
     int64_t{1} << 60};
 
 TouchedValue touched_value(uintptr_t address, uint32_t back) {
-  return {AddressRange::of(reinterpret_cast<uintptr_t>(place), sizeof *place), address, 8, kServices.now(), back};
+  return {AddressRange::of(reinterpret_cast<uintptr_t>(place), sizeof *place), address, 8, kServices.now(),
+          back};
 }
 
 void on_segv(int, siginfo_t* info, void* opaque) {
@@ -100,7 +101,8 @@ void on_trap(int, siginfo_t* info, void* opaque) {
   uint8_t code[2] = {};
   if (copy(code, reinterpret_cast<const void*>(registers[REG_RIP]), 2) && code[0] == 0x0f && code[1] == 5 &&
       registers[REG_RAX] == SYS_write)
-    system_call(AddressRange::of(static_cast<uintptr_t>(registers[REG_RSI]), static_cast<uint64_t>(registers[REG_RDX])),
+    system_call(AddressRange::of(static_cast<uintptr_t>(registers[REG_RSI]),
+                                 static_cast<uint64_t>(registers[REG_RDX])),
                 context);
   errno = before;
 }
@@ -123,8 +125,10 @@ bool watch_place() {
 }  // namespace
 
 Followed follow(const std::function<void(volatile double*)>& body, Setting setting) {
-  shared = static_cast<Shared*>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  place = static_cast<double*>(mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  shared = static_cast<Shared*>(
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  place = static_cast<double*>(
+      mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   *place = 0.75;
   const pid_t child = fork();
   if (child == 0) {
@@ -146,7 +150,8 @@ Followed follow(const std::function<void(volatile double*)>& body, Setting setti
   }
   Followed result;
   waitpid(child, &result.status, 0);
-  for (uint32_t i = 0; i < shared->count && i < kMostRecords; ++i) result.records.push_back(shared->records[i]);
+  for (uint32_t i = 0; i < shared->count && i < kMostRecords; ++i)
+    result.records.push_back(shared->records[i]);
   munmap(shared, sizeof(Shared));
   munmap(place, kPageSize);
   return result;
