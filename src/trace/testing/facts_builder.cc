@@ -107,7 +107,11 @@ uint32_t Facts::intern(const CallFacts& facts) {
 
 uint32_t Facts::intern(const std::vector<Frame>& stack) {
   if (stack.empty()) return kNoStack;
-  auto at = static_cast<uint32_t>(stacks_.size() / 8);
+  std::vector<uint64_t> frames;
+  for (Frame frame : stack) frames.push_back(frame.packed);
+  auto [known, fresh] = interned_.try_emplace(frames, static_cast<uint32_t>(stacks_.size() / 8));
+  if (!fresh) return known->second;
+  const uint32_t at = known->second;
   append(stacks_, StackHeader{static_cast<uint32_t>(stack.size()), 0});
   for (Frame frame : stack) append(stacks_, frame);
   return at;
@@ -165,6 +169,27 @@ Facts& Facts::touch(uint32_t number, int64_t at, Touching access, Toucher by) {
   record.access = access;
   record.by = by;
   return put(record, RecordType::touch);
+}
+
+Facts& Facts::touch_at(uint32_t number, int64_t at, const std::vector<Frame>& stack) {
+  TouchRecord record{};
+  record.watch = number;
+  record.at_ns = at;
+  record.access = Touching::reads;
+  record.stack = intern(stack);
+  return put(record, RecordType::touch);
+}
+
+Facts& Facts::value(int64_t touched, const std::vector<Frame>& stack, ValueUse use, unsigned flags,
+                    int64_t at, const std::vector<Frame>& used) {
+  ValueRecord record{};
+  record.use = use;
+  record.flags = static_cast<uint8_t>(flags);
+  record.touch_stack = intern(stack);
+  record.touched_ns = touched;
+  record.at_ns = at;
+  record.stack = intern(used);
+  return put(record, RecordType::value);
 }
 
 Facts& Facts::late_touch(uint32_t number, int64_t at, uint32_t thread) {

@@ -57,6 +57,10 @@ class Facts {
   Facts& watch(uint32_t number, uint64_t begin, uint64_t bytes, int64_t at, WatchRefusal refusal = {},
                WatchProtection protection = WatchProtection::no_access);
   Facts& touch(uint32_t number, int64_t at, Touching access = Touching::reads, Toucher by = Toucher::program);
+  // A touch whose stack is known, and what became of the value behind it.
+  Facts& touch_at(uint32_t number, int64_t at, const std::vector<Frame>& stack);
+  Facts& value(int64_t touched, const std::vector<Frame>& stack, ValueUse use, unsigned flags, int64_t at,
+               const std::vector<Frame>& used = {});
   Facts& late_touch(uint32_t number, int64_t at, uint32_t thread);
   Facts& unwatch(uint32_t number, int64_t at, WatchEnd why = WatchEnd::lowered);
   Facts& region(RegionEvent event, uint64_t begin, uint64_t bytes, int64_t at);
@@ -90,6 +94,7 @@ class Facts {
 
   std::map<uint32_t, std::string> threads_;
   std::string operands_, stacks_, modules_, python_;
+  std::map<std::vector<uint64_t>, uint32_t> interned_;  // stacks, by their frames
   uint32_t thread_ = 0;
   ProcessFile process_{};
 };
