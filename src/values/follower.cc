@@ -446,9 +446,9 @@ void touched(const TouchedValue& value, ucontext_t* context) {
   if (flags_of(context) & kTrapFlag) return;  // this thread is stepped already, by us or by the program
   if (!services.followed(instruction_of(context) - value.back) || !has_turn(value.stack)) return;
   if (spent.load(std::memory_order_relaxed) > services.budget_ns || is_debugged()) return;
-  // A call that never came back: something jumped out of it.
+  // A call or a step that never came back: something jumped out of it, or out of a handler.
   if (current) {
-    if (current->state != State::returning || stack_of(context) < current->return_stack) return;
+    if (current->state == State::returning && stack_of(context) < current->return_stack) return;
     conclude(*current, ValueUse::handler, nullptr);
   }
   Follow* follow = take();

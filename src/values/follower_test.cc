@@ -317,6 +317,25 @@ TEST(Follower, AJumpOutOfThatAgentLeavesTheProgramAlone) {
   EXPECT_EQ(the_one(followed).use, ValueUse::untouched);
 }
 
+// Single steps end unseen there: the next touch of this thread is followed all the same.
+TEST(Follower, AJumpOutOfAHandlerIsSurvived) {
+  const Followed followed = follow([](volatile double* value) {
+    static sigjmp_buf there;
+    signal(SIGUSR1, [](int) {
+      interrupted(nullptr);
+      siglongjmp(there, 1);
+    });
+    kept[3] = *value;
+    if (sigsetjmp(there, 0) == 0) raise(SIGUSR1);
+    mprotect(const_cast<double*>(value), 4096, PROT_NONE);
+    if (*value > 0.5) decided = 1;
+  });
+  EXPECT_EQ(followed.status, 0);
+  ASSERT_EQ(followed.records.size(), 2u);
+  EXPECT_EQ(followed.records[0].use, ValueUse::handler);
+  EXPECT_EQ(followed.records[1].use, ValueUse::branch);
+}
+
 TEST(Follower, AThreadThatEndsEndsIt) {
   expect(follow([](volatile double* value) { std::thread([value] { kept[3] = *value; }).join(); }),
          ValueUse::thread_end, kValueCopied);

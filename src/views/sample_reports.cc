@@ -146,6 +146,13 @@ Report als_report() {
   error.reasons = {{"cpu-access", 498}, {"small-range", 1}};
   error.used_for = "the CPU uses its result";
   error.used_by = ReportUse{0.000002, {at("als::converged(float)", source, 251, 0x2d00)}};
+  ReportValue& value = error.used_by->value.emplace();
+  value.followed = value.copied = 7;
+  value.instances = 499;
+  value.uses = {
+      {"decides-a-branch", 6, 0.0003, {at("als::log(float)", source, 260, 0x2e00)}},
+      {"not-followed-further", 1, std::nullopt, {at("als::converged(float)", source, 251, 0x2d00)}}};
+  value.moved_up_to_s = 0.151;
   error.same_value = 480;
   error.values = 500;
   error.stack = {at("als::converged(float)", source, 250, 0x2cf0),
