@@ -88,7 +88,7 @@ void child_after_fork() {
   forget_process_folder();
   forget_stacks();
   forget_python();
-  forget_values();
+  value_source->forget();
   restart_collecting_in_child();
 }
 

@@ -80,7 +80,7 @@ void start_collecting() {
 
 void stop_collecting(ProcessEnd end) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
-  finish_values();
+  value_source->finish();
   if (stage_uses_guards()) facts::finish();
   if (takes_gpu_times()) finish_gpu_times();
   if (ProcessFile* process = process_file()) {

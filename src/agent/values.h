@@ -5,15 +5,10 @@
 
 namespace diogenes::agent {
 
-void find_value_source();        // once, at the start: is it there?
-uint32_t registers_of_values();  // debug registers of each thread that are not ours
+// Never null; where there is none, it does nothing.
+extern const ValueSource* value_source;
 
-// The rest as trace/value_source.h says.
-void follow_value(const TouchedValue& value, ucontext_t* context);
-bool take_value_trap(const siginfo_t* info, ucontext_t* context);
-void value_to_system_call(AddressRange memory, ucontext_t* context);
-void interrupt_values(ucontext_t* context);
-void finish_values();
-void forget_values();
+void find_value_source();        // once, at the start
+uint32_t registers_of_values();  // debug registers of each thread that are not ours
 
 }  // namespace diogenes::agent

@@ -5,24 +5,14 @@
 #include <ucontext.h>
 
 #include "base/range.h"
+#include "ffm/plan.h"
 #include "trace/fact_records.h"
 
 namespace diogenes {
 
-// Whose code an instruction is.
-enum class CodeOf : uint8_t {
-  program,
-  agent,  // must not be single-stepped: it blocks signals, and holds locks that handlers take
-  driver,
-  passage,  // the agent's, and the program runs it for a system call: nothing of the program's happens in it
-};
-
-// Which arguments of a call into the driver are values or lead to some. Positions from 0; -1: there is none.
-struct DriverArguments {
-  int8_t values = 0;               // so many, from the first on
-  int8_t parameters = -1;          // a kernel's: an array of pointers to them
-  int8_t source = -1, bytes = -1;  // of a copy
-};
+// Whose code an instruction is. The agent's must not be single-stepped: it blocks signals, and holds locks that handlers
+// take. passage: the agent's that the program runs for a system call; nothing of the program's happens in it.
+enum class CodeOf : uint8_t { program, agent, driver, passage };
 
 // What the agent does for it. All may be called in a signal's handler.
 struct ValueServices {
@@ -31,10 +21,11 @@ struct ValueServices {
   uint32_t (*stack)(const ucontext_t* context);  // of the instruction that is next
   bool (*append)(const ValueRecord& record);     // to the calling thread's file
   CodeOf (*code_of)(uintptr_t address);
-  DriverArguments (*arguments_of)(uintptr_t function);  // of the driver's that begins there
-  bool (*followed)(uintptr_t instruction);              // the plan names it
-  int64_t (*now)();
-  int64_t budget_ns;  // that single-stepping may take in this process
+  const ModuleRecord* (*module_of)(
+      uintptr_t address);           // null: none, or it cannot be told now, on this thread
+  const ProcessFile* (*process)();  // null: there is none
+  const Plan* plan;
+  const HookSite* hooks;  // of the plan; its places follow
 };
 
 // A touch that was recorded.
@@ -46,18 +37,16 @@ struct TouchedValue {
   uint32_t back;  // bytes behind the instruction that are certain to be of it; 0: it is still to be executed
 };
 
+// On the thread that it is about, in its signal handler; the context may be changed. In it no system call of libc's is
+// dispatched.
 struct ValueSource {
   uint64_t bytes;                                // of this structure
   bool (*start)(const ValueServices& services);  // once, before all else; false: it cannot work here
-  // In the handler of the touch's signal, on the thread that touched: where the value is to be followed, the
-  // context single-steps from here on.
+  // Where the value is to be followed, the context single-steps from here on.
   void (*touched)(const TouchedValue& value, ucontext_t* context);
-  // A SIGTRAP. True: it was for this. The context may be changed.
-  bool (*trap)(const siginfo_t* info, ucontext_t* context);
-  // A system call of the calling thread is given this memory.
-  void (*system_call)(AddressRange memory, ucontext_t* context);
-  // A signal handler of the program's begins on the calling thread. With a context: single steps are not possible
-  // there any more.
+  bool (*trap)(const siginfo_t* info, ucontext_t* context);       // a SIGTRAP; true: it was for this
+  void (*system_call)(AddressRange memory, ucontext_t* context);  // one is given this memory
+  // A signal handler of the program's begins. With a context: single steps are not possible there any more.
   void (*interrupted)(ucontext_t* context);
   void (*finish)();  // orderly end: what is still under way is recorded
   void (*forget)();  // in a forked child

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +23,7 @@ constexpr int kFollows = 64;
 constexpr uint64_t kBelowStack = 64 << 10;  // bytes below the stack pointer that certainly are the stack's
 constexpr uint64_t kRedZone = 128;
 
-ValueServices services{};
+Services services{};
 Follow follows[kFollows];
 std::atomic<int64_t> spent{0};  // ns of single-stepping
 
@@ -41,6 +42,12 @@ uintptr_t stack_of(const ucontext_t* context) {
 template <typename T>
 bool read_memory(uintptr_t address, T& to) {
   return services.copy(&to, reinterpret_cast<const void*>(address), sizeof to);
+}
+
+int64_t now() {
+  timespec time{};
+  services.system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time), 0, 0, 0, 0);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 uint32_t thread_id() { return static_cast<uint32_t>(services.system_call(SYS_gettid, 0, 0, 0, 0, 0, 0)); }
@@ -112,7 +119,7 @@ Follow* take() {
 
 void stop_stepping(Follow& follow, ucontext_t* context) {
   flags_of(context) &= ~kTrapFlag;
-  spent.fetch_add(services.now() - follow.began_ns, std::memory_order_relaxed);
+  spent.fetch_add(now() - follow.began_ns, std::memory_order_relaxed);
 }
 
 void look_at_next(Follow& follow, ucontext_t* context);
@@ -121,7 +128,7 @@ void begin_stepping(Follow& follow, ucontext_t* context) {
   follow.state = State::stepping;
   follow.window_end = follow.record.steps + kWindow;
   follow.extended = false;
-  follow.began_ns = services.now();
+  follow.began_ns = now();
   follow.interrupted = false;
   flags_of(context) |= kTrapFlag;
 }
@@ -134,7 +141,7 @@ void conclude(Follow& follow, ValueUse use, ucontext_t* context) {
   if (use == ValueUse::nothing && record.flags & kValueElsewhere) use = ValueUse::window;
   record.type = RecordType::value;
   record.use = use;
-  record.at_ns = services.now();
+  record.at_ns = now();
   record.stack = context && use != ValueUse::nothing ? services.stack(context) : kNoStack;
   services.append(record);
   give_back(follow);
@@ -403,9 +410,9 @@ void take_watched_touch(Follow& follow, ucontext_t* context) {
   if (whose == CodeOf::agent || whose == CodeOf::passage) return;  // it reads for itself
   if (current == &follow || current) return conclude(follow, ValueUse::window, nullptr);
   follow.debug_register.off(services);
-  uint64_t now = 0;
-  services.copy(&now, reinterpret_cast<const void*>(follow.watched.begin), follow.watched.size());
-  const bool overwritten = now != follow.content;
+  uint64_t content = 0;
+  services.copy(&content, reinterpret_cast<const void*>(follow.watched.begin), follow.watched.size());
+  const bool overwritten = content != follow.content;
   waiting = nullptr;
   if (overwritten) return conclude(follow, ValueUse::nothing, context);
   follow.record.flags |= kValueWatched;
@@ -437,8 +444,8 @@ void take_return(Follow& follow, ucontext_t* context) {
 
 }  // namespace
 
-bool start(const ValueServices& of_agent) {
-  services = of_agent;
+bool start(const Services& given) {
+  services = given;
   return open_decoder();
 }
 

@@ -1,7 +1,7 @@
 // Follows values: what src/values does behind the table of functions in trace/value_source.h. In: touches and SIGTRAPs of
 // the calling thread. Out: a ValueRecord for each value that was followed.
 #pragma once
-#include "trace/value_source.h"
+#include "values/services.h"
 
 namespace diogenes::values {
 
@@ -11,7 +11,7 @@ inline constexpr uint32_t kMostWatches = 4;  // of one value
 inline constexpr uint32_t kMostOfPlace =
     12;  // touches of one stack that are followed: the first 4, then each time twice as late
 
-bool start(const ValueServices& services);
+bool start(const Services& services);
 void touched(const TouchedValue& value, ucontext_t* context);
 bool trap(const siginfo_t* info, ucontext_t* context);
 void system_call(AddressRange memory, ucontext_t* context);

@@ -43,7 +43,7 @@ struct Dispatched {
 // The memory is about to be read or written by the kernel.
 bool use_memory(Dispatched& call, AddressRange range, Access access) {
   add_range(call.slot, range);  // first, so that a guard that is raised now sees it or is seen
-  if (access == Access::read) value_to_system_call(range, call.context);
+  if (access == Access::read) value_source->system_call(range, call.context);
   if (!may_be_guarded(range)) return true;
   bool touched = false, concerned = false;
   auto concerns = [&](const Guard& guard) {
@@ -104,7 +104,7 @@ void begin_fork(Slot& slot) {
 // The thread makes a call that the guards cannot follow (a foreign mask, no stub): it is let go until it can
 // be watched again, and no guard is up meanwhile.
 void let_go(Dispatched& call) {
-  interrupt_values(call.context);
+  value_source->interrupted(call.context);
   unwatch_this_thread(call.context);
   give_up_everything();
 }

@@ -187,13 +187,14 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
 
 bool take_trap(siginfo_t* info, ucontext_t* context) {
   KeepErrno keep;
+  Undispatched undispatched;
   facts::spend(facts::kUsualFault);
   bool watched = take_watch_trap(info, context);
   // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
   if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced))
-    return take_value_trap(info, context) || watched;
+    return value_source->trap(info, context) || watched;
   end_step(context);
-  if (!guard_thread.step.flag || take_value_trap(info, context)) return true;
+  if (!guard_thread.step.flag || value_source->trap(info, context)) return true;
   if (watched) {
     *info = {};
     info->si_signo = SIGTRAP;
@@ -217,7 +218,8 @@ void on_segv(int signal, siginfo_t* info, void* opaque) {
     facts::spend(facts::kUsualFault);
     TouchedValue value{};
     if (take_fault(told, interrupted, value)) {
-      if (!value.range.empty()) follow_value(value, interrupted);
+      Undispatched undispatched;
+      if (!value.range.empty()) value_source->touched(value, interrupted);
       return true;
     }
     end_step(interrupted);

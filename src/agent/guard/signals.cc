@@ -43,7 +43,7 @@ bool let_go_for_room(ucontext_t* context) {
   if (!guards_active() || !on_alternate_stack(here, alternate) ||
       here - reinterpret_cast<uintptr_t>(alternate.ss_sp) >= needed)
     return false;
-  interrupt_values(context);
+  value_source->interrupted(context);
   unwatch_this_thread(context);
   { Section barrier(Section::outside); }  // a raise that did not see it has ended
   open_every_guard(TouchBy::given_up, Section::outside);
@@ -68,7 +68,7 @@ void on_other(int signal, siginfo_t* info, void* opaque) {
   ProgramCode before;
   enter_program_code(before);
   let_go_for_room(static_cast<ucontext_t*>(opaque));
-  interrupt_values(nullptr);
+  value_source->interrupted(nullptr);
   reinterpret_cast<Handler>(theirs[signal].load(std::memory_order_acquire))(signal, info, opaque);
   leave_program_code(before);
 }
@@ -348,7 +348,7 @@ void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context) {
     die_of(signal, info, context, comes_again);
     return;
   }
-  interrupt_values(nullptr);
+  value_source->interrupted(nullptr);
   SignalBits blocked = frame_mask(context) | hidden_now | action.mask;
   if (!(action.flags & SA_NODEFER)) blocked |= signal_bit(signal);
   frame_mask(context) |= hidden_now;  // what the program sees, and may change

@@ -171,7 +171,7 @@ bool take_watch_trap(siginfo_t* info, ucontext_t* context) {
     }
   }
   if (touch.by == TouchBy::program && !range.empty())
-    follow_value({range, touch.address, touch.stack, touch.at.count, back}, context);
+    value_source->touched({range, touch.address, touch.stack, touch.at.count, back}, context);
   return ours;
 }
 

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/units.h"
 #include "values/follower.h"
 
 extern "C" {
@@ -48,34 +49,31 @@ bool within(uintptr_t address, const char* begin, const char* end) {
   return address >= reinterpret_cast<uintptr_t>(begin) && address < reinterpret_cast<uintptr_t>(end);
 }
 
-const ValueServices kServices{
-    copy,
-    [](long number, long a, long b, long c, long d, long e, long f) {
-      const long result = syscall(number, a, b, c, d, e, f);
-      return result == -1 ? -long{errno} : result;
-    },
-    [](const ucontext_t*) -> uint32_t { return 8; },
-    [](const ValueRecord& record) {
-      const uint32_t at = __atomic_fetch_add(&shared->count, 1, __ATOMIC_RELAXED);
-      if (at < kMostRecords) shared->records[at] = record;
-      return true;
-    },
-    [](uintptr_t address) {
-      if (within(address, __start_test_driver, __stop_test_driver)) return CodeOf::driver;
-      return within(address, __start_test_agent, __stop_test_agent) ? CodeOf::agent : CodeOf::program;
-    },
-    [](uintptr_t) { return DriverArguments{.values = 0, .parameters = 0}; },
-    [](uintptr_t) { return true; },
-    []() -> int64_t {
-      timespec time{};
-      clock_gettime(CLOCK_MONOTONIC, &time);
-      return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-    },
-    int64_t{1} << 60};
+const Services kServices{{copy,
+                          [](long number, long a, long b, long c, long d, long e, long f) -> long {
+                            const long result = syscall(number, a, b, c, d, e, f);
+                            return result == -1 ? -errno : result;
+                          },
+                          [](const ucontext_t*) -> uint32_t { return 8; },
+                          [](const ValueRecord& record) {
+                            const uint32_t at = __atomic_fetch_add(&shared->count, 1, __ATOMIC_RELAXED);
+                            if (at < kMostRecords) shared->records[at] = record;
+                            return true;
+                          },
+                          [](uintptr_t address) {
+                            if (within(address, __start_test_driver, __stop_test_driver))
+                              return CodeOf::driver;
+                            return within(address, __start_test_agent, __stop_test_agent) ? CodeOf::agent
+                                                                                          : CodeOf::program;
+                          },
+                          nullptr, nullptr, nullptr, nullptr},
+                         [](uintptr_t) { return DriverArguments{.values = 0, .parameters = 0}; },
+                         [](uintptr_t) { return true; },
+                         int64_t{1} << 60};
 
 TouchedValue touched_value(uintptr_t address, uint32_t back) {
-  return {AddressRange::of(reinterpret_cast<uintptr_t>(place), sizeof *place), address, 8, kServices.now(),
-          back};
+  return {AddressRange::of(reinterpret_cast<uintptr_t>(place), sizeof *place), address, 8,
+          monotonic_now().count, back};
 }
 
 void on_segv(int, siginfo_t* info, void* opaque) {

@@ -18,11 +18,16 @@ bool stage_uses_guards() { return true; }
 bool stage_follows_threads() { return true; }
 
 // No value is followed.
+const ValueSource nobody{0,
+                         nullptr,
+                         [](const TouchedValue&, ucontext_t*) {},
+                         [](const siginfo_t*, ucontext_t*) { return false; },
+                         [](AddressRange, ucontext_t*) {},
+                         [](ucontext_t*) {},
+                         nullptr,
+                         nullptr};
+const ValueSource* value_source = &nobody;
 uint32_t registers_of_values() { return 0; }
-void follow_value(const TouchedValue&, ucontext_t*) {}
-bool take_value_trap(const siginfo_t*, ucontext_t*) { return false; }
-void value_to_system_call(AddressRange, ucontext_t*) {}
-void interrupt_values(ucontext_t*) {}
 
 // Nothing is recorded here.
 bool append(const WatchRecord&) { return true; }
