@@ -14,6 +14,11 @@ set_target_properties(diogenes PROPERTIES INSTALL_RPATH "$ORIGIN/../${private}")
 set_target_properties(diogenes-discover PROPERTIES INSTALL_RPATH "$ORIGIN")
 foreach(program ${installed_programs})
   target_link_options(${program} PRIVATE -Wl,--disable-new-dtags -Wl,--build-id)
+  if(NOT DIOGENES_SANITIZE)
+    # No C++ runtime of the other machine is needed, and no newer glibc for parts of it that are not used (std::random_device
+    # asks for arc4random of 2.36).
+    target_link_options(${program} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
+  endif()
 endforeach()
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)

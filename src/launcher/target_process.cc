@@ -302,12 +302,12 @@ class Run {
   void take_events() {
     while (std::optional<TerminalLeader::Event> event = leader_->next()) {
       if (event->ended) terminal_->program_ended(*event);
-      changed(event->status, event->usage, event->ended ? event->at : monotonic_now());
+      changed(event->status, event->usage, monotonic_now());
     }
     if (!leader_->gone() || exited_) return;
     // Somebody has killed the leader. The program's terminal is gone with it.
     kill(-pid_, SIGKILL);
-    terminal_->program_ended({.at = monotonic_now()});
+    terminal_->program_ended({});
     changed(SIGKILL, {}, monotonic_now());
   }
 
@@ -332,7 +332,7 @@ class Run {
   // stood still is no run time, and counts for no limit.
   void stopped(int signal, Nanoseconds now) {
     if (stopped_at_.count == 0) stopped_at_ = now;
-    const bool stops_with_it = std::exchange(stops_with_it_, false);
+    const bool stops_with_it = std::exchange(stops_with_it_, false) || (terminal_ && terminal_->typed_stop());
     if (leader_) {
       if (signal == SIGSTOP && !stops_with_it) return;
       stop_as_job(signal == SIGSTOP ? SIGTSTP : signal);
@@ -350,6 +350,7 @@ class Run {
   void stop_as_job(int signal) {
     const bool may_read = terminal_->in_foreground();
     if ((signal == SIGTTIN || signal == SIGTTOU) && may_read) return leader_->set_foreground(true, true);
+    if (signal == SIGTSTP) terminal_->forget_stop();
     terminal_->show_what_is_there();
     terminal_->give_back();
     struct sigaction usual {

@@ -70,7 +70,6 @@ class Leader {
            wait4(program_, &event.status, WNOHANG | WUNTRACED | WCONTINUED, &event.usage) == program_) {
       event.ended = WIFEXITED(event.status) || WIFSIGNALED(event.status);
       if (event.ended) {
-        event.at = monotonic_now();
         program_ = -1;
         // Whoever the program has left behind is in the background from now on.
         tcsetpgrp(programs_, getpgrp());

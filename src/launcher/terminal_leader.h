@@ -17,7 +17,6 @@
 #include <optional>
 
 #include "base/result.h"
-#include "base/units.h"
 #include "launcher/pseudo_terminal.h"
 
 namespace diogenes::launcher {
@@ -28,7 +27,6 @@ class TerminalLeader {
     int status = 0;      // as wait4() gives it
     bool ended = false;  // and what follows is set
     rusage usage{};
-    Nanoseconds at;          // CLOCK_MONOTONIC
     size_t unread_size = 0;  // what was typed, and is read by nobody any more
     std::array<char, 4096> unread{};
   };

@@ -289,9 +289,12 @@ void TerminalRelay::take_keys(std::string_view keys, Nanoseconds now) {
           hand_over(std::exchange(held_, {}), false, now);
         else
           send(std::exchange(held_, {}));
-        if (signal == SIGTSTP && (modes_.c_lflag & (ECHO | ECHOCTL)) == (ECHO | ECHOCTL))
-          (stop_echo_ = '^') += static_cast<char>(key ^ 0x40);
-        send({&key, 1});
+        // Ctrl-Z may be for a job of the program's, as under a shell: then it belongs to what was typed.
+        typed_stop_ = signal == SIGTSTP;
+        if (typed_stop_)
+          hand_over(std::string(1, key), false, now);
+        else
+          send({&key, 1});
         continue;
       }
       if ((modes_.c_iflag & IXON) && (is(VSTART) || is(VSTOP))) {
@@ -320,9 +323,20 @@ void TerminalRelay::hand_over(std::string bytes, bool asked, Nanoseconds now) {
 }
 
 void TerminalRelay::send(std::string_view bytes) {
+  const auto stop = static_cast<char>(modes_.c_cc[VSUSP]);
+  constexpr tcflag_t kShown = ISIG | ECHO | ECHOCTL;
+  if (bytes.size() == 1 && bytes[0] == stop && (modes_.c_lflag & kShown) == kShown)
+    (stop_echo_ = '^') += static_cast<char>(stop ^ 0x40);
   unsent_ += bytes;
   const ssize_t sent = write(terminal_.ours(), unsent_.data(), unsent_.size());
   if (sent > 0) unsent_.erase(0, static_cast<size_t>(sent));
+}
+
+void TerminalRelay::forget_stop() {
+  const auto& pieces = route_.typed->pieces();
+  if (route_.user >= 0 && !pieces.empty() &&
+      pieces.back().bytes == std::string(1, static_cast<char>(modes_.c_cc[VSUSP])))
+    route_.typed->drop_last();
 }
 
 // --- looking at the program
@@ -414,7 +428,7 @@ void TerminalRelay::play(const TerminalWait& wait, Nanoseconds now) {
 
 void TerminalRelay::program_ended(const TerminalLeader::Event& event) {
   program_runs_ = false;
-  end_waiting(event.at);
+  end_waiting(monotonic_now());
   terminal_.close_programs();
   const bool ours = route_.user >= 0 && in_foreground();
   if (taken_ && readable(route_.user)) {

@@ -15,6 +15,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
@@ -51,7 +52,9 @@ class TerminalRelay {
 
   void show_what_is_there();  // before we stop
   void size_changed();
-  void give_back();  // before we stop, or end
+  void give_back();    // before we stop, or end
+  void forget_stop();  // the Ctrl-Z that was typed last stopped the program itself: it is not played back
+  bool typed_stop() { return std::exchange(typed_stop_, false); }  // Ctrl-Z, since this was asked last
   void look_soon() { next_look_ = {}; }
   void lose_user();  // the user's terminal is gone, or not ours to read any more
   void program_ended(const TerminalLeader::Event& event);
@@ -100,6 +103,7 @@ class TerminalRelay {
   Nanoseconds held_since_, last_piece_, next_look_, last_look_, cpu_, person_since_, waited_;
   TerminalWait wait_;
   int typed_signal_ = 0;
+  bool typed_stop_ = false;
 
   size_t played_ = 0;
   uint64_t answered_turn_ = 0;  // what was played last was the answer to this wait

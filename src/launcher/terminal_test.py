@@ -419,6 +419,57 @@ def ctrl_z_and_fg(folder):
     shell.end()
 
 
+def a_program_that_stops_itself_at_ctrl_z(folder):
+    """As full-screen programs do, once they have given the screen back."""
+    script = folder.script(
+        """#!/usr/bin/env python3
+import os, signal, sys, tty
+signal.signal(signal.SIGTSTP, lambda *_: (print("leaving", end="\\r\\n", flush=True), os.kill(0, signal.SIGSTOP)))
+tty.setcbreak(0)
+print("keys? ", end="", flush=True)
+while (key := os.read(0, 1)) != b"q": pass
+print("bye")
+"""
+    )
+    shell = Shell(folder)
+    modes = shell.modes_of_job()
+    shell.run(" ".join(folder.runs(2, script)), b"keys? ")
+    shell.type_until(b"\x1a", b"Stopped")
+    shell.at = shell.until(b"READY> ", shell.at)
+    assert shell.modes_of_job() == modes
+    shell.run("fg", b"terminal_runs")
+    shell.type_until(b"q", b"bye")
+    shell.at = shell.until(b"READY> ", shell.at)
+    assert shell.modes_of_job() == modes
+    log = folder.log()
+    assert len(log) == 2 and "status 0" in log[1], log
+    shell.type(b"exit\n")
+    shell.end()
+
+
+def a_shell_as_the_program(folder):
+    """Its jobs are its own: Ctrl-Z stops one of them, in every run."""
+    bash = shutil.which("bash")
+    environment = {"PS1": "inner> "}
+    terminal = Terminal(folder.runs(2, bash, "--norc", "--noprofile", "-i"), environment=environment)
+    at = terminal.until(b"inner> ")
+    terminal.type(b"cat -\n")
+    at = terminal.until(b"cat -\r\n", at)
+    terminal.type(b"to cat\n")
+    at = terminal.until(re.compile(rb"to cat\r\n.*to cat\r\n", re.S), at)
+    terminal.type(b"\x1a")
+    at = terminal.until(re.compile(rb"Stopped.*inner> ", re.S), at)
+    terminal.type(b"fg\n")
+    at = terminal.until(re.compile(rb"fg\r\n.*cat -\r\n", re.S), at)
+    terminal.type(b"\x04")
+    at = terminal.until(b"inner> ", at)
+    terminal.type(b"exit 5\n")
+    assert terminal.end() == 5, folder.log()
+    log = folder.log()
+    assert len(log) == 2 and all(" status 5 " in line for line in log), log
+    assert "Stopped" in folder.read("2/stdout"), folder.read("2/stdout")
+
+
 def in_the_background(folder):
     script = folder.script(JOB)
     shell = Shell(folder)
@@ -680,6 +731,8 @@ CASES = [
     the_time_for_typing_is_no_run_time,
     ctrl_c_ends_the_program,
     ctrl_z_and_fg,
+    a_program_that_stops_itself_at_ctrl_z,
+    a_shell_as_the_program,
     in_the_background,
     what_nobody_reads_stays_for_the_shell,
     the_terminal_is_given_back,

@@ -111,6 +111,15 @@ void TypedInput::take_back(size_t bytes) {
     bytes -= step;
     if (last.empty()) pieces_.pop_back();
   }
+  write_again();
+}
+
+void TypedInput::drop_last() {
+  pieces_.pop_back();
+  write_again();
+}
+
+void TypedInput::write_again() {
   if (fd_ < 0 || ftruncate(fd_, 0) != 0 || lseek(fd_, 0, SEEK_SET) != 0) return;
   write_line(kFirstLine);
   write_line(look_line(look_));
@@ -142,13 +151,15 @@ bool TypedInput::has_secrets() const {
 std::string TypedInput::next(size_t& at) const {
   std::string bytes;
   const char end_of_input = static_cast<char>(look_.modes.c_cc[VEOF]);
+  const char stop = static_cast<char>(look_.modes.c_cc[VSUSP]);
   while (at < pieces_.size()) {
     const TypedPiece& piece = pieces_[at];
-    if (!bytes.empty() && !piece.lines) return bytes;
+    if (!bytes.empty() && (!piece.lines || piece.bytes == std::string(1, stop))) return bytes;
     bytes += piece.bytes;
     ++at;
     if (!piece.lines || bytes.empty()) return bytes;
-    if (const char last = bytes.back(); last == '\n' || last == '\r' || last == end_of_input) return bytes;
+    if (const char last = bytes.back(); last == '\n' || last == '\r' || last == end_of_input || last == stop)
+      return bytes;
   }
   return bytes;
 }

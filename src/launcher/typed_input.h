@@ -39,6 +39,7 @@ class TypedInput {
   // From now on each piece goes to `file`, too. False: it cannot be written.
   bool keep_in(const std::filesystem::path& file);
   void add(TypedPiece piece);
+  void drop_last();
   // The last `bytes` of lines were not read by the program.
   void take_back(size_t bytes);
 
@@ -54,6 +55,7 @@ class TypedInput {
   std::string next(size_t& at) const;
 
  private:
+  void write_again();
   void write_line(const std::string& line);
   void write_piece(const TypedPiece& piece);
 

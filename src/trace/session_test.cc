@@ -22,8 +22,9 @@ Session example() {
   session.wait_functions = {{0x22bb00, 27, 28, false}, {0xfc9ee0, 1, 1, true}};
   session.runs = {{"baseline", "baseline", "complete", 1.5, 1.25, 3, "", 0},
                   {"tracing", "tracing", "timeout", 2.5, 1, 137, "stdout differs at line 2", 1, 9}};
-  session.request = {true, "rm -f x", 1.5, "off", 3, true, 1 << 20};
+  session.request = {true, "rm -f x", 1.5, "off", 3, true, false, 1 << 20};
   session.streams = {"stdin", 8, true, {"stdin", "stderr"}};
+  session.gpu_code = {{"/app", 1, 2, 3, {"sm_70", "compute_70"}}};
   session.finished = true;
   session.threshold_percent = 0.25;
   session.exit_status = 3;
@@ -54,11 +55,18 @@ TEST(Session, RoundTrip) {
   EXPECT_EQ(read->request.gpu_times, "off");
   EXPECT_EQ(read->request.repeat, 3);
   EXPECT_TRUE(read->request.thorough);
+  EXPECT_FALSE(read->request.follow_values);
   EXPECT_EQ(read->request.max_trace_bytes, 1u << 20);
   EXPECT_EQ(read->streams.input, "stdin");
   EXPECT_EQ(read->streams.input_begin, 8);
   EXPECT_TRUE(read->streams.joined);
   EXPECT_EQ(read->streams.terminal, (std::vector<std::string>{"stdin", "stderr"}));
+  ASSERT_EQ(read->gpu_code.size(), 1u);
+  EXPECT_EQ(read->gpu_code[0].file, "/app");
+  EXPECT_EQ(read->gpu_code[0].native, 1u);
+  EXPECT_EQ(read->gpu_code[0].compiled, 2u);
+  EXPECT_EQ(read->gpu_code[0].neither, 3u);
+  EXPECT_EQ(read->gpu_code[0].built_for, (std::vector<std::string>{"sm_70", "compute_70"}));
   EXPECT_TRUE(read->finished);
   EXPECT_EQ(read->threshold_percent, 0.25);
   EXPECT_EQ(read->exit_status, 3);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is preloaded has to load wherever the measured program does: the oldest glibc that has all it needs.
+# The oldest glibc that has all that these files need. What is preloaded has to load wherever the measured program does.
 # glibc_test.sh LIBRARY...
 # It is 2.35 when built on Debian 12, by _dl_find_object of libgcc's unwinder; 2.34 moved dlsym and the pthread functions.
 set -u
