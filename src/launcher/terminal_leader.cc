@@ -129,11 +129,16 @@ class Leader {
       }
   }
 
-  // In the foreground it reads the end, and is not stopped for ever.
+  // In the foreground a program reads the end of its lines, and is not stopped for ever. One that takes keys learns that
+  // its terminal is gone.
   void end_input() const {
     tcsetpgrp(programs_, program_);
     termios modes{};
     if (tcgetattr(programs_, &modes) != 0) return;
+    if (!takes_lines(modes)) {
+      kill(-program_, SIGHUP);
+      return;
+    }
     const std::string ends(kEnds, static_cast<char>(modes.c_cc[VEOF]));
     [[maybe_unused]] ssize_t written = write(ours_, ends.data(), ends.size());
   }

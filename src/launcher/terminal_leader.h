@@ -6,8 +6,8 @@
 //                              |                          (we: the user's terminal, and our end of the other)
 //   the terminal's session:  leader --- program ...       (the pseudo-terminal)
 //
-// If we die in the first run, it gives the user's terminal the modes back that it had, ends the program's input, and
-// hands its output on until all who may write have gone. In later runs it dies with us, and the program with it.
+// If we die in the first run, it gives the user's terminal the modes back that it had, ends the program's input (by
+// SIGHUP where it takes keys), and hands its output on until all who may write have gone. In later runs it dies with us, and the program with it.
 #pragma once
 #include <sys/resource.h>
 #include <sys/types.h>
