@@ -171,7 +171,10 @@ FrameOwner FrameOwners::of(const ReportFrame& frame) const {
     if (in_library_folder(file)) return FrameOwner::library;
     return python_standard(file) ? FrameOwner::runtime : FrameOwner::application;
   }
-  if (runtime_module(frame.module) || is_interpreter(frame.module)) return FrameOwner::runtime;
+  // CPython's own extension modules (lib-dynload), which lie beside a python that was built in a home folder.
+  const bool of_python =
+      is_interpreter(frame.module) || (python_standard(frame.module) && !in_library_folder(frame.module));
+  if (runtime_module(frame.module) || of_python) return FrameOwner::runtime;
   if (!is_program(frame.module) && (!beside_program(frame.module) || in_library_folder(frame.module)))
     return FrameOwner::library;
   // Code without a file of its own module: generated at run time.

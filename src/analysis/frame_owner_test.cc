@@ -80,6 +80,18 @@ TEST(FrameOwner, OfPythonIsToldByTheFile) {
   EXPECT_EQ(owner_of(frame("_PyEval_EvalFrameDefault", "", 0, "/usr/bin/python3.11")), FrameOwner::runtime);
 }
 
+// Debian's python is no neighbour of its modules, a python in a home folder is.
+TEST(FrameOwner, PythonsOwnModulesAreTheInterpreters) {
+  const FrameOwners owners("/home/u/py/bin/python3.11", {});
+  const auto owner = [&](const char* module) {
+    return owners.of(frame("f", "/tmp/build/Modules/_ctypes/callproc.c", 923, module));
+  };
+  EXPECT_EQ(owner("/home/u/py/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so"),
+            FrameOwner::runtime);
+  EXPECT_EQ(owner("/home/u/py/lib/python3.11/site-packages/cupy/core.cpython-311-x86_64-linux-gnu.so"),
+            FrameOwner::library);
+}
+
 TEST(FrameOwner, IsWhatTheUserSays) {
   OwnerChoices choices{{"/home/u/solver/third_party/mine/"}, {"/home/u/solver/src/generated"}};
   EXPECT_EQ(owner_of(frame("f", "/home/u/solver/third_party/mine/f.cc", 3), choices),

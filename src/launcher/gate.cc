@@ -38,14 +38,15 @@ int gate(const GateOptions& options) {
   }
   for (const auto& [key, reason] : allowed)
     say(fmt::format("{}: {} is not found any more ({})", options.allow, key, reason));
-  const double low = report->together ? 100 * report->together->range.low_s / report->runtime_s : 0;
+  const double low = report->together ? 100 * report->together->range.low_s / report->whole_s() : 0;
   const bool above = low > options.fail_above_percent;
   // What is missing counts as needed: there may be more to save, not less.
   if (!above && !report->incomplete.empty())
     return fail(kCannotSay, fmt::format("gate cannot say: {}", report->incomplete.front()));
-  fmt::print("{}: {} of the run time can surely be saved, {} {}\n", above ? "FAIL" : "pass",
-             percent_text(std::max(low, 0.0)), above ? "more than" : "not more than",
-             percent_text(options.fail_above_percent));
+  fmt::print("{}: {} of {} can surely be saved, {} {}\n", above ? "FAIL" : "pass",
+             percent_text(std::max(low, 0.0)),
+             report->part ? "the part that the program marks" : "the run time",
+             above ? "more than" : "not more than", percent_text(options.fail_above_percent));
   return above ? kProblems : kSuccess;
 }
 

@@ -123,7 +123,7 @@ class Writer {
   std::string message(const ReportProblem& problem) const {
     std::string text =
         fmt::format("{}: fixing it saves {} of {} ({}).", finding_phrase({nullptr, {&problem}}),
-                    seconds_text(problem.expected_benefit_s), seconds_text(report_.runtime_s),
+                    seconds_text(problem.expected_benefit_s), seconds_text(report_.whole_s()),
                     percent_text(problem.expected_benefit_percent));
     if (!problem.why.empty()) text += " Why: " + problem.why + ".";
     if (!problem.fix.empty()) text += " Do: " + problem.fix + ".";
