@@ -15,8 +15,10 @@
 #include <cstdlib>
 
 #include "agent/collector.h"
+#include "agent/corrector.h"
 #include "agent/driver_image.h"
 #include "agent/elf_image.h"
+#include "agent/facts/collector.h"
 #include "agent/guard/guards.h"
 #include "agent/modules.h"
 #include "agent/order/order.h"
@@ -89,6 +91,7 @@ void child_after_fork() {
   forget_stacks();
   forget_python();
   value_source->forget();
+  corrector->forget();
   restart_collecting_in_child();
 }
 
@@ -99,6 +102,7 @@ void start() {
   start_collecting();
   find_python_source();
   find_value_source();
+  find_corrector(facts::guard_dirty, facts::release_deferred);
   if (stage_follows_threads()) start_order();
   if (stage_uses_guards()) follow_forks();
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });

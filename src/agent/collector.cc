@@ -4,6 +4,7 @@
 
 #include "agent/baseline.h"
 #include "agent/clock_reads.h"
+#include "agent/corrector.h"
 #include "agent/driver_image.h"
 #include "agent/facts/collector.h"
 #include "agent/facts/sampling.h"
@@ -81,6 +82,7 @@ void start_collecting() {
 void stop_collecting(ProcessEnd end) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
   value_source->finish();
+  corrector->finish();
   if (stage_uses_guards()) facts::finish();
   if (takes_gpu_times()) finish_gpu_times();
   if (ProcessFile* process = process_file()) {
@@ -100,6 +102,12 @@ void restart_collecting_in_child() {
 void collect_before(Call& call) {
   if (!open_process_folder()) return;
   if (is(Stage::baseline)) return;
+  if (is(Stage::proving)) {
+    number_objects(call);
+    call.deferred = correct_before(call);
+    if (!call.deferred) watch_before(call);
+    return;
+  }
   call.stack = capture_stack();
   number_objects(call);
   if (stage_uses_guards()) watch_before(call);
@@ -115,6 +123,7 @@ void collect_after(Call& call) {
   if (is(Stage::baseline)) return;
   number_new_objects(call);
   if (stage_uses_guards()) facts::after(call);
+  if (is(Stage::proving)) return correct_after(call);
   OperationRecord record{};
   record.type = RecordType::operation;
   record.flags = call.flags;

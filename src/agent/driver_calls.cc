@@ -5,6 +5,8 @@ namespace diogenes::agent {
 DriverCalls driver_calls;
 
 namespace {
+LoadedImage driver;
+
 template <typename Function>
 void find(const LoadedImage& image, Function& function, const char* name, const char* older = nullptr) {
   uintptr_t address = image.symbol(name);
@@ -14,6 +16,7 @@ void find(const LoadedImage& image, Function& function, const char* name, const 
 }  // namespace
 
 void find_driver_calls(const LoadedImage& image) {
+  driver = image;
   DriverCalls& calls = driver_calls;
   find(image, calls.driver_get_version, "cuDriverGetVersion");
   find(image, calls.ctx_get_current, "cuCtxGetCurrent");
@@ -40,5 +43,7 @@ void find_driver_calls(const LoadedImage& image) {
   find(image, calls.graph_memset_node_get_params, "cuGraphMemsetNodeGetParams");
   find(image, calls.graph_child_node_get_graph, "cuGraphChildGraphNodeGetGraph");
 }
+
+uintptr_t driver_symbol(const char* name) { return driver.headers ? driver.symbol(name) : 0; }
 
 }  // namespace diogenes::agent

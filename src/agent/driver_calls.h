@@ -39,4 +39,7 @@ extern DriverCalls driver_calls;
 // Fills it.
 void find_driver_calls(const LoadedImage& image);
 
+// Of the driver that it was filled from; 0: it does not have it.
+uintptr_t driver_symbol(const char* name);
+
 }  // namespace diogenes::agent

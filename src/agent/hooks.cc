@@ -32,6 +32,8 @@ PassThrough::~PassThrough() { --thread_state.pass; }
 
 namespace {
 
+constexpr int kNotMade = 3;  // of diogenes_on_enter
+
 bool is_wait(uint16_t function) { return function == kWaitFunction || function == kQueueWaitFunction; }
 
 int enter_wait(ThreadState& state, ThunkFrame* frame) {
@@ -96,6 +98,11 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   for (int i = 0; i < 6; ++i) call.arguments.integer[i] = frame->integer[i];
   call.arguments.on_stack = frame->caller + 1;
   collect_before(call);
+  if (call.deferred) {
+    leave_driver();
+    frame->rax = 0;
+    return kNotMade;
+  }
   if (stage_uses_guards()) give_host_function(call, frame->integer);
   state.public_depth = 1;
   call.begin = monotonic_now();
@@ -130,7 +137,7 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   KeepErrno keep;
   if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);
   const int enters = is_wait(frame->hook->function) ? enter_wait(state, frame) : enter_public(state, frame);
-  return enters && !stack_words_are_there(frame) ? 2 : enters;
+  return enters == 1 && !stack_words_are_there(frame) ? 2 : enters;
 }
 
 extern "C" void diogenes_on_exit(ThunkFrame* frame) {

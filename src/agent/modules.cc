@@ -114,6 +114,8 @@ const ModuleRecord* find_module(uintptr_t address, uint32_t* index) {
   return &records[after[-1]];
 }
 
+const ModuleRecord* module_at(uint64_t index) { return index < record_count ? &records[index] : nullptr; }
+
 uint32_t module_generation() { return generation.load(std::memory_order_relaxed); }
 void forget_written_modules() { written = 0; }
 

@@ -16,6 +16,9 @@ void update_modules();
 // The loaded module that holds the address, or null. Under stack_lock().
 const ModuleRecord* find_module(uintptr_t address, uint32_t* index);
 
+// The module that stacks name by this index. Under stack_lock().
+const ModuleRecord* module_at(uint64_t index);
+
 // Changes whenever a module is loaded or unloaded: interned addresses of an older generation are looked up
 // anew.
 uint32_t module_generation();

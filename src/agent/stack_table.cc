@@ -162,6 +162,14 @@ uint32_t extend_stack(uint32_t stack, const Frame* frames, int count, uint32_t c
   return extended;
 }
 
+std::span<const Frame> frames_of(uint32_t stack) {
+  if (stack == kNoStack || !file_memory) return {};
+  const uint8_t* at = file_memory + size_t{stack} * 8;
+  StackHeader header;
+  memcpy(&header, at, sizeof header);
+  return {reinterpret_cast<const Frame*>(at + sizeof header), header.frame_count};
+}
+
 void forget_stacks() {
   lock.reset();
   if (file_memory) munmap(file_memory, kMaximumFileBytes);

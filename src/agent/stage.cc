@@ -18,8 +18,9 @@ MappedPlan mapped;
 bool well_formed(const Plan& plan, uint64_t size) {
   return memcmp(plan.magic, kPlanMagic, sizeof kPlanMagic) == 0 && plan.version == kPlanVersion &&
          plan.file_bytes == size && plan.hook_count <= kMaximumHooks && plan.build_id_length <= 20 &&
-         plan.followed_count <= kMostFollowedPlaces &&
-         sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.followed_count * sizeof(FollowedPlace) ==
+         plan.followed_count <= kMostFollowedPlaces && plan.corrected_count <= kMostCorrectedSites &&
+         sizeof(Plan) + plan.hook_count * sizeof(HookSite) + plan.followed_count * sizeof(FollowedPlace) +
+                 plan.corrected_count * sizeof(CorrectedSite) ==
              size;
 }
 }  // namespace
@@ -53,11 +54,16 @@ uint32_t watch_share() { return mapped.plan ? mapped.plan->watch_share : kWatchS
 
 bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }
 
-bool stage_follows_threads() { return mapped.plan && mapped.plan->stage != Stage::baseline; }
+bool stage_corrects() { return mapped.plan && mapped.plan->stage == Stage::proving; }
+
+bool stage_follows_threads() {
+  return mapped.plan && mapped.plan->stage != Stage::baseline && !stage_corrects();
+}
 
 bool stage_uses_guards() {
   return mapped.plan &&
-         (mapped.plan->stage == Stage::memory_tracing || mapped.plan->stage == Stage::sync_use);
+         (mapped.plan->stage == Stage::memory_tracing || mapped.plan->stage == Stage::sync_use ||
+          stage_corrects());
 }
 
 }  // namespace diogenes::agent

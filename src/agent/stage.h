@@ -22,8 +22,11 @@ uint32_t watch_share();
 // The plan asks for the GPU's own times.
 bool takes_gpu_times();
 
-// True in stages 3 and 4, from process start on.
+// True in stages 3 and 4, and where waits are corrected; from process start on.
 bool stage_uses_guards();
+
+// Waits are corrected (corrector.h), and nothing is recorded.
+bool stage_corrects();
 
 // True in stages 2, 3 and 4: who let whom go on is recorded (order/order.h).
 bool stage_follows_threads();

@@ -11,12 +11,6 @@
 namespace diogenes {
 namespace {
 
-std::string key_text(SiteKey key) {
-  char text[17];
-  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
-  return text;
-}
-
 ReportRange range_of(const Figure& figure) {
   return {figure.low.seconds(), figure.high.seconds(), figure.reason, figure.paper.seconds(),
           figure.replay.seconds()};
@@ -109,7 +103,7 @@ void Description::add(const Problem& problem) {
   ReportProblem& out = report_.problems.emplace_back();
   out.id = "P" + std::to_string(report_.problems.size());
   out.kind = kind_name(problem.kind);
-  out.key = key_text(site.key) + "-" + out.kind;
+  out.key = site_key_text(site.key) + "-" + out.kind;
   out.operation = operation_name(site);
   out.stack = names_.stack(site.place);
   out.api = runtime_api(out.stack);
@@ -143,7 +137,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   const Site& site = sites_[required.site];
   ReportRequired& out = report_.required.emplace_back();
   out.id = "R" + std::to_string(report_.required.size());
-  out.key = key_text(site.key) + "-required";
+  out.key = site_key_text(site.key) + "-required";
   out.operation = operation_name(site);
   out.stack = names_.stack(site.place);
   out.api = runtime_api(out.stack);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/symbols.h"
+#include "trace/module_identity.h"
 
 namespace diogenes {
 namespace {
@@ -190,15 +191,6 @@ FrameOwner FrameOwners::of(const ReportFrame& frame) const {
 std::string base_name(const ReportFrame& frame) {
   if (frame.language == "python") return frame.function;
   return without_versions(Symbolizer::base_name(frame.function));
-}
-
-bool is_interpreter(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
-  if (name.starts_with("lib")) name.remove_prefix(3);
-  constexpr std::string_view kName = "python";
-  if (!name.starts_with(kName)) return false;
-  name.remove_prefix(kName.size());
-  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0;
 }
 
 const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack) {

@@ -40,9 +40,6 @@ const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack);
 // The function without arguments and version namespaces, as its author would say it. Python's names are that already.
 std::string base_name(const ReportFrame& frame);
 
-// A file of CPython itself, by its name: python3.11, libpython3.11.so.1.0.
-bool is_interpreter(std::string_view path);
-
 // The library's function that the frame to act on calls ("thrust::reduce_by_key"), without arguments; "" where it
 // calls the runtime itself.
 std::string called_library(const std::vector<ReportFrame>& stack);

@@ -10,7 +10,7 @@
 
 #include "analysis/frame_owner.h"
 #include "analysis/report.h"
-#include "analysis/site_key.h"
+#include "trace/site_key.h"
 #include "trace/reader.h"
 
 namespace diogenes {

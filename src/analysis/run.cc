@@ -268,4 +268,10 @@ std::string operation_name(const Site& site) {
   return function ? function->operation : "(private API)";
 }
 
+std::string site_key_text(SiteKey key) {
+  char text[17];
+  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
+  return text;
+}
+
 }  // namespace diogenes

@@ -13,7 +13,7 @@
 #include "analysis/findings.h"
 #include "analysis/necessity/judgement.h"
 #include "analysis/necessity/peer_accesses.h"
-#include "analysis/site_key.h"
+#include "trace/site_key.h"
 #include "base/index.h"
 #include "base/units.h"
 #include "driver/catalogue.h"
@@ -160,6 +160,7 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
                      JudgeProcess judge = necessity::judge_process);
 
 const DriverFunction* function_of(const Site& site);
+std::string site_key_text(SiteKey key);  // as the keys of findings begin
 std::string operation_name(
     const Site& site);  // "cuMemFree"; a wait outside any public call is "(private API)"
 

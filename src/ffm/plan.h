@@ -1,6 +1,7 @@
 // What one run hands to the next: a file that the launcher writes, and the agent maps and reads.
-// Layout: Plan, then HookSite[hook_count], then FollowedPlace[followed_count]. All little-endian, no pointers. The file's folder is the stage's
-// folder: the agent creates one folder a process in it (trace/format.h).
+// Layout: Plan, then HookSite[hook_count], then FollowedPlace[followed_count], then
+// CorrectedSite[corrected_count]. All little-endian, no pointers. The file's folder is the stage's folder: the agent creates
+// one folder a process in it (trace/format.h).
 #pragma once
 #include <cstdint>
 
@@ -10,7 +11,7 @@
 namespace diogenes {
 
 inline constexpr char kPlanMagic[8] = {'D', 'I', 'O', 'P', 'L', 'A', 'N', '1'};
-inline constexpr uint32_t kPlanVersion = 6;
+inline constexpr uint32_t kPlanVersion = 7;
 inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
@@ -26,6 +27,15 @@ struct FollowedPlace {
 };
 
 inline constexpr uint32_t kMostFollowedPlaces = 64;
+
+// A place whose waits are deferred (trace/corrector.h).
+struct CorrectedSite {
+  uint64_t key;       // native_site_key() (trace/native_site.h)
+  uint32_t function;  // position in the catalogue
+  uint32_t reserved;
+};
+
+inline constexpr uint32_t kMostCorrectedSites = 256;
 
 struct Plan {
   char magic[8];
@@ -43,7 +53,7 @@ struct Plan {
                         // looked at in some occurrences only (agent/facts/sampling.h); 0: no limit
   int64_t baseline_ns;  // run time of the baseline; 0: not known
   uint32_t followed_count;  // sync_use: places; 0: no value is followed
-  uint32_t reserved;
+  uint32_t corrected_count;  // proving: sites
 };
 
 }  // namespace diogenes

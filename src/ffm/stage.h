@@ -5,8 +5,9 @@
 
 namespace diogenes {
 
-// gpu_times: the run of tracing again, with the GPU's own times where they can be had.
-enum class Stage : uint8_t { baseline = 1, tracing, memory_tracing, sync_use, analysis, gpu_times };
+// gpu_times: the run of tracing again, with the GPU's own times where they can be had. proving: the program with the
+// report's fixes applied (trace/corrector.h).
+enum class Stage : uint8_t { baseline = 1, tracing, memory_tracing, sync_use, analysis, gpu_times, proving };
 
 // The stage's name in session folders, reports and messages. Stages that run the program come first.
 constexpr const char* stage_name(Stage stage) {
@@ -23,6 +24,8 @@ constexpr const char* stage_name(Stage stage) {
       return "analysis";
     case Stage::gpu_times:
       return "gpu-times";
+    case Stage::proving:
+      return "proving";
   }
   return "unknown";
 }

@@ -329,6 +329,34 @@ void add_gate(CLI::App& app, GateOptions& options) {
   add_owners(command, options.own, options.library);
 }
 
+void add_prove(CLI::App& app, ProveOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("prove", "Run the program with its waits corrected, and say what that gains");
+  command->formatter(std::make_shared<WithUsage>("diogenes prove [SESSION] [OPTIONS]"));
+  command->footer(
+      "The program is run as it is and corrected, in turns. A wait that is corrected returns at once; whoever then\n"
+      "touches what it protects waits for the GPU, so that the results stay what they are. Corrected are explicit\n"
+      "synchronizations; releases and transfers are not yet.\n\nExamples:\n"
+      "  diogenes prove\n  diogenes prove als.1.diogenes --only P1,R1 --pairs 10");
+  command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
+      ->type_name("");
+  command
+      ->add_option("--only", options.only,
+                   "Correct these findings only: problems, groups, or needed waits (P1,G2,R1)")
+      ->type_name("ID,...")
+      ->delimiter(',');
+  command->add_option("--pairs", options.pairs, "Runs as it is and corrected (default: 5)")
+      ->type_name("N")
+      ->check(kPositive);
+  command
+      ->add_option("--timeout", options.timeout_s,
+                   "End a run that takes longer (default: 20 times the session's first run and a minute)")
+      ->type_name("SECONDS")
+      ->check(kPositive);
+  add_model(command, options.model);
+  add_owners(command, options.own, options.library);
+}
+
 void add_doctor(CLI::App& app, DoctorOptions& options) {
   CLI::App* doctor = app.add_subcommand("doctor", "Can this machine, driver and program be measured?");
   doctor->formatter(std::make_shared<WithUsage>("diogenes doctor [OPTIONS] [-- COMMAND [ARGS...]]"));
@@ -374,6 +402,7 @@ int main(int argc, char** argv) {
   ExportOptions export_options;
   DiffOptions diff_options;
   GateOptions gate_options;
+  ProveOptions prove_options;
   DoctorOptions doctor_options;
 
   CLI::App app(
@@ -400,6 +429,7 @@ int main(int argc, char** argv) {
   add_export(app, export_options);
   add_diff(app, diff_options);
   add_gate(app, gate_options);
+  add_prove(app, prove_options);
   add_doctor(app, doctor_options);
 
   CommandLine line = split(argc, argv);
@@ -433,6 +463,7 @@ int main(int argc, char** argv) {
     return fail(kUsage, fmt::format("{} takes no command; `diogenes {} --help` shows how", name, name));
   if (name == "diff") return diff(diff_options);
   if (name == "gate") return gate(gate_options);
+  if (name == "prove") return prove(prove_options);
   if (name == "explore") return explore(explore_options);
   return name == "report" ? report(report_options) : export_report(export_options);
 }

@@ -78,6 +78,15 @@ struct GateOptions {
   std::vector<std::string> own, library;
 };
 
+struct ProveOptions {
+  std::string session;            // empty: the newest here
+  std::vector<std::string> only;  // ids of findings; empty: all that can be corrected
+  int pairs = 5;
+  double timeout_s = 0;  // of a run; 0: 20 times the session's first run and a minute
+  std::string model = "replay";
+  std::vector<std::string> own, library;
+};
+
 struct DoctorOptions {
   DriverKind driver = DriverKind::system;
   std::vector<std::string> command;  // empty: no program is looked at
@@ -90,6 +99,7 @@ int explore(const ExploreOptions& options);
 int export_report(const ExportOptions& options);
 int diff(const DiffOptions& options);
 int gate(const GateOptions& options);
+int prove(const ProveOptions& options);
 int doctor(const DoctorOptions& options);
 
 }  // namespace diogenes::launcher

@@ -28,8 +28,10 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.max_overhead = contents.max_overhead;
   plan.baseline_ns = static_cast<int64_t>(contents.baseline_s * 1e9);
   plan.followed_count = static_cast<uint32_t>(contents.followed.size());
+  plan.corrected_count = static_cast<uint32_t>(contents.corrected.size());
   plan.file_bytes = sizeof plan + contents.hooks.size() * sizeof(HookSite) +
-                    contents.followed.size() * sizeof(FollowedPlace);
+                    contents.followed.size() * sizeof(FollowedPlace) +
+                    contents.corrected.size() * sizeof(CorrectedSite);
 
   std::filesystem::path unfinished = file;
   unfinished += ".new";
@@ -41,6 +43,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   bool written = out && put(&plan, sizeof plan, 1) &&
                  put(contents.hooks.data(), sizeof(HookSite), contents.hooks.size()) &&
                  put(contents.followed.data(), sizeof(FollowedPlace), contents.followed.size()) &&
+                 put(contents.corrected.data(), sizeof(CorrectedSite), contents.corrected.size()) &&
                  fflush(out.get()) == 0;
   if (!written || rename(unfinished.c_str(), file.c_str()) != 0)
     return error("cannot write %s: %s; free some space or choose another --output", file.c_str(),

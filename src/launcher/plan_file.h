@@ -19,7 +19,8 @@ struct PlanContents {
   bool gpu_times = false;
   double max_overhead = 0;  // 0: no limit
   double baseline_s = 0;
-  std::vector<FollowedPlace> followed;  // at most kMostFollowedPlaces
+  std::vector<FollowedPlace> followed;   // at most kMostFollowedPlaces
+  std::vector<CorrectedSite> corrected;  // at most kMostCorrectedSites
 };
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);

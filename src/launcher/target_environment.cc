@@ -65,6 +65,7 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
   }
   if (!settings.python.empty()) preloaded += ":" + settings.python.string();
   if (!settings.values.empty()) preloaded += ":" + settings.values.string();
+  if (!settings.corrector.empty()) preloaded += ":" + settings.corrector.string();
   set(result, "LD_PRELOAD", in_front(preloaded, value_of(original, "LD_PRELOAD")));
   set(result, kPlanVariable, settings.plan.string());
   set(result, kAgentVariable, settings.agent.string());

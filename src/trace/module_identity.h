@@ -1,5 +1,7 @@
 // What a loaded file is in every run, wherever it lies. Written into plans by the launcher, compared by the agent.
 #pragma once
+#include <string_view>
+
 #include "trace/format.h"
 
 namespace diogenes {
@@ -18,6 +20,16 @@ inline uint64_t module_identity(const ModuleRecord& module) {
     for (; *name && name < module.path + sizeof module.path; ++name) add(static_cast<uint8_t>(*name));
   }
   return hash;
+}
+
+// Is the file Python's interpreter, by its name: python3, python3.11, libpython3.11.so.1.0?
+inline bool is_interpreter(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name.substr(0, 3) == "lib") name.remove_prefix(3);
+  constexpr std::string_view kName = "python";
+  if (name.substr(0, kName.size()) != kName) return false;
+  name.remove_prefix(kName.size());
+  return name.empty() || (name[0] >= '0' && name[0] <= '9');
 }
 
 }  // namespace diogenes

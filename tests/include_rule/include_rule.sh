@@ -22,7 +22,7 @@ while IFS= read -r file; do
       if (path ~ /^agent\/(interpose|x86_64)\// ||
           path ~ /^agent\/(agent|baseline|collector|driver_image|hook_probe|hooks|process_end)\./) return 3
       if (path ~ /^agent\/(guard|order|facts)\// ||
-          path ~ /^agent\/(clock_reads|host_functions|peer_memory|values)\./) return 2
+          path ~ /^agent\/(clock_reads|host_functions|peer_memory|values|corrector)\./) return 2
       return 1
     }
     function fail(what) { printf "%s:%d: %s\n", file, FNR, what; bad = 1 }
@@ -36,6 +36,7 @@ while IFS= read -r file; do
       may["gpu_times"] = "driver base"
       may["python"] = "trace ffm driver base"
       may["values"] = "trace ffm driver base"
+      may["corrector"] = "trace ffm driver base"
       may["analysis"] = "trace ffm driver base"
       may["views"] = "base"              # and of the analysis the report alone
       may["launcher"] = "views analysis trace ffm driver base"

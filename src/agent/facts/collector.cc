@@ -52,6 +52,7 @@ void lower_for_release(AddressRange range) {
   // A handler of the program's interrupted the agent on this thread. The guards fall by themselves; what they
   // watched counts as touched.
   if (state().lock.held_here()) return open_range(range, TouchBy::exposed);
+  await_deferred(range.pages());
   LockGuard guard(state().lock);
   state().dirty.lower(range);
 }
@@ -73,7 +74,15 @@ bool has_waited(const Call& call, const DecodedCall* decoded) {
   return decoded && decoded->is_transfer && !call.driver->asynchronous;
 }
 
+// What the driver touches by itself waits in the fault; the kernel does not, which may be asked to read or pin it.
+void open_for_driver(AddressRange range, bool reading) {
+  if (range.empty()) return;
+  await_deferred(range.pages(), reading);
+  if (!reading) open_range(range, TouchBy::driver);
+}
+
 void lower(DecodedCall& decoded, AddressRange range) {
+  if (stage_corrects()) return open_for_driver(range, false);
   if (range.empty() || decoded.lowered_count == 2) return;
   decoded.lowered[decoded.lowered_count++] = range;
   LockGuard guard(state().lock);
@@ -96,7 +105,9 @@ void lower_for(const Call& call, DecodedCall& decoded) {
   }
   if (!decoded.is_transfer || !decoded.transfer.decoded) return;
   // Pageable memory is staged by the driver's own code; of the rest it may read small sources.
-  if (decoded.source.on_host() && !decoded.transfer.fill) lower(decoded, decoded.source.host.range);
+  if (decoded.source.on_host() && !decoded.transfer.fill)
+    stage_corrects() ? open_for_driver(decoded.source.host.range, true)
+                     : lower(decoded, decoded.source.host.range);
   if (decoded.destination.kind == MemoryKind::pageable || looks_at_destination(decoded))
     lower(decoded, decoded.destination.host.range);
 }
@@ -245,6 +256,7 @@ void mark_dirty(const Call& call, DecodedCall& decoded) {
   for (int i = 0; i < decoded.host_count; ++i) {
     HostRange& host = decoded.hosts[i];
     host.site = decoded.site;
+    host.stream = call.stream;
     // Which small ranges are shared out must not depend on how fast this run was.
     const bool sampled = host.way == Way::pages || watch_share() == kWatchShares;
     if (!decoded.looked_at() && sampled && host.refusal == WatchRefusal::none)
@@ -252,9 +264,33 @@ void mark_dirty(const Call& call, DecodedCall& decoded) {
     decoded.small_parts = decoded.small_parts * 31 + state().dirty.numbers_of(host);
     bool pageable = decoded.is_transfer && decoded.destination.kind == MemoryKind::pageable &&
                     host.range == decoded.destination.host.range;
-    if (pageable && !pageable_is_done) continue;
+    if (pageable && !pageable_is_done) {
+      state().unknown_host = true;
+      continue;
+    }
     state().dirty.add(host);
   }
+}
+
+// What a deferred wait could not cover.
+void note_undeferrable(const DecodedCall& decoded) {
+  const uint32_t flags = decoded.operands.flags;
+  if ((flags & (kRunsOnHost | kWaitsForHost)) == 0 && (flags & (kAnyHost | kAnyPageable)) == 0 &&
+      decoded.host_count < DecodedCall::kHosts && (decoded.flags & (kSharesMemory | kUnlistedWork)) == 0)
+    return;
+  LockGuard guard(state().lock);
+  if (flags & (kRunsOnHost | kWaitsForHost) || decoded.flags & kSharesMemory)
+    state().host_work = true;
+  else
+    state().unknown_host = true;
+}
+
+// A call has waited: what it waited for is no matter of a later deferral.
+void forget_waited(const Call& call) {
+  LockGuard guard(state().lock);
+  const bool all = call.driver->stream_of == StreamOf::context;
+  if (all) state().unknown_host = false;
+  if (all || call.stream != kNoStream) state().dirty.forget_stream(all ? kNoStream : call.stream);
 }
 
 void release_slot(Call& call) {
@@ -276,6 +312,7 @@ void start() {
   all.kernels.reset();
   all.unlisted_memory = all.unlisted_host = all.variables = false;
   all.shared = 0;
+  all.host_work = all.unknown_host = false;
   all.captures = 0;
   for (auto& slot : slots) slot.used.store(false, std::memory_order_relaxed);
   sampling().start({plan().plan->max_overhead, {plan().plan->baseline_ns}});
@@ -307,6 +344,7 @@ void before(Call& call) {
     decoded.argument = end_context(call.argument(0));
     give_up_readbacks();
   }
+  if (stage_corrects()) return;
   const Nanoseconds begin = monotonic_now();
   contents_before(call, decoded, slot->contents);
   // Reading back lengthens a wait of the program's, which no hook sees, and its hash the call that waits.
@@ -334,6 +372,11 @@ void after(Call& call) {
   }
   // What a blocking copy brought is read before its guard goes up; so is what this call covers.
   const bool waited = !capturing && has_waited(call, &decoded);
+  if (stage_corrects()) {
+    if (!capturing && call.succeeded()) note_undeferrable(decoded);
+    if (waited) forget_waited(call);
+    return release_slot(call);
+  }
   const Nanoseconds begin = monotonic_now();
   if (!capturing) contents_of_done(call, decoded, slot->contents);
   sampling().charge(decoded.site, monotonic_now() - begin);
@@ -376,7 +419,7 @@ void record_call(const Call& call) {
 }
 
 void after_acquire() {
-  if (state().dirty.empty()) return;
+  if (state().dirty.empty() || stage_corrects()) return;
   LockGuard guard(state().lock);
   state().dirty.raise(true);
 }
@@ -399,6 +442,19 @@ void note_release(AddressRange range) {
   if (state().lock.held_here()) return;  // its guards are gone, and collect() finds that
   LockGuard guard(state().lock);
   state().dirty.forget(range);
+}
+
+Undeferred guard_dirty(Deferral deferral) {
+  LockGuard guard(state().lock);
+  if (state().host_work) return Undeferred::host_work;
+  if (state().unknown_host || state().unlisted_host) return Undeferred::unknown_memory;
+  if (state().shared > 0 && has_threads()) return Undeferred::shared;
+  return state().dirty.defer(deferral);
+}
+
+void release_deferred(Deferral last) {
+  LockGuard guard(state().lock);
+  state().dirty.forget_deferred(last);
 }
 
 void finish() {

@@ -6,6 +6,7 @@
 #pragma once
 #include "agent/call.h"
 #include "base/range.h"
+#include "trace/corrector.h"
 
 namespace diogenes::agent::facts {
 
@@ -23,6 +24,10 @@ void after_acquire();
 // Memory was released by other means than a driver call.
 void note_release(AddressRange range);
 bool may_be_dirty(AddressRange range);
+
+// Where waits are corrected (trace/corrector.h): guards for all that is dirty, and the end of them.
+Undeferred guard_dirty(Deferral deferral);
+void release_deferred(Deferral last);
 
 // Orderly end of the process.
 void finish();

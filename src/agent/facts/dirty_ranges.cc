@@ -97,6 +97,8 @@ void DirtyRanges::add(HostRange host) {
     dirty.host.frame = host.frame;
     dirty.raises = 0;
     dirty.refused = false;
+    dirty.deferral = 0;
+    dirty.host.stream = host.stream;
     dirty.watched = share_out(host);
     if (is_down(dirty)) ++down_;
     return;
@@ -105,7 +107,7 @@ void DirtyRanges::add(HostRange host) {
     count_drop(Drop::objects_full);
     return;
   }
-  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false};
+  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0};
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
 

@@ -46,6 +46,7 @@ struct HostRange {
   WatchRefusal refusal = WatchRefusal::none;
   FrameMarks frame;
   SampledSite site = 0;  // whose work it is
+  uint32_t stream = 0;   // in which the work is, as in OperationRecord
 };
 
 // What four watchpoints can watch.
@@ -82,6 +83,14 @@ class DirtyRanges {
   bool overlaps(AddressRange range) const;
   bool empty() const { return count_ == 0; }
 
+  // Where waits are corrected (trace/corrector.h). A wait is deferred: every range that work was given to since gets a
+  // guard, or stands for this deferral from now on. What keeps it from that is said; the guards that are up may stay.
+  Undeferred defer(Deferral deferral);
+  // What was deferred up to here is done; what was given to work since is dirty still.
+  void forget_deferred(Deferral last);
+  // A call has waited for this stream, kNoStream: for all.
+  void forget_stream(uint32_t stream);
+
   // Looks which guards have fallen. Before raise().
   void collect(bool threads);
   void reset(uint32_t share = kWatchShares);
@@ -94,6 +103,7 @@ class DirtyRanges {
     uint8_t raises;        // for this piece of work
     bool lowered;          // for a call under way
     bool refused;          // said so already, for this piece of work
+    Deferral deferral;     // that covers this piece of work; 0: none yet
   };
 
   int find(const HostRange& host) const;

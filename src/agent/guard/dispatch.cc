@@ -59,6 +59,7 @@ bool use_memory(Dispatched& call, AddressRange range, Access access) {
     }
   }
   if (!concerned) return true;
+  await_deferred_in_handler(range.pages());
   Touch touch{TouchBy::system_call, access, {}, range.begin, 0};
   if (touched) touch.stack = capture_interrupted_stack(call.context);
   if (touched) await_bystanders();

@@ -157,6 +157,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
     }
     if (concerned == 0) return came_late(fault, context);
   }
+  await_deferred_in_handler(fault.page);
   // Outside of the lock: walking takes long. Another thread may be the first after all; then this walk was
   // for nothing.
   if (touched) touch.stack = capture_interrupted_stack(context);

@@ -265,6 +265,12 @@ Touch lower_guard(GuardHandle handle) {
   return touch;
 }
 
+void defer_guard(GuardHandle handle, Deferral deferral) {
+  uint32_t id;
+  Section section(Section::outside);
+  if (Guard* guard = guard_of(handle, id)) guard->deferral = deferral;
+}
+
 void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section::outside); }
 
 void open_all(TouchBy by) { open_every_guard(by, Section::outside); }

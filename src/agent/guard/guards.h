@@ -14,6 +14,7 @@
 #include "agent/frame_marks.h"
 #include "base/range.h"
 #include "base/units.h"
+#include "trace/corrector.h"
 
 namespace diogenes::agent {
 
@@ -50,7 +51,8 @@ struct Watching {
   FrameMarks frame;  // of the stack frame that the range lies in
   // The driver mapped these pages: no thread has its stack or its local storage there, however near they lie.
   bool own_pages = false;
-  uint32_t watch = 0;  // the guard's watch in the records; 0: nothing of it is recorded
+  uint32_t watch = 0;     // the guard's watch in the records; 0: nothing of it is recorded
+  Deferral deferral = 0;  // whoever touches its pages awaits this first; 0: nothing
 };
 
 using GuardHandle = uint32_t;
@@ -103,6 +105,14 @@ uint32_t touch_count();
 // Takes a guard down for good (pages are given back unless another guard holds them) and returns the last
 // word on it.
 Touch lower_guard(GuardHandle guard);
+
+// A guard that is up stands for another deferral from now on.
+void defer_guard(GuardHandle guard, Deferral deferral);
+
+// Waits until everything that guards over these pages were deferred for is done; `reading`: for guards against reading.
+// Whatever takes a guard down from outside does so first.
+void await_deferred(AddressRange pages, bool reading = false);
+void await_deferred_in_handler(AddressRange pages);
 
 // Takes down every guard over these bytes, because the driver is about to use them or they are about to be
 // released. They report `by` unless they were touched before. The handles stay valid until lower_guard.

@@ -168,6 +168,7 @@ bool make_live(AddressRange range, Protection protection, const Watching& how, u
   guard.by_watchpoints = how.way == Way::watchpoints;
   guard.frame = how.frame;
   guard.watch = how.watch;
+  guard.deferral = how.deferral;
   guard.touch = {};
   ++guard.generation;
   guard.state.store(Guard::live, std::memory_order_relaxed);
@@ -250,6 +251,7 @@ void claim_and_open(GuardList list, const Touch& touch) {
 
 void open_guards(AddressRange range, TouchBy by, Section::Where where) {
   if (!may_be_guarded(range)) return;
+  where == Section::outside ? await_deferred(range.pages()) : await_deferred_in_handler(range.pages());
   Touch touch{by, Access::unknown, monotonic_now(), range.begin, 0};
   Section section(where);
   // Released in part: what is left may be used yet, and nobody will see it.
@@ -266,9 +268,11 @@ void open_guards(AddressRange range, TouchBy by, Section::Where where) {
 
 void open_every_guard(TouchBy by, Section::Where where) {
   if (wiped.live.load(std::memory_order_seq_cst) == 0) return;
+  constexpr AddressRange kAll{0, ~uintptr_t{0} & ~(kPageSize - 1)};
+  where == Section::outside ? await_deferred(kAll) : await_deferred_in_handler(kAll);
   Touch touch{by, Access::unknown, monotonic_now(), 0, 0};
   Section section(where);
-  claim_and_open(live_over({0, ~uintptr_t{0} & ~(kPageSize - 1)}), touch);
+  claim_and_open(live_over(kAll), touch);
 }
 
 }  // namespace diogenes::agent

@@ -23,6 +23,7 @@ struct Guard {
   uint8_t registers = 0;               // watchpoints that it has, one bit each
   bool by_watchpoints = false;         // asks nothing of its pages
   uint32_t watch = 0;                  // of Watching
+  Deferral deferral = 0;               // of Watching
   FrameMarks frame;
   Touch touch;
 };

@@ -40,6 +40,8 @@ diogenes_thunk:
         movaps  [rsp + 208], xmm7
         mov     rdi, rsp
         call    diogenes_on_enter
+        cmp     eax, 3
+        je      .Lnot_made
         mov     r11, [rsp + 64]
         mov     r11, [r11]
         cmp     eax, 1
@@ -102,10 +104,18 @@ diogenes_thunk:
         jmp     .Lcall
 .Lpass:
         .cfi_restore_state
+        .cfi_remember_state
         leave
         .cfi_def_cfa rsp, 8
         .cfi_restore rbp
         jmp     r11
+.Lnot_made:
+        .cfi_restore_state
+        mov     rax, [rsp + 48]
+        leave
+        .cfi_def_cfa rsp, 8
+        .cfi_restore rbp
+        ret
         .cfi_endproc
         .size   diogenes_thunk, . - diogenes_thunk
         .globl  diogenes_thunk_end

@@ -39,7 +39,8 @@ static_assert(sizeof(ThunkFrame) <= 448, "thunk.S reserves 448 bytes");
 extern "C" void diogenes_thunk();
 extern "C" char diogenes_thunk_end[];
 // 0: the call is passed on, and there will be no exit; 1: made here, with all stack words that it may have;
-// 2: with those of the return address's page, since the next one is not there.
+// 2: with those of the return address's page, since the next one is not there; 3: the call is not made, and returns what
+// the frame has for rax.
 extern "C" int diogenes_on_enter(ThunkFrame* frame);
 extern "C" void diogenes_on_exit(ThunkFrame* frame);
 

@@ -31,4 +31,20 @@ class SiteKeyBuilder {
   uint64_t hash_ = 0xcbf29ce484222325;
 };
 
+// The key as the agent can tell it by itself, and plans name it (ffm/plan.h): without frames of Python, and without the
+// interpreter's own, which reaches the same call over other functions once it has specialized its instructions.
+// `module_of(frame)`: a ModuleRecord, or null.
+template <typename Frames, typename ModuleOf>
+SiteKey native_site_key(const char* symbol, const Frames& frames, const ModuleOf& module_of) {
+  SiteKeyBuilder builder(symbol);
+  for (const Frame frame : frames) {
+    if (frame.module() == Frame::kPython || frame.module() == Frame::kPythonOfWaiter)
+      break;  // behind all others
+    const ModuleRecord* module = module_of(frame);
+    if (module && is_interpreter(module->path)) continue;
+    module ? builder.add(module_identity(*module), frame.offset()) : builder.add(0, 0);
+  }
+  return builder.key();
+}
+
 }  // namespace diogenes

@@ -1,0 +1,104 @@
+#include "agent/corrector.h"
+
+#include <cstring>
+
+#include "agent/arguments.h"
+#include "agent/driver_calls.h"
+#include "agent/fixed_map.h"
+#include "agent/guard/region.h"
+#include "agent/guard/table.h"
+#include "agent/modules.h"
+#include "agent/process_folder.h"
+#include "agent/stack.h"
+#include "agent/stack_table.h"
+#include "agent/thread_state.h"
+#include "trace/site_key.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+const Corrector nobody{sizeof(Corrector),
+                       [](const CorrectorServices&) { return true; },
+                       [](const CorrectedCall&) { return false; },
+                       [](const CorrectedCall&, bool) {},
+                       [](Deferral) { return true; },
+                       [](Deferral) {},
+                       [] {},
+                       [] {}};
+
+// By function and stack; under the stack lock.
+FixedMap<SiteKey, 4096> known_keys;
+
+SiteKey site_key_of(const Call& call) {
+  const uint64_t place = uint64_t{call.function} << 32 | call.stack;
+  LockGuard guard(stack_lock());
+  if (const SiteKey* known = known_keys.find(place)) return *known;
+  const SiteKey key = native_site_key(call.driver->symbol, frames_of(call.stack),
+                                      [](Frame frame) { return module_at(frame.module()); });
+  known_keys.insert(place, key);
+  return key;
+}
+
+CorrectedCall described(const Call& call) {
+  CorrectedCall made{call.driver,
+                     call.function,
+                     call.arguments.integer,
+                     call.arguments.on_stack,
+                     0,
+                     false,
+                     false,
+                     (call.flags & kCapturing) != 0,
+                     0};
+  made.names_stream = read_stream(call, &made.stream, &made.per_thread);
+  return made;
+}
+
+bool guarded(uint64_t address, uint64_t bytes) { return may_be_guarded(AddressRange::of(address, bytes)); }
+
+void pass_hooks() { ++thread_state.pass; }
+
+void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0, bytes); }
+
+}  // namespace
+
+const Corrector* corrector = &nobody;
+
+void find_corrector(Undeferred (*guard)(Deferral), void (*release)(Deferral)) {
+  if (!stage_corrects()) return;
+  const Corrector* found = nullptr;
+  for_each_image(
+      [](const LoadedImage& image, void* to) {
+        if (strstr(image.path, "libdiogenes-"))
+          if (uintptr_t symbol = image.symbol(kCorrectorSymbol)) *static_cast<uintptr_t*>(to) = symbol;
+      },
+      &found);
+  const Plan* header = plan().plan;
+  const auto* places = reinterpret_cast<const FollowedPlace*>(plan().hooks + header->hook_count);
+  const CorrectorServices services{driver_symbol,
+                                   diogenes_raw_syscall,
+                                   guard,
+                                   release,
+                                   guarded,
+                                   pass_hooks,
+                                   map_file,
+                                   header,
+                                   reinterpret_cast<const CorrectedSite*>(places + header->followed_count)};
+  if (found && found->bytes == sizeof *found && found->start(services)) corrector = found;
+}
+
+bool correct_before(Call& call) {
+  if (corrector == &nobody) return false;
+  CorrectedCall made = described(call);
+  if (call.driver->role == Role::synchronize) {
+    call.stack = capture_stack();
+    if (call.stack != kNoStack) made.site = site_key_of(call);
+  }
+  return corrector->before(made);
+}
+
+void correct_after(const Call& call) {
+  if (corrector != &nobody) corrector->after(described(call), call.succeeded());
+}
+
+}  // namespace diogenes::agent

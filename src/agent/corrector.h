@@ -1,0 +1,19 @@
+// Waits that are corrected: by a library of its own (src/corrector), where it is preloaded and the plan names sites.
+#pragma once
+#include "agent/call.h"
+#include "agent/stage.h"
+#include "trace/corrector.h"
+
+namespace diogenes::agent {
+
+// Never null; where there is none, it does nothing.
+extern const Corrector* corrector;
+
+// Once, at the start. `guard`, `release`: as in CorrectorServices.
+void find_corrector(Undeferred (*guard)(Deferral), void (*release)(Deferral));
+
+// Before the driver's function, and after it. True: the call is deferred, and must not be made.
+bool correct_before(Call& call);
+void correct_after(const Call& call);
+
+}  // namespace diogenes::agent

@@ -1,0 +1,290 @@
+// libdiogenes-corrector.so: defers the waits that a plan names, in the program itself. It is preloaded in the runs of
+// `diogenes prove` alone.
+//
+// What a deferred wait gave the program stays true by four means:
+//   the CPU reads results, or writes what the GPU reads   guards, whose touch awaits the mark (trace/corrector.h)
+//   later GPU work in other streams                       is ordered behind the marks
+//   calls that tell of completion, or release memory      await all that was deferred
+//   the end of the process                                awaits it, too
+// What cannot be kept so is not deferred: the call waits as before, and is counted.
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "corrector/deferrals.h"
+
+namespace diogenes::corrector {
+
+namespace {
+
+enum class State { idle, on, off };
+
+CorrectorServices agent{};
+Marks marks;
+Counts counts;
+Deferrals deferrals(marks, counts);
+std::atomic<State> state{State::idle};
+bool unknown_work = false;  // work was given to streams that are not known
+int captures = 0;           // streams under capture
+bool driver_is_known = false;
+
+// The last mark behind each event's record, by event.
+struct RecordedEvent {
+  uint64_t event;
+  Mark mark;
+};
+constexpr uint32_t kEvents = 1024;
+RecordedEvent events[kEvents];
+
+// Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
+class Lock {
+ public:
+  Lock() {
+    while (held.exchange(true, std::memory_order_acquire))
+      agent.system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+  }
+  ~Lock() { held.store(false, std::memory_order_release); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  static inline std::atomic<bool> held{false};
+};
+
+RecordedEvent* event_at(uint64_t event, bool make) {
+  for (uint32_t i = 0, at = static_cast<uint32_t>(event * 0x9e3779b97f4a7c15 >> 40); i < 16; ++i) {
+    RecordedEvent& place = events[(at + i) % kEvents];
+    if (place.event == event) return &place;
+    if (place.event == 0 && make) {
+      place.event = event;
+      return &place;
+    }
+  }
+  return nullptr;
+}
+
+// All that was deferred is done when it returns. Not under the lock: the GPU's work may wait for another thread, which
+// makes calls of its own meanwhile.
+void settle() {
+  if (state == State::on) agent.release(deferrals.await_all(agent));
+}
+
+// Failed work never reaches its mark, and whoever waits for one may hold locks of the driver's: a thread of its own asks.
+void* watch(void*) {
+  agent.pass_hooks();
+  for (;;) {
+    timespec nap{0, 100'000'000};
+    agent.system_call(SYS_nanosleep, reinterpret_cast<long>(&nap), 0, 0, 0, 0, 0);
+    deferrals.look_for_failures();
+  }
+}
+
+bool start_watchman() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool made = pthread_create(&thread, nullptr, watch, nullptr) == 0 && pthread_detach(thread) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return made;
+}
+
+void end() {
+  settle();
+  state = State::off;
+}
+
+// At the first site, under the lock. The driver's own handlers of exit() were registered before, so ours runs first.
+bool begin() {
+  if (state == State::idle)
+    state = marks.allocate() && start_watchman() && atexit(end) == 0 ? State::on : State::off;
+  return state == State::on;
+}
+
+bool is_capture(const CorrectedCall& call) { return call.driver->role == Role::capture || call.capturing; }
+
+// Does the call give the GPU work in a stream, or name a place in one?
+bool has_place(const CorrectedCall& call) {
+  switch (call.driver->role) {
+    case Role::launch:
+    case Role::transfer:
+    case Role::fill:
+    case Role::graph_launch:
+    case Role::host_function:
+    case Role::prefetch:
+    case Role::stream_wait:
+    case Role::event_record:
+      return true;
+    default:
+      return call.driver->stream_argument >= 0 &&
+             (call.driver->role == Role::allocate || call.driver->role == Role::release ||
+              call.driver->role == Role::mapping || call.driver->role == Role::graph);
+  }
+}
+
+// Neither tells of completion nor takes away what the GPU may be using.
+bool is_no_matter(const DriverFunction& driver) {
+  if (driver.has(Trait::destroys) || driver.has(Trait::unloads)) return false;
+  switch (driver.role) {
+    case Role::initialize:
+    case Role::allocate:
+    case Role::module:
+    case Role::graph:
+    case Role::profiler:
+      return true;
+    case Role::context:
+      return !driver.has(Trait::ends_context);
+    case Role::stream:
+      return driver.arguments == Arguments::stream_create;
+    case Role::event:
+      return driver.arguments == Arguments::event_create;
+    default:
+      return false;
+  }
+}
+
+// The places in streams until which the call waits. False: they are not known.
+bool targets_of(const CorrectedCall& call, int (&streams)[kMostMarks], int& count) {
+  count = 0;
+  if (unknown_work) return false;
+  if (call.driver->stream_of == StreamOf::context) {
+    const bool named = call.driver->arguments == Arguments::context && call.registers[0] != 0;
+    count = marks.working(named ? call.registers[0] : marks.current_context(), streams);
+    return count >= 0;
+  }
+  if (!call.names_stream) return false;
+  const int stream = marks.stream_of(call);
+  if (stream < 0) return false;
+  streams[count++] = stream;
+  return true;
+}
+
+Undeferred defer(const CorrectedCall& call, int site) {
+  if (captures > 0 || call.capturing) return Undeferred::capturing;
+  int streams[kMostMarks], count = 0;
+  const RecordedEvent* recorded = nullptr;
+  if (call.driver->arguments == Arguments::event) {
+    recorded = event_at(call.registers[0], false);
+    if (!recorded || recorded->mark.stream < 0) return Undeferred::unknown_work;
+  } else if (!targets_of(call, streams, count)) {
+    return Undeferred::unknown_work;
+  }
+  if (deferrals.full()) return Undeferred::unknown_work;
+  const Deferral deferral = deferrals.begin(site);
+  if (recorded) deferrals.add(deferral, recorded->mark);
+  for (int i = 0; i < count; ++i) {
+    Mark mark;
+    if (!marks.put(streams[i], mark)) {
+      deferrals.cancel(deferral);
+      return Undeferred::no_mark;
+    }
+    deferrals.add(deferral, mark);
+  }
+  const Undeferred why = agent.guard(deferral);
+  if (why != Undeferred::none) deferrals.cancel(deferral);
+  return why;
+}
+
+// What is to be done before the call.
+enum class Step { pass, settle, end, skip };
+
+Step before_synchronize(const CorrectedCall& call) {
+  const int site = counts.find(call.site, call.function);
+  if (site < 0) return Step::settle;
+  counts.add_call(site);
+  const Undeferred why = begin() ? defer(call, site) : Undeferred::no_mark;
+  if (why != Undeferred::none) {
+    counts.add_undeferred(site, why);
+    return Step::settle;
+  }
+  counts.add_deferred(site);
+  return Step::skip;
+}
+
+Step step_before(const CorrectedCall& call) {
+  const DriverFunction& driver = *call.driver;
+  if (driver.role == Role::synchronize) return before_synchronize(call);
+  if (driver.has(Trait::begins_capture)) ++captures;
+  if (driver.has(Trait::ends_context)) return Step::end;
+  if (is_no_matter(driver)) return Step::pass;
+  if (!has_place(call) || is_capture(call)) return Step::settle;
+  const int stream = call.names_stream ? marks.stream_of(call) : -1;
+  if (stream < 0) {
+    unknown_work = true;
+    return Step::settle;
+  }
+  deferrals.order_behind_all(stream);
+  return Step::pass;
+}
+
+bool before(const CorrectedCall& call) {
+  if (state == State::off) return false;
+  Step step;
+  {
+    Lock lock;
+    if (!driver_is_known) {
+      counts.start(agent);
+      if (!marks.start(agent)) state = State::off;
+      driver_is_known = true;
+    }
+    if (state == State::off) return false;
+    step = step_before(call);
+  }
+  if (step == Step::settle) settle();
+  if (step == Step::end) end();
+  return step == Step::skip;
+}
+
+void note_event(const CorrectedCall& call, int stream) {
+  if (!counts.names_events()) return;
+  if (RecordedEvent* place = event_at(call.registers[0], true))
+    if (!begin() || !marks.put(stream, place->mark)) place->mark = {};
+}
+
+void after(const CorrectedCall& call, bool succeeded) {
+  if (state == State::off || !driver_is_known) return;
+  const DriverFunction& driver = *call.driver;
+  Lock lock;
+  if (driver.has(Trait::ends_capture) && captures > 0) --captures;
+  if (!succeeded) return;
+  if (driver.arguments == Arguments::stream_destroy) marks.forget_stream(call.registers[0]);
+  if (driver.role == Role::synchronize && driver.stream_of == StreamOf::context) {
+    marks.note_all_done();
+    unknown_work = false;
+  }
+  if (driver.role == Role::event && driver.arguments == Arguments::event)
+    if (RecordedEvent* place = event_at(call.registers[0], false)) place->mark = {};
+  if (!has_place(call) || is_capture(call) || !call.names_stream) return;
+  const int stream = marks.stream_of(call);
+  if (stream < 0) return;
+  if (driver.role == Role::event_record) return note_event(call, stream);
+  marks.note_work(stream);
+}
+
+bool start(const CorrectorServices& services) {
+  agent = services;
+  return agent.plan->corrected_count > 0;
+}
+
+void forget() {
+  state = State::off;
+  Lock::held.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+// The agent looks for it by name (trace/corrector.h).
+extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corrector = {
+    sizeof(Corrector),
+    start,
+    before,
+    after,
+    [](Deferral deferral) { return deferrals.done(deferral); },
+    [](Deferral deferral) { deferrals.await(deferral, agent); },
+    [] {
+      if (state == State::on) end();
+    },
+    forget,
+};
+
+}  // namespace diogenes::corrector

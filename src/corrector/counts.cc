@@ -1,0 +1,42 @@
+#include "corrector/counts.h"
+
+#include <string.h>
+
+namespace diogenes::corrector {
+
+namespace {
+
+// Where no file can be made, nobody reads it.
+alignas(8) unsigned char unread[sizeof(CorrectionsHeader) + kMostCorrectedSites * sizeof(CorrectionCounts)];
+
+}  // namespace
+
+void Counts::start(const CorrectorServices& services) {
+  services_ = &services;
+  const uint64_t bytes =
+      sizeof(CorrectionsHeader) + services.plan->corrected_count * sizeof(CorrectionCounts);
+  void* file = services.map_file("corrections", bytes);
+  header_ = static_cast<CorrectionsHeader*>(file ? file : static_cast<void*>(unread));
+  memcpy(header_->magic, kCorrectionsMagic, sizeof header_->magic);
+  header_->sites = services.plan->corrected_count;
+  for (uint32_t i = 0; i < services.plan->corrected_count; ++i)
+    at(static_cast<int>(i)).key = services.sites[i].key;
+}
+
+int Counts::find(uint64_t key, uint16_t function) const {
+  if (key == 0) return -1;
+  for (uint32_t i = 0; i < services_->plan->corrected_count; ++i)
+    if (services_->sites[i].key == key && services_->sites[i].function == function)
+      return static_cast<int>(i);
+  return -1;
+}
+
+bool Counts::names_events() const {
+  for (uint32_t i = 0; i < services_->plan->corrected_count; ++i) {
+    const DriverFunction* driver = driver_function(static_cast<uint16_t>(services_->sites[i].function));
+    if (driver && driver->arguments == Arguments::event) return true;
+  }
+  return false;
+}
+
+}  // namespace diogenes::corrector

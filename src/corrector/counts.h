@@ -1,0 +1,33 @@
+// What is counted, for the launcher to read: the file `corrections` of the process (trace/corrector.h).
+#pragma once
+#include "trace/corrector.h"
+
+namespace diogenes::corrector {
+
+class Counts {
+ public:
+  void start(const CorrectorServices& services);
+  // The site's number; -1: none of the plan's.
+  int find(uint64_t key, uint16_t function) const;
+
+  void add_call(int site) { add(at(site).calls); }
+  void add_deferred(int site) { add(at(site).deferred); }
+  void add_undeferred(int site, Undeferred why) { add(at(site).undeferred[static_cast<int>(why)]); }
+  void add_touched(int site) { add(at(site).touched); }
+  void add_awaited(int64_t ns) {
+    add(header().awaited);
+    __atomic_fetch_add(&header().awaited_ns, ns, __ATOMIC_RELAXED);
+  }
+  void add_failed() { add(header().failed); }
+  bool names_events() const;  // some site waits for an event
+
+ private:
+  CorrectionsHeader& header() { return *header_; }
+  CorrectionCounts& at(int site) { return reinterpret_cast<CorrectionCounts*>(header_ + 1)[site]; }
+  static void add(uint64_t& count) { __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED); }
+
+  const CorrectorServices* services_;
+  CorrectionsHeader* header_;
+};
+
+}  // namespace diogenes::corrector

@@ -1,0 +1,98 @@
+#include "corrector/deferrals.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+
+namespace diogenes::corrector {
+
+namespace {
+
+int64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// As the driver waits: with a look at the word again and again; after 10 ms with sleep between the looks.
+void pause_for(int64_t waited, const CorrectorServices& services) {
+  constexpr int64_t kLooking = 50'000, kYielding = 10'000'000;
+  if (waited < kLooking) {
+    for (int i = 0; i < 32; ++i) __builtin_ia32_pause();
+  } else if (waited < kYielding) {
+    services.system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+  } else {
+    timespec nap{0, 50'000};
+    services.system_call(SYS_nanosleep, reinterpret_cast<long>(&nap), 0, 0, 0, 0, 0);
+  }
+}
+
+}  // namespace
+
+Deferral Deferrals::begin(int site) {
+  const Deferral next = latest() + 1;
+  Deferred& deferred = at(next);
+  deferred.count = 0, deferred.site = site;
+  deferred.touched.store(false, std::memory_order_relaxed);
+  latest_.store(next, std::memory_order_release);
+  return next;
+}
+
+void Deferrals::add(Deferral deferral, const Mark& mark) {
+  Deferred& deferred = at(deferral);
+  deferred.marks[deferred.count] = mark;
+  __atomic_store_n(&deferred.count, deferred.count + 1, __ATOMIC_RELEASE);
+}
+
+bool Deferrals::done(Deferral deferral) const {
+  if (failed_.load(std::memory_order_relaxed) || latest() - deferral >= kDeferrals) return true;
+  const Deferred& deferred = at(deferral);
+  for (int i = 0; i < __atomic_load_n(&deferred.count, __ATOMIC_ACQUIRE); ++i)
+    if (!marks_.reached(deferred.marks[i])) return false;
+  return true;
+}
+
+void Deferrals::pass_done() {
+  Deferral first = first_.load(std::memory_order_relaxed);
+  while (first <= latest() && done(first)) ++first;
+  first_.store(first, std::memory_order_relaxed);
+}
+
+bool Deferrals::full() {
+  pass_done();
+  return latest() - first_.load(std::memory_order_relaxed) + 2 >= kDeferrals;
+}
+
+void Deferrals::order_behind_all(int stream) {
+  pass_done();
+  for (Deferral i = first_.load(std::memory_order_relaxed); i <= latest(); ++i)
+    for (int k = 0; k < at(i).count; ++k) marks_.order_behind(stream, at(i).marks[k]);
+}
+
+Deferral Deferrals::await_all(const CorrectorServices& services) {
+  const Deferral last = latest();
+  for (Deferral i = first_.load(std::memory_order_relaxed); i <= last; ++i) await(i, services);
+  return last;
+}
+
+void Deferrals::await(Deferral deferral, const CorrectorServices& services) {
+  if (done(deferral)) return;
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  const int64_t begin = now();
+  int64_t waited = 0;
+  for (; !done(deferral); waited = now() - begin) pause_for(waited, services);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  counts_.add_awaited(waited);
+  if (!at(deferral).touched.exchange(true, std::memory_order_relaxed)) counts_.add_touched(at(deferral).site);
+}
+
+void Deferrals::look_for_failures() {
+  if (waiting_.load(std::memory_order_relaxed) == 0) return;
+  const Deferral last = latest();
+  for (Deferral i = last < kDeferrals ? 1 : last - kDeferrals + 2; i <= last; ++i) {
+    if (done(i)) continue;
+    for (int k = 0; k < at(i).count; ++k)
+      if (marks_.failed(at(i).marks[k].stream) && !failed_.exchange(true)) counts_.add_failed();
+  }
+}
+
+}  // namespace diogenes::corrector

@@ -1,0 +1,52 @@
+// The waits that were deferred: until which marks, and who waits for them now.
+#pragma once
+#include <atomic>
+
+#include "corrector/counts.h"
+#include "corrector/marks.h"
+
+namespace diogenes::corrector {
+
+inline constexpr uint32_t kDeferrals = 4096;  // remembered; a power of two
+
+class Deferrals {
+ public:
+  Deferrals(Marks& marks, Counts& counts) : marks_(marks), counts_(counts) {}
+
+  // In hooks, under the corrector's lock.
+  Deferral begin(int site);  // the next one; nothing is deferred yet
+  void add(Deferral deferral, const Mark& mark);
+  void cancel(Deferral deferral) { at(deferral).count = 0; }
+  bool full();  // no further one, before some are awaited
+  void order_behind_all(int stream);
+
+  // In signals' handlers, too, on any thread.
+  bool done(Deferral deferral) const;
+  void await(Deferral deferral, const CorrectorServices& services);
+  // All up to the latest, which is returned.
+  Deferral await_all(const CorrectorServices& services);
+  Deferral latest() const { return latest_.load(std::memory_order_acquire); }
+
+  // The watchman's: somebody has waited for long.
+  void look_for_failures();
+
+ private:
+  struct Deferred {
+    Mark marks[kMostMarks];
+    int count, site;
+    std::atomic<bool> touched;
+  };
+  void pass_done();
+  Deferred& at(Deferral deferral) { return ring_[deferral % kDeferrals]; }
+  const Deferred& at(Deferral deferral) const { return ring_[deferral % kDeferrals]; }
+
+  Marks& marks_;
+  Counts& counts_;
+  Deferred ring_[kDeferrals];
+  std::atomic<Deferral> first_{1};  // that may not be done
+  std::atomic<Deferral> latest_{0};
+  std::atomic<int> waiting_{0};      // threads in await()
+  std::atomic<bool> failed_{false};  // work failed: no mark comes any more
+};
+
+}  // namespace diogenes::corrector

@@ -1,0 +1,129 @@
+#include "corrector/marks.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace diogenes::corrector {
+
+namespace {
+
+constexpr uint64_t kLegacy = 1, kPerThread = 2;  // handles that name a default stream whatever the function
+
+template <typename Function>
+bool find(const CorrectorServices& services, Function& function, const char* name,
+          const char* older = nullptr) {
+  uintptr_t address = services.driver_symbol(name);
+  if (address == 0 && older) address = services.driver_symbol(older);
+  function = reinterpret_cast<Function>(address);
+  return address != 0;
+}
+
+CUstream handle_of(uint64_t handle) { return reinterpret_cast<CUstream>(handle); }
+
+uint32_t this_thread() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+
+}  // namespace
+
+bool Marks::start(const CorrectorServices& services) {
+  services_ = &services;
+  return find(services, write_value_, "cuStreamWriteValue32_v2", "cuStreamWriteValue32") &&
+         find(services, wait_value_, "cuStreamWaitValue32_v2", "cuStreamWaitValue32") &&
+         find(services, stream_query_, "cuStreamQuery") &&
+         find(services, ctx_get_current_, "cuCtxGetCurrent");
+}
+
+bool Marks::allocate() {
+  CUresult (*host_alloc)(void**, size_t, unsigned) = nullptr;
+  void* memory = nullptr;
+  constexpr size_t kBytes = kStreams * 64;
+  if (!find(*services_, host_alloc, "cuMemHostAlloc") ||
+      host_alloc(&memory, kBytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS)
+    return false;
+  memset(memory, 0, kBytes);
+  words_ = static_cast<volatile uint32_t*>(memory);
+  return true;
+}
+
+uint64_t Marks::current_context() const {
+  CUcontext context = nullptr;
+  return ctx_get_current_(&context) == CUDA_SUCCESS ? reinterpret_cast<uint64_t>(context) : 0;
+}
+
+int Marks::stream_of(const CorrectedCall& call) {
+  const bool own = call.stream == 0 && call.per_thread;
+  const uint64_t handle = call.stream ? call.stream : own ? kPerThread : kLegacy;
+  const uint64_t context = current_context();
+  const uint32_t thread = own ? this_thread() : 0;
+  int unused = -1;
+  for (int i = 0; i < kStreams; ++i) {
+    const Stream& stream = streams_[i];
+    if (!stream.used) {
+      if (unused < 0) unused = i;
+    } else if (stream.handle == handle && stream.thread == thread &&
+               (call.stream || stream.context == context)) {
+      return i;
+    }
+  }
+  if (unused < 0) return -1;
+  Stream& stream = streams_[unused];
+  const uint32_t sequence = stream.sequence;  // the word goes on counting
+  stream = {};
+  stream.handle = handle, stream.context = context, stream.thread = thread, stream.sequence = sequence;
+  for (int i = 0; i < kStreams; ++i) stream.ordered[i] = streams_[i].sequence - 1;
+  stream.used = true;
+  return unused;
+}
+
+void Marks::forget_stream(uint64_t handle) {
+  for (Stream& stream : streams_)
+    if (stream.used && stream.handle == handle) stream.used = stream.working = false;
+}
+
+void Marks::note_all_done() {
+  const uint64_t context = current_context();
+  for (Stream& stream : streams_)
+    if (stream.context == context) stream.working = false;
+}
+
+bool Marks::put(int stream, Mark& mark) {
+  Stream& to = streams_[stream];
+  const auto address = reinterpret_cast<uintptr_t>(word(stream));
+  if (write_value_(handle_of(to.handle), static_cast<CUdeviceptr>(address), to.sequence + 1, 0) !=
+      CUDA_SUCCESS)
+    return false;
+  mark = {stream, ++to.sequence};
+  return true;
+}
+
+bool Marks::order_behind(int stream, const Mark& mark) {
+  Stream& later = streams_[stream];
+  if (mark.stream == stream || reached(mark)) return true;
+  if (static_cast<int32_t>(later.ordered[mark.stream] - mark.sequence) >= 0) return true;
+  const auto address = reinterpret_cast<uintptr_t>(word(mark.stream));
+  if (wait_value_(handle_of(later.handle), static_cast<CUdeviceptr>(address), mark.sequence,
+                  CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
+    return false;
+  later.ordered[mark.stream] = mark.sequence;
+  return true;
+}
+
+int Marks::working(uint64_t context, int (&streams)[kMostMarks]) const {
+  int count = 0;
+  for (int i = 0; i < kStreams; ++i) {
+    const Stream& stream = streams_[i];
+    if (!stream.used || !stream.working || stream.context != context) continue;
+    if (count == kMostMarks || (stream.thread != 0 && stream.thread != this_thread())) return -1;
+    streams[count++] = i;
+  }
+  return count;
+}
+
+bool Marks::failed(int stream) const {
+  const Stream& asked = streams_[stream];
+  if (asked.thread != 0) return false;  // its handle would mean the asking thread's own
+  const CUresult result = stream_query_(handle_of(asked.handle));
+  return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+}
+
+}  // namespace diogenes::corrector

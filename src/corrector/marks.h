@@ -1,0 +1,68 @@
+// Marks: words in pinned memory that the GPU itself counts up when a stream's work has come so far (cuStreamWriteValue32).
+// The CPU sees by one load that work is done, in a signal's handler too, and asks no driver for it. All but reached() is
+// called in hooks, by one thread at a time (the corrector's lock); failed() by the watchman.
+#pragma once
+#include <cstdint>
+
+#include "driver/cuda_abi.h"
+#include "trace/corrector.h"
+
+namespace diogenes::corrector {
+
+inline constexpr int kStreams = 64;   // that are told apart
+inline constexpr int kMostMarks = 8;  // of one deferral
+
+// A place in a stream's work.
+struct Mark {
+  int stream = -1;        // of Marks; -1: none
+  uint32_t sequence = 0;  // what its word counts up to
+};
+
+class Marks {
+ public:
+  // In a hook: finds the driver's functions. False: this driver does not write marks.
+  bool start(const CorrectorServices& services);
+  // With a context, before the first mark. It ends with that context.
+  bool allocate();
+
+  // The stream of a call in the calling thread's context; -1: too many.
+  int stream_of(const CorrectedCall& call);
+  void forget_stream(uint64_t handle);  // it was destroyed
+  void note_work(int stream) { streams_[stream].working = true; }
+  void note_all_done();  // of the calling thread's context
+
+  // Behind the work that the stream has now. False: the driver refused.
+  bool put(int stream, Mark& mark);
+  // The stream's later work begins after the mark. False: the driver refused.
+  bool order_behind(int stream, const Mark& mark);
+  bool reached(const Mark& mark) const {
+    return static_cast<int32_t>(*word(mark.stream) - mark.sequence) >= 0;
+  }
+
+  // Streams with work of this context; -1: too many, or another thread's own.
+  int working(uint64_t context, int (&streams)[kMostMarks]) const;
+  uint64_t current_context() const;
+  // Did what this stream was given fail? Asks the driver.
+  bool failed(int stream) const;
+
+ private:
+  struct Stream {
+    uint64_t handle, context;    // handle: as the driver takes it for a default stream, too
+    uint32_t thread;             // whose own default stream it is; 0: no thread's
+    uint32_t sequence;           // of the last mark
+    uint32_t ordered[kStreams];  // the others' marks that its work is behind already
+    bool used, working;          // working: it was given work since all was waited for
+  };
+
+  volatile uint32_t* word(int stream) const { return words_ + stream * 16; }  // a cache line each
+
+  Stream streams_[kStreams];
+  volatile uint32_t* words_;
+  const CorrectorServices* services_;
+  CUresult (*write_value_)(CUstream, CUdeviceptr, uint32_t, unsigned);
+  CUresult (*wait_value_)(CUstream, CUdeviceptr, uint32_t, unsigned);
+  CUresult (*stream_query_)(CUstream);
+  CUresult (*ctx_get_current_)(CUcontext*);
+};
+
+}  // namespace diogenes::corrector

@@ -1,0 +1,73 @@
+#include "launcher/prove/counts.h"
+
+#include <cstring>
+#include <fstream>
+
+namespace diogenes::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void add(CorrectionCounts& sum, const CorrectionCounts& counts) {
+  sum.key = counts.key;
+  sum.calls += counts.calls;
+  sum.deferred += counts.deferred;
+  sum.touched += counts.touched;
+  for (size_t i = 0; i < std::size(sum.undeferred); ++i) sum.undeferred[i] += counts.undeferred[i];
+}
+
+void add_file(CountsOfRun& run, const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  CorrectionsHeader header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
+      memcmp(header.magic, kCorrectionsMagic, sizeof header.magic) != 0)
+    return;
+  ++run.processes;
+  run.awaited += header.awaited;
+  run.failed += header.failed;
+  run.awaited_s += static_cast<double>(header.awaited_ns) / 1e9;
+  CorrectionCounts counts{};
+  for (uint64_t i = 0; i < header.sites && i < kMostCorrectedSites; ++i) {
+    if (!file.read(reinterpret_cast<char*>(&counts), sizeof counts)) return;
+    add(run.by_site[counts.key], counts);
+  }
+}
+
+}  // namespace
+
+CountsOfRun read_counts(const fs::path& run_folder) {
+  CountsOfRun run;
+  std::error_code failed;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run_folder, failed))
+    if (entry.is_directory(failed)) add_file(run, entry.path() / "corrections");
+  return run;
+}
+
+const char* undeferred_text(Undeferred why) {
+  switch (why) {
+    case Undeferred::none:
+      return "";
+    case Undeferred::small:
+      return "results share a page with other data";
+    case Undeferred::unguarded:
+      return "a result's memory could not be guarded";
+    case Undeferred::unknown_memory:
+      return "which memory of the host the GPU writes is not known";
+    case Undeferred::host_work:
+      return "the GPU's work waits for the CPU, runs the program's code, or shares memory with other processes";
+    case Undeferred::shared:
+      return "several threads share memory with kernels";
+    case Undeferred::unknown_work:
+      return "which work the call waits for is not known";
+    case Undeferred::capturing:
+      return "a stream is being captured";
+    case Undeferred::no_mark:
+      return "the driver writes no marks";
+    case Undeferred::count:
+      break;
+  }
+  return "not known";
+}
+
+}  // namespace diogenes::launcher

@@ -1,0 +1,133 @@
+// `diogenes prove`: the session's program again, in turns as it is and with the report's waits corrected inside the process
+// (src/corrector), and what that brought beside what was expected.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "analysis/analyse.h"
+#include "analysis/kept_report.h"
+#include "launcher/messages.h"
+#include "launcher/options.h"
+#include "launcher/output_file.h"
+#include "launcher/prove/choice.h"
+#include "launcher/prove/table.h"
+#include "launcher/prove/trial.h"
+#include "launcher/resume.h"
+#include "launcher/session_folder.h"
+#include "views/figures.h"
+
+namespace diogenes::launcher {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void add(CountsOfRun& sum, const CountsOfRun& counts) {
+  for (const auto& [key, one] : counts.by_site) {
+    CorrectionCounts& all = sum.by_site[key];
+    all.calls += one.calls, all.deferred += one.deferred, all.touched += one.touched;
+    for (size_t i = 0; i < std::size(all.undeferred); ++i) all.undeferred[i] += one.undeferred[i];
+  }
+  sum.awaited += counts.awaited, sum.awaited_s += counts.awaited_s, sum.failed += counts.failed;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+// Nobody waits for a gain that would not be there in the program as it is: what differs without corrections, too, is the
+// program's own.
+struct Runs {
+  std::vector<double> as_it_is;
+  std::string difference;  // of those
+  std::vector<Proved> corrected;
+};
+
+// False: said why, or interrupted.
+bool make_round(Trial& trial, int round, int rounds, Runs& runs) {
+  Progress progress;
+  auto tell = [&](const std::string& name, const Result<TrialRun>& run) {
+    progress.end(run ? seconds_text(run->runtime_s) : "failed");
+    if (!run) say(fmt::format("{}: {}", name, run.error().c_str()));
+    return static_cast<bool>(run);
+  };
+  const std::string heading = fmt::format("pair {} of {}", round, rounds);
+  progress.begin(heading, "as it is", false);
+  const Result<TrialRun> plain = trial.run(nullptr);
+  if (!tell("as it is", plain)) return false;
+  runs.as_it_is.push_back(plain->runtime_s);
+  if (runs.difference.empty()) runs.difference = plain->difference;
+  for (Proved& row : runs.corrected) {
+    const std::string name = row.correction.id.empty() ? "all" : row.correction.id;
+    progress.begin(heading, fmt::format("corrected: {}", name), false);
+    const Result<TrialRun> run = trial.run(&row.correction);
+    if (!tell(name, run)) return false;
+    row.differences_s.push_back(plain->runtime_s - run->runtime_s);
+    if (row.difference.empty() && run->difference != runs.difference) row.difference = run->difference;
+    add(row.counts, run->counts);
+  }
+  return true;
+}
+
+Result<Report> report_of(const fs::path& folder, const ProveOptions& options) {
+  const AnalysisOptions analysis{.model = model_of(options.model), .owners = {options.own, options.library}};
+  if (std::optional<Report> kept = read_kept_report(folder, analysis)) return std::move(*kept);
+  return analyse(folder, analysis);
+}
+
+}  // namespace
+
+int prove(const ProveOptions& options) {
+  Result<fs::path> shown = choose_session(options.session);
+  if (!shown) return fail(kOwnFailure, shown.error().c_str());
+  const fs::path folder = full_path(*shown);
+  SessionLock lock;
+  if (Status locked = lock.take(folder); !locked) return fail(kOwnFailure, locked.error().c_str());
+  Result<Session> session = read_session(folder);
+  if (!session) return fail(kOwnFailure, session.error().c_str());
+  if (!session->finished || session->runs.empty())
+    return fail(kOwnFailure,
+                fmt::format("{} is not complete; `diogenes run --resume {}` makes the runs that are missing",
+                            shown->string(), shell_quoted(shown->string())));
+  Result<Report> report = report_of(folder, options);
+  if (!report) return fail(kOwnFailure, report.error().c_str());
+  Result<Choice> choice = choose_corrections(*report, options.only);
+  if (!choice) return fail(kUsage, choice.error().c_str());
+  if (Status found = find_sites(folder / stage_name(Stage::tracing), *choice); !found)
+    return fail(kOwnFailure, found.error().c_str());
+  if (choice->corrections.empty()) {
+    for (const std::string& sentence : choice->left_out) say(sentence);
+    return fail(kProblems, "there is nothing to correct in this report");
+  }
+
+  const double first_s = session->runs.front().runtime_s;
+  const double limit_s = options.timeout_s > 0 ? options.timeout_s : 20 * first_s + 60;
+  const size_t runs_in_all = static_cast<size_t>(options.pairs) * (1 + choice->corrections.size());
+  say(fmt::format("{}, about {}", counted(runs_in_all, "run"),
+                  seconds_text(first_s * static_cast<double>(runs_in_all))));
+  Trial trial(folder, std::move(*session), limit_s);
+  if (Status ready = trial.open(); !ready) return fail(kOwnFailure, ready.error().c_str());
+  Runs runs;
+  for (const Correction& one : choice->corrections) runs.corrected.push_back({.correction = one});
+  int made = 0;
+  while (made < options.pairs && make_round(trial, made + 1, options.pairs, runs)) ++made;
+  if (made == 0) return kOwnFailure;
+  for (Proved& row : runs.corrected) row.differences_s.resize(static_cast<size_t>(made));
+
+  ProvedTable table{median(runs.as_it_is), made, std::move(runs.corrected), choice->left_out};
+  if (!runs.difference.empty())
+    table.left_out.push_back(
+        fmt::format("As it is, the program differs from the session's first run, too: {}", runs.difference));
+  fmt::print("{}", proved_text(table));
+  std::ofstream file(folder / "proved.json", std::ios::binary);
+  file << proved_json(table);
+  if (!file.flush())
+    return fail(kOwnFailure, fmt::format("cannot write {}", (folder / "proved.json").string()));
+  const bool equal = std::all_of(table.rows.begin(), table.rows.end(),
+                                 [](const Proved& row) { return row.difference.empty(); });
+  return equal && made == options.pairs ? kSuccess : kProblems;
+}
+
+}  // namespace diogenes::launcher

@@ -1,0 +1,133 @@
+#include "launcher/prove/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "views/figures.h"
+
+namespace diogenes::launcher {
+
+namespace {
+
+struct Applied {
+  uint64_t calls = 0, deferred = 0, touched = 0;
+  uint64_t undeferred[static_cast<int>(Undeferred::count)] = {};
+};
+
+Applied applied(const Proved& row) {
+  Applied sum;
+  for (const auto& [key, counts] : row.counts.by_site) {
+    sum.calls += counts.calls, sum.deferred += counts.deferred, sum.touched += counts.touched;
+    for (int i = 0; i < static_cast<int>(Undeferred::count); ++i) sum.undeferred[i] += counts.undeferred[i];
+  }
+  return sum;
+}
+
+double percent(double seconds, double whole) { return whole > 0 ? 100 * seconds / whole : 0; }
+
+std::string expected_text(const Proved& row, double whole) {
+  return fmt::format("{}{}", row.correction.up_to ? "up to " : "",
+                     percent_text(percent(row.correction.expected_s, whole)));
+}
+
+std::string gain_text(const Proved& row, double whole) {
+  const PairedGain gain = row.gain();
+  return fmt::format("{:.1f}% +- {:.1f}", percent(gain.median_s, whole), percent(gain.error_s, whole));
+}
+
+std::string name_of(const Proved& row) { return row.correction.id.empty() ? "all" : row.correction.id; }
+
+void say_unexpected(const ProvedTable& table, std::string& text) {
+  for (const Proved& row : table.rows)
+    if (!row.difference.empty())
+      text += fmt::format(
+          "{}: the results are not the same: {}. This finding must not be trusted; please report it.\n",
+          name_of(row), row.difference);
+  for (const Proved& row : table.rows) {
+    if (row.as_expected() || applied(row).deferred == 0) continue;
+    text += fmt::format("{}: expected was {}, and {} was gained.\n", name_of(row),
+                        expected_text(row, table.runtime_s), gain_text(row, table.runtime_s));
+  }
+}
+
+void say_rest(const ProvedTable& table, std::string& text) {
+  for (const Proved& row : table.rows) {
+    const Applied sum = applied(row);
+    if (sum.calls == 0) text += fmt::format("{}: none of its calls was made in these runs.\n", name_of(row));
+    if (sum.touched > 0)
+      text += fmt::format(
+          "{}: in {} of {} calls somebody came for the results before the GPU was done, and waited then.\n",
+          name_of(row), count_text(sum.touched), count_text(sum.deferred));
+    for (int i = 1; i < static_cast<int>(Undeferred::count); ++i)
+      if (sum.undeferred[i] > 0)
+        text += fmt::format("{}: {} waited as before: {}.\n", name_of(row),
+                            counted(sum.undeferred[i], "call"), undeferred_text(static_cast<Undeferred>(i)));
+    if (row.counts.failed > 0) text += fmt::format("{}: work of the GPU failed meanwhile.\n", name_of(row));
+  }
+  for (const std::string& sentence : table.left_out) text += sentence + ".\n";
+}
+
+}  // namespace
+
+bool Proved::as_expected() const {
+  const PairedGain measured = gain();
+  const double low = measured.median_s - measured.error_s, high = measured.median_s + measured.error_s;
+  return high >= std::min(correction.low_s, correction.expected_s) &&
+         low <= std::max(correction.high_s, correction.expected_s);
+}
+
+std::string proved_text(const ProvedTable& table) {
+  std::string text;
+  say_unexpected(table, text);
+  if (!text.empty()) text += "\n";
+  text += fmt::format("{:<5} {:>12} {:>15} {:>22}  {:<9} {}\n", "", "expected", "proved", "applied",
+                      "results", "finding");
+  for (const Proved& row : table.rows) {
+    const Applied sum = applied(row);
+    text += fmt::format("{:<5} {:>12} {:>15} {:>22}  {:<9} {}\n", name_of(row),
+                        expected_text(row, table.runtime_s), gain_text(row, table.runtime_s),
+                        fmt::format("{} of {} calls", count_text(sum.deferred), count_text(sum.calls)),
+                        row.difference.empty() ? "equal" : "DIFFERENT", row.correction.title);
+  }
+  text += fmt::format(
+      "\nOf {}, the program's run time: medians of {} and two standard errors. What correcting itself costs is\n"
+      "in the figures, so more may be gained by changing the program.\n",
+      seconds_text(table.runtime_s), counted(static_cast<uint64_t>(table.pairs), "pair"));
+  say_rest(table, text);
+  return text;
+}
+
+std::string proved_json(const ProvedTable& table) {
+  using nlohmann::ordered_json;
+  ordered_json rows = ordered_json::array();
+  for (const Proved& row : table.rows) {
+    const Applied sum = applied(row);
+    ordered_json undeferred = ordered_json::object();
+    for (int i = 1; i < static_cast<int>(Undeferred::count); ++i)
+      if (sum.undeferred[i] > 0) undeferred[undeferred_text(static_cast<Undeferred>(i))] = sum.undeferred[i];
+    rows.push_back({{"id", row.correction.id},
+                    {"keys", row.correction.keys},
+                    {"expected_s", row.correction.expected_s},
+                    {"up_to", row.correction.up_to},
+                    {"proved_s", row.gain().median_s},
+                    {"error_s", row.gain().error_s},
+                    {"differences_s", row.differences_s},
+                    {"calls", sum.calls},
+                    {"applied", sum.deferred},
+                    {"touched", sum.touched},
+                    {"not_applied", undeferred},
+                    {"awaited_s", row.counts.awaited_s},
+                    {"results_equal", row.difference.empty()},
+                    {"difference", row.difference}});
+  }
+  const ordered_json all = {{"schema", "diogenes-proved/1"},
+                            {"runtime_s", table.runtime_s},
+                            {"pairs", table.pairs},
+                            {"corrections", rows},
+                            {"left_out", table.left_out}};
+  return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace diogenes::launcher

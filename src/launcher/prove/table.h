@@ -1,0 +1,33 @@
+// What `diogenes prove` found, as text and as JSON (SESSION/proved.json).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "launcher/prove/choice.h"
+#include "launcher/prove/counts.h"
+#include "launcher/prove/differences.h"
+
+namespace diogenes::launcher {
+
+// A correction that was tried.
+struct Proved {
+  Correction correction;
+  std::vector<double> differences_s;  // what each pair's corrected run took less
+  CountsOfRun counts;                 // of all its runs
+  std::string difference;  // of its results from the session's, where as it is there was none; empty: equal
+  PairedGain gain() const { return paired_gain(differences_s); }
+  // Does what was expected lie within what was measured?
+  bool as_expected() const;
+};
+
+struct ProvedTable {
+  double runtime_s = 0;  // median of the runs as it is
+  int pairs = 0;
+  std::vector<Proved> rows;
+  std::vector<std::string> left_out;  // sentences
+};
+
+std::string proved_text(const ProvedTable& table);
+std::string proved_json(const ProvedTable& table);
+
+}  // namespace diogenes::launcher

@@ -1,0 +1,52 @@
+// The runs of `diogenes prove`: the session's program as it is, and corrected. In: a session, the corrections. Out: how long
+// each run took, whether its results were the session's, and what its correctors counted.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "launcher/driver_choice.h"
+#include "launcher/installation.h"
+#include "launcher/program_file.h"
+#include "launcher/prove/choice.h"
+#include "launcher/prove/counts.h"
+#include "launcher/standard_streams.h"
+#include "trace/session.h"
+
+namespace diogenes::launcher {
+
+struct TrialRun {
+  double runtime_s = 0;
+  std::string difference;  // from the session's first run, and how; empty: none
+  CountsOfRun counts;
+};
+
+class Trial {
+ public:
+  Trial(std::filesystem::path session_folder, Session session, double timeout_s);
+
+  // Error: why the program cannot be run as it was.
+  Status open();
+  // `correction` null: as it is. Error: no further runs; they were interrupted, or cannot be made.
+  Result<TrialRun> run(const Correction* correction);
+
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  Status prepare();
+
+  std::filesystem::path folder_, runs_;  // runs_: of these runs, in the session
+  Session session_;
+  double timeout_s_;
+  Installation installation_;
+  FoundProgram program_;
+  std::vector<std::string> environment_;
+  std::optional<DriverHooks> driver_;
+  std::optional<StandardStreams> streams_;
+  int made_ = 0;
+  bool interrupted_ = false;
+};
+
+}  // namespace diogenes::launcher

@@ -1,0 +1,92 @@
+// Who corrects waits inside the program (`diogenes prove`): a table of functions. src/corrector makes one, in a library of
+// its own that is preloaded where the plan names sites; the agent finds it by name.
+//
+// A wait that is corrected is *deferred*: the driver's function is not called, the GPU itself writes a mark where the wait
+// would have ended, and the host memory that the wait protects is guarded. Whoever touches it first waits for the mark. So
+// each path through the program sees what it saw before, also those that no measured run took.
+#pragma once
+#include "driver/catalogue.h"
+#include "ffm/plan.h"
+
+namespace diogenes {
+
+// Of a deferred wait, from 1; 0: none.
+using Deferral = uint32_t;
+
+// Why a wait was not deferred.
+enum class Undeferred : uint8_t {
+  none,
+  small,           // results share their page with other data
+  unguarded,       // a guard was refused
+  unknown_memory,  // what the GPU writes for the host is not known, or it lies where nothing can be guarded
+  host_work,       // the GPU's work waits for the CPU, or runs the program's code
+  shared,        // several threads, and memory that kernels and the host share: one may have to see it before
+  unknown_work,  // which streams there is work in is not known, or too many
+  capturing,     // streams are being captured
+  no_mark,       // this driver does not write marks
+  count,
+};
+
+// A call as the program makes it.
+struct CorrectedCall {
+  const DriverFunction* driver;
+  uint16_t function;
+  const uint64_t* registers;  // of the integer arguments, six
+  const uint64_t* on_stack;   // the arguments behind them
+  uint64_t stream;            // its handle; 0: a default one
+  bool names_stream;          // the call says which
+  bool per_thread;            // a null stream is the thread's own
+  bool capturing;             // into a graph
+  uint64_t site;              // native_site_key(); 0: no synchronization, or its stack is not known
+};
+
+// What the agent does for it. None may be called in a signal's handler but system_call.
+struct CorrectorServices {
+  uintptr_t (*driver_symbol)(const char* name);  // 0: this driver does not have it
+  long (*system_call)(long number, long a, long b, long c, long d, long e, long f);  // unseen by the guards
+  // Guards all host memory that work was given to: whoever touches it awaits `deferral`.
+  Undeferred (*guard)(Deferral deferral);
+  // What was deferred up to here is done: its memory needs no guard any more.
+  void (*release)(Deferral last);
+  bool (*may_be_guarded)(uint64_t address, uint64_t bytes);
+  void (*pass_hooks)();                                 // the calling thread is one of ours
+  void* (*map_file)(const char* name, uint64_t bytes);  // in the process's folder; null: it could not be
+  const Plan* plan;
+  const CorrectedSite* sites;  // of the plan
+};
+
+struct Corrector {
+  uint64_t bytes;                                    // of this structure
+  bool (*start)(const CorrectorServices& services);  // once, when the driver is there; false: it cannot work
+  // Before the driver's function. True: the call is deferred; it must not be made, and succeeds.
+  bool (*before)(const CorrectedCall& call);
+  void (*after)(const CorrectedCall& call, bool succeeded);
+  // The two may be called in a signal's handler, under no lock of the agent's.
+  bool (*done)(Deferral deferral);
+  void (*await)(Deferral deferral);
+  void (*finish)();  // orderly end: all that was deferred is awaited
+  void (*forget)();  // in a forked child
+};
+
+inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corrector
+
+// What a process's corrector counted: the file `corrections`, a CorrectionsHeader, then one CorrectionCounts for each site
+// of the plan, in its order. All little-endian.
+inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '1'};
+struct CorrectionsHeader {
+  char magic[8];
+  uint64_t sites;
+  uint64_t awaited;    // touches that had to wait
+  int64_t awaited_ns;  // for how long, all together
+  uint64_t failed;     // deferrals whose work failed, or whose mark never came
+  uint64_t reserved[3];
+};
+struct CorrectionCounts {
+  uint64_t key;
+  uint64_t calls, deferred;
+  uint64_t touched;         // of the deferred: somebody had to wait for it after all
+  uint64_t undeferred[16];  // by Undeferred
+};
+static_assert(static_cast<int>(Undeferred::count) <= 16);
+
+}  // namespace diogenes
