@@ -49,7 +49,8 @@ CorrectedCall described(const Call& call) {
                      false,
                      false,
                      (call.flags & kCapturing) != 0,
-                     0};
+                     0,
+                     &call};
   made.names_stream = read_stream(call, &made.stream, &made.per_thread);
   return made;
 }
@@ -64,7 +65,9 @@ void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0,
 
 const Corrector* corrector = &nobody;
 
-void find_corrector(Undeferred (*guard)(Deferral), void (*release)(Deferral)) {
+static Undeferred (*guard_for)(Deferral, const Call&);
+
+void find_corrector(Undeferred (*guard)(Deferral, const Call&), void (*release)(Deferral)) {
   if (!stage_corrects()) return;
   const Corrector* found = nullptr;
   for_each_image(
@@ -75,9 +78,13 @@ void find_corrector(Undeferred (*guard)(Deferral), void (*release)(Deferral)) {
       &found);
   const Plan* header = plan().plan;
   const auto* places = reinterpret_cast<const FollowedPlace*>(plan().hooks + header->hook_count);
+  guard_for = guard;
+  const auto guard_of = [](Deferral deferral, const CorrectedCall& call) {
+    return guard_for(deferral, *static_cast<const Call*>(call.of_agent));
+  };
   const CorrectorServices services{driver_symbol,
                                    diogenes_raw_syscall,
-                                   guard,
+                                   guard_of,
                                    release,
                                    guarded,
                                    pass_hooks,

@@ -10,7 +10,7 @@ namespace diogenes::agent {
 extern const Corrector* corrector;
 
 // Once, at the start. `guard`, `release`: as in CorrectorServices.
-void find_corrector(Undeferred (*guard)(Deferral), void (*release)(Deferral));
+void find_corrector(Undeferred (*guard)(Deferral, const Call&), void (*release)(Deferral));
 
 // Before the driver's function, and after it. True: the call is deferred, and must not be made.
 bool correct_before(Call& call);

@@ -180,7 +180,12 @@ Undeferred defer(const CorrectedCall& call, int site) {
     }
     deferrals.add(deferral, mark);
   }
-  const Undeferred why = agent.guard(deferral);
+  // When the call returns, the program knows of all that it waited for before, too.
+  if (!deferrals.add_pending(deferral)) {
+    deferrals.cancel(deferral);
+    return Undeferred::unknown_work;
+  }
+  const Undeferred why = agent.guard(deferral, call);
   if (why != Undeferred::none) deferrals.cancel(deferral);
   return why;
 }

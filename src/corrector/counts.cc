@@ -24,15 +24,17 @@ void Counts::start(const CorrectorServices& services) {
 }
 
 int Counts::find(uint64_t key, uint16_t function) const {
-  if (key == 0) return -1;
-  for (uint32_t i = 0; i < services_->plan->corrected_count; ++i)
-    if (services_->sites[i].key == key && services_->sites[i].function == function)
+  for (uint32_t i = 0; i < services_->plan->corrected_count; ++i) {
+    const CorrectedSite& site = services_->sites[i];
+    if (site.key == kEverySite || (key != 0 && site.key == key && site.function == function))
       return static_cast<int>(i);
+  }
   return -1;
 }
 
 bool Counts::names_events() const {
   for (uint32_t i = 0; i < services_->plan->corrected_count; ++i) {
+    if (services_->sites[i].key == kEverySite) return true;
     const DriverFunction* driver = driver_function(static_cast<uint16_t>(services_->sites[i].function));
     if (driver && driver->arguments == Arguments::event) return true;
   }

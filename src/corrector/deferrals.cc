@@ -37,10 +37,26 @@ Deferral Deferrals::begin(int site) {
   return next;
 }
 
-void Deferrals::add(Deferral deferral, const Mark& mark) {
+bool Deferrals::add(Deferral deferral, const Mark& mark) {
   Deferred& deferred = at(deferral);
+  for (int i = 0; i < deferred.count; ++i) {
+    Mark& known = deferred.marks[i];
+    if (known.stream != mark.stream) continue;
+    if (static_cast<int32_t>(known.sequence - mark.sequence) < 0) known.sequence = mark.sequence;
+    return true;
+  }
+  if (deferred.count == kMostMarks) return false;
   deferred.marks[deferred.count] = mark;
   __atomic_store_n(&deferred.count, deferred.count + 1, __ATOMIC_RELEASE);
+  return true;
+}
+
+bool Deferrals::add_pending(Deferral deferral) {
+  pass_done();
+  for (Deferral i = first_.load(std::memory_order_relaxed); i < deferral; ++i)
+    for (int k = 0; k < at(i).count; ++k)
+      if (!marks_.reached(at(i).marks[k]) && !add(deferral, at(i).marks[k])) return false;
+  return true;
 }
 
 bool Deferrals::done(Deferral deferral) const {

@@ -14,8 +14,9 @@ class Deferrals {
   Deferrals(Marks& marks, Counts& counts) : marks_(marks), counts_(counts) {}
 
   // In hooks, under the corrector's lock.
-  Deferral begin(int site);  // the next one; nothing is deferred yet
-  void add(Deferral deferral, const Mark& mark);
+  Deferral begin(int site);                       // the next one; nothing is deferred yet
+  bool add(Deferral deferral, const Mark& mark);  // false: too many streams
+  bool add_pending(Deferral deferral);            // the marks of all earlier ones that are not done
   void cancel(Deferral deferral) { at(deferral).count = 0; }
   bool full();  // no further one, before some are awaited
   void order_behind_all(int stream);

@@ -10,6 +10,10 @@ namespace {
 
 constexpr uint64_t kLegacy = 1, kPerThread = 2;  // handles that name a default stream whatever the function
 
+// Errors of the GPU's work, after which a context does no more: CUDA_ERROR_ECC_UNCORRECTABLE; ILLEGAL_ADDRESS to
+// LAUNCH_FAILED; UNKNOWN.
+constexpr int kUncorrectableMemory = 214, kFirstFailure = 700, kLastFailure = 719, kUnknown = 999;
+
 template <typename Function>
 bool find(const CorrectorServices& services, Function& function, const char* name,
           const char* older = nullptr) {
@@ -30,7 +34,8 @@ bool Marks::start(const CorrectorServices& services) {
   return find(services, write_value_, "cuStreamWriteValue32_v2", "cuStreamWriteValue32") &&
          find(services, wait_value_, "cuStreamWaitValue32_v2", "cuStreamWaitValue32") &&
          find(services, stream_query_, "cuStreamQuery") &&
-         find(services, ctx_get_current_, "cuCtxGetCurrent");
+         find(services, ctx_get_current_, "cuCtxGetCurrent") &&
+         find(services, ctx_set_current_, "cuCtxSetCurrent");
 }
 
 bool Marks::allocate() {
@@ -112,7 +117,9 @@ int Marks::working(uint64_t context, int (&streams)[kMostMarks]) const {
   int count = 0;
   for (int i = 0; i < kStreams; ++i) {
     const Stream& stream = streams_[i];
-    if (!stream.used || !stream.working || stream.context != context) continue;
+    if (!stream.used) continue;
+    if (stream.context != context) return -1;  // to which one a stream belongs is not known
+    if (!stream.working) continue;
     if (count == kMostMarks || (stream.thread != 0 && stream.thread != this_thread())) return -1;
     streams[count++] = i;
   }
@@ -122,8 +129,10 @@ int Marks::working(uint64_t context, int (&streams)[kMostMarks]) const {
 bool Marks::failed(int stream) const {
   const Stream& asked = streams_[stream];
   if (asked.thread != 0) return false;  // its handle would mean the asking thread's own
-  const CUresult result = stream_query_(handle_of(asked.handle));
-  return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
+  if (ctx_set_current_(reinterpret_cast<CUcontext>(asked.context)) != CUDA_SUCCESS) return false;
+  const int result = stream_query_(handle_of(asked.handle));
+  return result == kUncorrectableMemory || (result >= kFirstFailure && result <= kLastFailure) ||
+         result == kUnknown;
 }
 
 }  // namespace diogenes::corrector

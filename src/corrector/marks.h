@@ -39,10 +39,10 @@ class Marks {
     return static_cast<int32_t>(*word(mark.stream) - mark.sequence) >= 0;
   }
 
-  // Streams with work of this context; -1: too many, or another thread's own.
+  // Streams with work, where this is the only context; -1: it is not, too many, or another thread's own.
   int working(uint64_t context, int (&streams)[kMostMarks]) const;
   uint64_t current_context() const;
-  // Did what this stream was given fail? Asks the driver.
+  // Did what this stream was given fail? Asks the driver, on a thread of ours.
   bool failed(int stream) const;
 
  private:
@@ -63,6 +63,7 @@ class Marks {
   CUresult (*wait_value_)(CUstream, CUdeviceptr, uint32_t, unsigned);
   CUresult (*stream_query_)(CUstream);
   CUresult (*ctx_get_current_)(CUcontext*);
+  CUresult (*ctx_set_current_)(CUcontext);
 };
 
 }  // namespace diogenes::corrector

@@ -36,6 +36,7 @@ struct CorrectedSite {
 };
 
 inline constexpr uint32_t kMostCorrectedSites = 256;
+inline constexpr uint64_t kEverySite = ~uint64_t{0};  // as a key: every wait, for tests
 
 struct Plan {
   char magic[8];
@@ -52,7 +53,7 @@ struct Plan {
   double max_overhead;  // memory_tracing, sync_use: run time / baseline's, beyond which a hot call site is
                         // looked at in some occurrences only (agent/facts/sampling.h); 0: no limit
   int64_t baseline_ns;  // run time of the baseline; 0: not known
-  uint32_t followed_count;  // sync_use: places; 0: no value is followed
+  uint32_t followed_count;   // sync_use: places; 0: no value is followed
   uint32_t corrected_count;  // proving: sites
 };
 

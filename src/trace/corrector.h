@@ -38,6 +38,7 @@ struct CorrectedCall {
   bool per_thread;            // a null stream is the thread's own
   bool capturing;             // into a graph
   uint64_t site;              // native_site_key(); 0: no synchronization, or its stack is not known
+  const void* of_agent;       // for `guard`
 };
 
 // What the agent does for it. None may be called in a signal's handler but system_call.
@@ -45,7 +46,7 @@ struct CorrectorServices {
   uintptr_t (*driver_symbol)(const char* name);  // 0: this driver does not have it
   long (*system_call)(long number, long a, long b, long c, long d, long e, long f);  // unseen by the guards
   // Guards all host memory that work was given to: whoever touches it awaits `deferral`.
-  Undeferred (*guard)(Deferral deferral);
+  Undeferred (*guard)(Deferral deferral, const CorrectedCall& call);
   // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
   bool (*may_be_guarded)(uint64_t address, uint64_t bytes);

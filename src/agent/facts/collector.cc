@@ -285,12 +285,20 @@ void note_undeferrable(const DecodedCall& decoded) {
     state().unknown_host = true;
 }
 
+// Of several contexts, it is not known to which a stream belongs; and each thread has a default stream of its own.
+Coverage coverage_of(const Call& call) {
+  const bool certain = contexts_seen() == 1;
+  if (call.driver->stream_of == StreamOf::context) return {.all = certain};
+  if (call.stream == kPerThreadStream || (call.stream == kLegacyStream && !certain)) return {};
+  return {.stream = call.stream};
+}
+
 // A call has waited: what it waited for is no matter of a later deferral.
 void forget_waited(const Call& call) {
+  const Coverage coverage = coverage_of(call);
   LockGuard guard(state().lock);
-  const bool all = call.driver->stream_of == StreamOf::context;
-  if (all) state().unknown_host = false;
-  if (all || call.stream != kNoStream) state().dirty.forget_stream(all ? kNoStream : call.stream);
+  if (coverage.all) state().unknown_host = false;
+  state().dirty.forget_waited(coverage);
 }
 
 void release_slot(Call& call) {
@@ -444,12 +452,12 @@ void note_release(AddressRange range) {
   state().dirty.forget(range);
 }
 
-Undeferred guard_dirty(Deferral deferral) {
+Undeferred guard_dirty(Deferral deferral, const Call& call) {
+  const Coverage coverage = coverage_of(call);
   LockGuard guard(state().lock);
   if (state().host_work) return Undeferred::host_work;
   if (state().unknown_host || state().unlisted_host) return Undeferred::unknown_memory;
-  if (state().shared > 0 && has_threads()) return Undeferred::shared;
-  return state().dirty.defer(deferral);
+  return state().dirty.defer(deferral, coverage, has_threads());
 }
 
 void release_deferred(Deferral last) {

@@ -25,8 +25,9 @@ void after_acquire();
 void note_release(AddressRange range);
 bool may_be_dirty(AddressRange range);
 
-// Where waits are corrected (trace/corrector.h): guards for all that is dirty, and the end of them.
-Undeferred guard_dirty(Deferral deferral);
+// Where waits are corrected (trace/corrector.h): guards for all that is dirty where `call`'s wait
+// is deferred, and the end of them.
+Undeferred guard_dirty(Deferral deferral, const Call& call);
 void release_deferred(Deferral last);
 
 // Orderly end of the process.

@@ -29,6 +29,7 @@ void DecodedCall::add_host(const HostRange& host) {
   for (int i = 0; i < host_count; ++i)
     if (hosts[i].range == host.range) {
       if (host.protection == Protection::no_access) hosts[i].protection = host.protection;
+      hosts[i].by_kernel |= host.by_kernel;
       return;
     }
   if (host_count < kHosts) hosts[host_count++] = host;

@@ -24,45 +24,56 @@ Undeferred why_not(const HostRange& host) {
 
 }  // namespace
 
-Undeferred DirtyRanges::defer(Deferral deferral) {
-  for (int i = 0; i < count_; ++i)
-    if (const Undeferred why = why_not(dirty_[i].host); why != Undeferred::none) return why;
+Undeferred DirtyRanges::defer(Deferral deferral, const Coverage& coverage, bool threads) {
+  for (int i = 0; i < count_; ++i) {
+    const HostRange& host = dirty_[i].host;
+    if (const Undeferred why = why_not(host); why != Undeferred::none) return why;
+    // Another thread may have to see what a kernel writes there, and answer, before that kernel ends.
+    if (threads && host.by_kernel) return Undeferred::shared;
+  }
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];
+    // Who touched it awaited what was deferred until then.
     if (dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody) {
-      // Who touched it waited for what was deferred then.
-      const bool covered = dirty.deferral != 0;
       lower(dirty);
-      if (covered) {
-        remove(i);
+      if (dirty.covered) {
+        remove(i);  // the last one takes its place, and was looked at
         continue;
       }
     }
-    if (dirty.deferral != 0) continue;
-    if (dirty.guard != kNoGuard) {
-      defer_guard(dirty.guard, deferral);
-    } else {
-      if (is_down(dirty)) --down_;
-      dirty.guard = raise_guard(dirty.watched, dirty.host.protection,
-                                {dirty.host.way, dirty.host.frame, dirty.host.own_pages, 0, deferral});
-      if (dirty.guard == kNoGuard) {
-        if (is_down(dirty)) ++down_;
-        return Undeferred::unguarded;
-      }
-    }
-    dirty.deferral = deferral;
+    if (dirty.covered) continue;
+    if (!defer(dirty, deferral)) return Undeferred::unguarded;
+    dirty.covered = coverage.covers(dirty.host);
   }
   return Undeferred::none;
 }
 
-void DirtyRanges::forget_deferred(Deferral last) {
-  for (int i = count_; i-- > 0;)
-    if (dirty_[i].deferral != 0 && dirty_[i].deferral <= last) remove(i);
+bool DirtyRanges::defer(Dirty& dirty, Deferral deferral) {
+  dirty.deferral = deferral;
+  if (dirty.guard != kNoGuard) return defer_guard(dirty.guard, deferral), true;
+  if (is_down(dirty)) --down_;
+  dirty.guard = raise_guard(dirty.watched, dirty.host.protection,
+                            {dirty.host.way, dirty.host.frame, dirty.host.own_pages, 0, deferral});
+  if (is_down(dirty)) ++down_;
+  return dirty.guard != kNoGuard;
 }
 
-void DirtyRanges::forget_stream(uint32_t stream) {
+void DirtyRanges::forget_deferred(Deferral last) {
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (dirty.deferral == 0 || dirty.deferral > last) continue;
+    if (dirty.covered) {
+      remove(i);
+    } else {
+      lower(dirty);
+      dirty.deferral = 0;
+    }
+  }
+}
+
+void DirtyRanges::forget_waited(const Coverage& coverage) {
   for (int i = count_; i-- > 0;)
-    if (stream == kNoStream || dirty_[i].host.stream == stream) remove(i);
+    if (coverage.covers(dirty_[i].host)) remove(i);
 }
 
 }  // namespace diogenes::agent::facts

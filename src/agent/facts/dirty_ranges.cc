@@ -94,11 +94,14 @@ void DirtyRanges::add(HostRange host) {
     dirty.host.refusal = host.refusal;
     dirty.host.way = host.way;
     dirty.host.site = host.site;
+    dirty.host.by_kernel |= host.by_kernel;
     dirty.host.frame = host.frame;
     dirty.raises = 0;
     dirty.refused = false;
+    if (!dirty.covered && dirty.host.stream != host.stream) dirty.host.stream = kNoStream;
+    if (dirty.covered) dirty.host.stream = host.stream;
     dirty.deferral = 0;
-    dirty.host.stream = host.stream;
+    dirty.covered = false;
     dirty.watched = share_out(host);
     if (is_down(dirty)) ++down_;
     return;
@@ -107,7 +110,7 @@ void DirtyRanges::add(HostRange host) {
     count_drop(Drop::objects_full);
     return;
   }
-  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0};
+  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0, false};
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
 

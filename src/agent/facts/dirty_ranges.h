@@ -25,6 +25,7 @@
 #include "agent/guard/guards.h"
 #include "agent/stage.h"
 #include "base/range.h"
+#include "trace/corrector.h"
 #include "trace/fact_records.h"
 
 namespace diogenes::agent::facts {
@@ -43,10 +44,11 @@ struct HostRange {
   Way way = Way::pages;
   bool own_pages = false;  // the driver mapped it
   bool whole = false;      // all of it is written, whatever it held
+  bool by_kernel = false;  // which may look there again and again, for what the CPU writes
   WatchRefusal refusal = WatchRefusal::none;
   FrameMarks frame;
-  SampledSite site = 0;  // whose work it is
-  uint32_t stream = 0;   // in which the work is, as in OperationRecord
+  SampledSite site = 0;         // whose work it is
+  uint32_t stream = kNoStream;  // in which the work is, as in OperationRecord; kNoStream: in several
 };
 
 // What four watchpoints can watch.
@@ -62,6 +64,13 @@ inline constexpr uint32_t kMaximumParts = 4096;
 inline uint32_t parts_of(AddressRange range) {
   return static_cast<uint32_t>((range.size() + range.begin % 8 + kWatchpointPart - 1) / kWatchpointPart);
 }
+
+// Work that a wait surely waits for, where waits are corrected: it may wait for more (by events between streams).
+struct Coverage {
+  bool all = false;
+  uint32_t stream = kNoStream;
+  bool covers(const HostRange& host) const { return all || (stream != kNoStream && host.stream == stream); }
+};
 
 class DirtyRanges {
  public:
@@ -84,12 +93,13 @@ class DirtyRanges {
   bool empty() const { return count_ == 0; }
 
   // Where waits are corrected (trace/corrector.h). A wait is deferred: every range that work was given to since gets a
-  // guard, or stands for this deferral from now on. What keeps it from that is said; the guards that are up may stay.
-  Undeferred defer(Deferral deferral);
+  // guard that awaits it, and so does every range that no wait surely covered. What keeps it from that is said; the
+  // guards that are up may stay.
+  Undeferred defer(Deferral deferral, const Coverage& coverage, bool threads);
   // What was deferred up to here is done; what was given to work since is dirty still.
   void forget_deferred(Deferral last);
-  // A call has waited for this stream, kNoStream: for all.
-  void forget_stream(uint32_t stream);
+  // A call has waited.
+  void forget_waited(const Coverage& coverage);
 
   // Looks which guards have fallen. Before raise().
   void collect(bool threads);
@@ -103,7 +113,8 @@ class DirtyRanges {
     uint8_t raises;        // for this piece of work
     bool lowered;          // for a call under way
     bool refused;          // said so already, for this piece of work
-    Deferral deferral;     // that covers this piece of work; 0: none yet
+    Deferral deferral;     // of the last wait since, which may cover it; 0: none yet
+    bool covered;          // it does
   };
 
   int find(const HostRange& host) const;
@@ -111,6 +122,7 @@ class DirtyRanges {
   AddressRange share_out(const HostRange& host);
   uint32_t number_of(uintptr_t part);
   bool raise(Dirty& dirty);
+  bool defer(Dirty& dirty, Deferral deferral);
   bool give_up_another(const Dirty& wanted);
   void lower(Dirty& dirty);
   void remove(int at);

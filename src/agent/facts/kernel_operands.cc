@@ -15,6 +15,7 @@ void add_allocation(const Allocation& allocation, uint8_t how, DecodedCall& deco
   HostRange host;
   host.range = allocation.range;
   host.refusal = allocation.refusal;
+  host.by_kernel = true;
   host.own_pages = allocation.kind != MemoryKind::registered;
   if (allocation.kind == MemoryKind::registered && allocation.range.size() < kSmallestPageable)
     host.way = Way::watchpoints;

@@ -137,6 +137,12 @@ uint16_t end_context(uint64_t handle) {
   return number;
 }
 
+uint16_t contexts_seen() {
+  current_context();
+  LockGuard guard(lock);
+  return context_count;
+}
+
 void forget_names() {
   lock.reset();
   contexts.clear();

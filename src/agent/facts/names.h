@@ -11,6 +11,7 @@ void name_created_stream(const Call& call, uint16_t context);
 uint16_t number_of_context(uint64_t handle);  // 0: none, or not seen yet
 // The number of the context, 0: none; it is about to end, so its handle may come again.
 uint16_t end_context(uint64_t handle);
+uint16_t contexts_seen();  // so far, the current one among them
 void forget_names();
 
 }  // namespace diogenes::agent::facts

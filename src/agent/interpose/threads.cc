@@ -88,7 +88,7 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   pthread_attr_destroy(&usual);
   start->routine = routine;
   start->argument = argument;
-  bool followed = start->followed = follows_order(caller);
+  bool followed = start->followed = stage_follows_threads() && follows_order(caller);
   uint32_t number = 0;
   bool detached = false;
   if (followed) {
@@ -114,6 +114,9 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   return result;
 }
 
+// The guards have to know each thread; who let whom go on is no matter where waits are corrected.
+bool follows_creation() { return stage_follows_threads() || stage_uses_guards(); }
+
 // What a join by any name does.
 template <typename Call>
 int join(pthread_t thread, const void* caller, Call&& call) {
@@ -135,7 +138,7 @@ EXPORTED int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                             void* argument) noexcept {
   auto* next = next_create.get();
   if (!next) return EAGAIN;
-  if (!stage_follows_threads()) return next(thread, attributes, routine, argument);
+  if (!follows_creation()) return next(thread, attributes, routine, argument);
   return create(next, thread, attributes, routine, argument, __builtin_return_address(0));
 }
 
@@ -144,7 +147,7 @@ EXPORTED int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
   auto* next = next_thrd_create.get();
   auto* next_of_pthread = next_create.get();
   if (!next_of_pthread) return thrd_error;
-  if (next && !stage_follows_threads()) return next(thread, routine, argument);
+  if (next && !follows_creation()) return next(thread, routine, argument);
   auto* as_of_pthread = reinterpret_cast<void* (*)(void*)>(reinterpret_cast<void*>(routine));
   int result = create(next_of_pthread, thread, nullptr, as_of_pthread, argument, __builtin_return_address(0));
   return result == 0 ? thrd_success : result == ENOMEM ? thrd_nomem : thrd_error;
