@@ -33,7 +33,7 @@ struct Call {
   Nanoseconds waited;           // after() only: inside the wait functions
   int32_t result = 0;           // after() only: CUresult
   bool printed = false;         // after() only: what kernels printed came out
-  bool deferred = false;        // the driver is not called: its wait was deferred (corrector.h)
+  bool not_made = false;        // the driver is not called (corrector.h); `result` is the call's
   uint8_t flags = 0;            // OperationFlag; collectors may add kCapturing
   uint32_t stream = kNoStream;  // numbers as in OperationRecord; filled by the collector of stages 2 to 4
   uint32_t object = 0;

@@ -104,8 +104,8 @@ void collect_before(Call& call) {
   if (is(Stage::baseline)) return;
   if (is(Stage::proving)) {
     number_objects(call);
-    call.deferred = correct_before(call);
-    if (!call.deferred) watch_before(call);
+    call.not_made = correct_before(call);
+    if (!call.not_made) watch_before(call);
     return;
   }
   call.stack = capture_stack();

@@ -4,7 +4,6 @@
 
 #include "agent/arguments.h"
 #include "agent/driver_calls.h"
-#include "agent/fixed_map.h"
 #include "agent/guard/region.h"
 #include "agent/guard/table.h"
 #include "agent/modules.h"
@@ -12,6 +11,7 @@
 #include "agent/stack.h"
 #include "agent/stack_table.h"
 #include "agent/thread_state.h"
+#include "base/fixed_map.h"
 #include "trace/site_key.h"
 
 namespace diogenes::agent {
@@ -20,7 +20,7 @@ namespace {
 
 const Corrector nobody{sizeof(Corrector),
                        [](const CorrectorServices&) { return true; },
-                       [](const CorrectedCall&) { return false; },
+                       [](const CorrectedCall&, int32_t*) { return false; },
                        [](const CorrectedCall&, bool) {},
                        [](Deferral) { return true; },
                        [](Deferral) {},
@@ -55,8 +55,6 @@ CorrectedCall described(const Call& call) {
   return made;
 }
 
-bool guarded(uint64_t address, uint64_t bytes) { return may_be_guarded(AddressRange::of(address, bytes)); }
-
 void pass_hooks() { ++thread_state.pass; }
 
 void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0, bytes); }
@@ -86,7 +84,7 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), void (*release)(
                                    diogenes_raw_syscall,
                                    guard_of,
                                    release,
-                                   guarded,
+                                   diogenes_copy,
                                    pass_hooks,
                                    map_file,
                                    header,
@@ -97,11 +95,11 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), void (*release)(
 bool correct_before(Call& call) {
   if (corrector == &nobody) return false;
   CorrectedCall made = described(call);
-  if (call.driver->role == Role::synchronize) {
-    call.stack = capture_stack();
-    if (call.stack != kNoStack) made.site = site_key_of(call);
-  }
-  return corrector->before(made);
+  const bool waits = call.driver->role == Role::synchronize ||
+                     (call.driver->role == Role::release && call.driver->stream_argument < 0);
+  if (waits) call.stack = capture_stack();
+  if (call.stack != kNoStack) made.site = site_key_of(call);
+  return corrector->before(made, &call.result);
 }
 
 void correct_after(const Call& call) {

@@ -98,9 +98,9 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   for (int i = 0; i < 6; ++i) call.arguments.integer[i] = frame->integer[i];
   call.arguments.on_stack = frame->caller + 1;
   collect_before(call);
-  if (call.deferred) {
+  if (call.not_made) {
     leave_driver();
-    frame->rax = 0;
+    frame->rax = static_cast<uint32_t>(call.result);
     return kNotMade;
   }
   if (stage_uses_guards()) give_host_function(call, frame->integer);

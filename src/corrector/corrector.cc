@@ -6,6 +6,7 @@
 //   later GPU work in other streams                       is ordered behind the marks
 //   calls that tell of completion, or release memory      await all that was deferred
 //   the end of the process                                awaits it, too
+// Memory whose release would have waited is kept for the next allocation of its size, and used again when the GPU is done.
 // What cannot be kept so is not deferred: the call waits as before, and is counted.
 #include <pthread.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 
 #include "corrector/deferrals.h"
+#include "corrector/pool.h"
 
 namespace diogenes::corrector {
 
@@ -25,6 +27,7 @@ CorrectorServices agent{};
 Marks marks;
 Counts counts;
 Deferrals deferrals(marks, counts);
+Pool pool;
 std::atomic<State> state{State::idle};
 bool unknown_work = false;  // work was given to streams that are not known
 int captures = 0;           // streams under capture
@@ -87,6 +90,11 @@ bool start_watchman() {
   const bool made = pthread_create(&thread, nullptr, watch, nullptr) == 0 && pthread_detach(thread) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return made;
+}
+
+void give_back() {
+  settle();
+  pool.free_all<Lock>();
 }
 
 void end() {
@@ -191,7 +199,14 @@ Undeferred defer(const CorrectedCall& call, int site) {
 }
 
 // What is to be done before the call.
-enum class Step { pass, settle, end, skip };
+enum class Step {
+  pass,
+  settle,     // await all that was deferred
+  give_back,  // ... and free what the pool keeps
+  end,        // ... and correct nothing more
+  not_made,   // the call succeeds without the driver
+  refused,    // ... fails: the memory was released before
+};
 
 Step before_synchronize(const CorrectedCall& call) {
   const int site = counts.find(call.site, call.function);
@@ -203,14 +218,57 @@ Step before_synchronize(const CorrectedCall& call) {
     return Step::settle;
   }
   counts.add_deferred(site);
-  return Step::skip;
+  return Step::not_made;
+}
+
+// Device memory is released, and the driver would wait for all work.
+bool is_device_release(const DriverFunction& driver) {
+  return driver.role == Role::release && driver.arguments == Arguments::release &&
+         driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::registered);
+}
+
+bool is_device_allocation(const DriverFunction& driver) {
+  return driver.role == Role::allocate && driver.arguments == Arguments::allocate &&
+         driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::managed);
+}
+
+Step before_release(const CorrectedCall& call) {
+  const uint64_t address = call.registers[0];
+  if (pool.keeps(address)) return Step::refused;
+  const int site = counts.find(call.site, call.function);
+  if (site < 0) return Step::settle;
+  counts.add_call(site);
+  Undeferred why = begin() ? pool.refuses(address) : Undeferred::no_mark;
+  if (why == Undeferred::none) why = defer(call, site);
+  if (why != Undeferred::none) {
+    counts.add_undeferred(site, why);
+    return Step::settle;
+  }
+  pool.keep(address, deferrals.latest());
+  counts.add_deferred(site);
+  return Step::not_made;
+}
+
+Step before_allocation(const CorrectedCall& call) {
+  if (pool.empty()) return Step::pass;
+  const uint64_t bytes = call.registers[1];
+  if (is_device_allocation(*call.driver)) {
+    const uint64_t address = pool.take(bytes, deferrals);
+    if (address != 0 && agent.copy(reinterpret_cast<void*>(call.registers[0]), &address, sizeof address))
+      return Step::not_made;
+    if (address != 0) pool.keep(address, 0);
+  }
+  return pool.stands_in_the_way_of(bytes) ? Step::give_back : Step::pass;
 }
 
 Step step_before(const CorrectedCall& call) {
   const DriverFunction& driver = *call.driver;
   if (driver.role == Role::synchronize) return before_synchronize(call);
+  if (is_device_release(driver)) return before_release(call);
   if (driver.has(Trait::begins_capture)) ++captures;
   if (driver.has(Trait::ends_context)) return Step::end;
+  if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
+  if (driver.role == Role::mapping) return pool.empty() ? Step::settle : Step::give_back;
   if (is_no_matter(driver)) return Step::pass;
   if (!has_place(call) || is_capture(call)) return Step::settle;
   const int stream = call.names_stream ? marks.stream_of(call) : -1;
@@ -222,22 +280,24 @@ Step step_before(const CorrectedCall& call) {
   return Step::pass;
 }
 
-bool before(const CorrectedCall& call) {
+bool before(const CorrectedCall& call, int32_t* result) {
   if (state == State::off) return false;
   Step step;
   {
     Lock lock;
     if (!driver_is_known) {
       counts.start(agent);
-      if (!marks.start(agent)) state = State::off;
+      if (!marks.start(agent) || !pool.start(agent)) state = State::off;
       driver_is_known = true;
     }
     if (state == State::off) return false;
     step = step_before(call);
   }
   if (step == Step::settle) settle();
+  if (step == Step::give_back) give_back();
   if (step == Step::end) end();
-  return step == Step::skip;
+  *result = step == Step::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  return step == Step::not_made || step == Step::refused;
 }
 
 void note_event(const CorrectedCall& call, int stream) {
@@ -259,6 +319,11 @@ void after(const CorrectedCall& call, bool succeeded) {
   }
   if (driver.role == Role::event && driver.arguments == Arguments::event)
     if (RecordedEvent* place = event_at(call.registers[0], false)) place->mark = {};
+  if (is_device_release(driver)) pool.note_release(call.registers[0]);
+  if (uint64_t address = 0;
+      is_device_allocation(driver) &&
+      agent.copy(&address, reinterpret_cast<const void*>(call.registers[0]), sizeof address))
+    pool.note_allocation(address, call.registers[1]);
   if (!has_place(call) || is_capture(call) || !call.names_stream) return;
   const int stream = marks.stream_of(call);
   if (stream < 0) return;

@@ -24,6 +24,8 @@ enum class Undeferred : uint8_t {
   unknown_work,  // which streams there is work in is not known, or too many
   capturing,     // streams are being captured
   no_mark,       // this driver does not write marks
+  unknown_block,  // a release: of memory whose allocation was not seen
+  pool_full,      // a release: as much as may be is kept already
   count,
 };
 
@@ -37,8 +39,8 @@ struct CorrectedCall {
   bool names_stream;          // the call says which
   bool per_thread;            // a null stream is the thread's own
   bool capturing;             // into a graph
-  uint64_t site;              // native_site_key(); 0: no synchronization, or its stack is not known
-  const void* of_agent;       // for `guard`
+  uint64_t site;  // native_site_key(); 0: neither synchronization nor release, or its stack is not known
+  const void* of_agent;  // for `guard`
 };
 
 // What the agent does for it. None may be called in a signal's handler but system_call.
@@ -49,9 +51,9 @@ struct CorrectorServices {
   Undeferred (*guard)(Deferral deferral, const CorrectedCall& call);
   // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
-  bool (*may_be_guarded)(uint64_t address, uint64_t bytes);
-  void (*pass_hooks)();                                 // the calling thread is one of ours
-  void* (*map_file)(const char* name, uint64_t bytes);  // in the process's folder; null: it could not be
+  bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
+  void (*pass_hooks)();                                    // the calling thread is one of ours
+  void* (*map_file)(const char* name, uint64_t bytes);     // in the process's folder; null: it could not be
   const Plan* plan;
   const CorrectedSite* sites;  // of the plan
 };
@@ -59,8 +61,8 @@ struct CorrectorServices {
 struct Corrector {
   uint64_t bytes;                                    // of this structure
   bool (*start)(const CorrectorServices& services);  // once, when the driver is there; false: it cannot work
-  // Before the driver's function. True: the call is deferred; it must not be made, and succeeds.
-  bool (*before)(const CorrectedCall& call);
+  // Before the driver's function. True: it must not be called, and the call returns `*result`.
+  bool (*before)(const CorrectedCall& call, int32_t* result);
   void (*after)(const CorrectedCall& call, bool succeeded);
   // The two may be called in a signal's handler, under no lock of the agent's.
   bool (*done)(Deferral deferral);

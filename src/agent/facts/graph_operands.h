@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "agent/call.h"
-#include "agent/fixed_map.h"
+#include "base/fixed_map.h"
 #include "agent/memory/kernel_arguments.h"
 #include "base/range.h"
 

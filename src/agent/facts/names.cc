@@ -1,7 +1,7 @@
 #include "agent/facts/names.h"
 
 #include "agent/driver_calls.h"
-#include "agent/fixed_map.h"
+#include "base/fixed_map.h"
 #include "agent/lock.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "agent/call.h"
-#include "agent/fixed_map.h"
+#include "base/fixed_map.h"
 #include "agent/memory/address_bounds.h"
 #include "base/range.h"
 

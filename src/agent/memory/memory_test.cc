@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "agent/fixed_map.h"
+#include "base/fixed_map.h"
 #include "agent/memory/address_bounds.h"
 #include "agent/memory/content.h"
 #include "agent/memory/regions.h"

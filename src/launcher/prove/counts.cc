@@ -64,6 +64,10 @@ const char* undeferred_text(Undeferred why) {
       return "a stream is being captured";
     case Undeferred::no_mark:
       return "the driver writes no marks";
+    case Undeferred::unknown_block:
+      return "the memory's allocation was not seen";
+    case Undeferred::pool_full:
+      return "as much memory as may be was kept already";
     case Undeferred::count:
       break;
   }

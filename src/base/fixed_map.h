@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-namespace diogenes::agent {
+namespace diogenes {
 
 template <typename Value, uint32_t kSlots>
 class FixedMap {
@@ -65,4 +65,4 @@ class FixedMap {
   uint32_t used_;
 };
 
-}  // namespace diogenes::agent
+}  // namespace diogenes

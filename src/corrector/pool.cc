@@ -1,0 +1,48 @@
+#include "corrector/pool.h"
+
+namespace diogenes::corrector {
+
+bool Pool::start(const CorrectorServices& services) {
+  mem_free_ = reinterpret_cast<CUresult (*)(CUdeviceptr)>(services.driver_symbol("cuMemFree_v2"));
+  mem_get_info_ = reinterpret_cast<CUresult (*)(size_t*, size_t*)>(services.driver_symbol("cuMemGetInfo_v2"));
+  return mem_free_ && mem_get_info_;
+}
+
+Undeferred Pool::refuses(uint64_t address) {
+  const uint64_t* bytes = allocated_.find(address);
+  if (!bytes || !mem_free_ || !mem_get_info_) return Undeferred::unknown_block;
+  size_t free = 0, total = 0;
+  if (limit_ == 0 && mem_get_info_(&free, &total) == CUDA_SUCCESS) limit_ = free / 2;
+  return count_ == kMostBlocks || kept_bytes_ + *bytes > limit_ ? Undeferred::pool_full : Undeferred::none;
+}
+
+void Pool::keep(uint64_t address, Deferral deferral) {
+  const uint64_t* bytes = allocated_.find(address);
+  if (!bytes) return;
+  blocks_[count_++] = {address, *bytes, deferral};
+  kept_bytes_ += *bytes;
+}
+
+bool Pool::keeps(uint64_t address) const {
+  for (int i = 0; i < count_; ++i)
+    if (blocks_[i].address == address) return true;
+  return false;
+}
+
+uint64_t Pool::take(uint64_t bytes, const Deferrals& deferrals) {
+  for (int i = 0; i < count_; ++i) {
+    if (blocks_[i].bytes != bytes || !deferrals.done(blocks_[i].deferral)) continue;
+    const uint64_t address = blocks_[i].address;
+    kept_bytes_ -= bytes;
+    blocks_[i] = blocks_[--count_];
+    return address;
+  }
+  return 0;
+}
+
+bool Pool::stands_in_the_way_of(uint64_t bytes) const {
+  size_t free = 0, total = 0;
+  return !empty() && (mem_get_info_(&free, &total) != CUDA_SUCCESS || free < bytes + bytes / 8 + kSpare);
+}
+
+}  // namespace diogenes::corrector

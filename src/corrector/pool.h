@@ -1,0 +1,63 @@
+// Device memory that the program released while the GPU may have been using it, kept for its next allocation of the same
+// size. Under the corrector's lock, but free_all(). What is kept is never more than half of what was free, and is given
+// back before an allocation would fail, and before the program asks how much is free.
+#pragma once
+#include "base/fixed_map.h"
+#include "corrector/deferrals.h"
+
+namespace diogenes::corrector {
+
+class Pool {
+ public:
+  // In a hook: finds the driver's functions. False: nothing can be kept.
+  bool start(const CorrectorServices& services);
+
+  // The program's own allocations (cuMemAlloc).
+  void note_allocation(uint64_t address, uint64_t bytes) { allocated_.insert(address, bytes); }
+  void note_release(uint64_t address) {
+    if (allocated_.find(address)) allocated_.erase(address);
+  }
+
+  // Why a block cannot be kept; none: it can.
+  Undeferred refuses(uint64_t address);
+  void keep(uint64_t address, Deferral deferral);  // until then the GPU may be using it
+  bool keeps(uint64_t address) const;
+  // A block of as many bytes that the GPU is done with; 0: there is none.
+  uint64_t take(uint64_t bytes, const Deferrals& deferrals);
+
+  bool empty() const { return kept_bytes_ == 0; }
+  // An allocation of so many bytes may fail because of what is kept.
+  bool stands_in_the_way_of(uint64_t bytes) const;
+  // Gives back all that is kept; everything deferred is done. Takes the lock by itself.
+  template <typename Lock>
+  void free_all() {
+    for (;;) {
+      uint64_t address = 0;
+      {
+        Lock lock;
+        if (count_ == 0) return;
+        address = blocks_[--count_].address;
+        kept_bytes_ -= blocks_[count_].bytes;
+      }
+      mem_free_(address);
+    }
+  }
+
+ private:
+  static constexpr int kMostBlocks = 4096;
+  static constexpr uint64_t kSpare = uint64_t{64}
+                                     << 20;  // that is left free for what the driver needs itself
+  struct Block {
+    uint64_t address, bytes;
+    Deferral deferral;
+  };
+
+  FixedMap<uint64_t, 1 << 16> allocated_;  // bytes, by address
+  Block blocks_[kMostBlocks];
+  int count_;
+  uint64_t kept_bytes_, limit_;
+  CUresult (*mem_free_)(CUdeviceptr);
+  CUresult (*mem_get_info_)(size_t*, size_t*);
+};
+
+}  // namespace diogenes::corrector
