@@ -238,7 +238,7 @@ void complete(const Call& call, DecodedCall& decoded) {
 
 // --max-overhead: is this occurrence looked at?
 void sample(const Call& call, DecodedCall& decoded) {
-  if (decoded.site != 0) return;
+  if (decoded.site != 0 || stage_corrects()) return;
   LockGuard guard(state().lock);
   const Nanoseconds spent{spent_ns.load(std::memory_order_relaxed)};
   sampling().adapt(spent, monotonic_now() - started);

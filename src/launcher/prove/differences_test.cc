@@ -1,0 +1,53 @@
+#include "launcher/prove/differences.h"
+
+#include <gtest/gtest.h>
+
+#include "launcher/prove/table.h"
+
+namespace diogenes::launcher {
+namespace {
+
+TEST(PairedGain, IsTheMedianWithTwoStandardErrors) {
+  EXPECT_EQ(paired_gain({}).median_s, 0);
+  EXPECT_EQ(paired_gain({3}).median_s, 3);
+  EXPECT_EQ(paired_gain({3}).error_s, 0);
+  EXPECT_EQ(paired_gain({4, 1, 2, 3}).median_s, 2.5);
+  // Mean 2, deviations -1, 0, 1: a variance of 1, by three 1/3; twice its root.
+  EXPECT_NEAR(paired_gain({1, 2, 3}).error_s, 2 * 0.57735, 1e-5);
+}
+
+Proved row(double expected, double low, double high, std::vector<double> differences) {
+  Proved made;
+  made.correction.id = "P1";
+  made.correction.title = "a wait";
+  made.correction.expected_s = expected, made.correction.low_s = low, made.correction.high_s = high;
+  made.differences_s = std::move(differences);
+  CorrectionCounts counts{};
+  counts.calls = 4, counts.deferred = 3;
+  counts.undeferred[static_cast<int>(Undeferred::small)] = 1;
+  made.counts.by_site[7] = counts;
+  return made;
+}
+
+TEST(Proved, IsAsExpectedWhereTheRangesMeet) {
+  EXPECT_TRUE(row(1.0, 0.8, 1.1, {0.9, 0.9}).as_expected());
+  EXPECT_TRUE(row(1.0, 0.8, 1.1, {0.5, 0.9}).as_expected());  // 0.7 +- 0.4
+  EXPECT_FALSE(row(1.0, 0.8, 1.1, {0.2, 0.2}).as_expected());
+  EXPECT_FALSE(row(1.0, 0.8, 1.1, {1.5, 1.5}).as_expected());
+}
+
+TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
+  const ProvedTable good{10, 2, {row(1.0, 0.8, 1.1, {0.9, 0.9})}, {}};
+  EXPECT_EQ(proved_text(good).find("      "), 0u) << proved_text(good);
+  EXPECT_NE(proved_text(good).find("9.0% +- 0.0"), std::string::npos) << proved_text(good);
+  EXPECT_NE(proved_text(good).find("1 call waited as before: results share a page"), std::string::npos);
+  ProvedTable bad{10, 2, {row(1.0, 0.8, 1.1, {0.2, 0.2})}, {}};
+  EXPECT_EQ(proved_text(bad).find("P1: expected was 10.0%, and 2.0% +- 0.0 was gained."), 0u)
+      << proved_text(bad);
+  bad.rows[0].difference = "stdout differs";
+  EXPECT_EQ(proved_text(bad).find("P1: the results are not the same"), 0u) << proved_text(bad);
+  EXPECT_NE(proved_text(bad).find("DIFFERENT"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace diogenes::launcher
