@@ -23,13 +23,23 @@ inline uint64_t module_identity(const ModuleRecord& module) {
 }
 
 // Is the file Python's interpreter, by its name: python3, python3.11, libpython3.11.so.1.0?
+// (The agent has no libstdc++: no function of string_view's that may throw.)
 inline bool is_interpreter(std::string_view path) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
-  if (name.substr(0, 3) == "lib") name.remove_prefix(3);
-  constexpr std::string_view kName = "python";
-  if (name.substr(0, kName.size()) != kName) return false;
-  name.remove_prefix(kName.size());
-  return name.empty() || (name[0] >= '0' && name[0] <= '9');
+  const auto skip = [&path](std::string_view word) {
+    if (path.size() < word.size()) return false;
+    for (size_t i = 0; i < word.size(); ++i)
+      if (path[i] != word[i]) return false;
+    path.remove_prefix(word.size());
+    return true;
+  };
+  for (size_t i = path.size(); i-- > 0;)
+    if (path[i] == '/') {
+      path.remove_prefix(i + 1);
+      break;
+    }
+  skip("lib");
+  if (!skip("python")) return false;
+  return path.empty() || (path.front() >= '0' && path.front() <= '9');
 }
 
 }  // namespace diogenes

@@ -28,8 +28,15 @@ struct Fake {
 };
 Fake fake;
 
+}  // namespace
+
+std::map<GuardHandle, Deferral>& fake_deferrals() {
+  static std::map<GuardHandle, Deferral> deferrals;
+  return deferrals;
+}
+
 // Whoever touches `range`. Reading does not end a guard against writing.
-void touch(AddressRange range, TouchBy by, Access access = Access::read) {
+void touch(AddressRange range, TouchBy by, Access access) {
   for (auto guard = fake.up.begin(); guard != fake.up.end();) {
     const bool passes = access == Access::read && fake.protections[guard->first] == Protection::read_only;
     if (passes || !guard->second.overlaps(range)) {
@@ -38,23 +45,26 @@ void touch(AddressRange range, TouchBy by, Access access = Access::read) {
     }
     fake.fallen[guard->first] = Touch{by, access, {1}, range.begin, 0};
     ++fake.touches;
+    fake_deferrals().erase(guard->first);
     guard = fake.up.erase(guard);
   }
 }
+void touch(AddressRange range, TouchBy by) { touch(range, by, Access::read); }
 
-}  // namespace
-
-GuardHandle raise_guard(AddressRange range, Protection protection, const Watching&) {
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
   if (fake.refuses || fake.up.size() >= fake.room) return kNoGuard;
   fake.protections[fake.next] = protection;
   fake.up[fake.next] = range;
+  if (how.deferral != 0) fake_deferrals()[fake.next] = how.deferral;
   return fake.next++;
 }
 Touch collect(GuardHandle guard) { return fake.fallen.contains(guard) ? fake.fallen[guard] : Touch{}; }
 Touch lower_guard(GuardHandle guard) {
   fake.up.erase(guard);
+  fake_deferrals().erase(guard);
   return {};
 }
+void defer_guard(GuardHandle guard, Deferral deferral) { fake_deferrals()[guard] = deferral; }
 uint32_t touch_count() { return fake.touches; }
 NoWatchpoints why_no_watchpoints() { return NoWatchpoints::all_taken; }
 bool guards_wanted() { return true; }

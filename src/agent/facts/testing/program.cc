@@ -57,6 +57,8 @@ uint32_t touch_count() {
   }));
 }
 void open_range(AddressRange, TouchBy) {}
+void await_deferred(AddressRange, bool) {}
+void defer_guard(GuardHandle, Deferral) {}
 void collect_unseen() {}
 bool guards_wanted() { return true; }
 Threads threads_now() { return {}; }
@@ -67,6 +69,7 @@ void record_refusal(AddressRange, WatchRefusal refusal) { world().refusals.push_
 void record_late_ends() {}
 void record_sleepers() {}
 bool stage_uses_guards() { return true; }
+bool stage_corrects() { return false; }
 FrameMarks frame_marks(uintptr_t) { return {}; }
 
 // ---- recorder, plan, own calls ----

@@ -1,5 +1,6 @@
 // What the agent gives the guards, for tests: stacks are the interrupted instruction, every stage guards, and
 // nothing is recorded.
+#include "agent/corrector.h"
 #include "agent/facts/collector.h"
 #include "agent/order/order.h"
 #include "agent/order/thread.h"
@@ -28,6 +29,11 @@ const ValueSource nobody{0,
                          nullptr};
 const ValueSource* value_source = &nobody;
 uint32_t registers_of_values() { return 0; }
+
+// Who corrects waits: as deferred_test.cc says.
+bool correcting = false;
+bool stage_corrects() { return correcting; }
+const Corrector* corrector = nullptr;
 
 // Nothing is recorded here.
 bool append(const WatchRecord&) { return true; }
