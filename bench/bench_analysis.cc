@@ -1,20 +1,33 @@
-// bench-analysis SESSION: time and peak memory of stage 5, without judging: for sessions of
-// synthetic_session.
+// bench-analysis SESSION [--judge on]: time, processor time and peak memory of stage 5, for sessions of
+// synthetic_session. Without judging, verdicts are those that the session gives by hand; judging is for sessions
+// with facts.
 #include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 #include "analysis/analyse.h"
 #include "analysis/testing/trace_builder.h"
 
+namespace {
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fprintf(stderr, "usage: bench-analysis SESSION\n");
+  const bool judges = argc == 4 && !strcmp(argv[2], "--judge") && !strcmp(argv[3], "on");
+  if (argc != 2 && !judges) {
+    fprintf(stderr, "usage: bench-analysis SESSION [--judge on]\n");
     return 2;
   }
   auto begin = std::chrono::steady_clock::now();
-  auto report = diogenes::analyse(argv[1], {.judge = diogenes::testing::verdicts_by_hand});
+  const diogenes::JudgeProcess judge =
+      judges ? diogenes::necessity::judge_process : diogenes::testing::verdicts_by_hand;
+  auto report = diogenes::analyse(argv[1], {.judge = judge});
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (!report.ok()) {
     fprintf(stderr, "%s\n", report.error().c_str());
@@ -22,6 +35,7 @@ int main(int argc, char** argv) {
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  printf("%.2f s, %.0f MB, %zu problems, %zu groups\n", seconds, static_cast<double>(usage.ru_maxrss) / 1024,
+  printf("%.2f s, processor %.2f s, %.0f MB, %zu problems, %zu groups\n", seconds,
+         seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime), static_cast<double>(usage.ru_maxrss) / 1024,
          report->problems.size(), report->groups.size());
 }

@@ -134,6 +134,7 @@ Facts& Facts::call(const char* symbol, const CallFacts& facts) {
   operation.stack = intern(facts.stack);
   operation.begin_ns = facts.begin;
   operation.call = facts.lasts;
+  operation.waited = facts.waited;
   operation.stream = facts.stream;
   operation.object = facts.object;
   put(operation, RecordType::operation);
@@ -248,8 +249,22 @@ Facts& Facts::clock_read(uint16_t thread, uint32_t sequence, int64_t after_ns) {
   return put(record, RecordType::clock_read);
 }
 
-Facts& Facts::module(const char* path, uint64_t begin) {
+Facts& Facts::gpu_time(uint16_t thread, uint32_t sequence, int64_t begin, int64_t end) {
+  process_.gpu_times = GpuTimesState::taken;
+  GpuTimeRecord record{};
+  record.thread = thread;
+  record.sequence = sequence;
+  record.begin_ns = begin;
+  record.end_ns = end;
+  return put(record, RecordType::gpu_time);
+}
+
+Facts& Facts::module(const char* path, uint64_t begin, uint8_t id) {
   ModuleRecord record{};
+  if (id != 0) {
+    record.build_id_length = sizeof record.build_id;
+    memset(record.build_id, id, sizeof record.build_id);
+  }
   record.begin = record.bias = begin;
   record.end = begin + 0x1000000;
   record.present = 1;
@@ -280,8 +295,9 @@ Facts& Facts::hash(uint16_t thread, uint32_t sequence, uint64_t content, Held he
   return put(record, RecordType::hash);
 }
 
-Facts& Facts::ends(ProcessEnd end) {
+Facts& Facts::ends(ProcessEnd end, int64_t at) {
   process_.end = end;
+  process_.ended_ns = at;
   return *this;
 }
 

@@ -38,6 +38,7 @@ struct CallFacts {
   std::optional<AllocationRecord> allocation = {};
   bool lost_list = false;       // its CallRecord names a list that is not there
   bool no_call_record = false;  // it has none
+  uint32_t waited = 0;          // of `lasts`
 };
 
 // Operands.
@@ -69,14 +70,17 @@ class Facts {
   Facts& peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, Touching access = Touching::reads);
   // The program read a clock so long after the operation's return.
   Facts& clock_read(uint16_t thread, uint32_t sequence, int64_t after_ns);
-  Facts& module(const char* path, uint64_t begin);
+  // `id`: of which all bytes of its build-id are; 0: it has none.
+  Facts& module(const char* path, uint64_t begin, uint8_t id = 0);
+  // The operation's work ran then on the GPU.
+  Facts& gpu_time(uint16_t thread, uint32_t sequence, int64_t begin, int64_t end);
   // Another process than 100, which started then.
   Facts& process(int32_t pid, int32_t rank, int64_t started_ns);
   // The same: one without CUDA.
   Facts& without_cuda(int32_t pid);
   // What a copy brought, any number, and whether its destination held that before.
   Facts& hash(uint16_t thread, uint32_t sequence, uint64_t content, Held held = Held::unknown);
-  Facts& ends(ProcessEnd end);
+  Facts& ends(ProcessEnd end, int64_t at = 0);
   Facts& drop(Drop cause);
   // A function of Python: the index that frames name it by. `lines`: as that version keeps them.
   uint32_t code(uint16_t version, const std::string& file, const std::string& name, int first_line,
