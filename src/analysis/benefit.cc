@@ -55,11 +55,29 @@ Nanoseconds expected_benefit(const EventGraph& graph, const std::vector<Change>&
 
 std::vector<Change> merged(const std::vector<const std::vector<Change>*>& parts) {
   std::vector<Change> all;
+  std::vector<size_t> ends;  // of the runs that are in order
   size_t count = 0;
   for (const auto* part : parts) count += part->size();
   all.reserve(count);
-  for (const auto* part : parts) all.insert(all.end(), part->begin(), part->end());
-  if (parts.size() > 1) std::sort(all.begin(), all.end(), in_cpu_order);
+  for (const auto* part : parts) {
+    if (part->empty()) continue;
+    all.insert(all.end(), part->begin(), part->end());
+    ends.push_back(all.size());
+  }
+  std::vector<Change> next;
+  for (next.reserve(ends.size() > 1 ? count : 0); ends.size() > 1; std::swap(all, next)) {
+    next.clear();
+    std::vector<size_t> merged_ends;
+    auto begin = all.cbegin();
+    for (size_t i = 0; i < ends.size(); i += 2) {
+      const auto middle = all.cbegin() + static_cast<ptrdiff_t>(ends[i]);
+      const auto end = i + 1 < ends.size() ? all.cbegin() + static_cast<ptrdiff_t>(ends[i + 1]) : middle;
+      std::merge(begin, middle, middle, end, std::back_inserter(next), in_cpu_order);
+      merged_ends.push_back(next.size());
+      begin = end;
+    }
+    ends = std::move(merged_ends);
+  }
   return all;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "analysis/near_search.h"
 #include "analysis/replay/calibration.h"
 #include "analysis/replay/wake_up.h"
 
@@ -84,9 +85,10 @@ Estimate Spread::estimate(int64_t run) const {
 
 // Where the CPU's progress was at a recorded time.
 void place_use(const ThreadSchedule& thread, int64_t time, Edit& edit) {
-  auto next = std::upper_bound(thread.nodes.begin(), thread.nodes.end(), time,
-                               [](int64_t value, const Node& node) { return value < node.end(); });
-  auto index = std::max<size_t>(static_cast<size_t>(next - thread.nodes.begin()), edit.node + 1);
+  const auto begin = thread.nodes.begin();
+  const auto next = partition_point_near(begin, begin + edit.node, thread.nodes.end(),
+                                         [time](const Node& node) { return node.end() <= time; });
+  auto index = std::max<size_t>(static_cast<size_t>(next - begin), edit.node + 1);
   edit.use_node = static_cast<uint32_t>(index);
   edit.use_offset = std::max<int64_t>(time - thread.nodes[index - 1].end(), 0);
 }
@@ -248,6 +250,7 @@ void ProcessReplay::differences(std::span<const Edit> edits, Spread& spread) con
     double count = 0, mean = 0, squares = 0;  // of the differences from the mean
   };
   std::unordered_map<uint32_t, Gains> sites;
+  std::vector<Gains*> by_number;  // the same
   int64_t total = 0, inside = 0, wake_ups = 0;
   for (const Edit& edit : edits) {
     const Node& node = schedule_.threads[edit.thread].nodes[edit.node];
@@ -256,7 +259,10 @@ void ProcessReplay::differences(std::span<const Edit> edits, Spread& spread) con
     if (node.waits != Waits::no && schedule_.really_waited(node)) wake_ups += variants_[0].wake_up_differs;
     if (edit.call_removed)
       inside += node.waits == Waits::no ? schedule_.hooks_inside : schedule_.hooks_inside_wait;
-    Gains& site = sites[node.site];
+    const size_t number = uint32_t{node.site + 1};  // kNone comes first
+    if (number >= by_number.size()) by_number.resize(number + 1);
+    if (!by_number[number]) by_number[number] = &sites[node.site];
+    Gains& site = *by_number[number];
     const double from_mean = static_cast<double>(gain) - site.mean;
     site.mean += from_mean / ++site.count;
     site.squares += from_mean * (static_cast<double>(gain) - site.mean);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analysis/near_search.h"
+
 namespace diogenes {
 namespace {
 
@@ -86,12 +88,16 @@ Replay::Replay(Replay&&) noexcept = default;
 Estimate Replay::estimate(const std::vector<Change>& changes) const {
   std::vector<std::vector<Edit>> edits(parts_.size());
   if (parts_.size() == 1) edits[0].reserve(changes.size());  // megabytes that growing would copy
+  uint32_t of_thread = kNone;                                // the thread of the last change, and its node
+  std::vector<Node>::const_iterator node;
   for (const Change& change : changes) {
     auto [p, t] = of_[change.thread];
     if (p == kNone) continue;
     const ThreadSchedule& thread = parts_[p]->model.schedule().threads[t];
-    auto node = std::lower_bound(thread.nodes.begin(), thread.nodes.end(), change.operation,
-                                 [](const Node& a, uint32_t operation) { return a.operation < operation; });
+    if (of_thread != change.thread) node = thread.nodes.begin();
+    of_thread = change.thread;
+    node = partition_point_near(thread.nodes.begin(), node, thread.nodes.end(),
+                                [&](const Node& a) { return a.operation < change.operation; });
     if (node == thread.nodes.end()) continue;
     if (node->operation != change.operation) {
       // A call that neither waits nor gives work is CPU work before the next node.
