@@ -10,19 +10,16 @@ bool is_programs(const RecordedCall& recorded) {
          driver_function(recorded.operation->function) != nullptr;
 }
 
-SiteIndex site_of(const Tables& tables, uint32_t ordinal, uint32_t sequence) {
-  auto found = tables.by_ordinal.find(ordinal);
-  if (found == tables.by_ordinal.end() || sequence >= found->second->operations.size()) return {};
-  return found->second->operations[sequence].site;
-}
-
 CallView view(Tables& tables, const RecordedCall& recorded, uint32_t ordinal) {
+  const ThreadNumber number = tables.thread(ordinal);
+  const Thread* thread = tables.known_thread(ordinal).thread;
+  const bool known = thread && recorded.sequence < thread->operations.size();
   return {recorded,
           *driver_function(recorded.operation->function),
           OperationId{static_cast<uint16_t>(ordinal), 0, recorded.sequence},
-          tables.thread(ordinal),
+          number,
           ordinal,
-          site_of(tables, ordinal, recorded.sequence)};
+          known ? thread->operations[recorded.sequence].site : SiteIndex{}};
 }
 
 bool is_release_of_memory(const CallView& call) {
@@ -82,15 +79,15 @@ void CallInterpreter::body(const RecordedCall& recorded, uint32_t ordinal, int64
   records_and_waits(call, at_ns);
   // A wait in a release is for what used the memory: its scope is that of the memory which goes.
   BlockingCopy copy = blocking_copy(call);
-  Scope scope;
   MarkNumber mark;
   bool waits = is_wait(call, copy);
-  if (waits) scope_of(call, copy, scope, mark);
+  scope_.clear();
+  if (waits) scope_of(call, copy, scope_, mark);
   releases(call, at_ns);
   // A staged source may be read before the call waits.
   if (!read_by_call_.empty()) uses(call, read_by_call_, at_ns);
   read_by_call_.clear();
-  if (waits) covers(call, copy, scope, mark, at_ns);
+  if (waits) covers(call, copy, scope_, mark, at_ns);
   context_ends(call, at_ns);
   for (StreamNumber ended : tables_.streams.take_ended()) {
     Event end = event(EventKind::stream_ends, call, at_ns);
@@ -110,7 +107,8 @@ void CallInterpreter::Work::anything(bool on_host, bool pageable) {
 }
 
 void CallInterpreter::work(const CallView& call, int64_t at_ns) {
-  Work work;
+  Work& work = work_;
+  work.clear();
   gather(call, work);
   StreamTable::Stream* stream = stream_of(call);
   if (!stream) {

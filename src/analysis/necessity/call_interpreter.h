@@ -32,6 +32,11 @@ class CallInterpreter {
     bool gate = false;
 
     void anything(bool on_host, bool pageable);
+    void clear() {
+      accesses.clear();
+      blind = 0;
+      gate = false;
+    }
   };
 
   Event event(EventKind kind, const CallView& call, int64_t at_ns) const;
@@ -67,9 +72,12 @@ class CallInterpreter {
   // What a call under way releases, as it was when the call began: its address may be given out again before
   // the call returns. By thread; `serial` 0: nothing that was seen allocated.
   std::unordered_map<uint32_t, Allocation> releasing_;
-  uint32_t blind_ = 0;               // of all work from now on
-  bool marks_unknown_ = false;       // events may have been recorded out of sight
-  std::vector<StreamNumber> order_;  // used again and again
+  uint32_t blind_ = 0;          // of all work from now on
+  bool marks_unknown_ = false;  // events may have been recorded out of sight
+  // Used again and again.
+  std::vector<StreamNumber> order_;
+  Work work_;
+  Scope scope_;
   std::vector<Place> read_by_call_;  // by the CPU in this call
 };
 

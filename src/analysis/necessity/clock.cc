@@ -4,6 +4,11 @@ namespace diogenes::necessity {
 
 const Knowledge SharedKnowledge::kNothing{};
 
+const Clock::Component* Clock::find_in_many(ClockKey key) const {
+  return std::lower_bound(components_.begin(), components_.end(), key,
+                          [](const Component& component, ClockKey wanted) { return component.key < wanted; });
+}
+
 bool Clock::includes(const Clock& other) const {
   auto mine = components_.begin();
   for (const Component& component : other.components_) {

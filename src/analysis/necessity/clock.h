@@ -44,14 +44,12 @@ class Clock {
 
  private:
   const Component* find(ClockKey key) const {
-    if (components_.size() <= 8) {
-      return std::find_if(components_.begin(), components_.end(),
-                          [&](const Component& component) { return component.key >= key; });
-    }
-    return std::lower_bound(
-        components_.begin(), components_.end(), key,
-        [](const Component& component, ClockKey wanted) { return component.key < wanted; });
+    if (components_.size() > 8) return find_in_many(key);
+    const Component *at = components_.begin(), *end = components_.end();
+    while (at != end && at->key < key) ++at;
+    return at;
   }
+  const Component* find_in_many(ClockKey key) const;
   Few<Component, 4> components_;  // by key; values above 0
 };
 

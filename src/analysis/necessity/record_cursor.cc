@@ -90,25 +90,25 @@ void RecordCursor::add_records(std::span<const size_t> positions, int64_t earlie
       add(Step::sleep, std::max(earliest, at_ns - blocked), position);
     // Guards that go up at an acquire are up before the thread goes on; what could not be watched is open to
     // it only then.
-    std::vector<size_t> open;
+    open_.clear();
     if (is_acquire(*thread_, position)) {
       for (; i + 1 < positions.size() && is_watch(*thread_, positions[i + 1]); ++i) {
         at_ns = std::clamp(time_of(*thread_, positions[i + 1]), earliest, latest);
         if (is_refusal(*thread_, positions[i + 1]))
-          open.push_back(positions[i + 1]);
+          open_.push_back(positions[i + 1]);
         else
           add(Step::record, at_ns, positions[i + 1]);
       }
     }
     add(Step::record, at_ns, position);
-    for (size_t refused : open) add(Step::record, at_ns, refused);
+    for (size_t refused : open_) add(Step::record, at_ns, refused);
   }
 }
 
 void RecordCursor::read_more() {
   items_.clear();
   at_ = 0;
-  std::vector<size_t> before;
+  before_.clear();
   size_t count = thread_->record_count();
   while (items_.empty() && position_ < count) {
     if (position_ - released_ >= kRecordsBetweenReleases) {
@@ -116,16 +116,16 @@ void RecordCursor::read_more() {
       released_ = position_;
     }
     if (thread_->type(position_) == RecordType::operation) {
-      read_call(before);
+      read_call();
       return;
     }
-    if (is_timed(*thread_, position_)) before.push_back(position_);
+    if (is_timed(*thread_, position_)) before_.push_back(position_);
     ++position_;
-    if (before.size() == kMostTogether || position_ == count) add_records(before, 0, kLatestTime);
+    if (before_.size() == kMostTogether || position_ == count) add_records(before_, 0, kLatestTime);
   }
 }
 
-void RecordCursor::read_call(const std::vector<size_t>& before) {
+void RecordCursor::read_call() {
   call_ = {};
   call_.operation = &thread_->record<OperationRecord>(position_++);
   call_.sequence = operations_++;
@@ -155,13 +155,13 @@ void RecordCursor::read_call(const std::vector<size_t>& before) {
 
   // Outside, inside before the driver returned, inside behind that. Watches are raised behind it.
   size_t first_inside = 0;
-  while (first_inside < before.size() && time_of(*thread_, before[first_inside]) < call_.begin_ns)
+  while (first_inside < before_.size() && time_of(*thread_, before_[first_inside]) < call_.begin_ns)
     ++first_inside;
   // A guard that the agent lowers for the call comes down right before the driver is entered.
   int64_t begin_ns = call_.begin_ns;
-  while (first_inside > 0 && is_lowered(*thread_, before[first_inside - 1]))
-    begin_ns = std::min(begin_ns, time_of(*thread_, before[--first_inside]));
-  std::span<const size_t> records(before);
+  while (first_inside > 0 && is_lowered(*thread_, before_[first_inside - 1]))
+    begin_ns = std::min(begin_ns, time_of(*thread_, before_[--first_inside]));
+  std::span<const size_t> records(before_);
   add_records(records.first(first_inside), 0, begin_ns);
   add(Step::call_begin, begin_ns, position_);
   size_t behind = first_inside;

@@ -67,7 +67,7 @@ class RecordCursor {
   static constexpr size_t kRecordsBetweenReleases = 1 << 17;  // 4 MiB
 
   void read_more();
-  void read_call(const std::vector<size_t>& before);
+  void read_call();
   void add(Step step, int64_t at_ns, size_t position);
   void add_records(std::span<const size_t> positions, int64_t earliest, int64_t latest);
 
@@ -78,6 +78,8 @@ class RecordCursor {
   RecordedCall call_;
   std::vector<Item> items_;
   size_t at_ = 0;
+  std::vector<size_t> before_,
+      open_;  // used again and again: records before the call; refusals at an acquire
 };
 
 }  // namespace diogenes::necessity

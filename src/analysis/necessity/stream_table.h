@@ -19,6 +19,13 @@ struct Scope {
   std::vector<StreamNumber> certain, may;
   MayCover may_cover = MayCover::nothing;
   bool new_work = false;  // some of it was given since a wait that is known to have covered it
+
+  void clear() {
+    certain.clear();
+    may.clear();
+    may_cover = MayCover::nothing;
+    new_work = false;
+  }
 };
 
 class StreamTable {

@@ -1,6 +1,7 @@
 // What an interpretation keeps while it goes through a trace, shared by its parts: the numbers of threads,
 // streams, memories and marks, and where events go.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 
@@ -33,12 +34,28 @@ struct Tables {
     for (const Thread& thread : process.threads) by_ordinal[thread.ordinal] = &thread;
   }
 
+  struct KnownThread {
+    uint32_t ordinal = kNoThread;
+    ThreadNumber number;
+    const Thread* thread = nullptr;  // null: no such thread file
+  };
+  const KnownThread& known_thread(uint32_t ordinal) {
+    KnownThread& recent = recent_[ordinal % recent_.size()];
+    if (recent.ordinal == ordinal && recent.thread) return recent;
+    const auto found = by_ordinal.find(ordinal);
+    if (ordinal == kNoThread || found == by_ordinal.end()) {
+      recent = {};
+    } else {
+      recent = {ordinal, threads.of(ordinal), found->second};
+    }
+    return recent;
+  }
   // Invalid: no such thread file.
   ThreadNumber thread(uint32_t ordinal) {
     if (ordinal == kNoThread) return {};
-    if (by_ordinal.contains(ordinal)) return threads.of(ordinal);
-    ++unclear.threads;
-    return {};
+    const KnownThread& known = known_thread(ordinal);
+    unclear.threads += known.thread == nullptr;
+    return known.number;
   }
 
   const Process& process;
@@ -50,6 +67,9 @@ struct Tables {
   Numbering<ThreadNumber, uint32_t> threads;
   std::unordered_map<uint32_t, const Thread*> by_ordinal;
   bool gave_host_function = false;  // some work so far runs on the host
+
+ private:
+  std::array<KnownThread, 16> recent_;  // that were asked for lately
 };
 
 }  // namespace diogenes::necessity

@@ -167,8 +167,12 @@ class Views {
  private:
   template <typename State, typename Tag>
   static State& at(std::vector<State>& all, Index<Tag> number) {
-    if (number.value >= all.size()) all.resize(number.value + 1);
+    if (number.value >= all.size()) make_room(all, number);
     return all[number.value];
+  }
+  template <typename State, typename Tag>
+  [[gnu::noinline]] static void make_room(std::vector<State>& all, Index<Tag> number) {
+    all.resize(number.value + 1);
   }
   Point& submit(StreamNumber stream, ThreadNumber thread);
   uint64_t oldest() const;  // event number of the beginning of the oldest running call
