@@ -74,7 +74,7 @@ void Frontier::remove(AccessIndex index) {
   unlist(live);
   if (live.access.memory.valid()) forget_if_empty(live.access.memory);
   unlist_unwatched(index);
-  live.held.clear();
+  live.held = {};
   free_.push_back(index);
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/necessity/clock.h"
 #include "analysis/necessity/events.h"
+#include "analysis/necessity/few.h"
 #include "analysis/necessity/number_map.h"
 #include "analysis/necessity/range_index.h"
 
@@ -40,7 +41,7 @@ struct LiveAccess {
     ClockKey by;
     Sureness sureness;
   };
-  std::vector<Held> held;
+  Few<Held, 2> held;
 
   // A download that nobody has used: where its memory is released, the copy can go, and with it this access.
   bool is_dead_download() const {
