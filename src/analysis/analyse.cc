@@ -75,7 +75,6 @@ class Analysis {
       report_.gpu_phase_s = std::min(phase.seconds(), report_.runtime_s);
       if (const auto loop = main_loop(*tracing_)) report_.main_loop = {loop->iterations, loop->calls};
       say_code_loading();
-      graph_ = build_graph(*tracing_, sites_);
       find();
     }
     const uint32_t unread = tracing_ ? tracing_->trace.unread : 0;
@@ -159,7 +158,8 @@ class Analysis {
     fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
     std::error_code failed;
     if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
-    auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_, options_.judge)
+    auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_, options_.judge,
+                                                                    [this](const Run& of) { build(&of); })
                                               : load_run(stage_folder, sites_, what, options_.judge);
     if (!run) {
       report_.notices.push_back({"session", run.error().c_str()});
@@ -177,9 +177,10 @@ class Analysis {
     tracing_ = load_stage(Stage::tracing, Load::operations);
     if (tracing_) load_gpu_times();
     memory_tracing_ = load_stage(Stage::memory_tracing, Load::evidence);
+    if (!replay_) build(nullptr);
     verdicts_.assign(sites_.size(), {});
     if (memory_tracing_) {
-      if (tracing_ && !has_gpu_run_ && tells_gpu_times(*memory_tracing_)) take_gpu_times(*memory_tracing_);
+      if (gpu_times_) gpu_times_notices(*memory_tracing_, *gpu_times_, report_.notices);
       if (tracing_) join_memory_tracing();
       drop_operations(*memory_tracing_);
     }
@@ -196,14 +197,24 @@ class Analysis {
   void load_gpu_times() {
     std::optional<Run> run = load_stage(Stage::gpu_times, Load::gpu_times);
     has_gpu_run_ = run.has_value();
-    if (run) take_gpu_times(*run);
+    if (!run) return;
+    take_gpu_times(*run);
+    gpu_times_notices(*run, *gpu_times_, report_.notices);
+    gpu_times_.reset();
   }
 
   void take_gpu_times(const Run& run) {
-    GpuTimesFound found = join_gpu_times(*tracing_, run, sites_, kAssumedMachine);
-    gpu_times_notices(run, found, report_.notices);
-    calibrated_ = found.known > 0;
-    machine_ = found.machine;
+    gpu_times_ = join_gpu_times(*tracing_, run, sites_, kAssumedMachine);
+    calibrated_ = gpu_times_->known > 0;
+    machine_ = gpu_times_->machine;
+  }
+
+  // The graph and the model of the run: no verdict matters for them, so they are made while stage 3 is judged.
+  void build(const Run* memory_tracing) {
+    if (!tracing_) return;
+    if (memory_tracing && !has_gpu_run_ && tells_gpu_times(*memory_tracing)) take_gpu_times(*memory_tracing);
+    graph_ = build_graph(*tracing_, sites_);
+    replay_.emplace(*tracing_, sites_, graph_, ReplayOptions{.machine = machine_, .calibrated = calibrated_});
   }
 
   void join_memory_tracing() {
@@ -266,11 +277,8 @@ class Analysis {
     // Of the time in which the GPU is used: imports and the driver's start are no measure of what a fix is worth.
     const double whole = !report_.part && report_.gpu_phase_s > 0 ? report_.gpu_phase_s : report_.whole_s();
     const Nanoseconds threshold{static_cast<int64_t>(whole * 1e9 * threshold_percent_ / 100)};
-    ReplayOptions replay_options;
-    replay_options.machine = machine_;
-    replay_options.calibrated = calibrated_;
-    replay_options.unmatched = unmatched_;
-    const Replay& replay = replay_.emplace(*tracing_, sites_, graph_, replay_options);
+    replay_->set_unmatched(unmatched_);
+    const Replay& replay = *replay_;
     const Models& models = models_.emplace(graph_, &replay, options_.model);
     const ProblemInput input{*tracing_,   sites_,    graph_,  verdicts_,
                              first_uses_, threshold, &models, memory_tracing_ ? &surroundings_ : nullptr};
@@ -362,7 +370,8 @@ class Analysis {
   double threshold_percent_ = 0.1, unmatched_ = 0;
   SiteTable sites_;
   std::optional<Run> tracing_, memory_tracing_, sync_use_;
-  std::vector<std::string> lost_;  // what runs could not record
+  std::optional<GpuTimesFound> gpu_times_;  // of stage 3's run
+  std::vector<std::string> lost_;           // what runs could not record
   std::vector<SiteVerdicts> verdicts_;
   std::vector<SiteFirstUses> first_uses_;
   std::vector<Surroundings> surroundings_;

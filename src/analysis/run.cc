@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/first_uses.h"
+#include "analysis/in_background.h"
 #include "analysis/mixed_stack.h"
 
 namespace diogenes {
@@ -213,7 +214,7 @@ SiteIndex SiteTable::site_of(const ProcessTrace& process, uint16_t function, uin
 }
 
 Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
-                     JudgeProcess judge) {
+                     JudgeProcess judge, const Meanwhile& meanwhile) {
   auto stage = read_stage(stage_folder);
   if (!stage) return stage.error();
   Run run;
@@ -253,11 +254,15 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
   }
   if (load != Load::evidence) return run;
   peers.sort();
-  for (Process& process : run.processes) {
-    run.judgement += judge(process, sites, peers.to(process.trace->process));
-    for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
-    place_first_uses(process);
-  }
+  auto judged = in_background([&] {
+    for (Process& process : run.processes) {
+      run.judgement += judge(process, sites, peers.to(process.trace->process));
+      for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
+      place_first_uses(process);
+    }
+  });
+  if (meanwhile) meanwhile(run);
+  judged.get();
   return run;
 }
 

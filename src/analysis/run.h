@@ -4,6 +4,7 @@
 // stack has the same SiteIndex in every run (site_key.h). Times are taken as they are, made sane only
 // where damage would overflow.
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -156,8 +157,10 @@ Judgement judge_process(Process& process, const SiteTable& sites, std::span<cons
 
 // What is loaded beside the operations: the evidence, as `judge` sees it, with GPU times; or GPU times alone.
 enum class Load : uint8_t { operations, evidence, gpu_times };
+// What is done while a run is judged: it may read the run's operations and GPU times, and `sites`.
+using Meanwhile = std::function<void(const Run&)>;
 Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
-                     JudgeProcess judge = necessity::judge_process);
+                     JudgeProcess judge = necessity::judge_process, const Meanwhile& meanwhile = {});
 
 const DriverFunction* function_of(const Site& site);
 std::string site_key_text(SiteKey key);  // as the keys of findings begin

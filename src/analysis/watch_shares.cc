@@ -127,8 +127,10 @@ void take_over(Run& first, const AllFound& found) {
 
 }  // namespace
 
-Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites, JudgeProcess judge) {
-  auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence, judge);
+Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites, JudgeProcess judge,
+                                const Meanwhile& meanwhile) {
+  auto first =
+      load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence, judge, meanwhile);
   std::error_code failed;
   if (!first || !fs::is_directory(session / run_name(Stage::memory_tracing, watch_run(0)), failed))
     return first;

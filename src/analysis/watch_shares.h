@@ -16,11 +16,13 @@ namespace diogenes {
 // Which run of stage 3 has a share.
 constexpr int watch_run(uint8_t share) { return 2 + share; }
 
+// `meanwhile`: while the first run is judged.
 // The shares change nothing where one is missing, where their runs did not give the GPU the same work on the
 // same small results, or where one needs a wait that the first run did not have: then they do not fit
 // together.
 Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites,
-                                JudgeProcess judge = necessity::judge_process);
+                                JudgeProcess judge = necessity::judge_process,
+                                const Meanwhile& meanwhile = {});
 
 // Waits that are needed only because small results could not be watched. 0: the session cannot be read.
 uint64_t count_unwatched(const std::filesystem::path& session);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analysis/in_background.h"
 #include "analysis/necessity/check.h"
 #include "analysis/necessity/interpret.h"
 #include "analysis/necessity/judge.h"
@@ -11,19 +12,6 @@
 
 namespace diogenes::necessity {
 namespace {
-
-// Both judges in one replay.
-class Both : public EventSink {
- public:
-  Both(EventSink& one, EventSink& other) : one_(one), other_(other) {}
-  void take(const Event& event) override {
-    one_.take(event);
-    other_.take(event);
-  }
-
- private:
-  EventSink &one_, &other_;
-};
 
 void note_verdicts(const Judge& judge, Process& process) {
   std::unordered_map<uint32_t, Thread*> threads;
@@ -44,13 +32,14 @@ void note_verdicts(const Judge& judge, Process& process) {
 }  // namespace
 
 Judgement judge_process(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers) {
-  Interpretation interpretation(process, peers);
-  Judge judge;
+  const Interpretation interpretation(process, peers);
   TransferJudge transfers(process, sites);
-  Both both(judge, transfers);
+  Judge judge;
   Judgement judgement;
-  judgement.unclear = interpretation.replay(both);
+  judgement.unclear = interpretation.replay(judge);
   judge.finish();
+  // Nothing of what follows asks for transfers. They have a replay of their own beside the check, which takes as long.
+  auto of_transfers = in_background([&] { interpretation.replay(transfers); });
   std::vector<bool> needed = judge.needed();
   CheckResult checked = withdraw_unsound([&](EventSink& sink) { interpretation.replay(sink); }, needed);
   judge.keep(needed);
@@ -58,6 +47,7 @@ Judgement judge_process(Process& process, const SiteTable& sites, std::span<cons
   judgement.unchecked = checked.unchecked;
   for (const PeerAccess& peer : peers) ++(peer.range.empty() ? judgement.devices : judgement.peers);
   note_verdicts(judge, process);
+  of_transfers.get();
   note_findings(transfers, process);
   return judgement;
 }

@@ -11,7 +11,6 @@
 // read while GPU work may still have written there counts as not known.
 // In: work with what it is ordered after. Out: findings.
 #pragma once
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -51,7 +50,12 @@ class RepeatedCopies {
   struct Content {
     uint64_t low = 0, high = 0;
     uint16_t context = 0;
-    auto operator<=>(const Content&) const = default;
+    bool operator==(const Content&) const = default;
+  };
+  struct HashOfContent {
+    size_t operator()(const Content& content) const noexcept {
+      return (content.low ^ (content.high + content.context) * 0x9e3779b97f4a7c15) * 0x9e3779b97f4a7c15;
+    }
   };
   // A copy that later ones may repeat.
   struct Copied {
@@ -74,7 +78,7 @@ class RepeatedCopies {
 
   const Process& process_;
   const AccessHistory& history_;
-  std::map<Content, Known> contents_;
+  std::unordered_map<Content, Known, HashOfContent> contents_;
   // Copies to the host whose source no GPU work has written since, by the source.
   std::unordered_map<MemoryNumber, std::vector<std::pair<OperationId, AddressRange>>> unwritten_;
   std::vector<Found> found_;

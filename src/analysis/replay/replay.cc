@@ -49,7 +49,7 @@ struct Replay::Part {
 
 Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& graph,
                const ReplayOptions& options)
-    : of_(graph.threads.size(), {kNone, kNone}), unmatched_(options.unmatched) {
+    : of_(graph.threads.size(), {kNone, kNone}) {
   std::vector<std::vector<uint32_t>> graph_thread(tracing.processes.size());
   for (uint32_t p = 0; p < tracing.processes.size(); ++p)
     graph_thread[p].resize(tracing.processes[p].threads.size(), kNone);

@@ -25,7 +25,6 @@ inline constexpr replay::Machine kAssumedMachine{2'000, 1'000, 500, 1024, false,
 struct ReplayOptions {
   replay::Machine machine = kAssumedMachine;
   bool calibrated = false;  // `machine` was found from GPU times
-  double unmatched = 0;     // share of synchronizations and transfers that no verdict could be joined to
 };
 
 class Replay {
@@ -35,6 +34,8 @@ class Replay {
   ~Replay();
   Replay(Replay&&) noexcept;
 
+  // The share of synchronizations and transfers that no verdict could be joined to.
+  void set_unmatched(double share) { unmatched_ = share; }
   // `changes`: in CPU order, one for each operation at most; of one problem or of several fixed together.
   Estimate estimate(const std::vector<Change>& changes) const;
 
