@@ -287,11 +287,15 @@ class Analysis {
     Description description(report_, names_, source_, sites_, *tracing_, graph_, followed_);
     for (const Problem& problem : problems.found) description.add(problem);
     for (const ReportProblem& problem : report_.problems) keys_.push_back(problem.key);
-    std::map<std::string, std::vector<const std::vector<Change>*>> by_operation;
+    std::map<std::string, Models::Parts> by_operation;
     for (const Problem& problem : problems.found)
       by_operation[operation_name(sites_[problem.site])].push_back(&problem.changes);
-    for (auto& [operation, parts] : by_operation)
-      functions_[operation].expected_benefit_s = models.figure(parts).benefit.seconds();
+    std::vector<Models::Parts> of_operations;
+    for (auto& [operation, parts] : by_operation) of_operations.push_back(std::move(parts));
+    const std::vector<Figure> of_each = models.figures(of_operations);
+    size_t next = 0;
+    for (const auto& [operation, parts] : by_operation)
+      functions_[operation].expected_benefit_s = of_each[next++].benefit.seconds();
     GroupingInput grouping{*tracing_, sites_, graph_, problems.found, &models};
     std::vector<Group> groups = find_groups(grouping, names_);
     for (const Group& group : groups) description.add(group);

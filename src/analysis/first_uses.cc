@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "analysis/join.h"
+#include "analysis/near_search.h"
 #include "analysis/recording_cost.h"
 
 namespace diogenes {
@@ -101,11 +102,13 @@ void place_first_uses(Process& process) {
   }
 }
 
-const FirstUsePlace* first_use_of(const Thread& theirs, uint32_t instance) {
-  auto found = std::lower_bound(
-      theirs.first_uses.begin(), theirs.first_uses.end(), instance,
-      [](const FirstUsePlace& place, uint32_t operation) { return place.instance < operation; });
-  return found != theirs.first_uses.end() && found->instance == instance ? &*found : nullptr;
+const FirstUsePlace* first_use_of(const Thread& theirs, uint32_t instance, size_t& near) {
+  const auto begin = theirs.first_uses.begin(), end = theirs.first_uses.end();
+  const auto from = begin + static_cast<ptrdiff_t>(std::min(near, theirs.first_uses.size()));
+  const auto found = partition_point_near(
+      begin, from, end, [&](const FirstUsePlace& place) { return place.instance < instance; });
+  near = static_cast<size_t>(found - begin);
+  return found != end && found->instance == instance ? &*found : nullptr;
 }
 
 std::optional<UseInTracing> place_in_tracing(const FirstUsePlace& place, const Thread& theirs,

@@ -13,7 +13,8 @@ namespace diogenes {
 void place_first_uses(Process& process);
 
 // Of `instance` (position in `theirs`); null: it has no first use at a known time.
-const FirstUsePlace* first_use_of(const Thread& theirs, uint32_t instance);
+// `near`: 0 at first; where the last search of this thread ended.
+const FirstUsePlace* first_use_of(const Thread& theirs, uint32_t instance, size_t& near);
 
 struct UseInTracing {
   Nanoseconds after;  // from the instance's return to the use

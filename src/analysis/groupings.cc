@@ -16,15 +16,24 @@ constexpr size_t kMostReplayed = 5'000'000;  // operations, for one sequence
 
 using Members = std::vector<uint32_t>;
 
+// Without its figure.
 Group make_group(const GroupingInput& in, Group::Grouping grouping, std::string title, Members members) {
   Group group{grouping, std::move(title), std::move(members), {}, {}, 0, 0};
   for (uint32_t member : group.members) {
     group.synchronization_issues += in.problems[member].synchronization_issue();
     group.transfer_issues += in.problems[member].transfer_issue();
   }
-  group.figure = together(in, group.members);
-  group.benefit = group.figure.benefit;
   return group;
+}
+
+void add_figures(const GroupingInput& in, std::vector<Group>& groups) {
+  std::vector<Members> members;
+  for (const Group& group : groups) members.push_back(group.members);
+  std::vector<Figure> figures = together(in, members);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    groups[i].figure = std::move(figures[i]);
+    groups[i].benefit = groups[i].figure.benefit;
+  }
 }
 
 // The stack by module identity and offset: as in every run, without the driver function at its end.
@@ -204,18 +213,22 @@ void best_parts(const GroupingInput& in, Names& names, const Group& sequence, si
   for (uint32_t member : all) so_far = std::max(so_far, in.problems[member].figure.benefit);
   size_t chosen = 0;
   for (size_t length = 2; length < count && chosen < kMostParts && tried < most_tried; ++length) {
-    std::optional<size_t> best;
-    Nanoseconds gain{};
+    std::vector<size_t> firsts;
+    std::vector<Members> parts;
     for (size_t first = 0; first + length <= count; ++first) {
       if (!every && first != 0 && first + length != count) continue;
       ++tried;
-      Members part(all.begin() + static_cast<ptrdiff_t>(first),
-                   all.begin() + static_cast<ptrdiff_t>(first + length));
-      Nanoseconds benefit = together(in, part).benefit;
-      if (!best || benefit > gain) {
-        best = first;
-        gain = benefit;
-      }
+      firsts.push_back(first);
+      parts.emplace_back(all.begin() + static_cast<ptrdiff_t>(first),
+                         all.begin() + static_cast<ptrdiff_t>(first + length));
+    }
+    const std::vector<Figure> figures = together(in, parts);
+    std::optional<size_t> best;
+    Nanoseconds gain{};
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (best && figures[i].benefit <= gain) continue;
+      best = firsts[i];
+      gain = figures[i].benefit;
     }
     // A twentieth of what the whole sequence gains is worth another place.
     if (!best || 20 * (gain - so_far).count < sequence.benefit.count) continue;
@@ -233,6 +246,7 @@ void sequences(const GroupingInput& in, Names& names, std::vector<Group>& groups
     std::string title = "Sequence " + between(in, names, members);
     found.push_back(make_group(in, Group::Grouping::sequence, title, std::move(members)));
   }
+  add_figures(in, found);
   std::stable_sort(found.begin(), found.end(),
                    [](const Group& a, const Group& b) { return a.benefit > b.benefit; });
   // Each try replays the run: as many as that takes a second or so for.
@@ -254,11 +268,26 @@ void sequences(const GroupingInput& in, Names& names, std::vector<Group>& groups
 }  // namespace
 
 Figure together(const GroupingInput& input, const std::vector<uint32_t>& members) {
-  if (members.size() == 1) return input.problems[members[0]].figure;
-  std::vector<const std::vector<Change>*> parts;
-  for (uint32_t member : members) parts.push_back(&input.problems[member].changes);
-  Models paper(input.graph, nullptr, Model::paper);
-  return (input.models ? *input.models : paper).figure(parts);
+  return together(input, std::vector<Members>{members}).front();
+}
+
+std::vector<Figure> together(const GroupingInput& input, const std::vector<std::vector<uint32_t>>& of) {
+  std::vector<Figure> figures(of.size());
+  std::vector<size_t> several;  // one alone has its figure
+  std::vector<Models::Parts> parts;
+  for (size_t i = 0; i < of.size(); ++i) {
+    if (of[i].size() == 1) {
+      figures[i] = input.problems[of[i][0]].figure;
+      continue;
+    }
+    several.push_back(i);
+    Models::Parts& changes = parts.emplace_back();
+    for (uint32_t member : of[i]) changes.push_back(&input.problems[member].changes);
+  }
+  const Models paper(input.graph, nullptr, Model::paper);
+  std::vector<Figure> found = (input.models ? *input.models : paper).figures(parts);
+  for (size_t i = 0; i < several.size(); ++i) figures[several[i]] = std::move(found[i]);
+  return figures;
 }
 
 Group subsequence(const GroupingInput& input, Names& names, const Group& sequence, size_t first,
@@ -267,7 +296,10 @@ Group subsequence(const GroupingInput& input, Names& names, const Group& sequenc
                sequence.members.begin() + static_cast<ptrdiff_t>(last));
   std::string title = "Part " + std::to_string(first) + " to " + std::to_string(last) + " of " +
                       std::to_string(sequence.members.size()) + ", " + between(input, names, part);
-  return make_group(input, Group::Grouping::subsequence, title, std::move(part));
+  Group group = make_group(input, Group::Grouping::subsequence, title, std::move(part));
+  group.figure = together(input, group.members);
+  group.benefit = group.figure.benefit;
+  return group;
 }
 
 const char* grouping_name(Group::Grouping grouping) {
@@ -291,6 +323,7 @@ std::vector<Group> find_groups(const GroupingInput& input, Names& names) {
   single_points(input, names, groups);
   callers(input, names, groups);
   folded_functions(input, names, groups);
+  add_figures(input, groups);
   sequences(input, names, groups);
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     return a.benefit != b.benefit ? a.benefit > b.benefit : a.members.size() < b.members.size();

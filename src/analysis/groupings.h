@@ -38,6 +38,8 @@ struct GroupingInput {
 
 // The benefit of any problems fixed together.
 Figure together(const GroupingInput& input, const std::vector<uint32_t>& members);
+// The same of each of several sets.
+std::vector<Figure> together(const GroupingInput& input, const std::vector<std::vector<uint32_t>>& of);
 
 // Entries `first` to `last` of a sequence, counted from 1 as in the report; both are in it.
 Group subsequence(const GroupingInput& input, Names& names, const Group& sequence, size_t first, size_t last);

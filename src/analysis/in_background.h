@@ -1,14 +1,34 @@
-// Runs a function on a thread of its own, beside what its caller goes on with. Where no thread can be made, it runs
-// when its result is asked for. The result is waited for at the latest when it goes out of scope.
+// Work on two threads. In: functions that do not touch what others of them write. What they make does not depend on
+// which thread runs them.
 #pragma once
+#include <atomic>
+#include <cstddef>
 #include <future>
 #include <utility>
 
 namespace diogenes {
 
+// Runs a function on a thread of its own, beside what its caller goes on with. Where no thread can be made, it runs
+// when its result is asked for. A thread that runs is waited for at the latest when the result goes out of scope.
 template <typename Function>
 [[nodiscard]] auto in_background(Function function) {
   return std::async(std::launch::async | std::launch::deferred, std::move(function));
+}
+
+// Calls visit(i) for each i below `count`, on this thread and one more, in any order. No more threads: each may need
+// memory of the size of a run.
+template <typename Visit>
+void each_on_two_threads(size_t count, Visit visit) {
+  std::atomic<size_t> next{0};
+  auto share = [&] {
+    for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
+         i = next.fetch_add(1, std::memory_order_relaxed))
+      visit(i);
+  };
+  if (count < 2) return share();
+  auto other = in_background(share);
+  share();
+  other.get();
 }
 
 }  // namespace diogenes

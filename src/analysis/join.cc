@@ -79,7 +79,9 @@ class TimesInTracing {
   void set(Operation& operation, const Thread& theirs, uint32_t index, TimeInBoth* gaps = nullptr) {
     operation.after = {theirs.evidence[index].after_ns};
     operation.after_placed = false;
-    const FirstUsePlace* place = first_use_of(theirs, index);
+    if (thread_ != &theirs) near_ = 0;
+    thread_ = &theirs;
+    const FirstUsePlace* place = first_use_of(theirs, index, near_);
     if (!place || !find(operation)) return;
     const Thread& ours = *places_[last_].thread;
     const auto instance = static_cast<uint32_t>(&operation - ours.operations.data());
@@ -111,6 +113,8 @@ class TimesInTracing {
 
   std::vector<Place> places_;
   size_t last_ = 0;
+  const Thread* thread_ = nullptr;  // whose first uses were looked through last, and where that ended
+  size_t near_ = 0;
 };
 
 // Threads that have each site, over all processes.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/in_background.h"
+
 namespace diogenes {
 
 const char* model_name(Model model) { return model == Model::paper ? "paper" : "replay"; }
@@ -21,8 +23,14 @@ Figure Models::figure(const std::vector<Change>& changes) const {
 }
 
 // One alone is not copied: a program of a million waits may have one problem.
-Figure Models::figure(const std::vector<const std::vector<Change>*>& parts) const {
+Figure Models::figure(const Parts& parts) const {
   return parts.size() == 1 ? figure(*parts[0]) : figure(merged(parts));
+}
+
+std::vector<Figure> Models::figures(const std::vector<Parts>& of) const {
+  std::vector<Figure> figures(of.size());
+  each_on_two_threads(of.size(), [&](size_t i) { figures[i] = figure(of[i]); });
+  return figures;
 }
 
 }  // namespace diogenes

@@ -27,7 +27,10 @@ class Models {
       : graph_(graph), replay_(replay), model_(model) {}
   Figure figure(const std::vector<Change>& changes) const;
   // Of several problems fixed together.
-  Figure figure(const std::vector<const std::vector<Change>*>& parts) const;
+  using Parts = std::vector<const std::vector<Change>*>;
+  Figure figure(const Parts& parts) const;
+  // Of each of these, on two threads.
+  std::vector<Figure> figures(const std::vector<Parts>& of) const;
 
  private:
   const EventGraph& graph_;

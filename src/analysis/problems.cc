@@ -36,11 +36,7 @@ class Finder {
     for (uint32_t site = 0; site < counts_.size(); ++site) open(SiteIndex{site});
     collect();
     collect_reuses();
-    Models paper(in_.graph, nullptr, Model::paper);
-    for (Problem& problem : problems_) {
-      problem.figure = (in_.models ? *in_.models : paper).figure(problem.changes);
-      problem.benefit = problem.figure.benefit;
-    }
+    add_figures();
     drop_idle_of_no_weight();
     drop_transfers_of_no_weight();
     drop_misplaced_of_no_weight();
@@ -56,6 +52,17 @@ class Finder {
   }
 
  private:
+  void add_figures() {
+    const Models paper(in_.graph, nullptr, Model::paper);
+    std::vector<Models::Parts> alone;
+    for (const Problem& problem : problems_) alone.push_back({&problem.changes});
+    std::vector<Figure> figures = (in_.models ? *in_.models : paper).figures(alone);
+    for (size_t i = 0; i < problems_.size(); ++i) {
+      problems_[i].figure = std::move(figures[i]);
+      problems_[i].benefit = problems_[i].figure.benefit;
+    }
+  }
+
   template <typename Visit>
   void each_operation(Visit&& visit) {
     for (uint32_t t = 0; t < in_.graph.threads.size(); ++t) {

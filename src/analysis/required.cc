@@ -93,8 +93,12 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
                    [](const Required& a, const Required& b) { return a.waited > b.waited; });
   if (found.size() > most) found.resize(most);
   Models paper(input.graph, nullptr, Model::paper);
-  for (Required& required : found) {
-    required.up_to = (input.models ? *input.models : paper).figure(changes[required.site.value]).benefit;
+  std::vector<Models::Parts> alone;
+  for (const Required& required : found) alone.push_back({&changes[required.site.value]});
+  const std::vector<Figure> figures = (input.models ? *input.models : paper).figures(alone);
+  for (size_t i = 0; i < found.size(); ++i) {
+    Required& required = found[i];
+    required.up_to = figures[i].benefit;
     if (auto& times = after[required.site.value]; !times.empty()) {
       const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
       std::nth_element(times.begin(), middle, times.end());
