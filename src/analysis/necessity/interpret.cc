@@ -121,9 +121,9 @@ class Replay {
 
   Unclear run() {
     while (!queue_.empty()) {
-      size_t index = std::get<2>(queue_.top());
+      const size_t index = std::get<2>(queue_.top());
       queue_.pop();
-      step(index);
+      while (step(index)) continue;
     }
     take_late(kLatestTime);
     take_peers(kLatestTime);
@@ -141,14 +141,19 @@ class Replay {
   }
 
  private:
-  void push(size_t index) {
-    const RecordCursor& cursor = cursors_[index];
-    const Item* item = cursor.next();
-    // Of a release and the acquire that follows it at the same time, the release comes first.
-    if (item) queue_.push({item->at_ns, is_acquire(cursor.thread(), *item), index});
+  using Queued = std::tuple<int64_t, bool, size_t>;  // time, acquires, cursor
+
+  // Of a release and the acquire that follows it at the same time, the release comes first.
+  Queued queued(size_t index, const Item& item) const {
+    return {item.at_ns, is_acquire(cursors_[index].thread(), item), index};
   }
 
-  void step(size_t index) {
+  void push(size_t index) {
+    if (const Item* item = cursors_[index].next()) queue_.push(queued(index, *item));
+  }
+
+  // True: the thread's next record is the next one of all.
+  bool step(size_t index) {
     RecordCursor& cursor = cursors_[index];
     const Item item = *cursor.next();
     take_late(item.at_ns);
@@ -174,10 +179,15 @@ class Replay {
         break;
     }
     cursor.advance();
-    if (cursor.next())
-      push(index);
-    else
+    const Item* next = cursor.next();
+    if (!next) {
       thread_is_over(cursor.thread(), item.at_ns);
+      return false;
+    }
+    const Queued then = queued(index, *next);
+    if (queue_.empty() || then < queue_.top()) return true;
+    queue_.push(then);
+    return false;
   }
 
   void record(const ThreadTrace& thread, const Item& item) {
@@ -241,8 +251,6 @@ class Replay {
         thread_event(EventKind::sleep, sleeper.thread, std::max(last_ns_, sleeper.since_ns));
     }
   }
-
-  using Queued = std::tuple<int64_t, bool, size_t>;  // time, acquires, cursor
 
   Tables tables_;
   std::span<const PeerAccess> peers_;

@@ -38,11 +38,6 @@ uint32_t reason_of(Toucher by, const Access& touched) {
 
 }  // namespace
 
-Judge::OfThread& Judge::of(ThreadNumber thread) {
-  if (thread.value >= threads_.size()) threads_.resize(thread.value + 1);
-  return threads_[thread.value];
-}
-
 // Sees to it that work stays before somebody's use of it, as surely as it was.
 Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use) {
   if (user.solid.covers(stream, tick)) return {Sureness::certain, true};

@@ -87,7 +87,10 @@ class Judge : public EventSink {
   bool may_touch(LiveAccess& live, ThreadNumber thread);
   void expose(LiveAccess& live);  // everybody awake may touch it
   void may_touch_exposed(ThreadNumber thread);
-  OfThread& of(ThreadNumber thread);
+  OfThread& of(ThreadNumber thread) {
+    if (thread.value >= threads_.size()) threads_.resize(thread.value + 1);
+    return threads_[thread.value];
+  }
   void add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind);
   bool is_settled(const LiveAccess& live) const;
   void prune(Frontier::List& list);

@@ -28,6 +28,19 @@ void unite(std::vector<Edit>& edits) {
   edits.resize(kept);
 }
 
+// The first node of `operation` or of a later one. `near`: where it likely is, or before that.
+std::vector<Node>::const_iterator node_of(const std::vector<Node>& nodes,
+                                          std::vector<Node>::const_iterator near, uint32_t operation) {
+  // No operation has two nodes, so it is no further on; where all have one, it is there.
+  if (near != nodes.end() && near->operation <= operation &&
+      operation - near->operation < nodes.end() - near) {
+    const auto furthest = near + (operation - near->operation);
+    if (furthest->operation == operation) return furthest;
+  }
+  return partition_point_near(nodes.begin(), near, nodes.end(),
+                              [operation](const Node& node) { return node.operation < operation; });
+}
+
 }  // namespace
 
 struct Replay::Part {
@@ -96,8 +109,7 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
     const ThreadSchedule& thread = parts_[p]->model.schedule().threads[t];
     if (of_thread != change.thread) node = thread.nodes.begin();
     of_thread = change.thread;
-    node = partition_point_near(thread.nodes.begin(), node, thread.nodes.end(),
-                                [&](const Node& a) { return a.operation < change.operation; });
+    node = node_of(thread.nodes, node, change.operation);
     if (node == thread.nodes.end()) continue;
     if (node->operation != change.operation) {
       // A call that neither waits nor gives work is CPU work before the next node.
