@@ -34,52 +34,69 @@ bool RepeatedCopies::is_stable(const Clock& known, const Place& place) const {
   return history_.writes_are_before(known, place.memory, {});
 }
 
+uint32_t RepeatedCopies::append(uint32_t& list, const Copied& copy) {
+  uint32_t* last = &list;
+  for (size_t length = 0; *last != kNone; last = &copies_[*last].next)
+    if (++length == kMostPlaces) return kNone;
+  const auto added = static_cast<uint32_t>(copies_.size());
+  *last = added;
+  copies_.push_back({copy});
+  return added;
+}
+
 void RepeatedCopies::to_device(const Copied& copy, Held held, const Clock& certain, Known& known) {
-  auto same = std::find_if(known.sent.begin(), known.sent.end(),
-                           [&](const Copied& each) { return each.to == copy.to; });
-  auto other = std::find_if(known.sent.begin(), known.sent.end(), [&](const Copied& each) {
+  const Copied* same = at(find(known.sent, [&](const Copied& each) { return each.to == copy.to; }));
+  const Copied* other = at(find(known.sent, [&](const Copied& each) {
     return each.to.memory != copy.to.memory || each.to.range.begin != copy.to.range.begin;
-  });
+  }));
   auto is_ordered = [&](const Copied& first) {
     return first.stream == copy.stream || certain.covers(first.stream, first.tick);
   };
-  bool returns = known.fetched && known.fetched->to == copy.from;
+  const Copied* fetched = at(known.fetched);
+  bool returns = fetched && fetched->to == copy.from;
   bool is_held = held == Held::same;
-  if (is_held && same != known.sent.end()) {
+  if (is_held && same) {
     if (is_ordered(*same)) found_.push_back({copy.operation, Duplicate::verified, same->operation});
   } else if (returns) {
-    bool back = is_held && known.fetched->from == copy.to;
+    bool back = is_held && fetched->from == copy.to;
     found_.push_back(
-        {copy.operation, back ? Duplicate::returned_held : Duplicate::returned, known.fetched->operation});
-  } else if (other != known.sent.end() && is_ordered(*other)) {
+        {copy.operation, back ? Duplicate::returned_held : Duplicate::returned, fetched->operation});
+  } else if (other && is_ordered(*other)) {
     found_.push_back({copy.operation, Duplicate::elsewhere, other->operation});
   }
-  if (same == known.sent.end() && known.sent.size() < kMostPlaces) known.sent.push_back(copy);
+  if (!same) append(known.sent, copy);
+}
+
+void RepeatedCopies::fetched_alone(const Copied& copy, Known& known) {
+  if (known.alone == kNone) {
+    known.alone = static_cast<uint32_t>(copies_.size());
+    copies_.emplace_back();
+  }
+  copies_[known.alone].copy = copy;
+  known.fetched = known.alone;
 }
 
 void RepeatedCopies::to_host(const Copied& copy, Held held, bool source_is_stable, Known& known) {
-  known.fetched = copy;
-  auto first = std::find_if(known.brought.begin(), known.brought.end(),
-                            [&](const Copied& each) { return each.to == copy.to && each.from == copy.from; });
+  const uint32_t first =
+      find(known.brought, [&](const Copied& each) { return each.to == copy.to && each.from == copy.from; });
   auto& unwritten = unwritten_[copy.from.memory];
-  if (first != known.brought.end() && held == Held::same) {
-    bool unchanged = std::any_of(unwritten.begin(), unwritten.end(), [&](const auto& each) {
-      return key_of(each.first) == key_of(first->operation);
-    });
-    if (unchanged) return found_.push_back({copy.operation, Duplicate::verified, first->operation});
+  if (first != kNone && held == Held::same) {
+    const OperationId repeated = copies_[first].copy.operation;
+    bool unchanged = std::any_of(unwritten.begin(), unwritten.end(),
+                                 [&](const auto& each) { return key_of(each.first) == key_of(repeated); });
+    if (unchanged) {
+      found_.push_back({copy.operation, Duplicate::verified, repeated});
+      return fetched_alone(copy, known);
+    }
   }
   // A kernel that still runs may write there behind the copy.
-  if (!source_is_stable) return;
-  if (first != known.brought.end())
-    *first = copy;
-  else if (known.brought.size() < kMostPlaces)
-    known.brought.push_back(copy);
-  else
-    return;
+  if (!source_is_stable) return fetched_alone(copy, known);
+  known.fetched = first != kNone ? first : append(known.brought, copy);
+  if (known.fetched == kNone) return fetched_alone(copy, known);
+  copies_[known.fetched].copy = copy;
   std::erase_if(unwritten, [&](const auto& each) { return each.second == copy.from.range; });
   unwritten.emplace_back(copy.operation, copy.from.range);
 }
-
 void RepeatedCopies::forget_overwritten(const Event& event) {
   for (const Access& access : event.accesses) {
     if (!access.writes) continue;

@@ -11,7 +11,7 @@
 // read while GPU work may still have written there counts as not known.
 // In: work with what it is ordered after. Out: findings.
 #pragma once
-#include <optional>
+#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -64,12 +64,29 @@ class RepeatedCopies {
     StreamNumber stream;
     uint32_t tick = 0;
   };
+  // A list in copies_: most contents have one copy, and there can be millions.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  struct Listed {
+    Copied copy;
+    uint32_t next = kNone;
+  };
   struct Known {
-    std::vector<Copied> sent;       // to the device, the first to each of a few places
-    std::optional<Copied> fetched;  // to the host, the latest
-    std::vector<Copied> brought;    // to the host, the latest to each place
+    uint32_t sent = kNone;     // to the device, the first to each of a few places
+    uint32_t brought = kNone;  // to the host, the latest to each place
+    uint32_t fetched = kNone;  // to the host, the latest: one of `brought`, or `alone`
+    uint32_t alone = kNone;
   };
   static constexpr size_t kMostPlaces = 64;
+  // The first of the list that is so; kNone: none.
+  template <typename Is>
+  uint32_t find(uint32_t list, Is is) const {
+    while (list != kNone && !is(copies_[list].copy)) list = copies_[list].next;
+    return list;
+  }
+  const Copied* at(uint32_t index) const { return index == kNone ? nullptr : &copies_[index].copy; }
+  // At the end of the list. kNone: it has kMostPlaces.
+  uint32_t append(uint32_t& list, const Copied& copy);
+  void fetched_alone(const Copied& copy, Known& known);
 
   void to_device(const Copied& copy, Held held, const Clock& certain, Known& known);
   void to_host(const Copied& copy, Held held, bool source_is_stable, Known& known);
@@ -81,6 +98,7 @@ class RepeatedCopies {
   std::unordered_map<Content, Known, HashOfContent> contents_;
   // Copies to the host whose source no GPU work has written since, by the source.
   std::unordered_map<MemoryNumber, std::vector<std::pair<OperationId, AddressRange>>> unwritten_;
+  std::deque<Listed> copies_;
   std::vector<Found> found_;
 };
 
