@@ -38,8 +38,9 @@ struct Follow {
   DebugRegister debug_register;
   uintptr_t return_to = 0, return_stack = 0;
   AddressRange watched;
-  uint64_t content = 0;  // of `watched`
-  int64_t began_ns = 0;  // of the current stretch of stepping
+  uint64_t content = 0;    // of `watched`
+  int64_t began_ns = 0;    // of the current stretch of stepping
+  int64_t stepped_ns = 0;  // all stretches before
 };
 
 }  // namespace diogenes::values

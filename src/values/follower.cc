@@ -110,6 +110,7 @@ Follow* take() {
     follow.taint = {};
     follow.record = {};
     follow.watches = 0;
+    follow.stepped_ns = 0;
     follow.last_instruction = follow.last_count = 0;
     follow.interrupted = follow.pushed_flags = false;
     return &follow;
@@ -117,31 +118,34 @@ Follow* take() {
   return nullptr;
 }
 
-void stop_stepping(Follow& follow, ucontext_t* context) {
+int64_t stop_stepping(Follow& follow, ucontext_t* context) {
   flags_of(context) &= ~kTrapFlag;
-  spent.fetch_add(now() - follow.began_ns, std::memory_order_relaxed);
+  const int64_t at = now(), took = at - follow.began_ns;
+  follow.stepped_ns += took;
+  spent.fetch_add(took, std::memory_order_relaxed);
+  return at;
 }
 
 void look_at_next(Follow& follow, ucontext_t* context);
 
-void begin_stepping(Follow& follow, ucontext_t* context) {
+void begin_stepping(Follow& follow, int64_t began_ns, ucontext_t* context) {
   follow.state = State::stepping;
   follow.window_end = follow.record.steps + kWindow;
   follow.extended = false;
-  follow.began_ns = now();
+  follow.began_ns = began_ns;
   follow.interrupted = false;
   flags_of(context) |= kTrapFlag;
 }
 
 // The value's way ends here. `context`: where, or null.
 void conclude(Follow& follow, ValueUse use, ucontext_t* context) {
-  if (follow.state == State::stepping && context) stop_stepping(follow, context);
+  const int64_t at = follow.state == State::stepping && context ? stop_stepping(follow, context) : now();
   ValueRecord& record = follow.record;
   // One copy is gone; of others nothing is known.
   if (use == ValueUse::nothing && record.flags & kValueElsewhere) use = ValueUse::window;
   record.type = RecordType::value;
   record.use = use;
-  record.at_ns = now();
+  record.at_ns = at - follow.stepped_ns;
   record.stack = context && use != ValueUse::nothing ? services.stack(context) : kNoStack;
   services.append(record);
   give_back(follow);
@@ -425,7 +429,7 @@ void take_watched_touch(Follow& follow, ucontext_t* context) {
     return conclude(follow, ValueUse::instruction, context);
   if (current != &follow) return;  // it had a consequence at once
   if (only_wrote) return conclude(follow, ValueUse::nothing, context);
-  begin_stepping(follow, context);
+  begin_stepping(follow, now(), context);
   follow.last_instruction = 0;
   look_at_next(follow, context);
 }
@@ -436,7 +440,7 @@ void take_return(Follow& follow, ucontext_t* context) {
   if (stack_of(context) != follow.return_stack) return conclude(follow, ValueUse::handler, context);
   follow.taint.forget_scratch_registers();
   const uint32_t window_end = follow.window_end;
-  begin_stepping(follow, context);
+  begin_stepping(follow, now(), context);
   follow.window_end = window_end;
   follow.last_instruction = 0;
   look_at_next(follow, context);
@@ -471,7 +475,9 @@ void touched(const TouchedValue& value, ucontext_t* context) {
     return conclude(*follow, ValueUse::instruction, context);
   if (current != follow) return;  // it had a consequence at once
   if (only_wrote) return conclude(*follow, ValueUse::nothing, context);
-  begin_stepping(*follow, context);
+  begin_stepping(*follow, value.at_ns, context);
+  follow->state = State::stepping;
+  follow->began_ns = value.at_ns;  // from the touch on the program has waited for this
   look_at_next(*follow, context);
 }
 

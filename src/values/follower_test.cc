@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -163,6 +164,30 @@ TEST(Follower, ArithmeticIsFollowedToItsBranch) {
            if (sum > 2) decided = 1;
          }),
          ValueUse::branch, kValueComputed);
+}
+
+// Single steps take a microsecond each and more; the branch comes at once without them.
+TEST(Follower, TheTimeOfAUseIsThatWithoutSingleSteps) {
+  const ValueRecord record = the_one(follow([](volatile double* value) {
+    const double number = *value;
+    pass_time(1000);
+    if (number > 0.5) decided = 1;
+  }));
+  EXPECT_EQ(record.use, ValueUse::branch);
+  EXPECT_GT(record.steps, 1000u);
+  EXPECT_EQ(record.at_ns, record.touched_ns);
+}
+
+TEST(Follower, TheTimeUntilACopyIsUsedCounts) {
+  const ValueRecord record = the_one(follow([](volatile double* value) {
+    kept[3] = *value;
+    pass_time(100'000);
+    const timespec pause{0, 5'000'000};
+    nanosleep(&pause, nullptr);
+    if (*const_cast<volatile double*>(&kept[3]) > 0.5) decided = 1;
+  }));
+  EXPECT_EQ(record.use, ValueUse::branch);
+  EXPECT_GE(record.at_ns - record.touched_ns, 5'000'000);
 }
 
 TEST(Follower, AFlagThatIsStoredDecidesLater) {
