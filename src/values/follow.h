@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "values/debug_register.h"
+#include "values/root_guard.h"
 #include "values/taint.h"
 
 namespace diogenes::values {
@@ -26,6 +27,7 @@ struct Follow {
   std::atomic<uint32_t> thread{0};  // the kernel's id; 0: nobody's
   State state = State::free;
   Taint taint;
+  RootGuard root_guard;
   ValueRecord record{};
   AddressRange touched;   // the watched range
   AddressRange accessed;  // what of it the first instruction accessed

@@ -166,6 +166,55 @@ TEST(Follower, ArithmeticIsFollowedToItsBranch) {
          ValueUse::branch, kValueComputed);
 }
 
+// As compilers write it: the value in xmm0, `negative` the way to sqrt().
+#define ROOT_GUARD(compare, jump)                                      \
+  "movsd (%0), %%xmm0\n\txorpd %%xmm1, %%xmm1\n\t" compare "\n\t" jump \
+  " 1f\n\tsqrtsd %%xmm0, %%xmm0\n1:\n\t"                               \
+  "movsd %%xmm0, (%1)"
+
+TEST(Follower, TheGuardOfASquareRootDecidesNothing) {
+  expect(follow([](volatile double* value) {
+           asm volatile(ROOT_GUARD("ucomisd %%xmm0, %%xmm1", "ja")
+                        :
+                        : "r"(value), "r"(kept)
+                        : "xmm0", "xmm1", "cc", "memory");
+         }),
+         ValueUse::untouched, kValueCopied | kValueComputed);
+  expect(follow([](volatile double* value) {
+           asm volatile(ROOT_GUARD("ucomisd %%xmm1, %%xmm0", "jb")
+                        :
+                        : "r"(value), "r"(kept)
+                        : "xmm0", "xmm1", "cc", "memory");
+         }),
+         ValueUse::untouched, kValueCopied | kValueComputed);
+  expect(follow([](volatile double* value) { kept[3] = std::sqrt(*value); }), ValueUse::untouched,
+         kValueCopied | kValueComputed);
+}
+
+TEST(Follower, OtherBranchesBeforeASquareRootDecide) {
+  // The program's own comparison is another instruction; one with another number than zero is no guard, either.
+  expect(follow([](volatile double* value) {
+           asm volatile(ROOT_GUARD("comisd %%xmm0, %%xmm1", "ja")
+                        :
+                        : "r"(value), "r"(kept)
+                        : "xmm0", "xmm1", "cc", "memory");
+         }),
+         ValueUse::branch, 0);
+  expect(follow([](volatile double* value) {
+           asm volatile(ROOT_GUARD("pcmpeqd %%xmm1, %%xmm1; psrlq $2, %%xmm1; ucomisd %%xmm0, %%xmm1", "ja")
+                        :
+                        : "r"(value), "r"(kept)
+                        : "xmm0", "xmm1", "cc", "memory");
+         }),
+         ValueUse::branch, 0);
+  expect(follow([](volatile double* value) {
+           const double number = *value;
+           if (number < 0) decided = 1;
+           kept[3] = std::sqrt(number);
+         }),
+         ValueUse::branch, 0);
+}
+
 // Single steps take a microsecond each and more; the branch comes at once without them.
 TEST(Follower, TheTimeOfAUseIsThatWithoutSingleSteps) {
   const ValueRecord record = the_one(follow([](volatile double* value) {
