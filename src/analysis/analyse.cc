@@ -73,7 +73,7 @@ class Analysis {
       report_.coverage = coverage_of(*tracing_);
       const Nanoseconds phase = gpu_phase(*tracing_, sites_);
       report_.gpu_phase_s = std::min(phase.seconds(), report_.runtime_s);
-      if (const auto loop = main_loop(*tracing_)) report_.main_loop = {loop->iterations, loop->calls};
+      loop_ = main_loop(*tracing_);
       say_code_loading();
       find();
     }
@@ -352,7 +352,19 @@ class Analysis {
     std::vector<uint32_t> members;
     for (uint32_t i = 0; i < grouping.problems.size(); ++i)
       if (!options_.allowed.contains(report_.problems[i].source_key)) members.push_back(i);
-    if (!members.empty()) description.add_together(diogenes::together(grouping, members));
+    Figure all;
+    if (!members.empty()) description.add_together(all = diogenes::together(grouping, members));
+    if (loop_)
+      report_.main_loop = {loop_->iterations, loop_->calls, gained_in_loop(members, all.benefit).seconds()};
+  }
+
+  Nanoseconds gained_in_loop(const std::vector<uint32_t>& members, Nanoseconds all) const {
+    std::vector<const std::vector<Change>*> parts;
+    for (uint32_t member : members) parts.push_back(&problems_.found[member].changes);
+    const std::vector<Change> changes = merged(parts);
+    const std::vector<Change> inside = changes_in(*loop_, *tracing_, graph_, changes);
+    if (inside.empty()) return {};
+    return inside.size() == changes.size() ? all : models_->figure(inside).benefit;
   }
 
   void finish_notices() {
@@ -376,6 +388,7 @@ class Analysis {
   std::optional<Run> tracing_, memory_tracing_, sync_use_;
   std::optional<GpuTimesFound> gpu_times_;  // of stage 3's run
   std::vector<std::string> lost_;           // what runs could not record
+  std::optional<MainLoop> loop_;             // of tracing_
   std::vector<SiteVerdicts> verdicts_;
   std::vector<SiteFirstUses> first_uses_;
   std::vector<Surroundings> surroundings_;

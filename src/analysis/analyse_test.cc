@@ -130,6 +130,31 @@ TEST(Analyse, ReportOfAWholeSession) {
   EXPECT_NEAR(report->functions[0].expected_benefit_s, 100 * 300e-6, 1e-9);
 }
 
+TEST(Analyse, WhatIsSavedInsideTheMainLoopIsSaid) {
+  // Needed waits over and over, and behind the loop one that is needless.
+  Timeline trace;
+  for (int i = 0; i < 50; ++i)
+    trace.launch(10).from(0x100).sync(lasting(200)).from(0x200).first_use(after(0)).work(10);
+  trace.launch(10).from(0x300).sync(lasting(300)).from(0x400).unnecessary().work(1000);
+  TemporaryFolder outside, inside;
+  write_session(outside.path(), trace);
+  auto report = analyse(outside.path(), {.model = Model::paper, .judge = verdicts_by_hand});
+  ASSERT_TRUE(report.ok() && report->together && report->main_loop);
+  EXPECT_EQ(report->main_loop->iterations, 50u);
+  EXPECT_NEAR(report->together->expected_benefit_s, 300e-6, 1e-9);
+  EXPECT_EQ(report->main_loop->expected_benefit_s, 0);
+  // 20 us are saved in each iteration, and 100 behind the loop.
+  Timeline both;
+  for (int i = 0; i < 50; ++i)
+    both.launch(10).from(0x100).sync(lasting(20)).from(0x200).unnecessary().work(20);
+  both.launch(10).from(0x300).sync(lasting(100)).from(0x400).unnecessary().work(1000);
+  write_session(inside.path(), both);
+  auto of_both = analyse(inside.path(), {.model = Model::paper, .judge = verdicts_by_hand});
+  ASSERT_TRUE(of_both.ok() && of_both->together && of_both->main_loop);
+  EXPECT_NEAR(of_both->together->expected_benefit_s, 50 * 20e-6 + 100e-6, 1e-9);
+  EXPECT_NEAR(of_both->main_loop->expected_benefit_s, 50 * 20e-6, 1e-9);
+}
+
 TEST(Analyse, KeysAreTheSameInEverySession) {
   TemporaryFolder first, second;
   write_session(first.path(), example(), {.pid = 100});

@@ -113,8 +113,8 @@ void members(Archive& archive, ReportGroup& value) {
 }
 template <typename Archive>
 void members(Archive& archive, ReportLoop& value) {
-  auto& [iterations, calls] = value;
-  archive(iterations, calls);
+  auto& [iterations, calls, benefit_s] = value;
+  archive(iterations, calls, benefit_s);
 }
 template <typename Archive>
 void members(Archive& archive, ReportPart& value) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace diogenes {
@@ -23,16 +24,21 @@ struct Alike {
   Nanoseconds time;
 };
 
-const Thread* busiest_thread(const Run& run) {
-  const Thread* busiest = nullptr;
+struct Busiest {
+  const Thread* thread = nullptr;
+  uint32_t process = 0;
+};
+
+Busiest busiest_thread(const Run& run) {
+  Busiest busiest;
   Nanoseconds most;
-  for (const Process& process : run.processes)
-    for (const Thread& thread : process.threads) {
+  for (uint32_t process = 0; process < run.processes.size(); ++process)
+    for (const Thread& thread : run.processes[process].threads) {
       Nanoseconds time;
       for (const Operation& operation : thread.operations) time += operation.call;
       if (time > most) {
         most = time;
-        busiest = &thread;
+        busiest = {&thread, process};
       }
     }
   return busiest;
@@ -64,10 +70,27 @@ Alike most_alike(const std::vector<Operation>& operations, SiteIndex begin) {
   return most;
 }
 
+// From the first call of this site to `calls` calls from the last one on.
+void set_extent(const std::vector<Operation>& operations, SiteIndex begin, MainLoop& loop) {
+  size_t first = operations.size(), last = 0;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].site != begin) continue;
+    first = std::min(first, i);
+    last = i;
+  }
+  loop.begin = operations[first].begin;
+  const size_t behind = last + loop.calls;
+  loop.end = behind < operations.size() ? operations[behind].begin : operations.back().end();
+}
+
+bool lies_in(const MainLoop& loop, const Operation& operation) {
+  return operation.begin >= loop.begin && operation.begin < loop.end;
+}
+
 }  // namespace
 
 std::optional<MainLoop> main_loop(const Run& tracing) {
-  const Thread* thread = busiest_thread(tracing);
+  const auto [thread, process] = busiest_thread(tracing);
   if (!thread) return std::nullopt;
   std::unordered_map<uint32_t, uint64_t> counts;
   std::vector<SiteIndex> sites;  // in the order in which they are seen first
@@ -84,10 +107,29 @@ std::optional<MainLoop> main_loop(const Run& tracing) {
     const uint64_t count = counts[site.value];
     const Alike alike = most_alike(thread->operations, site);
     if (static_cast<double>(alike.count) >= kMost * static_cast<double>(count - 1) &&
-        alike.time.seconds() >= kMost * all.seconds())
-      return MainLoop{count, alike.calls};
+        alike.time.seconds() >= kMost * all.seconds()) {
+      MainLoop loop{count, alike.calls, process, {}, {}};
+      set_extent(thread->operations, site, loop);
+      return loop;
+    }
   }
   return std::nullopt;
+}
+
+std::vector<Change> changes_in(const MainLoop& loop, const Run& tracing, const EventGraph& graph,
+                               const std::vector<Change>& changes) {
+  std::unordered_set<uint32_t> sites;
+  for (const Thread& thread : tracing.processes[loop.process].threads)
+    for (const Operation& operation : thread.operations)
+      if (lies_in(loop, operation)) sites.insert(operation.site.value);
+  std::vector<Change> inside;
+  for (const Change& change : changes) {
+    const auto [process, thread] = graph.origin[change.thread];
+    const Operation& operation = tracing.processes[process].threads[thread].operations[change.operation];
+    if (process == loop.process ? lies_in(loop, operation) : sites.contains(operation.site.value))
+      inside.push_back(change);
+  }
+  return inside;
 }
 
 }  // namespace diogenes

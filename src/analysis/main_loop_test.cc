@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/testing/trace_builder.h"
+#include "analysis/testing/analysed.h"
 
 namespace diogenes {
 namespace {
@@ -90,6 +90,22 @@ TEST(MainLoop, IterationsMayDiffer) {
   ASSERT_TRUE(loaded.loop);
   EXPECT_EQ(loaded.loop->iterations, 100u);
   EXPECT_EQ(loaded.loop->calls, 2u);
+}
+
+// Which of the synchronizations from 0x30 (inside), 0x1 (before) and 0x2 (behind) are said to lie in the loop.
+TEST(MainLoop, WhatLiesInItIsToldByTime) {
+  Timeline trace = timeline().sync(lasting(500)).from(0x1).unnecessary();
+  for (int i = 0; i < 100; ++i) trace.launch(4).from(0x20).sync(lasting(30)).from(0x30).unnecessary().work(5);
+  trace.sync(lasting(1)).from(0x2).unnecessary();
+  const Analysed analysed(trace);
+  const std::optional<MainLoop> loop = main_loop(analysed.tracing);
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->iterations, 100u);
+  ASSERT_EQ(analysed.problems.found.size(), 3u);
+  for (const Problem& problem : analysed.problems.found) {
+    const size_t inside = changes_in(*loop, analysed.tracing, analysed.graph, problem.changes).size();
+    EXPECT_EQ(inside, problem.instances == 100 ? 100u : 0u) << "once: before the loop, or behind it";
+  }
 }
 
 }  // namespace

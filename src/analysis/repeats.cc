@@ -119,6 +119,12 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
     for (const Report& other : others) together.push_back(other.together.value_or(ReportTogether{}));
     unite_repeats(*report.together, together, report.whole_s());
   }
+  if (report.main_loop) {
+    std::vector<double> benefits = {report.main_loop->expected_benefit_s};
+    for (const Report& other : others)
+      if (other.main_loop) benefits.push_back(other.main_loop->expected_benefit_s);
+    report.main_loop->expected_benefit_s = median(benefits);
+  }
   for (ReportFunction& function : report.functions) {
     std::vector<double> benefits = {function.expected_benefit_s};
     for (const Report& other : others) {

@@ -51,6 +51,14 @@ TEST(Repeats, FiguresAreMediansAndRangesHoldEveryRuns) {
   EXPECT_DOUBLE_EQ(first.together->range.high_s, 1.7);
 }
 
+TEST(Repeats, WhatTheMainLoopGainsIsAMedianToo) {
+  std::vector<Report> reports(4);
+  for (int i = 0; i < 3; ++i) reports[i].main_loop = {100, 4, 0.1 * (i + 1)};
+  Report first = reports[2];
+  unite_repeats(first, {reports[0], reports[1], reports[3]});  // the last one has no loop
+  EXPECT_DOUBLE_EQ(first.main_loop->expected_benefit_s, 0.2);
+}
+
 TEST(Repeats, RunsThatAgreeGiveNoReason) {
   Report first = report({problem("P1", "a", 1.0)});
   unite_repeats(first, {report({problem("P1", "a", 1.01)})});

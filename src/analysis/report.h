@@ -157,6 +157,7 @@ struct ReportGroup {
 // The same chain of calls, over and over (main_loop.h).
 struct ReportLoop {
   uint64_t iterations = 0, calls = 0;  // calls: of the driver, in most iterations
+  double expected_benefit_s = 0;       // of all problems fixed at once: what is gained inside of it
 };
 
 // The part of the run that the program marked; what is found lies in it.

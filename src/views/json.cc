@@ -251,7 +251,8 @@ std::string to_json(const Report& report) {
     put_range(result["together"], report.together->range);
   }
   result["main_loop"] = report.main_loop ? Json{{"iterations", report.main_loop->iterations},
-                                                {"calls", report.main_loop->calls}}
+                                                {"calls", report.main_loop->calls},
+                                                {"expected_benefit_s", report.main_loop->expected_benefit_s}}
                                          : Json(nullptr);
   result["notices"] = Json::array();
   for (const ReportNotice& notice : report.notices)

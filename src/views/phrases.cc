@@ -99,6 +99,9 @@ std::string finding_phrase(const Finding& finding) {
 
 namespace {
 
+// What is gained in the main loop is divided by its iterations where it is so much of the whole gain.
+constexpr double kWorthDividing = 0.1;
+
 // Where most is to be gained in a wait that is no mistake, the headline says so.
 std::string needed_part(const Report& report, double gain) {
   if (report.required.empty()) return "";
@@ -137,10 +140,12 @@ std::string headline(const Report& report, const Outline& outline) {
                   percent_text(percent), counted(places, "place"));
   if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
     text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
-  if (report.main_loop && report.main_loop->iterations > 0)
+  // What is saved once, before the loop or behind it, is no gain of an iteration.
+  if (const auto& loop = report.main_loop;
+      loop && loop->iterations > 0 && gain > 0 && loop->expected_benefit_s >= kWorthDividing * gain)
     text += fmt::format(", {} in each of {}",
-                        seconds_text(gain / static_cast<double>(report.main_loop->iterations)),
-                        counted(report.main_loop->iterations, "iteration"));
+                        seconds_text(loop->expected_benefit_s / static_cast<double>(loop->iterations)),
+                        counted(loop->iterations, "iteration"));
   // Where the GPU is used for a part of the run only, the share of that part says more.
   if (!report.part && report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
     text += fmt::format(", {} of the {} in which the GPU is used",

@@ -47,10 +47,19 @@ TEST(Phrases, Headline) {
       "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 54.0% of the 500 ms in which the GPU "
       "is used");
   report.gpu_phase_s = 1.2;
-  report.main_loop = {500, 12};
+  report.main_loop = {500, 12, 0.27};
   EXPECT_EQ(
       headline(report, outline(report)),
       "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 540 us in each of 500 iterations");
+  report.main_loop->expected_benefit_s = 0.2;  // 70 ms are saved outside of it
+  EXPECT_EQ(
+      headline(report, outline(report)),
+      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 400 us in each of 500 iterations");
+  for (const double next_to_nothing : {0.0, 0.02}) {
+    report.main_loop->expected_benefit_s = next_to_nothing;
+    EXPECT_EQ(headline(report, outline(report)),
+              "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
+  }
   Report none = empty_report();
   EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
   none.incomplete = {"tracing: the run was interrupted"};
