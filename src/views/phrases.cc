@@ -172,7 +172,7 @@ std::string about_text(const Report& report) {
     text += "; " + counted(report.transfers, "transfer") + " moved " + bytes_text(report.transferred_bytes);
   double runs = 0;
   for (const ReportStage& stage : report.stages) runs += stage.overhead;
-  if (runs > 0) text += fmt::format("; measuring took {:.1f} plain runs", runs);
+  if (runs > 0) text += fmt::format("; all runs together took {:.1f} plain runs", runs);
   return text;
 }
 
