@@ -39,9 +39,13 @@ std::string value_text(const ReportValue& value, const std::string& folder) {
   text += value_use_phrase(first.use);
   if (auto frames = telling_frames(first.stack, 1); !frames.empty())
     text += " at " + place_text(*frames[0], folder, 60);
-  text += fmt::format(" (followed: {} of {}", count_text(value.followed), count_text(value.instances));
-  if (first.count < value.followed) text += fmt::format(", so in {}", count_text(first.count));
-  text += ")";
+  if (value.followed == 1)
+    text += " (the one value that was followed)";
+  else if (first.count == value.followed)
+    text += fmt::format(" (all {} values that were followed)", count_text(value.followed));
+  else
+    text += fmt::format(" ({} of {} values that were followed)", count_text(first.count),
+                        count_text(value.followed));
   if (value.moved_up_to_s)
     text += fmt::format("; waiting right before that use would gain {} at most",
                         seconds_text(*value.moved_up_to_s));

@@ -26,7 +26,7 @@ std::string where_text(const std::optional<ReportFrame>& where, const std::strin
 // The place of a finding, or how many it has.
 std::string finding_place(const Finding& finding, const std::string& folder, size_t room);
 
-// "is only copied; the copy decides a branch at main.cc:12 (followed: 4 of 100)"
+// "is only copied; the copy decides a branch at main.cc:12 (4 of 9 values that were followed)"
 std::string value_text(const ReportValue& value, const std::string& folder);
 
 // "its result is used at a.cc:3, the same value in 4,915 of 4,915"

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "views/problem_text.h"
 #include "views/sample_reports.h"
 
 namespace diogenes {
@@ -237,6 +238,16 @@ TEST(Text, FilesFarAwayAreNamedShortly) {
   const std::string text = to_text(als_report(), elsewhere);
   EXPECT_NE(text.find("Files are in /home/me/als/src."), std::string::npos);
   EXPECT_NE(text.find(" als.cc:88 in "), std::string::npos) << text;
+}
+
+TEST(Text, OfAValueItSaysHowManyWereFollowed) {
+  ReportValue value{.followed = 9, .instances = 16'153};
+  value.uses = {{"decides-a-branch", 1}};
+  EXPECT_EQ(value_text(value, ""), "decides a branch (1 of 9 values that were followed)");
+  value.uses[0].count = 9;
+  EXPECT_EQ(value_text(value, ""), "decides a branch (all 9 values that were followed)");
+  value.followed = value.uses[0].count = 1;
+  EXPECT_EQ(value_text(value, ""), "decides a branch (the one value that was followed)");
 }
 
 }  // namespace
