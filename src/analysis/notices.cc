@@ -305,23 +305,30 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
   char threshold[32];
   snprintf(threshold, sizeof threshold, "%g%%", threshold_percent);
   if (problems.minor_sites > 0)
-    notices.push_back({"minor", counted(problems.minor_instances, "wait", "waits") +
-                                    " inside other calls at " +
-                                    counted(problems.minor_sites, "place", "places") +
-                                    (problems.minor_instances == 1 ? " was" : " were") +
-                                    " unnecessary too, but each place is worth less than " + threshold +
-                                    " of the time in which the GPU is used; they are not listed"});
+    notices.push_back(
+        {"minor", counted(problems.minor_instances, "wait", "waits") + " inside other calls at " +
+                      counted(problems.minor_sites, "place", "places") +
+                      (problems.minor_instances == 1 ? " was" : " were") +
+                      " unnecessary too; they are not listed, because each place waits and gains "
+                      "less than " +
+                      threshold +
+                      " of the time in which the GPU is used (a needless call that only waits is "
+                      "listed whatever it gains)"});
   if (problems.minor_transfer_sites > 0)
     notices.push_back(
-        {"minor", counted(problems.minor_transfers, "transfer", "transfers") + " at " +
-                      counted(problems.minor_transfer_sites, "place", "places") +
-                      " could be spared or made cheaper too, but each place is worth less than " + threshold +
-                      " of the time in which the GPU is used; they are not listed"});
+        {"minor",
+         counted(problems.minor_transfers, "transfer", "transfers") + " at " +
+             counted(problems.minor_transfer_sites, "place", "places") +
+             " could be spared or made cheaper too; they are not listed, because each place gains less than " +
+             threshold +
+             " of the time in which the GPU is used (a place that could do without half of its "
+             "transfers is listed whatever it gains)"});
   if (problems.minor_allocation_sites > 0)
     notices.push_back(
-        {"minor", "allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
-                      " are repeated or never used, but each place is worth less than " + threshold +
-                      " of the time in which the GPU is used; they are not listed"});
+        {"minor",
+         "allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
+             " are repeated or never used; they are not listed, because each place gains less than " +
+             threshold + " of the time in which the GPU is used"});
   if (problems.unsure_moves > 0)
     notices.push_back(
         {"unsure",

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/fixes.h"
+#include "analysis/notices.h"
 #include "analysis/testing/analysed.h"
 
 namespace diogenes {
@@ -269,6 +270,14 @@ TEST(Problems, EveryRuleHasAFixInWords) {
       Problem problem;
       problem.kind = static_cast<ProblemKind>(kind);
       EXPECT_FALSE(advice_for(problem, kCatalogue[i], "").fix.empty()) << kCatalogue[i].symbol;
+  std::vector<ReportNotice> notices;
+  problem_notices(analysed.problems, analysed.graph, 0.1, Model::replay, notices);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(
+      notices[0].text,
+      "2 waits inside other calls at 2 places were unnecessary too; they are not listed, because each place "
+      "waits and gains less than 0.1% of the time in which the GPU is used (a needless call that only waits is "
+      "listed whatever it gains)");
     }
 }
 
