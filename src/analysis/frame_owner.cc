@@ -78,7 +78,8 @@ bool generated_file(string_view file) {
 // The runtime's functions, where they are part of the program: C names, which C++ functions do not have.
 bool runtime_function(string_view function) {
   if (function.find_first_of("(:<") != string_view::npos) return false;
-  if (any_prefix(function, {"__cuda", "__libc_", "_start", "__nv_", "cudart", "__GI_"})) return true;
+  if (any_prefix(function, {"__cuda", "__libc_", "_start", "__nv_", "cudart", "libcudart_static_", "__GI_"}))
+    return true;
   for (string_view prefix : {"cuda", "cu"})
     if (function.starts_with(prefix) && function.size() > prefix.size() &&
         std::isupper(static_cast<unsigned char>(function[prefix.size()])))

@@ -49,6 +49,8 @@ TEST(FrameOwner, IsToldByNameWhereThereIsNoFile) {
   EXPECT_EQ(owner_of(frame("cub::f()", "/tmp/tmpxft_00001_main.cudafe1.stub.c", 9)), FrameOwner::library);
   EXPECT_EQ(owner_of(frame("cudaFree", "")), FrameOwner::runtime);
   EXPECT_EQ(owner_of(frame("__cudart642", "")), FrameOwner::runtime);
+  EXPECT_EQ(owner_of(frame("libcudart_static_0a1b2c3d", "")),
+            FrameOwner::runtime);                                         // linked into the program
   EXPECT_EQ(owner_of(frame("cuFoo(int)", "")), FrameOwner::application);  // a C++ function
   EXPECT_EQ(owner_of(frame("customer", "")), FrameOwner::application);
 }
