@@ -9,7 +9,9 @@
 //     --jobs J                       random: so many runs at a time (default 1)
 //     --per-run N                    random: programs in one process (default 100, at most 300)
 //     --hand-over                    random: the programs with hand-overs
-//     --each                         random: names each needless wait that was called needed
+//     --each                         random: names each needless wait that was called needed ("cautious: ..."), and
+//                                    each that was called needless and that the generator thought needed
+//                                    ("against the generator: ...")
 //     --json FILE                    all results
 //     --most-cautious PERCENT        random: fails if more of the needless waits were called needed
 //
@@ -175,7 +177,7 @@ int judge_programs(const Options& options) {
       options.hand_over);
   for (const std::string& failure : counts.failures) printf("FAILED %s\n", failure.c_str());
   if (options.each)
-    for (const std::string& one : counts.each) printf("cautious: %s\n", one.c_str());
+    for (const std::string& one : counts.each) printf("%s\n", one.c_str());
   printf("random: %s", counts.text().c_str());
   if (!options.json.empty()) std::ofstream(options.json) << counts.json();
   const bool too_cautious = counts.cautious_percent() > options.most_cautious;

@@ -106,7 +106,7 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
     if (truth == "needed") {
       counts.against += called_needless;
       if (called_needless)
-        counts.each.push_back("thought needed: seed " + std::to_string(first + p) + " operation " +
+        counts.each.push_back("against the generator: seed " + std::to_string(first + p) + " operation " +
                               std::to_string(o) + " " + kind);
       continue;
     }
@@ -116,8 +116,8 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
     const std::string reasons = site == by_place.end() ? "not seen" : reason_words(site->second->reasons);
     ++counts.why[kind + " " + reasons];
     ++counts.reasons[reasons];
-    counts.each.push_back("seed " + std::to_string(first + p) + " operation " + std::to_string(o) + " " +
-                          kind + " " + reasons);
+    counts.each.push_back("cautious: seed " + std::to_string(first + p) + " operation " + std::to_string(o) +
+                          " " + kind + " " + reasons);
   }
   return counts;
 }

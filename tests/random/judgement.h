@@ -22,7 +22,7 @@ struct RandomCounts {
   std::map<std::string, uint64_t> why;  // of the cautious: kind of operation and reasons
   std::map<std::string, uint64_t> reasons;  // of the cautious, by reasons alone
   std::vector<std::string> failures;        // what changed an output, or kept a run from being judged
-  std::vector<std::string> each;            // the cautious, one by one: seed, operation, kind, reasons
+  std::vector<std::string> each;  // "cautious: " or "against the generator: ", seed, operation, kind
 
   void add(const RandomCounts& other);
   // Of the waits that the generator knows were needless, how many the tool counts as needed.

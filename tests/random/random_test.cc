@@ -5,6 +5,7 @@
 // shows its program.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -28,6 +29,13 @@ TEST(RandomPrograms, PrintTheSameWithoutTheWaitsThatWereCalledNeedless) {
       setting("RANDOM_FIRST", 1), setting("RANDOM_PROGRAMS", 300), setting("RANDOM_PER_RUN", 100),
       static_cast<int>(setting("RANDOM_JOBS", 1)), {}, setting("RANDOM_HAND_OVER", 0) != 0);
   std::cout << counts.text();
+  const auto begin_with = [&](const char* prefix) {
+    return static_cast<uint64_t>(
+        std::count_if(counts.each.begin(), counts.each.end(),
+                      [&](const std::string& one) { return one.starts_with(prefix); }));
+  };
+  EXPECT_EQ(begin_with("cautious: "), counts.cautious);
+  EXPECT_EQ(begin_with("against the generator: "), counts.against);
   if (getenv("RANDOM_EACH"))
     for (const std::string& one : counts.each) std::cout << one << "\n";
   for (const std::string& failure : counts.failures) ADD_FAILURE() << failure;
