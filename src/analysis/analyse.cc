@@ -144,10 +144,11 @@ class Analysis {
     for (const Process& process : tracing_->processes) {
       const ProcessFile& file = process.trace->process;
       if (file.capability_major == 0) continue;
+      const FrameOwners of_program(file.executable, owners());
       code_loading_notices(
           session_.gpu_code, code_loading(*tracing_, sites_), {file.capability_major, file.capability_minor},
-          report_.runtime_s, [this](SiteIndex site) { return place_of(names_.stack(sites_[site].place)); },
-          report_.notices);
+          report_.runtime_s, [&](const std::string& loaded) { return of_program.is_own(loaded); },
+          [this](SiteIndex site) { return place_of(names_.stack(sites_[site].place)); }, report_.notices);
       return;
     }
   }

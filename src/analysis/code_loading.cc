@@ -12,7 +12,9 @@ namespace {
 
 constexpr Nanoseconds kLongLaunch{1'000'000};
 constexpr double kWorthAWord = 0.001;  // of the run time
-constexpr size_t kMostFiles = 3;       // named
+// A library of which so little has to be compiled is named only where loading code took much.
+constexpr double kFewParts = 0.01, kMuchLoading = 0.01;
+constexpr size_t kMostFiles = 3;  // named
 
 std::string share(Nanoseconds time, double runtime_s) {
   const std::string text = time.seconds() < 1 ? fmt::format("{:.3g} ms", 1e3 * time.seconds())
@@ -20,6 +22,8 @@ std::string share(Nanoseconds time, double runtime_s) {
   if (runtime_s <= 0) return text;
   return text + fmt::format(" ({:.1f}% of the run time)", 100 * time.seconds() / runtime_s);
 }
+
+uint64_t parts_of(const GpuCodeRecord& file) { return file.compiled + file.native + file.neither; }
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -59,26 +63,60 @@ CodeLoading code_loading(const Run& tracing, const SiteTable& sites) {
   return result;
 }
 
+namespace {
+
+using Files = std::vector<const GpuCodeRecord*>;
+
+std::string only_ptx(const Files& files) {
+  std::string text;
+  for (size_t i = 0; i < files.size() && i < kMostFiles; ++i)
+    text += (i > 0 ? "; " : "") + files[i]->file + " has only PTX for this GPU in " +
+            counted(files[i]->compiled, "source file", "source files") + " of " +
+            grouped(parts_of(*files[i])) + " (built for " + listed(files[i]->built_for) + ")";
+  if (files.size() > kMostFiles) text += "; and " + std::to_string(files.size() - kMostFiles) + " more files";
+  return text;
+}
+
+// What loading this file's code took is not known; it is no more than all loading took.
+bool library_matters(const GpuCodeRecord& file, const CodeLoading& loading, double runtime_s) {
+  const bool few = static_cast<double>(file.compiled) < kFewParts * static_cast<double>(parts_of(file));
+  const Nanoseconds took = loading.load_time + loading.first_launches;
+  return took.seconds() >= (few ? kMuchLoading : kWorthAWord) * runtime_s;
+}
+
+std::string loading_took(const CodeLoading& loading, double runtime_s) {
+  std::string text = "Loading code took " + share(loading.load_time, runtime_s);
+  if (loading.first_launches.count > 0)
+    text += ", first launches, in which code may be loaded, " + share(loading.first_launches, runtime_s);
+  return text;
+}
+
+}  // namespace
+
 void code_loading_notices(const std::vector<GpuCodeRecord>& files, const CodeLoading& loading,
                           ComputeCapability gpu, double runtime_s,
+                          const std::function<bool(const std::string&)>& is_own,
                           const std::function<std::string(SiteIndex)>& place,
                           std::vector<ReportNotice>& notices) {
-  if (!files.empty()) {
-    std::string text =
-        "the driver compiled GPU code in this run, or took it from its cache of earlier runs: ";
-    for (size_t i = 0; i < files.size() && i < kMostFiles; ++i)
-      text += (i > 0 ? "; " : "") + files[i].file + " has only PTX for this GPU in " +
-              counted(files[i].compiled, "source file", "source files") + " of " +
-              grouped(files[i].compiled + files[i].native + files[i].neither) + " (built for " +
-              listed(files[i].built_for) + ")";
-    if (files.size() > kMostFiles)
-      text += "; and " + std::to_string(files.size() - kMostFiles) + " more files";
-    text += ". Loading code took " + share(loading.load_time, runtime_s);
-    if (loading.first_launches.count > 0)
-      text += ", first launches, in which code may be loaded, " + share(loading.first_launches, runtime_s);
-    text += ". Compile with " + compiler_options_for(gpu);
-    notices.push_back({"jit", text});
+  Files own, libraries;
+  for (const GpuCodeRecord& file : files) {
+    if (is_own(file.file))
+      own.push_back(&file);
+    else if (library_matters(file, loading, runtime_s))
+      libraries.push_back(&file);
   }
+  if (!own.empty())
+    notices.push_back(
+        {"jit", "the driver compiled GPU code in this run, or took it from its cache of earlier runs: " +
+                    only_ptx(own) + ". " + loading_took(loading, runtime_s) + ". Compile with " +
+                    compiler_options_for(gpu)});
+  if (!libraries.empty())
+    notices.push_back(
+        {"jit",
+         "libraries lack code for this GPU, so the driver compiles it when it is used, or takes it from its "
+         "cache of earlier runs: " +
+             only_ptx(libraries) + ". " + loading_took(loading, runtime_s) +
+             ". A newer version of a library may have code for this GPU"});
   if (loading.ptx_loads == 0 || loading.ptx_time.seconds() < kWorthAWord * runtime_s) return;
   const std::string at = place(loading.ptx_site);
   const std::string number = std::to_string(10 * gpu.major + gpu.minor);

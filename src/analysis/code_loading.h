@@ -22,9 +22,10 @@ struct CodeLoading {
 };
 CodeLoading code_loading(const Run& tracing, const SiteTable& sites);
 
-// `place`: of a site, as the user knows it, or "".
+// `is_own`: whether a file is the application's. `place`: of a site, as the user knows it, or "".
 void code_loading_notices(const std::vector<GpuCodeRecord>& files, const CodeLoading& loading,
                           ComputeCapability gpu, double runtime_s,
+                          const std::function<bool(const std::string&)>& is_own,
                           const std::function<std::string(SiteIndex)>& place,
                           std::vector<ReportNotice>& notices);
 

@@ -37,7 +37,8 @@ struct Loaded {
   std::vector<ReportNotice> notices(const std::vector<GpuCodeRecord>& files, double runtime_s) const {
     std::vector<ReportNotice> result;
     code_loading_notices(
-        files, loading, {9, 0}, runtime_s, [](SiteIndex) { return "load.cc:7"; }, result);
+        files, loading, {9, 0}, runtime_s, [](const std::string& file) { return file.starts_with("/app/"); },
+        [](SiteIndex) { return "load.cc:7"; }, result);
     return result;
   }
   TemporaryFolder folder;
@@ -78,6 +79,32 @@ TEST(CodeLoading, SaysWhichFilesWereBuiltForOtherGpus) {
       "for this GPU in 2 source files of 4 (built for sm_70, compute_70). Loading code took 60.5 ms (0.1% of the "
       "run time), first launches, in which code may be loaded, 2 ms (0.0% of the run time). Compile with "
       "-gencode arch=compute_90,code=sm_90 (CMake: CMAKE_CUDA_ARCHITECTURES=90)");
+}
+
+TEST(CodeLoading, OfLibrariesItSaysWhatHelpsThere) {
+  // 62.5 ms of 1 s went into loading and first launches.
+  const GpuCodeRecord library{"/usr/lib/libfft.so", 1, 2, 1, {"sm_70"}};
+  const Loaded loaded;
+  const auto notices = loaded.notices({library}, 1);
+  ASSERT_EQ(notices.size(), 2u);
+  EXPECT_EQ(
+      notices[0].text,
+      "libraries lack code for this GPU, so the driver compiles it when it is used, or takes it from its cache of "
+      "earlier runs: /usr/lib/libfft.so has only PTX for this GPU in 2 source files of 4 (built for sm_70). Loading "
+      "code took 60.5 ms (6.1% of the run time), first launches, in which code may be loaded, 2 ms (0.2% of the run "
+      "time). A newer version of a library may have code for this GPU");
+  EXPECT_TRUE(loaded.notices({library}, 100).empty()) << "less than a thousandth of the run";
+  const auto both = loaded.notices({library, {"/app/app", 1, 2, 1, {"sm_70"}}}, 10);
+  ASSERT_EQ(both.size(), 3u);
+  EXPECT_NE(both[0].text.find("/app/app has only PTX"), std::string::npos);
+  EXPECT_EQ(both[0].text.find("libfft"), std::string::npos);
+}
+
+TEST(CodeLoading, OfALibraryThatLacksLittleItSaysNothing) {
+  const GpuCodeRecord library{"/usr/lib/libsparse.so", 759, 1, 0, {"sm_80"}};
+  const Loaded loaded;
+  EXPECT_EQ(loaded.notices({library}, 10).size(), 1u) << "that of the modules alone";
+  EXPECT_EQ(loaded.notices({library}, 1).size(), 2u) << "loading took 6% of the run";
 }
 
 }  // namespace

@@ -189,6 +189,12 @@ FrameOwner FrameOwners::of(const ReportFrame& frame) const {
   return library_function(frame.function) ? FrameOwner::library : FrameOwner::application;
 }
 
+bool FrameOwners::is_own(const std::string& module) const {
+  ReportFrame frame;
+  frame.module = module;
+  return of(frame) == FrameOwner::application;
+}
+
 std::string base_name(const ReportFrame& frame) {
   if (frame.language == "python") return frame.function;
   return without_versions(Symbolizer::base_name(frame.function));

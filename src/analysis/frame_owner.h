@@ -23,6 +23,8 @@ class FrameOwners {
 
   FrameOwner of(const ReportFrame& frame) const;
 
+  // Is a file that was loaded the application's, whose author builds it?
+  bool is_own(const std::string& module) const;
  private:
   bool is_program(const std::string& module) const;
   bool beside_program(const std::string& module) const;

@@ -69,6 +69,16 @@ TEST(FrameOwner, IsToldByTheModuleOutsideTheProgram) {
   EXPECT_EQ(owner_of(frame("x", "", 0, "/home/u/other/lib/libcore.so")), FrameOwner::library);
   EXPECT_EQ(owner_of(frame("", "", 0, "")), FrameOwner::library);  // generated code
 }
+TEST(FrameOwner, OfAFileIsThatOfItsCode) {
+  const FrameOwners owners(kProgram, {});
+  EXPECT_TRUE(owners.is_own(kProgram));
+  EXPECT_TRUE(owners.is_own("/home/u/solver/build/lib/libcore.so"));
+  EXPECT_FALSE(owners.is_own("/usr/local/cuda/lib64/libcufft.so.12"));
+  EXPECT_FALSE(owners.is_own("/home/u/solver/build/venv/site-packages/nvidia/libcusparseLt.so.0"));
+  EXPECT_TRUE(
+      FrameOwners(kProgram, {{"/usr/local/cuda"}, {}}).is_own("/usr/local/cuda/lib64/libcufft.so.12"));
+}
+
 
 TEST(FrameOwner, OfPythonIsToldByTheFile) {
   EXPECT_EQ(owner_of(python("train", "/home/u/train.py", 3)), FrameOwner::application);

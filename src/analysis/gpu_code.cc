@@ -133,6 +133,11 @@ GpuCodeFit fit_of(const std::vector<FatBinary>& binaries, ComputeCapability gpu)
   return fit;
 }
 
+std::string advice_for_file(bool own, ComputeCapability gpu) {
+  return own ? "compile with " + compiler_options_for(gpu)
+             : "a newer version of this library may have code for this GPU";
+}
+
 std::string compiler_options_for(ComputeCapability gpu) {
   const std::string number = std::to_string(10 * gpu.major + gpu.minor);
   return "-gencode arch=compute_" + number + ",code=sm_" + number +

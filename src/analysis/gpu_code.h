@@ -47,6 +47,9 @@ struct GpuCodeFit {
 };
 GpuCodeFit fit_of(const std::vector<FatBinary>& binaries, ComputeCapability gpu);
 
+// What to do about a file without code for it: the application's own, or a library.
+std::string advice_for_file(bool own, ComputeCapability gpu);
+
 // What to give to the compiler: "-gencode arch=compute_90,code=sm_90 (CMake: CMAKE_CUDA_ARCHITECTURES=90)".
 std::string compiler_options_for(ComputeCapability gpu);
 

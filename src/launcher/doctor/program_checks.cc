@@ -6,6 +6,7 @@
 #include <regex>
 #include <sstream>
 
+#include "analysis/frame_owner.h"
 #include "analysis/symbols.h"
 #include "driver/child_output.h"
 #include "launcher/doctor/checks.h"
@@ -95,21 +96,23 @@ void check_names(Checks& checks, const fs::path& program) {
 
 void check_gpu_code(Checks& checks, const fs::path& program, ComputeCapability gpu) {
   const ProgramCode code = gpu_code_of(program, gpu);
+  const FrameOwners owners(fs::absolute(program).string(), {});
+  const auto advice = [&](const std::string& file) {
+    return advice_for_file(owners.is_own(fs::absolute(file).string()), gpu);
+  };
   for (const GpuCodeRecord& file : code.to_compile) {
     std::string built_for;
     for (const std::string& name : file.built_for) built_for += (built_for.empty() ? "" : ", ") + name;
     checks.note(
         "GPU code",
         fmt::format("{} has only PTX for this GPU in {} of {} source files (built for {}): the driver "
-                    "compiles it when it is first used; compile with {}",
+                    "compiles it when it is first used; {}",
                     file.file, file.compiled, file.compiled + file.native + file.neither, built_for,
-                    compiler_options_for(gpu)));
+                    advice(file.file)));
   }
   for (const std::string& file : code.unusable)
-    checks.note("GPU code",
-                fmt::format("{} has code for other GPUs only: its kernels cannot run here; compile "
-                            "with {}",
-                            file, compiler_options_for(gpu)));
+    checks.note("GPU code", fmt::format("{} has code for other GPUs only: its kernels cannot run here; {}",
+                                        file, advice(file)));
   if (code.to_compile.empty() && code.unusable.empty())
     checks.ok("GPU code", code.files == 0 ? "none in the program and the libraries it is linked with"
                                           : fmt::format("compiled for this GPU in {} file{}", code.files,
