@@ -127,7 +127,7 @@ void Description::add(const Problem& problem) {
   out.duplicate_of = most_frequent(problem.duplicates);
   out.lost_at = most_frequent(problem.lost);
   Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)),
-                             place_of(most_frequent(problem.allocation_places)));
+                             place_of(most_frequent(problem.allocation_places)), library_wait(out.stack));
   out.why = std::move(advice.why);
   out.fix = std::move(advice.fix);
   out.conditions = std::move(advice.conditions);

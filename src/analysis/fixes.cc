@@ -111,6 +111,15 @@ const char* release_fix(const Problem& problem, const DriverFunction& function) 
   return std::string_view(function.operation) == "cuMemFreeHost" ? kReleaseLater : kStreamOrdered;
 }
 
+// Of a wait that a library makes by itself: its call is not the user's.
+std::string library_fix(const LibraryWait& library, bool misplaced) {
+  std::string fix =
+      library.copy_of_torch
+          ? "pin the memory and pass non_blocking=True: the wait is part of " + library.function
+          : "the wait is made by " + library.function + ": look for a form of it that does not wait";
+  return misplaced ? fix + ", and wait just before the first use of the data" : fix;
+}
+
 // Roles that no line names (batches, graphs, mapping): what can be said of any call.
 constexpr Line kOtherwise[] = {
     {kUnnecessary, "", Role::synchronize,
@@ -298,7 +307,7 @@ bool fix_removes_call(const DriverFunction& function, const Operation& operation
 }
 
 Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at,
-                  const std::string& allocation_at) {
+                  const std::string& allocation_at, const std::optional<LibraryWait>& library) {
   const Line& line = line_for(problem.kind, function);
   Advice advice{why_of(problem, use_at), line.fix, {}};
   if (problem.left_out > 0)
@@ -312,6 +321,9 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
     advice.fix = 2 * problem.held >= problem.count ? kStillHeld : kCopyOnDevice;
   if (problem.kind == ProblemKind::constant_transfer && problem.words > 0) advice.fix = kMemsetWords;
   if (release) advice.fix = release_fix(problem, function);
+  const bool wait = problem.kind == kUnnecessary || problem.kind == kMisplaced;
+  if (library && wait && function.role == Role::synchronize)
+    advice.fix = library_fix(*library, problem.kind == kMisplaced);
   if (*line.condition) advice.conditions.push_back({kUsualCheck, line.condition});
   add_companions(problem, allocation_at, advice.conditions);
   if (release) {

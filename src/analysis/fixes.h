@@ -2,9 +2,11 @@
 // The figure of a problem assumes exactly the fix that is printed with it, so the rule that says whether the
 // call itself goes is here too.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/frame_owner.h"
 #include "analysis/problems.h"
 #include "analysis/report.h"
 
@@ -22,8 +24,8 @@ inline constexpr const char* kUsualCheck = "usual";
 bool fix_removes_call(const DriverFunction& function, const Operation& operation);
 
 // `use_at`: FILE:LINE of the most frequent first use, or "". `allocation_at`: the same of the calls that the
-// fix takes along (Problem::allocation_places).
+// fix takes along (Problem::allocation_places). `library`: that makes the wait (frame_owner.h).
 Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at,
-                  const std::string& allocation_at = "");
+                  const std::string& allocation_at = "", const std::optional<LibraryWait>& library = {});
 
 }  // namespace diogenes

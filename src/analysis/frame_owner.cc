@@ -209,12 +209,59 @@ const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack) {
   return stack.empty() ? nullptr : &stack.front();
 }
 
+namespace {
+
+// The library's frame that `acting` calls; null where it calls none.
+const ReportFrame* library_callee(const std::vector<ReportFrame>& stack, const ReportFrame* acting) {
+  if (!acting || acting->owner != FrameOwner::application || acting == &stack.front()) return nullptr;
+  const ReportFrame* callee = acting - 1;
+  return callee->owner == FrameOwner::library ? callee : nullptr;
+}
+
+std::string function_or_file(const ReportFrame& frame) {
+  return frame.function.empty() ? std::string(name_of(frame.module)) : base_name(frame);
+}
+
+// torch.cuda.synchronize, amrex::Gpu::streamSynchronize, block_until_ready of JAX, Kokkos::fence
+bool is_there_to_wait(string_view function) {
+  const size_t last = function.find_last_of(":.");
+  const string_view name = last == string_view::npos ? function : function.substr(last + 1);
+  std::string lower;
+  for (unsigned char c : name) lower += static_cast<char>(std::tolower(c));
+  return lower.find("synchroni") != std::string::npos || lower.starts_with("block_until") ||
+         function.ends_with("::fence");
+}
+
+// Methods of tensors and modules that have the parameter non_blocking.
+bool is_copy_of_torch(const ReportFrame& callee, const std::string& name) {
+  if (callee.language == "python") return name == "to" && callee.file.find("/torch/nn/") != std::string::npos;
+  static constexpr std::array kNames = {"torch::autograd::THPVariable_cuda",
+                                        "torch::autograd::THPVariable_to",
+                                        "torch::autograd::THPVariable_copy_"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+}  // namespace
+
 std::string called_library(const std::vector<ReportFrame>& stack) {
+  const ReportFrame* callee = library_callee(stack, acting_frame(stack));
+  return callee && !callee->function.empty() ? base_name(*callee) : "";
+}
+
+std::optional<LibraryWait> library_wait(const std::vector<ReportFrame>& stack) {
   const ReportFrame* acting = acting_frame(stack);
-  if (!acting || acting->owner != FrameOwner::application || acting == &stack.front()) return "";
-  const ReportFrame& callee = *(acting - 1);
-  if (callee.owner != FrameOwner::library || callee.function.empty()) return "";
-  return base_name(callee);
+  if (acting && acting->owner == FrameOwner::library) {
+    // Nothing of the application's is there: of the library's, the function that has it wait.
+    for (const ReportFrame* frame = acting; frame <= &stack.back(); ++frame)
+      if (frame->owner == FrameOwner::library && !is_there_to_wait(function_or_file(*frame)))
+        return LibraryWait{function_or_file(*frame)};
+    return LibraryWait{function_or_file(*acting)};
+  }
+  const ReportFrame* callee = library_callee(stack, acting);
+  if (!callee) return std::nullopt;
+  const std::string name = function_or_file(*callee);
+  if (is_there_to_wait(name)) return std::nullopt;
+  return LibraryWait{name, is_copy_of_torch(*callee, name)};
 }
 
 }  // namespace diogenes

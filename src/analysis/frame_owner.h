@@ -6,6 +6,7 @@
 //                folder's name; shared objects outside of the program's own folder; Python's packages
 //   application  all else
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,9 @@ class FrameOwners {
   FrameOwners(const std::string& program, OwnerChoices choices);
 
   FrameOwner of(const ReportFrame& frame) const;
-
   // Is a file that was loaded the application's, whose author builds it?
   bool is_own(const std::string& module) const;
+
  private:
   bool is_program(const std::string& module) const;
   bool beside_program(const std::string& module) const;
@@ -45,5 +46,13 @@ std::string base_name(const ReportFrame& frame);
 // The library's function that the frame to act on calls ("thrust::reduce_by_key"), without arguments; "" where it
 // calls the runtime itself.
 std::string called_library(const std::vector<ReportFrame>& stack);
+
+// A wait that a library makes inside one of its functions: no call of the application's that could be removed.
+struct LibraryWait {
+  std::string function;        // that the application calls; the library's file where it has no name
+  bool copy_of_torch = false;  // of PyTorch's, which take non_blocking
+};
+// None: the application makes the wait, or calls a function that is there to wait (torch.cuda.synchronize).
+std::optional<LibraryWait> library_wait(const std::vector<ReportFrame>& stack);
 
 }  // namespace diogenes

@@ -49,8 +49,7 @@ TEST(FrameOwner, IsToldByNameWhereThereIsNoFile) {
   EXPECT_EQ(owner_of(frame("cub::f()", "/tmp/tmpxft_00001_main.cudafe1.stub.c", 9)), FrameOwner::library);
   EXPECT_EQ(owner_of(frame("cudaFree", "")), FrameOwner::runtime);
   EXPECT_EQ(owner_of(frame("__cudart642", "")), FrameOwner::runtime);
-  EXPECT_EQ(owner_of(frame("libcudart_static_0a1b2c3d", "")),
-            FrameOwner::runtime);                                         // linked into the program
+  EXPECT_EQ(owner_of(frame("libcudart_static_0a1b2c3d", "")), FrameOwner::runtime);
   EXPECT_EQ(owner_of(frame("cuFoo(int)", "")), FrameOwner::application);  // a C++ function
   EXPECT_EQ(owner_of(frame("customer", "")), FrameOwner::application);
 }
@@ -69,6 +68,7 @@ TEST(FrameOwner, IsToldByTheModuleOutsideTheProgram) {
   EXPECT_EQ(owner_of(frame("x", "", 0, "/home/u/other/lib/libcore.so")), FrameOwner::library);
   EXPECT_EQ(owner_of(frame("", "", 0, "")), FrameOwner::library);  // generated code
 }
+
 TEST(FrameOwner, OfAFileIsThatOfItsCode) {
   const FrameOwners owners(kProgram, {});
   EXPECT_TRUE(owners.is_own(kProgram));
@@ -78,7 +78,6 @@ TEST(FrameOwner, OfAFileIsThatOfItsCode) {
   EXPECT_TRUE(
       FrameOwners(kProgram, {{"/usr/local/cuda"}, {}}).is_own("/usr/local/cuda/lib64/libcufft.so.12"));
 }
-
 
 TEST(FrameOwner, OfPythonIsToldByTheFile) {
   EXPECT_EQ(owner_of(python("train", "/home/u/train.py", 3)), FrameOwner::application);
@@ -153,6 +152,60 @@ TEST(ActingFrame, WithoutTheApplicationIsTheLibrarys) {
   EXPECT_EQ(acting_frame(stack)->function, "at::item()");
   EXPECT_EQ(acting_frame({}), nullptr);
   EXPECT_EQ(called_library({}), "");
+}
+
+// Frames of PyTorch from the wait to the line that caused it, innermost first.
+std::vector<ReportFrame> torch_stack(ReportFrame called) {
+  constexpr const char* kTorch = "/opt/venv/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so";
+  return owned({frame("cudaStreamSynchronize", "", 0, "/opt/cuda/lib64/libcudart.so.12"),
+                frame("at::native::copy_kernel_cuda(at::TensorIterator&, bool)", "", 0, kTorch),
+                frame("at::native::copy_(at::Tensor&, at::Tensor const&, bool)", "", 0, kTorch),
+                std::move(called), python("train", "/home/u/train.py", 12)});
+}
+
+TEST(LibraryWait, IsOneInsideALibrarysOwnFunction) {
+  constexpr const char* kTorch = "/opt/venv/lib/python3.12/site-packages/torch/lib/libtorch_python.so";
+  const auto upload = library_wait(
+      torch_stack(frame("torch::autograd::THPVariable_cuda(_object*, _object*)", "", 0, kTorch)));
+  ASSERT_TRUE(upload);
+  EXPECT_EQ(upload->function, "torch::autograd::THPVariable_cuda");
+  EXPECT_TRUE(upload->copy_of_torch);
+  const auto item = library_wait(
+      torch_stack(frame("torch::autograd::THPVariable_item(_object*, _object*)", "", 0, kTorch)));
+  ASSERT_TRUE(item);
+  EXPECT_FALSE(item->copy_of_torch);
+  const auto model = library_wait(
+      torch_stack(python("to", "/opt/venv/lib/python3.12/site-packages/torch/nn/modules/module.py", 1343)));
+  ASSERT_TRUE(model);
+  EXPECT_TRUE(model->copy_of_torch);
+  const auto reduce = library_wait(
+      owned({frame("cudaStreamSynchronize", ""), frame("thrust::cuda_cub::synchronize()", ""),
+             frame("thrust::reduce(int*)", ""), frame("main", "/home/u/solver/src/main.cu", 12)}));
+  ASSERT_TRUE(reduce);
+  EXPECT_EQ(reduce->function, "thrust::reduce");
+}
+
+TEST(LibraryWait, IsNoneWhereTheApplicationAsksForIt) {
+  EXPECT_FALSE(
+      library_wait(owned({frame("cudaStreamSynchronize", ""), frame("main", "/home/u/main.cu", 12)})));
+  EXPECT_FALSE(library_wait(torch_stack(
+      python("synchronize", "/opt/venv/lib/python3.12/site-packages/torch/cuda/__init__.py", 1))));
+  EXPECT_FALSE(library_wait(owned({frame("cudaDeviceSynchronize", ""), frame("Kokkos::fence()", ""),
+                                   frame("main", "/home/u/solver/src/main.cu", 12)})));
+  EXPECT_FALSE(library_wait({}));
+}
+
+TEST(LibraryWait, WithoutTheApplicationIsTheLibrarys) {
+  constexpr const char* kFft = "/usr/lib/libfft.so";
+  const ReportFrame runtime = frame("cudaStreamSynchronize", "", 0, "/opt/cuda/lib64/libcudart.so.12");
+  const auto wait = library_wait(
+      owned({runtime, frame("fft::synchronize()", "", 0, kFft), frame("fft::plan(int)", "", 0, kFft)}));
+  ASSERT_TRUE(wait);
+  EXPECT_EQ(wait->function, "fft::plan");
+  const auto no_name =
+      library_wait(owned({runtime, frame("", "", 0, kFft), frame("main", "/home/u/solver/src/main.cu", 12)}));
+  ASSERT_TRUE(no_name);
+  EXPECT_EQ(no_name->function, "libfft.so");
 }
 
 }  // namespace
