@@ -30,7 +30,7 @@ inline constexpr uint32_t kMostFollowedPlaces = 64;
 
 // A place whose waits are deferred (trace/corrector.h).
 struct CorrectedSite {
-  uint64_t key;       // native_site_key() (trace/native_site.h)
+  uint64_t key;       // native_site_key() (trace/site_key.h)
   uint32_t function;  // position in the catalogue
   uint32_t reserved;
 };
