@@ -307,15 +307,15 @@ Result<WaitFunctions> find_wait_functions(const fs::path& libcuda, const fs::pat
   if (unresolved) file = libcuda;
   auto image = Image::open(file);
   if (!image) return image.error();
-  const bool has_id = image->build_id().length != 0;
+  const bool has_id = image->build_id().length != 0, has_cache = !cache_folder.empty();
   const fs::path cached = cache_folder / (text_of(image->build_id()) + ".json");
   if (use_cache && has_id) {
     if (auto known = known_build(image->build_id())) return *known;
-    if (auto stored = read_cache(cached, *image)) return *stored;
+    if (auto stored = has_cache ? read_cache(cached, *image) : std::nullopt) return *stored;
   }
   json evidence;
   auto found = measure(*image, file, discover_program, &evidence);
-  if (found && found->wait.verified && has_id) write_cache(cache_folder, cached, *found, evidence);
+  if (found && found->wait.verified && has_id && has_cache) write_cache(cache_folder, cached, *found, evidence);
   return found;
 }
 

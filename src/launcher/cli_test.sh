@@ -203,6 +203,12 @@ expect 0 '' "$diogenes" report lost.diogenes
 rm -rf lost.diogenes/tracing
 expect 0 '' "$diogenes" report lost.diogenes
 
+# Without a home and a cache folder, nothing is left in the current one.
+mkdir bare
+(cd bare && env -u XDG_CACHE_HOME -u HOME "$diogenes" doctor --driver simulated >../out 2>../err) ||
+  bad 'doctor without a cache folder'
+[ -z "$(ls -A bare)" ] || bad "without a cache folder, this was left: $(ls -A bare)"
+
 # An interrupt: the session is kept and says so.
 "$diogenes" run --driver simulated --output interrupted.diogenes -- "$faulty" hang >out 2>err </dev/null &
 pid=$!
