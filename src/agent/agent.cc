@@ -102,7 +102,7 @@ void start() {
   start_collecting();
   find_python_source();
   find_value_source();
-  find_corrector(facts::guard_dirty, facts::release_deferred);
+  find_corrector(facts::guard_dirty, facts::has_uncovered, facts::release_deferred);
   if (stage_follows_threads()) start_order();
   if (stage_uses_guards()) follow_forks();
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });

@@ -55,7 +55,7 @@ CorrectedCall described(const Call& call) {
   return made;
 }
 
-void pass_hooks() { ++thread_state.pass; }
+void pass_hooks(int change) { thread_state.pass += change; }
 
 void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0, bytes); }
 
@@ -65,7 +65,8 @@ const Corrector* corrector = &nobody;
 
 static Undeferred (*guard_for)(Deferral, const Call&);
 
-void find_corrector(Undeferred (*guard)(Deferral, const Call&), void (*release)(Deferral)) {
+void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_unguarded)(),
+                    void (*release)(Deferral)) {
   if (!stage_corrects()) return;
   const Corrector* found = nullptr;
   for_each_image(
@@ -80,15 +81,12 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), void (*release)(
   const auto guard_of = [](Deferral deferral, const CorrectedCall& call) {
     return guard_for(deferral, *static_cast<const Call*>(call.of_agent));
   };
-  const CorrectorServices services{driver_symbol,
-                                   diogenes_raw_syscall,
-                                   guard_of,
-                                   release,
-                                   diogenes_copy,
-                                   pass_hooks,
-                                   map_file,
-                                   header,
-                                   reinterpret_cast<const CorrectedSite*>(places + header->followed_count)};
+  const CorrectorServices services{
+      driver_symbol, diogenes_raw_syscall,
+      guard_of,      has_unguarded,
+      release,       diogenes_copy,
+      pass_hooks,    map_file,
+      header,        reinterpret_cast<const CorrectedSite*>(places + header->followed_count)};
   if (found && found->bytes == sizeof *found && found->start(services)) corrector = found;
 }
 

@@ -9,8 +9,9 @@ namespace diogenes::agent {
 // Never null; where there is none, it does nothing.
 extern const Corrector* corrector;
 
-// Once, at the start. `guard`, `release`: as in CorrectorServices.
-void find_corrector(Undeferred (*guard)(Deferral, const Call&), void (*release)(Deferral));
+// Once, at the start. `guard` and the others: as in CorrectorServices.
+void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_unguarded)(),
+                    void (*release)(Deferral));
 
 // Before the driver's function, and after it. True: the call is deferred, and must not be made.
 bool correct_before(Call& call);

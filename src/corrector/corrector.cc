@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <utility>
+
 #include "corrector/deferrals.h"
 #include "corrector/pool.h"
 
@@ -29,6 +31,10 @@ Counts counts;
 Deferrals deferrals(marks, counts);
 Pool pool;
 std::atomic<State> state{State::idle};
+// Streams whose waits were deferred without a mark, one bit each: no host memory depended on them. A mark costs the GPU
+// more than a short kernel.
+uint64_t unmarked = 0;
+static_assert(kStreams <= 64);
 bool unknown_work = false;  // work was given to streams that are not known
 int captures = 0;           // streams under capture
 bool driver_is_known = false;
@@ -69,12 +75,22 @@ RecordedEvent* event_at(uint64_t event, bool make) {
 // All that was deferred is done when it returns. Not under the lock: the GPU's work may wait for another thread, which
 // makes calls of its own meanwhile.
 void settle() {
-  if (state == State::on) agent.release(deferrals.await_all(agent));
+  if (state != State::on) return;
+  uint64_t streams;
+  {
+    Lock lock;
+    streams = std::exchange(unmarked, 0);
+  }
+  agent.pass_hooks(+1);  // at the end of the process, no hook is under way
+  for (int i = 0; i < kStreams; ++i)
+    if (streams >> i & 1) marks.synchronize(i);
+  agent.pass_hooks(-1);
+  agent.release(deferrals.await_all(agent));
 }
 
 // Failed work never reaches its mark, and whoever waits for one may hold locks of the driver's: a thread of its own asks.
 void* watch(void*) {
-  agent.pass_hooks();
+  agent.pass_hooks(+1);
   for (;;) {
     timespec nap{0, 100'000'000};
     agent.system_call(SYS_nanosleep, reinterpret_cast<long>(&nap), 0, 0, 0, 0, 0);
@@ -167,6 +183,41 @@ bool targets_of(const CorrectedCall& call, int (&streams)[kMostMarks], int& coun
   return true;
 }
 
+uint64_t bits(const int* streams, int count) {
+  uint64_t result = 0;
+  for (int i = 0; i < count; ++i) result |= uint64_t{1} << streams[i];
+  return result;
+}
+
+// A mark in each of these. False: too many, or the driver refused; `deferral` is cancelled then.
+bool put_marks(Deferral deferral, uint64_t streams) {
+  for (int i = 0; i < kStreams; ++i) {
+    Mark mark;
+    if (!(streams >> i & 1)) continue;
+    if (!marks.put(i, mark) || !deferrals.add(deferral, mark)) {
+      deferrals.cancel(deferral);
+      return false;
+    }
+  }
+  return true;
+}
+
+// What a stream is given now must come behind waits for others that have no mark yet. False: await them.
+bool mark_others(int stream) {
+  const uint64_t others = unmarked & ~bits(&stream, 1);
+  if (others == 0) return true;
+  if (deferrals.full() || !put_marks(deferrals.begin(-1), others)) return false;
+  unmarked &= ~others;
+  return true;
+}
+
+bool needs_no_mark(const CorrectedCall& call, const int* streams, int count) {
+  if (call.driver->role != Role::synchronize || agent.has_unguarded()) return false;
+  for (int i = 0; i < count; ++i)
+    if (!marks.may_synchronize(streams[i])) return false;
+  return true;
+}
+
 Undeferred defer(const CorrectedCall& call, int site) {
   if (captures > 0 || call.capturing) return Undeferred::capturing;
   int streams[kMostMarks], count = 0;
@@ -177,24 +228,25 @@ Undeferred defer(const CorrectedCall& call, int site) {
   } else if (!targets_of(call, streams, count)) {
     return Undeferred::unknown_work;
   }
+  const uint64_t targets = bits(streams, count);
+  if (!recorded && needs_no_mark(call, streams, count)) {
+    unmarked |= targets;
+    return Undeferred::none;
+  }
   if (deferrals.full()) return Undeferred::unknown_work;
   const Deferral deferral = deferrals.begin(site);
   if (recorded) deferrals.add(deferral, recorded->mark);
-  for (int i = 0; i < count; ++i) {
-    Mark mark;
-    if (!marks.put(streams[i], mark)) {
-      deferrals.cancel(deferral);
-      return Undeferred::no_mark;
-    }
-    deferrals.add(deferral, mark);
-  }
+  if (!put_marks(deferral, targets | unmarked)) return Undeferred::no_mark;
   // When the call returns, the program knows of all that it waited for before, too.
   if (!deferrals.add_pending(deferral)) {
     deferrals.cancel(deferral);
     return Undeferred::unknown_work;
   }
   const Undeferred why = agent.guard(deferral, call);
-  if (why != Undeferred::none) deferrals.cancel(deferral);
+  if (why == Undeferred::none)
+    unmarked = 0;
+  else
+    deferrals.cancel(deferral);
   return why;
 }
 
@@ -276,6 +328,7 @@ Step step_before(const CorrectedCall& call) {
     unknown_work = true;
     return Step::settle;
   }
+  if (!mark_others(stream)) return Step::settle;
   deferrals.order_behind_all(stream);
   return Step::pass;
 }

@@ -98,7 +98,8 @@ void Deferrals::await(Deferral deferral, const CorrectorServices& services) {
   for (; !done(deferral); waited = now() - begin) pause_for(waited, services);
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   counts_.add_awaited(waited);
-  if (!at(deferral).touched.exchange(true, std::memory_order_relaxed)) counts_.add_touched(at(deferral).site);
+  const bool first = !at(deferral).touched.exchange(true, std::memory_order_relaxed);
+  if (first && at(deferral).site >= 0) counts_.add_touched(at(deferral).site);
 }
 
 void Deferrals::look_for_failures() {

@@ -34,6 +34,7 @@ bool Marks::start(const CorrectorServices& services) {
   return find(services, write_value_, "cuStreamWriteValue32_v2", "cuStreamWriteValue32") &&
          find(services, wait_value_, "cuStreamWaitValue32_v2", "cuStreamWaitValue32") &&
          find(services, stream_query_, "cuStreamQuery") &&
+         find(services, stream_synchronize_, "cuStreamSynchronize") &&
          find(services, ctx_get_current_, "cuCtxGetCurrent") &&
          find(services, ctx_set_current_, "cuCtxSetCurrent");
 }
@@ -60,24 +61,31 @@ int Marks::stream_of(const CorrectedCall& call) {
   const uint64_t handle = call.stream ? call.stream : own ? kPerThread : kLegacy;
   const uint64_t context = current_context();
   const uint32_t thread = own ? this_thread() : 0;
+  const auto is = [&](const Stream& stream) {
+    return stream.used && stream.handle == handle && stream.thread == thread &&
+           (call.stream || stream.context == context);
+  };
+  if (is(streams_[last_])) return last_;
   int unused = -1;
   for (int i = 0; i < kStreams; ++i) {
-    const Stream& stream = streams_[i];
-    if (!stream.used) {
-      if (unused < 0) unused = i;
-    } else if (stream.handle == handle && stream.thread == thread &&
-               (call.stream || stream.context == context)) {
-      return i;
-    }
+    if (is(streams_[i])) return last_ = i;
+    if (!streams_[i].used && unused < 0) unused = i;
   }
   if (unused < 0) return -1;
   Stream& stream = streams_[unused];
-  const uint32_t sequence = stream.sequence;  // the word goes on counting
-  stream = {};
-  stream.handle = handle, stream.context = context, stream.thread = thread, stream.sequence = sequence;
-  for (int i = 0; i < kStreams; ++i) stream.ordered[i] = streams_[i].sequence - 1;
-  stream.used = true;
-  return unused;
+  stream = {handle, context, thread, stream.sequence, true, false};  // its word goes on counting
+  for (int i = 0; i < kStreams; ++i) ordered_[unused][i] = streams_[i].sequence - 1;
+  return last_ = unused;
+}
+
+void Marks::synchronize(int stream) const {
+  const Stream& asked = streams_[stream];
+  CUcontext current = nullptr;
+  ctx_get_current_(&current);
+  const bool other = reinterpret_cast<uint64_t>(current) != asked.context;
+  if (other) ctx_set_current_(reinterpret_cast<CUcontext>(asked.context));
+  stream_synchronize_(handle_of(asked.handle));
+  if (other) ctx_set_current_(current);
 }
 
 void Marks::forget_stream(uint64_t handle) {
@@ -102,14 +110,14 @@ bool Marks::put(int stream, Mark& mark) {
 }
 
 bool Marks::order_behind(int stream, const Mark& mark) {
-  Stream& later = streams_[stream];
+  const Stream& later = streams_[stream];
   if (mark.stream == stream || reached(mark)) return true;
-  if (static_cast<int32_t>(later.ordered[mark.stream] - mark.sequence) >= 0) return true;
+  if (static_cast<int32_t>(ordered_[stream][mark.stream] - mark.sequence) >= 0) return true;
   const auto address = reinterpret_cast<uintptr_t>(word(mark.stream));
   if (wait_value_(handle_of(later.handle), static_cast<CUdeviceptr>(address), mark.sequence,
                   CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
     return false;
-  later.ordered[mark.stream] = mark.sequence;
+  ordered_[stream][mark.stream] = mark.sequence;
   return true;
 }
 

@@ -35,6 +35,9 @@ class Marks {
   bool put(int stream, Mark& mark);
   // The stream's later work begins after the mark. False: the driver refused.
   bool order_behind(int stream, const Mark& mark);
+  // Can any thread wait for all of the stream's work, by the driver? Then it does. The latter not under the lock.
+  bool may_synchronize(int stream) const { return streams_[stream].thread == 0; }
+  void synchronize(int stream) const;
   bool reached(const Mark& mark) const {
     return static_cast<int32_t>(*word(mark.stream) - mark.sequence) >= 0;
   }
@@ -47,21 +50,23 @@ class Marks {
 
  private:
   struct Stream {
-    uint64_t handle, context;    // handle: as the driver takes it for a default stream, too
-    uint32_t thread;             // whose own default stream it is; 0: no thread's
-    uint32_t sequence;           // of the last mark
-    uint32_t ordered[kStreams];  // the others' marks that its work is behind already
-    bool used, working;          // working: it was given work since all was waited for
+    uint64_t handle, context;  // handle: as the driver takes it for a default stream, too
+    uint32_t thread;           // whose own default stream it is; 0: no thread's
+    uint32_t sequence;         // of the last mark
+    bool used, working;        // working: it was given work since all was waited for
   };
 
   volatile uint32_t* word(int stream) const { return words_ + stream * 16; }  // a cache line each
 
   Stream streams_[kStreams];
+  uint32_t ordered_[kStreams][kStreams];  // by stream: the others' marks that its work is behind already
+  int last_;                              // that was asked for
   volatile uint32_t* words_;
   const CorrectorServices* services_;
   CUresult (*write_value_)(CUstream, CUdeviceptr, uint32_t, unsigned);
   CUresult (*wait_value_)(CUstream, CUdeviceptr, uint32_t, unsigned);
   CUresult (*stream_query_)(CUstream);
+  CUresult (*stream_synchronize_)(CUstream);
   CUresult (*ctx_get_current_)(CUcontext*);
   CUresult (*ctx_set_current_)(CUcontext);
 };

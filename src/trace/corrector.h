@@ -49,11 +49,13 @@ struct CorrectorServices {
   long (*system_call)(long number, long a, long b, long c, long d, long e, long f);  // unseen by the guards
   // Guards all host memory that work was given to: whoever touches it awaits `deferral`.
   Undeferred (*guard)(Deferral deferral, const CorrectedCall& call);
+  // Is there host memory that work was given to and that no wait has covered since?
+  bool (*has_unguarded)();
   // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
   bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
-  void (*pass_hooks)();                                    // the calling thread is one of ours
-  void* (*map_file)(const char* name, uint64_t bytes);     // in the process's folder; null: it could not be
+  void (*pass_hooks)(int change);                       // +1: the calling thread's calls are ours, until -1
+  void* (*map_file)(const char* name, uint64_t bytes);  // in the process's folder; null: it could not be
   const Plan* plan;
   const CorrectedSite* sites;  // of the plan
 };

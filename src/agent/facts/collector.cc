@@ -460,6 +460,13 @@ Undeferred guard_dirty(Deferral deferral, const Call& call) {
   return state().dirty.defer(deferral, coverage, has_threads());
 }
 
+bool has_uncovered() {
+  if (state().dirty.empty() && !state().host_work && !state().unknown_host && !state().unlisted_host)
+    return false;
+  LockGuard guard(state().lock);
+  return state().host_work || state().unknown_host || state().unlisted_host || state().dirty.has_uncovered();
+}
+
 void release_deferred(Deferral last) {
   LockGuard guard(state().lock);
   state().dirty.forget_deferred(last);

@@ -29,6 +29,7 @@ bool may_be_dirty(AddressRange range);
 // is deferred, and the end of them.
 Undeferred guard_dirty(Deferral deferral, const Call& call);
 void release_deferred(Deferral last);
+bool has_uncovered();  // host memory that work was given to, and that no wait since has surely covered
 
 // Orderly end of the process.
 void finish();

@@ -58,6 +58,12 @@ bool DirtyRanges::defer(Dirty& dirty, Deferral deferral) {
   return dirty.guard != kNoGuard;
 }
 
+bool DirtyRanges::has_uncovered() const {
+  for (int i = 0; i < count_; ++i)
+    if (!dirty_[i].covered) return true;
+  return false;
+}
+
 void DirtyRanges::forget_deferred(Deferral last) {
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];

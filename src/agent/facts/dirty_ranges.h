@@ -96,6 +96,7 @@ class DirtyRanges {
   // guard that awaits it, and so does every range that no wait surely covered. What keeps it from that is said; the
   // guards that are up may stay.
   Undeferred defer(Deferral deferral, const Coverage& coverage, bool threads);
+  bool has_uncovered() const;
   // What was deferred up to here is done; what was given to work since is dirty still.
   void forget_deferred(Deferral last);
   // A call has waited.
