@@ -309,6 +309,8 @@ Step before_allocation(const CorrectedCall& call) {
     if (address != 0 && agent.copy(reinterpret_cast<void*>(call.registers[0]), &address, sizeof address))
       return Step::not_made;
     if (address != 0) pool.keep(address, 0);
+  } else {
+    pool.forget_what_is_free();
   }
   return pool.stands_in_the_way_of(bytes) ? Step::give_back : Step::pass;
 }
@@ -322,6 +324,7 @@ Step step_before(const CorrectedCall& call) {
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
   if (driver.role == Role::mapping) return pool.empty() ? Step::settle : Step::give_back;
   if (is_no_matter(driver)) return Step::pass;
+  if (driver.role == Role::allocate) pool.forget_what_is_free();
   if (!has_place(call) || is_capture(call)) return Step::settle;
   const int stream = call.names_stream ? marks.stream_of(call) : -1;
   if (stream < 0) {
@@ -403,7 +406,7 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     before,
     after,
     [](Deferral deferral) { return deferrals.done(deferral); },
-    [](Deferral deferral) { deferrals.await(deferral, agent); },
+    [](Deferral deferral) { deferrals.await(deferral, true, agent); },
     [] {
       if (state == State::on) end();
     },

@@ -86,11 +86,11 @@ void Deferrals::order_behind_all(int stream) {
 
 Deferral Deferrals::await_all(const CorrectorServices& services) {
   const Deferral last = latest();
-  for (Deferral i = first_.load(std::memory_order_relaxed); i <= last; ++i) await(i, services);
+  for (Deferral i = first_.load(std::memory_order_relaxed); i <= last; ++i) await(i, false, services);
   return last;
 }
 
-void Deferrals::await(Deferral deferral, const CorrectorServices& services) {
+void Deferrals::await(Deferral deferral, bool touched, const CorrectorServices& services) {
   if (done(deferral)) return;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   const int64_t begin = now();
@@ -98,6 +98,7 @@ void Deferrals::await(Deferral deferral, const CorrectorServices& services) {
   for (; !done(deferral); waited = now() - begin) pause_for(waited, services);
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   counts_.add_awaited(waited);
+  if (!touched) return;
   const bool first = !at(deferral).touched.exchange(true, std::memory_order_relaxed);
   if (first && at(deferral).site >= 0) counts_.add_touched(at(deferral).site);
 }

@@ -23,7 +23,8 @@ class Deferrals {
 
   // In signals' handlers, too, on any thread.
   bool done(Deferral deferral) const;
-  void await(Deferral deferral, const CorrectorServices& services);
+  // `touched`: somebody came for the results; else a call has to see them done.
+  void await(Deferral deferral, bool touched, const CorrectorServices& services);
   // All up to the latest, which is returned.
   Deferral await_all(const CorrectorServices& services);
   Deferral latest() const { return latest_.load(std::memory_order_acquire); }

@@ -40,9 +40,14 @@ uint64_t Pool::take(uint64_t bytes, const Deferrals& deferrals) {
   return 0;
 }
 
-bool Pool::stands_in_the_way_of(uint64_t bytes) const {
+bool Pool::stands_in_the_way_of(uint64_t bytes) {
+  const uint64_t needed = bytes + bytes / 8 + kSpare;
+  constexpr uint32_t kAskAgain = 16;
+  if (empty() || (free_ >= needed && ++not_asked_ < kAskAgain)) return false;
+  not_asked_ = 0;
   size_t free = 0, total = 0;
-  return !empty() && (mem_get_info_(&free, &total) != CUDA_SUCCESS || free < bytes + bytes / 8 + kSpare);
+  free_ = mem_get_info_(&free, &total) == CUDA_SUCCESS ? free : 0;
+  return free_ < needed;
 }
 
 }  // namespace diogenes::corrector

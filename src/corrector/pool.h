@@ -13,7 +13,10 @@ class Pool {
   bool start(const CorrectorServices& services);
 
   // The program's own allocations (cuMemAlloc).
-  void note_allocation(uint64_t address, uint64_t bytes) { allocated_.insert(address, bytes); }
+  void note_allocation(uint64_t address, uint64_t bytes) {
+    allocated_.insert(address, bytes);
+    free_ -= free_ < bytes ? free_ : bytes;
+  }
   void note_release(uint64_t address) {
     if (allocated_.find(address)) allocated_.erase(address);
   }
@@ -27,7 +30,8 @@ class Pool {
 
   bool empty() const { return kept_bytes_ == 0; }
   // An allocation of so many bytes may fail because of what is kept.
-  bool stands_in_the_way_of(uint64_t bytes) const;
+  bool stands_in_the_way_of(uint64_t bytes);
+  void forget_what_is_free() { free_ = 0; }  // memory was taken by other means
   // Gives back all that is kept; everything deferred is done. Takes the lock by itself.
   template <typename Lock>
   void free_all() {
@@ -56,6 +60,8 @@ class Pool {
   Block blocks_[kMostBlocks];
   int count_;
   uint64_t kept_bytes_, limit_;
+  uint64_t free_;       // at least, of the device's memory; the driver is asked where that is not enough,
+  uint32_t not_asked_;  // and now and then: other processes take memory, too
   CUresult (*mem_free_)(CUdeviceptr);
   CUresult (*mem_get_info_)(size_t*, size_t*);
 };

@@ -25,6 +25,7 @@ std::unique_ptr<OutputCopy> OutputCopy::of_file(const std::filesystem::path& fil
   close(fd);
   if (copy->length() == kDefaultLimit) return nullptr;
   copy->file_ = file;
+  copy->kept_ = copy->length_;
   return copy;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "launcher/prove/outputs.h"
 #include "launcher/prove/table.h"
 
 namespace diogenes::launcher {
@@ -30,23 +31,36 @@ Proved row(double expected, double low, double high, std::vector<double> differe
 }
 
 TEST(Proved, IsAsExpectedWhereTheRangesMeet) {
-  EXPECT_TRUE(row(1.0, 0.8, 1.1, {0.9, 0.9}).as_expected());
-  EXPECT_TRUE(row(1.0, 0.8, 1.1, {0.5, 0.9}).as_expected());  // 0.7 +- 0.4
-  EXPECT_FALSE(row(1.0, 0.8, 1.1, {0.2, 0.2}).as_expected());
-  EXPECT_FALSE(row(1.0, 0.8, 1.1, {1.5, 1.5}).as_expected());
+  EXPECT_TRUE(row(1.0, 0.8, 1.1, {0.9, 0.9}).as_expected(0));
+  EXPECT_TRUE(row(1.0, 0.8, 1.1, {0.5, 0.9}).as_expected(0));  // 0.7 +- 0.4
+  EXPECT_FALSE(row(1.0, 0.8, 1.1, {0.2, 0.2}).as_expected(0));
+  EXPECT_TRUE(row(1.0, 0.8, 1.1, {0.2, 0.2}).as_expected(0.7));  // hidden by the hooks' cost
+  EXPECT_FALSE(row(1.0, 0.8, 1.1, {1.5, 1.5}).as_expected(0));
 }
 
 TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
-  const ProvedTable good{10, 2, {row(1.0, 0.8, 1.1, {0.9, 0.9})}, {}};
+  const ProvedTable good{10, {}, 2, {row(1.0, 0.8, 1.1, {0.9, 0.9})}, {}};
   EXPECT_EQ(proved_text(good).find("      "), 0u) << proved_text(good);
   EXPECT_NE(proved_text(good).find("9.0% +- 0.0"), std::string::npos) << proved_text(good);
   EXPECT_NE(proved_text(good).find("1 call waited as before: results share a page"), std::string::npos);
-  ProvedTable bad{10, 2, {row(1.0, 0.8, 1.1, {0.2, 0.2})}, {}};
+  ProvedTable bad{10, {}, 2, {row(1.0, 0.8, 1.1, {0.2, 0.2})}, {}};
   EXPECT_EQ(proved_text(bad).find("P1: expected was 10.0%, and 2.0% +- 0.0 was gained."), 0u)
       << proved_text(bad);
   bad.rows[0].difference = "stdout differs";
   EXPECT_EQ(proved_text(bad).find("P1: the results are not the same"), 0u) << proved_text(bad);
   EXPECT_NE(proved_text(bad).find("DIFFERENT"), std::string::npos);
+}
+
+TEST(Outputs, WhatTheRunsHaveInCommonMustBeThere) {
+  const std::vector<std::string> runs = {"took 1.25 s\nerrors: 0\nPASS\n", "took 12.5 s\nerrors: 0\nPASS\n"};
+  EXPECT_EQ(differs_from_all(runs, "took 3.75 s\nerrors: 0\nPASS\n"), "");
+  EXPECT_EQ(differs_from_all(runs, "took 3.75 s\nerrors: 1\nPASS\n"), "at line 2");
+  EXPECT_EQ(differs_from_all(runs, "took 3.75 s\nerrors: 0\nFAIL\n"), "at line 3");
+  EXPECT_EQ(differs_from_all(runs, "gave 3.75 s\nerrors: 0\nPASS\n"), "at line 1");
+  EXPECT_EQ(differs_from_all(runs, "took 3.75 s\nerrors: 0\n"), "2 lines, not 3");
+  EXPECT_EQ(differs_from_all({""}, ""), "");
+  EXPECT_EQ(differs_from_all({""}, "warning\n"), "1 lines, not 0");
+  EXPECT_EQ(differs_from_all({"a\n", "a\nb\n"}, "a\n"), "");
 }
 
 }  // namespace

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "analysis/analyse.h"
 #include "analysis/kept_report.h"
+#include "driver/catalogue.h"
 #include "launcher/messages.h"
 #include "launcher/options.h"
 #include "launcher/output_file.h"
 #include "launcher/prove/choice.h"
+#include "launcher/prove/outputs.h"
 #include "launcher/prove/table.h"
 #include "launcher/prove/trial.h"
 #include "launcher/resume.h"
@@ -37,13 +40,43 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// Nobody waits for a gain that would not be there in the program as it is: what differs without corrections, too, is the
-// program's own.
 struct Runs {
   std::vector<double> as_it_is;
-  std::string difference;  // of those
+  std::vector<double> own_s;      // what the same hooks took, with nothing corrected, in each pair
+  std::vector<fs::path> folders;  // of the runs as it is
+  std::string ended;              // how one of those ended otherwise than in the session
   std::vector<Proved> corrected;
+  std::vector<std::vector<fs::path>> corrected_folders;  // by correction
 };
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// What the corrected runs printed, held against those of the program as it is.
+void compare_outputs(Runs& runs) {
+  for (const char* name : {"stdout", "stderr"}) {
+    std::vector<std::string> as_it_is;
+    for (const fs::path& folder : runs.folders) as_it_is.push_back(content(folder / name));
+    for (size_t i = 0; i < runs.corrected.size(); ++i)
+      for (const fs::path& folder : runs.corrected_folders[i]) {
+        const std::string difference = differs_from_all(as_it_is, content(folder / name));
+        if (!difference.empty() && runs.corrected[i].difference.empty())
+          runs.corrected[i].difference =
+              fmt::format("{} differs from the runs as it is {}", name, difference);
+      }
+  }
+}
+
+// A site that no program has: all is hooked as in the corrected runs, and nothing is corrected.
+Correction nothing() {
+  Correction none;
+  none.sites = {{0, kNoFunction, 0}};
+  return none;
+}
 
 // False: said why, or interrupted.
 bool make_round(Trial& trial, int round, int rounds, Runs& runs) {
@@ -58,14 +91,23 @@ bool make_round(Trial& trial, int round, int rounds, Runs& runs) {
   const Result<TrialRun> plain = trial.run(nullptr);
   if (!tell("as it is", plain)) return false;
   runs.as_it_is.push_back(plain->runtime_s);
-  if (runs.difference.empty()) runs.difference = plain->difference;
-  for (Proved& row : runs.corrected) {
+  runs.folders.push_back(plain->folder);
+  if (runs.ended.empty()) runs.ended = plain->ended;
+  progress.begin(heading, "hooked, nothing corrected", false);
+  const Correction none = nothing();
+  const Result<TrialRun> hooked = trial.run(&none);
+  if (!tell("hooked, nothing corrected", hooked)) return false;
+  runs.own_s.push_back(hooked->runtime_s - plain->runtime_s);
+  runs.corrected_folders.resize(runs.corrected.size());
+  for (size_t i = 0; i < runs.corrected.size(); ++i) {
+    Proved& row = runs.corrected[i];
     const std::string name = row.correction.id.empty() ? "all" : row.correction.id;
     progress.begin(heading, fmt::format("corrected: {}", name), false);
     const Result<TrialRun> run = trial.run(&row.correction);
     if (!tell(name, run)) return false;
     row.differences_s.push_back(plain->runtime_s - run->runtime_s);
-    if (row.difference.empty() && run->difference != runs.difference) row.difference = run->difference;
+    if (row.difference.empty() && run->ended != runs.ended) row.difference = run->ended;
+    runs.corrected_folders[i].push_back(run->folder);
     add(row.counts, run->counts);
   }
   return true;
@@ -104,7 +146,7 @@ int prove(const ProveOptions& options) {
 
   const double first_s = session->runs.front().runtime_s;
   const double limit_s = options.timeout_s > 0 ? options.timeout_s : 20 * first_s + 60;
-  const size_t runs_in_all = static_cast<size_t>(options.pairs) * (1 + choice->corrections.size());
+  const size_t runs_in_all = static_cast<size_t>(options.pairs) * (2 + choice->corrections.size());
   say(fmt::format("{}, about {}", counted(runs_in_all, "run"),
                   seconds_text(first_s * static_cast<double>(runs_in_all))));
   Trial trial(folder, std::move(*session), limit_s);
@@ -114,12 +156,14 @@ int prove(const ProveOptions& options) {
   int made = 0;
   while (made < options.pairs && make_round(trial, made + 1, options.pairs, runs)) ++made;
   if (made == 0) return kOwnFailure;
+  runs.own_s.resize(static_cast<size_t>(made));
   for (Proved& row : runs.corrected) row.differences_s.resize(static_cast<size_t>(made));
 
-  ProvedTable table{median(runs.as_it_is), made, std::move(runs.corrected), choice->left_out};
-  if (!runs.difference.empty())
-    table.left_out.push_back(
-        fmt::format("As it is, the program differs from the session's first run, too: {}", runs.difference));
+  compare_outputs(runs);
+  ProvedTable table{median(runs.as_it_is), paired_gain(runs.own_s), made, std::move(runs.corrected),
+                    choice->left_out};
+  if (!runs.ended.empty())
+    table.left_out.push_back("As it is, the program ended in another way, too: " + runs.ended);
   fmt::print("{}", proved_text(table));
   std::ofstream file(folder / "proved.json", std::ios::binary);
   file << proved_json(table);

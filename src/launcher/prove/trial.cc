@@ -108,15 +108,15 @@ Result<TrialRun> Trial::run(const Correction* correction) {
   streams_->route(target, folder);
   Result<TargetResult> result = run_target(target);
   if (!result) return result.error();
-  TrialRun run{result->runtime.seconds(), "", {}};
-  for (const std::string& difference : streams_->finish(*result)) add(run.difference, difference);
+  TrialRun run{result->runtime.seconds(), folder, "", {}};
+  streams_->finish(*result);  // what is compared are these runs with each other
   interrupted_ = result->interrupted_by != 0;
   if (interrupted_) return error("interrupted by signal %d", result->interrupted_by);
   if (result->exec_error != 0)
     return error("%s", exec_problem(program_.path, result->exec_error).problem.c_str());
-  if (result->timed_out) add(run.difference, fmt::format("it was ended after {:.0f} s", run.runtime_s));
+  if (result->timed_out) add(run.ended, fmt::format("it was ended after {:.0f} s", run.runtime_s));
   if (result->exit_status != session_.exit_status)
-    add(run.difference,
+    add(run.ended,
         fmt::format("it {}, and in the session it {}", ended_text(result->exit_status, result->signal),
                     ended_text(session_.exit_status, 0)));
   if (correction) run.counts = read_counts(folder);

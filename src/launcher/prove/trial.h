@@ -19,7 +19,8 @@ namespace diogenes::launcher {
 
 struct TrialRun {
   double runtime_s = 0;
-  std::string difference;  // from the session's first run, and how; empty: none
+  std::filesystem::path folder;  // with `stdout` and `stderr`, as far as they were kept
+  std::string ended;             // how it ended otherwise than the session's first run; empty: it did not
   CountsOfRun counts;
 };
 
