@@ -151,7 +151,6 @@ bool is_no_matter(const DriverFunction& driver) {
   if (driver.has(Trait::destroys) || driver.has(Trait::unloads)) return false;
   switch (driver.role) {
     case Role::initialize:
-    case Role::allocate:
     case Role::module:
     case Role::graph:
     case Role::profiler:
