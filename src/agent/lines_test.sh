@@ -9,7 +9,7 @@ files=$(mktemp)
 trap 'rm -f "$files"' EXIT
 for object in "$@"; do
   "$ninja" -C "$build" -t deps "${object#"$build"/}"
-done | sed -n "s|^ *\($root/.*\)|\1|p" | sort -u >"$files"
+done | sed -n "s|^    *\(/.*\)|\1|p; s|^    *\([^/ ].*\)|$build/\1|p" | xargs realpath -q | sed -n "\|^$root/|p" | sort -u >"$files"
 # What the build makes for itself is not written by anybody.
 grep -v "^$build/" "$files" >"$files.own" || true
 mv "$files.own" "$files"

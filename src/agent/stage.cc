@@ -61,9 +61,8 @@ bool stage_follows_threads() {
 }
 
 bool stage_uses_guards() {
-  return mapped.plan &&
-         (mapped.plan->stage == Stage::memory_tracing || mapped.plan->stage == Stage::sync_use ||
-          stage_corrects());
+  return mapped.plan && (mapped.plan->stage == Stage::memory_tracing ||
+                         mapped.plan->stage == Stage::sync_use || stage_corrects());
 }
 
 }  // namespace diogenes::agent

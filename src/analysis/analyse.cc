@@ -389,7 +389,7 @@ class Analysis {
   std::optional<Run> tracing_, memory_tracing_, sync_use_;
   std::optional<GpuTimesFound> gpu_times_;  // of stage 3's run
   std::vector<std::string> lost_;           // what runs could not record
-  std::optional<MainLoop> loop_;             // of tracing_
+  std::optional<MainLoop> loop_;            // of tracing_
   std::vector<SiteVerdicts> verdicts_;
   std::vector<SiteFirstUses> first_uses_;
   std::vector<Surroundings> surroundings_;

@@ -10,8 +10,8 @@
 
 #include "analysis/frame_owner.h"
 #include "analysis/report.h"
-#include "trace/site_key.h"
 #include "trace/reader.h"
+#include "trace/site_key.h"
 
 namespace diogenes {
 

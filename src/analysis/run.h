@@ -14,11 +14,11 @@
 #include "analysis/findings.h"
 #include "analysis/necessity/judgement.h"
 #include "analysis/necessity/peer_accesses.h"
-#include "trace/site_key.h"
 #include "base/index.h"
 #include "base/units.h"
 #include "driver/catalogue.h"
 #include "trace/reader.h"
+#include "trace/site_key.h"
 
 namespace diogenes {
 

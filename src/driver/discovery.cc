@@ -315,7 +315,8 @@ Result<WaitFunctions> find_wait_functions(const fs::path& libcuda, const fs::pat
   }
   json evidence;
   auto found = measure(*image, file, discover_program, &evidence);
-  if (found && found->wait.verified && has_id && has_cache) write_cache(cache_folder, cached, *found, evidence);
+  if (found && found->wait.verified && has_id && has_cache)
+    write_cache(cache_folder, cached, *found, evidence);
   return found;
 }
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "agent/call.h"
-#include "base/fixed_map.h"
 #include "agent/memory/kernel_arguments.h"
+#include "base/fixed_map.h"
 #include "base/range.h"
 
 namespace diogenes::agent::facts {

@@ -1,11 +1,11 @@
 #include "agent/facts/names.h"
 
 #include "agent/driver_calls.h"
-#include "base/fixed_map.h"
 #include "agent/lock.h"
 #include "agent/pass_through.h"
 #include "agent/recorder.h"
 #include "agent/thread_state.h"
+#include "base/fixed_map.h"
 #include "driver/cuda_abi.h"
 
 namespace diogenes::agent::facts {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "agent/call.h"
-#include "base/fixed_map.h"
 #include "agent/memory/address_bounds.h"
+#include "base/fixed_map.h"
 #include "base/range.h"
 
 namespace diogenes::agent {

@@ -9,10 +9,10 @@
 #include <random>
 #include <vector>
 
-#include "base/fixed_map.h"
 #include "agent/memory/address_bounds.h"
 #include "agent/memory/content.h"
 #include "agent/memory/regions.h"
+#include "base/fixed_map.h"
 
 namespace diogenes::agent {
 namespace {
