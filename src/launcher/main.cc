@@ -334,9 +334,9 @@ void add_prove(CLI::App& app, ProveOptions& options) {
       app.add_subcommand("prove", "Run the program with its waits corrected, and say what that gains");
   command->formatter(std::make_shared<WithUsage>("diogenes prove [SESSION] [OPTIONS]"));
   command->footer(
-      "The program is run as it is and corrected, in turns. A wait that is corrected returns at once; whoever then\n"
-      "touches what it protects waits for the GPU, so that the results stay what they are. Corrected are explicit\n"
-      "synchronizations; releases and transfers are not yet.\n\nExamples:\n"
+      "The program is run as it is and corrected, in turns. A wait or release that is corrected returns at\n"
+      "once; whoever touches what it protects then waits for the GPU, so results stay what they are.\n"
+      "Transfers are not corrected yet. docs/proving.md has more.\n\nExamples:\n"
       "  diogenes prove\n  diogenes prove als.1.diogenes --only P1,R1 --pairs 10");
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");

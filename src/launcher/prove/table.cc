@@ -83,18 +83,21 @@ std::string proved_text(const ProvedTable& table) {
   std::string text;
   say_unexpected(table, text);
   if (!text.empty()) text += "\n";
-  text += fmt::format("{:<5} {:>12} {:>15} {:>22}  {:<9} {}\n", "", "expected", "proved", "applied",
-                      "results", "finding");
+  text +=
+      fmt::format("{:<5}{:>13}{:>18}{:>26}   {}\n", "", "expected", "proved", "calls of a run", "results");
+  const auto of_a_run = [&table](uint64_t count) {
+    return count_text((count + static_cast<uint64_t>(table.pairs) / 2) / static_cast<uint64_t>(table.pairs));
+  };
   for (const Proved& row : table.rows) {
     const Applied sum = applied(row);
-    text += fmt::format("{:<5} {:>12} {:>15} {:>22}  {:<9} {}\n", name_of(row),
+    text += fmt::format("{:<5}{:>13}{:>18}{:>26}   {}\n     {}\n", name_of(row),
                         expected_text(row, table.runtime_s), gain_text(row, table.runtime_s),
-                        fmt::format("{} of {} calls", count_text(sum.deferred), count_text(sum.calls)),
+                        fmt::format("{} of {}", of_a_run(sum.deferred), of_a_run(sum.calls)),
                         row.difference.empty() ? "equal" : "DIFFERENT", row.correction.title);
   }
   text += fmt::format(
-      "\nOf {}, the program's run time: medians of {} and two standard errors. The same hooks with nothing corrected cost\n"
-      "{:.1f}% +- {:.1f}: up to so much more may be gained by changing the program.\n",
+      "\nOf the run time of {}; medians of {}, and two standard errors. The same hooks with\n"
+      "nothing corrected cost {:.1f}% +- {:.1f}: up to so much more may be gained by changing the program.\n",
       seconds_text(table.runtime_s), counted(static_cast<uint64_t>(table.pairs), "pair"),
       percent(table.own.median_s, table.runtime_s), percent(table.own.error_s, table.runtime_s));
   say_rest(table, text);
