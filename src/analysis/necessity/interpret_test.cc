@@ -54,6 +54,18 @@ TEST(Interpret, OneCallFromBeginToTheProgramGoingOn) {
   EXPECT_EQ(all.unclear.watches, 1u);  // the touch of one that nobody raised
 }
 
+// What the agent asks of the driver to write the records takes memory, which may lie beside a result.
+TEST(Interpret, ATouchAmongACallsRecordsTakesNoneOfThemAway) {
+  CallFacts sync{.begin = 30, .lasts = 10, .after = 5, .touched_in_records = {{2, 43}}};
+  auto all = all_events(
+      Facts().watch(2, kHost, 64, 5).call("cuLaunchKernel", launch(10)).call("cuCtxSynchronize", sync));
+  EXPECT_EQ(all.lines, (Lines{"5 watch t0 w0 m0 0x100000+64", "10 begin t0",
+                              "20 work t0 s0 [m1 0x70000000+64 r argument] [m1 0x70000000+64 w argument]",
+                              "20 end t0", "30 begin t0", "40 covers t0 certain=s0",
+                              "43 touch t0 w0 m0 0x100000+64", "43 sleep t0", "45 end t0", "45 ends"}));
+  EXPECT_EQ(all.unclear, Unclear{});
+}
+
 TEST(Interpret, ABlockingDownloadCoversItsStreamAndItself) {
   EXPECT_EQ(events(Facts().call("cuMemcpyDtoH_v2", download(10))),
             (Lines{"20 work t0 s0 [m0 0x70000000+64 r] [m1 0x100000+64 w whole host]",

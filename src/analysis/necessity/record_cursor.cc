@@ -1,6 +1,7 @@
 #include "analysis/necessity/record_cursor.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace diogenes::necessity {
 namespace {
@@ -125,10 +126,20 @@ void RecordCursor::read_more() {
   }
 }
 
+// The position behind the call's own record; none: it has none.
+std::optional<size_t> RecordCursor::end_of_call() const {
+  for (size_t at = position_; at < thread_->record_count(); ++at) {
+    if (thread_->type(at) == RecordType::operation) return std::nullopt;
+    if (thread_->type(at) == RecordType::call) return at + 1;
+  }
+  return std::nullopt;
+}
+
 void RecordCursor::read_call() {
   call_ = {};
   call_.operation = &thread_->record<OperationRecord>(position_++);
   call_.sequence = operations_++;
+  const std::optional<size_t> end = end_of_call();
   for (bool more = true; more && position_ < thread_->record_count() && !call_.call;) {
     switch (thread_->type(position_)) {
       case RecordType::transfer:
@@ -144,7 +155,12 @@ void RecordCursor::read_call() {
         more = false;
         break;
       default:
-        more = !is_timed(*thread_, position_);
+        // Guards fall while the agent writes the call's records, too: what it asks of the driver then takes memory.
+        if (!is_timed(*thread_, position_)) break;
+        if (end)
+          before_.push_back(position_);
+        else
+          more = false;
     }
     if (more) ++position_;
   }

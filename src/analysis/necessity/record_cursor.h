@@ -3,7 +3,7 @@
 //
 // In: a thread file, in which the records of a call stand around its end:
 //
-//   touch, watch, ...  Operation  Transfer|Allocation  Call        written in this order
+//   touch, watch, ...  Operation  Transfer|Allocation  Call        written in this order, touches anywhere before Call
 //
 // Out: items with times that never go back:
 //
@@ -12,6 +12,7 @@
 // Damaged times are clamped; records that belong to nothing are left out. Source: trace/format.h.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,7 @@ class RecordCursor {
 
   void read_more();
   void read_call();
+  std::optional<size_t> end_of_call() const;
   void add(Step step, int64_t at_ns, size_t position);
   void add_records(std::span<const size_t> positions, int64_t earliest, int64_t latest);
 

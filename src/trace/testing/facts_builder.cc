@@ -138,6 +138,9 @@ Facts& Facts::call(const char* symbol, const CallFacts& facts) {
   operation.stream = facts.stream;
   operation.object = facts.object;
   put(operation, RecordType::operation);
+  if (facts.touched_in_records)
+    touch(facts.touched_in_records->first, facts.touched_in_records->second, Touching::reads,
+          Toucher::driver);
   if (facts.transfer) put(*facts.transfer, RecordType::transfer);
   if (facts.allocation) put(*facts.allocation, RecordType::allocation);
   if (facts.no_call_record) return *this;

@@ -39,6 +39,8 @@ struct CallFacts {
   bool lost_list = false;       // its CallRecord names a list that is not there
   bool no_call_record = false;  // it has none
   uint32_t waited = 0;          // of `lasts`
+  // Of a watch, while the agent wrote the call's records: its number and when.
+  std::optional<std::pair<uint32_t, int64_t>> touched_in_records = {};
 };
 
 // Operands.
