@@ -6,6 +6,7 @@
 #include "agent/driver_calls.h"
 #include "agent/guard/region.h"
 #include "agent/guard/table.h"
+#include "agent/guard/threads.h"
 #include "agent/modules.h"
 #include "agent/process_folder.h"
 #include "agent/stack.h"
@@ -41,16 +42,10 @@ SiteKey site_key_of(const Call& call) {
 }
 
 CorrectedCall described(const Call& call) {
-  CorrectedCall made{call.driver,
-                     call.function,
-                     call.arguments.integer,
-                     call.arguments.on_stack,
-                     0,
-                     false,
-                     false,
-                     (call.flags & kCapturing) != 0,
-                     0,
-                     &call};
+  CorrectedCall made{
+      call.driver, call.function, call.arguments.integer,         call.arguments.on_stack,    0,
+      false,       false,         (call.flags & kCapturing) != 0, threads_now().arrivals > 1, 0,
+      &call};
   made.names_stream = read_stream(call, &made.stream, &made.per_thread);
   return made;
 }

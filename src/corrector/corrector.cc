@@ -36,7 +36,10 @@ std::atomic<State> state{State::idle};
 uint64_t unmarked = 0;
 static_assert(kStreams <= 64);
 bool unknown_work = false;  // work was given to streams that are not known
-int captures = 0;           // streams under capture
+// Of the calling thread: the work that was given before its call.
+__attribute__((tls_model("initial-exec"))) thread_local uint64_t given_before = 0;
+bool events_are_known = true;  // graphs record some out of sight
+int captures = 0;              // streams under capture
 bool driver_is_known = false;
 
 // The last mark behind each event's record, by event.
@@ -72,20 +75,29 @@ RecordedEvent* event_at(uint64_t event, bool make) {
   return nullptr;
 }
 
-// All that was deferred is done when it returns. Not under the lock: the GPU's work may wait for another thread, which
-// makes calls of its own meanwhile.
-void settle() {
+bool put_marks(Deferral deferral, uint64_t streams);
+
+// All that was deferred is done when it returns. The lock is not held while anybody waits: the GPU's work may wait for
+// another thread, which makes calls of its own meanwhile. With several threads or streams, waits that have no mark get one:
+// what those threads give other streams now comes behind it.
+void settle(bool threads) {
   if (state != State::on) return;
-  uint64_t streams;
+  uint64_t streams = 0;
+  Deferral last;
   {
     Lock lock;
-    streams = std::exchange(unmarked, 0);
+    const bool alone = !threads && !marks.several();
+    if (unmarked != 0 && (alone || deferrals.full() || !put_marks(deferrals.begin(-1), unmarked)))
+      streams = unmarked;
+    unmarked = 0;
+    last = deferrals.latest();
   }
   agent.pass_hooks(+1);  // at the end of the process, no hook is under way
   for (int i = 0; i < kStreams; ++i)
     if (streams >> i & 1) marks.synchronize(i);
   agent.pass_hooks(-1);
-  agent.release(deferrals.await_all(agent));
+  deferrals.await_all(last, agent);
+  agent.release(last);
 }
 
 // Failed work never reaches its mark, and whoever waits for one may hold locks of the driver's: a thread of its own asks.
@@ -108,13 +120,14 @@ bool start_watchman() {
   return made;
 }
 
-void give_back() {
-  settle();
+void give_back(bool threads) {
+  settle(threads);
   pool.free_all<Lock>();
 }
 
+// At exit(), before the driver ends.
 void end() {
-  settle();
+  settle(true);
   state = State::off;
 }
 
@@ -223,7 +236,7 @@ Undeferred defer(const CorrectedCall& call, int site) {
   const RecordedEvent* recorded = nullptr;
   if (call.driver->arguments == Arguments::event) {
     recorded = event_at(call.registers[0], false);
-    if (!recorded || recorded->mark.stream < 0) return Undeferred::unknown_work;
+    if (!events_are_known || !recorded || recorded->mark.stream < 0) return Undeferred::unknown_work;
   } else if (!targets_of(call, streams, count)) {
     return Undeferred::unknown_work;
   }
@@ -241,11 +254,9 @@ Undeferred defer(const CorrectedCall& call, int site) {
     deferrals.cancel(deferral);
     return Undeferred::unknown_work;
   }
+  // Where it fails, guards may stand for this deferral already: it stays, and is awaited.
   const Undeferred why = agent.guard(deferral, call);
-  if (why == Undeferred::none)
-    unmarked = 0;
-  else
-    deferrals.cancel(deferral);
+  if (why == Undeferred::none) unmarked = 0;
   return why;
 }
 
@@ -259,15 +270,18 @@ enum class Step {
   refused,    // ... fails: the memory was released before
 };
 
+Step not_deferred(int site, Undeferred why) {
+  counts.add_undeferred(site, why);
+  return Step::settle;
+}
+
 Step before_synchronize(const CorrectedCall& call) {
   const int site = counts.find(call.site, call.function);
   if (site < 0) return Step::settle;
   counts.add_call(site);
+  if (captures > 0) return not_deferred(site, Undeferred::capturing);
   const Undeferred why = begin() ? defer(call, site) : Undeferred::no_mark;
-  if (why != Undeferred::none) {
-    counts.add_undeferred(site, why);
-    return Step::settle;
-  }
+  if (why != Undeferred::none) return not_deferred(site, why);
   counts.add_deferred(site);
   return Step::not_made;
 }
@@ -289,29 +303,40 @@ Step before_release(const CorrectedCall& call) {
   const int site = counts.find(call.site, call.function);
   if (site < 0) return Step::settle;
   counts.add_call(site);
+  if (captures > 0) return not_deferred(site, Undeferred::capturing);
   Undeferred why = begin() ? pool.refuses(address) : Undeferred::no_mark;
   if (why == Undeferred::none) why = defer(call, site);
-  if (why != Undeferred::none) {
-    counts.add_undeferred(site, why);
-    return Step::settle;
-  }
-  pool.keep(address, deferrals.latest());
+  if (why != Undeferred::none) return not_deferred(site, why);
+  pool.keep(address, deferrals.latest(), marks.current_context());
   counts.add_deferred(site);
   return Step::not_made;
 }
 
 Step before_allocation(const CorrectedCall& call) {
   if (pool.empty()) return Step::pass;
-  const uint64_t bytes = call.registers[1];
+  const uint64_t bytes = call.registers[1], context = marks.current_context();
+  static uint64_t last_context = 0;
+  if (!is_device_allocation(*call.driver) || context != last_context) pool.forget_what_is_free();
+  last_context = context;
   if (is_device_allocation(*call.driver)) {
-    const uint64_t address = pool.take(bytes, deferrals);
+    const uint64_t address = pool.take(bytes, context, deferrals);
     if (address != 0 && agent.copy(reinterpret_cast<void*>(call.registers[0]), &address, sizeof address))
       return Step::not_made;
-    if (address != 0) pool.keep(address, 0);
-  } else {
-    pool.forget_what_is_free();
+    if (address != 0) pool.keep(address, 0, context);
   }
   return pool.stands_in_the_way_of(bytes) ? Step::give_back : Step::pass;
+}
+
+// A wait without a mark gets it before its own stream is given more, where others may come to wait for it: it must not
+// wait for what came later. In a program of one stream that is given plain work, nobody does.
+bool mark_own(const CorrectedCall& call, int stream) {
+  const uint64_t own = unmarked & bits(&stream, 1);
+  const Role role = call.driver->role;
+  const bool plain = role == Role::launch || role == Role::transfer || role == Role::fill;
+  if (own == 0 || (plain && !call.threads && !marks.several())) return true;
+  if (deferrals.full() || !put_marks(deferrals.begin(-1), own)) return false;
+  unmarked &= ~own;
+  return true;
 }
 
 Step step_before(const CorrectedCall& call) {
@@ -321,18 +346,17 @@ Step step_before(const CorrectedCall& call) {
   if (driver.has(Trait::begins_capture)) ++captures;
   if (driver.has(Trait::ends_context)) return Step::end;
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
+  if (driver.role == Role::allocate && before_allocation(call) == Step::give_back) return Step::give_back;
   if (driver.role == Role::mapping) return pool.empty() ? Step::settle : Step::give_back;
   if (is_no_matter(driver)) return Step::pass;
-  if (driver.role == Role::allocate) pool.forget_what_is_free();
   if (!has_place(call) || is_capture(call)) return Step::settle;
   const int stream = call.names_stream ? marks.stream_of(call) : -1;
   if (stream < 0) {
     unknown_work = true;
     return Step::settle;
   }
-  if (!mark_others(stream)) return Step::settle;
-  deferrals.order_behind_all(stream);
-  return Step::pass;
+  return mark_own(call, stream) && mark_others(stream) && deferrals.order_behind_all(stream) ? Step::pass
+                                                                                             : Step::settle;
 }
 
 bool before(const CorrectedCall& call, int32_t* result) {
@@ -347,9 +371,10 @@ bool before(const CorrectedCall& call, int32_t* result) {
     }
     if (state == State::off) return false;
     step = step_before(call);
+    given_before = marks.given();
   }
-  if (step == Step::settle) settle();
-  if (step == Step::give_back) give_back();
+  if (step == Step::settle) settle(call.threads);
+  if (step == Step::give_back || step == Step::end) give_back(call.threads);
   if (step == Step::end) end();
   *result = step == Step::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   return step == Step::not_made || step == Step::refused;
@@ -358,7 +383,8 @@ bool before(const CorrectedCall& call, int32_t* result) {
 void note_event(const CorrectedCall& call, int stream) {
   if (!counts.names_events()) return;
   if (RecordedEvent* place = event_at(call.registers[0], true))
-    if (!begin() || !marks.put(stream, place->mark)) place->mark = {};
+    if (captures > 0 || call.driver->has(Trait::record_flags) || !begin() || !marks.put(stream, place->mark))
+      place->mark = {};
 }
 
 void after(const CorrectedCall& call, bool succeeded) {
@@ -368,13 +394,15 @@ void after(const CorrectedCall& call, bool succeeded) {
   if (driver.has(Trait::ends_capture) && captures > 0) --captures;
   if (!succeeded) return;
   if (driver.arguments == Arguments::stream_destroy) marks.forget_stream(call.registers[0]);
+  if (driver.has(Trait::hides_records)) events_are_known = false;
+  // What another thread gave the GPU meanwhile was not waited for.
   if (driver.role == Role::synchronize && driver.stream_of == StreamOf::context) {
-    marks.note_all_done();
-    unknown_work = false;
+    marks.note_done(given_before);
+    if (given_before == marks.given()) unknown_work = false;
   }
   if (driver.role == Role::event && driver.arguments == Arguments::event)
     if (RecordedEvent* place = event_at(call.registers[0], false)) place->mark = {};
-  if (is_device_release(driver)) pool.note_release(call.registers[0]);
+  if (driver.role == Role::release) pool.note_release(call.registers[0]);
   if (uint64_t address = 0;
       is_device_allocation(driver) &&
       agent.copy(&address, reinterpret_cast<const void*>(call.registers[0]), sizeof address))
@@ -407,8 +435,8 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     [](Deferral deferral) { return deferrals.done(deferral); },
     [](Deferral deferral) { deferrals.await(deferral, true, agent); },
     [] {
-      if (state == State::on) end();
-    },
+      state = State::off;
+    },  // what waits for the GPU at the end was awaited by exit(); _exit() waits for nothing
     forget,
 };
 

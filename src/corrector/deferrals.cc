@@ -78,16 +78,16 @@ bool Deferrals::full() {
   return latest() - first_.load(std::memory_order_relaxed) + 2 >= kDeferrals;
 }
 
-void Deferrals::order_behind_all(int stream) {
+bool Deferrals::order_behind_all(int stream) {
   pass_done();
   for (Deferral i = first_.load(std::memory_order_relaxed); i <= latest(); ++i)
-    for (int k = 0; k < at(i).count; ++k) marks_.order_behind(stream, at(i).marks[k]);
+    for (int k = 0; k < at(i).count; ++k)
+      if (!marks_.order_behind(stream, at(i).marks[k])) return false;
+  return true;
 }
 
-Deferral Deferrals::await_all(const CorrectorServices& services) {
-  const Deferral last = latest();
+void Deferrals::await_all(Deferral last, const CorrectorServices& services) {
   for (Deferral i = first_.load(std::memory_order_relaxed); i <= last; ++i) await(i, false, services);
-  return last;
 }
 
 void Deferrals::await(Deferral deferral, bool touched, const CorrectorServices& services) {

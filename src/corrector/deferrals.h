@@ -18,15 +18,14 @@ class Deferrals {
   bool add(Deferral deferral, const Mark& mark);  // false: too many streams
   bool add_pending(Deferral deferral);            // the marks of all earlier ones that are not done
   void cancel(Deferral deferral) { at(deferral).count = 0; }
-  bool full();  // no further one, before some are awaited
-  void order_behind_all(int stream);
+  bool full();                        // no further one, before some are awaited
+  bool order_behind_all(int stream);  // false: the driver refused
 
   // In signals' handlers, too, on any thread.
   bool done(Deferral deferral) const;
   // `touched`: somebody came for the results; else a call has to see them done.
   void await(Deferral deferral, bool touched, const CorrectorServices& services);
-  // All up to the latest, which is returned.
-  Deferral await_all(const CorrectorServices& services);
+  void await_all(Deferral last, const CorrectorServices& services);  // and all before
   Deferral latest() const { return latest_.load(std::memory_order_acquire); }
 
   // The watchman's: somebody has waited for long.

@@ -69,12 +69,14 @@ int Marks::stream_of(const CorrectedCall& call) {
   int unused = -1;
   for (int i = 0; i < kStreams; ++i) {
     if (is(streams_[i])) return last_ = i;
-    if (!streams_[i].used && unused < 0) unused = i;
+    // A stream that was destroyed may still be about to write its last mark.
+    const bool quiet = !words_ || *word(i) == streams_[i].sequence;
+    if (!streams_[i].used && quiet && unused < 0) unused = i;
   }
   if (unused < 0) return -1;
   Stream& stream = streams_[unused];
-  stream = {handle, context, thread, stream.sequence, true, false};  // its word goes on counting
-  for (int i = 0; i < kStreams; ++i) ordered_[unused][i] = streams_[i].sequence - 1;
+  stream = {handle, context, thread, stream.sequence, true, false, 0};  // its word goes on counting
+  for (int i = 0; i < kStreams; ++i) ordered_[unused][i] = words_ ? *word(i) : 0;
   return last_ = unused;
 }
 
@@ -93,14 +95,22 @@ void Marks::forget_stream(uint64_t handle) {
     if (stream.used && stream.handle == handle) stream.used = stream.working = false;
 }
 
-void Marks::note_all_done() {
+bool Marks::several() const {
+  int used = 0;
+  for (const Stream& stream : streams_) used += stream.used;
+  return used > 1;
+}
+
+void Marks::note_done(uint64_t given) {
   const uint64_t context = current_context();
   for (Stream& stream : streams_)
-    if (stream.context == context) stream.working = false;
+    if (stream.context == context && stream.given <= given) stream.working = false;
 }
 
 bool Marks::put(int stream, Mark& mark) {
   Stream& to = streams_[stream];
+  // The handle of a default stream means that of the current context.
+  if ((to.handle == kLegacy || to.handle == kPerThread) && to.context != current_context()) return false;
   const auto address = reinterpret_cast<uintptr_t>(word(stream));
   if (write_value_(handle_of(to.handle), static_cast<CUdeviceptr>(address), to.sequence + 1, 0) !=
       CUDA_SUCCESS)
@@ -136,9 +146,9 @@ int Marks::working(uint64_t context, int (&streams)[kMostMarks]) const {
 
 bool Marks::failed(int stream) const {
   const Stream& asked = streams_[stream];
-  if (asked.thread != 0) return false;  // its handle would mean the asking thread's own
   if (ctx_set_current_(reinterpret_cast<CUcontext>(asked.context)) != CUDA_SUCCESS) return false;
-  const int result = stream_query_(handle_of(asked.handle));
+  // A thread's own default stream means the asking thread's; an error is the context's.
+  const int result = stream_query_(handle_of(asked.thread != 0 ? kLegacy : asked.handle));
   return result == kUncorrectableMemory || (result >= kFirstFailure && result <= kLastFailure) ||
          result == kUnknown;
 }

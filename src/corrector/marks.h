@@ -28,8 +28,13 @@ class Marks {
   // The stream of a call in the calling thread's context; -1: too many.
   int stream_of(const CorrectedCall& call);
   void forget_stream(uint64_t handle);  // it was destroyed
-  void note_work(int stream) { streams_[stream].working = true; }
-  void note_all_done();  // of the calling thread's context
+  bool several() const;                 // more than one stream is known
+  void note_work(int stream) {
+    streams_[stream].working = true;
+    streams_[stream].given = ++given_;
+  }
+  uint64_t given() const { return given_; }  // pieces of work so far
+  void note_done(uint64_t given);            // of the calling thread's context, up to this one
 
   // Behind the work that the stream has now. False: the driver refused.
   bool put(int stream, Mark& mark);
@@ -54,11 +59,13 @@ class Marks {
     uint32_t thread;           // whose own default stream it is; 0: no thread's
     uint32_t sequence;         // of the last mark
     bool used, working;        // working: it was given work since all was waited for
+    uint64_t given;            // the latest of it
   };
 
   volatile uint32_t* word(int stream) const { return words_ + stream * 16; }  // a cache line each
 
   Stream streams_[kStreams];
+  uint64_t given_;
   uint32_t ordered_[kStreams][kStreams];  // by stream: the others' marks that its work is behind already
   int last_;                              // that was asked for
   volatile uint32_t* words_;

@@ -16,10 +16,10 @@ Undeferred Pool::refuses(uint64_t address) {
   return count_ == kMostBlocks || kept_bytes_ + *bytes > limit_ ? Undeferred::pool_full : Undeferred::none;
 }
 
-void Pool::keep(uint64_t address, Deferral deferral) {
+void Pool::keep(uint64_t address, Deferral deferral, uint64_t context) {
   const uint64_t* bytes = allocated_.find(address);
   if (!bytes) return;
-  blocks_[count_++] = {address, *bytes, deferral};
+  blocks_[count_++] = {address, *bytes, context, deferral};
   kept_bytes_ += *bytes;
 }
 
@@ -29,9 +29,10 @@ bool Pool::keeps(uint64_t address) const {
   return false;
 }
 
-uint64_t Pool::take(uint64_t bytes, const Deferrals& deferrals) {
+uint64_t Pool::take(uint64_t bytes, uint64_t context, const Deferrals& deferrals) {
   for (int i = 0; i < count_; ++i) {
-    if (blocks_[i].bytes != bytes || !deferrals.done(blocks_[i].deferral)) continue;
+    if (blocks_[i].bytes != bytes || blocks_[i].context != context || !deferrals.done(blocks_[i].deferral))
+      continue;
     const uint64_t address = blocks_[i].address;
     kept_bytes_ -= bytes;
     blocks_[i] = blocks_[--count_];

@@ -23,10 +23,11 @@ class Pool {
 
   // Why a block cannot be kept; none: it can.
   Undeferred refuses(uint64_t address);
-  void keep(uint64_t address, Deferral deferral);  // until then the GPU may be using it
+  // Until then the GPU may be using it. `context`: the current one.
+  void keep(uint64_t address, Deferral deferral, uint64_t context);
   bool keeps(uint64_t address) const;
   // A block of as many bytes that the GPU is done with; 0: there is none.
-  uint64_t take(uint64_t bytes, const Deferrals& deferrals);
+  uint64_t take(uint64_t bytes, uint64_t context, const Deferrals& deferrals);
 
   bool empty() const { return kept_bytes_ == 0; }
   // An allocation of so many bytes may fail because of what is kept.
@@ -42,6 +43,7 @@ class Pool {
         if (count_ == 0) return;
         address = blocks_[--count_].address;
         kept_bytes_ -= blocks_[count_].bytes;
+        note_release(address);
       }
       mem_free_(address);
     }
@@ -52,7 +54,7 @@ class Pool {
   static constexpr uint64_t kSpare = uint64_t{64}
                                      << 20;  // that is left free for what the driver needs itself
   struct Block {
-    uint64_t address, bytes;
+    uint64_t address, bytes, context;
     Deferral deferral;
   };
 

@@ -39,6 +39,7 @@ struct CorrectedCall {
   bool names_stream;          // the call says which
   bool per_thread;            // a null stream is the thread's own
   bool capturing;             // into a graph
+  bool threads;               // the program has several
   uint64_t site;  // native_site_key(); 0: neither synchronization nor release, or its stack is not known
   const void* of_agent;  // for `guard`
 };

@@ -80,8 +80,7 @@ rm -rf gaussian.diogenes/proving
 prover=$!
 while ! [ -d gaussian.diogenes/proving/2 ]; do sleep 0.05; done
 kill -TERM "$prover"
-wait "$prover"
-[ $? -ne 0 ] || bad 'interrupted: exit status 0'
+if wait "$prover"; then bad 'interrupted: exit status 0'; fi
 says err 'interrupted by signal 15' 'interrupted'
 [ "$failures" -eq 0 ] && echo "all checks of prove passed"
 exit "$failures"

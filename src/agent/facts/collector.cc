@@ -26,6 +26,7 @@ struct Slot {
   std::atomic<bool> used;
   DecodedCall decoded;
   Contents contents;
+  uint64_t given;  // State::given when it began
 };
 constexpr int kSlots = 256;
 alignas(64) Slot slots[kSlots];
@@ -257,6 +258,7 @@ void mark_dirty(const Call& call, DecodedCall& decoded) {
     HostRange& host = decoded.hosts[i];
     host.site = decoded.site;
     host.stream = call.stream;
+    host.given = state().given;
     // Which small ranges are shared out must not depend on how fast this run was.
     const bool sampled = host.way == Way::pages || watch_share() == kWatchShares;
     if (!decoded.looked_at() && sampled && host.refusal == WatchRefusal::none)
@@ -273,8 +275,9 @@ void mark_dirty(const Call& call, DecodedCall& decoded) {
 }
 
 // What a deferred wait could not cover.
-void note_undeferrable(const DecodedCall& decoded) {
+void note_undeferrable(const Call& call, const DecodedCall& decoded) {
   const uint32_t flags = decoded.operands.flags;
+  if (call.printed) state().host_work = true;  // what kernels print comes out where the program waits
   if ((flags & (kRunsOnHost | kWaitsForHost)) == 0 && (flags & (kAnyHost | kAnyPageable)) == 0 &&
       decoded.host_count < DecodedCall::kHosts && (decoded.flags & (kSharesMemory | kUnlistedWork)) == 0)
     return;
@@ -294,10 +297,12 @@ Coverage coverage_of(const Call& call) {
 }
 
 // A call has waited: what it waited for is no matter of a later deferral.
-void forget_waited(const Call& call) {
-  const Coverage coverage = coverage_of(call);
+void forget_waited(const Call& call, uint64_t given) {
+  Coverage coverage = coverage_of(call);
   LockGuard guard(state().lock);
-  if (coverage.all) state().unknown_host = false;
+  const bool others = state().given != given;
+  coverage.given = given;
+  if (coverage.all && !others) state().unknown_host = false;
   state().dirty.forget_waited(coverage);
 }
 
@@ -321,6 +326,9 @@ void start() {
   all.unlisted_memory = all.unlisted_host = all.variables = false;
   all.shared = 0;
   all.host_work = all.unknown_host = false;
+  all.given = 0;
+  if (stage_corrects())
+    all.unlisted_memory = true;  // nobody looks for addresses in what is copied to the device
   all.captures = 0;
   for (auto& slot : slots) slot.used.store(false, std::memory_order_relaxed);
   sampling().start({plan().plan->max_overhead, {plan().plan->baseline_ns}});
@@ -336,7 +344,10 @@ void before(Call& call) {
   call.in_flight = 0;
   if (is_idle(call)) return;
   Slot* slot = take_slot();
-  if (!slot) return;
+  if (!slot) {
+    state().unknown_host = true;
+    return;
+  }
   call.in_flight = static_cast<uint32_t>(slot - slots) + 1;
   DecodedCall& decoded = slot->decoded;
   if (call.flags & kCapturing) {
@@ -352,7 +363,11 @@ void before(Call& call) {
     decoded.argument = end_context(call.argument(0));
     give_up_readbacks();
   }
-  if (stage_corrects()) return;
+  if (stage_corrects()) {
+    LockGuard guard(state().lock);
+    slot->given = gives_work(call) ? ++state().given : state().given;
+    return;
+  }
   const Nanoseconds begin = monotonic_now();
   contents_before(call, decoded, slot->contents);
   // Reading back lengthens a wait of the program's, which no hook sees, and its hash the call that waits.
@@ -381,8 +396,9 @@ void after(Call& call) {
   // What a blocking copy brought is read before its guard goes up; so is what this call covers.
   const bool waited = !capturing && has_waited(call, &decoded);
   if (stage_corrects()) {
-    if (!capturing && call.succeeded()) note_undeferrable(decoded);
-    if (waited) forget_waited(call);
+    if (!capturing && call.succeeded()) note_undeferrable(call, decoded);
+    // Other calls wait for less than they seem to; and what another thread gives the GPU meanwhile is not waited for.
+    if (waited && call.driver->role == Role::synchronize) forget_waited(call, slot->given);
     return release_slot(call);
   }
   const Nanoseconds begin = monotonic_now();
@@ -456,11 +472,13 @@ Undeferred guard_dirty(Deferral deferral, const Call& call) {
   const Coverage coverage = coverage_of(call);
   LockGuard guard(state().lock);
   if (state().host_work) return Undeferred::host_work;
+  if (others_may_look()) return Undeferred::host_work;
   if (state().unknown_host || state().unlisted_host) return Undeferred::unknown_memory;
   return state().dirty.defer(deferral, coverage, has_threads());
 }
 
 bool has_uncovered() {
+  if (others_may_look()) return true;
   if (state().dirty.empty() && !state().host_work && !state().unknown_host && !state().unlisted_host)
     return false;
   LockGuard guard(state().lock);

@@ -25,6 +25,7 @@ Undeferred why_not(const HostRange& host) {
 }  // namespace
 
 Undeferred DirtyRanges::defer(Deferral deferral, const Coverage& coverage, bool threads) {
+  if (count_ == kMaximumDirty) return Undeferred::unguarded;  // some may have found no room
   for (int i = 0; i < count_; ++i) {
     const HostRange& host = dirty_[i].host;
     if (const Undeferred why = why_not(host); why != Undeferred::none) return why;
@@ -59,6 +60,7 @@ bool DirtyRanges::defer(Dirty& dirty, Deferral deferral) {
 }
 
 bool DirtyRanges::has_uncovered() const {
+  if (count_ == kMaximumDirty) return true;
   for (int i = 0; i < count_; ++i)
     if (!dirty_[i].covered) return true;
   return false;

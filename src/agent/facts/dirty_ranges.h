@@ -48,6 +48,7 @@ struct HostRange {
   WatchRefusal refusal = WatchRefusal::none;
   FrameMarks frame;
   SampledSite site = 0;         // whose work it is
+  uint64_t given = 0;           // work is counted, where waits are corrected: the latest that has this range
   uint32_t stream = kNoStream;  // in which the work is, as in OperationRecord; kNoStream: in several
 };
 
@@ -69,7 +70,10 @@ inline uint32_t parts_of(AddressRange range) {
 struct Coverage {
   bool all = false;
   uint32_t stream = kNoStream;
-  bool covers(const HostRange& host) const { return all || (stream != kNoStream && host.stream == stream); }
+  uint64_t given = ~uint64_t{0};  // the work that was given until the wait began (HostRange::given)
+  bool covers(const HostRange& host) const {
+    return host.given <= given && (all || (stream != kNoStream && host.stream == stream));
+  }
 };
 
 class DirtyRanges {

@@ -20,6 +20,7 @@ struct State {
   bool unlisted_host;    // ... some of which the host may share
   bool variables;        // device variables of modules are known
   int shared;            // allocations that kernels and the host share
+  uint64_t given;        // pieces of work so far
   bool host_work;        // work has waited for the CPU, or run the program's code
   bool unknown_host;     // since all work was waited for, some has reached host memory that is not known
 

@@ -280,6 +280,11 @@ void end_guarding() {
   open_all(TouchBy::given_up);
 }
 
+bool others_may_look() {
+  static const bool they_may = peers_may_read();
+  return they_may;
+}
+
 bool guards_wanted() { return guards_active() && !refused_for_good(); }
 
 void enter_program_code(ProgramCode& before) {

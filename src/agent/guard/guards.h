@@ -124,6 +124,8 @@ void open_all(TouchBy by);
 // From now on code of the program runs where its system calls are not seen (a callback that cannot be
 // followed): everything is opened, and no guard is raised any more in this process.
 void end_guarding();
+// Other processes of a job, and the network for them, may read this one's memory and the GPU's.
+bool others_may_look();
 bool guards_wanted();  // guards were started, and are not ended for good
 
 // The driver runs the program's code on the calling thread: a host function, on one of its own threads or

@@ -61,6 +61,7 @@ void await_deferred(AddressRange, bool) {}
 void defer_guard(GuardHandle, Deferral) {}
 void collect_unseen() {}
 bool guards_wanted() { return true; }
+bool others_may_look() { return false; }
 Threads threads_now() { return {}; }
 void follow_releases(const ReleaseFollower&) {}
 uint32_t next_watch() { return 1; }
