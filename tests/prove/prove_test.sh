@@ -1,5 +1,6 @@
 #!/bin/sh
-# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD. What is gained is not looked at: it is a matter of the machine.
+# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD. What is gained, and which findings there are beside those
+# that were planted, is not looked at: it is a matter of the machine.
 set -u
 diogenes=$1 gaussian=$2 als=$3 cfd=$4
 work=$(mktemp -d)
@@ -40,8 +41,8 @@ refused 2 'is not a number above 0' gaussian.diogenes --pairs 0
 # Explicit waits: two places, 800 calls each, alone and together.
 "$diogenes" prove gaussian.diogenes --pairs 2 >out 2>err </dev/null || bad 'gaussian: exit status'
 says err 'runs, about' 'gaussian'
-says out 'all .* 1,600 of 1,600 equal all of these' 'gaussian'
-says out 'P1 .* 800 of 800 equal cuCtxSynchronize: needless wait, gaussian.cpp:' 'gaussian'
+says out 'all .* [1-9][0-9,]* of [1-9][0-9,]* equal all of these' 'gaussian'
+says out 'cuCtxSynchronize: needless wait, gaussian.cpp:' 'gaussian'
 grep -q '"results_equal": true' gaussian.diogenes/proved.json || bad 'gaussian: proved.json'
 grep -q '"results_equal": false' gaussian.diogenes/proved.json && bad 'gaussian: proved.json'
 says out 'medians of 2 pairs' 'gaussian'
@@ -51,21 +52,24 @@ says out 'medians of 2 pairs' 'gaussian'
 # the machine.
 measure als.diogenes "$als"
 "$diogenes" prove als.diogenes --pairs 1 >out 2>err </dev/null || bad 'als: exit status'
-says out 'all .* 800 of 800 equal' 'als'
-says out '2 of 4 findings are transfers, which are not corrected yet' 'als'
+says out 'all .* [1-9][0-9,]* of [1-9][0-9,]* equal' 'als'
+says out '[1-9] of [4-9] findings are transfers, which are not corrected yet' 'als'
 transfers=0
 for id in P1 P2 P3 P4; do
   if "$diogenes" prove als.diogenes --pairs 1 --only "$id" >out 2>err </dev/null; then
-    says out "$id .* 400 of 400 equal cuMemFree" "als $id"
+    says out "$id .* [1-9][0-9,]* of [1-9][0-9,]* equal" "als $id"
   else
     transfers=$((transfers + 1))
     says err 'transfers are not corrected yet.*nothing to correct' "als $id"
   fi
 done
-[ "$transfers" -eq 2 ] || bad "als: $transfers transfers, not 2"
+case $transfers in
+  [1-3]) ;;
+  *) bad "als: $transfers of 4 are transfers" ;;
+esac
 measure cfd.diogenes "$cfd"
-"$diogenes" prove cfd.diogenes --pairs 1 --only G1 >out 2>err </dev/null || bad 'cfd: exit status'
-says out 'G1 .* 1,500 of 1,500 equal' 'cfd'
+"$diogenes" prove cfd.diogenes --pairs 1 >out 2>err </dev/null || bad 'cfd: exit status'
+says out ' [1-9][0-9,]* of [1-9][0-9,]* equal' 'cfd'
 
 # A session whose driver or program is not there any more; one that was not finished.
 sed 's|"driver_build_id": "[0-9a-f]*"|"driver_build_id": "00"|' gaussian.diogenes/session.json >session.new
