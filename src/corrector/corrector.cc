@@ -78,21 +78,21 @@ RecordedEvent* event_at(uint64_t event, bool make) {
 bool put_marks(Deferral deferral, uint64_t streams);
 
 // All that was deferred is done when it returns. The lock is not held while anybody waits: the GPU's work may wait for
-// another thread, which makes calls of its own meanwhile. With several threads or streams, waits that have no mark get one:
-// what those threads give other streams now comes behind it.
-void settle(bool threads) {
+// another thread, which makes calls of its own meanwhile. `others`: there are threads that do, or streams that may be given
+// work: waits that have no mark get one then, and what is given now comes behind it.
+void settle(bool others) {
   if (state != State::on) return;
   uint64_t streams = 0;
   Deferral last;
+  agent.pass_hooks(+1);  // at the end of the process, no hook is under way
   {
     Lock lock;
-    const bool alone = !threads && !marks.several();
-    if (unmarked != 0 && (alone || deferrals.full() || !put_marks(deferrals.begin(-1), unmarked)))
-      streams = unmarked;
+    const bool marked =
+        others && unmarked != 0 && !deferrals.full() && put_marks(deferrals.begin(-1), unmarked);
+    if (!marked) streams = unmarked;
     unmarked = 0;
     last = deferrals.latest();
   }
-  agent.pass_hooks(+1);  // at the end of the process, no hook is under way
   for (int i = 0; i < kStreams; ++i)
     if (streams >> i & 1) marks.synchronize(i);
   agent.pass_hooks(-1);
@@ -120,14 +120,14 @@ bool start_watchman() {
   return made;
 }
 
-void give_back(bool threads) {
-  settle(threads);
+void give_back(bool others) {
+  settle(others);
   pool.free_all<Lock>();
 }
 
-// At exit(), before the driver ends.
+// At exit(), before the driver ends: the thread may have no context any more.
 void end() {
-  settle(true);
+  settle(false);
   state = State::off;
 }
 
@@ -362,6 +362,7 @@ Step step_before(const CorrectedCall& call) {
 bool before(const CorrectedCall& call, int32_t* result) {
   if (state == State::off) return false;
   Step step;
+  bool others;
   {
     Lock lock;
     if (!driver_is_known) {
@@ -372,9 +373,10 @@ bool before(const CorrectedCall& call, int32_t* result) {
     if (state == State::off) return false;
     step = step_before(call);
     given_before = marks.given();
+    others = call.threads || marks.several();
   }
-  if (step == Step::settle) settle(call.threads);
-  if (step == Step::give_back || step == Step::end) give_back(call.threads);
+  if (step == Step::settle) settle(others);
+  if (step == Step::give_back || step == Step::end) give_back(others);
   if (step == Step::end) end();
   *result = step == Step::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   return step == Step::not_made || step == Step::refused;
@@ -398,7 +400,7 @@ void after(const CorrectedCall& call, bool succeeded) {
   // What another thread gave the GPU meanwhile was not waited for.
   if (driver.role == Role::synchronize && driver.stream_of == StreamOf::context) {
     marks.note_done(given_before);
-    if (given_before == marks.given()) unknown_work = false;
+    if (!call.threads) unknown_work = false;
   }
   if (driver.role == Role::event && driver.arguments == Arguments::event)
     if (RecordedEvent* place = event_at(call.registers[0], false)) place->mark = {};

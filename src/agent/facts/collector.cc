@@ -254,6 +254,7 @@ void mark_dirty(const Call& call, DecodedCall& decoded) {
   bool pageable_is_done = call.waited_at_all() || !call.driver->asynchronous;
   sample(call, decoded);
   LockGuard guard(state().lock);
+  ++state().given;
   for (int i = 0; i < decoded.host_count; ++i) {
     HostRange& host = decoded.hosts[i];
     host.site = decoded.site;
@@ -282,10 +283,12 @@ void note_undeferrable(const Call& call, const DecodedCall& decoded) {
       decoded.host_count < DecodedCall::kHosts && (decoded.flags & (kSharesMemory | kUnlistedWork)) == 0)
     return;
   LockGuard guard(state().lock);
-  if (flags & (kRunsOnHost | kWaitsForHost) || decoded.flags & kSharesMemory)
+  if (flags & (kRunsOnHost | kWaitsForHost) || decoded.flags & kSharesMemory) {
     state().host_work = true;
-  else
+  } else {
+    ++state().given;
     state().unknown_host = true;
+  }
 }
 
 // Of several contexts, it is not known to which a stream belongs; and each thread has a default stream of its own.
@@ -365,7 +368,7 @@ void before(Call& call) {
   }
   if (stage_corrects()) {
     LockGuard guard(state().lock);
-    slot->given = gives_work(call) ? ++state().given : state().given;
+    slot->given = state().given;
     return;
   }
   const Nanoseconds begin = monotonic_now();
