@@ -87,18 +87,6 @@ std::string first_difference(const std::string& one, const std::string& other) {
   }
 }
 
-struct Sums {
-  uint64_t calls = 0, deferred = 0, touched = 0, failed = 0;
-  uint64_t undeferred[static_cast<int>(Undeferred::count)] = {};
-  void add(const CountsOfRun& run) {
-    for (const auto& [key, counts] : run.by_site) {
-      calls += counts.calls, deferred += counts.deferred, touched += counts.touched;
-      for (int i = 0; i < static_cast<int>(Undeferred::count); ++i) undeferred[i] += counts.undeferred[i];
-    }
-    failed += run.failed;
-  }
-};
-
 int main(int argc, char** argv) {
   DriverKind kind = DriverKind::simulated;
   int times = 1, seconds = 120, i = 1;
@@ -148,15 +136,15 @@ int main(int argc, char** argv) {
                first_difference(plain.output, corrected.output), plain.status,
                corrected.status == -1 ? "it hung" : fmt::format("{:#x}", corrected.status));
   }
-  Sums sums;
-  sums.add(read_counts(folder));
+  const CountsOfRun counts = read_counts(folder);
+  const CorrectionCounts sums = counts.all_sites();
   std::string why;
   for (int k = 1; k < static_cast<int>(Undeferred::count); ++k)
     if (sums.undeferred[k] > 0)
       why += fmt::format("\n  {:8} {}", sums.undeferred[k], undeferred_text(static_cast<Undeferred>(k)));
   fmt::print(
       "{} of {} runs different; {} of {} waits deferred, {} touched before they were done, {} failures{}\n",
-      different, times, sums.deferred, sums.calls, sums.touched, sums.failed, why);
+      different, times, sums.deferred, sums.calls, sums.touched, counts.failed, why);
   fs::remove_all(folder);
   return different > 0 || sums.deferred == 0;
 }

@@ -23,7 +23,6 @@ void add_file(CountsOfRun& run, const fs::path& path) {
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
       memcmp(header.magic, kCorrectionsMagic, sizeof header.magic) != 0)
     return;
-  ++run.processes;
   run.awaited += header.awaited;
   run.failed += header.failed;
   run.awaited_s += static_cast<double>(header.awaited_ns) / 1e9;
@@ -35,6 +34,17 @@ void add_file(CountsOfRun& run, const fs::path& path) {
 }
 
 }  // namespace
+
+void CountsOfRun::add(const CountsOfRun& other) {
+  for (const auto& [key, counts] : other.by_site) launcher::add(by_site[key], counts);
+  awaited += other.awaited, awaited_s += other.awaited_s, failed += other.failed;
+}
+
+CorrectionCounts CountsOfRun::all_sites() const {
+  CorrectionCounts all{};
+  for (const auto& [key, counts] : by_site) launcher::add(all, counts);
+  return all;
+}
 
 CountsOfRun read_counts(const fs::path& run_folder) {
   CountsOfRun run;

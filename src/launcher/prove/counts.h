@@ -12,7 +12,9 @@ struct CountsOfRun {
   std::map<uint64_t, CorrectionCounts> by_site;  // by the site's key
   uint64_t awaited = 0, failed = 0;
   double awaited_s = 0;
-  int processes = 0;
+
+  void add(const CountsOfRun& other);
+  CorrectionCounts all_sites() const;
 };
 
 // `run_folder`: of the proving run. What cannot be read counts nothing.

@@ -26,15 +26,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void add(CountsOfRun& sum, const CountsOfRun& counts) {
-  for (const auto& [key, one] : counts.by_site) {
-    CorrectionCounts& all = sum.by_site[key];
-    all.calls += one.calls, all.deferred += one.deferred, all.touched += one.touched;
-    for (size_t i = 0; i < std::size(all.undeferred); ++i) all.undeferred[i] += one.undeferred[i];
-  }
-  sum.awaited += counts.awaited, sum.awaited_s += counts.awaited_s, sum.failed += counts.failed;
-}
-
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : values[values.size() / 2];
@@ -108,7 +99,7 @@ bool make_round(Trial& trial, int round, int rounds, Runs& runs) {
     row.differences_s.push_back(plain->runtime_s - run->runtime_s);
     if (row.difference.empty() && run->ended != runs.ended) row.difference = run->ended;
     runs.corrected_folders[i].push_back(run->folder);
-    add(row.counts, run->counts);
+    row.counts.add(run->counts);
   }
   return true;
 }

@@ -11,20 +11,6 @@ namespace diogenes::launcher {
 
 namespace {
 
-struct Applied {
-  uint64_t calls = 0, deferred = 0, touched = 0;
-  uint64_t undeferred[static_cast<int>(Undeferred::count)] = {};
-};
-
-Applied applied(const Proved& row) {
-  Applied sum;
-  for (const auto& [key, counts] : row.counts.by_site) {
-    sum.calls += counts.calls, sum.deferred += counts.deferred, sum.touched += counts.touched;
-    for (int i = 0; i < static_cast<int>(Undeferred::count); ++i) sum.undeferred[i] += counts.undeferred[i];
-  }
-  return sum;
-}
-
 double percent(double seconds, double whole) { return whole > 0 ? 100 * seconds / whole : 0; }
 
 std::string expected_text(const Proved& row, double whole) {
@@ -46,7 +32,8 @@ void say_unexpected(const ProvedTable& table, std::string& text) {
           "{}: the results are not the same: {}. This finding must not be trusted; please report it.\n",
           name_of(row), row.difference);
   for (const Proved& row : table.rows) {
-    if (row.as_expected(table.own.median_s + table.own.error_s) || applied(row).deferred == 0) continue;
+    if (row.as_expected(table.own.median_s + table.own.error_s) || row.counts.all_sites().deferred == 0)
+      continue;
     text += fmt::format("{}: expected was {}, and {} was gained.\n", name_of(row),
                         expected_text(row, table.runtime_s), gain_text(row, table.runtime_s));
   }
@@ -54,7 +41,7 @@ void say_unexpected(const ProvedTable& table, std::string& text) {
 
 void say_rest(const ProvedTable& table, std::string& text) {
   for (const Proved& row : table.rows) {
-    const Applied sum = applied(row);
+    const CorrectionCounts sum = row.counts.all_sites();
     if (sum.calls == 0) text += fmt::format("{}: none of its calls was made in these runs.\n", name_of(row));
     if (sum.touched > 0)
       text += fmt::format(
@@ -89,7 +76,7 @@ std::string proved_text(const ProvedTable& table) {
     return count_text((count + static_cast<uint64_t>(table.pairs) / 2) / static_cast<uint64_t>(table.pairs));
   };
   for (const Proved& row : table.rows) {
-    const Applied sum = applied(row);
+    const CorrectionCounts sum = row.counts.all_sites();
     text += fmt::format("{:<5}{:>13}{:>18}{:>26}   {}\n     {}\n", name_of(row),
                         expected_text(row, table.runtime_s), gain_text(row, table.runtime_s),
                         fmt::format("{} of {}", of_a_run(sum.deferred), of_a_run(sum.calls)),
@@ -108,7 +95,7 @@ std::string proved_json(const ProvedTable& table) {
   using nlohmann::ordered_json;
   ordered_json rows = ordered_json::array();
   for (const Proved& row : table.rows) {
-    const Applied sum = applied(row);
+    const CorrectionCounts sum = row.counts.all_sites();
     ordered_json undeferred = ordered_json::object();
     for (int i = 1; i < static_cast<int>(Undeferred::count); ++i)
       if (sum.undeferred[i] > 0) undeferred[undeferred_text(static_cast<Undeferred>(i))] = sum.undeferred[i];
