@@ -18,19 +18,14 @@ void add(ByKey& found, const std::string& key, CorrectedSite site) {
   if (!known) sites.push_back(site);
 }
 
-// Explicit waits, and releases of device memory.
-bool is_corrected(const DriverFunction& driver) {
-  if (driver.role == Role::synchronize) return true;
-  return driver.role == Role::release && driver.arguments == Arguments::release &&
-         driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::registered);
-}
-
 ByKey native_keys(const SiteTable& sites) {
   ByKey found;
   for (size_t i = 0; i < sites.size(); ++i) {
     const Site& site = sites[SiteIndex{static_cast<uint32_t>(i)}];
     const DriverFunction* driver = driver_function(site.function);
-    if (!driver || !is_corrected(*driver) || !site.place.process) continue;
+    if (!driver || !(driver->role == Role::synchronize || releases_device_memory(*driver)) ||
+        !site.place.process)
+      continue;
     const ProcessTrace& process = *site.place.process;
     const SiteKey key = native_site_key(driver->symbol, process.stacks.frames(site.place.stack),
                                         [&](Frame frame) { return process.module(frame.module()); });

@@ -142,21 +142,8 @@ bool is_capture(const CorrectedCall& call) { return call.driver->role == Role::c
 
 // Does the call give the GPU work in a stream, or name a place in one?
 bool has_place(const CorrectedCall& call) {
-  switch (call.driver->role) {
-    case Role::launch:
-    case Role::transfer:
-    case Role::fill:
-    case Role::graph_launch:
-    case Role::host_function:
-    case Role::prefetch:
-    case Role::stream_wait:
-    case Role::event_record:
-      return true;
-    default:
-      return call.driver->stream_argument >= 0 &&
-             (call.driver->role == Role::allocate || call.driver->role == Role::release ||
-              call.driver->role == Role::mapping || call.driver->role == Role::graph);
-  }
+  const Role role = call.driver->role;
+  return gives_work(*call.driver) || role == Role::stream_wait || role == Role::event_record;
 }
 
 // Neither tells of completion nor takes away what the GPU may be using.
@@ -286,12 +273,6 @@ Step before_synchronize(const CorrectedCall& call) {
   return Step::not_made;
 }
 
-// Device memory is released, and the driver would wait for all work.
-bool is_device_release(const DriverFunction& driver) {
-  return driver.role == Role::release && driver.arguments == Arguments::release &&
-         driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::registered);
-}
-
 bool is_device_allocation(const DriverFunction& driver) {
   return driver.role == Role::allocate && driver.arguments == Arguments::allocate &&
          driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::managed);
@@ -342,7 +323,7 @@ bool mark_own(const CorrectedCall& call, int stream) {
 Step step_before(const CorrectedCall& call) {
   const DriverFunction& driver = *call.driver;
   if (driver.role == Role::synchronize) return before_synchronize(call);
-  if (is_device_release(driver)) return before_release(call);
+  if (releases_device_memory(driver)) return before_release(call);
   if (driver.has(Trait::begins_capture)) ++captures;
   if (driver.has(Trait::ends_context)) return Step::end;
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);

@@ -151,6 +151,34 @@ struct DriverFunction {
   }
 };
 
+// Does a call give the GPU work?
+constexpr bool gives_work(const DriverFunction& driver) {
+  switch (driver.role) {
+    case Role::launch:
+    case Role::transfer:
+    case Role::fill:
+    case Role::graph_launch:
+    case Role::host_function:
+    case Role::prefetch:
+      return true;
+    case Role::stream_wait:
+      return driver.arguments != Arguments::stream_wait && driver.stream_of != StreamOf::context;
+    case Role::allocate:
+    case Role::release:
+    case Role::mapping:
+    case Role::graph:
+      return driver.stream_argument >= 0;  // stream-ordered
+    default:
+      return false;
+  }
+}
+
+// cuMemFree: not ordered by a stream, so that it waits for all that may be using the memory.
+constexpr bool releases_device_memory(const DriverFunction& driver) {
+  return driver.role == Role::release && driver.arguments == Arguments::release &&
+         driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::registered);
+}
+
 inline constexpr DriverFunction kCatalogue[] = {
 #define DRIVER_FUNCTION(symbol, operation, role, arguments, stream_of, stream_argument, direction, \
                         asynchronous, traits)                                                      \

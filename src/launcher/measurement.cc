@@ -19,6 +19,7 @@
 #include "launcher/cupti.h"
 #include "launcher/jit_check.h"
 #include "launcher/machine.h"
+#include "launcher/prepare_command.h"
 #include "launcher/python_in_use.h"
 #include "launcher/run_estimate.h"
 #include "launcher/session_folder.h"
@@ -43,11 +44,6 @@ int64_t realtime_now() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-std::string ended_text(int exit_status, int signal) {
-  return signal != 0 ? fmt::format("was killed by signal {} ({})", signal, strsignal(signal))
-                     : fmt::format("exited with {}", exit_status);
 }
 
 bool write_file(const fs::path& path, const std::string& text) {
@@ -391,24 +387,11 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
 }
 
 bool Measurement::prepare_run(const std::string& name) {
-  if (options_.prepare.empty()) return true;
-  StageRun before{.name = "prepare"};
-  Target shell{.program = "/bin/sh",
-               .arguments = {"sh", "-c", options_.prepare},
-               .environment = environment_,
-               .input = {},
-               .output = {.kind = StreamRoute::Kind::open, .fd = STDERR_FILENO},  // stdout is the program's
-               .errors = {}};
-  int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  shell.input = {.kind = StreamRoute::Kind::open, .fd = nothing};
-  Result<TargetResult> result = run_target(shell);
-  if (nothing >= 0) close(nothing);
-  if (result && result->exec_error == 0 && result->exit_status == 0 && result->interrupted_by == 0)
-    return true;
-  if (result && result->interrupted_by != 0) exit_status_ = 128 + result->interrupted_by;
-  std::string problem =
-      fmt::format("the --prepare command before the {} run {}; no further runs", name,
-                  result ? ended_text(result->exit_status, result->signal) : result.error().c_str());
+  const Prepared prepared = run_prepare_command(options_.prepare, environment_);
+  if (prepared.problem.empty()) return true;
+  if (prepared.interrupted_by != 0) exit_status_ = 128 + prepared.interrupted_by;
+  const std::string problem =
+      fmt::format("the --prepare command before the {} run {}; no further runs", name, prepared.problem);
   if (session_.runs.empty()) return refuse(kOwnFailure, problem);
   notice(problem);
   return false;

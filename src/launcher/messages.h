@@ -9,7 +9,9 @@ namespace diogenes::launcher {
 // Exit statuses of our own; beside them a run exits as the program's first run did (128+N on a signal).
 enum ExitStatus : int {
   kSuccess = 0,
-  kProblems = 1,  // doctor: something stands in the way; gate: more can be saved than is allowed
+  // doctor: something stands in the way; gate: more can be saved than is allowed; prove: results differ, or nothing
+  // can be corrected
+  kProblems = 1,
   kUsage = 2,
   kCannotSay = 3,  // gate: the session is not complete
   kTimeout = 124,

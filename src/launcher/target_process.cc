@@ -427,6 +427,11 @@ class Run {
 
 }  // namespace
 
+std::string ended_text(int exit_status, int signal) {
+  return signal != 0 ? fmt::format("was killed by signal {} ({})", signal, strsignal(signal))
+                     : fmt::format("exited with {}", exit_status);
+}
+
 Result<TargetResult> run_target(const Target& target) { return Run(target).go(); }
 
 }  // namespace diogenes::launcher

@@ -62,6 +62,9 @@ struct TargetResult {
   double cpu_s = 0;             // user + system, of the program and the children it waited for
 };
 
+// "exited with 3", "was killed by signal 11 (Segmentation fault)".
+std::string ended_text(int exit_status, int signal);
+
 // Returns when the program has exited and its relayed output is drained. Errors are our own (no pipe, no
 // process).
 Result<TargetResult> run_target(const Target& target);

@@ -37,26 +37,7 @@ void DecodedCall::add_host(const HostRange& host) {
 
 bool is_idle(const Call& call) { return call.driver->role == Role::initialize; }
 
-bool gives_work(const Call& call) {
-  switch (call.driver->role) {
-    case Role::launch:
-    case Role::transfer:
-    case Role::fill:
-    case Role::graph_launch:
-    case Role::host_function:
-    case Role::prefetch:
-      return true;
-    case Role::stream_wait:
-      return call.driver->arguments != Arguments::stream_wait && call.driver->stream_of != StreamOf::context;
-    case Role::allocate:
-    case Role::release:
-    case Role::mapping:
-    case Role::graph:
-      return call.driver->stream_argument >= 0;  // stream-ordered
-    default:
-      return false;
-  }
-}
+bool gives_work(const Call& call) { return diogenes::gives_work(*call.driver); }
 
 namespace {
 

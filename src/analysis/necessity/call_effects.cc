@@ -30,27 +30,6 @@ bool reads_array(const DriverFunction& driver) {
   return driver.arguments == Arguments::copy_from_array || driver.arguments == Arguments::copy_to_array;
 }
 
-bool is_work_by_role(const DriverFunction& driver) {
-  switch (driver.role) {
-    case Role::launch:
-    case Role::transfer:
-    case Role::fill:
-    case Role::graph_launch:
-    case Role::host_function:
-    case Role::prefetch:
-      return true;
-    case Role::stream_wait:
-      return driver.arguments != Arguments::stream_wait && driver.stream_of != StreamOf::context;
-    case Role::allocate:
-    case Role::release:
-    case Role::mapping:
-    case Role::graph:
-      return driver.stream_argument >= 0;  // stream-ordered
-    default:
-      return false;
-  }
-}
-
 // What these calls wait for is their business, not only other work's end: no verdict on them.
 bool waits_for_itself(const DriverFunction& driver, bool new_work) {
   switch (driver.role) {
@@ -71,7 +50,7 @@ bool waits_for_itself(const DriverFunction& driver, bool new_work) {
 
 bool gives_work(const CallView& call) {
   if (moves_nothing(call)) return false;
-  return call.recorded.call ? call.has(kGivesWork) : is_work_by_role(call.driver);
+  return call.recorded.call ? call.has(kGivesWork) : diogenes::gives_work(call.driver);
 }
 
 bool moves_nothing(const CallView& call) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "launcher/plan_file.h"
+#include "launcher/prepare_command.h"
 #include "launcher/target_environment.h"
 #include "launcher/target_process.h"
 
@@ -15,11 +16,6 @@ namespace diogenes::launcher {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string ended_text(int exit_status, int signal) {
-  return signal != 0 ? fmt::format("was killed by signal {} ({})", signal, strsignal(signal))
-                     : fmt::format("exited with {}", exit_status);
-}
 
 void add(std::string& sentences, const std::string& sentence) {
   sentences += (sentences.empty() ? "" : "; ") + sentence;
@@ -64,26 +60,10 @@ Status Trial::open() {
   return Done{};
 }
 
-Status Trial::prepare() {
-  if (session_.request.prepare.empty()) return Done{};
-  int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  Target shell{.program = "/bin/sh",
-               .arguments = {"sh", "-c", session_.request.prepare},
-               .environment = environment_,
-               .input = {.kind = StreamRoute::Kind::open, .fd = nothing},
-               .output = {.kind = StreamRoute::Kind::open, .fd = STDERR_FILENO},
-               .errors = {}};
-  Result<TargetResult> result = run_target(shell);
-  if (nothing >= 0) close(nothing);
-  if (!result) return error("the --prepare command: %s", result.error().c_str());
-  interrupted_ = result->interrupted_by != 0;
-  if (result->exec_error == 0 && result->exit_status == 0 && !interrupted_) return Done{};
-  return error("the --prepare command %s; no further runs",
-               ended_text(result->exit_status, result->signal).c_str());
-}
-
 Result<TrialRun> Trial::run(const Correction* correction) {
-  if (Status ready = prepare(); !ready) return ready.error();
+  const Prepared prepared = run_prepare_command(session_.request.prepare, environment_);
+  if (!prepared.problem.empty())
+    return error("the --prepare command %s; no further runs", prepared.problem.c_str());
   const fs::path folder = runs_ / std::to_string(++made_);
   std::error_code failed;
   fs::create_directory(folder, failed);
@@ -110,8 +90,7 @@ Result<TrialRun> Trial::run(const Correction* correction) {
   if (!result) return result.error();
   TrialRun run{result->runtime.seconds(), folder, "", {}};
   streams_->finish(*result);  // what is compared are these runs with each other
-  interrupted_ = result->interrupted_by != 0;
-  if (interrupted_) return error("interrupted by signal %d", result->interrupted_by);
+  if (result->interrupted_by != 0) return error("interrupted by signal %d", result->interrupted_by);
   if (result->exec_error != 0)
     return error("%s", exec_problem(program_.path, result->exec_error).problem.c_str());
   if (result->timed_out) add(run.ended, fmt::format("it was ended after {:.0f} s", run.runtime_s));

@@ -33,11 +33,7 @@ class Trial {
   // `correction` null: as it is. Error: no further runs; they were interrupted, or cannot be made.
   Result<TrialRun> run(const Correction* correction);
 
-  bool interrupted() const { return interrupted_; }
-
  private:
-  Status prepare();
-
   std::filesystem::path folder_, runs_;  // runs_: of these runs, in the session
   Session session_;
   double timeout_s_;
@@ -47,7 +43,6 @@ class Trial {
   std::optional<DriverHooks> driver_;
   std::optional<StandardStreams> streams_;
   int made_ = 0;
-  bool interrupted_ = false;
 };
 
 }  // namespace diogenes::launcher
