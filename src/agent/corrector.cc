@@ -4,9 +4,11 @@
 
 #include "agent/arguments.h"
 #include "agent/driver_calls.h"
+#include "agent/facts/collector.h"
 #include "agent/guard/region.h"
 #include "agent/guard/table.h"
 #include "agent/guard/threads.h"
+#include "agent/memory/content.h"
 #include "agent/modules.h"
 #include "agent/process_folder.h"
 #include "agent/stack.h"
@@ -41,6 +43,10 @@ SiteKey site_key_of(const Call& call) {
   return key;
 }
 
+Call& call_of(const CorrectedCall& call) {
+  return *const_cast<Call*>(static_cast<const Call*>(call.of_agent));
+}
+
 CorrectedCall described(const Call& call) {
   CorrectedCall made{
       call.driver, call.function, call.arguments.integer,         call.arguments.on_stack,    0,
@@ -51,6 +57,26 @@ CorrectedCall described(const Call& call) {
 }
 
 void pass_hooks(int change) { thread_state.pass += change; }
+
+Undeferred begin_transfer(const CorrectedCall& call, CorrectedTransfer* transfer) {
+  return facts::begin_transfer(call_of(call), *transfer);
+}
+
+void end_transfer(const CorrectedCall& call, bool given) { facts::end_transfer(call_of(call), given); }
+
+void read_content(const void* from, uint64_t bytes, TransferContent* content) {
+  const Content found = content_of({reinterpret_cast<uint64_t>(from), bytes});
+  *content = {found.low, found.high, found.pattern.value, found.pattern.bytes};
+}
+
+// Driver functions that have a place in the plan.
+bool named[kCatalogueSize];
+
+void note_named(const CorrectedSite* sites, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t function = 0; function < kCatalogueSize; ++function)
+      named[function] |= sites[i].key == kEverySite || sites[i].function == function;
+}
 
 void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0, bytes); }
 
@@ -74,23 +100,31 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
   const auto* places = reinterpret_cast<const FollowedPlace*>(plan().hooks + header->hook_count);
   guard_for = guard;
   const auto guard_of = [](Deferral deferral, const CorrectedCall& call) {
-    return guard_for(deferral, *static_cast<const Call*>(call.of_agent));
+    return guard_for(deferral, call_of(call));
   };
-  const CorrectorServices services{
-      driver_symbol, diogenes_raw_syscall,
-      guard_of,      has_unguarded,
-      release,       diogenes_copy,
-      pass_hooks,    map_file,
-      header,        reinterpret_cast<const CorrectedSite*>(places + header->followed_count)};
+  const CorrectorServices services{driver_symbol,
+                                   diogenes_raw_syscall,
+                                   guard_of,
+                                   has_unguarded,
+                                   release,
+                                   diogenes_copy,
+                                   read_content,
+                                   begin_transfer,
+                                   end_transfer,
+                                   pass_hooks,
+                                   map_file,
+                                   header,
+                                   reinterpret_cast<const CorrectedSite*>(places + header->followed_count)};
+  note_named(services.sites, header->corrected_count);
   if (found && found->bytes == sizeof *found && found->start(services)) corrector = found;
 }
 
 bool correct_before(Call& call) {
   if (corrector == &nobody) return false;
   CorrectedCall made = described(call);
-  const bool waits = call.driver->role == Role::synchronize ||
-                     (call.driver->role == Role::release && call.driver->stream_argument < 0);
-  if (waits) call.stack = capture_stack();
+  const bool correctable = call.driver->role == Role::synchronize || call.driver->role == Role::transfer ||
+                           releases_device_memory(*call.driver);
+  if (correctable && named[call.function]) call.stack = capture_stack();
   if (call.stack != kNoStack) made.site = site_key_of(call);
   return corrector->before(made, &call.result);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/kinds.h"
 #include "analysis/run.h"
 #include "driver/catalogue.h"
 
@@ -18,14 +19,23 @@ void add(ByKey& found, const std::string& key, CorrectedSite site) {
   if (!known) sites.push_back(site);
 }
 
+bool is_corrected(const DriverFunction& driver) {
+  return driver.role == Role::synchronize || driver.role == Role::transfer || releases_device_memory(driver);
+}
+
+// By the kind that the finding's key ends with.
+uint32_t how_corrected(const std::string& kind) {
+  const auto is = [&kind](ProblemKind one) { return kind == kind_name(one); };
+  if (is(ProblemKind::duplicate_transfer) || is(ProblemKind::duplicate_elsewhere)) return kKnowsContents;
+  return is(ProblemKind::constant_transfer) ? kSetsOneValue : uint32_t{0};
+}
+
 ByKey native_keys(const SiteTable& sites) {
   ByKey found;
   for (size_t i = 0; i < sites.size(); ++i) {
     const Site& site = sites[SiteIndex{static_cast<uint32_t>(i)}];
     const DriverFunction* driver = driver_function(site.function);
-    if (!driver || !(driver->role == Role::synchronize || releases_device_memory(*driver)) ||
-        !site.place.process)
-      continue;
+    if (!driver || !is_corrected(*driver) || !site.place.process) continue;
     const ProcessTrace& process = *site.place.process;
     const SiteKey key = native_site_key(driver->symbol, process.stacks.frames(site.place.stack),
                                         [&](Frame frame) { return process.module(frame.module()); });
@@ -44,8 +54,12 @@ Result<CorrectedSites> corrected_sites(const std::filesystem::path& stage_folder
   const ByKey known = native_keys(sites);
   CorrectedSites result;
   for (const std::string& key : keys) {
-    const auto found = known.find(key.substr(0, key.find('-')));
-    if (found != known.end()) result[key] = found->second;
+    const size_t end = key.find('-');
+    const auto found = known.find(key.substr(0, end));
+    if (found == known.end() || end == std::string::npos) continue;
+    std::vector<CorrectedSite> sites_of_key = found->second;
+    for (CorrectedSite& site : sites_of_key) site.how = how_corrected(key.substr(end + 1));
+    result[key] = std::move(sites_of_key);
   }
   return result;
 }

@@ -12,7 +12,7 @@
 
 namespace diogenes {
 
-// Explicit waits and releases of device memory: the other findings have none. By ReportProblem::key or ReportRequired::key.
+// Explicit waits, releases of device memory, transfers: the other findings have none. By ReportProblem::key or ReportRequired::key.
 using CorrectedSites = std::map<std::string, std::vector<CorrectedSite>>;
 Result<CorrectedSites> corrected_sites(const std::filesystem::path& stage_folder,
                                        const std::vector<std::string>& keys);

@@ -1,4 +1,4 @@
-// libdiogenes-corrector.so: defers the waits that a plan names, in the program itself. It is preloaded in the runs of
+// libdiogenes-corrector.so: defers the waits and the copies that a plan names, in the program itself. It is preloaded in the runs of
 // `diogenes prove` alone.
 //
 // What a deferred wait gave the program stays true by four means:
@@ -7,6 +7,7 @@
 //   calls that tell of completion, or release memory      await all that was deferred
 //   the end of the process                                awaits it, too
 // Memory whose release would have waited is kept for the next allocation of its size, and used again when the GPU is done.
+// Copies are given to the GPU without waiting, and the wait that was in them is deferred (transfers.h).
 // What cannot be kept so is not deferred: the call waits as before, and is counted.
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 
 #include "corrector/deferrals.h"
 #include "corrector/pool.h"
+#include "corrector/transfers.h"
 
 namespace diogenes::corrector {
 
@@ -28,8 +30,10 @@ enum class State { idle, on, off };
 CorrectorServices agent{};
 Marks marks;
 Counts counts;
-Deferrals deferrals(marks, counts);
+Deliveries deliveries;
+Deferrals deferrals(marks, counts, deliveries);
 Pool pool;
+Transfers transfers(deferrals, deliveries);
 std::atomic<State> state{State::idle};
 // Streams whose waits were deferred without a mark, one bit each: no host memory depended on them. A mark costs the GPU
 // more than a short kernel.
@@ -40,7 +44,7 @@ bool unknown_work = false;  // work was given to streams that are not known
 __attribute__((tls_model("initial-exec"))) thread_local uint64_t given_before = 0;
 bool events_are_known = true;  // graphs record some out of sight
 int captures = 0;              // streams under capture
-bool driver_is_known = false;
+std::atomic<bool> driver_is_known{false};
 
 // The last mark behind each event's record, by event.
 struct RecordedEvent {
@@ -123,6 +127,7 @@ bool start_watchman() {
 void give_back(bool others) {
   settle(others);
   pool.free_all<Lock>();
+  transfers.free_all<Lock>();
 }
 
 // At exit(), before the driver ends: the thread may have no context any more.
@@ -293,8 +298,10 @@ Step before_release(const CorrectedCall& call) {
   return Step::not_made;
 }
 
+bool keeps_memory() { return !pool.empty() || transfers.keeps_memory(); }
+
 Step before_allocation(const CorrectedCall& call) {
-  if (pool.empty()) return Step::pass;
+  if (!keeps_memory()) return Step::pass;
   const uint64_t bytes = call.registers[1], context = marks.current_context();
   static uint64_t last_context = 0;
   if (!is_device_allocation(*call.driver) || context != last_context) pool.forget_what_is_free();
@@ -328,7 +335,7 @@ Step step_before(const CorrectedCall& call) {
   if (driver.has(Trait::ends_context)) return Step::end;
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
   if (driver.role == Role::allocate && before_allocation(call) == Step::give_back) return Step::give_back;
-  if (driver.role == Role::mapping) return pool.empty() ? Step::settle : Step::give_back;
+  if (driver.role == Role::mapping) return keeps_memory() ? Step::give_back : Step::settle;
   if (is_no_matter(driver)) return Step::pass;
   if (!has_place(call) || is_capture(call)) return Step::settle;
   const int stream = call.names_stream ? marks.stream_of(call) : -1;
@@ -340,17 +347,96 @@ Step step_before(const CorrectedCall& call) {
                                                                                              : Step::settle;
 }
 
+// Was the copy given to the GPU?
+enum class Given { no, without_mark, yes };
+
+Undeferred give(const CorrectedCall& call, const CopyUnderWay& copy, int site, Given& given) {
+  Lock lock;
+  if (state != State::on) return Undeferred::no_mark;
+  const int stream = marks.stream_of(call);
+  if (stream < 0 || deferrals.full() || deliveries.full() || !mark_own(call, stream) ||
+      !mark_others(stream) || !deferrals.order_behind_all(stream))
+    return Undeferred::unknown_work;
+  if (!transfers.give(copy, marks.handle_of(stream), marks.current_context())) return Undeferred::no_mark;
+  given = Given::without_mark;
+  marks.note_work(stream);
+  agent.end_transfer(call, true);
+  const Deferral deferral = deferrals.begin(site);
+  if (!put_marks(deferral, bits(&stream, 1) | unmarked)) return Undeferred::no_mark;
+  given = Given::yes;
+  transfers.follow(copy, deferral);
+  if (!deferrals.add_pending(deferral)) return Undeferred::unknown_work;
+  const Undeferred why = agent.guard(deferral, call);
+  if (why == Undeferred::none) unmarked = 0;
+  return why;
+}
+
+// The copy cannot be deferred after all: it is awaited here, as in the driver's function.
+void await_copy(const CorrectedCall& call, const CopyUnderWay& copy, Given given) {
+  if (given == Given::without_mark) {
+    int stream;
+    {
+      Lock lock;
+      stream = marks.stream_of(call);
+    }
+    marks.synchronize(stream);
+    Lock lock;
+    transfers.follow(copy, deferrals.latest());
+  }
+  settle(true);
+}
+
+// False: the driver is to make it.
+bool correct_transfer(const CorrectedCall& call, int site) {
+  counts.add_call(site);
+  CopyUnderWay copy;
+  copy.how = agent.sites[site].how;
+  Given given = Given::no;
+  Undeferred why = Undeferred::none;
+  {
+    Lock lock;
+    if (captures > 0 || call.capturing)
+      why = Undeferred::capturing;
+    else if (!begin())
+      why = Undeferred::no_mark;
+  }
+  if (why == Undeferred::none) {
+    why = agent.begin_transfer(call, &copy.what);
+    if (why == Undeferred::none) why = transfers.prepare<Lock>(copy, call.threads);
+    if (why == Undeferred::none) why = give(call, copy, site, given);
+    if (given == Given::no) {
+      agent.end_transfer(call, false);
+      Transfers::give_up(copy);
+    }
+  }
+  if (why == Undeferred::none)
+    counts.add_deferred(site);
+  else
+    counts.add_undeferred(site, why);
+  if (given != Given::no && why != Undeferred::none) await_copy(call, copy, given);
+  return given != Given::no;
+}
+
+bool started() {
+  if (driver_is_known.load(std::memory_order_acquire)) return state != State::off;
+  Lock lock;
+  if (!driver_is_known) {
+    counts.start(agent);
+    if (!marks.start(agent) || !pool.start(agent) || !transfers.start(agent)) state = State::off;
+    driver_is_known = true;
+  }
+  return state != State::off;
+}
+
 bool before(const CorrectedCall& call, int32_t* result) {
-  if (state == State::off) return false;
+  if (state == State::off || !started()) return false;
+  const int copied_at = call.driver->role == Role::transfer ? counts.find(call.site, call.function) : -1;
+  *result = CUDA_SUCCESS;
+  if (copied_at >= 0 && correct_transfer(call, copied_at)) return true;
   Step step;
   bool others;
   {
     Lock lock;
-    if (!driver_is_known) {
-      counts.start(agent);
-      if (!marks.start(agent) || !pool.start(agent)) state = State::off;
-      driver_is_known = true;
-    }
     if (state == State::off) return false;
     step = step_before(call);
     given_before = marks.given();

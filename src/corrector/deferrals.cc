@@ -59,7 +59,7 @@ bool Deferrals::add_pending(Deferral deferral) {
   return true;
 }
 
-bool Deferrals::done(Deferral deferral) const {
+bool Deferrals::reached(Deferral deferral) const {
   if (failed_.load(std::memory_order_relaxed) || latest() - deferral >= kDeferrals) return true;
   const Deferred& deferred = at(deferral);
   for (int i = 0; i < __atomic_load_n(&deferred.count, __ATOMIC_ACQUIRE); ++i)
@@ -69,13 +69,14 @@ bool Deferrals::done(Deferral deferral) const {
 
 void Deferrals::pass_done() {
   Deferral first = first_.load(std::memory_order_relaxed);
-  while (first <= latest() && done(first)) ++first;
+  while (first <= latest() && reached(first)) ++first;
   first_.store(first, std::memory_order_relaxed);
 }
 
 bool Deferrals::full() {
   pass_done();
-  return latest() - first_.load(std::memory_order_relaxed) + 2 >= kDeferrals;
+  constexpr Deferral kOfOneCall = 4;
+  return latest() - first_.load(std::memory_order_relaxed) + kOfOneCall >= kDeferrals;
 }
 
 bool Deferrals::order_behind_all(int stream) {
@@ -88,17 +89,31 @@ bool Deferrals::order_behind_all(int stream) {
 
 void Deferrals::await_all(Deferral last, const CorrectorServices& services) {
   for (Deferral i = first_.load(std::memory_order_relaxed); i <= last; ++i) await(i, false, services);
+  deliver(last, services);
 }
 
-void Deferrals::await(Deferral deferral, bool touched, const CorrectorServices& services) {
-  if (done(deferral)) return;
+void Deferrals::wait_for(Deferral deferral, const CorrectorServices& services) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   const int64_t begin = now();
   int64_t waited = 0;
-  for (; !done(deferral); waited = now() - begin) pause_for(waited, services);
+  for (; !reached(deferral); waited = now() - begin) pause_for(waited, services);
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   counts_.add_awaited(waited);
-  if (!touched) return;
+}
+
+// Each in its turn, once the GPU has brought it.
+void Deferrals::deliver(Deferral last, const CorrectorServices& services) {
+  while (const Deferral next = deliveries_.next(last)) {
+    if (!reached(next)) wait_for(next, services);
+    deliveries_.deliver(next, failed_.load(std::memory_order_relaxed));
+  }
+}
+
+void Deferrals::await(Deferral deferral, bool touched, const CorrectorServices& services) {
+  const bool early = !reached(deferral);
+  if (early) wait_for(deferral, services);
+  deliver(deferral, services);
+  if (!touched || !early) return;
   const bool first = !at(deferral).touched.exchange(true, std::memory_order_relaxed);
   if (first && at(deferral).site >= 0) counts_.add_touched(at(deferral).site);
 }
@@ -107,7 +122,7 @@ void Deferrals::look_for_failures() {
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
   const Deferral last = latest();
   for (Deferral i = last < kDeferrals ? 1 : last - kDeferrals + 2; i <= last; ++i) {
-    if (done(i)) continue;
+    if (reached(i)) continue;
     for (int k = 0; k < at(i).count; ++k)
       if (marks_.failed(at(i).marks[k].stream) && !failed_.exchange(true)) counts_.add_failed();
   }

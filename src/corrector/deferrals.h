@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "corrector/counts.h"
+#include "corrector/deliveries.h"
 #include "corrector/marks.h"
 
 namespace diogenes::corrector {
@@ -11,7 +12,8 @@ inline constexpr uint32_t kDeferrals = 4096;  // remembered; a power of two
 
 class Deferrals {
  public:
-  Deferrals(Marks& marks, Counts& counts) : marks_(marks), counts_(counts) {}
+  Deferrals(Marks& marks, Counts& counts, Deliveries& deliveries)
+      : marks_(marks), counts_(counts), deliveries_(deliveries) {}
 
   // In hooks, under the corrector's lock.
   Deferral begin(int site);                       // the next one; nothing is deferred yet
@@ -21,8 +23,8 @@ class Deferrals {
   bool full();                        // no further one, before some are awaited
   bool order_behind_all(int stream);  // false: the driver refused
 
-  // In signals' handlers, too, on any thread.
-  bool done(Deferral deferral) const;
+  // In signals' handlers, too, on any thread. Done: the GPU's work is, and what it brought is delivered.
+  bool done(Deferral deferral) const { return deliveries_.next(deferral) == 0 && reached(deferral); }
   // `touched`: somebody came for the results; else a call has to see them done.
   void await(Deferral deferral, bool touched, const CorrectorServices& services);
   void await_all(Deferral last, const CorrectorServices& services);  // and all before
@@ -37,12 +39,16 @@ class Deferrals {
     int count, site;
     std::atomic<bool> touched;
   };
+  bool reached(Deferral deferral) const;  // the GPU's work is done
+  void wait_for(Deferral deferral, const CorrectorServices& services);
+  void deliver(Deferral last, const CorrectorServices& services);
   void pass_done();
   Deferred& at(Deferral deferral) { return ring_[deferral % kDeferrals]; }
   const Deferred& at(Deferral deferral) const { return ring_[deferral % kDeferrals]; }
 
   Marks& marks_;
   Counts& counts_;
+  Deliveries& deliveries_;
   Deferred ring_[kDeferrals];
   std::atomic<Deferral> first_{1};  // that may not be done
   std::atomic<Deferral> latest_{0};

@@ -23,7 +23,7 @@ bool find(const CorrectorServices& services, Function& function, const char* nam
   return address != 0;
 }
 
-CUstream handle_of(uint64_t handle) { return reinterpret_cast<CUstream>(handle); }
+CUstream as_stream(uint64_t handle) { return reinterpret_cast<CUstream>(handle); }
 
 uint32_t this_thread() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
@@ -86,7 +86,7 @@ void Marks::synchronize(int stream) const {
   ctx_get_current_(&current);
   const bool other = reinterpret_cast<uint64_t>(current) != asked.context;
   if (other) ctx_set_current_(reinterpret_cast<CUcontext>(asked.context));
-  stream_synchronize_(handle_of(asked.handle));
+  stream_synchronize_(as_stream(asked.handle));
   if (other) ctx_set_current_(current);
 }
 
@@ -112,7 +112,7 @@ bool Marks::put(int stream, Mark& mark) {
   // The handle of a default stream means that of the current context.
   if ((to.handle == kLegacy || to.handle == kPerThread) && to.context != current_context()) return false;
   const auto address = reinterpret_cast<uintptr_t>(word(stream));
-  if (write_value_(handle_of(to.handle), static_cast<CUdeviceptr>(address), to.sequence + 1, 0) !=
+  if (write_value_(as_stream(to.handle), static_cast<CUdeviceptr>(address), to.sequence + 1, 0) !=
       CUDA_SUCCESS)
     return false;
   mark = {stream, ++to.sequence};
@@ -124,7 +124,7 @@ bool Marks::order_behind(int stream, const Mark& mark) {
   if (mark.stream == stream || reached(mark)) return true;
   if (static_cast<int32_t>(ordered_[stream][mark.stream] - mark.sequence) >= 0) return true;
   const auto address = reinterpret_cast<uintptr_t>(word(mark.stream));
-  if (wait_value_(handle_of(later.handle), static_cast<CUdeviceptr>(address), mark.sequence,
+  if (wait_value_(as_stream(later.handle), static_cast<CUdeviceptr>(address), mark.sequence,
                   CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
     return false;
   ordered_[stream][mark.stream] = mark.sequence;
@@ -148,7 +148,7 @@ bool Marks::failed(int stream) const {
   const Stream& asked = streams_[stream];
   if (ctx_set_current_(reinterpret_cast<CUcontext>(asked.context)) != CUDA_SUCCESS) return false;
   // A thread's own default stream means the asking thread's; an error is the context's.
-  const int result = stream_query_(handle_of(asked.thread != 0 ? kLegacy : asked.handle));
+  const int result = stream_query_(as_stream(asked.thread != 0 ? kLegacy : asked.handle));
   return result == kUncorrectableMemory || (result >= kFirstFailure && result <= kLastFailure) ||
          result == kUnknown;
 }

@@ -27,6 +27,7 @@ class Marks {
 
   // The stream of a call in the calling thread's context; -1: too many.
   int stream_of(const CorrectedCall& call);
+  CUstream handle_of(int stream) const { return reinterpret_cast<CUstream>(streams_[stream].handle); }
   void forget_stream(uint64_t handle);  // it was destroyed
   bool several() const;                 // more than one stream is known
   void note_work(int stream) {

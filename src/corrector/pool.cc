@@ -44,7 +44,7 @@ uint64_t Pool::take(uint64_t bytes, uint64_t context, const Deferrals& deferrals
 bool Pool::stands_in_the_way_of(uint64_t bytes) {
   const uint64_t needed = bytes + bytes / 8 + kSpare;
   constexpr uint32_t kAskAgain = 16;
-  if (empty() || (free_ >= needed && ++not_asked_ < kAskAgain)) return false;
+  if (free_ >= needed && ++not_asked_ < kAskAgain) return false;
   not_asked_ = 0;
   size_t free = 0, total = 0;
   free_ = mem_get_info_(&free, &total) == CUDA_SUCCESS ? free : 0;

@@ -32,11 +32,17 @@ inline constexpr uint32_t kMostFollowedPlaces = 64;
 struct CorrectedSite {
   uint64_t key;       // native_site_key() (trace/site_key.h)
   uint32_t function;  // position in the catalogue
-  uint32_t reserved;
+  uint32_t how;       // of a transfer: HowCorrected
+};
+
+// What a transfer is beside waiting for the GPU.
+enum HowCorrected : uint32_t {
+  kKnowsContents = 1,  // it sends again what it sent before
+  kSetsOneValue = 2,   // it sends one value
 };
 
 inline constexpr uint32_t kMostCorrectedSites = 256;
-inline constexpr uint64_t kEverySite = ~uint64_t{0};  // as a key: every wait, for tests
+inline constexpr uint64_t kEverySite = ~uint64_t{0};  // as a key: every wait and transfer, for tests
 
 struct Plan {
   char magic[8];

@@ -25,7 +25,8 @@ enum class Undeferred : uint8_t {
   capturing,     // streams are being captured
   no_mark,       // this driver does not write marks
   unknown_block,  // a release: of memory whose allocation was not seen
-  pool_full,      // a release: as much as may be is kept already
+  pool_full,      // as much memory as may be is kept already
+  form,  // a copy: of several rows, to or from other than the device's memory, or pinned and not waiting
   count,
 };
 
@@ -40,8 +41,23 @@ struct CorrectedCall {
   bool per_thread;            // a null stream is the thread's own
   bool capturing;             // into a graph
   bool threads;               // the program has several
-  uint64_t site;  // native_site_key(); 0: neither synchronization nor release, or its stack is not known
+  uint64_t site;         // native_site_key(); 0: the plan names no such function, or its stack is not known
   const void* of_agent;  // for `guard`
+};
+
+// A copy between the device's memory and the host's, of one row.
+struct CorrectedTransfer {
+  uint64_t host, device, bytes;
+  bool to_host;
+  bool staged;   // the host's side is pageable; else it is pinned, and the GPU reaches it by itself
+  bool settled;  // no work that the GPU was given may still write the host's side
+};
+
+// Of bytes on the host: a hash of 128 bits, and the value of 1, 2 or 4 bytes that they repeat.
+struct TransferContent {
+  uint64_t low = 0, high = 0;
+  uint32_t value = 0;
+  uint8_t value_bytes = 0;  // 0: they do not
 };
 
 // What the agent does for it. None may be called in a signal's handler but system_call.
@@ -55,6 +71,11 @@ struct CorrectorServices {
   // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
   bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
+  void (*content)(const void* from, uint64_t bytes, TransferContent* content);
+  // The copy that the call makes; none: it can be made without waiting. end_transfer() follows, once. `given`: the GPU
+  // has the copy, and its host memory is what guard() guards next.
+  Undeferred (*begin_transfer)(const CorrectedCall& call, CorrectedTransfer* transfer);
+  void (*end_transfer)(const CorrectedCall& call, bool given);
   void (*pass_hooks)(int change);                       // +1: the calling thread's calls are ours, until -1
   void* (*map_file)(const char* name, uint64_t bytes);  // in the process's folder; null: it could not be
   const Plan* plan;

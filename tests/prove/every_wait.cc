@@ -1,5 +1,5 @@
 // every-wait [--driver system] [--times N] [--seconds N] -- PROGRAM ARGS...: runs a program as it is, and then N times (1)
-// with every explicit wait deferred by the corrector, those that are needed among them. Its output and its exit status
+// with every explicit wait and every copy deferred by the corrector, those that are needed among them. Its output and its exit status
 // must be the same each time. Prints how many calls were deferred, and why others were not; exit status 1 where something
 // differs, or where nothing was deferred.
 #include <fcntl.h>
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
                                               .driver = hooks->build_id,
                                               .hooks = hooks->all,
                                               .recorded_bytes_limit = 1 << 20,
-                                              .corrected = {{kEverySite, 0, 0}}});
+                                              .corrected = {{kEverySite, 0, kKnowsContents | kSetsOneValue}}});
   if (!planned) {
     fmt::print(stderr, "{}\n", planned.error().c_str());
     return 2;

@@ -2,6 +2,7 @@
 
 #include "agent/driver_calls.h"
 #include "agent/facts/contents.h"
+#include "agent/facts/corrected_transfers.h"
 #include "agent/facts/names.h"
 #include "agent/facts/readbacks.h"
 #include "agent/facts/state.h"
@@ -247,11 +248,9 @@ void sample(const Call& call, DecodedCall& decoded) {
   if (!sampling().look(decoded.site)) decoded.flags |= kNotLookedAt;
 }
 
-// The host memory of the work is dirty from now on.
-void mark_dirty(const Call& call, DecodedCall& decoded) {
+// The host memory of the work is dirty from now on. `pageable_is_done`: the driver does nothing more to pageable memory.
+void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done) {
   if (decoded.host_count == 0) return;
-  // The driver's own code writes pageable memory, until the call that copies has waited.
-  bool pageable_is_done = call.waited_at_all() || !call.driver->asynchronous;
   sample(call, decoded);
   LockGuard guard(state().lock);
   ++state().given;
@@ -394,7 +393,7 @@ void after(Call& call) {
   if (!capturing && call.succeeded()) {
     decode_launched(call, decoded);
     complete(call, decoded);
-    mark_dirty(call, decoded);
+    mark_dirty(call, decoded, call.waited_at_all() || !call.driver->asynchronous);
   }
   // What a blocking copy brought is read before its guard goes up; so is what this call covers.
   const bool waited = !capturing && has_waited(call, &decoded);
@@ -469,6 +468,23 @@ void note_release(AddressRange range) {
   if (state().lock.held_here()) return;  // its guards are gone, and collect() finds that
   LockGuard guard(state().lock);
   state().dirty.forget(range);
+}
+
+Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
+  Slot* slot = take_slot();
+  call.in_flight = slot ? static_cast<uint32_t>(slot - slots) + 1 : 0;
+  if (!slot) return Undeferred::unknown_memory;
+  decode(call, slot->decoded);
+  const Undeferred why = corrected_transfer(slot->decoded, call.driver->asynchronous, transfer);
+  LockGuard guard(state().lock);
+  const bool known = !state().unknown_host && !state().unlisted_host;
+  transfer.settled |= known && !state().dirty.may_be_written(AddressRange::of(transfer.host, transfer.bytes));
+  return why;
+}
+
+void end_transfer(Call& call, bool given) {
+  if (Slot* slot = slot_of(call); slot && given) mark_dirty(call, slot->decoded, true);
+  release_slot(call);
 }
 
 Undeferred guard_dirty(Deferral deferral, const Call& call) {

@@ -29,6 +29,9 @@ bool may_be_dirty(AddressRange range);
 // is deferred, and the end of them.
 Undeferred guard_dirty(Deferral deferral, const Call& call);
 void release_deferred(Deferral last);
+// A transfer that is corrected is not passed to before() and after(), but to these two.
+Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer);
+void end_transfer(Call& call, bool given);
 bool has_uncovered();  // host memory that work was given to, and that no wait since has surely covered
 
 // Orderly end of the process.

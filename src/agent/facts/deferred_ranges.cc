@@ -1,34 +1,15 @@
 // The part of DirtyRanges that is used where waits are corrected.
+#include "agent/facts/corrected_transfers.h"
 #include "agent/facts/dirty_ranges.h"
 #include "trace/format.h"
 
 namespace diogenes::agent::facts {
 
-namespace {
-
-Undeferred why_not(const HostRange& host) {
-  switch (host.refusal) {
-    case WatchRefusal::none:
-      return host.way == Way::pages ? Undeferred::none
-                                    : Undeferred::small;  // watchpoints tell of a touch afterwards
-    case WatchRefusal::unknown_memory:
-    case WatchRefusal::page_tables:
-      return Undeferred::unknown_memory;
-    case WatchRefusal::stack:
-    case WatchRefusal::small:
-      return Undeferred::small;
-    default:
-      return Undeferred::unguarded;
-  }
-}
-
-}  // namespace
-
 Undeferred DirtyRanges::defer(Deferral deferral, const Coverage& coverage, bool threads) {
   if (count_ == kMaximumDirty) return Undeferred::unguarded;  // some may have found no room
   for (int i = 0; i < count_; ++i) {
     const HostRange& host = dirty_[i].host;
-    if (const Undeferred why = why_not(host); why != Undeferred::none) return why;
+    if (const Undeferred why = why_unguardable(host); why != Undeferred::none) return why;
     // Another thread may have to see what a kernel writes there, and answer, before that kernel ends.
     if (threads && host.by_kernel) return Undeferred::shared;
   }
@@ -63,6 +44,14 @@ bool DirtyRanges::has_uncovered() const {
   if (count_ == kMaximumDirty) return true;
   for (int i = 0; i < count_; ++i)
     if (!dirty_[i].covered) return true;
+  return false;
+}
+
+bool DirtyRanges::may_be_written(AddressRange range) const {
+  if (count_ == kMaximumDirty) return true;
+  for (int i = 0; i < count_; ++i)
+    if (dirty_[i].host.protection == Protection::no_access && dirty_[i].host.range.overlaps(range))
+      return true;
   return false;
 }
 

@@ -101,6 +101,7 @@ class DirtyRanges {
   // guards that are up may stay.
   Undeferred defer(Deferral deferral, const Coverage& coverage, bool threads);
   bool has_uncovered() const;
+  bool may_be_written(AddressRange range) const;  // by work that is not known to be done
   // What was deferred up to here is done; what was given to work since is dirty still.
   void forget_deferred(Deferral last);
   // A call has waited.

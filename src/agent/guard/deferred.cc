@@ -5,29 +5,38 @@
 
 namespace diogenes::agent {
 
-namespace {
+Deferral deferred_over(AddressRange pages, bool reading) {
+  if (!stage_corrects()) return 0;
+  Deferral latest = 0;
+  for (uint32_t id : pages_closed_over(pages)) {
+    const Guard& guard = *guard_at(id);
+    const bool concerned = !reading || guard.protection == Protection::no_access;
+    if (concerned && guard.deferral > latest && !corrector->done(guard.deferral)) latest = guard.deferral;
+  }
+  return latest;
+}
 
-void await_all(AddressRange pages, bool reading, Section::Where where) {
-  if (!stage_corrects()) return;
+// Nothing of the agent's is held while it waits.
+Section::Section(Where where, AddressRange awaited) : where_(where) {
   for (;;) {
+    hold();
+    const Deferral latest = deferred_over(awaited, false);
+    if (latest == 0) return;
+    let_go();
+    corrector->await(latest);
+  }
+}
+
+void await_deferred(AddressRange pages, bool reading) {
+  while (stage_corrects()) {
     Deferral latest = 0;
     {
-      Section section(where);
-      for (uint32_t id : pages_closed_over(pages)) {
-        const Guard& guard = *guard_at(id);
-        const bool concerned = !reading || guard.protection == Protection::no_access;
-        if (concerned && guard.deferral > latest && !corrector->done(guard.deferral)) latest = guard.deferral;
-      }
+      Section section(Section::outside);
+      latest = deferred_over(pages, reading);
     }
     if (latest == 0) return;
     corrector->await(latest);
   }
 }
-
-}  // namespace
-
-void await_deferred(AddressRange pages, bool reading) { await_all(pages, reading, Section::outside); }
-
-void await_deferred_in_handler(AddressRange pages) { await_all(pages, false, Section::in_handler); }
 
 }  // namespace diogenes::agent

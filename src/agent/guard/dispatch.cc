@@ -59,12 +59,11 @@ bool use_memory(Dispatched& call, AddressRange range, Access access) {
     }
   }
   if (!concerned) return true;
-  await_deferred_in_handler(range.pages());
   Touch touch{TouchBy::system_call, access, {}, range.begin, 0};
   if (touched) touch.stack = capture_interrupted_stack(call.context);
   if (touched) await_bystanders();
   touch.at = monotonic_now();
-  Section section(Section::in_handler);
+  Section section(Section::in_handler, range.pages());
   static uint32_t touched_ids[kMaximumGuards], beside_ids[kMaximumGuards];
   uint32_t touched_count = 0, beside_count = 0;
   for (uint32_t id : live_over(range.pages())) {

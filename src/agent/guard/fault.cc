@@ -157,13 +157,12 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
     }
     if (concerned == 0) return came_late(fault, context);
   }
-  await_deferred_in_handler(fault.page);
   // Outside of the lock: walking takes long. Another thread may be the first after all; then this walk was
   // for nothing.
   if (touched) touch.stack = capture_interrupted_stack(context);
   if (touched && !driver) await_bystanders();
   touch.at = monotonic_now();
-  Section section(Section::in_handler);
+  Section section(Section::in_handler, fault.page);
   uint32_t count = 0;
   GuardList near = pages_closed_over(fault.page);
   for (uint32_t id : near)

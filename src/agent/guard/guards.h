@@ -112,7 +112,6 @@ void defer_guard(GuardHandle guard, Deferral deferral);
 // Waits until everything that guards over these pages were deferred for is done; `reading`: for guards against reading.
 // Whatever takes a guard down from outside does so first.
 void await_deferred(AddressRange pages, bool reading = false);
-void await_deferred_in_handler(AddressRange pages);
 
 // Takes down every guard over these bytes, because the driver is about to use them or they are about to be
 // released. They report `by` unless they were touched before. The handles stay valid until lower_guard.

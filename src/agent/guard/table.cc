@@ -251,9 +251,8 @@ void claim_and_open(GuardList list, const Touch& touch) {
 
 void open_guards(AddressRange range, TouchBy by, Section::Where where) {
   if (!may_be_guarded(range)) return;
-  where == Section::outside ? await_deferred(range.pages()) : await_deferred_in_handler(range.pages());
+  Section section(where, range.pages());
   Touch touch{by, Access::unknown, monotonic_now(), range.begin, 0};
-  Section section(where);
   // Released in part: what is left may be used yet, and nobody will see it.
   auto stays_in_part = [&](uint32_t id) { return by == TouchBy::gone && !range.contains(guards[id].range); };
   for (bool partly : {false, true}) {
@@ -269,9 +268,8 @@ void open_guards(AddressRange range, TouchBy by, Section::Where where) {
 void open_every_guard(TouchBy by, Section::Where where) {
   if (wiped.live.load(std::memory_order_seq_cst) == 0) return;
   constexpr AddressRange kAll{0, ~uintptr_t{0} & ~(kPageSize - 1)};
-  where == Section::outside ? await_deferred(kAll) : await_deferred_in_handler(kAll);
+  Section section(where, kAll);
   Touch touch{by, Access::unknown, monotonic_now(), 0, 0};
-  Section section(where);
   claim_and_open(live_over(kAll), touch);
 }
 

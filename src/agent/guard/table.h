@@ -55,24 +55,28 @@ void dispatch_again();
 class Section {
  public:
   enum Where { outside, in_handler };
-  explicit Section(Where where) : where_(where) {
+  explicit Section(Where where) : where_(where) { hold(); }
+  // ... when all that guards over these pages were deferred for is done.
+  Section(Where where, AddressRange awaited);
+  ~Section() { let_go(); }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+ private:
+  void hold() {
     if (where_ == outside) {
       mask_ = kernel_sigmask(SIG_SETMASK, kAllSignals);
       allow_system_calls();
     }
     wiped.table.lock();
   }
-  ~Section() {
+  void let_go() {
     wiped.table.unlock();
     if (where_ == outside) {
       dispatch_again();
       kernel_sigmask(SIG_SETMASK, mask_);
     }
   }
-  Section(const Section&) = delete;
-  Section& operator=(const Section&) = delete;
-
- private:
   Where where_;
   SignalBits mask_ = 0;
 };
@@ -89,6 +93,8 @@ struct GuardList {
 GuardList live_over(AddressRange pages);
 
 GuardList pages_closed_over(AddressRange pages);  // page guards only
+// Of the guards that forbid what is done, the latest deferral that is not done; 0: none.
+Deferral deferred_over(AddressRange pages, bool reading);
 
 // Pages that no guard may close, all under the lock: the program took rights from them, or gave them that of
 // executing, and would get others back; stacks of coroutines.

@@ -18,10 +18,6 @@ constexpr size_t kMostAlone = 4;
 
 constexpr int kTitleWidth = 60;
 
-bool is_wait(const ReportProblem& problem) {
-  return problem.kind == "unnecessary-synchronization" || problem.kind == "misplaced-synchronization";
-}
-
 Correction correction_of(const ReportProblem& problem) {
   Correction result{problem.id,
                     "",
@@ -59,8 +55,7 @@ Correction correction_of(const ReportGroup& group, const Report& report) {
                     {}};
   if (group.range) result.low_s = group.range->low_s, result.high_s = group.range->high_s;
   for (const ReportProblem& problem : report.problems)
-    if (is_wait(problem) &&
-        std::find(group.members.begin(), group.members.end(), problem.id) != group.members.end())
+    if (std::find(group.members.begin(), group.members.end(), problem.id) != group.members.end())
       result.keys.push_back(problem.key);
   return result;
 }
@@ -74,10 +69,7 @@ const Item* find(const std::vector<Item>& items, const std::string& id) {
 
 Status add_named(const Report& report, const std::string& id, Choice& choice) {
   if (const auto* problem = find(report.problems, id)) {
-    if (is_wait(*problem))
-      choice.corrections.push_back(correction_of(*problem));
-    else
-      choice.left_out.push_back(fmt::format("{} is no wait of its own; transfers are not corrected yet", id));
+    choice.corrections.push_back(correction_of(*problem));
   } else if (const auto* required = find(report.required, id)) {
     choice.corrections.push_back(correction_of(*required));
   } else if (const auto* group = find(report.groups, id)) {
@@ -89,16 +81,7 @@ Status add_named(const Report& report, const std::string& id, Choice& choice) {
 }
 
 void add_all(const Report& report, Choice& choice) {
-  size_t transfers = 0;
-  for (const ReportProblem& problem : report.problems) {
-    if (is_wait(problem))
-      choice.corrections.push_back(correction_of(problem));
-    else
-      ++transfers;
-  }
-  if (transfers > 0)
-    choice.left_out.push_back(fmt::format("{} of {} findings are transfers, which are not corrected yet",
-                                          transfers, report.problems.size()));
+  for (const ReportProblem& problem : report.problems) choice.corrections.push_back(correction_of(problem));
 }
 
 // All of them at once. What that gains is not the sum of what each gains alone: the report knows it where these are all of
@@ -138,6 +121,16 @@ Result<Choice> choose_corrections(const Report& report, const std::vector<std::s
   return choice;
 }
 
+// Two findings may lie at one place.
+static void add_site(std::vector<CorrectedSite>& sites, const CorrectedSite& site) {
+  for (CorrectedSite& known : sites)
+    if (known.key == site.key && known.function == site.function) {
+      known.how |= site.how;
+      return;
+    }
+  sites.push_back(site);
+}
+
 Status find_sites(const std::filesystem::path& tracing, Choice& choice) {
   std::vector<std::string> keys;
   for (const Correction& one : choice.corrections) keys.insert(keys.end(), one.keys.begin(), one.keys.end());
@@ -146,12 +139,12 @@ Status find_sites(const std::filesystem::path& tracing, Choice& choice) {
   for (Correction& one : choice.corrections)
     for (const std::string& key : one.keys)
       if (const auto sites = found->find(key); sites != found->end())
-        one.sites.insert(one.sites.end(), sites->second.begin(), sites->second.end());
+        for (const CorrectedSite& site : sites->second) add_site(one.sites, site);
   std::erase_if(choice.corrections, [&](const Correction& one) {
     if (one.sites.empty())
-      choice.left_out.push_back(
-          fmt::format("{} waits inside another call (a release, a copy), which is not corrected yet",
-                      one.id.empty() ? "what was found" : one.id));
+      choice.left_out.push_back(fmt::format(
+          "{} is a call that is not corrected (an allocation, a fill, a release of pinned memory)",
+          one.id.empty() ? "what was found" : one.id));
     return one.sites.empty();
   });
   for (Correction& one : choice.corrections)

@@ -78,6 +78,8 @@ const char* undeferred_text(Undeferred why) {
       return "the memory's allocation was not seen";
     case Undeferred::pool_full:
       return "as much memory as may be was kept already";
+    case Undeferred::form:
+      return "the copy has several rows, or is not between the device's memory and the host's";
     case Undeferred::count:
       break;
   }

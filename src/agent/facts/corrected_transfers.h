@@ -1,0 +1,13 @@
+// Transfers that can be made without waiting (trace/corrector.h).
+#pragma once
+#include "agent/facts/decode.h"
+
+namespace diogenes::agent::facts {
+
+// Why the host's memory cannot be guarded until the GPU is done with it; none: it can.
+Undeferred why_unguardable(const HostRange& host);
+
+// What `decoded` copies. None: it can be made without waiting.
+Undeferred corrected_transfer(const DecodedCall& decoded, bool asynchronous, CorrectedTransfer& transfer);
+
+}  // namespace diogenes::agent::facts

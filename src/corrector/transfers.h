@@ -1,0 +1,93 @@
+// Copies that are made without waiting. To the device: from pinned memory of ours; bytes that repeat one value are set there,
+// and a content that was sent before is copied on the device. To the host: into pinned memory of ours, and delivered later.
+// The program's own pinned memory takes part itself, guarded.
+#pragma once
+#include "corrector/deliveries.h"
+#include "corrector/known_contents.h"
+#include "corrector/staging.h"
+
+namespace diogenes::corrector {
+
+// A copy under way.
+struct CopyUnderWay {
+  CorrectedTransfer what;
+  uint32_t how = 0;  // CorrectedSite::how
+  TransferContent content;
+  Staging::Block* block = nullptr;
+};
+
+class Transfers {
+ public:
+  Transfers(Deferrals& deferrals, Deliveries& deliveries) : deferrals_(deferrals), deliveries_(deliveries) {}
+  bool start(const CorrectorServices& services);
+
+  // Under no lock: what goes to the device is read here. None: the copy can be made; its block is taken.
+  template <typename Lock>
+  Undeferred prepare(CopyUnderWay& copy, bool threads) {
+    CorrectedTransfer& what = copy.what;
+    // What is looked at must not change meanwhile, and must be what the GPU would read.
+    if (!what.to_host && copy.how != 0 && what.settled) what.staged = true;
+    if (!what.staged) copy.how = 0;
+    if (!what.staged) return Undeferred::none;
+    if (what.to_host) {
+      if (!delivers_) return Undeferred::unguarded;
+      // What comes to other bytes, too, comes before. Another thread may be about to look at what came last.
+      if (const Deferral earlier = to_come<Lock>(what, !threads))
+        deferrals_.await(earlier, false, *services_);
+    }
+    if (Staging::is_too_large(what.bytes)) return Undeferred::pool_full;
+    copy.block = take<Lock>(what.bytes);
+    if (!copy.block) {  // what nobody has come for yet takes the room
+      deferrals_.await_all(deferrals_.latest(), *services_);
+      copy.block = take<Lock>(what.bytes);
+    }
+    if (!copy.block) return Undeferred::pool_full;
+    if (what.to_host) return Undeferred::none;
+    if (!services_->copy(copy.block->memory, reinterpret_cast<const void*>(what.host), what.bytes))
+      return Undeferred::unknown_memory;
+    if (copy.how != 0) services_->content(copy.block->memory, what.bytes, &copy.content);
+    return Undeferred::none;
+  }
+
+  // Under the lock. Gives it to the stream. False: the driver refused.
+  bool give(const CopyUnderWay& copy, CUstream stream, uint64_t context);
+  // It is done when `deferral` is.
+  void follow(const CopyUnderWay& copy, Deferral deferral);
+  static void give_up(const CopyUnderWay& copy) {
+    if (copy.block) Staging::give_back(*copy.block);
+  }
+
+  bool keeps_memory() const { return !known_.empty(); }
+  template <typename Lock>
+  void free_all() {
+    known_.free_all<Lock>();
+  }
+
+ private:
+  template <typename Lock>
+  Staging::Block* take(uint64_t bytes) {
+    Lock lock;
+    return staging_.take(bytes, deferrals_);
+  }
+  template <typename Lock>
+  Deferral to_come(const CorrectedTransfer& what, bool but_inside) {
+    Lock lock;
+    return deliveries_.to_come(what.host, what.bytes, but_inside);
+  }
+  bool to_device(const CopyUnderWay& copy, CUstream stream, uint64_t context);
+
+  Deferrals& deferrals_;
+  Deliveries& deliveries_;
+  Staging staging_;
+  KnownContents known_;
+  bool delivers_;
+  const CorrectorServices* services_;
+  CUresult (*to_device_)(CUdeviceptr, const void*, size_t, CUstream);
+  CUresult (*to_host_)(void*, CUdeviceptr, size_t, CUstream);
+  CUresult (*on_device_)(CUdeviceptr, CUdeviceptr, size_t, CUstream);
+  CUresult (*set_8_)(CUdeviceptr, unsigned char, size_t, CUstream);
+  CUresult (*set_16_)(CUdeviceptr, unsigned short, size_t, CUstream);
+  CUresult (*set_32_)(CUdeviceptr, unsigned, size_t, CUstream);
+};
+
+}  // namespace diogenes::corrector

@@ -1,0 +1,223 @@
+// copies: copies that wait, and what programs do with their results and sources at once. Prints what it sees.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "gpu.h"
+
+namespace {
+
+constexpr size_t kWords = 16384, kBytes = kWords * sizeof(uint32_t);
+constexpr uint64_t kWorkUs = 3'000;
+
+// Results that share no page with the heap.
+template <typename T>
+struct WholePages {
+  using value_type = T;
+  T* allocate(size_t count) {
+    return static_cast<T*>(aligned_alloc(4096, (count * sizeof(T) + 4095) / 4096 * 4096));
+  }
+  void deallocate(T* memory, size_t) { free(memory); }
+  bool operator==(const WholePages&) const { return true; }
+};
+using Words = std::vector<uint32_t, WholePages<uint32_t>>;
+
+example::Gpu* gpu = nullptr;
+CUdeviceptr device = 0, other = 0;
+
+// An address whose value the compiler does not follow.
+const uint32_t* seen(const void* address) {
+  const void* volatile hidden = address;
+  return static_cast<const uint32_t*>(hidden);
+}
+
+uint32_t sum(const void* address, size_t words = kWords) {
+  uint32_t result = 0;
+  for (size_t i = 0; i < words; ++i) result = result * 31 + seen(address)[i];
+  return result;
+}
+
+void say(const char* what, uint32_t value) {
+  printf("%s %u\n", what, value);
+  fflush(stdout);
+}
+
+void bring(void* to, uint32_t value, CUdeviceptr from = device) {
+  gpu->fill(from, value, kWords, kWorkUs);
+  CHECK(cuMemcpyDtoH(to, from, kBytes));
+}
+
+uint32_t on_device(CUdeviceptr at) {
+  Words words(kWords);
+  CHECK(cuMemcpyDtoH(words.data(), at, kBytes));
+  return sum(words.data());
+}
+
+void results() {
+  Words words(kWords);
+  bring(words.data(), 1);
+  say("read", sum(words.data()));
+  bring(words.data(), 2);
+  bring(words.data(), 3);
+  say("overwritten", sum(words.data()));
+  bring(words.data(), 4);
+  gpu->fill(other, 5, kWords, kWorkUs);
+  CHECK(cuMemcpyDtoH(words.data() + kWords / 4, other, kBytes / 2));
+  say("overlapping", sum(words.data()));
+  bring(words.data(), 6);
+  words[9] = 7;
+  say("written", sum(words.data()));
+  bring(words.data(), 8);
+  CHECK(cuMemcpyHtoD(other, words.data(), kBytes));
+  say("sent on", on_device(other));
+  Words unaligned(kWords * 2);
+  char* inside = reinterpret_cast<char*>(unaligned.data()) + 4099;
+  bring(inside, 9);
+  memmove(unaligned.data(), inside, kBytes);
+  say("unaligned", sum(unaligned.data()));
+  gpu->fill(device, 10, kWords, kWorkUs);
+  CHECK(cuMemcpyDtoHAsync(words.data(), device, kBytes, nullptr));
+  say("asynchronous", sum(words.data()));
+}
+
+void handed_over() {
+  Words words(kWords);
+  bring(words.data(), 11);
+  int ends[2];
+  CHECK(pipe(ends) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+  std::thread reader([&] {
+    Words got(kWords);
+    for (size_t done = 0; done < kBytes;)
+      done += static_cast<size_t>(
+          std::max<ssize_t>(0, read(ends[0], reinterpret_cast<char*>(got.data()) + done, kBytes - done)));
+    say("by a system call", sum(got.data()));
+  });
+  for (size_t done = 0; done < kBytes;)
+    done += static_cast<size_t>(
+        std::max<ssize_t>(0, write(ends[1], reinterpret_cast<char*>(words.data()) + done, kBytes - done)));
+  reader.join();
+  bring(words.data(), 12);
+  std::thread([&] { say("by another thread", sum(words.data())); }).join();
+  std::atomic<int> turn{0};
+  std::thread second([&] {
+    for (uint32_t i = 0; i < 20; ++i) {
+      while (turn != 1) std::this_thread::yield();
+      if (const uint32_t got = *seen(words.data() + kWords - 1); got != 100 + i) say("too early", got);
+      turn = 0;
+    }
+  });
+  for (uint32_t i = 0; i < 20; ++i) {
+    bring(words.data(), 100 + i);
+    turn = 1;
+    while (turn != 0) std::this_thread::yield();
+  }
+  second.join();
+  bring(words.data(), 13);
+  if (fork() == 0) {
+    say("by a child", sum(words.data()));
+    _exit(0);
+  }
+  wait(nullptr);
+}
+
+void gone() {
+  for (int i = 0; i < 3; ++i) {
+    void* mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bring(mapped, 14);
+    munmap(mapped, kBytes);
+    void* again =
+        mmap(mapped, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    say("unmapped, and mapped again", sum(again));
+    munmap(again, kBytes);
+  }
+  for (uint32_t i = 0; i < 300; ++i) {
+    Words words(kWords);
+    gpu->fill(device, i, kWords, 50);
+    CHECK(cuMemcpyDtoH(words.data(), device, kBytes));
+  }
+  static Words kept[600];
+  for (uint32_t i = 0; i < 600; ++i) {
+    kept[i].resize(kWords);
+    gpu->fill(device, i, kWords, 50);
+    CHECK(cuMemcpyDtoH(kept[i].data(), device, kBytes));
+  }
+  uint32_t all = 0;
+  for (const Words& words : kept) all = all * 31 + sum(words.data(), 8);
+  say("many, read later", all);
+}
+
+void sources() {
+  Words words(kWords);
+  for (uint32_t i = 0; i < kWords; ++i) words[i] = i;
+  gpu->fill(device, 1, kWords, kWorkUs);
+  CHECK(cuMemcpyHtoD(device, words.data(), kBytes));
+  words.assign(kWords, 0);
+  say("source changed", on_device(device));
+  for (uint32_t i = 0; i < kWords; ++i) words[i] = i * 3;
+  for (int round = 0; round < 3; ++round) {
+    CHECK(cuMemcpyHtoD(device, words.data(), kBytes));
+    CHECK(cuMemcpyHtoD(other, words.data(), kBytes));
+    say("again", on_device(device) ^ on_device(other));
+    gpu->fill(device, 5, kWords, kWorkUs);
+  }
+  CHECK(cuMemcpyHtoD(device, words.data(), kBytes));
+  say("again, over other bytes", on_device(device));
+  for (const uint32_t value : {0u, 0x01010101u, 0x00ff00ffu, 0x12345678u}) {
+    words.assign(kWords, value);
+    CHECK(cuMemcpyHtoD(device, words.data(), kBytes));
+    CHECK(cuMemcpyHtoD(other + 2, words.data(), kBytes - 6));
+    say("one value", on_device(device) ^ on_device(other));
+  }
+  auto* pinned = example::pinned_floats(kWords);
+  for (uint32_t i = 0; i < kWords; ++i) memcpy(pinned + i, &i, sizeof i);
+  gpu->fill(device, 1, kWords, kWorkUs);
+  CHECK(cuMemcpyHtoD(device, pinned, kBytes));
+  memset(pinned, 0, kBytes);
+  say("pinned source changed", on_device(device));
+  bring(pinned, 15);
+  say("pinned", sum(pinned));
+}
+
+// What cannot be, stays an error.
+void refused() {
+  say("nothing to read", static_cast<uint32_t>(cuMemcpyHtoD(device, nullptr, kBytes)));
+  say("nothing to write", static_cast<uint32_t>(cuMemcpyDtoH(nullptr, device, kBytes)));
+  Words words(kWords);
+  say("no bytes", static_cast<uint32_t>(cuMemcpyHtoD(device, words.data(), 0)));
+  say("no device", static_cast<uint32_t>(cuMemcpyHtoD(42, words.data(), kBytes)));
+  say("too many bytes", static_cast<uint32_t>(cuMemcpyHtoD(device, words.data(), kBytes)));
+}
+
+// No file can be opened where results are delivered.
+void without_files() {
+  Words words(kWords);
+  bring(words.data(), 16);
+  std::vector<int> taken;
+  for (int file; (file = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(file);
+  say("without files", sum(words.data()));
+  for (const int file : taken) close(file);
+}
+
+}  // namespace
+
+int main() {
+  gpu = new example::Gpu;
+  CHECK(cuMemAlloc(&device, kBytes));
+  CHECK(cuMemAlloc(&other, kBytes));
+  results();
+  sources();
+  gone();
+  refused();
+  without_files();
+  handed_over();
+  return 0;
+}
