@@ -118,11 +118,12 @@ int main(int argc, char** argv) {
   settings.plan = folder / "plan";
   settings.corrector = installation.corrector;
   settings.guards = true;
-  Status planned = write_plan(settings.plan, {.stage = Stage::proving,
-                                              .driver = hooks->build_id,
-                                              .hooks = hooks->all,
-                                              .recorded_bytes_limit = 1 << 20,
-                                              .corrected = {{kEverySite, 0, kKnowsContents | kSetsOneValue}}});
+  Status planned =
+      write_plan(settings.plan, {.stage = Stage::proving,
+                                 .driver = hooks->build_id,
+                                 .hooks = hooks->all,
+                                 .recorded_bytes_limit = 1 << 20,
+                                 .corrected = {{kEverySite, 0, kKnowsContents | kSetsOneValue}}});
   if (!planned) {
     fmt::print(stderr, "{}\n", planned.error().c_str());
     return 2;
