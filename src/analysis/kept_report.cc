@@ -89,7 +89,8 @@ template <typename Archive>
 void members(Archive& archive, ReportProblem& value) {
   auto& [id, key, source_key, kind, operation, api, count, instances, waited_s, call_s, bytes, benefit_s,
          percent, range, first_use, duplicate_of, lost_at, conditions, why, fix, where, via, source, stack,
-         occurrences] = value;
+         occurrences, proved] = value;
+  static_cast<void>(proved);  // read anew each time (proved_report.h), as in what follows
   archive(id, key, source_key, kind, operation, api, count, instances, waited_s, call_s, bytes, benefit_s,
           percent, range, first_use, duplicate_of, lost_at, conditions, why, fix, where, via, source, stack,
           occurrences);
@@ -97,7 +98,8 @@ void members(Archive& archive, ReportProblem& value) {
 template <typename Archive>
 void members(Archive& archive, ReportRequired& value) {
   auto& [id, key, source_key, operation, api, count, instances, waited_s, call_s, up_to_s, percent, reasons,
-         used_for, used_by, same_value, values, where, via, stack, occurrences] = value;
+         used_for, used_by, same_value, values, where, via, stack, occurrences, proved] = value;
+  static_cast<void>(proved);
   archive(id, key, source_key, operation, api, count, instances, waited_s, call_s, up_to_s, percent, reasons,
           used_for, used_by, same_value, values, where, via, stack, occurrences);
 }
@@ -108,7 +110,9 @@ void members(Archive& archive, ReportCoverage& value) {
 }
 template <typename Archive>
 void members(Archive& archive, ReportGroup& value) {
-  auto& [id, grouping, title, benefit_s, percent, synchronizations, transfers, problems, range] = value;
+  auto& [id, grouping, title, benefit_s, percent, synchronizations, transfers, problems, range, proved] =
+      value;
+  static_cast<void>(proved);
   archive(id, grouping, title, benefit_s, percent, synchronizations, transfers, problems, range);
 }
 template <typename Archive>
@@ -141,8 +145,9 @@ void members(Archive& archive, Report& value) {
   auto& [model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, part,
          gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
          compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
-         functions, problems, required, groups, together, main_loop, notices, timeline] = value;
+         functions, problems, required, groups, together, main_loop, notices, timeline, proof] = value;
   static_cast<void>(timeline);  // made anew by those who show it
+  static_cast<void>(proof);
   archive(model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, part,
           gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
           compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
@@ -302,7 +307,11 @@ std::string key_of(const fs::path& session, const AnalysisOptions& options) {
        at.increment(failed)) {
     // Beside the folders of the runs lie what the tool makes of them, and what the user puts there.
     const fs::path path = at->path();
-    if (path.parent_path() == session && path.filename() != "session.json") continue;
+    if (path.parent_path() == session && path.filename() != "session.json") {
+      // The runs of `diogenes prove` are no part of it, either.
+      if (path.filename() == stage_name(Stage::proving)) at.disable_recursion_pending();
+      continue;
+    }
     struct stat status {};
     if (lstat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode)) continue;
     files.push_back(fmt::format("{} {} {}.{}", path.lexically_relative(session).string(), status.st_size,

@@ -96,6 +96,17 @@ struct ReportOccurrence {
   std::vector<Thread> threads;  // the most frequent first; some of them, where there are many
 };
 
+// What `diogenes prove` measured with calls corrected in the unmodified program (proved.h), and what this report expects of it.
+struct ReportProved {
+  double expected_s = 0, expected_percent = 0;
+  bool up_to = false;                     // that is the most that can be gained
+  double seconds = 0, percent = 0;        // median of what corrected runs took less
+  double error_s = 0, error_percent = 0;  // two standard errors
+  uint64_t calls = 0, applied = 0;        // of a run; applied: corrected
+  bool as_expected = true;                // the two meet, or nothing was corrected
+  std::string difference;                 // of the results from those as it is; "": they are equal
+};
+
 struct ReportProblem {
   std::string id;          // "P1": by expected benefit
   std::string key;         // the same in every session of the same binary
@@ -120,6 +131,7 @@ struct ReportProblem {
   ReportSource source;               // around `where`; empty where the file is not there or not the same
   std::vector<ReportFrame> stack;    // innermost first
   std::vector<ReportOccurrence> occurrences;  // of the problematic instances, by process
+  std::optional<ReportProved> proved;         // none: it was not
 };
 
 // A needed synchronization that costs much.
@@ -138,6 +150,7 @@ struct ReportRequired {
   std::string via;
   std::vector<ReportFrame> stack;
   std::vector<ReportOccurrence> occurrences;  // of those that are needed, by process
+  std::optional<ReportProved> proved;         // none: it was not
 };
 
 // How many synchronizations there is a verdict on.
@@ -152,6 +165,27 @@ struct ReportGroup {
   uint64_t synchronization_issues = 0, transfer_issues = 0;
   std::vector<std::string> members;
   std::optional<ReportRange> range;
+  std::optional<ReportProved> proved;  // none: it was not
+};
+
+// A finding whose correction changed the program's results. It is in no list and in no sum.
+struct ReportWithdrawn {
+  ReportProblem
+      finding;         // of a needed wait the kind is "needed-wait", and the benefit what it would be at most
+  std::string reason;  // "stdout differs from the runs as it is at line 3"
+};
+
+// The runs of `diogenes prove`, if there were any of this session.
+struct ReportProof {
+  double runtime_s = 0;  // as it is
+  uint64_t pairs = 0;    // of runs, as it is and corrected
+  double own_cost_s = 0,
+         own_cost_error_s = 0;  // of the hooks with nothing corrected; up to so much more may be gained
+  std::optional<ReportProved>
+      together;           // all that was corrected at once; none: nothing, or a part of it is withdrawn
+  uint64_t findings = 0;  // how many that is; of the report's problems and needed waits
+  std::vector<std::string> left_out;  // a sentence each: what was not corrected, and why
+  std::vector<ReportWithdrawn> withdrawn;
 };
 
 // The same chain of calls, over and over (main_loop.h).
@@ -212,6 +246,7 @@ struct Report {
   std::optional<ReportLoop> main_loop;
   std::vector<ReportNotice> notices;
   std::optional<ReportTimeline> timeline;  // where it was asked for
+  std::optional<ReportProof> proof;        // none: nothing was proved
 };
 
 }  // namespace diogenes

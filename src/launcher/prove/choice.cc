@@ -136,10 +136,17 @@ Status find_sites(const std::filesystem::path& tracing, Choice& choice) {
   for (const Correction& one : choice.corrections) keys.insert(keys.end(), one.keys.begin(), one.keys.end());
   Result<CorrectedSites> found = corrected_sites(tracing, keys);
   if (!found) return error("%s", found.error().c_str());
-  for (Correction& one : choice.corrections)
-    for (const std::string& key : one.keys)
-      if (const auto sites = found->find(key); sites != found->end())
-        for (const CorrectedSite& site : sites->second) add_site(one.sites, site);
+  for (Correction& one : choice.corrections) {
+    const size_t findings = one.keys.size();
+    std::erase_if(one.keys, [&](const std::string& key) {
+      const auto sites = found->find(key);
+      if (sites == found->end() || sites->second.empty()) return true;
+      for (const CorrectedSite& site : sites->second) add_site(one.sites, site);
+      return false;
+    });
+    // What the others gain is not proved.
+    if (one.keys.size() < findings) one.low_s = 0, one.up_to = true;
+  }
   std::erase_if(choice.corrections, [&](const Correction& one) {
     if (one.sites.empty())
       choice.left_out.push_back(fmt::format(

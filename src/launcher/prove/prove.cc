@@ -136,6 +136,7 @@ int prove(const ProveOptions& options) {
   }
 
   const double first_s = session->runs.front().runtime_s;
+  const int64_t started_ns = session->started_ns;
   const double limit_s = options.timeout_s > 0 ? options.timeout_s : 20 * first_s + 60;
   const size_t runs_in_all = static_cast<size_t>(options.pairs) * (2 + choice->corrections.size());
   say(fmt::format("{}, about {}", counted(runs_in_all, "run"),
@@ -156,10 +157,10 @@ int prove(const ProveOptions& options) {
   if (!runs.ended.empty())
     table.left_out.push_back("As it is, the program ended in another way, too: " + runs.ended);
   fmt::print("{}", proved_text(table));
-  std::ofstream file(folder / "proved.json", std::ios::binary);
-  file << proved_json(table);
-  if (!file.flush())
-    return fail(kOwnFailure, fmt::format("cannot write {}", (folder / "proved.json").string()));
+  const fs::path path = folder / kProvedFile;
+  std::ofstream file(path, std::ios::binary);
+  file << proved_json(proved_session(table, started_ns, report->model));
+  if (!file.flush()) return fail(kOwnFailure, fmt::format("cannot write {}", path.string()));
   const bool equal = std::all_of(table.rows.begin(), table.rows.end(),
                                  [](const Proved& row) { return row.difference.empty(); });
   return equal && made == options.pairs ? kSuccess : kProblems;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "views/figures.h"
 
@@ -60,10 +59,8 @@ void say_rest(const ProvedTable& table, std::string& text) {
 
 bool Proved::as_expected(double own_s) const {
   const PairedGain measured = gain();
-  const double low = measured.median_s - measured.error_s,
-               high = measured.median_s + measured.error_s + std::max(own_s, 0.0);
-  return high >= std::min(correction.low_s, correction.expected_s) &&
-         low <= std::max(correction.high_s, correction.expected_s);
+  return meets_expected(measured.median_s, measured.error_s, own_s, correction.expected_s, correction.low_s,
+                        correction.high_s);
 }
 
 std::string proved_text(const ProvedTable& table) {
@@ -91,37 +88,39 @@ std::string proved_text(const ProvedTable& table) {
   return text;
 }
 
-std::string proved_json(const ProvedTable& table) {
-  using nlohmann::ordered_json;
-  ordered_json rows = ordered_json::array();
+ProvedSession proved_session(const ProvedTable& table, int64_t started_ns, const std::string& model) {
+  ProvedSession proved{.session_started_ns = started_ns,
+                       .model = model,
+                       .runtime_s = table.runtime_s,
+                       .own_cost_s = table.own.median_s,
+                       .own_cost_error_s = table.own.error_s,
+                       .pairs = static_cast<uint64_t>(table.pairs),
+                       .corrections = {},
+                       .left_out = table.left_out};
   for (const Proved& row : table.rows) {
     const CorrectionCounts sum = row.counts.all_sites();
-    ordered_json undeferred = ordered_json::object();
+    const PairedGain gain = row.gain();
+    ProvedCorrection one{.id = row.correction.id,
+                         .keys = row.correction.keys,
+                         .expected_s = row.correction.expected_s,
+                         .low_s = row.correction.low_s,
+                         .high_s = row.correction.high_s,
+                         .up_to = row.correction.up_to,
+                         .proved_s = gain.median_s,
+                         .error_s = gain.error_s,
+                         .differences_s = row.differences_s,
+                         .calls = sum.calls,
+                         .applied = sum.deferred,
+                         .touched = sum.touched,
+                         .not_applied = {},
+                         .awaited_s = row.counts.awaited_s,
+                         .difference = row.difference};
     for (int i = 1; i < static_cast<int>(Undeferred::count); ++i)
-      if (sum.undeferred[i] > 0) undeferred[undeferred_text(static_cast<Undeferred>(i))] = sum.undeferred[i];
-    rows.push_back({{"id", row.correction.id},
-                    {"keys", row.correction.keys},
-                    {"expected_s", row.correction.expected_s},
-                    {"up_to", row.correction.up_to},
-                    {"proved_s", row.gain().median_s},
-                    {"error_s", row.gain().error_s},
-                    {"differences_s", row.differences_s},
-                    {"calls", sum.calls},
-                    {"applied", sum.deferred},
-                    {"touched", sum.touched},
-                    {"not_applied", undeferred},
-                    {"awaited_s", row.counts.awaited_s},
-                    {"results_equal", row.difference.empty()},
-                    {"difference", row.difference}});
+      if (sum.undeferred[i] > 0)
+        one.not_applied.emplace_back(undeferred_text(static_cast<Undeferred>(i)), sum.undeferred[i]);
+    proved.corrections.push_back(std::move(one));
   }
-  const ordered_json all = {{"schema", "diogenes-proved/1"},
-                            {"runtime_s", table.runtime_s},
-                            {"own_cost_s", table.own.median_s},
-                            {"own_cost_error_s", table.own.error_s},
-                            {"pairs", table.pairs},
-                            {"corrections", rows},
-                            {"left_out", table.left_out}};
-  return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return proved;
 }
 
 }  // namespace diogenes::launcher

@@ -1,8 +1,9 @@
-// What `diogenes prove` found, as text and as JSON (SESSION/proved.json).
+// What `diogenes prove` found, as text and for SESSION/proved.json (analysis/proved.h).
 #pragma once
 #include <string>
 #include <vector>
 
+#include "analysis/proved.h"
 #include "launcher/prove/choice.h"
 #include "launcher/prove/counts.h"
 #include "launcher/prove/differences.h"
@@ -29,6 +30,8 @@ struct ProvedTable {
 };
 
 std::string proved_text(const ProvedTable& table);
-std::string proved_json(const ProvedTable& table);
+
+// For SESSION/proved.json. `started_ns`: the session's; `model`: that of the report that was proved.
+ProvedSession proved_session(const ProvedTable& table, int64_t started_ns, const std::string& model);
 
 }  // namespace diogenes::launcher

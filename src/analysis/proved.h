@@ -1,0 +1,63 @@
+// SESSION/proved.json: what `diogenes prove` measured, schema diogenes-proved/1. Written by the launcher (prove/table.cc), read
+// by proved_report.h; this is the one definition of the format. Seconds are those of a run, counts are of all runs together.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace diogenes {
+
+inline constexpr const char* kProvedFile = "proved.json";
+
+// A correction that was tried.
+struct ProvedCorrection {
+  std::string id;                                // "P1", "G2", "R1"; "": all together
+  std::vector<std::string> keys;                 // of the findings that were corrected
+  double expected_s = 0, low_s = 0, high_s = 0;  // what the report said then
+  bool up_to = false;                            // expected_s is the most that can be gained
+  double proved_s = 0, error_s = 0;              // median of the differences, two standard errors
+  std::vector<double> differences_s;             // of each pair
+  uint64_t calls = 0, applied = 0;               // applied: corrected
+  uint64_t touched = 0;                          // somebody came for the results before the GPU was done
+  std::vector<std::pair<std::string, uint64_t>> not_applied;  // why: how many
+  double awaited_s = 0;                                       // spent on waiting after all
+  std::string difference;                                     // of the results; "": they were equal
+};
+
+struct ProvedSession {
+  int64_t session_started_ns = 0;               // Session::started_ns of what was measured
+  std::string model;                            // of the report whose figures were expected
+  double runtime_s = 0;                         // as it is
+  double own_cost_s = 0, own_cost_error_s = 0;  // of the hooks alone
+  uint64_t pairs = 0;
+  std::vector<ProvedCorrection> corrections;
+  std::vector<std::string> left_out;  // sentences
+
+  // What the hooks may hide of a gain.
+  double most_hidden_s() const { return own_cost_s + own_cost_error_s; }
+};
+
+std::string proved_json(const ProvedSession& proved);
+// Error: what is wrong with the text, behind the name of its file: "is not complete, or no JSON".
+Result<ProvedSession> proved_from_json(std::string_view text);
+
+// Does what was measured meet what was expected? `hidden_s`: what correcting itself costs at most, and hides.
+bool meets_expected(double proved_s, double error_s, double hidden_s, double expected_s, double low_s,
+                    double high_s);
+
+// A finding that is withdrawn, and why.
+struct WithdrawnKey {
+  std::string key, reason;
+};
+
+// Findings whose correction changed the results. What was corrected together with others is withdrawn, too, unless results were
+// equal in another correction of it, or one of the others is withdrawn already, which explains the difference.
+std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved);
+
+}  // namespace diogenes
