@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/kept_report.h"
+#include "analysis/proved_report.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -100,6 +101,8 @@ std::optional<AnsweredEstimate> BackgroundAnalysis::take_estimate() {
 void BackgroundAnalysis::work(const std::shared_ptr<Shared>& shared) {
   Result<Estimator> estimator = Estimator::make(shared->session, shared->options);
   std::string refusal;
+  std::optional<Report> report;
+  if (estimator) report = proved_report(shared->session, shared->options, *estimator);
   if (!estimator) {
     refusal = estimator.error().c_str();
   } else if (shared->shown && !same_problems(*shared->shown, estimator->report())) {
@@ -109,7 +112,7 @@ void BackgroundAnalysis::work(const std::shared_ptr<Shared>& shared) {
   }
   std::unique_lock lock(shared->mutex);
   if (estimator)
-    shared->report = estimator->report();
+    shared->report = std::move(report);
   else
     shared->failed = estimator.error();
   for (;;) {

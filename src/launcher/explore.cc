@@ -1,5 +1,5 @@
 // `diogenes explore`: a session's report, to walk through in the terminal. It opens at once where the report was kept
-// (analysis/kept_report.h); else the session is analysed while the screen says so.
+// (analysis/kept_report.h) and no finding is withdrawn; else the session is analysed while the screen says so.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "analysis/kept_report.h"
+#include "analysis/proved_report.h"
 #include "base/units.h"
 #include "launcher/background_analysis.h"
 #include "launcher/installation.h"
@@ -123,7 +123,7 @@ int explore(const ExploreOptions& options) {
   const AnalysisOptions analysis{.threshold_percent = options.threshold_percent,
                                  .model = model_of(options.model),
                                  .owners = {options.own, options.library}};
-  std::optional<Report> kept = read_kept_report(*folder, analysis);
+  std::optional<Report> kept = read_kept_proved(*folder, analysis);
   Ending ending;
   bool running = false;
   {

@@ -1,5 +1,5 @@
 // `diogenes export`: a session's report for other programs.
-#include "analysis/analyse.h"
+#include "analysis/proved_report.h"
 #include "analysis/timeline.h"
 #include "launcher/messages.h"
 #include "launcher/options.h"
@@ -42,9 +42,9 @@ int export_report(const ExportOptions& options) {
   if (!folder) return fail(kOwnFailure, folder.error().c_str());
   Result<Session> session = read_session(*folder);
   if (!session) return fail(kOwnFailure, session.error().c_str());
-  Result<Report> report = analyse(*folder, {.model = model_of(options.model),
-                                            .owners = {options.own, options.library},
-                                            .timeline = intervals_for(options.format)});
+  Result<Report> report = analyse_proved(*folder, {.model = model_of(options.model),
+                                                   .owners = {options.own, options.library},
+                                                   .timeline = intervals_for(options.format)});
   if (!report) return fail(kOwnFailure, report.error().c_str());
   const Reader reader{.folder = session->working_folder, .session = folder->string()};
   Status written = write_output(options.file, as(options.format, *report, reader), options.force);

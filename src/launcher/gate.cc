@@ -3,7 +3,7 @@
 // cannot pass.
 #include <fmt/format.h>
 
-#include "analysis/analyse.h"
+#include "analysis/proved_report.h"
 #include "launcher/allow_list.h"
 #include "launcher/messages.h"
 #include "launcher/options.h"
@@ -25,7 +25,7 @@ int gate(const GateOptions& options) {
   if (!folder) return fail(kOwnFailure, folder.error().c_str());
   AnalysisOptions analysis{.model = model_of(options.model), .owners = {options.own, options.library}};
   for (const auto& [key, reason] : allowed) analysis.allowed.insert(key);
-  Result<Report> report = analyse(*folder, analysis);
+  Result<Report> report = analyse_proved(*folder, analysis);
   if (!report) return fail(kOwnFailure, report.error().c_str());
   if (report->runtime_s <= 0) return fail(kCannotSay, "gate cannot say: the run time is not known");
 

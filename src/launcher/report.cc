@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "analysis/analyse.h"
+#include "analysis/proved_report.h"
 #include "launcher/messages.h"
 #include "launcher/options.h"
 #include "launcher/output_file.h"
@@ -36,7 +36,7 @@ int report(const ReportOptions& options) {
     if (!part) return fail(kUsage, part.error().c_str());
     analysis.parts.push_back(*part);
   }
-  Result<Report> result = analyse(*folder, analysis);
+  Result<Report> result = analyse_proved(*folder, analysis);
   if (!result) return fail(kOwnFailure, result.error().c_str());
 
   if (!options.details.empty() && options.details != "all" && !has_id(*result, options.details))

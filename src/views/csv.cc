@@ -41,7 +41,18 @@ std::string joined_codes(const ReportProblem& problem) {
   return codes;
 }
 
-std::string header() {
+// Columns that are there where something was proved.
+void add_proved(Row& row, const ReportProblem& problem) {
+  if (!problem.proved) {
+    for (int i = 0; i < 5; ++i) row.add(std::string());
+    return;
+  }
+  const ReportProved& proved = *problem.proved;
+  row.add(proved.seconds).add(proved.error_s).add(proved.calls).add(proved.applied);
+  row.add(std::string(proved.difference.empty() ? "yes" : "no"));
+}
+
+std::string header(const Report& report) {
   Row row;
   for (const char* name :
        {"id",          "kind",         "call",       "operation", "saves_s",  "saves_percent",
@@ -49,13 +60,17 @@ std::string header() {
         "bytes",       "function",     "file",       "line",      "column",   "why",
         "fix",         "conditions",   "source_key", "key"})
     row.add(std::string(name));
+  if (report.proof)
+    for (const char* name :
+         {"proved_s", "proved_error_s", "proved_calls", "proved_applied", "proved_results_equal"})
+      row.add(std::string(name));
   return row.end();
 }
 
 }  // namespace
 
 std::string to_csv(const Report& report) {
-  std::string text = header();
+  std::string text = header(report);
   for (const ReportProblem& problem : report.problems) {
     const ReportFrame nowhere;
     const ReportFrame& where = problem.where ? *problem.where : nowhere;
@@ -75,6 +90,7 @@ std::string to_csv(const Report& report) {
     row.add(where.function).add(where.file).known(where.line).known(where.column);
     row.add(problem.why).add(problem.fix).add(joined_codes(problem));
     row.add(problem.source_key).add(problem.key);
+    if (report.proof) add_proved(row, problem);
     text += row.end();
   }
   return text;

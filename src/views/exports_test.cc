@@ -20,8 +20,8 @@ using nlohmann::json;
 const Reader kReader{.folder = "/home/me/als", .session = "als.1.diogenes"};
 
 std::vector<Report> samples() {
-  return {Report{},         empty_report(),     als_report(),  bare_report(),
-          crowded_report(), transfers_report(), timed_report()};
+  return {Report{},         empty_report(),     als_report(),   bare_report(),
+          crowded_report(), transfers_report(), timed_report(), proved_report()};
 }
 
 // What RFC 4180 says a reader does.

@@ -7,6 +7,7 @@
 #include "views/html_findings.h"
 #include "views/html_text.h"
 #include "views/phrases.h"
+#include "views/proof_text.h"
 #include "views/web_bundle.h"
 
 namespace diogenes {
@@ -47,11 +48,18 @@ std::string navigation(const Report& report, const Outline& outline) {
   return text + "<button type=\"button\" id=\"theme\" hidden>Dark</button></nav>\n";
 }
 
-std::string top(const Report& report, const Outline& outline) {
+std::string top(const Report& report, const Outline& outline, const Reader& reader) {
   std::string text = "<header><div>\n<h1>" + html(program_name(report.command)) + " &middot; Diogenes " +
                      state_html(report) + "</h1>\n";
+  if (const auto warnings = proof_warnings(report, reader.folder); !warnings.empty()) {
+    text += "<div class=\"warning\" role=\"note\"><ul>\n";
+    for (const std::string& sentence : warnings) text += "<li>" + html(sentence) + "</li>\n";
+    text += "</ul></div>\n";
+  }
   text += "<p class=\"headline\">" + html(headline(report, outline)) + "</p>\n";
   text += "<p class=\"about\">" + html(about_text(report)) + "</p>\n";
+  if (const std::string proved = proof_of_all(report); !proved.empty())
+    text += "<p class=\"about\">Proved: " + html(proved) + ".</p>\n";
   return text + navigation(report, outline) + "</div></header>\n";
 }
 
@@ -167,7 +175,8 @@ std::string script_html(const Report& report, const Outline& outline, const Read
 
 std::string to_html(const Report& report, const Reader& reader) {
   const Outline all = outline(report);
-  std::string text = head(report, all) + "<body>\n" + top(report, all) + "<main>\n" + incomplete(report);
+  std::string text =
+      head(report, all) + "<body>\n" + top(report, all, reader) + "<main>\n" + incomplete(report);
   text += findings_html(report, all, reader) + timeline_html(report) + flame_html(all);
   text += required_html(report, reader) + groups_html(report, all) + measurement_html(report);
   const std::string session = reader.session.empty() ? "" : " " + quoted(reader.session);

@@ -11,6 +11,7 @@
 #include "views/phrases.h"
 #include "views/places.h"
 #include "views/problem_text.h"
+#include "views/proof_text.h"
 
 namespace diogenes {
 namespace {
@@ -37,7 +38,8 @@ class Entries {
     for (const ReportProblem* one : finding.problems) text += problem(*one, several);
     if (several)
       text += "<div class=\"problem\"><h3>Together</h3><dl>" + range(finding.range()) +
-              item("id", html(finding.id())) + "</dl></div>\n";
+              (finding.group ? proved(finding.group->proved) : "") + item("id", html(finding.id())) +
+              "</dl></div>\n";
     return text + "</div>\n</details>\n";
   }
 
@@ -51,6 +53,7 @@ class Entries {
         "<span class=\"what\">{}</span><span class=\"where\">{}</span><span class=\"number calls\">{}</span></summary>\n"
         "<div class=\"body\"><dl>",
         html(call), html(where_text(required.where, reader_.folder, kPlace)), count_text(required.count));
+    text += proved(required.proved);
     text += item("why", html(use_text(required, reader_.folder)));
     text += item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
     if (required.used_by) text += place("used at", required.used_by->stack);
@@ -72,6 +75,10 @@ class Entries {
 
   static std::string item(const char* label, const std::string& content) {
     return content.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>\n", label, content);
+  }
+
+  static std::string proved(const std::optional<ReportProved>& proved) {
+    return proved ? item("proved", html(proof_details(*proved))) : "";
   }
 
   static std::string range(const std::optional<ReportRange>& range) {
@@ -113,7 +120,7 @@ class Entries {
     if (titled)
       text += fmt::format("<h3>{}: {} alone</h3>\n", html(finding_phrase({nullptr, {&problem}})),
                           seconds_text(problem.expected_benefit_s));
-    text += "<dl>" + item("why", html(problem.why)) + used(problem);
+    text += "<dl>" + proved(problem.proved) + item("why", html(problem.why)) + used(problem);
     text += place(problem.kind == "round-trip-transfer" ? "from" : "same as", problem.duplicate_of);
     text += place("lost at", problem.lost_at) + item("do", html(problem.fix));
     for (const ReportCondition& condition : problem.conditions) text += item("check", html(condition.text));

@@ -60,7 +60,7 @@ TEST(Html, NothingOfTheProgramBecomesMarkup) {
 
 TEST(Html, LinksLeadToElementsAndNothingIsFetched) {
   for (const Report& report : {Report{}, empty_report(), als_report(), bare_report(), crowded_report(),
-                               transfers_report(), timed_report()}) {
+                               transfers_report(), timed_report(), proved_report()}) {
     const std::string page = markup(report);
     std::set<std::string> ids;
     const std::regex id("\\bid=\"([^\"]+)\""), link("href=\"#([^\"]+)\"");

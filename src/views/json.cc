@@ -113,6 +113,52 @@ Json occurrences_json(const std::vector<ReportOccurrence>& occurrences) {
   return result;
 }
 
+Json proved_json(const ReportProved& proved) {
+  return {{"expected_benefit_s", finite(proved.expected_s)},
+          {"up_to", proved.up_to},
+          {"benefit_s", finite(proved.seconds)},
+          {"benefit_percent", finite(proved.percent)},
+          {"error_s", finite(proved.error_s)},
+          {"error_percent", finite(proved.error_percent)},
+          {"calls", proved.calls},
+          {"applied", proved.applied},
+          {"as_expected", proved.as_expected},
+          {"results_equal", proved.difference.empty()},
+          {"difference", text_or_null(proved.difference)}};
+}
+
+// The key is there where something was proved.
+void put_proved(Json& result, const std::optional<ReportProved>& proved) {
+  if (proved) result["proved"] = proved_json(*proved);
+}
+
+Json withdrawn_json(const ReportWithdrawn& withdrawn) {
+  const ReportProblem& finding = withdrawn.finding;
+  return {{"id", finding.id},
+          {"key", finding.key},
+          {"source_key", finding.source_key},
+          {"kind", finding.kind},
+          {"operation", finding.operation},
+          {"api", text_or_null(finding.api)},
+          {"where", where_json(finding.where)},
+          {"expected_benefit_s", finite(finding.expected_benefit_s)},
+          {"reason", withdrawn.reason}};
+}
+
+void put_proof(Json& result, const std::optional<ReportProof>& proof) {
+  if (!proof) return;
+  Json out = {{"runtime_s", finite(proof->runtime_s)},
+              {"pairs", proof->pairs},
+              {"own_cost_s", finite(proof->own_cost_s)},
+              {"own_cost_error_s", finite(proof->own_cost_error_s)}};
+  out["together"] = proof->together ? proved_json(*proof->together) : Json(nullptr);
+  out["findings"] = proof->findings;
+  out["left_out"] = proof->left_out;
+  out["withdrawn"] = Json::array();
+  for (const ReportWithdrawn& one : proof->withdrawn) out["withdrawn"].push_back(withdrawn_json(one));
+  result["proof"] = std::move(out);
+}
+
 Json problem_json(const ReportProblem& problem) {
   Json result;
   result["id"] = problem.id;
@@ -130,6 +176,7 @@ Json problem_json(const ReportProblem& problem) {
   result["expected_benefit_s"] = finite(problem.expected_benefit_s);
   result["expected_benefit_percent"] = finite(problem.expected_benefit_percent);
   put_range(result, problem.range);
+  put_proved(result, problem.proved);
   result["where"] = where_json(problem.where);
   result["via"] = text_or_null(problem.via);
   result["why"] = problem.why;
@@ -150,26 +197,29 @@ Json problem_json(const ReportProblem& problem) {
 }
 
 Json required_json(const ReportRequired& required) {
-  return {{"id", required.id},
-          {"key", required.key},
-          {"source_key", required.source_key},
-          {"operation", required.operation},
-          {"api", text_or_null(required.api)},
-          {"count", required.count},
-          {"instances", required.instances},
-          {"occurrences", occurrences_json(required.occurrences)},
-          {"waited_s", finite(required.waited_s)},
-          {"call_s", finite(required.call_s)},
-          {"up_to_s", finite(required.up_to_s)},
-          {"up_to_percent", finite(required.up_to_percent)},
-          {"where", where_json(required.where)},
-          {"via", text_or_null(required.via)},
-          {"reasons", counts_json(required.reasons)},
-          {"used_for", text_or_null(required.used_for)},
-          {"used_by", use_json(required.used_by)},
-          {"same_value", required.values > 0 ? Json{{"count", required.same_value}, {"of", required.values}}
-                                             : Json(nullptr)},
-          {"stack", frames_json(required.stack)}};
+  Json result = {
+      {"id", required.id},
+      {"key", required.key},
+      {"source_key", required.source_key},
+      {"operation", required.operation},
+      {"api", text_or_null(required.api)},
+      {"count", required.count},
+      {"instances", required.instances},
+      {"occurrences", occurrences_json(required.occurrences)},
+      {"waited_s", finite(required.waited_s)},
+      {"call_s", finite(required.call_s)},
+      {"up_to_s", finite(required.up_to_s)},
+      {"up_to_percent", finite(required.up_to_percent)},
+      {"where", where_json(required.where)},
+      {"via", text_or_null(required.via)},
+      {"reasons", counts_json(required.reasons)},
+      {"used_for", text_or_null(required.used_for)},
+      {"used_by", use_json(required.used_by)},
+      {"same_value",
+       required.values > 0 ? Json{{"count", required.same_value}, {"of", required.values}} : Json(nullptr)},
+      {"stack", frames_json(required.stack)}};
+  put_proved(result, required.proved);
+  return result;
 }
 
 Json group_json(const ReportGroup& group) {
@@ -179,6 +229,7 @@ Json group_json(const ReportGroup& group) {
                  {"expected_benefit_s", finite(group.expected_benefit_s)},
                  {"expected_benefit_percent", finite(group.expected_benefit_percent)}};
   put_range(result, group.range);
+  put_proved(result, group.proved);
   result["synchronization_issues"] = group.synchronization_issues;
   result["transfer_issues"] = group.transfer_issues;
   result["members"] = group.members;
@@ -254,6 +305,7 @@ std::string to_json(const Report& report) {
                                                 {"calls", report.main_loop->calls},
                                                 {"expected_benefit_s", report.main_loop->expected_benefit_s}}
                                          : Json(nullptr);
+  put_proof(result, report.proof);
   result["notices"] = Json::array();
   for (const ReportNotice& notice : report.notices)
     result["notices"].push_back({{"code", notice.code}, {"text", notice.text}});

@@ -82,7 +82,8 @@ std::string joined(const std::vector<std::string>& lines) {
 
 TEST(Json, FollowsItsSchema) {
   json described = schema();
-  for (const Report& report : {Report{}, empty_report(), als_report(), bare_report(), crowded_report()})
+  for (const Report& report :
+       {Report{}, empty_report(), als_report(), bare_report(), crowded_report(), proved_report()})
     EXPECT_EQ(joined(Checker(described).check(json::parse(to_json(report)))), "");
 }
 

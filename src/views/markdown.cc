@@ -9,6 +9,7 @@
 #include "views/phrases.h"
 #include "views/places.h"
 #include "views/problem_text.h"
+#include "views/proof_text.h"
 
 namespace diogenes {
 namespace {
@@ -81,6 +82,7 @@ std::string details_of(const ReportProblem& problem, const Reader& reader) {
     if (!what.empty()) text += fmt::format("- **{}** {}\n", label, escaped(what));
   };
   item("Where", where_text(problem.where, reader.folder, kPlace));
+  if (problem.proved) item("Proved", proof_details(*problem.proved));
   item("Why", problem.why);
   item("Do", problem.fix);
   for (const ReportCondition& condition : problem.conditions)
@@ -94,6 +96,8 @@ std::string finding_text(size_t rank, const Finding& finding, const Reader& read
   std::string text =
       fmt::format("<details><summary>{}. {}: {} ({})</summary>\n\n", rank, escaped(finding_phrase(finding)),
                   seconds_text(finding.benefit_s()), percent_text(finding.benefit_percent()));
+  if (finding.group && finding.group->proved)
+    text += fmt::format("- **Proved** {}\n", escaped(proof_details(*finding.group->proved)));
   for (const ReportProblem* problem : finding.problems) text += details_of(*problem, reader);
   return text + "</details>\n\n";
 }
@@ -102,8 +106,13 @@ std::string finding_text(size_t rank, const Finding& finding, const Reader& read
 
 std::string to_markdown(const Report& report, const Reader& reader) {
   const Outline all = outline(report);
-  std::string text = fmt::format("### Diogenes: {}\n\n**{}**; {}\n\n", escaped(program_name(report.command)),
-                                 escaped(headline(report, all)), escaped(about_text(report)));
+  std::string text = fmt::format("### Diogenes: {}\n\n", escaped(program_name(report.command)));
+  const std::vector<std::string> warnings = proof_warnings(report, reader.folder);
+  for (const std::string& sentence : warnings) text += "> - " + escaped(sentence) + "\n";
+  if (!warnings.empty()) text += "\n";
+  text += fmt::format("**{}**; {}\n\n", escaped(headline(report, all)), escaped(about_text(report)));
+  if (const std::string proved = proof_of_all(report); !proved.empty())
+    text += "Proved: " + escaped(proved) + ".\n\n";
   if (!report.incomplete.empty()) {
     text += "> Not everything was measured; what is missing counts as needed:\n";
     for (const std::string& sentence : report.incomplete) text += "> - " + escaped(sentence) + "\n";
@@ -138,7 +147,8 @@ std::string to_markdown(const Report& report, const Reader& reader) {
                         percent_text(required.up_to_percent),
                         escaped(required.api.empty() ? required.operation : required.api),
                         escaped(where_text(required.where, reader.folder, kPlace)),
-                        escaped(use_text(required, reader.folder)));
+                        escaped(use_text(required, reader.folder)) +
+                            (required.proved ? "; " + escaped(proof_text(*required.proved)) : ""));
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include "views/occurrences.h"
 #include "views/phrases.h"
 #include "views/places.h"
+#include "views/proof_text.h"
 
 namespace diogenes {
 namespace {
@@ -81,6 +82,10 @@ class Details {
     if (!range || range->reason.empty() || !options_.whole) return;
     labelled("range", fmt::format("{} to {}: {}", seconds_text(range->low_s), seconds_text(range->high_s),
                                   range->reason));
+  }
+
+  void proved(const std::optional<ReportProved>& proved) {
+    if (proved) labelled("proved", proof_details(*proved));
   }
 
   void reasons(const ReportProblem& problem) {
@@ -228,6 +233,7 @@ void problem_details(Page& page, const ReportProblem& problem, const ProblemText
   Details details(page, options);
   details.title("", called(problem), problem.expected_benefit_s, problem.expected_benefit_percent,
                 problem.id);
+  details.proved(problem.proved);
   details.reasons(problem);
   details.stack("at", problem.stack, kFrames);
   details.source(problem);
@@ -241,7 +247,9 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
   details.title(rank > 0 ? fmt::format("{:>2}. ", rank) : "", finding_phrase(finding), finding.benefit_s(),
                 finding.benefit_percent(), finding.id());
   details.range(finding.range());
+  if (options.whole && finding.group) details.proved(finding.group->proved);
   if (finding.problems.size() == 1 || !options.whole) {
+    if (options.whole) details.proved(first.proved);
     details.reasons(first);
     details.others(finding);
     std::vector<std::string> places;
@@ -269,6 +277,7 @@ void required_details(Page& page, const ReportRequired& required, const ProblemT
   const std::string call = required.api.empty() ? required.operation : required.api;
   details.title("", (required.via.empty() ? call : required.via) + ": needed wait", required.up_to_s,
                 required.up_to_percent, required.id, ", up to ");
+  details.proved(required.proved);
   details.labelled("why", use_text(required, options.folder));
   details.labelled("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
   details.stack("at", required.stack, kFrames);

@@ -240,6 +240,48 @@ Report transfers_report() {
   return report;
 }
 
+namespace {
+
+ReportProved proved(double expected_s, double seconds, double error_s, uint64_t calls, uint64_t applied) {
+  constexpr double kPercent = 100 / 1.25;  // of a second of als
+  ReportProved out{.expected_s = expected_s, .expected_percent = kPercent * expected_s};
+  out.seconds = seconds, out.percent = kPercent * seconds;
+  out.error_s = error_s, out.error_percent = kPercent * error_s;
+  out.calls = calls, out.applied = applied;
+  return out;
+}
+
+}  // namespace
+
+Report proved_report() {
+  Report report = als_report();
+  report.problems[0].proved = proved(0.1, 0.095, 0.005, 500, 498);
+  report.problems[3].proved = proved(0.02, 0.004, 0.002, 500, 500);
+  report.problems[3].proved->as_expected = false;
+  report.groups[0].proved = report.groups[1].proved = proved(0.1625, 0.15, 0.0045, 980, 978);
+  report.required[0].proved = proved(0.19, 0.012, 0.003, 500, 20);
+  report.required[0].proved->up_to = true;
+  ReportProof& proof = report.proof.emplace();
+  proof.runtime_s = 1.26;
+  proof.pairs = 5;
+  proof.own_cost_s = 0.0125, proof.own_cost_error_s = 0.0025;
+  proof.together = proved(0.1825, 0.16, 0.006, 1480, 1478);
+  proof.together->up_to = true;
+  proof.findings = 3;
+  proof.left_out = {"1 of 4 findings are transfers, which are not corrected yet"};
+  ReportWithdrawn& wrong = proof.withdrawn.emplace_back();
+  wrong.finding = report.problems[3];
+  wrong.finding.id = "P5";
+  wrong.finding.key = "510e527fade682d1";
+  wrong.finding.api = "cudaStreamSynchronize";
+  wrong.finding.operation = "cuStreamSynchronize";
+  wrong.finding.expected_benefit_s = 0.015;
+  wrong.finding.where->line = 300;
+  wrong.finding.proved.reset();
+  wrong.reason = "stdout differs from the runs as it is at line 3";
+  return report;
+}
+
 Report crowded_report() {
   Report report = empty_report();
   report.command = {"./cfd"};

@@ -11,6 +11,7 @@
 #include "views/outline.h"
 #include "views/phrases.h"
 #include "views/places.h"
+#include "views/proof_text.h"
 
 namespace diogenes {
 namespace {
@@ -80,6 +81,7 @@ class Writer {
           {{"descriptor", {{"id", code}}}, {"level", level}, {"message", {{"text", text}}}});
     };
     for (const std::string& text : report_.incomplete) notify("warning", "not-complete", text);
+    for (const std::string& text : proof_warnings(report_, reader_.folder)) notify("warning", "proved", text);
     for (const ReportNotice& notice : report_.notices) notify("note", notice.code, notice.text);
     std::string line;
     for (const std::string& argument : report_.command) line += (line.empty() ? "" : " ") + quoted(argument);
@@ -125,6 +127,7 @@ class Writer {
         fmt::format("{}: fixing it saves {} of {} ({}).", finding_phrase({nullptr, {&problem}}),
                     seconds_text(problem.expected_benefit_s), seconds_text(report_.whole_s()),
                     percent_text(problem.expected_benefit_percent));
+    if (problem.proved) text += " By diogenes prove: " + proof_details(*problem.proved) + ".";
     if (!problem.why.empty()) text += " Why: " + problem.why + ".";
     if (!problem.fix.empty()) text += " Do: " + problem.fix + ".";
     for (const ReportCondition& condition : problem.conditions)
@@ -165,6 +168,10 @@ class Writer {
                             {"expected_benefit_s", finite(problem.expected_benefit_s)},
                             {"count", problem.count},
                             {"waited_s", finite(problem.waited_s)}};
+    if (problem.proved) {
+      result["properties"]["proved_s"] = finite(problem.proved->seconds);
+      result["properties"]["proved_error_s"] = finite(problem.proved->error_s);
+    }
     return result;
   }
 

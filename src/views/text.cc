@@ -10,6 +10,7 @@
 #include "views/places.h"
 #include "views/problem_text.h"
 #include "views/profile_table.h"
+#include "views/proof_text.h"
 
 namespace diogenes {
 namespace {
@@ -84,11 +85,16 @@ class Writer {
   }
 
   void head(Page& page) const {
+    const std::vector<std::string> warnings = proof_warnings(report_, folder_);
+    for (const std::string& sentence : warnings) page.wrapped("", 0, sentence);
+    if (!warnings.empty()) page.line();
     std::string runs = counted(report_.stages.size(), "run");
     const std::string state = report_.incomplete.empty() ? runs + ", complete" : runs + ", not complete";
     const std::string name = program_name(report_.command) + ":";
     page.wrapped(page.bold(name) + " ", name.size() + 1, headline_ + "; " + state);
     page.wrapped("", 0, about_text(report_));
+    if (const std::string proved = proof_of_all(report_); !proved.empty())
+      page.wrapped("", 0, "Proved: " + proved + ".");
     if (folder_ != options_.working_folder) page.line("Files are in " + folder_ + ".");
     if (!options_.processes.all())
       page.wrapped(
@@ -147,6 +153,7 @@ class Writer {
                                 percent_text(finding.benefit_percent()))) +
           "   " + page.bold(fmt::format("{:<{}}", phrase, what)) + "  " +
           fmt::format("{:<{}}{}", where, place, calls ? fmt::format(" {:>8}", last_column(finding)) : ""));
+      proofs(page, finding);
     }
     if (shown < outline_.findings.size())
       page.line("    " + counted(outline_.findings.size() - shown, "more finding") +
@@ -157,6 +164,18 @@ class Writer {
       page.wrapped(
           "    ", 4,
           "Each figure is for fixing that place alone (model: " + report_.model + "); they need not add up.");
+  }
+
+  // Below a finding's line: what was proved of it, or of those that are in it.
+  void proofs(Page& page, const Finding& finding) const {
+    const size_t indent = page.width() >= 90 ? 21 : 4;  // below what it is, where there is room
+    const std::string margin(indent, ' ');
+    if (finding.group && finding.group->proved)
+      return page.wrapped(margin, indent, proof_text(*finding.group->proved));
+    for (const ReportProblem* problem : finding.problems)
+      if (problem->proved)
+        page.wrapped(margin, indent,
+                     (finding.problems.size() > 1 ? problem->id + ": " : "") + proof_text(*problem->proved));
   }
 
   void one_detail(Page& page) const {
@@ -191,9 +210,9 @@ class Writer {
                                               percent_text(required.up_to_percent));
       const size_t room = page.width() - std::min(page.width() - 30, 26 + what.size());
       page.line("  " + figures + page.bold(what) + "  " + where_text(required.where, folder_, room));
-      page.wrapped(
-          std::string(25, ' '), 25,
-          counted(calls_in(required), "time") + "; " + use_text(required, folder_) + "  " + required.id);
+      page.wrapped(std::string(25, ' '), 25,
+                   counted(calls_in(required), "time") + "; " + use_text(required, folder_) +
+                       (required.proved ? "; " + proof_text(*required.proved) : "") + "  " + required.id);
     }
     if (shown < required_.size()) page.line("  and " + counted(required_.size() - shown, "more place"));
   }

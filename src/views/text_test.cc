@@ -44,6 +44,14 @@ TEST(Text, Everything) {
   expect_golden("07-everything.txt", to_text(als_report(), all));
 }
 
+TEST(Text, Proved) { expect_golden("08-proved.txt", to_text(proved_report(), options())); }
+
+TEST(Text, ProvedInFull) {
+  TextOptions all = options();
+  all.details = "all";
+  expect_golden("09-proved-in-full.txt", to_text(proved_report(), all));
+}
+
 TEST(Text, NarrowTerminal) {
   TextOptions narrow = options();
   narrow.width = 72;
@@ -85,11 +93,12 @@ size_t lines_of(const std::string& text) {
 
 TEST(Text, HasFortyLinesUnlessMoreIsAskedFor) {
   for (int width : {72, 80, 120})
-    for (const Report& report :
-         {empty_report(), als_report(), bare_report(), crowded_report(), transfers_report()}) {
+    for (const Report& report : {empty_report(), als_report(), bare_report(), crowded_report(),
+                                 transfers_report(), proved_report()}) {
       TextOptions narrow = options();
       narrow.width = width;
-      EXPECT_LE(lines_of(to_text(report, narrow)), 40u) << to_text(report, narrow);
+      // What was proved comes on top, where nothing is left that could go.
+      EXPECT_LE(lines_of(to_text(report, narrow)), report.proof ? 42u : 40u) << to_text(report, narrow);
     }
   TextOptions all = options();
   all.details = "all";
@@ -171,8 +180,8 @@ TEST(Text, ARangeHasItsReasonWhereAllIsSaid) {
 TEST(Text, NoLineIsWiderThanTheTerminal) {
   for (int width : {72, 80, 100, 160}) {
     for (const char* details : {"", "all"})
-      for (const Report& report :
-           {empty_report(), als_report(), bare_report(), crowded_report(), transfers_report()}) {
+      for (const Report& report : {empty_report(), als_report(), bare_report(), crowded_report(),
+                                   transfers_report(), proved_report()}) {
         TextOptions wide = options();
         wide.width = width;
         wide.details = details;

@@ -46,7 +46,26 @@ says out 'cuCtxSynchronize: needless wait, gaussian.cpp:' 'gaussian'
 grep -q '"results_equal": true' gaussian.diogenes/proved.json || bad 'gaussian: proved.json'
 grep -q '"results_equal": false' gaussian.diogenes/proved.json && bad 'gaussian: proved.json'
 says out 'medians of 2 pairs' 'gaussian'
+
+# The report has it, until the session is measured again; results that differ withdraw what was corrected.
+cp gaussian.diogenes/proved.json proved.json
 "$diogenes" report gaussian.diogenes >out 2>err || bad 'the report of a session that was proved'
+says out 'Proved: expected .*, proved .* \+- .*; [1-9][0-9,]* of [1-9][0-9,]* calls; results equal' 'report, all'
+says out 'calls 1\..* expected [0-9.]+%, proved -?[0-9.]+% \+- [0-9.]+; ' 'report, P1'
+sed 's/"results_equal": true/"results_equal": false/; s/"difference": ""/"difference": "stdout differs"/' proved.json \
+  >gaussian.diogenes/proved.json
+"$diogenes" report gaussian.diogenes >out 2>err || bad 'report, withdrawn'
+says out '^Withdrawn: P1, .* correcting it changed the results \(stdout differs\)' 'report, withdrawn'
+grep -q '^ *1\. .*cuCtxSynchronize' out && bad 'report, withdrawn: it is still in the table'
+"$diogenes" gate gaussian.diogenes >out 2>err || bad 'gate, withdrawn'
+head -c 300 proved.json >gaussian.diogenes/proved.json
+"$diogenes" report gaussian.diogenes >out 2>err || bad 'report, damaged'
+says out 'what was proved is left out: proved.json is not complete' 'report, damaged'
+says out ' [0-9]+ places' 'report, damaged'
+sed 's/"session_started_ns": /&1/' proved.json >gaussian.diogenes/proved.json
+"$diogenes" report gaussian.diogenes >out 2>err || bad 'report, another measurement'
+says out 'is of another measurement than the session' 'report, another measurement'
+cp proved.json gaussian.diogenes/proved.json
 
 # Releases, whose memory is used again, and transfers of what was there. Which has which number is a matter of the machine.
 measure als.diogenes "$als"

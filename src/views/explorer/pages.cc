@@ -11,6 +11,7 @@
 #include "views/places.h"
 #include "views/problem_text.h"
 #include "views/profile_table.h"
+#include "views/proof_text.h"
 
 namespace diogenes::explorer {
 namespace {
@@ -84,6 +85,14 @@ std::vector<Line> session_page(const Context& context, size_t columns) {
   page.wrapped("", 0,
                fmt::format("{} of {} could be judged.", count_text(coverage.judged),
                            counted(coverage.synchronizations, "synchronization")));
+  const std::vector<std::string> warnings = proof_warnings(report, context.folder);
+  const std::string proved = proof_of_all(report);
+  if (report.proof && (!warnings.empty() || !proved.empty())) {
+    page.line();
+    page.line(page.bold("Proved"));
+    for (const std::string& sentence : warnings) page.wrapped("  - ", 4, sentence);
+    if (!proved.empty()) page.wrapped("  - ", 4, proved);
+  }
   if (!report.incomplete.empty()) {
     page.line();
     page.line(page.warning("Not everything was measured; what is missing counts as needed"));
