@@ -1,7 +1,7 @@
 // `diogenes diff OLD NEW`: what a change of the program brought.
 #include <unistd.h>
 
-#include "analysis/analyse.h"
+#include "analysis/proved_report.h"
 #include "launcher/messages.h"
 #include "launcher/options.h"
 #include "launcher/output_file.h"
@@ -19,7 +19,7 @@ int diff(const DiffOptions& options) {
     if (!session) return fail(kOwnFailure, session.error().c_str());
     working_folder = session->working_folder;
     Result<Report> report =
-        analyse(name, {.model = model_of(options.model), .owners = {options.own, options.library}});
+        analyse_proved(name, {.model = model_of(options.model), .owners = {options.own, options.library}});
     if (!report) return fail(kOwnFailure, report.error().c_str());
     reports.push_back(std::move(*report));
   }

@@ -10,6 +10,7 @@
 #include "views/page.h"
 #include "views/phrases.h"
 #include "views/problem_text.h"
+#include "views/proof_text.h"
 
 namespace diogenes {
 namespace {
@@ -23,14 +24,33 @@ State state_of(const ReportProblem& before, const ReportProblem& now, double run
   return change < 0 ? State::better : State::worse;
 }
 
+constexpr size_t kProved = 19;  // "87.0 ms +- 4.00 ms", beside what was expected
+
 const char* state_word(State state) {
   constexpr const char* kWords[] = {"gone", "new", "worse", "better", "same"};
   return kWords[static_cast<size_t>(state)];
 }
 
+std::string proved_text(const ReportProved& proved) {
+  return fmt::format("{} +- {}{}", seconds_text(proved.seconds), seconds_text(proved.error_s),
+                     proved.difference.empty() ? "" : ", results DIFFERENT");
+}
+
+// Of one problem its own; of all problems what was proved of all of them together.
+const ReportProved* proved_of_gone(const Report& before, const Comparison& comparison) {
+  std::vector<const ReportProblem*> gone;
+  for (const ComparedProblem& problem : comparison.problems)
+    if (problem.state == State::gone) gone.push_back(problem.before);
+  if (gone.size() == 1) return gone[0]->proved ? &*gone[0]->proved : nullptr;
+  const bool all = comparison.gone_together && before.proof && before.proof->together &&
+                   before.proof->findings == gone.size() && !before.proof->together->up_to;
+  return all ? &*before.proof->together : nullptr;
+}
+
 std::string phrase_of(const ReportProblem& problem) { return finding_phrase(Finding{nullptr, {&problem}}); }
 
-void summary(Page& page, const Report& before, const Report& now, const Comparison& comparison) {
+void summary(Page& page, const Report& before, const Report& now, const Comparison& comparison,
+             const std::string& folder) {
   const double percent = before.runtime_s > 0 ? 100 * std::abs(comparison.faster_s) / before.runtime_s : 0;
   page.wrapped("", 0,
                fmt::format("{}: run time {} before, {} now: {} ({}) {}", program_name(now.command),
@@ -42,6 +62,8 @@ void summary(Page& page, const Report& before, const Report& now, const Comparis
   for (const auto& [name, report] : {std::pair("before", &before), std::pair("now", &now)})
     if (!report->incomplete.empty())
       page.wrapped("", 0, fmt::format("Not complete ({}): {}.", name, report->incomplete.front()));
+  for (const std::string& sentence : proof_warnings(before, folder))
+    page.wrapped("", 0, "Before: " + sentence);
   if (comparison.gone_s <= 0) return;
   std::string estimate = seconds_text(comparison.gone_s);
   if (comparison.gone_together)
@@ -49,6 +71,7 @@ void summary(Page& page, const Report& before, const Report& now, const Comparis
                             seconds_text(before.together->range.high_s));
   else
     estimate += " (the sum of each alone; together it may be less or more)";
+  if (const ReportProved* proved = comparison.gone_proved) estimate += "; proved was " + proved_text(*proved);
   page.wrapped("", 0, "What is gone was expected to save " + estimate + ".");
 }
 
@@ -78,13 +101,14 @@ Comparison compare(const Report& before, const Report& now) {
   result.faster_s = before.runtime_s - now.runtime_s;
   result.gone_together = gone > 0 && gone == before.problems.size() && before.together.has_value();
   if (result.gone_together) result.gone_s = before.together->expected_benefit_s;
+  result.gone_proved = proved_of_gone(before, result);
   return result;
 }
 
 std::string comparison_text(const Report& before, const Report& now, const TextOptions& options) {
   const Comparison comparison = compare(before, now);
   Page page(options.width, options.color);
-  summary(page, before, now, comparison);
+  summary(page, before, now, comparison, options.working_folder);
   page.line();
   if (comparison.problems.empty()) {
     page.line("No problem before, and none now.");
@@ -98,9 +122,16 @@ std::string comparison_text(const Report& before, const Report& now, const TextO
   size_t what = 4;
   for (size_t i = 0; i < shown; ++i)
     what = std::max(what, phrase_of(shown_of(comparison.problems[i])).size());
-  what = std::min(what, std::max<size_t>(page.width() - 60, 22));
-  const size_t place = page.width() - 33 - what;
-  page.line(page.faint(fmt::format("{:<8} {:>9} {:>9}   {:<{}}  where", "", "before", "now", "what", what)));
+  const bool proved = std::any_of(before.problems.begin(), before.problems.end(),
+                                  [](const ReportProblem& problem) { return problem.proved.has_value(); });
+  const size_t figures = proved ? 33 + kProved + 1 : 33;
+  what = std::min(what, std::max<size_t>(page.width() - figures - 24, 22));
+  const size_t place = page.width() - std::min(page.width() - 12, figures + what);
+  const auto proved_column = [&](const std::string& text) {
+    return proved ? fmt::format(" {:>{}}", text, kProved) : std::string();
+  };
+  page.line(page.faint(fmt::format("{:<8} {:>9}{} {:>9}   {:<{}}  where", "", "before",
+                                   proved_column("proved"), "now", "what", what)));
   for (size_t i = 0; i < shown; ++i) {
     const ComparedProblem& problem = comparison.problems[i];
     const ReportProblem& one = shown_of(problem);
@@ -109,8 +140,10 @@ std::string comparison_text(const Report& before, const Report& now, const TextO
     };
     std::string phrase = phrase_of(one);
     if (phrase.size() > what) phrase = phrase.substr(0, what - 3) + "...";
-    page.line(fmt::format("{:<8} {:>9} {:>9}   {:<{}}  {}", state_word(problem.state), gain(problem.before),
-                          gain(problem.now), phrase, what,
+    const std::string was_proved =
+        problem.before && problem.before->proved ? proved_text(*problem.before->proved) : "-";
+    page.line(fmt::format("{:<8} {:>9}{} {:>9}   {:<{}}  {}", state_word(problem.state), gain(problem.before),
+                          proved_column(was_proved), gain(problem.now), phrase, what,
                           where_text(one.where, options.working_folder, place)));
   }
   if (shown < comparison.problems.size())

@@ -26,6 +26,8 @@ struct Comparison {
   double faster_s = 0;                    // run time before - run time now
   double gone_s = 0;                      // expected benefit of what is gone
   bool gone_together = false;  // all of the old problems are gone: gone_s is the estimate of them together
+  // What was proved of just what is gone; null: nothing.
+  const ReportProved* gone_proved = nullptr;
 };
 
 // A gain that differs by less than a tenth, or by less than 0.1% of the run time, is the same. Points into both.

@@ -58,5 +58,35 @@ TEST(Comparison, WhatIsNotCompleteIsSaid) {
             std::string::npos);
 }
 
+TEST(Comparison, WhatWasProvedIsBesideExpectedAndGained) {
+  Report before = proved_report(), now = als_report();
+  for (Report* report : {&before, &now})
+    for (ReportProblem& problem : report->problems) problem.source_key = problem.key;
+  now.problems.erase(now.problems.begin());  // P1
+  now.runtime_s = 1.15;
+  std::string text = comparison_text(before, now, {.working_folder = "/home/me/als"});
+  EXPECT_NE(
+      text.find(
+          "What is gone was expected to save 100 ms (the sum of each alone; together it may be less or more);\n"
+          "proved was 95.0 ms +- 5.00 ms.\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("gone        100 ms  95.0 ms +- 5.00 ms         -   cudaFree: needless wait"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("same       88.0 ms                   -   88.0 ms   thrust::copy"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("Before: Withdrawn: P5"), std::string::npos) << text;
+  // All of what was proved together, and nothing else, is gone.
+  now.problems.clear();
+  before.problems.erase(before.problems.begin() + 1);  // the transfer
+  before.proof->together->up_to = false;
+  before.proof->withdrawn.clear();
+  text = comparison_text(before, now, {.working_folder = "/home/me/als"});
+  EXPECT_NE(text.find("proved was 160 ms +- 6.00 ms."), std::string::npos) << text;
+  before.proof->findings = 2;
+  EXPECT_EQ(comparison_text(before, now, {}).find("proved was"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace diogenes

@@ -52,6 +52,8 @@ cp gaussian.diogenes/proved.json proved.json
 "$diogenes" report gaussian.diogenes >out 2>err || bad 'the report of a session that was proved'
 says out 'Proved: expected .*, proved .* \+- .*; [1-9][0-9,]* of [1-9][0-9,]* calls; results equal' 'report, all'
 says out 'calls 1\..* expected [0-9.]+%, proved -?[0-9.]+% \+- [0-9.]+; ' 'report, P1'
+"$diogenes" diff gaussian.diogenes gaussian.diogenes >out 2>err || bad 'diff'
+says out 'before proved now' 'diff'
 sed 's/"results_equal": true/"results_equal": false/; s/"difference": ""/"difference": "stdout differs"/' proved.json \
   >gaussian.diogenes/proved.json
 "$diogenes" report gaussian.diogenes >out 2>err || bad 'report, withdrawn'
