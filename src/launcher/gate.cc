@@ -11,6 +11,7 @@
 #include "views/figures.h"
 #include "views/phrases.h"
 #include "views/problem_text.h"
+#include "views/proof_text.h"
 
 namespace diogenes::launcher {
 
@@ -36,6 +37,9 @@ int gate(const GateOptions& options) {
                found == allowed.end() ? "" : "  (allowed: " + found->second + ")");
     if (found != allowed.end()) allowed.erase(found);
   }
+  if (report->proof)
+    for (const ReportWithdrawn& withdrawn : report->proof->withdrawn)
+      say("withdrawn: " + withdrawn_text(withdrawn, ""));
   for (const auto& [key, reason] : allowed)
     say(fmt::format("{}: {} is not found any more ({})", options.allow, key, reason));
   const double low = report->together ? 100 * report->together->range.low_s / report->whole_s() : 0;
