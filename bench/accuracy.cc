@@ -1,6 +1,6 @@
 // bench-accuracy: do the expected benefits come true? For each program of the bench and for random schedules:
-// what a profiler would show, what both models expect of fixing everything, and what the fixed variant gains,
-// measured without the tool in pairs of runs (trial.h).
+// what a profiler would show, what both models expect of fixing everything, what the fixed variant gains,
+// measured without the tool in pairs of runs (trial.h), and what `diogenes prove` proves in the unmodified program.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +31,7 @@ constexpr const char* kUsage =
     "  --iterations N             rounds of a random schedule; default: its own (40)\n"
     "  --gpu-times auto|off       passed on to `diogenes run`; default auto\n"
     "  --repeat N                 the same: traced runs; default 1\n"
+    "  --no-prove                 leaves out what diogenes prove measures, which takes as many pairs again\n"
     "  --keep DIR                 sessions and reports go there and stay\n"
     "  --markdown FILE            the tables\n"
     "  --json FILE                the figures, for programs\n";
@@ -52,6 +53,7 @@ struct Options {
   Pairs pairs;
   int random = 0;
   long seed = 1;
+  bool prove = true;
   std::vector<std::string> programs;
 };
 
@@ -72,6 +74,10 @@ Options parse(int argc, char** argv) {
     if (!name.starts_with("--")) {
       options.programs.push_back(name);
       named = true;
+      continue;
+    }
+    if (name == "--no-prove") {
+      options.prove = false;
       continue;
     }
     if (++i == argc) bad_usage(name + " needs a value");
@@ -138,6 +144,8 @@ class Bench {
     row["process_error_s"] = actual.process_error_s;
     row["differences_s"] = actual.differences_s;
     judge(row);
+    if (options_.prove) prove(name, report, actual, row);
+    trial_.done_with(name);
     return row;
   }
 
@@ -155,6 +163,22 @@ class Bench {
     }
     if (fixed) result.push_back("--fixed");
     return result;
+  }
+
+  void prove(const std::string& name, const json& report, const Actual& actual, json& row) const {
+    const ProvedBenefit proved = trial_.proved(name, report, static_cast<int>(actual.differences_s.size()));
+    const Agreement found =
+        agreement(actual.benefit_s, actual.error_s, proved.benefit_s, proved.error_s, proved.own_cost_s);
+    constexpr const char* kNames[] = {"yes", "with the hooks' cost", "no"};
+    row["proved"] = {{"benefit_s", proved.benefit_s},
+                     {"error_s", proved.error_s},
+                     {"own_cost_s", proved.own_cost_s},
+                     {"calls", proved.calls},
+                     {"applied", proved.applied},
+                     {"results_equal", proved.results_equal},
+                     {"left_out", proved.left_out},
+                     {"same_change", proved.same_change},
+                     {"agrees", proved.same_change ? json(kNames[static_cast<int>(found)]) : json(nullptr)}};
   }
 
   // Right: off by no more than the largest of a part of the actual benefit, 1% of the run and two standard
@@ -190,6 +214,14 @@ std::string text(const char* format, double a, double b = 0) {
 
 std::string ms(double seconds) { return text("%.1f", seconds * 1000); }
 
+// What was proved, and does it agree; '-': the same change could not be made, or was not tried.
+std::string proved_of(const json& row) {
+  if (!row.contains("proved") || row["proved"]["agrees"].is_null()) return "- | -";
+  const json& proved = row["proved"];
+  return ms(proved["benefit_s"]) + " +- " + ms(proved["error_s"]) + " (" + ms(proved["own_cost_s"]) + ") | " +
+         proved["agrees"].get<std::string>() + (proved["results_equal"] ? "" : ", results DIFFERENT");
+}
+
 std::string row_of(const json& row) {
   const double runtime = row["runtime_s"], actual = row["actual_s"];
   const auto one = [&](const char* model) {
@@ -201,7 +233,8 @@ std::string row_of(const json& row) {
   return "| " + row["program"].get<std::string>() + " | " + ms(runtime) + " | " + ms(row["profiled_s"]) +
          " | " + one("paper") + " | " + one("replay") + " | " + ms(row["range_s"][0]) + " to " +
          ms(row["range_s"][1]) + (row["in_range"] ? "" : " *") + " | " + ms(actual) + " +- " +
-         ms(row["actual_error_s"]) + " | " + text("%.1f%%", 100 * actual / runtime) + " | " + reason + " |\n";
+         ms(row["actual_error_s"]) + " | " + text("%.1f%%", 100 * actual / runtime) + " | " + proved_of(row) +
+         " | " + reason + " |\n";
 }
 
 // SC'19, Table 2: per function, what a profiler shows and what can be gained, with the ranks of both.
@@ -229,10 +262,12 @@ std::string table_2(const json& row) {
 
 std::string tables(const json& rows) {
   std::string out =
-      "Milliseconds. profiled: time in the calls of the problems; *: outside the tolerance.\n\n"
+      "Milliseconds. profiled: time in the calls of the problems; *: outside the tolerance. actual: by hand. proved: by "
+      "diogenes prove (and what its hooks cost alone); -: it cannot make the same change. agrees: within 5% of the "
+      "actual benefit, or two standard errors.\n\n"
       "| program | run time | profiled | paper | accuracy | replay | accuracy | range | actual | of the run "
-      "| wide because |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "| proved | agrees | wide because |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   int random = 0;
   for (const json& row : rows) {
     const bool is_random = row["program"].get<std::string>().starts_with("random ");
@@ -240,13 +275,17 @@ std::string tables(const json& rows) {
     if (!is_random) out += row_of(row);
   }
   if (random > 0) {
-    int paper = 0, replay = 0, in_range = 0, worth = 0;
+    int paper = 0, replay = 0, in_range = 0, worth = 0, comparable = 0, agree = 0;
     double paper_sum = 0, replay_sum = 0;
     for (const json& row : rows) {
       if (!row["program"].get<std::string>().starts_with("random ")) continue;
       paper += row["paper_right"].get<bool>();
       replay += row["replay_right"].get<bool>();
       in_range += row["in_range"].get<bool>();
+      if (row.contains("proved") && !row["proved"]["agrees"].is_null()) {
+        ++comparable;
+        agree += row["proved"]["agrees"] != "no";
+      }
       if (row["actual_s"].get<double>() < 0.01 * row["runtime_s"].get<double>()) continue;
       ++worth;
       paper_sum += row["paper_accuracy"].get<double>();
@@ -254,12 +293,12 @@ std::string tables(const json& rows) {
     }
     out +=
         "\n| random schedules | right: paper | right: replay | in the range | mean accuracy: paper | replay "
-        "|\n"
-        "|---|---|---|---|---|---|\n| " +
+        "| proved agrees |\n"
+        "|---|---|---|---|---|---|---|\n| " +
         std::to_string(random) + ", " + std::to_string(worth) + " with 1% or more | " +
         std::to_string(paper) + " | " + std::to_string(replay) + " | " + std::to_string(in_range) + " | " +
         text("%.3f", worth ? paper_sum / worth : 0) + " | " + text("%.3f", worth ? replay_sum / worth : 0) +
-        " |\n";
+        " | " + std::to_string(agree) + " of " + std::to_string(comparable) + " |\n";
   }
   std::string functions;
   for (const json& row : rows)

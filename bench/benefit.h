@@ -1,6 +1,7 @@
 // Does an estimate come true? In: the report on a program, and paired runs of it and its corrected variant.
 // Out: estimate and actual benefit, in seconds and beside each other.
 #pragma once
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -23,6 +24,12 @@ double median(std::vector<double> values);
 // Standard error of the median of `values`, from their median absolute deviation (normal errors assumed; so
 // few values as there are here are allowed for).
 double median_error(const std::vector<double>& values);
+
+// Do a benefit made by hand and a proved one agree? By 5% of the former, or two standard errors of their difference. What the
+// hooks of the proof cost may be missing in the latter.
+enum class Agreement : uint8_t { agree, within_own_cost, differ };
+Agreement agreement(double by_hand, double by_hand_error, double proved, double proved_error,
+                    double own_cost);
 
 // Smaller by larger; 0 where the two have different signs.
 double accuracy(double estimate, double actual);

@@ -69,5 +69,14 @@ TEST(Benefit, AccuracyIsSmallerByLarger) {
   EXPECT_DOUBLE_EQ(accuracy(0, 0), 1);
 }
 
+TEST(Agreement, ByFivePercentOrTwoStandardErrors) {
+  EXPECT_EQ(agreement(100, 0, 95.1, 0, 0), Agreement::agree);
+  EXPECT_EQ(agreement(100, 0, 94.9, 0, 0), Agreement::differ);
+  EXPECT_EQ(agreement(100, 3, 90.1, 4, 0), Agreement::agree);  // two standard errors: 10
+  EXPECT_EQ(agreement(100, 0, 90, 0, 6), Agreement::within_own_cost);
+  EXPECT_EQ(agreement(100, 0, 106, 0, 6), Agreement::differ);  // which hides no loss
+  EXPECT_EQ(agreement(0, 0, 0, 0, 0), Agreement::agree);
+}
+
 }  // namespace
 }  // namespace diogenes::bench

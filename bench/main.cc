@@ -86,6 +86,7 @@ class Bench {
 
   json measure(const std::string& name) {
     const json report = trial_.report(name, command(name, false));
+    trial_.done_with(name);
     const Estimate estimate = estimate_of(findings_of(name), report);
     json row = {{"program", name},
                 {"estimate_s", estimate.seconds},

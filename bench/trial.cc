@@ -30,6 +30,12 @@ double noted_seconds(const fs::path& file) {
   return in >> seconds ? seconds : -1;
 }
 
+json json_of(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(file.string() + ": cannot be read");
+  return json::parse(in);
+}
+
 bool precise_enough(const Actual& actual) {
   return actual.error_s <=
          std::max(kErrorOfBenefit * std::abs(actual.benefit_s), kErrorOfRun * actual.runtime_s);
@@ -46,25 +52,53 @@ Trial::Trial(std::string driver, const std::string& keep)
 }
 
 json Trial::report(const std::string& name, const Command& program, const Command& options) const {
-  std::string file_name = name;
-  std::replace(file_name.begin(), file_name.end(), ' ', '-');
-  const std::string session = folder_ / (file_name + ".diogenes"), file = folder_ / (file_name + ".json");
-  Command run = {layout_.diogenes, "run",      "--driver",
-                 driver_,          "--output", session,
-                 "--force",        "--report", folder_ / (file_name + ".txt"),
-                 "--max-overhead", "1000"};
+  const std::string session = file(name, ".diogenes"), exported = file(name, ".json");
+  Command run = {layout_.diogenes, "run",      "--driver",         driver_,          "--output", session,
+                 "--force",        "--report", file(name, ".txt"), "--max-overhead", "1000"};
   run.insert(run.end(), options.begin(), options.end());
   run.push_back("--");
   run.insert(run.end(), program.begin(), program.end());
   must_succeed(run_process(run, {.limit_s = kLimit_s}), "diogenes run -- " + name);
-  must_succeed(run_process({layout_.diogenes, "export", session, "--format", "json", "-o", file, "--force"}),
-               "diogenes export of " + name);
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error(file + ": cannot be read");
-  json report = json::parse(in);
+  must_succeed(
+      run_process({layout_.diogenes, "export", session, "--format", "json", "-o", exported, "--force"}),
+      "diogenes export of " + name);
+  return json_of(exported);
+}
+
+ProvedBenefit Trial::proved(const std::string& name, const json& report, int pairs) const {
+  const fs::path session = file(name, ".diogenes");
+  const ProcessRun run = run_process({layout_.diogenes, "prove", session, "--pairs", std::to_string(pairs)},
+                                     {.limit_s = pairs * kLimit_s});
+  ProvedBenefit result;
+  // Exit status 1: results were not the same, or, without a file, there was nothing to correct.
+  const bool made = fs::exists(session / "proved.json");
+  if (run.exit_status != 1 || (!made && run.errors.find("nothing to correct") == std::string::npos))
+    must_succeed(run, "diogenes prove of " + name);
+  if (!made) {
+    result.left_out = {"there is nothing to correct in this report"};
+    return result;
+  }
+  const json all = json_of(session / "proved.json");
+  const json& first = all.at("corrections").at(0);  // all together, or the only one
+  result.same_change = all.at("left_out").empty() && first.at("keys").size() == report.at("problems").size();
+  result.benefit_s = first.at("proved_s");
+  result.error_s = first.at("error_s").get<double>() / 2;
+  result.own_cost_s = all.at("own_cost_s");
+  result.calls = first.at("calls"), result.applied = first.at("applied");
+  result.results_equal = first.at("results_equal");
+  result.left_out = all.at("left_out").get<std::vector<std::string>>();
+  return result;
+}
+
+void Trial::done_with(const std::string& name) const {
   std::error_code ignored;
-  if (!kept_) fs::remove_all(session, ignored);
-  return report;
+  if (!kept_) fs::remove_all(file(name, ".diogenes"), ignored);
+}
+
+fs::path Trial::file(const std::string& name, const char* extension) const {
+  std::string file_name = name;
+  std::replace(file_name.begin(), file_name.end(), ' ', '-');
+  return folder_ / (file_name + extension);
 }
 
 Actual Trial::actual(const std::string& name, const Command& original, const Command& fixed,

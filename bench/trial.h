@@ -39,6 +39,16 @@ struct Actual {
   bool noted = false;
 };
 
+// What `diogenes prove` measured with all that it can correct, corrected at once (docs/proving.md).
+struct ProvedBenefit {
+  bool same_change = false;  // it corrected all that was found, so it is the change that was made by hand
+  double benefit_s = 0, error_s = 0;  // error_s: a standard error
+  double own_cost_s = 0;              // of its hooks, which the benefit lacks
+  uint64_t calls = 0, applied = 0;
+  bool results_equal = true;
+  std::vector<std::string> left_out;  // what it did not correct, and why
+};
+
 class Trial {
  public:
   // `keep`: sessions and reports go there and stay; empty: nowhere.
@@ -46,6 +56,10 @@ class Trial {
 
   // The report on the program, as JSON; `options`: further ones of `diogenes run`.
   nlohmann::json report(const std::string& name, const Command& program, const Command& options = {}) const;
+  // The same program, after report().
+  ProvedBenefit proved(const std::string& name, const nlohmann::json& report, int pairs) const;
+  // Removes the session that report() made, unless it is kept.
+  void done_with(const std::string& name) const;
   // After one run of each that does not count. The two must print the same.
   Actual actual(const std::string& name, const Command& original, const Command& fixed,
                 const Pairs& pairs) const;
@@ -58,6 +72,7 @@ class Trial {
     std::string output;
   };
   Timed plain_run(const std::string& name, const Command& program) const;
+  std::filesystem::path file(const std::string& name, const char* extension) const;
 
   Layout layout_;
   std::string driver_;
