@@ -167,12 +167,13 @@ class Bench {
 
   void prove(const std::string& name, const json& report, const Actual& actual, json& row) const {
     const ProvedBenefit proved = trial_.proved(name, report, static_cast<int>(actual.differences_s.size()));
-    const Agreement found =
-        agreement(actual.benefit_s, actual.error_s, proved.benefit_s, proved.error_s, proved.own_cost_s);
+    const Agreement found = agreement(actual.benefit_s, actual.error_s, proved.benefit_s, proved.error_s,
+                                      proved.own_cost_s + 2 * proved.own_cost_error_s);
     constexpr const char* kNames[] = {"yes", "with the hooks' cost", "no"};
     row["proved"] = {{"benefit_s", proved.benefit_s},
                      {"error_s", proved.error_s},
                      {"own_cost_s", proved.own_cost_s},
+                     {"own_cost_error_s", proved.own_cost_error_s},
                      {"calls", proved.calls},
                      {"applied", proved.applied},
                      {"results_equal", proved.results_equal},

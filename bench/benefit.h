@@ -29,7 +29,7 @@ double median_error(const std::vector<double>& values);
 // hooks of the proof cost may be missing in the latter.
 enum class Agreement : uint8_t { agree, within_own_cost, differ };
 Agreement agreement(double by_hand, double by_hand_error, double proved, double proved_error,
-                    double own_cost);
+                    double most_own_cost);
 
 // Smaller by larger; 0 where the two have different signs.
 double accuracy(double estimate, double actual);
