@@ -276,7 +276,12 @@ TEST_F(Parts, ProcessesOfASessionAreFoundByTheirPlan) {
     _exit(127);
   }
   close(ends[0]);
-  auto is_cat = [&] { return fs::read_symlink(fmt::format("/proc/{}/exe", child)).filename() == "cat"; };
+  // The kernel names the new program before its environment is there.
+  auto is_cat = [&] {
+    std::ifstream variables(fmt::format("/proc/{}/environ", child));
+    return fs::read_symlink(fmt::format("/proc/{}/exe", child)).filename() == "cat" &&
+           variables.peek() != std::ifstream::traits_type::eof();
+  };
   while (!is_cat()) usleep(1000);
   EXPECT_EQ(running_processes(session), std::vector<pid_t>{child});
   EXPECT_TRUE(running_processes(session.parent_path() / "other").empty());
