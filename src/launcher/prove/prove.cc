@@ -34,7 +34,7 @@ double median(std::vector<double> values) {
 struct Runs {
   std::vector<double> as_it_is;
   std::vector<double> own_s;      // what the same hooks took, with nothing corrected, in each pair
-  std::vector<fs::path> folders;  // of the runs as it is
+  std::vector<fs::path> folders;  // of the runs in which nothing is corrected
   std::string ended;              // how one of those ended otherwise than in the session
   std::vector<Proved> corrected;
   std::vector<std::vector<fs::path>> corrected_folders;  // by correction
@@ -47,7 +47,7 @@ std::string content(const fs::path& path) {
   return text.str();
 }
 
-// What the corrected runs printed, held against those of the program as it is.
+// What the corrected runs printed, held against those in which nothing was corrected.
 void compare_outputs(Runs& runs) {
   for (const char* name : {"stdout", "stderr"}) {
     std::vector<std::string> as_it_is;
@@ -57,7 +57,7 @@ void compare_outputs(Runs& runs) {
         const std::string difference = differs_from_all(as_it_is, content(folder / name));
         if (!difference.empty() && runs.corrected[i].difference.empty())
           runs.corrected[i].difference =
-              fmt::format("{} differs from the runs as it is {}", name, difference);
+              fmt::format("{} differs from the runs with nothing corrected {}", name, difference);
       }
   }
 }
@@ -89,6 +89,7 @@ bool make_round(Trial& trial, int round, int rounds, Runs& runs) {
   const Result<TrialRun> hooked = trial.run(&none);
   if (!tell("hooked, nothing corrected", hooked)) return false;
   runs.own_s.push_back(hooked->runtime_s - plain->runtime_s);
+  runs.folders.push_back(hooked->folder);
   runs.corrected_folders.resize(runs.corrected.size());
   for (size_t i = 0; i < runs.corrected.size(); ++i) {
     Proved& row = runs.corrected[i];
