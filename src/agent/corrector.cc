@@ -53,6 +53,7 @@ CorrectedCall described(const Call& call) {
       false,       false,         (call.flags & kCapturing) != 0, threads_now().arrivals > 1, 0,
       &call};
   made.names_stream = read_stream(call, &made.stream, &made.per_thread);
+  if (call.stack != kNoStack) made.site = site_key_of(call);
   return made;
 }
 
@@ -61,12 +62,12 @@ void pass_hooks(int change) { thread_state.pass += change; }
 Undeferred begin_transfer(const CorrectedCall& call, CorrectedTransfer* transfer) {
   return facts::begin_transfer(call_of(call), *transfer);
 }
-
 void end_transfer(const CorrectedCall& call, bool given) { facts::end_transfer(call_of(call), given); }
-
-void read_content(const void* from, uint64_t bytes, TransferContent* content) {
+void read_content(const void* from, uint64_t bytes, bool values, TransferContent* content) {
   const Content found = content_of({reinterpret_cast<uint64_t>(from), bytes});
-  *content = {found.low, found.high, found.pattern.value, found.pattern.bytes};
+  PatternFinder finder;
+  if (values) finder.look(from, bytes);
+  *content = {found.low, found.high, finder.found().value, finder.found().bytes};
 }
 
 // Driver functions that have a place in the plan.
@@ -75,7 +76,8 @@ bool named[kCatalogueSize];
 void note_named(const CorrectedSite* sites, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i)
     for (uint32_t function = 0; function < kCatalogueSize; ++function)
-      named[function] |= sites[i].key == kEverySite || sites[i].function == function;
+      named[function] |=
+          is_corrected(kCatalogue[function]) && (sites[i].key == kEverySite || sites[i].function == function);
 }
 
 void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0, bytes); }
@@ -121,11 +123,8 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
 
 bool correct_before(Call& call) {
   if (corrector == &nobody) return false;
-  CorrectedCall made = described(call);
-  const bool correctable = call.driver->role == Role::synchronize || call.driver->role == Role::transfer ||
-                           releases_device_memory(*call.driver);
-  if (correctable && named[call.function]) call.stack = capture_stack();
-  if (call.stack != kNoStack) made.site = site_key_of(call);
+  if (named[call.function]) call.stack = capture_stack();
+  const CorrectedCall made = described(call);
   return corrector->before(made, &call.result);
 }
 

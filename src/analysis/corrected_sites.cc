@@ -5,6 +5,7 @@
 #include "analysis/kinds.h"
 #include "analysis/run.h"
 #include "driver/catalogue.h"
+#include "trace/corrector.h"
 
 namespace diogenes {
 
@@ -17,10 +18,6 @@ void add(ByKey& found, const std::string& key, CorrectedSite site) {
   const bool known = std::any_of(sites.begin(), sites.end(),
                                  [&](const CorrectedSite& other) { return other.key == site.key; });
   if (!known) sites.push_back(site);
-}
-
-bool is_corrected(const DriverFunction& driver) {
-  return driver.role == Role::synchronize || driver.role == Role::transfer || releases_device_memory(driver);
 }
 
 // By the kind that the finding's key ends with.

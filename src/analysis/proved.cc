@@ -28,6 +28,8 @@ Json correction_json(const ProvedCorrection& one) {
           {"touched", one.touched},
           {"not_applied", not_applied},
           {"awaited_s", one.awaited_s},
+          {"looked_s", one.looked_s},
+          {"other_content", one.other_content},
           {"results_equal", one.difference.empty()},
           {"difference", one.difference}};
 }
@@ -109,6 +111,8 @@ ProvedCorrection correction_from(const Json& object, std::string& wrong) {
   members.take("touched", one.touched);
   members.take("not_applied", one.not_applied);
   members.take("awaited_s", one.awaited_s);
+  members.take("looked_s", one.looked_s);
+  members.take("other_content", one.other_content);
   members.take("results_equal", equal);
   members.take("difference", one.difference);
   if (range.size() == 2)

@@ -1,6 +1,7 @@
 // SESSION/proved.json: what `diogenes prove` measured, schema diogenes-proved/1. Written by the launcher (prove/table.cc), read
 // by proved_report.h; this is the one definition of the format. Seconds are those of a run, counts are of all runs together.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <set>
@@ -27,7 +28,9 @@ struct ProvedCorrection {
   uint64_t touched = 0;                          // somebody came for the results before the GPU was done
   std::vector<std::pair<std::string, uint64_t>> not_applied;  // why: how many
   double awaited_s = 0;                                       // spent on waiting after all
-  std::string difference;                                     // of the results; "": they were equal
+  double looked_s = 0;  // of a run: spent on looking at the bytes of copies, which hides as much of a gain
+  uint64_t other_content = 0;  // copies whose bytes were neither there nor one value
+  std::string difference;      // of the results; "": they were equal
 };
 
 struct ProvedSession {
@@ -39,8 +42,10 @@ struct ProvedSession {
   std::vector<ProvedCorrection> corrections;
   std::vector<std::string> left_out;  // sentences
 
-  // What the hooks may hide of a gain.
-  double most_hidden_s() const { return own_cost_s + own_cost_error_s; }
+  // What correcting itself may hide of a gain.
+  double most_hidden_s(const ProvedCorrection& one) const {
+    return std::max(own_cost_s + own_cost_error_s, 0.0) + one.looked_s;
+  }
 };
 
 std::string proved_json(const ProvedSession& proved);

@@ -23,6 +23,7 @@ ProvedCorrection correction(std::string id, std::vector<std::string> keys, doubl
   one.proved_s = proved_s, one.error_s = 0.05;
   one.differences_s = {proved_s, proved_s};
   one.calls = 10, one.applied = 9, one.touched = 1;
+  one.looked_s = 0.25, one.other_content = 2;
   one.not_applied = {{"results share a page with other data", 1}};
   one.difference = std::move(difference);
   return one;
@@ -45,7 +46,7 @@ TEST(Proved, ComesBackAsItWasWritten) {
   EXPECT_EQ(proved_json(*back), text);
   EXPECT_EQ(back->corrections[0].not_applied[0].second, 1u);
   EXPECT_EQ(back->corrections[1].difference, "x");
-  EXPECT_DOUBLE_EQ(back->most_hidden_s(), 0.12);
+  EXPECT_DOUBLE_EQ(back->most_hidden_s(back->corrections[0]), 0.37);
 }
 
 TEST(Proved, DamagedIsAnErrorAtEachByte) {

@@ -33,7 +33,7 @@ Counts counts;
 Deliveries deliveries;
 Deferrals deferrals(marks, counts, deliveries);
 Pool pool;
-Transfers transfers(deferrals, deliveries);
+Transfers transfers(deferrals, deliveries, counts);
 std::atomic<State> state{State::idle};
 // Streams whose waits were deferred without a mark, one bit each: no host memory depended on them. A mark costs the GPU
 // more than a short kernel.
@@ -81,7 +81,8 @@ RecordedEvent* event_at(uint64_t event, bool make) {
 
 bool put_marks(Deferral deferral, uint64_t streams);
 
-// All that was deferred is done when it returns. The lock is not held while anybody waits: the GPU's work may wait for
+// All that the GPU was given before deferred waits is done when it returns; what it brought may still have to be delivered,
+// behind guards that stay. The lock is not held while anybody waits: the GPU's work may wait for
 // another thread, which makes calls of its own meanwhile. `others`: there are threads that do, or streams that may be given
 // work: waits that have no mark get one then, and what is given now comes behind it.
 void settle(bool others) {
@@ -100,6 +101,15 @@ void settle(bool others) {
   for (int i = 0; i < kStreams; ++i)
     if (streams >> i & 1) marks.synchronize(i);
   agent.pass_hooks(-1);
+  deferrals.await_gpu(last, agent);
+  const Deferral undelivered = deliveries.next(last);
+  agent.release(undelivered == 0 ? last : undelivered - 1);
+}
+
+// ... and all is delivered.
+void settle_and_deliver(bool others) {
+  settle(others);
+  const Deferral last = deferrals.latest();
   deferrals.await_all(last, agent);
   agent.release(last);
 }
@@ -132,7 +142,10 @@ void give_back(bool others) {
 
 // At exit(), before the driver ends: the thread may have no context any more.
 void end() {
-  settle(false);
+  if (state == State::on) {
+    settle_and_deliver(false);
+    deferrals.end();
+  }
   state = State::off;
 }
 
@@ -206,9 +219,9 @@ bool put_marks(Deferral deferral, uint64_t streams) {
   return true;
 }
 
-// What a stream is given now must come behind waits for others that have no mark yet. False: await them.
+// What a stream (-1: a new one) is given now must come behind waits for others that have no mark yet. False: await them.
 bool mark_others(int stream) {
-  const uint64_t others = unmarked & ~bits(&stream, 1);
+  const uint64_t others = stream < 0 ? unmarked : unmarked & ~bits(&stream, 1);
   if (others == 0) return true;
   if (deferrals.full() || !put_marks(deferrals.begin(-1), others)) return false;
   unmarked &= ~others;
@@ -263,7 +276,7 @@ enum class Step {
 };
 
 Step not_deferred(int site, Undeferred why) {
-  counts.add_undeferred(site, why);
+  if (site >= 0) counts.add_undeferred(site, why);
   return Step::settle;
 }
 
@@ -278,38 +291,40 @@ Step before_synchronize(const CorrectedCall& call) {
   return Step::not_made;
 }
 
-bool is_device_allocation(const DriverFunction& driver) {
-  return driver.role == Role::allocate && driver.arguments == Arguments::allocate &&
-         driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::managed);
-}
-
 Step before_release(const CorrectedCall& call) {
   const uint64_t address = call.registers[0];
   if (pool.keeps(address)) return Step::refused;
-  const int site = counts.find(call.site, call.function);
-  if (site < 0) return Step::settle;
-  counts.add_call(site);
+  // Named itself, or by the allocation that it is a release of.
+  int site = counts.find(call.site, call.function);
+  if (site >= 0)
+    counts.add_call(site);
+  else if (!pool.is_wanted(address))
+    return Step::settle;
   if (captures > 0) return not_deferred(site, Undeferred::capturing);
-  Undeferred why = begin() ? pool.refuses(address) : Undeferred::no_mark;
+  Undeferred why = begin() ? pool.refuses(address, marks.current_context()) : Undeferred::no_mark;
   if (why == Undeferred::none) why = defer(call, site);
   if (why != Undeferred::none) return not_deferred(site, why);
   pool.keep(address, deferrals.latest(), marks.current_context());
-  counts.add_deferred(site);
+  if (site >= 0) counts.add_deferred(site);
   return Step::not_made;
 }
 
 bool keeps_memory() { return !pool.empty() || transfers.keeps_memory(); }
 
 Step before_allocation(const CorrectedCall& call) {
+  const int site = allocates_device_memory(*call.driver) ? counts.find(call.site, call.function) : -1;
+  if (site >= 0) counts.add_call(site);
   if (!keeps_memory()) return Step::pass;
   const uint64_t bytes = call.registers[1], context = marks.current_context();
   static uint64_t last_context = 0;
-  if (!is_device_allocation(*call.driver) || context != last_context) pool.forget_what_is_free();
+  if (!allocates_device_memory(*call.driver) || context != last_context) pool.forget_what_is_free();
   last_context = context;
-  if (is_device_allocation(*call.driver)) {
+  if (allocates_device_memory(*call.driver)) {
     const uint64_t address = pool.take(bytes, context, deferrals);
-    if (address != 0 && agent.copy(reinterpret_cast<void*>(call.registers[0]), &address, sizeof address))
+    if (address != 0 && agent.copy(reinterpret_cast<void*>(call.registers[0]), &address, sizeof address)) {
+      if (site >= 0) counts.add_deferred(site);
       return Step::not_made;
+    }
     if (address != 0) pool.keep(address, 0, context);
   }
   return pool.stands_in_the_way_of(bytes) ? Step::give_back : Step::pass;
@@ -336,6 +351,8 @@ Step step_before(const CorrectedCall& call) {
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
   if (driver.role == Role::allocate && before_allocation(call) == Step::give_back) return Step::give_back;
   if (driver.role == Role::mapping) return keeps_memory() ? Step::give_back : Step::settle;
+  // What comes in another stream must not come behind what this one is given meanwhile.
+  if (driver.arguments == Arguments::stream_create && !mark_others(-1)) return Step::settle;
   if (is_no_matter(driver)) return Step::pass;
   if (!has_place(call) || is_capture(call)) return Step::settle;
   const int stream = call.names_stream ? marks.stream_of(call) : -1;
@@ -357,7 +374,7 @@ Undeferred give(const CorrectedCall& call, const CopyUnderWay& copy, int site, G
   if (stream < 0 || deferrals.full() || deliveries.full() || !mark_own(call, stream) ||
       !mark_others(stream) || !deferrals.order_behind_all(stream))
     return Undeferred::unknown_work;
-  if (!transfers.give(copy, marks.handle_of(stream), marks.current_context())) return Undeferred::no_mark;
+  if (!transfers.give(copy, marks.handle_of(stream))) return Undeferred::no_mark;
   given = Given::without_mark;
   marks.note_work(stream);
   agent.end_transfer(call, true);
@@ -383,7 +400,7 @@ void await_copy(const CorrectedCall& call, const CopyUnderWay& copy, Given given
     Lock lock;
     transfers.follow(copy, deferrals.latest());
   }
-  settle(true);
+  settle_and_deliver(true);
 }
 
 // False: the driver is to make it.
@@ -391,6 +408,7 @@ bool correct_transfer(const CorrectedCall& call, int site) {
   counts.add_call(site);
   CopyUnderWay copy;
   copy.how = agent.sites[site].how;
+  copy.context = marks.current_context();
   Given given = Given::no;
   Undeferred why = Undeferred::none;
   {
@@ -413,6 +431,8 @@ bool correct_transfer(const CorrectedCall& call, int site) {
     counts.add_deferred(site);
   else
     counts.add_undeferred(site, why);
+  if (why == Undeferred::none && agent.sites[site].how != 0 && (copy.block || copy.how == 0))
+    counts.add_other_content(site);
   if (given != Given::no && why != Undeferred::none) await_copy(call, copy, given);
   return given != Given::no;
 }
@@ -442,6 +462,7 @@ bool before(const CorrectedCall& call, int32_t* result) {
     given_before = marks.given();
     others = call.threads || marks.several();
   }
+  if (step == Step::give_back && captures > 0) step = Step::settle;  // a release would end the capture
   if (step == Step::settle) settle(others);
   if (step == Step::give_back || step == Step::end) give_back(others);
   if (step == Step::end) end();
@@ -473,9 +494,10 @@ void after(const CorrectedCall& call, bool succeeded) {
     if (RecordedEvent* place = event_at(call.registers[0], false)) place->mark = {};
   if (driver.role == Role::release) pool.note_release(call.registers[0]);
   if (uint64_t address = 0;
-      is_device_allocation(driver) &&
+      allocates_device_memory(driver) &&
       agent.copy(&address, reinterpret_cast<const void*>(call.registers[0]), sizeof address))
-    pool.note_allocation(address, call.registers[1]);
+    pool.note_allocation(address, call.registers[1], counts.find(call.site, call.function) >= 0,
+                         marks.current_context());
   if (!has_place(call) || is_capture(call) || !call.names_stream) return;
   const int stream = marks.stream_of(call);
   if (stream < 0) return;

@@ -18,6 +18,8 @@ class Counts {
     add(header().awaited);
     __atomic_fetch_add(&header().awaited_ns, ns, __ATOMIC_RELAXED);
   }
+  void add_other_content(int site) { add(at(site).other_content); }
+  void add_looked(int64_t ns) { __atomic_fetch_add(&header().looked_ns, ns, __ATOMIC_RELAXED); }
   void add_failed() { add(header().failed); }
   bool names_events() const;  // some site waits for an event
 

@@ -60,7 +60,9 @@ bool Deferrals::add_pending(Deferral deferral) {
 }
 
 bool Deferrals::reached(Deferral deferral) const {
-  if (failed_.load(std::memory_order_relaxed) || latest() - deferral >= kDeferrals) return true;
+  if (failed_.load(std::memory_order_relaxed) || over_.load(std::memory_order_relaxed) ||
+      latest() - deferral >= kDeferrals)
+    return true;
   const Deferred& deferred = at(deferral);
   for (int i = 0; i < __atomic_load_n(&deferred.count, __ATOMIC_ACQUIRE); ++i)
     if (!marks_.reached(deferred.marks[i])) return false;
@@ -88,8 +90,13 @@ bool Deferrals::order_behind_all(int stream) {
 }
 
 void Deferrals::await_all(Deferral last, const CorrectorServices& services) {
-  for (Deferral i = first_.load(std::memory_order_relaxed); i <= last; ++i) await(i, false, services);
+  await_gpu(last, services);
   deliver(last, services);
+}
+
+void Deferrals::await_gpu(Deferral last, const CorrectorServices& services) {
+  for (Deferral i = first_.load(std::memory_order_relaxed); i <= last; ++i)
+    if (!reached(i)) wait_for(i, services);
 }
 
 void Deferrals::wait_for(Deferral deferral, const CorrectorServices& services) {

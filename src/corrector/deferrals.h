@@ -28,7 +28,10 @@ class Deferrals {
   // `touched`: somebody came for the results; else a call has to see them done.
   void await(Deferral deferral, bool touched, const CorrectorServices& services);
   void await_all(Deferral last, const CorrectorServices& services);  // and all before
+  void await_gpu(Deferral last, const CorrectorServices& services);  // ... which delivers nothing
   Deferral latest() const { return latest_.load(std::memory_order_acquire); }
+
+  void end() { over_.store(true, std::memory_order_relaxed); }  // all is done, and the marks' memory goes
 
   // The watchman's: somebody has waited for long.
   void look_for_failures();
@@ -54,6 +57,7 @@ class Deferrals {
   std::atomic<Deferral> latest_{0};
   std::atomic<int> waiting_{0};      // threads in await()
   std::atomic<bool> failed_{false};  // work failed: no mark comes any more
+  std::atomic<bool> over_{false};
 };
 
 }  // namespace diogenes::corrector

@@ -75,6 +75,9 @@ void Deliveries::drop_inside(uint64_t host, uint64_t bytes) {
     Delivery& one = ring_[i % kDeliveries];
     if (one.host >= host && one.host + one.bytes <= host + bytes) one.bytes = 0;
   }
+  uint32_t first = first_.load(std::memory_order_relaxed);
+  while (first != end_.load(std::memory_order_relaxed) && ring_[first % kDeliveries].bytes == 0) ++first;
+  first_.store(first, std::memory_order_release);
 }
 
 Deferral Deliveries::next(Deferral last) const {

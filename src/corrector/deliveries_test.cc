@@ -88,6 +88,17 @@ TEST_F(Delivered, WhatIsOverwrittenIsDropped) {
   EXPECT_EQ(at(141), 2);
 }
 
+// Its staging memory serves the next one.
+TEST_F(Delivered, WhatIsDroppedStandsInNobodysWay) {
+  add(1, 0, 50, first);
+  add(2, 60, 50, second);
+  deliveries->drop_inside(reinterpret_cast<uint64_t>(program), 50);
+  EXPECT_EQ(deliveries->next(1), 0u);
+  EXPECT_EQ(deliveries->next(2), 2u);
+  deliveries->drop_inside(reinterpret_cast<uint64_t>(program), kBytes);
+  EXPECT_EQ(deliveries->next(~0u), 0u);
+}
+
 TEST_F(Delivered, NothingWhereTheWorkFailed) {
   add(1, 0, 100, first);
   deliveries->deliver(1, true);

@@ -8,19 +8,20 @@ bool Pool::start(const CorrectorServices& services) {
   return mem_free_ && mem_get_info_;
 }
 
-Undeferred Pool::refuses(uint64_t address) {
-  const uint64_t* bytes = allocated_.find(address);
-  if (!bytes || !mem_free_ || !mem_get_info_) return Undeferred::unknown_block;
+Undeferred Pool::refuses(uint64_t address, uint64_t context) {
+  const Allocated* known = allocated_.find(address);
+  if (!known || known->context != context || !mem_free_ || !mem_get_info_) return Undeferred::unknown_block;
   size_t free = 0, total = 0;
   if (limit_ == 0 && mem_get_info_(&free, &total) == CUDA_SUCCESS) limit_ = free / 2;
-  return count_ == kMostBlocks || kept_bytes_ + *bytes > limit_ ? Undeferred::pool_full : Undeferred::none;
+  return count_ == kMostBlocks || kept_bytes_ + known->bytes > limit_ ? Undeferred::pool_full
+                                                                      : Undeferred::none;
 }
 
 void Pool::keep(uint64_t address, Deferral deferral, uint64_t context) {
-  const uint64_t* bytes = allocated_.find(address);
-  if (!bytes) return;
-  blocks_[count_++] = {address, *bytes, context, deferral};
-  kept_bytes_ += *bytes;
+  const Allocated* known = allocated_.find(address);
+  if (!known) return;
+  blocks_[count_++] = {address, known->bytes, context, deferral};
+  kept_bytes_ += known->bytes;
 }
 
 bool Pool::keeps(uint64_t address) const {

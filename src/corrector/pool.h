@@ -13,16 +13,21 @@ class Pool {
   bool start(const CorrectorServices& services);
 
   // The program's own allocations (cuMemAlloc).
-  void note_allocation(uint64_t address, uint64_t bytes) {
-    allocated_.insert(address, bytes);
+  // `wanted`: the plan names the allocation.
+  void note_allocation(uint64_t address, uint64_t bytes, bool wanted, uint64_t context) {
+    allocated_.insert(address, {bytes, context, wanted});
     free_ -= free_ < bytes ? free_ : bytes;
   }
   void note_release(uint64_t address) {
     if (allocated_.find(address)) allocated_.erase(address);
   }
 
+  bool is_wanted(uint64_t address) {
+    const Allocated* known = allocated_.find(address);
+    return known && known->wanted;
+  }
   // Why a block cannot be kept; none: it can.
-  Undeferred refuses(uint64_t address);
+  Undeferred refuses(uint64_t address, uint64_t context);
   // Until then the GPU may be using it. `context`: the current one.
   void keep(uint64_t address, Deferral deferral, uint64_t context);
   bool keeps(uint64_t address) const;
@@ -53,12 +58,16 @@ class Pool {
   static constexpr int kMostBlocks = 4096;
   static constexpr uint64_t kSpare = uint64_t{64}
                                      << 20;  // that is left free for what the driver needs itself
+  struct Allocated {
+    uint64_t bytes, context;
+    bool wanted;
+  };
   struct Block {
     uint64_t address, bytes, context;
     Deferral deferral;
   };
 
-  FixedMap<uint64_t, 1 << 16> allocated_;  // bytes, by address
+  FixedMap<Allocated, 1 << 16> allocated_;  // by address
   Block blocks_[kMostBlocks];
   int count_;
   uint64_t kept_bytes_, limit_;

@@ -1,15 +1,31 @@
 #include "corrector/staging.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 namespace diogenes::corrector {
 
+// As its files say it, where the process sees its own group as the root.
+static uint64_t memory_of_container() {
+  for (const char* name : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    const int file = open(name, O_RDONLY | O_CLOEXEC);
+    if (file < 0) continue;
+    char text[32] = {};
+    const ssize_t bytes = read(file, text, sizeof text - 1);
+    close(file);
+    if (bytes > 0 && text[0] >= '0' && text[0] <= '9') return strtoull(text, nullptr, 10);
+  }
+  return ~uint64_t{0};
+}
+
 bool Staging::start(const CorrectorServices& services) {
   host_alloc_ =
       reinterpret_cast<CUresult (*)(void**, size_t, unsigned)>(services.driver_symbol("cuMemHostAlloc"));
-  // Pinned memory is lost to all others: a sixteenth of the machine's, and 2 GiB at most.
-  const uint64_t whole =
+  // Pinned memory is lost to all others: a sixteenth of the machine's, or of the container's, and 2 GiB at most.
+  uint64_t whole =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (const uint64_t container = memory_of_container(); container < whole) whole = container;
   constexpr uint64_t kMost = uint64_t{2} << 30;
   limit_ = whole / 16 < kMost ? whole / 16 : kMost;
   return host_alloc_ != nullptr;

@@ -1,8 +1,18 @@
 #include "corrector/transfers.h"
 
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
 #include <type_traits>
 
 namespace diogenes::corrector {
+
+static int64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
 
 bool Transfers::start(const CorrectorServices& services) {
   services_ = &services;
@@ -18,34 +28,72 @@ bool Transfers::start(const CorrectorServices& services) {
          find(set_32_, "cuMemsetD32Async");
 }
 
-bool Transfers::give(const CopyUnderWay& copy, CUstream stream, uint64_t context) {
+// Without a touch: what is not there must stay the driver's error.
+bool Transfers::is_readable(const CorrectedTransfer& what) const {
+  constexpr long kPopulateRead = 22;  // MADV_POPULATE_READ, of Linux 5.14
+  const uint64_t begin = what.host & ~uint64_t{4095}, end = (what.host + what.bytes + 4095) & ~uint64_t{4095};
+  return services_->system_call(SYS_madvise, static_cast<long>(begin), static_cast<long>(end - begin),
+                                kPopulateRead, 0, 0, 0) == 0;
+}
+
+void Transfers::look_at(const void* bytes, CopyUnderWay& copy) {
+  const int64_t begin = now();
+  services_->content(bytes, copy.what.bytes, (copy.how & kSetsOneValue) != 0, &copy.content);
+  counts_.add_looked(now() - begin);
+}
+
+bool Transfers::stage(CopyUnderWay& copy) {
   const CorrectedTransfer& what = copy.what;
-  if (!what.to_host) return to_device(copy, stream, context);
+  const auto* from = reinterpret_cast<const void*>(what.host);
+  const int64_t begin = now();
+  if (is_readable(what))
+    memcpy(copy.block->memory, from, what.bytes);
+  else if (!services_->copy(copy.block->memory, from, what.bytes))
+    return false;
+  counts_.add_looked(now() - begin);
+  if (copy.how != 0) look_at(copy.block->memory, copy);
+  return true;
+}
+
+bool Transfers::is_one_value(const CopyUnderWay& copy) const {
+  const uint32_t size = copy.content.value_bytes;
+  return (copy.how & kSetsOneValue) && size > 0 && copy.what.device % size == 0 &&
+         copy.what.bytes % size == 0;
+}
+
+bool Transfers::give(const CopyUnderWay& copy, CUstream stream) {
+  const CorrectedTransfer& what = copy.what;
+  if (!what.to_host) return to_device(copy, stream);
   void* to = what.staged ? copy.block->memory : reinterpret_cast<void*>(what.host);
   return to_host_(to, what.device, what.bytes, stream) == CUDA_SUCCESS;
 }
 
-bool Transfers::to_device(const CopyUnderWay& copy, CUstream stream, uint64_t context) {
-  const CorrectedTransfer& what = copy.what;
-  const TransferContent& content = copy.content;
-  if (copy.how & kSetsOneValue) {
-    const uint32_t value = content.value;
-    if (content.value_bytes == 1)
-      return set_8_(what.device, static_cast<unsigned char>(value), what.bytes, stream) == CUDA_SUCCESS;
-    if (content.value_bytes == 2 && what.device % 2 == 0 && what.bytes % 2 == 0)
-      return set_16_(what.device, static_cast<unsigned short>(value), what.bytes / 2, stream) == CUDA_SUCCESS;
-    if (content.value_bytes == 4 && what.device % 4 == 0 && what.bytes % 4 == 0)
-      return set_32_(what.device, value, what.bytes / 4, stream) == CUDA_SUCCESS;
+bool Transfers::set_value(const CopyUnderWay& copy, CUstream stream) {
+  const uint64_t device = copy.what.device, count = copy.what.bytes / copy.content.value_bytes;
+  const uint32_t value = copy.content.value;
+  switch (copy.content.value_bytes) {
+    case 1:
+      return set_8_(device, static_cast<unsigned char>(value), count, stream) == CUDA_SUCCESS;
+    case 2:
+      return set_16_(device, static_cast<unsigned short>(value), count, stream) == CUDA_SUCCESS;
+    default:
+      return set_32_(device, value, count, stream) == CUDA_SUCCESS;
   }
+}
+
+bool Transfers::to_device(const CopyUnderWay& copy, CUstream stream) {
+  const CorrectedTransfer& what = copy.what;
+  if (is_one_value(copy)) return set_value(copy, stream);
   if (copy.how & kKnowsContents)
-    if (const uint64_t known = known_.find(content, what.bytes, context))
+    if (const uint64_t known = known_.find(copy.content, what.bytes, copy.context))
       return on_device_(what.device, known, what.bytes, stream) == CUDA_SUCCESS;
+  if (what.staged && !copy.block) return false;
   const void* from = what.staged ? copy.block->memory : reinterpret_cast<const void*>(what.host);
   if (to_device_(what.device, from, what.bytes, stream) != CUDA_SUCCESS) return false;
   if (!(copy.how & kKnowsContents)) return true;
   const uint64_t kept = known_.reserve(what.bytes);
   if (kept != 0 && on_device_(kept, what.device, what.bytes, stream) == CUDA_SUCCESS)
-    known_.remember(content, what.bytes, context, kept);
+    known_.remember(copy.content, what.bytes, copy.context, kept);
   else if (kept != 0)
     known_.release(kept);
   return true;

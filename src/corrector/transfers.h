@@ -12,22 +12,29 @@ namespace diogenes::corrector {
 struct CopyUnderWay {
   CorrectedTransfer what;
   uint32_t how = 0;  // CorrectedSite::how
+  uint64_t context = 0;
   TransferContent content;
   Staging::Block* block = nullptr;
 };
 
 class Transfers {
  public:
-  Transfers(Deferrals& deferrals, Deliveries& deliveries) : deferrals_(deferrals), deliveries_(deliveries) {}
+  Transfers(Deferrals& deferrals, Deliveries& deliveries, Counts& counts)
+      : deferrals_(deferrals), deliveries_(deliveries), counts_(counts) {}
   bool start(const CorrectorServices& services);
 
   // Under no lock: what goes to the device is read here. None: the copy can be made; its block is taken.
   template <typename Lock>
   Undeferred prepare(CopyUnderWay& copy, bool threads) {
     CorrectedTransfer& what = copy.what;
-    // What is looked at must not change meanwhile, and must be what the GPU would read.
-    if (!what.to_host && copy.how != 0 && what.settled) what.staged = true;
-    if (!what.staged) copy.how = 0;
+    if (what.to_host || !what.settled) copy.how = 0;
+    if (copy.how != 0 && is_readable(what)) {
+      look_at(reinterpret_cast<const void*>(what.host), copy);
+      Lock lock;
+      if (is_there(copy)) return Undeferred::none;
+    }
+    // What is kept for the next time must not change meanwhile.
+    if (copy.how & kKnowsContents) what.staged = true;
     if (!what.staged) return Undeferred::none;
     if (what.to_host) {
       if (!delivers_) return Undeferred::unguarded;
@@ -43,14 +50,11 @@ class Transfers {
     }
     if (!copy.block) return Undeferred::pool_full;
     if (what.to_host) return Undeferred::none;
-    if (!services_->copy(copy.block->memory, reinterpret_cast<const void*>(what.host), what.bytes))
-      return Undeferred::unknown_memory;
-    if (copy.how != 0) services_->content(copy.block->memory, what.bytes, &copy.content);
-    return Undeferred::none;
+    return stage(copy) ? Undeferred::none : Undeferred::unknown_memory;
   }
 
-  // Under the lock. Gives it to the stream. False: the driver refused.
-  bool give(const CopyUnderWay& copy, CUstream stream, uint64_t context);
+  // Under the lock. Gives it to the stream. False: the driver refused, or what was there is not any more.
+  bool give(const CopyUnderWay& copy, CUstream stream);
   // It is done when `deferral` is.
   void follow(const CopyUnderWay& copy, Deferral deferral);
   static void give_up(const CopyUnderWay& copy) {
@@ -74,10 +78,20 @@ class Transfers {
     Lock lock;
     return deliveries_.to_come(what.host, what.bytes, but_inside);
   }
-  bool to_device(const CopyUnderWay& copy, CUstream stream, uint64_t context);
+  bool is_readable(const CorrectedTransfer& what) const;
+  void look_at(const void* bytes, CopyUnderWay& copy);
+  bool stage(CopyUnderWay& copy);
+  bool is_one_value(const CopyUnderWay& copy) const;  // ... that can be set
+  bool is_there(const CopyUnderWay& copy) const {     // under the lock
+    return is_one_value(copy) ||
+           ((copy.how & kKnowsContents) && known_.find(copy.content, copy.what.bytes, copy.context));
+  }
+  bool to_device(const CopyUnderWay& copy, CUstream stream);
+  bool set_value(const CopyUnderWay& copy, CUstream stream);
 
   Deferrals& deferrals_;
   Deliveries& deliveries_;
+  Counts& counts_;
   Staging staging_;
   KnownContents known_;
   bool delivers_;

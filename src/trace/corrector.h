@@ -30,6 +30,18 @@ enum class Undeferred : uint8_t {
   count,
 };
 
+// cuMemAlloc.
+constexpr bool allocates_device_memory(const DriverFunction& driver) {
+  return driver.role == Role::allocate && driver.arguments == Arguments::allocate &&
+         driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::managed);
+}
+
+// Calls that a plan may name.
+constexpr bool is_corrected(const DriverFunction& driver) {
+  return driver.role == Role::synchronize || driver.role == Role::transfer ||
+         releases_device_memory(driver) || allocates_device_memory(driver);
+}
+
 // A call as the program makes it.
 struct CorrectedCall {
   const DriverFunction* driver;
@@ -71,7 +83,8 @@ struct CorrectorServices {
   // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
   bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
-  void (*content)(const void* from, uint64_t bytes, TransferContent* content);
+  // `values`: do they repeat one?
+  void (*content)(const void* from, uint64_t bytes, bool values, TransferContent* content);
   // The copy that the call makes; none: it can be made without waiting. end_transfer() follows, once. `given`: the GPU
   // has the copy, and its host memory is what guard() guards next.
   Undeferred (*begin_transfer)(const CorrectedCall& call, CorrectedTransfer* transfer);
@@ -99,19 +112,21 @@ inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corr
 
 // What a process's corrector counted: the file `corrections`, a CorrectionsHeader, then one CorrectionCounts for each site
 // of the plan, in its order. All little-endian.
-inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '1'};
+inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '2'};
 struct CorrectionsHeader {
   char magic[8];
   uint64_t sites;
   uint64_t awaited;    // touches that had to wait
   int64_t awaited_ns;  // for how long, all together
   uint64_t failed;     // deferrals whose work failed, or whose mark never came
-  uint64_t reserved[3];
+  int64_t looked_ns;   // for how long the bytes of copies were looked at, and brought into pinned memory
+  uint64_t reserved[2];
 };
 struct CorrectionCounts {
   uint64_t key;
   uint64_t calls, deferred;
   uint64_t touched;         // of the deferred: somebody had to wait for it after all
+  uint64_t other_content;   // of the deferred: its bytes were not there, and not one value
   uint64_t undeferred[16];  // by Undeferred
 };
 static_assert(static_cast<int>(Undeferred::count) <= 16);

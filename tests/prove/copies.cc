@@ -89,6 +89,35 @@ void results() {
   say("asynchronous", sum(words.data()));
 }
 
+// Calls that wait as before, between a result and its first touch.
+void beside_others() {
+  for (int round = 0; round < 3; ++round) {
+    auto* words = new Words(kWords);
+    uint32_t small = 0;
+    bring(words->data(), 20 + static_cast<uint32_t>(round));
+    CHECK(cuMemcpyDtoH(&small, device, sizeof small));
+    if (round == 1) {
+      delete words;
+      words = new Words(kWords, 5);
+    }
+    say("behind a small one", sum(words->data()) + small);
+    delete words;
+  }
+  Words words(kWords), behind(kWords);
+  bring(words.data(), 23);
+  CHECK(cuMemcpyHtoD(other, behind.data(), 4));
+  CUdeviceptr memory = 0;
+  CHECK(cuMemAlloc(&memory, kBytes));
+  CHECK(cuMemFree(memory));
+  CUstream stream = nullptr;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  gpu->fill(other, 24, kWords, kWorkUs, stream);
+  while (cuStreamQuery(stream) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
+  CHECK(cuMemcpyDtoHAsync(behind.data(), other, kBytes, stream));
+  CHECK(cuStreamDestroy(stream));
+  say("behind others", sum(words.data()) ^ sum(behind.data()));
+}
+
 void handed_over() {
   Words words(kWords);
   bring(words.data(), 11);
@@ -216,6 +245,7 @@ int main() {
   results();
   sources();
   gone();
+  beside_others();
   refused();
   without_files();
   handed_over();

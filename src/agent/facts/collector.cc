@@ -249,7 +249,7 @@ void sample(const Call& call, DecodedCall& decoded) {
 }
 
 // The host memory of the work is dirty from now on. `pageable_is_done`: the driver does nothing more to pageable memory.
-void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done) {
+void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done, bool corrected = false) {
   if (decoded.host_count == 0) return;
   sample(call, decoded);
   LockGuard guard(state().lock);
@@ -259,6 +259,7 @@ void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done) {
     host.site = decoded.site;
     host.stream = call.stream;
     host.given = state().given;
+    host.staged = corrected && decoded.destination.kind == MemoryKind::pageable;
     // Which small ranges are shared out must not depend on how fast this run was.
     const bool sampled = host.way == Way::pages || watch_share() == kWatchShares;
     if (!decoded.looked_at() && sampled && host.refusal == WatchRefusal::none)
@@ -272,6 +273,20 @@ void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done) {
     }
     state().dirty.add(host);
   }
+}
+
+// A copy between the device and the host's memory that blocks is done with the latter when it returns; to the host, with all
+// earlier work of its stream, too.
+bool was_awaited(const Call& call, const DecodedCall& decoded) {
+  const auto between = [](MemoryKind host, MemoryKind device) {
+    return device == MemoryKind::device &&
+           (host == MemoryKind::pageable || host == MemoryKind::pinned || host == MemoryKind::registered);
+  };
+  const TransferArguments& transfer = decoded.transfer;
+  return decoded.is_transfer && transfer.decoded && !transfer.fill && transfer.bytes() > 0 &&
+         !call.driver->asynchronous &&
+         (between(decoded.destination.kind, decoded.source.kind) ||
+          between(decoded.source.kind, decoded.destination.kind));
 }
 
 // What a deferred wait could not cover.
@@ -393,14 +408,16 @@ void after(Call& call) {
   if (!capturing && call.succeeded()) {
     decode_launched(call, decoded);
     complete(call, decoded);
-    mark_dirty(call, decoded, call.waited_at_all() || !call.driver->asynchronous);
+    if (!stage_corrects() || !was_awaited(call, decoded))
+      mark_dirty(call, decoded, call.waited_at_all() || !call.driver->asynchronous);
   }
   // What a blocking copy brought is read before its guard goes up; so is what this call covers.
   const bool waited = !capturing && has_waited(call, &decoded);
   if (stage_corrects()) {
     if (!capturing && call.succeeded()) note_undeferrable(call, decoded);
     // Other calls wait for less than they seem to; and what another thread gives the GPU meanwhile is not waited for.
-    if (waited && call.driver->role == Role::synchronize) forget_waited(call, slot->given);
+    const bool brought = was_awaited(call, decoded) && decoded.source.kind == MemoryKind::device;
+    if (waited && (call.driver->role == Role::synchronize || brought)) forget_waited(call, slot->given);
     return release_slot(call);
   }
   const Nanoseconds begin = monotonic_now();
@@ -470,38 +487,42 @@ void note_release(AddressRange range) {
   state().dirty.forget(range);
 }
 
+// Under the lock.
+static Undeferred refusal() {
+  if (state().host_work || others_may_look()) return Undeferred::host_work;
+  if (state().unknown_host || state().unlisted_host) return Undeferred::unknown_memory;
+  return state().dirty.refusal(has_threads());
+}
+
 Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
   Slot* slot = take_slot();
   call.in_flight = slot ? static_cast<uint32_t>(slot - slots) + 1 : 0;
   if (!slot) return Undeferred::unknown_memory;
   decode(call, slot->decoded);
   const Undeferred why = corrected_transfer(slot->decoded, call.driver->asynchronous, transfer);
+  if (why != Undeferred::none) return why;
   LockGuard guard(state().lock);
-  const bool known = !state().unknown_host && !state().unlisted_host;
-  transfer.settled |= known && !state().dirty.may_be_written(AddressRange::of(transfer.host, transfer.bytes));
-  return why;
+  transfer.settled |= !state().dirty.may_be_written(AddressRange::of(transfer.host, transfer.bytes));
+  return refusal();
 }
 
 void end_transfer(Call& call, bool given) {
-  if (Slot* slot = slot_of(call); slot && given) mark_dirty(call, slot->decoded, true);
+  if (Slot* slot = slot_of(call); slot && given) mark_dirty(call, slot->decoded, true, true);
   release_slot(call);
 }
 
 Undeferred guard_dirty(Deferral deferral, const Call& call) {
   const Coverage coverage = coverage_of(call);
   LockGuard guard(state().lock);
-  if (state().host_work) return Undeferred::host_work;
-  if (others_may_look()) return Undeferred::host_work;
-  if (state().unknown_host || state().unlisted_host) return Undeferred::unknown_memory;
-  return state().dirty.defer(deferral, coverage, has_threads());
+  const Undeferred why = refusal();
+  return why == Undeferred::none ? state().dirty.defer(deferral, coverage, has_threads()) : why;
 }
 
 bool has_uncovered() {
   if (others_may_look()) return true;
-  if (state().dirty.empty() && !state().host_work && !state().unknown_host && !state().unlisted_host)
-    return false;
   LockGuard guard(state().lock);
-  return state().host_work || state().unknown_host || state().unlisted_host || state().dirty.has_uncovered();
+  return state().host_work || state().unknown_host || state().unlisted_host || state().shared > 0 ||
+         state().dirty.has_uncovered();
 }
 
 void release_deferred(Deferral last) {

@@ -8,6 +8,7 @@ namespace diogenes::agent::facts {
 Undeferred why_unguardable(const HostRange& host);
 
 // What `decoded` copies. None: it can be made without waiting.
+// `asynchronous`: it waits for pageable memory alone.
 Undeferred corrected_transfer(const DecodedCall& decoded, bool asynchronous, CorrectedTransfer& transfer);
 
 }  // namespace diogenes::agent::facts

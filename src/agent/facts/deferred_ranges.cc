@@ -1,11 +1,12 @@
 // The part of DirtyRanges that is used where waits are corrected.
+#include "agent/corrector.h"
 #include "agent/facts/corrected_transfers.h"
 #include "agent/facts/dirty_ranges.h"
 #include "trace/format.h"
 
 namespace diogenes::agent::facts {
 
-Undeferred DirtyRanges::defer(Deferral deferral, const Coverage& coverage, bool threads) {
+Undeferred DirtyRanges::refusal(bool threads) const {
   if (count_ == kMaximumDirty) return Undeferred::unguarded;  // some may have found no room
   for (int i = 0; i < count_; ++i) {
     const HostRange& host = dirty_[i].host;
@@ -13,6 +14,11 @@ Undeferred DirtyRanges::defer(Deferral deferral, const Coverage& coverage, bool 
     // Another thread may have to see what a kernel writes there, and answer, before that kernel ends.
     if (threads && host.by_kernel) return Undeferred::shared;
   }
+  return Undeferred::none;
+}
+
+Undeferred DirtyRanges::defer(Deferral deferral, const Coverage& coverage, bool threads) {
+  if (const Undeferred why = refusal(threads); why != Undeferred::none) return why;
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];
     // Who touched it awaited what was deferred until then.
@@ -69,8 +75,12 @@ void DirtyRanges::forget_deferred(Deferral last) {
 }
 
 void DirtyRanges::forget_waited(const Coverage& coverage) {
-  for (int i = count_; i-- > 0;)
-    if (coverage.covers(dirty_[i].host)) remove(i);
+  for (int i = count_; i-- > 0;) {
+    // What the GPU brought may still have to be delivered there.
+    const Dirty& dirty = dirty_[i];
+    const bool delivered = dirty.deferral == 0 ? !dirty.host.staged : corrector->done(dirty.deferral);
+    if (coverage.covers(dirty.host) && delivered) remove(i);
+  }
 }
 
 }  // namespace diogenes::agent::facts

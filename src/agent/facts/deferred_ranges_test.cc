@@ -9,6 +9,12 @@
 
 namespace diogenes::agent {
 
+static Deferral done_until = ~Deferral{0};
+static const Corrector all_done{
+    sizeof(Corrector), nullptr, nullptr, nullptr, [](Deferral deferral) { return deferral <= done_until; },
+    nullptr,           nullptr, nullptr};
+const Corrector* corrector = &all_done;
+
 std::map<GuardHandle, Deferral>& fake_deferrals();          // dirty_ranges_test.cc
 void touch(AddressRange range, TouchBy by, Access access);  // likewise
 
@@ -95,6 +101,18 @@ TEST_F(Deferred, ACallThatWaitedForgetsItsStream) {
   EXPECT_FALSE(dirty->overlaps(kOther));
   dirty->forget_waited({.all = true});
   EXPECT_TRUE(dirty->empty());
+}
+
+TEST_F(Deferred, WhatIsNotDeliveredOutlivesTheWait) {
+  dirty->add(written(kOne, kFirst));
+  wait(1, kFirst);
+  done_until = 0;
+  dirty->forget_waited({.all = true});
+  EXPECT_TRUE(dirty->overlaps(kOne));
+  EXPECT_EQ(guards().size(), 1u);
+  done_until = ~Deferral{0};
+  dirty->forget_waited({.all = true});
+  EXPECT_FALSE(dirty->overlaps(kOne));
 }
 
 // In two streams, a wait for one of them does not cover it.

@@ -96,6 +96,7 @@ void DirtyRanges::add(HostRange host) {
     dirty.host.site = host.site;
     dirty.host.by_kernel |= host.by_kernel;
     dirty.host.given = host.given;
+    dirty.host.staged = host.staged;
     dirty.host.frame = host.frame;
     dirty.raises = 0;
     dirty.refused = false;

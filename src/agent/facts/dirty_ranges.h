@@ -44,6 +44,7 @@ struct HostRange {
   Way way = Way::pages;
   bool own_pages = false;  // the driver mapped it
   bool whole = false;      // all of it is written, whatever it held
+  bool staged = false;     // the bytes come later (trace/corrector.h)
   bool by_kernel = false;  // which may look there again and again, for what the CPU writes
   WatchRefusal refusal = WatchRefusal::none;
   FrameMarks frame;
@@ -100,6 +101,7 @@ class DirtyRanges {
   // guard that awaits it, and so does every range that no wait surely covered. What keeps it from that is said; the
   // guards that are up may stay.
   Undeferred defer(Deferral deferral, const Coverage& coverage, bool threads);
+  Undeferred refusal(bool threads) const;  // what would keep it from that, as far as it is known before
   bool has_uncovered() const;
   bool may_be_written(AddressRange range) const;  // by work that is not known to be done
   // What was deferred up to here is done; what was given to work since is dirty still.

@@ -16,6 +16,7 @@
 #include "agent/guard/wear.h"
 #include "agent/order/order.h"
 #include "agent/stack.h"
+#include "agent/stage.h"
 #include "agent/thread_state.h"
 #include "agent/values.h"
 
@@ -85,10 +86,15 @@ void end_step(ucontext_t* context) {
   {
     Section section(Section::in_handler);
     for (uint32_t i = 0; i < step.count; ++i) settle({step.pages[i], step.pages[i] + kPageSize});
-    if (!quiet_lasted())
+    const bool exposed = !quiet_lasted();
+    if (exposed && !stage_corrects())
       for (uint32_t i = 0; i < step.count; ++i) expose_page(step.pages[i]);
-    step.count = 0;
+    if (!exposed || !stage_corrects()) step.count = 0;
   }
+  // What a guard was deferred for meanwhile comes before it falls.
+  for (; step.count > 0; --step.count)
+    open_guards(AddressRange::of(step.pages[step.count - 1], kPageSize), TouchBy::exposed,
+                Section::in_handler);
   if (!step.flag) context->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
   frame_mask(context) = step.mask;
 }

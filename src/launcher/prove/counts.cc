@@ -14,6 +14,7 @@ void add(CorrectionCounts& sum, const CorrectionCounts& counts) {
   sum.calls += counts.calls;
   sum.deferred += counts.deferred;
   sum.touched += counts.touched;
+  sum.other_content += counts.other_content;
   for (size_t i = 0; i < std::size(sum.undeferred); ++i) sum.undeferred[i] += counts.undeferred[i];
 }
 
@@ -26,6 +27,7 @@ void add_file(CountsOfRun& run, const fs::path& path) {
   run.awaited += header.awaited;
   run.failed += header.failed;
   run.awaited_s += static_cast<double>(header.awaited_ns) / 1e9;
+  run.looked_s += static_cast<double>(header.looked_ns) / 1e9;
   CorrectionCounts counts{};
   for (uint64_t i = 0; i < header.sites && i < kMostCorrectedSites; ++i) {
     if (!file.read(reinterpret_cast<char*>(&counts), sizeof counts)) return;
@@ -37,7 +39,7 @@ void add_file(CountsOfRun& run, const fs::path& path) {
 
 void CountsOfRun::add(const CountsOfRun& other) {
   for (const auto& [key, counts] : other.by_site) launcher::add(by_site[key], counts);
-  awaited += other.awaited, awaited_s += other.awaited_s, failed += other.failed;
+  awaited += other.awaited, awaited_s += other.awaited_s, looked_s += other.looked_s, failed += other.failed;
 }
 
 CorrectionCounts CountsOfRun::all_sites() const {

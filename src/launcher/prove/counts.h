@@ -11,7 +11,7 @@ namespace diogenes::launcher {
 struct CountsOfRun {
   std::map<uint64_t, CorrectionCounts> by_site;  // by the site's key
   uint64_t awaited = 0, failed = 0;
-  double awaited_s = 0;
+  double awaited_s = 0, looked_s = 0;
 
   void add(const CountsOfRun& other);
   CorrectionCounts all_sites() const;

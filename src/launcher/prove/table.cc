@@ -31,7 +31,8 @@ void say_unexpected(const ProvedTable& table, std::string& text) {
           "{}: the results are not the same: {}. This finding must not be trusted; please report it.\n",
           name_of(row), row.difference);
   for (const Proved& row : table.rows) {
-    if (row.as_expected(table.own.median_s + table.own.error_s) || row.counts.all_sites().deferred == 0)
+    const double own_s = std::max(table.own.median_s + table.own.error_s, 0.0);
+    if (row.as_expected(own_s + row.counts.looked_s / table.pairs) || row.counts.all_sites().deferred == 0)
       continue;
     text += fmt::format("{}: expected was {}, and {} was gained.\n", name_of(row),
                         expected_text(row, table.runtime_s), gain_text(row, table.runtime_s));
@@ -50,6 +51,14 @@ void say_rest(const ProvedTable& table, std::string& text) {
       if (sum.undeferred[i] > 0)
         text += fmt::format("{}: {} waited as before: {}.\n", name_of(row),
                             counted(sum.undeferred[i], "call"), undeferred_text(static_cast<Undeferred>(i)));
+    if (sum.other_content > 0)
+      text +=
+          fmt::format("{}: {} brought other bytes than what was there before, and {} sent.\n", name_of(row),
+                      counted(sum.other_content, "transfer"), sum.other_content == 1 ? "was" : "were");
+    if (row.counts.looked_s > 0)
+      text += fmt::format(
+          "{}: reading the bytes of copies, which a change of the program need not, took {} of a run.\n",
+          name_of(row), seconds_text(row.counts.looked_s / table.pairs));
     if (row.counts.failed > 0) text += fmt::format("{}: work of the GPU failed meanwhile.\n", name_of(row));
   }
   for (const std::string& sentence : table.left_out) text += sentence + ".\n";
@@ -114,6 +123,8 @@ ProvedSession proved_session(const ProvedTable& table, int64_t started_ns, const
                          .touched = sum.touched,
                          .not_applied = {},
                          .awaited_s = row.counts.awaited_s,
+                         .looked_s = row.counts.looked_s / table.pairs,
+                         .other_content = sum.other_content,
                          .difference = row.difference};
     for (int i = 1; i < static_cast<int>(Undeferred::count); ++i)
       if (sum.undeferred[i] > 0)

@@ -1,4 +1,5 @@
 #include "agent/facts/testing/program.h"
+#include "agent/corrector.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -70,6 +71,7 @@ void record_refusal(AddressRange, WatchRefusal refusal) { world().refusals.push_
 void record_late_ends() {}
 void record_sleepers() {}
 bool stage_uses_guards() { return true; }
+const Corrector* corrector = nullptr;  // asked of deferrals alone, and there are none
 bool stage_corrects() { return false; }
 FrameMarks frame_marks(uintptr_t) { return {}; }
 
