@@ -6,7 +6,7 @@
 //   later GPU work in other streams                       is ordered behind the marks
 //   calls that tell of completion, or release memory      await all that was deferred
 //   the end of the process                                awaits it, too
-// Memory whose release would have waited is kept for the next allocation of its size, and used again when the GPU is done.
+// Memory whose release would have waited is kept for the next allocation of its size.
 // Copies are given to the GPU without waiting, and the wait that was in them is deferred (transfers.h).
 // What cannot be kept so is not deferred: the call waits as before, and is counted.
 #include <pthread.h>
@@ -304,7 +304,7 @@ Step before_release(const CorrectedCall& call) {
   Undeferred why = begin() ? pool.refuses(address, marks.current_context()) : Undeferred::no_mark;
   if (why == Undeferred::none) why = defer(call, site);
   if (why != Undeferred::none) return not_deferred(site, why);
-  pool.keep(address, deferrals.latest(), marks.current_context());
+  pool.keep(address, marks.current_context());
   if (site >= 0) counts.add_deferred(site);
   return Step::not_made;
 }
@@ -320,12 +320,12 @@ Step before_allocation(const CorrectedCall& call) {
   if (!allocates_device_memory(*call.driver) || context != last_context) pool.forget_what_is_free();
   last_context = context;
   if (allocates_device_memory(*call.driver)) {
-    const uint64_t address = pool.take(bytes, context, deferrals);
+    const uint64_t address = pool.take(bytes, context);
     if (address != 0 && agent.copy(reinterpret_cast<void*>(call.registers[0]), &address, sizeof address)) {
       if (site >= 0) counts.add_deferred(site);
       return Step::not_made;
     }
-    if (address != 0) pool.keep(address, 0, context);
+    if (address != 0) pool.keep(address, context);
   }
   return pool.stands_in_the_way_of(bytes) ? Step::give_back : Step::pass;
 }

@@ -17,10 +17,10 @@ Undeferred Pool::refuses(uint64_t address, uint64_t context) {
                                                                       : Undeferred::none;
 }
 
-void Pool::keep(uint64_t address, Deferral deferral, uint64_t context) {
+void Pool::keep(uint64_t address, uint64_t context) {
   const Allocated* known = allocated_.find(address);
   if (!known) return;
-  blocks_[count_++] = {address, known->bytes, context, deferral};
+  blocks_[count_++] = {address, known->bytes, context};
   kept_bytes_ += known->bytes;
 }
 
@@ -30,10 +30,9 @@ bool Pool::keeps(uint64_t address) const {
   return false;
 }
 
-uint64_t Pool::take(uint64_t bytes, uint64_t context, const Deferrals& deferrals) {
+uint64_t Pool::take(uint64_t bytes, uint64_t context) {
   for (int i = 0; i < count_; ++i) {
-    if (blocks_[i].bytes != bytes || blocks_[i].context != context || !deferrals.done(blocks_[i].deferral))
-      continue;
+    if (blocks_[i].bytes != bytes || blocks_[i].context != context) continue;
     const uint64_t address = blocks_[i].address;
     kept_bytes_ -= bytes;
     blocks_[i] = blocks_[--count_];

@@ -1,5 +1,5 @@
 // Device memory that the program released while the GPU may have been using it, kept for its next allocation of the same
-// size. Under the corrector's lock, but free_all(). What is kept is never more than half of what was free, and is given
+// size. That allocation need not wait: all work that comes after the release is ordered behind the release's marks. Under the corrector's lock, but free_all(). What is kept is never more than half of what was free, and is given
 // back before an allocation would fail, and before the program asks how much is free.
 #pragma once
 #include "base/fixed_map.h"
@@ -28,11 +28,10 @@ class Pool {
   }
   // Why a block cannot be kept; none: it can.
   Undeferred refuses(uint64_t address, uint64_t context);
-  // Until then the GPU may be using it. `context`: the current one.
-  void keep(uint64_t address, Deferral deferral, uint64_t context);
+  void keep(uint64_t address, uint64_t context);  // the current one
   bool keeps(uint64_t address) const;
-  // A block of as many bytes that the GPU is done with; 0: there is none.
-  uint64_t take(uint64_t bytes, uint64_t context, const Deferrals& deferrals);
+  // A block of as many bytes; 0: there is none.
+  uint64_t take(uint64_t bytes, uint64_t context);
 
   bool empty() const { return kept_bytes_ == 0; }
   // An allocation of so many bytes may fail because of what is kept.
@@ -64,7 +63,6 @@ class Pool {
   };
   struct Block {
     uint64_t address, bytes, context;
-    Deferral deferral;
   };
 
   FixedMap<Allocated, 1 << 16> allocated_;  // by address
