@@ -1,17 +1,12 @@
 #include "corrector/deferrals.h"
 
 #include <sys/syscall.h>
-#include <time.h>
+
+#include "corrector/clock.h"
 
 namespace diogenes::corrector {
 
 namespace {
-
-int64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
 
 // As the driver waits: with a look at the word again and again; after 10 ms with sleep between the looks.
 void pause_for(int64_t waited, const CorrectorServices& services) {

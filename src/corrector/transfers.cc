@@ -2,17 +2,12 @@
 
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include <type_traits>
 
-namespace diogenes::corrector {
+#include "corrector/clock.h"
 
-static int64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
+namespace diogenes::corrector {
 
 bool Transfers::start(const CorrectorServices& services) {
   services_ = &services;
