@@ -44,9 +44,9 @@ class Transfers {
     }
     if (Staging::is_too_large(what.bytes)) return Undeferred::pool_full;
     copy.block = take<Lock>(what.bytes);
-    if (!copy.block) {  // what nobody has come for yet takes the room
+    if (!copy.block || deliveries_.full()) {  // what nobody has come for yet takes the room
       deferrals_.await_all(deferrals_.latest(), *services_);
-      copy.block = take<Lock>(what.bytes);
+      if (!copy.block) copy.block = take<Lock>(what.bytes);
     }
     if (!copy.block) return Undeferred::pool_full;
     if (what.to_host) return Undeferred::none;

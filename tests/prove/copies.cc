@@ -179,6 +179,13 @@ void gone() {
     gpu->fill(device, i, kWords, 50);
     CHECK(cuMemcpyDtoH(kept[i].data(), device, kBytes));
   }
+  constexpr size_t kPieces = 2500, kPiece = 1024;
+  Words pieces(kPieces * kPiece);
+  for (uint32_t i = 0; i < kPieces; ++i) {
+    gpu->fill(device, i, kPiece, 1);
+    CHECK(cuMemcpyDtoH(pieces.data() + i * kPiece, device, kPiece * sizeof(uint32_t)));
+  }
+  say("more than can be kept", sum(pieces.data(), pieces.size()));
   uint32_t all = 0;
   for (const Words& words : kept) all = all * 31 + sum(words.data(), 8);
   say("many, read later", all);
