@@ -12,7 +12,7 @@
 
 namespace diogenes {
 
-// Explicit waits, releases of device memory, transfers: the other findings have none. By ReportProblem::key or ReportRequired::key.
+// By ReportProblem::key or ReportRequired::key; of calls that can be corrected (is_corrected(), trace/corrector.h).
 using CorrectedSites = std::map<std::string, std::vector<CorrectedSite>>;
 Result<CorrectedSites> corrected_sites(const std::filesystem::path& stage_folder,
                                        const std::vector<std::string>& keys);

@@ -190,19 +190,15 @@ void add_to_findings(const ProvedSession& proved, const ProvedCorrection& one, R
   }
   const std::set<std::string> keys = set_of(one.keys);
   for (ReportGroup& group : report.groups) {
-    std::set<std::string> waits;
-    bool others = false;
-    for (const ReportProblem& problem : report.problems) {
-      if (!contains(group.members, problem.id)) continue;
-      if (is_wait(problem))
-        waits.insert(problem.key);
-      else
-        others = true;
-    }
-    if (waits != keys) continue;
+    std::set<std::string> members;
+    for (const ReportProblem& problem : report.problems)
+      if (contains(group.members, problem.id)) members.insert(problem.key);
+    if (!std::includes(members.begin(), members.end(), keys.begin(), keys.end())) continue;
+    // Some of its findings may be calls that are not corrected.
+    const bool partly = members != keys;
+    if (partly && group.id != one.id) continue;
     Expected expected = expected_of(group);
-    // What its transfers gain is not proved.
-    if (others) expected.low_s = 0, expected.up_to = true;
+    if (partly) expected.low_s = 0, expected.up_to = true;
     group.proved = proved_of(proved, one, expected, whole_s);
   }
 }

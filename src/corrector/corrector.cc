@@ -1,5 +1,5 @@
-// libdiogenes-corrector.so: defers the waits and the copies that a plan names, in the program itself. It is preloaded in the runs of
-// `diogenes prove` alone.
+// libdiogenes-corrector.so: defers the waits and the copies that a plan names, in the program itself. It is preloaded in
+// the runs of `diogenes prove` alone.
 //
 // What a deferred wait gave the program stays true by four means:
 //   the CPU reads results, or writes what the GPU reads   guards, whose touch awaits the mark (trace/corrector.h)
@@ -82,9 +82,9 @@ RecordedEvent* event_at(uint64_t event, bool make) {
 bool put_marks(Deferral deferral, uint64_t streams);
 
 // All that the GPU was given before deferred waits is done when it returns; what it brought may still have to be delivered,
-// behind guards that stay. The lock is not held while anybody waits: the GPU's work may wait for
-// another thread, which makes calls of its own meanwhile. `others`: there are threads that do, or streams that may be given
-// work: waits that have no mark get one then, and what is given now comes behind it.
+// behind guards that stay. The lock is not held while anybody waits: the GPU's work may wait for another thread, which makes
+// calls of its own meanwhile. `others`: there are threads that do, or streams that may be given work: waits that have no mark
+// get one then, and what is given now comes behind it.
 void settle(bool others) {
   if (state != State::on) return;
   uint64_t streams = 0;
