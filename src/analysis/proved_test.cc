@@ -158,11 +158,21 @@ ReportTogether sum(const std::vector<std::string>& ids) {
   return {seconds, 10 * seconds, {seconds, seconds}};
 }
 
+TEST(ProvedReport, HasGroupsWhoseTransfersWereCorrectedToo) {
+  Report report = example();
+  add_proof(proved({correction("G7", {"a", "b", "c"}, 1.9), correction("P1", {"a"}, 0.9)}), {}, {}, report);
+  EXPECT_FALSE(report.groups[0].proved);
+  ASSERT_TRUE(report.groups[1].proved);  // by its findings, whatever its id was
+  EXPECT_FALSE(report.groups[1].proved->up_to);
+  EXPECT_DOUBLE_EQ(report.groups[1].proved->expected_s, 2);
+}
+
 TEST(ProvedReport, HasWhatWasProvedOfEach) {
   Report report = example();
   ProvedCorrection needed = correction("R1", {"r"}, 0.2), fold = correction("G1", {"b", "a"}, 0.7);
-  add_proof(proved({correction("", {"a", "b"}, 1.4), correction("P9", {"a"}, 0.9), needed, fold}), {}, {},
-            report);
+  add_proof(proved({correction("", {"a", "b"}, 1.4), correction("P9", {"a"}, 0.9), needed, fold,
+                    correction("G2", {"a", "b"}, 0.7)}),
+            {}, {}, report);
   const ReportProved& first = *report.problems[0].proved;  // by its key, whatever its id was
   EXPECT_DOUBLE_EQ(first.expected_percent, 10);
   EXPECT_DOUBLE_EQ(first.seconds, 0.9);
@@ -176,7 +186,8 @@ TEST(ProvedReport, HasWhatWasProvedOfEach) {
   EXPECT_TRUE(report.required[0].proved->as_expected);
   EXPECT_FALSE(report.groups[0].proved->as_expected);  // 0.7 + 0.17 of 1.6
   EXPECT_FALSE(report.groups[0].proved->up_to);
-  EXPECT_TRUE(report.groups[1].proved->up_to);  // with a transfer
+  ASSERT_TRUE(report.groups[1].proved);
+  EXPECT_TRUE(report.groups[1].proved->up_to);  // with a call that was not corrected
   EXPECT_TRUE(report.groups[1].proved->as_expected);
   EXPECT_FALSE(report.groups[3].proved);
   ASSERT_TRUE(report.proof->together);
