@@ -19,6 +19,7 @@
 
 #include "corrector/deferrals.h"
 #include "corrector/pool.h"
+#include "corrector/recorded_events.h"
 #include "corrector/transfers.h"
 
 namespace diogenes::corrector {
@@ -33,6 +34,7 @@ Counts counts;
 Deliveries deliveries;
 Deferrals deferrals(marks, counts, deliveries);
 Pool pool;
+RecordedEvents events;
 Transfers transfers(deferrals, deliveries, counts);
 std::atomic<State> state{State::idle};
 // Streams whose waits were deferred without a mark, one bit each: no host memory depended on them. A mark costs the GPU
@@ -46,14 +48,6 @@ bool events_are_known = true;  // graphs record some out of sight
 int captures = 0;              // streams under capture
 std::atomic<bool> driver_is_known{false};
 
-// The last mark behind each event's record, by event.
-struct RecordedEvent {
-  uint64_t event;
-  Mark mark;
-};
-constexpr uint32_t kEvents = 1024;
-RecordedEvent events[kEvents];
-
 // Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
 class Lock {
  public:
@@ -66,18 +60,6 @@ class Lock {
   Lock& operator=(const Lock&) = delete;
   static inline std::atomic<bool> held{false};
 };
-
-RecordedEvent* event_at(uint64_t event, bool make) {
-  for (uint32_t i = 0, at = static_cast<uint32_t>(event * 0x9e3779b97f4a7c15 >> 40); i < 16; ++i) {
-    RecordedEvent& place = events[(at + i) % kEvents];
-    if (place.event == event) return &place;
-    if (place.event == 0 && make) {
-      place.event = event;
-      return &place;
-    }
-  }
-  return nullptr;
-}
 
 bool put_marks(Deferral deferral, uint64_t streams);
 
@@ -238,10 +220,10 @@ bool needs_no_mark(const CorrectedCall& call, const int* streams, int count) {
 Undeferred defer(const CorrectedCall& call, int site) {
   if (captures > 0 || call.capturing) return Undeferred::capturing;
   int streams[kMostMarks], count = 0;
-  const RecordedEvent* recorded = nullptr;
+  const Mark* recorded = nullptr;
   if (call.driver->arguments == Arguments::event) {
-    recorded = event_at(call.registers[0], false);
-    if (!events_are_known || !recorded || recorded->mark.stream < 0) return Undeferred::unknown_work;
+    recorded = events.find(call.registers[0]);
+    if (!events_are_known || !recorded || recorded->stream < 0) return Undeferred::unknown_work;
   } else if (!targets_of(call, streams, count)) {
     return Undeferred::unknown_work;
   }
@@ -252,7 +234,7 @@ Undeferred defer(const CorrectedCall& call, int site) {
   }
   if (deferrals.full()) return Undeferred::unknown_work;
   const Deferral deferral = deferrals.begin(site);
-  if (recorded) deferrals.add(deferral, recorded->mark);
+  if (recorded) deferrals.add(deferral, *recorded);
   if (!put_marks(deferral, targets | unmarked)) return Undeferred::no_mark;
   // When the call returns, the program knows of all that it waited for before, too.
   if (!deferrals.add_pending(deferral)) {
@@ -472,9 +454,9 @@ bool before(const CorrectedCall& call, int32_t* result) {
 
 void note_event(const CorrectedCall& call, int stream) {
   if (!counts.names_events()) return;
-  if (RecordedEvent* place = event_at(call.registers[0], true))
-    if (captures > 0 || call.driver->has(Trait::record_flags) || !begin() || !marks.put(stream, place->mark))
-      place->mark = {};
+  if (Mark* mark = events.find_or_make(call.registers[0]))
+    if (captures > 0 || call.driver->has(Trait::record_flags) || !begin() || !marks.put(stream, *mark))
+      *mark = {};
 }
 
 void after(const CorrectedCall& call, bool succeeded) {
@@ -491,7 +473,7 @@ void after(const CorrectedCall& call, bool succeeded) {
     if (!call.threads) unknown_work = false;
   }
   if (driver.role == Role::event && driver.arguments == Arguments::event)
-    if (RecordedEvent* place = event_at(call.registers[0], false)) place->mark = {};
+    if (Mark* mark = events.find(call.registers[0])) *mark = {};
   if (driver.role == Role::release) pool.note_release(call.registers[0]);
   if (uint64_t address = 0;
       allocates_device_memory(driver) &&
