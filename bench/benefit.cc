@@ -61,12 +61,12 @@ double median_error(const std::vector<double>& values) {
 }
 
 Agreement agreement(double by_hand, double by_hand_error, double proved, double proved_error,
-                    double most_own_cost) {
+                    double most_hidden) {
   const double allowed = std::max(0.05 * std::abs(by_hand), 2 * std::hypot(by_hand_error, proved_error));
   const double missing = by_hand - proved;
   if (std::abs(missing) <= allowed) return Agreement::agree;
-  return missing > 0 && missing - std::max(most_own_cost, 0.0) <= allowed ? Agreement::within_own_cost
-                                                                          : Agreement::differ;
+  return missing > 0 && missing - std::max(most_hidden, 0.0) <= allowed ? Agreement::within_cost_of_correcting
+                                                                        : Agreement::differ;
 }
 
 double accuracy(double estimate, double actual) {

@@ -25,11 +25,11 @@ double median(std::vector<double> values);
 // few values as there are here are allowed for).
 double median_error(const std::vector<double>& values);
 
-// Do a benefit made by hand and a proved one agree? By 5% of the former, or two standard errors of their difference. What the
-// hooks of the proof cost may be missing in the latter.
-enum class Agreement : uint8_t { agree, within_own_cost, differ };
+// Do a benefit made by hand and a proved one agree? By 5% of the former, or two standard errors of their difference. What
+// correcting took may be missing in the latter.
+enum class Agreement : uint8_t { agree, within_cost_of_correcting, differ };
 Agreement agreement(double by_hand, double by_hand_error, double proved, double proved_error,
-                    double most_own_cost);
+                    double most_hidden);
 
 // Smaller by larger; 0 where the two have different signs.
 double accuracy(double estimate, double actual);

@@ -73,7 +73,7 @@ TEST(Agreement, ByFivePercentOrTwoStandardErrors) {
   EXPECT_EQ(agreement(100, 0, 95.1, 0, 0), Agreement::agree);
   EXPECT_EQ(agreement(100, 0, 94.9, 0, 0), Agreement::differ);
   EXPECT_EQ(agreement(100, 3, 90.1, 4, 0), Agreement::agree);  // two standard errors: 10
-  EXPECT_EQ(agreement(100, 0, 90, 0, 6), Agreement::within_own_cost);
+  EXPECT_EQ(agreement(100, 0, 90, 0, 6), Agreement::within_cost_of_correcting);
   EXPECT_EQ(agreement(100, 0, 106, 0, 6), Agreement::differ);  // which hides no loss
   EXPECT_EQ(agreement(0, 0, 0, 0, 0), Agreement::agree);
 }

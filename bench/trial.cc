@@ -83,8 +83,7 @@ ProvedBenefit Trial::proved(const std::string& name, const json& report, int pai
   result.same_change = all.at("left_out").empty() && first.at("keys").size() == report.at("problems").size();
   result.benefit_s = first.at("proved_s");
   result.error_s = first.at("error_s").get<double>() / 2;
-  result.own_cost_s = all.at("own_cost_s");
-  result.own_cost_error_s = all.at("own_cost_error_s").get<double>() / 2;
+  result.hidden_s = first.at("correcting_s");
   result.calls = first.at("calls"), result.applied = first.at("applied");
   result.results_equal = first.at("results_equal");
   result.left_out = all.at("left_out").get<std::vector<std::string>>();

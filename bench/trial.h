@@ -42,8 +42,8 @@ struct Actual {
 // What `diogenes prove` measured with all that it can correct, corrected at once (docs/proving.md).
 struct ProvedBenefit {
   bool same_change = false;  // it corrected all that was found, so it is the change that was made by hand
-  double benefit_s = 0, error_s = 0;            // error_s: a standard error
-  double own_cost_s = 0, own_cost_error_s = 0;  // of its hooks, which the benefit lacks; a standard error
+  double benefit_s = 0, error_s = 0;  // error_s: a standard error
+  double hidden_s = 0;                // of a run: spent in corrected calls, which the benefit lacks
   uint64_t calls = 0, applied = 0;
   bool results_equal = true;
   std::vector<std::string> left_out;  // what it did not correct, and why

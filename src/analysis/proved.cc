@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "diogenes-proved/1";
+constexpr const char* kSchema = "diogenes-proved/2";
 
 Json correction_json(const ProvedCorrection& one) {
   Json not_applied = Json::object();
@@ -28,6 +28,7 @@ Json correction_json(const ProvedCorrection& one) {
           {"touched", one.touched},
           {"not_applied", not_applied},
           {"awaited_s", one.awaited_s},
+          {"correcting_s", one.correcting_s},
           {"looked_s", one.looked_s},
           {"other_content", one.other_content},
           {"results_equal", one.difference.empty()},
@@ -111,6 +112,7 @@ ProvedCorrection correction_from(const Json& object, std::string& wrong) {
   members.take("touched", one.touched);
   members.take("not_applied", one.not_applied);
   members.take("awaited_s", one.awaited_s);
+  members.take("correcting_s", one.correcting_s);
   members.take("looked_s", one.looked_s);
   members.take("other_content", one.other_content);
   members.take("results_equal", equal);
@@ -131,6 +133,24 @@ bool contains(const std::vector<std::string>& list, const std::string& one) {
 
 }  // namespace
 
+void keep_proved(const ProvedSession& before, ProvedSession& proved) {
+  if (before.session_started_ns != proved.session_started_ns || before.model != proved.model ||
+      before.from_first_work != proved.from_first_work)
+    return;
+  const auto is_new = [&](const ProvedCorrection& old) {
+    return std::any_of(proved.corrections.begin(), proved.corrections.end(),
+                       [&](const ProvedCorrection& one) {
+                         return one.id.empty() == old.id.empty() && (one.id.empty() || one.keys == old.keys);
+                       });
+  };
+  std::vector<ProvedCorrection> kept;
+  std::copy_if(before.corrections.begin(), before.corrections.end(), std::back_inserter(kept),
+               [&](const ProvedCorrection& old) { return !is_new(old); });
+  proved.corrections.insert(proved.corrections.end(), kept.begin(), kept.end());
+  for (const std::string& sentence : before.left_out)
+    if (!contains(proved.left_out, sentence)) proved.left_out.push_back(sentence);
+}
+
 std::string proved_json(const ProvedSession& proved) {
   Json corrections = Json::array();
   for (const ProvedCorrection& one : proved.corrections) corrections.push_back(correction_json(one));
@@ -140,6 +160,7 @@ std::string proved_json(const ProvedSession& proved) {
                     {"runtime_s", proved.runtime_s},
                     {"own_cost_s", proved.own_cost_s},
                     {"own_cost_error_s", proved.own_cost_error_s},
+                    {"from_first_work", proved.from_first_work},
                     {"pairs", proved.pairs},
                     {"corrections", corrections},
                     {"left_out", proved.left_out}};
@@ -159,6 +180,7 @@ Result<ProvedSession> proved_from_json(std::string_view text) {
   members.take("runtime_s", proved.runtime_s);
   members.take("own_cost_s", proved.own_cost_s);
   members.take("own_cost_error_s", proved.own_cost_error_s);
+  members.take("from_first_work", proved.from_first_work);
   members.take("pairs", proved.pairs);
   members.take("left_out", proved.left_out);
   for (const Json& one : members.list("corrections"))
@@ -172,6 +194,10 @@ bool meets_expected(double proved_s, double error_s, double hidden_s, double exp
                     double high_s) {
   return proved_s + error_s + std::max(hidden_s, 0.0) >= std::min(low_s, expected_s) &&
          proved_s - error_s <= std::max(high_s, expected_s);
+}
+
+bool is_too_dear(const ProvedCorrection& one) {
+  return one.applied > 0 && one.proved_s <= 0 && one.correcting_s >= one.expected_s;
 }
 
 std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved) {

@@ -1,4 +1,4 @@
-// SESSION/proved.json: what `diogenes prove` measured, schema diogenes-proved/1. Written by the launcher (prove/table.cc), read
+// SESSION/proved.json: what `diogenes prove` measured, schema diogenes-proved/2. Written by the launcher (prove/table.cc), read
 // by proved_report.h; this is the one definition of the format. Seconds are those of a run, counts are of all runs together.
 #pragma once
 #include <algorithm>
@@ -23,12 +23,13 @@ struct ProvedCorrection {
   double expected_s = 0, low_s = 0, high_s = 0;  // what the report said then
   bool up_to = false;                            // expected_s is the most that can be gained
   double proved_s = 0, error_s = 0;              // median of the differences, two standard errors
-  std::vector<double> differences_s;             // of each pair
+  std::vector<double> differences_s;             // of each pair of runs
   uint64_t calls = 0, applied = 0;               // applied: corrected
   uint64_t touched = 0;                          // somebody came for the results before the GPU was done
   std::vector<std::pair<std::string, uint64_t>> not_applied;  // why: how many
   double awaited_s = 0;                                       // spent on waiting after all
-  double looked_s = 0;  // of a run: spent on looking at the bytes of copies, which hides as much of a gain
+  // Of a run: spent in corrected calls, which hides as much of a gain; and of that, on looking at the bytes of copies.
+  double correcting_s = 0, looked_s = 0;
   uint64_t other_content = 0;  // copies whose bytes were neither there nor one value
   std::string difference;      // of the results; "": they were equal
 };
@@ -38,15 +39,21 @@ struct ProvedSession {
   std::string model;                            // of the report whose figures were expected
   double runtime_s = 0;                         // as it is
   double own_cost_s = 0, own_cost_error_s = 0;  // of the hooks alone
-  uint64_t pairs = 0;
+  // Differences are of the time from the first work for the GPU to the end, against runs with the same hooks and nothing
+  // corrected; else of whole runs, against those as it is.
+  bool from_first_work = false;
+  uint64_t pairs = 0;  // of the last proof; earlier ones may have had more
   std::vector<ProvedCorrection> corrections;
   std::vector<std::string> left_out;  // sentences
 
   // What correcting itself may hide of a gain.
   double most_hidden_s(const ProvedCorrection& one) const {
-    return std::max(own_cost_s + own_cost_error_s, 0.0) + one.looked_s;
+    return (from_first_work ? 0.0 : std::max(own_cost_s + own_cost_error_s, 0.0)) + one.correcting_s;
   }
 };
+
+// Adds to `proved` what `before` has of other findings of the same session, measured in the same way.
+void keep_proved(const ProvedSession& before, ProvedSession& proved);
 
 std::string proved_json(const ProvedSession& proved);
 // Error: what is wrong with the text, behind the name of its file: "is not complete, or no JSON".
@@ -55,6 +62,9 @@ Result<ProvedSession> proved_from_json(std::string_view text);
 // Does what was measured meet what was expected? `hidden_s`: what correcting itself costs at most, and hides.
 bool meets_expected(double proved_s, double error_s, double hidden_s, double expected_s, double low_s,
                     double high_s);
+
+// Nothing was gained, and correcting the calls took as long as there was to gain: nothing is proved, one way or the other.
+bool is_too_dear(const ProvedCorrection& one);
 
 // A finding that is withdrawn, and why.
 struct WithdrawnKey {

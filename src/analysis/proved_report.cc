@@ -41,7 +41,8 @@ ReportProved proved_of(const ProvedSession& proved, const ProvedCorrection& one,
                        double whole_s) {
   auto percent = [&](double seconds) { return whole_s > 0 ? 100 * seconds / whole_s : 0; };
   auto of_a_run = [&](uint64_t count) {
-    return count / proved.pairs + (count % proved.pairs * 2 >= proved.pairs);
+    const uint64_t runs = std::max<uint64_t>(one.differences_s.size(), 1);
+    return count / runs + (count % runs * 2 >= runs);
   };
   ReportProved out;
   out.expected_s = expected.seconds, out.expected_percent = percent(expected.seconds);
@@ -51,6 +52,8 @@ ReportProved proved_of(const ProvedSession& proved, const ProvedCorrection& one,
   out.calls = of_a_run(one.calls), out.applied = of_a_run(one.applied);
   out.as_expected = one.applied == 0 || meets_expected(one.proved_s, one.error_s, proved.most_hidden_s(one),
                                                        expected.seconds, expected.low_s, expected.high_s);
+  out.correcting_s = one.correcting_s, out.correcting_percent = percent(one.correcting_s);
+  out.too_dear = is_too_dear(one);
   out.difference = one.difference;
   return out;
 }
@@ -267,6 +270,7 @@ void add_proof(const ProvedSession& proved, const std::set<std::string>& allowed
                const TogetherOf& together_of, Report& report) {
   report.proof = ReportProof{.runtime_s = proved.runtime_s,
                              .pairs = proved.pairs,
+                             .from_first_work = proved.from_first_work,
                              .own_cost_s = proved.own_cost_s,
                              .own_cost_error_s = proved.own_cost_error_s,
                              .together = {},

@@ -23,7 +23,7 @@ ProvedCorrection correction(std::string id, std::vector<std::string> keys, doubl
   one.proved_s = proved_s, one.error_s = 0.05;
   one.differences_s = {proved_s, proved_s};
   one.calls = 10, one.applied = 9, one.touched = 1;
-  one.looked_s = 0.25, one.other_content = 2;
+  one.correcting_s = 0.3, one.looked_s = 0.25, one.other_content = 2;
   one.not_applied = {{"results share a page with other data", 1}};
   one.difference = std::move(difference);
   return one;
@@ -46,7 +46,45 @@ TEST(Proved, ComesBackAsItWasWritten) {
   EXPECT_EQ(proved_json(*back), text);
   EXPECT_EQ(back->corrections[0].not_applied[0].second, 1u);
   EXPECT_EQ(back->corrections[1].difference, "x");
-  EXPECT_DOUBLE_EQ(back->most_hidden_s(back->corrections[0]), 0.37);
+  EXPECT_DOUBLE_EQ(back->most_hidden_s(back->corrections[0]), 0.42);  // hooks, their error, correcting
+  ProvedSession phases = *back;
+  phases.from_first_work = true;  // the hooks are in both runs of a pair
+  EXPECT_DOUBLE_EQ(phases.most_hidden_s(phases.corrections[0]), 0.3);
+}
+
+TEST(Proved, WhatWasProvedBeforeIsKept) {
+  const ProvedSession before = proved({correction("", {"a", "b"}, 1.5), correction("P1", {"a"}, 0.9),
+                                       correction("P2", {"b"}, 0.6, "stdout differs")});
+  ProvedSession again = proved({correction("P1", {"a"}, 0.8)});
+  again.left_out = {"another"};
+  keep_proved(before, again);
+  ASSERT_EQ(again.corrections.size(), 3u);
+  EXPECT_EQ(again.corrections[0].proved_s, 0.8);
+  EXPECT_EQ(again.corrections[1].id, "");
+  EXPECT_EQ(again.corrections[2].id, "P2");
+  EXPECT_EQ(again.left_out.size(), 2u);
+
+  ProvedSession all = proved({correction("", {"a"}, 1.2)});  // of fewer findings than then
+  keep_proved(before, all);
+  EXPECT_EQ(all.corrections.size(), 3u);
+  for (const auto change : {+[](ProvedSession& one) { one.session_started_ns = 8; },
+                            +[](ProvedSession& one) { one.model = "paper"; },
+                            +[](ProvedSession& one) { one.from_first_work = true; }}) {
+    ProvedSession other = proved({correction("P1", {"a"}, 0.8)});
+    change(other);
+    keep_proved(before, other);
+    EXPECT_EQ(other.corrections.size(), 1u);
+  }
+}
+
+TEST(Proved, NothingIsProvedWhereCorrectingTakesWhatThereIsToGain) {
+  ProvedCorrection one = correction("P1", {"a"}, -0.2);
+  one.correcting_s = 1.1;
+  EXPECT_TRUE(is_too_dear(one));
+  one.proved_s = 0.1;  // something was gained all the same
+  EXPECT_FALSE(is_too_dear(one));
+  one.proved_s = -0.2, one.correcting_s = 0.5;  // it cost less than what was expected to be gained
+  EXPECT_FALSE(is_too_dear(one));
 }
 
 TEST(Proved, DamagedIsAnErrorAtEachByte) {
@@ -73,8 +111,8 @@ TEST(Proved, EachMemberIsLookedAt) {
     return read ? std::string() : std::string(read.error().c_str());
   };
   EXPECT_EQ(refused([](auto&) {}), "");
-  EXPECT_EQ(refused([](auto& bad) { bad["schema"] = "diogenes-proved/2"; }),
-            "is not of the schema diogenes-proved/1");
+  EXPECT_EQ(refused([](auto& bad) { bad["schema"] = "diogenes-proved/1"; }),
+            "is not of the schema diogenes-proved/2");
   for (const auto& [key, value] : good.items()) {
     if (key == "schema") continue;
     EXPECT_EQ(refused([&](auto& bad) { bad.erase(key); }), "has no " + key + " that can be read");
@@ -301,7 +339,7 @@ TEST_F(ProvedFolder, WithoutAFileNothingChanges) {
 TEST_F(ProvedFolder, AFileThatCannotBeUsedIsOneNotice) {
   const std::string good = text_of(correction("P1", {before.problems[0].key}, 0.01));
   std::string other = good;
-  other.replace(other.find("proved/1"), 8, "proved/9");
+  other.replace(other.find("proved/2"), 8, "proved/9");
   for (const std::string& text :
        {std::string(), good.substr(0, good.size() / 2), other, proved_json(proved({}))}) {
     write(text);

@@ -104,7 +104,10 @@ struct ReportProved {
   double error_s = 0, error_percent = 0;  // two standard errors
   uint64_t calls = 0, applied = 0;        // of a run; applied: corrected
   bool as_expected = true;                // the two meet, or nothing was corrected
-  std::string difference;                 // of the results from those as it is; "": they are equal
+  bool too_dear =
+      false;  // nothing was gained, and correcting took as long as there was to gain: nothing is proved
+  double correcting_s = 0, correcting_percent = 0;  // of a run, in corrected calls
+  std::string difference;                           // of the results from those as it is; "": they are equal
 };
 
 struct ReportProblem {
@@ -177,10 +180,11 @@ struct ReportWithdrawn {
 
 // The runs of `diogenes prove`, if there were any of this session.
 struct ReportProof {
-  double runtime_s = 0;  // as it is
-  uint64_t pairs = 0;    // of runs, as it is and corrected
+  double runtime_s = 0;          // as it is
+  uint64_t pairs = 0;            // of runs, as it is and corrected
+  bool from_first_work = false;  // what was gained is of the time from the first GPU work on (proved.h)
   double own_cost_s = 0,
-         own_cost_error_s = 0;  // of the hooks with nothing corrected; up to so much more may be gained
+         own_cost_error_s = 0;  // of the hooks with nothing corrected
   std::optional<ReportProved>
       together;           // all that was corrected at once; none: nothing, or a part of it is withdrawn
   uint64_t findings = 0;  // how many that is; of the report's problems and needed waits

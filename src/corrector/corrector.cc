@@ -17,6 +17,7 @@
 
 #include <utility>
 
+#include "corrector/clock.h"
 #include "corrector/deferrals.h"
 #include "corrector/pool.h"
 #include "corrector/recorded_events.h"
@@ -47,6 +48,8 @@ __attribute__((tls_model("initial-exec"))) thread_local uint64_t given_before = 
 bool events_are_known = true;  // graphs record some out of sight
 int captures = 0;              // streams under capture
 std::atomic<bool> driver_is_known{false};
+std::atomic<bool> has_worked{false};  // this process gave the GPU work
+bool sees_the_end = false;            // at_exit() is registered
 
 // Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
 class Lock {
@@ -122,7 +125,6 @@ void give_back(bool others) {
   transfers.free_all<Lock>();
 }
 
-// At exit(), before the driver ends: the thread may have no context any more.
 void end() {
   if (state == State::on) {
     settle_and_deliver(false);
@@ -131,11 +133,29 @@ void end() {
   state = State::off;
 }
 
-// At the first site, under the lock. The driver's own handlers of exit() were registered before, so ours runs first.
+// The thread may have no context any more.
+void at_exit() {
+  end();
+  if (has_worked) counts.note_end(now());
+}
+
+// Under the lock, once the driver was initialized: its own handlers of exit() were registered before, so ours runs first.
+bool see_the_end() { return sees_the_end || (sees_the_end = atexit(at_exit) == 0); }
+
+// At the first site, under the lock.
 bool begin() {
   if (state == State::idle)
-    state = marks.allocate() && start_watchman() && atexit(end) == 0 ? State::on : State::off;
+    state = marks.allocate() && start_watchman() && see_the_end() ? State::on : State::off;
   return state == State::on;
+}
+
+// What comes before the first work is the same in each run, and may scatter by more than there is to gain.
+void note_first_work(const CorrectedCall& call) {
+  if (has_worked.load(std::memory_order_relaxed) || !gives_work(*call.driver)) return;
+  Lock lock;
+  if (has_worked.exchange(true)) return;
+  counts.note_begin(now());
+  see_the_end();
 }
 
 bool is_capture(const CorrectedCall& call) { return call.driver->role == Role::capture || call.capturing; }
@@ -430,8 +450,7 @@ bool started() {
   return state != State::off;
 }
 
-bool before(const CorrectedCall& call, int32_t* result) {
-  if (state == State::off || !started()) return false;
+bool correct(const CorrectedCall& call, int32_t* result) {
   const int copied_at = call.driver->role == Role::transfer ? counts.find(call.site, call.function) : -1;
   *result = CUDA_SUCCESS;
   if (copied_at >= 0 && correct_transfer(call, copied_at)) return true;
@@ -450,6 +469,16 @@ bool before(const CorrectedCall& call, int32_t* result) {
   if (step == Step::end) end();
   *result = step == Step::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   return step == Step::not_made || step == Step::refused;
+}
+
+bool before(const CorrectedCall& call, int32_t* result) {
+  if (state == State::off || !started()) return false;
+  note_first_work(call);
+  if (call.site == 0) return correct(call, result);
+  const int64_t begun = now();
+  const bool corrected = correct(call, result);
+  if (corrected) counts.add_correcting(now() - begun);
+  return corrected;
 }
 
 void note_event(const CorrectedCall& call, int stream) {
@@ -492,8 +521,15 @@ bool start(const CorrectorServices& services) {
   return agent.plan->corrected_count > 0;
 }
 
+// What waits for the GPU at the end was awaited by exit(); _exit() waits for nothing.
+void finish() {
+  state = State::off;
+  if (has_worked) counts.note_end(now());
+}
+
 void forget() {
   state = State::off;
+  has_worked = false;  // the file is the parent's
   Lock::held.store(false, std::memory_order_relaxed);
 }
 
@@ -507,9 +543,7 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     after,
     [](Deferral deferral) { return deferrals.done(deferral); },
     [](Deferral deferral) { deferrals.await(deferral, true, agent); },
-    [] {
-      state = State::off;
-    },  // what waits for the GPU at the end was awaited by exit(); _exit() waits for nothing
+    finish,
     forget,
 };
 

@@ -112,15 +112,17 @@ inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corr
 
 // What a process's corrector counted: the file `corrections`, a CorrectionsHeader, then one CorrectionCounts for each site
 // of the plan, in its order. All little-endian.
-inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '2'};
+inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '3'};
 struct CorrectionsHeader {
   char magic[8];
   uint64_t sites;
-  uint64_t awaited;    // touches that had to wait
-  int64_t awaited_ns;  // for how long, all together
-  uint64_t failed;     // deferrals whose work failed, or whose mark never came
-  int64_t looked_ns;   // for how long the bytes of copies were looked at, and brought into pinned memory
-  uint64_t reserved[2];
+  uint64_t awaited;       // touches that had to wait
+  int64_t awaited_ns;     // for how long, all together
+  uint64_t failed;        // deferrals whose work failed, or whose mark never came
+  int64_t looked_ns;      // for how long the bytes of copies were looked at, and brought into pinned memory
+  int64_t correcting_ns;  // in corrected calls, `looked_ns` in it
+  // From the first work for the GPU to exit(), before the driver ends: CLOCK_MONOTONIC. 0: there was none, or it is not known.
+  int64_t begun_ns, ended_ns;
 };
 struct CorrectionCounts {
   uint64_t key;

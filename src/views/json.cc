@@ -122,7 +122,9 @@ Json proved_json(const ReportProved& proved) {
           {"error_percent", finite(proved.error_percent)},
           {"calls", proved.calls},
           {"applied", proved.applied},
+          {"correcting_s", finite(proved.correcting_s)},
           {"as_expected", proved.as_expected},
+          {"too_dear", proved.too_dear},
           {"results_equal", proved.difference.empty()},
           {"difference", text_or_null(proved.difference)}};
 }
@@ -149,6 +151,7 @@ void put_proof(Json& result, const std::optional<ReportProof>& proof) {
   if (!proof) return;
   Json out = {{"runtime_s", finite(proof->runtime_s)},
               {"pairs", proof->pairs},
+              {"from_first_work", proof->from_first_work},
               {"own_cost_s", finite(proof->own_cost_s)},
               {"own_cost_error_s", finite(proof->own_cost_error_s)}};
   out["together"] = proof->together ? proved_json(*proof->together) : Json(nullptr);

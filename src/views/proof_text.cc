@@ -39,6 +39,9 @@ std::string conditions(const ReportProved& proved) {
 std::string with_figures(const ReportProved& proved, const std::string& expected, const std::string& gained) {
   if (proved.calls == 0) return "none of its calls was made in the runs of diogenes prove";
   if (proved.applied == 0) return fmt::format("none of {} could be corrected", counted(proved.calls, "call"));
+  if (proved.too_dear)
+    return fmt::format("expected {}, not proved: correcting its calls took {}{}", expected,
+                       percent_text(proved.correcting_percent), conditions(proved));
   return fmt::format("expected {}, proved {}{}", expected, gained, conditions(proved));
 }
 
@@ -48,7 +51,7 @@ void warn(const std::string& name, const std::optional<ReportProved>& proved, st
   if (!proved->difference.empty())
     out.push_back(
         fmt::format("{}: corrected, the results were not the same ({}).", name, proved->difference));
-  else if (!proved->as_expected)
+  else if (!proved->as_expected && !proved->too_dear)
     out.push_back(
         fmt::format("{}: expected was {}, and {} was proved.", name, expected(*proved), gained(*proved)));
 }
@@ -67,12 +70,9 @@ std::string proof_details(const ReportProved& proved) {
 std::string proof_of_all(const Report& report) {
   if (!report.proof || !report.proof->together) return "";
   const ReportProof& proof = *report.proof;
-  const double whole = report.whole_s();
-  const auto percent = [whole](double seconds) { return whole > 0 ? 100 * seconds / whole : 0; };
-  return fmt::format("{} ({} corrected together, {}; the hooks alone cost {:.1f}% +- {:.1f})",
+  return fmt::format("{} ({} corrected together, {}, in which correcting itself took {:.1f}%)",
                      proof_details(*proof.together), counted(proof.findings, "finding"),
-                     counted(proof.pairs, "pair"), percent(proof.own_cost_s),
-                     percent(proof.own_cost_error_s));
+                     counted(proof.pairs, "pair"), proof.together->correcting_percent);
 }
 
 std::string withdrawn_text(const ReportWithdrawn& withdrawn, const std::string& folder) {

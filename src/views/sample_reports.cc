@@ -261,12 +261,14 @@ Report proved_report() {
   report.groups[0].proved = report.groups[1].proved = proved(0.1625, 0.15, 0.0045, 980, 978);
   report.required[0].proved = proved(0.19, 0.012, 0.003, 500, 20);
   report.required[0].proved->up_to = true;
+  report.required[0].proved->correcting_s = 0.015, report.required[0].proved->correcting_percent = 1.2;
   ReportProof& proof = report.proof.emplace();
   proof.runtime_s = 1.26;
-  proof.pairs = 5;
+  proof.pairs = 5, proof.from_first_work = true;
   proof.own_cost_s = 0.0125, proof.own_cost_error_s = 0.0025;
   proof.together = proved(0.1825, 0.16, 0.006, 1480, 1478);
   proof.together->up_to = true;
+  proof.together->correcting_s = 0.0125, proof.together->correcting_percent = 1;
   proof.findings = 3;
   proof.left_out = {"1 of 4 findings are transfers, which are not corrected yet"};
   ReportWithdrawn& wrong = proof.withdrawn.emplace_back();

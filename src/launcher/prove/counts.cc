@@ -1,7 +1,9 @@
 #include "launcher/prove/counts.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <vector>
 
 namespace diogenes::launcher {
 
@@ -18,7 +20,11 @@ void add(CorrectionCounts& sum, const CorrectionCounts& counts) {
   for (size_t i = 0; i < std::size(sum.undeferred); ++i) sum.undeferred[i] += counts.undeferred[i];
 }
 
-void add_file(CountsOfRun& run, const fs::path& path) {
+struct Lifetime {
+  int64_t begun_ns, ended_ns;  // ended_ns 0: not known
+};
+
+void add_file(CountsOfRun& run, const fs::path& path, std::vector<Lifetime>& processes) {
   std::ifstream file(path, std::ios::binary);
   CorrectionsHeader header{};
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
@@ -28,6 +34,8 @@ void add_file(CountsOfRun& run, const fs::path& path) {
   run.failed += header.failed;
   run.awaited_s += static_cast<double>(header.awaited_ns) / 1e9;
   run.looked_s += static_cast<double>(header.looked_ns) / 1e9;
+  run.correcting_s += static_cast<double>(header.correcting_ns) / 1e9;
+  if (header.begun_ns != 0) processes.push_back({header.begun_ns, header.ended_ns});
   CorrectionCounts counts{};
   for (uint64_t i = 0; i < header.sites && i < kMostCorrectedSites; ++i) {
     if (!file.read(reinterpret_cast<char*>(&counts), sizeof counts)) return;
@@ -39,7 +47,8 @@ void add_file(CountsOfRun& run, const fs::path& path) {
 
 void CountsOfRun::add(const CountsOfRun& other) {
   for (const auto& [key, counts] : other.by_site) launcher::add(by_site[key], counts);
-  awaited += other.awaited, awaited_s += other.awaited_s, looked_s += other.looked_s, failed += other.failed;
+  awaited += other.awaited, awaited_s += other.awaited_s, looked_s += other.looked_s;
+  correcting_s += other.correcting_s, failed += other.failed;
 }
 
 CorrectionCounts CountsOfRun::all_sites() const {
@@ -50,9 +59,18 @@ CorrectionCounts CountsOfRun::all_sites() const {
 
 CountsOfRun read_counts(const fs::path& run_folder) {
   CountsOfRun run;
+  std::vector<Lifetime> processes;
   std::error_code failed;
   for (const fs::directory_entry& entry : fs::directory_iterator(run_folder, failed))
-    if (entry.is_directory(failed)) add_file(run, entry.path() / "corrections");
+    if (entry.is_directory(failed)) add_file(run, entry.path() / "corrections", processes);
+  for (const Lifetime& one : processes) {
+    if (one.ended_ns <= one.begun_ns) {
+      run.begun_ns = run.ended_ns = 0;
+      break;
+    }
+    run.begun_ns = run.begun_ns == 0 ? one.begun_ns : std::min(run.begun_ns, one.begun_ns);
+    run.ended_ns = std::max(run.ended_ns, one.ended_ns);
+  }
   return run;
 }
 

@@ -31,13 +31,10 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-struct Runs {
-  std::vector<double> as_it_is;
-  std::vector<double> own_s;      // what the same hooks took, with nothing corrected, in each pair
-  std::vector<fs::path> folders;  // of the runs in which nothing is corrected
-  std::string ended;              // how one of those ended otherwise than in the session
-  std::vector<Proved> corrected;
-  std::vector<std::vector<fs::path>> corrected_folders;  // by correction
+// The runs of a pair.
+struct Round {
+  TrialRun as_it_is, hooked;        // hooked: as the corrected ones, and nothing corrected
+  std::vector<TrialRun> corrected;  // by correction
 };
 
 std::string content(const fs::path& path) {
@@ -48,61 +45,103 @@ std::string content(const fs::path& path) {
 }
 
 // What the corrected runs printed, held against those in which nothing was corrected.
-void compare_outputs(Runs& runs) {
+void compare_outputs(const std::vector<Round>& rounds, std::vector<Proved>& rows) {
   for (const char* name : {"stdout", "stderr"}) {
-    std::vector<std::string> as_it_is;
-    for (const fs::path& folder : runs.folders) as_it_is.push_back(content(folder / name));
-    for (size_t i = 0; i < runs.corrected.size(); ++i)
-      for (const fs::path& folder : runs.corrected_folders[i]) {
-        const std::string difference = differs_from_all(as_it_is, content(folder / name));
-        if (!difference.empty() && runs.corrected[i].difference.empty())
-          runs.corrected[i].difference =
+    std::vector<std::string> expected;
+    for (const Round& round : rounds)
+      for (const TrialRun* run : {&round.as_it_is, &round.hooked})
+        expected.push_back(content(run->folder / name));
+    for (size_t i = 0; i < rows.size(); ++i)
+      for (const Round& round : rounds) {
+        const std::string difference = differs_from_all(expected, content(round.corrected[i].folder / name));
+        if (!difference.empty() && rows[i].difference.empty())
+          rows[i].difference =
               fmt::format("{} differs from the runs with nothing corrected {}", name, difference);
       }
   }
 }
 
-// A site that no program has: all is hooked as in the corrected runs, and nothing is corrected.
-Correction nothing() {
+// The functions of these corrections at a site that no program has: all is hooked as in the corrected runs, and nothing is
+// corrected.
+Correction nothing(const std::vector<Correction>& corrections) {
   Correction none;
-  none.sites = {{0, kNoFunction, 0}};
+  for (const Correction& one : corrections)
+    for (const CorrectedSite& site : one.sites) {
+      const CorrectedSite nowhere{1, site.function, 0};
+      if (std::none_of(none.sites.begin(), none.sites.end(),
+                       [&](const CorrectedSite& known) { return known.function == nowhere.function; }))
+        none.sites.push_back(nowhere);
+    }
   return none;
 }
 
-// False: said why, or interrupted.
-bool make_round(Trial& trial, int round, int rounds, Runs& runs) {
+// Error: said why, or interrupted.
+Result<Round> make_round(Trial& trial, const std::string& heading,
+                         const std::vector<Correction>& corrections) {
   Progress progress;
-  auto tell = [&](const std::string& name, const Result<TrialRun>& run) {
+  auto make = [&](const std::string& name, const Correction* correction) {
+    progress.begin(heading, name, false);
+    Result<TrialRun> run = trial.run(correction);
     progress.end(run ? seconds_text(run->runtime_s) : "failed");
     if (!run) say(fmt::format("{}: {}", name, run.error().c_str()));
-    return static_cast<bool>(run);
+    return run;
   };
-  const std::string heading = fmt::format("pair {} of {}", round, rounds);
-  progress.begin(heading, "as it is", false);
-  const Result<TrialRun> plain = trial.run(nullptr);
-  if (!tell("as it is", plain)) return false;
-  runs.as_it_is.push_back(plain->runtime_s);
-  runs.folders.push_back(plain->folder);
-  if (runs.ended.empty()) runs.ended = plain->ended;
-  progress.begin(heading, "hooked, nothing corrected", false);
-  const Correction none = nothing();
-  const Result<TrialRun> hooked = trial.run(&none);
-  if (!tell("hooked, nothing corrected", hooked)) return false;
-  runs.own_s.push_back(hooked->runtime_s - plain->runtime_s);
-  runs.folders.push_back(hooked->folder);
-  runs.corrected_folders.resize(runs.corrected.size());
-  for (size_t i = 0; i < runs.corrected.size(); ++i) {
-    Proved& row = runs.corrected[i];
-    const std::string name = row.correction.id.empty() ? "all" : row.correction.id;
-    progress.begin(heading, fmt::format("corrected: {}", name), false);
-    const Result<TrialRun> run = trial.run(&row.correction);
-    if (!tell(name, run)) return false;
-    row.differences_s.push_back(plain->runtime_s - run->runtime_s);
-    if (row.difference.empty() && run->ended != runs.ended) row.difference = run->ended;
-    runs.corrected_folders[i].push_back(run->folder);
-    row.counts.add(run->counts);
+  Result<TrialRun> as_it_is = make("as it is", nullptr);
+  if (!as_it_is) return as_it_is.error();
+  const Correction none = nothing(corrections);
+  Result<TrialRun> hooked = make("hooked, nothing corrected", &none);
+  if (!hooked) return hooked.error();
+  Round round{std::move(*as_it_is), std::move(*hooked), {}};
+  for (const Correction& one : corrections) {
+    Result<TrialRun> run = make(fmt::format("corrected: {}", one.id.empty() ? "all" : one.id), &one);
+    if (!run) return run.error();
+    round.corrected.push_back(std::move(*run));
   }
-  return true;
+  return round;
+}
+
+bool knows_first_work(const Round& round) {
+  return round.hooked.counts.from_first_work_s() > 0 &&
+         std::all_of(round.corrected.begin(), round.corrected.end(),
+                     [](const TrialRun& run) { return run.counts.from_first_work_s() > 0; });
+}
+
+ProvedTable table_of(const std::vector<Round>& rounds, Choice choice) {
+  ProvedTable table;
+  table.pairs = static_cast<int>(rounds.size());
+  table.from_first_work = std::all_of(rounds.begin(), rounds.end(), knows_first_work);
+  std::vector<double> as_it_is, own;
+  std::string ended;  // how a run as it is ended otherwise than in the session
+  for (const Round& round : rounds) {
+    as_it_is.push_back(round.as_it_is.runtime_s);
+    own.push_back(round.hooked.runtime_s - round.as_it_is.runtime_s);
+    if (ended.empty()) ended = round.as_it_is.ended;
+  }
+  table.runtime_s = median(as_it_is), table.own = paired_gain(own);
+  for (size_t i = 0; i < choice.corrections.size(); ++i) {
+    Proved row{.correction = std::move(choice.corrections[i])};
+    for (const Round& round : rounds) {
+      const TrialRun& run = round.corrected[i];
+      row.differences_s.push_back(table.from_first_work ? round.hooked.counts.from_first_work_s() -
+                                                              run.counts.from_first_work_s()
+                                                        : round.as_it_is.runtime_s - run.runtime_s);
+      if (row.difference.empty() && run.ended != ended) row.difference = run.ended;
+      row.counts.add(run.counts);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  compare_outputs(rounds, table.rows);
+  table.left_out = std::move(choice.left_out);
+  if (!ended.empty()) table.left_out.push_back("As it is, the program ended in another way, too: " + ended);
+  return table;
+}
+
+// With what was proved of the same session before. False: said why.
+bool write_proved(const fs::path& path, ProvedSession proved) {
+  if (const Result<ProvedSession> before = proved_from_json(content(path))) keep_proved(*before, proved);
+  std::ofstream file(path, std::ios::binary);
+  file << proved_json(proved);
+  return static_cast<bool>(file.flush());
 }
 
 Result<Report> report_of(const fs::path& folder, const ProveOptions& options) {
@@ -144,27 +183,23 @@ int prove(const ProveOptions& options) {
                   seconds_text(first_s * static_cast<double>(runs_in_all))));
   Trial trial(folder, std::move(*session), limit_s);
   if (Status ready = trial.open(); !ready) return fail(kOwnFailure, ready.error().c_str());
-  Runs runs;
-  for (const Correction& one : choice->corrections) runs.corrected.push_back({.correction = one});
-  int made = 0;
-  while (made < options.pairs && make_round(trial, made + 1, options.pairs, runs)) ++made;
-  if (made == 0) return kOwnFailure;
-  runs.own_s.resize(static_cast<size_t>(made));
-  for (Proved& row : runs.corrected) row.differences_s.resize(static_cast<size_t>(made));
+  std::vector<Round> rounds;
+  while (static_cast<int>(rounds.size()) < options.pairs) {
+    Result<Round> round = make_round(trial, fmt::format("pair {} of {}", rounds.size() + 1, options.pairs),
+                                     choice->corrections);
+    if (!round) break;
+    rounds.push_back(std::move(*round));
+  }
+  if (rounds.empty()) return kOwnFailure;
 
-  compare_outputs(runs);
-  ProvedTable table{median(runs.as_it_is), paired_gain(runs.own_s), made, std::move(runs.corrected),
-                    choice->left_out};
-  if (!runs.ended.empty())
-    table.left_out.push_back("As it is, the program ended in another way, too: " + runs.ended);
+  const ProvedTable table = table_of(rounds, std::move(*choice));
   fmt::print("{}", proved_text(table));
   const fs::path path = folder / kProvedFile;
-  std::ofstream file(path, std::ios::binary);
-  file << proved_json(proved_session(table, started_ns, report->model));
-  if (!file.flush()) return fail(kOwnFailure, fmt::format("cannot write {}", path.string()));
+  if (!write_proved(path, proved_session(table, started_ns, report->model)))
+    return fail(kOwnFailure, fmt::format("cannot write {}", path.string()));
   const bool equal = std::all_of(table.rows.begin(), table.rows.end(),
                                  [](const Proved& row) { return row.difference.empty(); });
-  return equal && made == options.pairs ? kSuccess : kProblems;
+  return equal && table.pairs == options.pairs ? kSuccess : kProblems;
 }
 
 }  // namespace diogenes::launcher

@@ -13,17 +13,19 @@ namespace diogenes::launcher {
 // A correction that was tried.
 struct Proved {
   Correction correction;
-  std::vector<double> differences_s;  // what each pair's corrected run took less
-  CountsOfRun counts;                 // of all its runs
+  std::vector<double>
+      differences_s;       // what each pair's corrected run took less (ProvedTable::from_first_work)
+  CountsOfRun counts;      // of all its runs
   std::string difference;  // of its results from the session's, where as it is there was none; empty: equal
   PairedGain gain() const { return paired_gain(differences_s); }
-  // Does what was expected meet what was measured? `own_s`: what correcting itself costs, and hides.
-  bool as_expected(double own_s) const;
 };
 
 struct ProvedTable {
   double runtime_s = 0;  // median of the runs as it is
   PairedGain own;        // what the hooks cost by themselves
+  // Differences are of the time from the first work for the GPU to the end, with the same hooks and nothing corrected; else of
+  // the whole run as it is.
+  bool from_first_work = false;
   int pairs = 0;
   std::vector<Proved> rows;
   std::vector<std::string> left_out;  // sentences
