@@ -48,10 +48,9 @@ Call& call_of(const CorrectedCall& call) {
 }
 
 CorrectedCall described(const Call& call) {
-  CorrectedCall made{
-      call.driver, call.function, call.arguments.integer,         call.arguments.on_stack,    0,
-      false,       false,         (call.flags & kCapturing) != 0, threads_now().arrivals > 1, 0,
-      &call};
+  CorrectedCall made{call.driver, call.function, call.arguments.integer,         call.arguments.on_stack, 0,
+                     false,       false,         (call.flags & kCapturing) != 0, has_had_threads(),       0,
+                     &call};
   made.names_stream = read_stream(call, &made.stream, &made.per_thread);
   if (call.stack != kNoStack) made.site = site_key_of(call);
   return made;

@@ -48,8 +48,6 @@ Slot* take_slot() {
 
 Slot* slot_of(const Call& call) { return call.in_flight ? &slots[call.in_flight - 1] : nullptr; }
 
-bool has_threads() { return threads_now().arrivals > 1; }
-
 void lower_for_release(AddressRange range) {
   // A handler of the program's interrupted the agent on this thread. The guards fall by themselves; what they
   // watched counts as touched.
@@ -430,7 +428,7 @@ void after(Call& call) {
   }
   if (waited) {
     LockGuard guard(state().lock);
-    state().dirty.raise(has_threads());
+    state().dirty.raise(has_had_threads());
   }
 }
 
@@ -491,7 +489,7 @@ void note_release(AddressRange range) {
 static Undeferred refusal() {
   if (state().host_work || others_may_look()) return Undeferred::host_work;
   if (state().unknown_host || state().unlisted_host) return Undeferred::unknown_memory;
-  return state().dirty.refusal(has_threads());
+  return state().dirty.refusal(has_had_threads());
 }
 
 Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
@@ -515,7 +513,7 @@ Undeferred guard_dirty(Deferral deferral, const Call& call) {
   const Coverage coverage = coverage_of(call);
   LockGuard guard(state().lock);
   const Undeferred why = refusal();
-  return why == Undeferred::none ? state().dirty.defer(deferral, coverage, has_threads()) : why;
+  return why == Undeferred::none ? state().dirty.defer(deferral, coverage, has_had_threads()) : why;
 }
 
 bool has_uncovered() {
@@ -536,7 +534,7 @@ void finish() {
   collect_unseen();
   record_late_ends();
   LockGuard guard(state().lock);
-  state().dirty.collect(has_threads());
+  state().dirty.collect(has_had_threads());
 }
 
 }  // namespace diogenes::agent::facts

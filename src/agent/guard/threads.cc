@@ -352,6 +352,8 @@ void refuse_for_good() { foreign.store(true, std::memory_order_seq_cst); }
 
 bool refused_for_good() { return foreign.load(std::memory_order_relaxed); }
 
+bool has_had_threads() { return coming.load() > 0 || arrivals.load() > 1; }
+
 Threads threads_now() {
   return {slots, slots_used.load(std::memory_order_acquire), arrivals.load(std::memory_order_seq_cst),
           coming.load(std::memory_order_seq_cst) == 0 && !callbacks.load(std::memory_order_relaxed) &&

@@ -128,6 +128,7 @@ struct Threads {
   bool known;         // no thread is on its way, and no other runs the program's code
 };
 Threads threads_now();
+bool has_had_threads();  // the program made others than its first, be they still on their way
 
 // Threads that pthread_create is making now, and was asked to make so far: of the program and of the driver.
 struct ThreadsMade {

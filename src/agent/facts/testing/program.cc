@@ -64,6 +64,7 @@ void collect_unseen() {}
 bool guards_wanted() { return true; }
 bool others_may_look() { return false; }
 Threads threads_now() { return {}; }
+bool has_had_threads() { return false; }
 void follow_releases(const ReleaseFollower&) {}
 uint32_t next_watch() { return 1; }
 void record_watch(uint32_t, AddressRange, Protection, Nanoseconds) {}
