@@ -66,6 +66,11 @@ bool meets_expected(double proved_s, double error_s, double hidden_s, double exp
 // Nothing was gained, and correcting the calls took as long as there was to gain: nothing is proved, one way or the other.
 bool is_too_dear(const ProvedCorrection& one);
 
+// Does the figure say something of the finding? Half of the calls were corrected, and the error is known.
+inline bool says_something(const ProvedCorrection& one) {
+  return one.applied > 0 && one.applied >= one.calls / 2 && one.differences_s.size() > 1;
+}
+
 // A finding that is withdrawn, and why.
 struct WithdrawnKey {
   std::string key, reason;

@@ -77,6 +77,19 @@ TEST(Proved, WhatWasProvedBeforeIsKept) {
   }
 }
 
+TEST(Proved, HalfOfTheCallsMustBeCorrectedToSaySomething) {
+  ProvedCorrection one = correction("P1", {"a"}, 0.1);
+  one.calls = 10, one.applied = 5;
+  EXPECT_TRUE(says_something(one));
+  one.differences_s = {0.1};  // one pair: how far off it may be is not known
+  EXPECT_FALSE(says_something(one));
+  one.differences_s = {0.1, 0.1};
+  one.applied = 4;
+  EXPECT_FALSE(says_something(one));
+  one.calls = one.applied = 0;
+  EXPECT_FALSE(says_something(one));
+}
+
 TEST(Proved, NothingIsProvedWhereCorrectingTakesWhatThereIsToGain) {
   ProvedCorrection one = correction("P1", {"a"}, -0.2);
   one.correcting_s = 1.1;

@@ -38,6 +38,11 @@ TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
   ProvedTable bad{.runtime_s = 10, .pairs = 2, .rows = {row(1.0, 0.8, 1.1, {0.2, 0.2})}};
   EXPECT_EQ(proved_text(bad).find("P1: expected was 10.0%, and 2.0% +- 0.0 was gained."), 0u)
       << proved_text(bad);
+  bad.rows[0].counts.by_site[7].deferred = 1;  // of four: it says little of the finding
+  EXPECT_EQ(proved_text(bad).find("          expected"), 0u) << proved_text(bad);
+  EXPECT_NE(proved_text(bad).find("2.0% +- 0.0"), std::string::npos) << proved_text(bad);
+  bad.rows[0].counts.by_site[7].deferred = 0;
+  EXPECT_NE(proved_text(bad).find("not corrected"), std::string::npos) << proved_text(bad);
   bad.rows[0].difference = "stdout differs";
   EXPECT_EQ(proved_text(bad).find("P1: the results are not the same"), 0u) << proved_text(bad);
   EXPECT_NE(proved_text(bad).find("DIFFERENT"), std::string::npos);

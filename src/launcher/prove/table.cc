@@ -19,10 +19,12 @@ std::string expected_text(const Proved& row, double whole) {
 
 std::string gain_text(const Proved& row, double whole) {
   const PairedGain gain = row.gain();
+  if (row.differences_s.size() < 2) return fmt::format("{:.1f}% +- ?", percent(gain.median_s, whole));
   return fmt::format("{:.1f}% +- {:.1f}", percent(gain.median_s, whole), percent(gain.error_s, whole));
 }
 
 std::string proved_column(const Proved& row, const ProvedCorrection& one, double whole) {
+  if (one.applied == 0) return "not corrected";
   return is_too_dear(one) ? "not proved" : gain_text(row, whole);
 }
 
@@ -40,8 +42,8 @@ void say_unexpected(const ProvedTable& table, const ProvedSession& session, std:
     if (is_too_dear(one))
       text += fmt::format("{}: correcting its calls took {} of a run, as much as there was to gain.\n",
                           name_of(row), seconds_text(one.correcting_s));
-    else if (one.applied > 0 && !meets_expected(one.proved_s, one.error_s, session.most_hidden_s(one),
-                                                one.expected_s, one.low_s, one.high_s))
+    else if (says_something(one) && !meets_expected(one.proved_s, one.error_s, session.most_hidden_s(one),
+                                                    one.expected_s, one.low_s, one.high_s))
       text += fmt::format("{}: expected was {}, and {} was gained.\n", name_of(row),
                           expected_text(row, table.runtime_s), gain_text(row, table.runtime_s));
   }
