@@ -135,7 +135,7 @@ bool contains(const std::vector<std::string>& list, const std::string& one) {
 
 void keep_proved(const ProvedSession& before, ProvedSession& proved) {
   if (before.session_started_ns != proved.session_started_ns || before.model != proved.model ||
-      before.from_first_work != proved.from_first_work)
+      before.from_first_call != proved.from_first_call)
     return;
   const auto is_new = [&](const ProvedCorrection& old) {
     return std::any_of(proved.corrections.begin(), proved.corrections.end(),
@@ -160,7 +160,7 @@ std::string proved_json(const ProvedSession& proved) {
                     {"runtime_s", proved.runtime_s},
                     {"own_cost_s", proved.own_cost_s},
                     {"own_cost_error_s", proved.own_cost_error_s},
-                    {"from_first_work", proved.from_first_work},
+                    {"from_first_call", proved.from_first_call},
                     {"pairs", proved.pairs},
                     {"corrections", corrections},
                     {"left_out", proved.left_out}};
@@ -180,7 +180,7 @@ Result<ProvedSession> proved_from_json(std::string_view text) {
   members.take("runtime_s", proved.runtime_s);
   members.take("own_cost_s", proved.own_cost_s);
   members.take("own_cost_error_s", proved.own_cost_error_s);
-  members.take("from_first_work", proved.from_first_work);
+  members.take("from_first_call", proved.from_first_call);
   members.take("pairs", proved.pairs);
   members.take("left_out", proved.left_out);
   for (const Json& one : members.list("corrections"))

@@ -39,16 +39,16 @@ struct ProvedSession {
   std::string model;                            // of the report whose figures were expected
   double runtime_s = 0;                         // as it is
   double own_cost_s = 0, own_cost_error_s = 0;  // of the hooks alone
-  // Differences are of the time from the first work for the GPU to the end, against runs with the same hooks and nothing
+  // Differences are of the time from the first call of a correction to the end, against runs with the same hooks and nothing
   // corrected; else of whole runs, against those as it is.
-  bool from_first_work = false;
+  bool from_first_call = false;
   uint64_t pairs = 0;  // of the last proof; earlier ones may have had more
   std::vector<ProvedCorrection> corrections;
   std::vector<std::string> left_out;  // sentences
 
   // What correcting itself may hide of a gain.
   double most_hidden_s(const ProvedCorrection& one) const {
-    return (from_first_work ? 0.0 : std::max(own_cost_s + own_cost_error_s, 0.0)) + one.correcting_s;
+    return (from_first_call ? 0.0 : std::max(own_cost_s + own_cost_error_s, 0.0)) + one.correcting_s;
   }
 };
 

@@ -271,7 +271,7 @@ void add_proof(const ProvedSession& proved, const std::set<std::string>& allowed
                const TogetherOf& together_of, Report& report) {
   report.proof = ReportProof{.runtime_s = proved.runtime_s,
                              .pairs = proved.pairs,
-                             .from_first_work = proved.from_first_work,
+                             .from_first_call = proved.from_first_call,
                              .own_cost_s = proved.own_cost_s,
                              .own_cost_error_s = proved.own_cost_error_s,
                              .together = {},

@@ -48,7 +48,7 @@ TEST(Proved, ComesBackAsItWasWritten) {
   EXPECT_EQ(back->corrections[1].difference, "x");
   EXPECT_DOUBLE_EQ(back->most_hidden_s(back->corrections[0]), 0.42);  // hooks, their error, correcting
   ProvedSession phases = *back;
-  phases.from_first_work = true;  // the hooks are in both runs of a pair
+  phases.from_first_call = true;  // the hooks are in both runs of a pair
   EXPECT_DOUBLE_EQ(phases.most_hidden_s(phases.corrections[0]), 0.3);
 }
 
@@ -69,7 +69,7 @@ TEST(Proved, WhatWasProvedBeforeIsKept) {
   EXPECT_EQ(all.corrections.size(), 3u);
   for (const auto change : {+[](ProvedSession& one) { one.session_started_ns = 8; },
                             +[](ProvedSession& one) { one.model = "paper"; },
-                            +[](ProvedSession& one) { one.from_first_work = true; }}) {
+                            +[](ProvedSession& one) { one.from_first_call = true; }}) {
     ProvedSession other = proved({correction("P1", {"a"}, 0.8)});
     change(other);
     keep_proved(before, other);

@@ -182,7 +182,7 @@ struct ReportWithdrawn {
 struct ReportProof {
   double runtime_s = 0;          // as it is
   uint64_t pairs = 0;            // of runs, as it is and corrected
-  bool from_first_work = false;  // what was gained is of the time from the first GPU work on (proved.h)
+  bool from_first_call = false;  // what was gained is of the time from the first of these calls on (proved.h)
   double own_cost_s = 0,
          own_cost_error_s = 0;  // of the hooks with nothing corrected
   std::optional<ReportProved>

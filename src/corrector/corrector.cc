@@ -48,8 +48,8 @@ __attribute__((tls_model("initial-exec"))) thread_local uint64_t given_before = 
 bool events_are_known = true;  // graphs record some out of sight
 int captures = 0;              // streams under capture
 std::atomic<bool> driver_is_known{false};
-std::atomic<bool> has_worked{false};  // this process gave the GPU work
-bool sees_the_end = false;            // at_exit() is registered
+std::atomic<bool> has_begun{false};  // this process came to a site of the plan
+bool sees_the_end = false;           // at_exit() is registered
 
 // Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
 class Lock {
@@ -136,7 +136,7 @@ void end() {
 // The thread may have no context any more.
 void at_exit() {
   end();
-  if (has_worked) counts.note_end(now());
+  if (has_begun) counts.note_end(now());
 }
 
 // Under the lock, once the driver was initialized: its own handlers of exit() were registered before, so ours runs first.
@@ -149,11 +149,11 @@ bool begin() {
   return state == State::on;
 }
 
-// What comes before the first work is the same in each run, and may scatter by more than there is to gain.
-void note_first_work(const CorrectedCall& call) {
-  if (has_worked.load(std::memory_order_relaxed) || !gives_work(*call.driver)) return;
+// What comes before the first site of the plan is the same in each run, and may scatter by more than there is to gain.
+void note_first_call(const CorrectedCall& call) {
+  if (has_begun.load(std::memory_order_relaxed) || !counts.lists(call.site, call.function)) return;
   Lock lock;
-  if (has_worked.exchange(true)) return;
+  if (has_begun.exchange(true)) return;
   counts.note_begin(now());
   see_the_end();
 }
@@ -473,8 +473,8 @@ bool correct(const CorrectedCall& call, int32_t* result) {
 
 bool before(const CorrectedCall& call, int32_t* result) {
   if (state == State::off || !started()) return false;
-  note_first_work(call);
   if (call.site == 0) return correct(call, result);
+  note_first_call(call);
   const int64_t begun = now();
   const bool corrected = correct(call, result);
   if (corrected) counts.add_correcting(now() - begun);
@@ -524,12 +524,12 @@ bool start(const CorrectorServices& services) {
 // What waits for the GPU at the end was awaited by exit(); _exit() waits for nothing.
 void finish() {
   state = State::off;
-  if (has_worked) counts.note_end(now());
+  if (has_begun) counts.note_end(now());
 }
 
 void forget() {
   state = State::off;
-  has_worked = false;  // the file is the parent's
+  has_begun = false;  // the file is the parent's
   Lock::held.store(false, std::memory_order_relaxed);
 }
 

@@ -23,18 +23,28 @@ void Counts::start(const CorrectorServices& services) {
     at(static_cast<int>(i)).key = services.sites[i].key;
 }
 
+static bool is_at(const CorrectedSite& site, uint64_t key, uint16_t function) {
+  return site.key == kEverySite || (key != 0 && site.key == key && site.function == function);
+}
+
 int Counts::find(uint64_t key, uint16_t function) const {
-  for (uint32_t i = 0; i < services_->plan->corrected_count; ++i) {
-    const CorrectedSite& site = services_->sites[i];
-    if (site.key == kEverySite || (key != 0 && site.key == key && site.function == function))
+  for (uint32_t i = 0; i < services_->plan->corrected_count; ++i)
+    if (const CorrectedSite& site = services_->sites[i];
+        !(site.how & kOnlyTimed) && is_at(site, key, function))
       return static_cast<int>(i);
-  }
   return -1;
+}
+
+bool Counts::lists(uint64_t key, uint16_t function) const {
+  for (uint32_t i = 0; i < services_->plan->corrected_count; ++i)
+    if (is_at(services_->sites[i], key, function)) return true;
+  return false;
 }
 
 bool Counts::names_events() const {
   for (uint32_t i = 0; i < services_->plan->corrected_count; ++i) {
     if (services_->sites[i].key == kEverySite) return true;
+    if (services_->sites[i].how & kOnlyTimed) continue;
     const DriverFunction* driver = driver_function(static_cast<uint16_t>(services_->sites[i].function));
     if (driver && driver->arguments == Arguments::event) return true;
   }

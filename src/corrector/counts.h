@@ -7,8 +7,9 @@ namespace diogenes::corrector {
 class Counts {
  public:
   void start(const CorrectorServices& services);
-  // The site's number; -1: none of the plan's.
+  // The number of the site that is corrected there; -1: none.
   int find(uint64_t key, uint16_t function) const;
+  bool lists(uint64_t key, uint16_t function) const;  // the plan has it, corrected or not
 
   void add_call(int site) { add(at(site).calls); }
   void add_deferred(int site) { add(at(site).deferred); }

@@ -32,13 +32,14 @@ inline constexpr uint32_t kMostFollowedPlaces = 64;
 struct CorrectedSite {
   uint64_t key;       // native_site_key() (trace/site_key.h)
   uint32_t function;  // position in the catalogue
-  uint32_t how;       // of a transfer: HowCorrected
+  uint32_t how;       // HowCorrected
 };
 
-// What a transfer is beside waiting for the GPU.
+// What a transfer is beside waiting for the GPU; and what is not corrected.
 enum HowCorrected : uint32_t {
   kKnowsContents = 1,  // it sends again what it sent before
   kSetsOneValue = 2,   // it sends one value
+  kOnlyTimed = 4,      // of any call: it is left as it is, and where it is the first, what is timed begins
 };
 
 inline constexpr uint32_t kMostCorrectedSites = 256;

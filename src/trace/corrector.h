@@ -121,7 +121,8 @@ struct CorrectionsHeader {
   uint64_t failed;        // deferrals whose work failed, or whose mark never came
   int64_t looked_ns;      // for how long the bytes of copies were looked at, and brought into pinned memory
   int64_t correcting_ns;  // in corrected calls, `looked_ns` in it
-  // From the first work for the GPU to exit(), before the driver ends: CLOCK_MONOTONIC. 0: there was none, or it is not known.
+  // From the first call at a site of the plan to exit(), before the driver ends: CLOCK_MONOTONIC. 0: there was none, or it is
+  // not known.
   int64_t begun_ns, ended_ns;
 };
 struct CorrectionCounts {

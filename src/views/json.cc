@@ -151,7 +151,7 @@ void put_proof(Json& result, const std::optional<ReportProof>& proof) {
   if (!proof) return;
   Json out = {{"runtime_s", finite(proof->runtime_s)},
               {"pairs", proof->pairs},
-              {"from_first_work", proof->from_first_work},
+              {"from_first_call", proof->from_first_call},
               {"own_cost_s", finite(proof->own_cost_s)},
               {"own_cost_error_s", finite(proof->own_cost_error_s)}};
   out["together"] = proof->together ? proved_json(*proof->together) : Json(nullptr);

@@ -70,9 +70,9 @@ std::string proof_details(const ReportProved& proved) {
 std::string proof_of_all(const Report& report) {
   if (!report.proof || !report.proof->together) return "";
   const ReportProof& proof = *report.proof;
-  return fmt::format("{} ({} corrected together, {}, in which correcting itself took {:.1f}%)",
+  return fmt::format("{} ({} corrected together, {}, in which correcting itself took {})",
                      proof_details(*proof.together), counted(proof.findings, "finding"),
-                     counted(proof.pairs, "pair"), proof.together->correcting_percent);
+                     counted(proof.pairs, "pair"), percent_text(proof.together->correcting_percent));
 }
 
 std::string withdrawn_text(const ReportWithdrawn& withdrawn, const std::string& folder) {

@@ -264,7 +264,7 @@ Report proved_report() {
   report.required[0].proved->correcting_s = 0.015, report.required[0].proved->correcting_percent = 1.2;
   ReportProof& proof = report.proof.emplace();
   proof.runtime_s = 1.26;
-  proof.pairs = 5, proof.from_first_work = true;
+  proof.pairs = 5, proof.from_first_call = true;
   proof.own_cost_s = 0.0125, proof.own_cost_error_s = 0.0025;
   proof.together = proved(0.1825, 0.16, 0.006, 1480, 1478);
   proof.together->up_to = true;

@@ -61,18 +61,30 @@ void compare_outputs(const std::vector<Round>& rounds, std::vector<Proved>& rows
   }
 }
 
-// The functions of these corrections at a site that no program has: all is hooked as in the corrected runs, and nothing is
-// corrected.
-Correction nothing(const std::vector<Correction>& corrections) {
-  Correction none;
+bool same_place(const CorrectedSite& a, const CorrectedSite& b) {
+  return a.key == b.key && a.function == b.function;
+}
+
+// All places of these corrections, left as they are: hooked as in a corrected run, and timed from the same call on.
+std::vector<CorrectedSite> only_timed(const std::vector<Correction>& corrections) {
+  std::vector<CorrectedSite> all;
   for (const Correction& one : corrections)
-    for (const CorrectedSite& site : one.sites) {
-      const CorrectedSite nowhere{1, site.function, 0};
-      if (std::none_of(none.sites.begin(), none.sites.end(),
-                       [&](const CorrectedSite& known) { return known.function == nowhere.function; }))
-        none.sites.push_back(nowhere);
-    }
-  return none;
+    for (const CorrectedSite& site : one.sites)
+      if (all.size() < kMostCorrectedSites &&
+          std::none_of(all.begin(), all.end(),
+                       [&](const CorrectedSite& known) { return same_place(known, site); }))
+        all.push_back({site.key, site.function, kOnlyTimed});
+  return all;
+}
+
+// `one`, with the places of the others only timed.
+Correction among(std::vector<CorrectedSite> all, const Correction& one) {
+  for (CorrectedSite& place : all)
+    for (const CorrectedSite& site : one.sites)
+      if (same_place(place, site)) place.how = site.how;
+  Correction result = one;
+  result.sites = std::move(all);
+  return result;
 }
 
 // Error: said why, or interrupted.
@@ -88,28 +100,30 @@ Result<Round> make_round(Trial& trial, const std::string& heading,
   };
   Result<TrialRun> as_it_is = make("as it is", nullptr);
   if (!as_it_is) return as_it_is.error();
-  const Correction none = nothing(corrections);
+  const std::vector<CorrectedSite> places = only_timed(corrections);
+  const Correction none = among(places, {});
   Result<TrialRun> hooked = make("hooked, nothing corrected", &none);
   if (!hooked) return hooked.error();
   Round round{std::move(*as_it_is), std::move(*hooked), {}};
   for (const Correction& one : corrections) {
-    Result<TrialRun> run = make(fmt::format("corrected: {}", one.id.empty() ? "all" : one.id), &one);
+    const Correction corrected = among(places, one);
+    Result<TrialRun> run = make(fmt::format("corrected: {}", one.id.empty() ? "all" : one.id), &corrected);
     if (!run) return run.error();
     round.corrected.push_back(std::move(*run));
   }
   return round;
 }
 
-bool knows_first_work(const Round& round) {
-  return round.hooked.counts.from_first_work_s() > 0 &&
+bool knows_first_call(const Round& round) {
+  return round.hooked.counts.from_first_call_s() > 0 &&
          std::all_of(round.corrected.begin(), round.corrected.end(),
-                     [](const TrialRun& run) { return run.counts.from_first_work_s() > 0; });
+                     [](const TrialRun& run) { return run.counts.from_first_call_s() > 0; });
 }
 
 ProvedTable table_of(const std::vector<Round>& rounds, Choice choice) {
   ProvedTable table;
   table.pairs = static_cast<int>(rounds.size());
-  table.from_first_work = std::all_of(rounds.begin(), rounds.end(), knows_first_work);
+  table.from_first_call = std::all_of(rounds.begin(), rounds.end(), knows_first_call);
   std::vector<double> as_it_is, own;
   std::string ended;  // how a run as it is ended otherwise than in the session
   for (const Round& round : rounds) {
@@ -122,8 +136,8 @@ ProvedTable table_of(const std::vector<Round>& rounds, Choice choice) {
     Proved row{.correction = std::move(choice.corrections[i])};
     for (const Round& round : rounds) {
       const TrialRun& run = round.corrected[i];
-      row.differences_s.push_back(table.from_first_work ? round.hooked.counts.from_first_work_s() -
-                                                              run.counts.from_first_work_s()
+      row.differences_s.push_back(table.from_first_call ? round.hooked.counts.from_first_call_s() -
+                                                              run.counts.from_first_call_s()
                                                         : round.as_it_is.runtime_s - run.runtime_s);
       if (row.difference.empty() && run.ended != ended) row.difference = run.ended;
       row.counts.add(run.counts);

@@ -102,9 +102,9 @@ std::string proved_text(const ProvedTable& table) {
       "\nOf the run time of {}; medians of {}, and two standard errors. {}\n"
       "{}, which cost {:.1f}% +- {:.1f} of a run.\n",
       seconds_text(table.runtime_s), counted(static_cast<uint64_t>(table.pairs), "pair"),
-      table.from_first_work ? "From the first work for the GPU to the end,"
+      table.from_first_call ? "From the first of these calls to the end,"
                             : "Of whole runs, against those as it is:",
-      table.from_first_work ? "against runs with the same hooks and nothing corrected"
+      table.from_first_call ? "against runs with the same hooks and nothing corrected"
                             : "the corrected ones have our hooks",
       percent(table.own.median_s, table.runtime_s), percent(table.own.error_s, table.runtime_s));
   say_rest(table, text);
@@ -117,7 +117,7 @@ ProvedSession proved_session(const ProvedTable& table, int64_t started_ns, const
                        .runtime_s = table.runtime_s,
                        .own_cost_s = table.own.median_s,
                        .own_cost_error_s = table.own.error_s,
-                       .from_first_work = table.from_first_work,
+                       .from_first_call = table.from_first_call,
                        .pairs = static_cast<uint64_t>(table.pairs),
                        .corrections = {},
                        .left_out = table.left_out};

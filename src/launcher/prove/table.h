@@ -14,7 +14,7 @@ namespace diogenes::launcher {
 struct Proved {
   Correction correction;
   std::vector<double>
-      differences_s;       // what each pair's corrected run took less (ProvedTable::from_first_work)
+      differences_s;       // what each pair's corrected run took less (ProvedTable::from_first_call)
   CountsOfRun counts;      // of all its runs
   std::string difference;  // of its results from the session's, where as it is there was none; empty: equal
   PairedGain gain() const { return paired_gain(differences_s); }
@@ -23,9 +23,9 @@ struct Proved {
 struct ProvedTable {
   double runtime_s = 0;  // median of the runs as it is
   PairedGain own;        // what the hooks cost by themselves
-  // Differences are of the time from the first work for the GPU to the end, with the same hooks and nothing corrected; else of
+  // Differences are of the time from the first call of a correction to the end, with the same hooks and nothing corrected; else of
   // the whole run as it is.
-  bool from_first_work = false;
+  bool from_first_call = false;
   int pairs = 0;
   std::vector<Proved> rows;
   std::vector<std::string> left_out;  // sentences
