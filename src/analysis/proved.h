@@ -68,7 +68,7 @@ bool is_too_dear(const ProvedCorrection& one);
 
 // Does the figure say something of the finding? Half of the calls were corrected, and the error is known.
 inline bool says_something(const ProvedCorrection& one) {
-  return one.applied > 0 && one.applied >= one.calls / 2 && one.differences_s.size() > 1;
+  return one.applied > 0 && 2 * one.applied >= one.calls && one.differences_s.size() > 1;
 }
 
 // A finding that is withdrawn, and why.

@@ -86,6 +86,8 @@ TEST(Proved, HalfOfTheCallsMustBeCorrectedToSaySomething) {
   one.differences_s = {0.1, 0.1};
   one.applied = 4;
   EXPECT_FALSE(says_something(one));
+  one.calls = 3, one.applied = 1;
+  EXPECT_FALSE(says_something(one));
   one.calls = one.applied = 0;
   EXPECT_FALSE(says_something(one));
 }

@@ -150,7 +150,7 @@ ProvedTable table_of(const std::vector<Round>& rounds, Choice choice) {
   return table;
 }
 
-// With what was proved of the same session before. False: said why.
+// With what was proved of the same session before. False: it cannot be written.
 bool write_proved(const fs::path& path, ProvedSession proved) {
   if (const Result<ProvedSession> before = proved_from_json(content(path))) keep_proved(*before, proved);
   std::ofstream file(path, std::ios::binary);
