@@ -27,6 +27,7 @@ const Corrector nobody{sizeof(Corrector),
                        [](const CorrectedCall&, bool) {},
                        [](Deferral) { return true; },
                        [](Deferral) {},
+                       [](Deferral) {},
                        [] {},
                        [] {}};
 

@@ -66,8 +66,9 @@ void hook_notices(const Run& run, const std::string& stage, std::vector<ReportNo
 void judgement_notices(const necessity::Judgement& judgement, const std::string& stage,
                        std::vector<ReportNotice>& notices) {
   const necessity::Unclear& unclear = judgement.unclear;
-  auto say = [&](uint64_t count, const char* one, const char* several, const char* consequence) {
-    if (count > 0) notices.push_back({"not-seen", stage + ": " + counted(count, one, several) + consequence});
+  auto say = [&](uint64_t count, const char* one, const char* several, const char* consequence,
+                 const char* code = "not-seen") {
+    if (count > 0) notices.push_back({code, stage + ": " + counted(count, one, several) + consequence});
   };
   say(unclear.calls + unclear.operands, "call has no record of the memory",
       "calls have no record of the memory",
@@ -78,10 +79,11 @@ void judgement_notices(const necessity::Judgement& judgement, const std::string&
       " to no watch that was recorded; the file may be damaged");
   say(judgement.peers, "time another process", "times other processes",
       " read or wrote the program's memory by its process's id; programs that this run did not start can do "
-      "so "
-      "unseen");
+      "so unseen",
+      kReachedFromOutside);
   say(judgement.devices, "device was opened", "devices were opened",
-      " that can move memory by itself (RDMA); what others read or write by it is not seen");
+      " that can move memory by itself (RDMA); what others read or write by it is not seen",
+      kReachedFromOutside);
   say(judgement.withdrawn, "finding was", "findings were",
       " withdrawn because it did not hold together with the others");
   say(judgement.unchecked, "access was", "accesses were",

@@ -10,11 +10,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "diogenes-proved/2";
+constexpr const char* kSchema = "diogenes-proved/3";
+
+Json counts_json(const std::vector<std::pair<std::string, uint64_t>>& counts) {
+  Json object = Json::object();
+  for (const auto& [name, count] : counts) object[name] = count;
+  return object;
+}
 
 Json correction_json(const ProvedCorrection& one) {
-  Json not_applied = Json::object();
-  for (const auto& [why, count] : one.not_applied) not_applied[why] = count;
   return {{"id", one.id},
           {"keys", one.keys},
           {"expected_s", one.expected_s},
@@ -26,7 +30,8 @@ Json correction_json(const ProvedCorrection& one) {
           {"calls", one.calls},
           {"applied", one.applied},
           {"touched", one.touched},
-          {"not_applied", not_applied},
+          {"not_applied", counts_json(one.not_applied)},
+          {"used", counts_json(one.used)},
           {"awaited_s", one.awaited_s},
           {"correcting_s", one.correcting_s},
           {"looked_s", one.looked_s},
@@ -111,6 +116,7 @@ ProvedCorrection correction_from(const Json& object, std::string& wrong) {
   members.take("applied", one.applied);
   members.take("touched", one.touched);
   members.take("not_applied", one.not_applied);
+  members.take("used", one.used);
   members.take("awaited_s", one.awaited_s);
   members.take("correcting_s", one.correcting_s);
   members.take("looked_s", one.looked_s);
@@ -203,7 +209,9 @@ bool is_too_dear(const ProvedCorrection& one) {
 std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved) {
   std::set<std::string> equal;
   std::vector<const ProvedCorrection*> different;
+  std::map<std::string, uint64_t> used;
   for (const ProvedCorrection& one : proved.corrections) {
+    for (const auto& [key, times] : one.used) used[key] += times;
     if (!one.difference.empty())
       different.push_back(&one);
     else if (one.applied > 0)
@@ -213,6 +221,11 @@ std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved) {
                    [](const auto* a, const auto* b) { return a->keys.size() < b->keys.size(); });
   std::vector<std::string> keys;
   std::vector<WithdrawnKey> result;
+  for (const auto& [key, times] : used) {
+    keys.push_back(key);
+    result.push_back(
+        {key, "when it was corrected, the program used what it waits for before any other wait"});
+  }
   for (const ProvedCorrection* one : different) {
     const bool alone = one->keys.size() == 1;
     if (!alone && std::any_of(one->keys.begin(), one->keys.end(),
@@ -221,7 +234,7 @@ std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved) {
     for (const std::string& key : one->keys) {
       if (contains(keys, key) || (!alone && equal.contains(key))) continue;
       keys.push_back(key);
-      result.push_back({key, one->difference});
+      result.push_back({key, "correcting it changed the results (" + one->difference + ")"});
     }
   }
   return result;

@@ -1,4 +1,4 @@
-// SESSION/proved.json: what `diogenes prove` measured, schema diogenes-proved/2. Written by the launcher (prove/table.cc), read
+// SESSION/proved.json: what `diogenes prove` measured, schema diogenes-proved/3. Written by the launcher (prove/table.cc), read
 // by proved_report.h; this is the one definition of the format. Seconds are those of a run, counts are of all runs together.
 #pragma once
 #include <algorithm>
@@ -30,6 +30,8 @@ struct ProvedCorrection {
   double awaited_s = 0;                                       // spent on waiting after all
   // Of a run: spent in corrected calls, which hides as much of a gain; and of that, on looking at the bytes of copies.
   double correcting_s = 0, looked_s = 0;
+  // By finding: how often what it waits for was used before another wait, though nothing was to need it.
+  std::vector<std::pair<std::string, uint64_t>> used;
   uint64_t other_content = 0;  // copies whose bytes were neither there nor one value
   std::string difference;      // of the results; "": they were equal
 };
@@ -76,7 +78,8 @@ struct WithdrawnKey {
   std::string key, reason;
 };
 
-// Findings whose correction changed the results. What was corrected together with others is withdrawn, too, unless results were
+// Findings that are not true of the runs in which they were corrected: nothing was to need what they wait for, and it was
+// used; or their correction changed the results. Of the latter, what was corrected together with others is withdrawn, too, unless results were
 // equal in another correction of it, or one of the others is withdrawn already, which explains the difference.
 std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved);
 

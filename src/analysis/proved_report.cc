@@ -49,6 +49,7 @@ ReportProved proved_of(const ProvedSession& proved, const ProvedCorrection& one,
   out.up_to = expected.up_to;
   out.seconds = one.proved_s, out.percent = percent(one.proved_s);
   out.error_s = one.error_s, out.error_percent = percent(one.error_s);
+  out.error_is_known = one.differences_s.size() > 1;
   out.calls = of_a_run(one.calls), out.applied = of_a_run(one.applied);
   out.as_expected =
       !says_something(one) || meets_expected(one.proved_s, one.error_s, proved.most_hidden_s(one),

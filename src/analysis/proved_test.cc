@@ -39,12 +39,14 @@ ProvedSession proved(std::vector<ProvedCorrection> corrections) {
 }
 
 TEST(Proved, ComesBackAsItWasWritten) {
-  const std::string text =
-      proved_json(proved({correction("P1", {"a"}, 0.9), correction("", {"a", "b"}, 1.5, "x")}));
+  ProvedCorrection used = correction("P1", {"a"}, 0.9);
+  used.used = {{"a", 3}};
+  const std::string text = proved_json(proved({used, correction("", {"a", "b"}, 1.5, "x")}));
   const auto back = proved_from_json(text);
   ASSERT_TRUE(back.ok()) << back.error().c_str();
   EXPECT_EQ(proved_json(*back), text);
   EXPECT_EQ(back->corrections[0].not_applied[0].second, 1u);
+  EXPECT_EQ(back->corrections[0].used[0].second, 3u);
   EXPECT_EQ(back->corrections[1].difference, "x");
   EXPECT_DOUBLE_EQ(back->most_hidden_s(back->corrections[0]), 0.42);  // hooks, their error, correcting
   ProvedSession phases = *back;
@@ -126,8 +128,8 @@ TEST(Proved, EachMemberIsLookedAt) {
     return read ? std::string() : std::string(read.error().c_str());
   };
   EXPECT_EQ(refused([](auto&) {}), "");
-  EXPECT_EQ(refused([](auto& bad) { bad["schema"] = "diogenes-proved/1"; }),
-            "is not of the schema diogenes-proved/2");
+  EXPECT_EQ(refused([](auto& bad) { bad["schema"] = "diogenes-proved/2"; }),
+            "is not of the schema diogenes-proved/3");
   for (const auto& [key, value] : good.items()) {
     if (key == "schema") continue;
     EXPECT_EQ(refused([&](auto& bad) { bad.erase(key); }), "has no " + key + " that can be read");
@@ -154,26 +156,44 @@ TEST(Proved, MeetsWhatWasExpectedWhereTheRangesDo) {
 std::string withdrawn_of(std::vector<ProvedCorrection> corrections) {
   std::string keys;
   for (const WithdrawnKey& one : withdrawn_keys(proved(std::move(corrections))))
-    keys += one.key + ":" + one.reason + " ";
+    keys += one.key + ": " + one.reason + " ";
   return keys;
+}
+
+std::string changed(const std::string& key, const std::string& how) {
+  return key + ": correcting it changed the results (" + how + ") ";
 }
 
 TEST(Proved, WhatChangedTheResultsIsWithdrawn) {
   EXPECT_EQ(withdrawn_of({correction("P1", {"a"}, 1)}), "");
-  EXPECT_EQ(withdrawn_of({correction("P1", {"a"}, 1, "x")}), "a:x ");
+  EXPECT_EQ(withdrawn_of({correction("P1", {"a"}, 1, "x")}), changed("a", "x"));
   // One alone explains the difference of all.
   EXPECT_EQ(withdrawn_of({correction("", {"a", "b", "c"}, 1, "y"), correction("P1", {"a"}, 1),
                           correction("P2", {"b"}, 1, "x")}),
-            "b:x ");
+            changed("b", "x"));
   // It is one of those that were not corrected alone.
-  EXPECT_EQ(withdrawn_of({correction("", {"a", "b", "c"}, 1, "y"), correction("P1", {"a"}, 1)}), "b:y c:y ");
+  EXPECT_EQ(withdrawn_of({correction("", {"a", "b", "c"}, 1, "y"), correction("P1", {"a"}, 1)}),
+            changed("b", "y") + changed("c", "y"));
   EXPECT_EQ(withdrawn_of(
                 {correction("", {"a", "b"}, 1, "y"), correction("P1", {"a"}, 1), correction("P2", {"b"}, 1)}),
             "");
   // Nothing was corrected alone, so it says nothing of `a`.
   ProvedCorrection idle = correction("P1", {"a"}, 0);
   idle.applied = 0;
-  EXPECT_EQ(withdrawn_of({correction("", {"a", "b"}, 1, "y"), idle}), "a:y b:y ");
+  EXPECT_EQ(withdrawn_of({correction("", {"a", "b"}, 1, "y"), idle}), changed("a", "y") + changed("b", "y"));
+}
+
+TEST(Proved, WhatWasUsedThoughNothingWasToNeedItIsWithdrawn) {
+  const std::string reason =
+      "when it was corrected, the program used what it waits for before any other wait ";
+  ProvedCorrection all = correction("", {"a", "b"}, 1), one = correction("P1", {"a"}, 1);
+  all.used = {{"a", 2}}, one.used = {{"a", 1}};
+  EXPECT_EQ(withdrawn_of({all, one}), "a: " + reason);
+  // It may explain why all of them together changed the results.
+  all.difference = "x";
+  EXPECT_EQ(withdrawn_of({all}), "a: " + reason);
+  all.used.clear();
+  EXPECT_EQ(withdrawn_of({all}), changed("a", "x") + changed("b", "x"));
 }
 
 ReportProblem problem(const char* id, const char* key, double benefit_s,
@@ -276,7 +296,7 @@ TEST(ProvedReport, AWithdrawnFindingIsInNoSum) {
   EXPECT_TRUE(report.required.empty());
   ASSERT_EQ(report.proof->withdrawn.size(), 2u);
   EXPECT_EQ(report.proof->withdrawn[0].finding.id, "P1");
-  EXPECT_EQ(report.proof->withdrawn[0].reason, "x");
+  EXPECT_EQ(report.proof->withdrawn[0].reason, "correcting it changed the results (x)");
   EXPECT_EQ(report.proof->withdrawn[1].finding.kind, "needed-wait");
   EXPECT_DOUBLE_EQ(report.proof->withdrawn[1].finding.expected_benefit_s, 3);
   EXPECT_FALSE(report.proof->together);  // what was corrected then is not what is left
@@ -354,7 +374,7 @@ TEST_F(ProvedFolder, WithoutAFileNothingChanges) {
 TEST_F(ProvedFolder, AFileThatCannotBeUsedIsOneNotice) {
   const std::string good = text_of(correction("P1", {before.problems[0].key}, 0.01));
   std::string other = good;
-  other.replace(other.find("proved/2"), 8, "proved/9");
+  other.replace(other.find("proved/3"), 8, "proved/9");
   for (const std::string& text :
        {std::string(), good.substr(0, good.size() / 2), other, proved_json(proved({}))}) {
     write(text);

@@ -102,6 +102,7 @@ struct ReportProved {
   bool up_to = false;                     // that is the most that can be gained
   double seconds = 0, percent = 0;        // median of what corrected runs took less
   double error_s = 0, error_percent = 0;  // two standard errors
+  bool error_is_known = true;             // there was more than one pair
   uint64_t calls = 0, applied = 0;        // of a run; applied: corrected
   bool as_expected = true;                // the two meet, or nothing was corrected
   bool too_dear =
@@ -175,7 +176,7 @@ struct ReportGroup {
 struct ReportWithdrawn {
   ReportProblem
       finding;         // of a needed wait the kind is "needed-wait", and the benefit what it would be at most
-  std::string reason;  // "stdout differs from the runs as it is at line 3"
+  std::string reason;  // "correcting it changed the results (stdout differs from the runs as it is at line 3)"
 };
 
 // The runs of `diogenes prove`, if there were any of this session.

@@ -1,6 +1,6 @@
-// What is counted, for the launcher to read: the file `corrections` of the process (trace/corrector.h).
+// What is counted, for the launcher to read: the file `corrections` of the process (trace/corrections.h).
 #pragma once
-#include "trace/corrector.h"
+#include "trace/corrections.h"
 
 namespace diogenes::corrector {
 
@@ -19,6 +19,8 @@ class Counts {
     add(header().awaited);
     __atomic_fetch_add(&header().awaited_ns, ns, __ATOMIC_RELAXED);
   }
+  void add_used(int site) { add(at(site).used); }
+  bool was_used(int site) const { return at(site).used > 0; }  // ... though nothing was to need it
   void add_other_content(int site) { add(at(site).other_content); }
   void add_looked(int64_t ns) { __atomic_fetch_add(&header().looked_ns, ns, __ATOMIC_RELAXED); }
   void add_correcting(int64_t ns) { __atomic_fetch_add(&header().correcting_ns, ns, __ATOMIC_RELAXED); }
@@ -31,7 +33,7 @@ class Counts {
 
  private:
   CorrectionsHeader& header() { return *header_; }
-  CorrectionCounts& at(int site) { return reinterpret_cast<CorrectionCounts*>(header_ + 1)[site]; }
+  CorrectionCounts& at(int site) const { return reinterpret_cast<CorrectionCounts*>(header_ + 1)[site]; }
   static void add(uint64_t& count) { __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED); }
 
   const CorrectorServices* services_;

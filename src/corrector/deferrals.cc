@@ -27,6 +27,7 @@ Deferral Deferrals::begin(int site) {
   const Deferral next = latest() + 1;
   Deferred& deferred = at(next);
   deferred.count = 0, deferred.site = site;
+  deferred.unneeded.store(0, std::memory_order_relaxed);
   deferred.touched.store(false, std::memory_order_relaxed);
   latest_.store(next, std::memory_order_release);
   return next;
@@ -43,6 +44,37 @@ bool Deferrals::add(Deferral deferral, const Mark& mark) {
   if (deferred.count == kMostMarks) return false;
   deferred.marks[deferred.count] = mark;
   __atomic_store_n(&deferred.count, deferred.count + 1, __ATOMIC_RELEASE);
+  return true;
+}
+
+void Deferrals::note_wait(Deferral deferral, uint64_t streams, bool is_needed) {
+  if (!is_needed) {
+    at(deferral).unneeded.store(streams, std::memory_order_relaxed);
+    return;
+  }
+  for (int i = 0; i < kStreams; ++i)
+    if (streams >> i & 1) needed_[i].store(deferral, std::memory_order_relaxed);
+}
+
+void Deferrals::note_use(Deferral deferral) {
+  if (latest() - deferral >= kDeferrals) return;
+  const Deferred& deferred = at(deferral);
+  const uint64_t streams = deferred.unneeded.load(std::memory_order_relaxed);
+  if (streams == 0) return;
+  for (int i = 0; i < kStreams; ++i)
+    if ((streams >> i & 1) && needed_[i].load(std::memory_order_relaxed) >= deferral) return;
+  counts_.add_used(deferred.site);
+}
+
+bool Deferrals::put_marks(Deferral deferral, uint64_t streams) {
+  for (int i = 0; i < kStreams; ++i) {
+    Mark mark;
+    if (!(streams >> i & 1)) continue;
+    if (!marks_.put(i, mark) || !add(deferral, mark)) {
+      cancel(deferral);
+      return false;
+    }
+  }
   return true;
 }
 

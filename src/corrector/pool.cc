@@ -3,6 +3,7 @@
 namespace diogenes::corrector {
 
 bool Pool::start(const CorrectorServices& services) {
+  limit_ = services.plan->pool_limit;
   mem_free_ = reinterpret_cast<CUresult (*)(CUdeviceptr)>(services.driver_symbol("cuMemFree_v2"));
   mem_get_info_ = reinterpret_cast<CUresult (*)(size_t*, size_t*)>(services.driver_symbol("cuMemGetInfo_v2"));
   return mem_free_ && mem_get_info_;
@@ -12,7 +13,7 @@ Undeferred Pool::refuses(uint64_t address, uint64_t context) {
   const Allocated* known = allocated_.find(address);
   if (!known || known->context != context || !mem_free_ || !mem_get_info_) return Undeferred::unknown_block;
   size_t free = 0, total = 0;
-  if (limit_ == 0 && mem_get_info_(&free, &total) == CUDA_SUCCESS) limit_ = free / 2;
+  if (limit_ == kHalfOfWhatIsFree && mem_get_info_(&free, &total) == CUDA_SUCCESS) limit_ = free / 2;
   return count_ == kMostBlocks || kept_bytes_ + known->bytes > limit_ ? Undeferred::pool_full
                                                                       : Undeferred::none;
 }

@@ -1,6 +1,7 @@
 // Device memory that the program released while the GPU may have been using it, kept for its next allocation of the same
-// size. That allocation need not wait: all work that comes after the release is ordered behind the release's marks. Under the corrector's lock, but free_all(). What is kept is never more than half of what was free, and is given
-// back before an allocation would fail, and before the program asks how much is free.
+// size. That allocation need not wait: all work that comes after the release is ordered behind the release's marks. What is
+// kept is never more than half of what was free, or what the user allows, and is given back before an allocation would fail,
+// and before the program asks how much is free. Under the corrector's lock, but free_all().
 #pragma once
 #include "base/fixed_map.h"
 #include "corrector/deferrals.h"
@@ -55,8 +56,8 @@ class Pool {
 
  private:
   static constexpr int kMostBlocks = 4096;
-  static constexpr uint64_t kSpare = uint64_t{64}
-                                     << 20;  // that is left free for what the driver needs itself
+  // That is left free for what the driver needs itself.
+  static constexpr uint64_t kSpare = uint64_t{64} << 20;
   struct Allocated {
     uint64_t bytes, context;
     bool wanted;

@@ -11,7 +11,7 @@ namespace diogenes::corrector {
 // A copy under way.
 struct CopyUnderWay {
   CorrectedTransfer what;
-  uint32_t how = 0;  // CorrectedSite::how
+  uint32_t how = 0;  // of HowCorrected, what is looked for in its bytes
   uint64_t context = 0;
   TransferContent content;
   Staging::Block* block = nullptr;

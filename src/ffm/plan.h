@@ -11,7 +11,7 @@
 namespace diogenes {
 
 inline constexpr char kPlanMagic[8] = {'D', 'I', 'O', 'P', 'L', 'A', 'N', '1'};
-inline constexpr uint32_t kPlanVersion = 7;
+inline constexpr uint32_t kPlanVersion = 8;
 inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
@@ -40,10 +40,14 @@ enum HowCorrected : uint32_t {
   kKnowsContents = 1,  // it sends again what it sent before
   kSetsOneValue = 2,   // it sends one value
   kOnlyTimed = 4,      // of any call: it is left as it is, and where it is the first, what is timed begins
+  kIsNeeded =
+      8,  // of any call: what it waits for is used, if later; else a use tells that the report is wrong
 };
 
 inline constexpr uint32_t kMostCorrectedSites = 256;
 inline constexpr uint64_t kEverySite = ~uint64_t{0};  // as a key: every wait and transfer, for tests
+
+inline constexpr uint64_t kHalfOfWhatIsFree = ~uint64_t{0};
 
 struct Plan {
   char magic[8];
@@ -62,6 +66,7 @@ struct Plan {
   int64_t baseline_ns;  // run time of the baseline; 0: not known
   uint32_t followed_count;   // sync_use: places; 0: no value is followed
   uint32_t corrected_count;  // proving: sites
+  uint64_t pool_limit;       // proving: bytes of released device memory that are kept; kHalfOfWhatIsFree
 };
 
 }  // namespace diogenes

@@ -73,6 +73,12 @@ const CLI::Validator kSize = {[](const std::string& text) {
                               },
                               ""};
 
+const CLI::Validator kAnySize = {[](const std::string& text) {
+                                   return bytes_of(text) ? std::string()
+                                                         : text + " is not a size (500M, 2G; 0: nothing)";
+                                 },
+                                 ""};
+
 // CLI11's own usage line cannot say `-- COMMAND`.
 class WithUsage : public CLI::Formatter {
  public:
@@ -336,7 +342,7 @@ void add_prove(CLI::App& app, ProveOptions& options) {
   command->footer(
       "The program is run as it is and corrected, in turns. A wait or release that is corrected returns at\n"
       "once; whoever touches what it protects then waits for the GPU, so results stay what they are.\n"
-      "Transfers are not corrected yet. docs/proving.md has more.\n\nExamples:\n"
+      "docs/proving.md has more.\n\nExamples:\n"
       "  diogenes prove\n  diogenes prove als.1.diogenes --only P1,R1 --pairs 10");
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
@@ -353,6 +359,13 @@ void add_prove(CLI::App& app, ProveOptions& options) {
                    "End a run that takes longer (default: 20 times the session's first run and a minute)")
       ->type_name("SECONDS")
       ->check(kPositive);
+  command
+      ->add_option_function<std::string>(
+          "--pool-limit", [&options](const std::string& text) { options.pool_limit = bytes_of(text); },
+          "Keep no more than SIZE of the GPU's memory from releases that were corrected (default: half of what "
+          "is free)")
+      ->type_name("SIZE")
+      ->check(kAnySize);
   add_model(command, options.model);
   add_owners(command, options.own, options.library);
 }

@@ -29,6 +29,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.baseline_ns = static_cast<int64_t>(contents.baseline_s * 1e9);
   plan.followed_count = static_cast<uint32_t>(contents.followed.size());
   plan.corrected_count = static_cast<uint32_t>(contents.corrected.size());
+  plan.pool_limit = contents.pool_limit;
   plan.file_bytes = sizeof plan + contents.hooks.size() * sizeof(HookSite) +
                     contents.followed.size() * sizeof(FollowedPlace) +
                     contents.corrected.size() * sizeof(CorrectedSite);

@@ -21,6 +21,7 @@ struct PlanContents {
   double baseline_s = 0;
   std::vector<FollowedPlace> followed;   // at most kMostFollowedPlaces
   std::vector<CorrectedSite> corrected;  // at most kMostCorrectedSites
+  uint64_t pool_limit = kHalfOfWhatIsFree;
 };
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);

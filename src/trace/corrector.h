@@ -26,6 +26,7 @@ enum class Undeferred : uint8_t {
   no_mark,       // this driver does not write marks
   unknown_block,  // a release: of memory whose allocation was not seen
   pool_full,      // as much memory as may be is kept already
+  was_needed,     // what one of the site's deferred waits protects was used, though nothing was to need it
   form,  // a copy: of several rows, to or from other than the device's memory, or pinned and not waiting
   count,
 };
@@ -101,37 +102,15 @@ struct Corrector {
   // Before the driver's function. True: it must not be called, and the call returns `*result`.
   bool (*before)(const CorrectedCall& call, int32_t* result);
   void (*after)(const CorrectedCall& call, bool succeeded);
-  // The two may be called in a signal's handler, under no lock of the agent's.
+  // The three may be called in a signal's handler, the two under no lock of the agent's.
   bool (*done)(Deferral deferral);
   void (*await)(Deferral deferral);
-  void (*finish)();  // orderly end: all that was deferred is awaited
-  void (*forget)();  // in a forked child
+  void (*note_use)(
+      Deferral deferral);  // the program used what this wait surely protects, and has not waited since
+  void (*finish)();        // orderly end: all that was deferred is awaited
+  void (*forget)();        // in a forked child
 };
 
 inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corrector
-
-// What a process's corrector counted: the file `corrections`, a CorrectionsHeader, then one CorrectionCounts for each site
-// of the plan, in its order. All little-endian.
-inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '3'};
-struct CorrectionsHeader {
-  char magic[8];
-  uint64_t sites;
-  uint64_t awaited;       // touches that had to wait
-  int64_t awaited_ns;     // for how long, all together
-  uint64_t failed;        // deferrals whose work failed, or whose mark never came
-  int64_t looked_ns;      // for how long the bytes of copies were looked at, and brought into pinned memory
-  int64_t correcting_ns;  // in corrected calls, `looked_ns` in it
-  // From the first call at a site of the plan to exit(), before the driver ends: CLOCK_MONOTONIC. 0: there was none, or it is
-  // not known.
-  int64_t begun_ns, ended_ns;
-};
-struct CorrectionCounts {
-  uint64_t key;
-  uint64_t calls, deferred;
-  uint64_t touched;         // of the deferred: somebody had to wait for it after all
-  uint64_t other_content;   // of the deferred: its bytes were not there, and not one value
-  uint64_t undeferred[16];  // by Undeferred
-};
-static_assert(static_cast<int>(Undeferred::count) <= 16);
 
 }  // namespace diogenes

@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kPlace = 60;  // characters
 
 std::string percent_and_error(const ReportProved& proved) {
+  if (!proved.error_is_known) return fmt::format("{:.1f}% +- ?", proved.percent);
   return fmt::format("{:.1f}% +- {:.1f}", proved.percent, proved.error_percent);
 }
 
@@ -22,8 +23,8 @@ std::string seconds_and_percent(double seconds, double percent) {
 }
 
 std::string gained(const ReportProved& proved) {
-  return fmt::format("{} +- {} ({})", seconds_text(proved.seconds), seconds_text(proved.error_s),
-                     percent_and_error(proved));
+  return fmt::format("{} +- {} ({})", seconds_text(proved.seconds),
+                     proved.error_is_known ? seconds_text(proved.error_s) : "?", percent_and_error(proved));
 }
 
 std::string expected(const ReportProved& proved) {
@@ -78,9 +79,8 @@ std::string proof_of_all(const Report& report) {
 std::string withdrawn_text(const ReportWithdrawn& withdrawn, const std::string& folder) {
   const ReportProblem& finding = withdrawn.finding;
   const std::string where = where_text(finding.where, folder, kPlace);
-  return fmt::format("{}, {}{}: correcting it changed the results ({})", finding.id,
-                     finding_phrase({nullptr, {&finding}}), where.empty() ? "" : ", " + where,
-                     withdrawn.reason);
+  return fmt::format("{}, {}{}: {}", finding.id, finding_phrase({nullptr, {&finding}}),
+                     where.empty() ? "" : ", " + where, withdrawn.reason);
 }
 
 std::vector<std::string> proof_warnings(const Report& report, const std::string& folder) {

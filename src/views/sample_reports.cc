@@ -280,7 +280,7 @@ Report proved_report() {
   wrong.finding.expected_benefit_s = 0.015;
   wrong.finding.where->line = 300;
   wrong.finding.proved.reset();
-  wrong.reason = "stdout differs from the runs as it is at line 3";
+  wrong.reason = "correcting it changed the results (stdout differs from the runs as it is at line 3)";
   return report;
 }
 

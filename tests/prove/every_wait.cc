@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
                                  .driver = hooks->build_id,
                                  .hooks = hooks->all,
                                  .recorded_bytes_limit = 1 << 20,
-                                 .corrected = {{kEverySite, 0, kKnowsContents | kSetsOneValue}}});
+                                 .corrected = {{kEverySite, 0, kKnowsContents | kSetsOneValue | kIsNeeded}}});
   if (!planned) {
     fmt::print(stderr, "{}\n", planned.error().c_str());
     return 2;

@@ -1,8 +1,8 @@
 #!/bin/sh
-# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD. What is gained, and which findings there are beside those
+# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE. What is gained, and which findings there are beside those
 # that were planted, is not looked at: it is a matter of the machine.
 set -u
-diogenes=$1 gaussian=$2 als=$3 cfd=$4
+diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -80,6 +80,21 @@ done
 measure cfd.diogenes "$cfd"
 "$diogenes" prove cfd.diogenes --pairs 1 >out 2>err </dev/null || bad 'cfd: exit status'
 says out ' [1-9][0-9,]* of [1-9][0-9,]* equal' 'cfd'
+
+# A wait that nothing needed when the session was measured, and that is needed now: it is left as it is from the first use on,
+# the results are right, and the report withdraws it.
+measure fickle.diogenes "$fickle" now
+"$diogenes" prove fickle.diogenes --pairs 2 >out 2>err </dev/null || bad 'fickle, as it was: exit status'
+grep -q '"used": {}' fickle.diogenes/proved.json || bad 'fickle, as it was: proved.json'
+grep -q 'the report withdraws it' out && bad 'fickle, as it was'
+says out ' 40 of 40 +equal' 'fickle, as it was'
+: >now
+"$diogenes" prove fickle.diogenes --pairs 2 >out 2>err </dev/null || bad 'fickle: exit status'
+says out 'P1: the program used what P1 waits for before any other wait, 2 times in these runs: the report' 'fickle'
+says out ' 1 of 40 +equal' 'fickle'
+says out 'was used, though nothing was to need it' 'fickle'
+"$diogenes" report fickle.diogenes >out 2>err || bad 'report, fickle'
+says out '^Withdrawn: P1, cuStreamSynchronize: needless wait, .*used what it waits for before any other wait' 'report, fickle'
 
 # A session whose driver or program is not there any more; one that was not finished.
 sed 's|"driver_build_id": "[0-9a-f]*"|"driver_build_id": "00"|' gaussian.diogenes/session.json >session.new

@@ -30,18 +30,20 @@ Undeferred DirtyRanges::defer(Deferral deferral, const Coverage& coverage, bool 
       }
     }
     if (dirty.covered) continue;
-    if (!defer(dirty, deferral)) return Undeferred::unguarded;
     dirty.covered = coverage.covers(dirty.host);
+    if (!defer(dirty, deferral)) return dirty.covered = false, Undeferred::unguarded;
   }
   return Undeferred::none;
 }
 
 bool DirtyRanges::defer(Dirty& dirty, Deferral deferral) {
   dirty.deferral = deferral;
-  if (dirty.guard != kNoGuard) return defer_guard(dirty.guard, deferral), true;
+  // Which of the memory that they are given kernels write is not known here.
+  const bool tells = dirty.covered && !dirty.host.by_kernel;
+  if (dirty.guard != kNoGuard) return defer_guard(dirty.guard, deferral, tells), true;
   if (is_down(dirty)) --down_;
   dirty.guard = raise_guard(dirty.watched, dirty.host.protection,
-                            {dirty.host.way, dirty.host.frame, dirty.host.own_pages, 0, deferral});
+                            {dirty.host.way, dirty.host.frame, dirty.host.own_pages, 0, deferral, tells});
   if (is_down(dirty)) ++down_;
   return dirty.guard != kNoGuard;
 }

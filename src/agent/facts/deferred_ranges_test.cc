@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "agent/facts/dirty_ranges.h"
 #include "agent/recorder.h"
@@ -12,10 +13,11 @@ namespace diogenes::agent {
 static Deferral done_until = ~Deferral{0};
 static const Corrector all_done{
     sizeof(Corrector), nullptr, nullptr, nullptr, [](Deferral deferral) { return deferral <= done_until; },
-    nullptr,           nullptr, nullptr};
+    nullptr,           nullptr, nullptr, nullptr};
 const Corrector* corrector = &all_done;
 
 std::map<GuardHandle, Deferral>& fake_deferrals();          // dirty_ranges_test.cc
+std::set<GuardHandle>& telling_guards();                    // likewise
 void touch(AddressRange range, TouchBy by, Access access);  // likewise
 
 namespace facts {
@@ -36,6 +38,7 @@ struct Deferred : testing::Test {
   void SetUp() override {
     dirty->reset();
     fake_deferrals().clear();
+    telling_guards().clear();
   }
   Undeferred wait(Deferral deferral, uint32_t stream) {
     return dirty->defer(deferral, {.stream = stream}, false);
@@ -62,6 +65,20 @@ TEST_F(Deferred, WhatNoWaitSurelyCoversStandsForTheLatest) {
   EXPECT_EQ(guards().begin()->second, 2u);
   EXPECT_EQ(wait(3, kFirst), Undeferred::none);
   EXPECT_EQ(guards().begin()->second, 2u);
+}
+
+// A use of what a wait may cover, or of what a kernel was given and may not write, tells nothing of that wait.
+TEST_F(Deferred, AUseTellsOfAWaitThatSurelyCoversACopy) {
+  dirty->add(written(kOne, kFirst));
+  EXPECT_EQ(wait(1, kSecond), Undeferred::none);
+  EXPECT_TRUE(telling_guards().empty());
+  EXPECT_EQ(wait(2, kFirst), Undeferred::none);
+  EXPECT_EQ(telling_guards().size(), 1u);
+  HostRange mapped = written(kOther, kFirst);
+  mapped.by_kernel = true;
+  dirty->add(mapped);
+  EXPECT_EQ(wait(3, kFirst), Undeferred::none);
+  EXPECT_EQ(telling_guards().size(), 1u);
 }
 
 TEST_F(Deferred, NewWorkNeedsTheNextWait) {

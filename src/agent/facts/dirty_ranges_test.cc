@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "agent/guard/watch_records.h"
@@ -29,6 +30,12 @@ struct Fake {
 Fake fake;
 
 }  // namespace
+
+// Of those: a use tells.
+std::set<GuardHandle>& telling_guards() {
+  static std::set<GuardHandle> guards;
+  return guards;
+}
 
 std::map<GuardHandle, Deferral>& fake_deferrals() {
   static std::map<GuardHandle, Deferral> deferrals;
@@ -56,6 +63,7 @@ GuardHandle raise_guard(AddressRange range, Protection protection, const Watchin
   fake.protections[fake.next] = protection;
   fake.up[fake.next] = range;
   if (how.deferral != 0) fake_deferrals()[fake.next] = how.deferral;
+  if (how.tells) telling_guards().insert(fake.next);
   return fake.next++;
 }
 Touch collect(GuardHandle guard) { return fake.fallen.contains(guard) ? fake.fallen[guard] : Touch{}; }
@@ -64,7 +72,11 @@ Touch lower_guard(GuardHandle guard) {
   fake_deferrals().erase(guard);
   return {};
 }
-void defer_guard(GuardHandle guard, Deferral deferral) { fake_deferrals()[guard] = deferral; }
+void defer_guard(GuardHandle guard, Deferral deferral, bool tells) {
+  fake_deferrals()[guard] = deferral;
+  telling_guards().erase(guard);
+  if (tells) telling_guards().insert(guard);
+}
 uint32_t touch_count() { return fake.touches; }
 NoWatchpoints why_no_watchpoints() { return NoWatchpoints::all_taken; }
 bool guards_wanted() { return true; }

@@ -16,6 +16,11 @@ Deferral deferred_over(AddressRange pages, bool reading) {
   return latest;
 }
 
+void tell_of_use(const Guard& guard) {
+  const TouchBy by = guard.touch.by;
+  if (by == TouchBy::program || by == TouchBy::system_call) corrector->note_use(guard.deferral);
+}
+
 // Nothing of the agent's is held while it waits.
 Section::Section(Where where, AddressRange awaited) : where_(where) {
   for (;;) {

@@ -15,7 +15,7 @@ extern bool correcting;  // testing/fakes.cc
 namespace {
 
 std::atomic<bool> done{false};
-std::atomic<int> awaited{0};
+std::atomic<int> awaited{0}, used{0};
 
 // As the GPU would: the result is there, by another mapping of the same memory, before the work is done.
 struct Work {
@@ -38,6 +38,10 @@ const Corrector one_deferral{sizeof(Corrector),
                                ++awaited;
                                work.end();
                              },
+                             [](Deferral deferral) {
+                               CHECK(deferral == 7);
+                               ++used;
+                             },
                              nullptr,
                              nullptr};
 
@@ -52,7 +56,7 @@ GuardHandle begin(Protection protection = Protection::no_access) {
   correcting = true;
   corrector = &one_deferral;
   Watching how;
-  how.deferral = 7;
+  how.deferral = 7, how.tells = true;
   const GuardHandle guard = raise_guard(range_of(work.program, 2 * 4096), protection, how);
   CHECK(guard != kNoGuard);
   return guard;
@@ -63,8 +67,8 @@ char read_result() { return *static_cast<volatile char*>(work.program + 100); }
 TEST(DeferredGuards, AreAwaitedByATouch) {
   RUN_IN_CHILD({
     begin();
-    CHECK(read_result() == 42 && awaited == 1);
-    CHECK(read_result() == 42 && awaited == 1);
+    CHECK(read_result() == 42 && awaited == 1 && used == 1);
+    CHECK(read_result() == 42 && awaited == 1 && used == 1);
   });
 }
 
@@ -73,7 +77,7 @@ TEST(DeferredGuards, AreAwaitedByASystemCall) {
     begin();
     int ends[2];
     CHECK(pipe(ends) == 0);
-    CHECK(write(ends[1], work.program + 100, 1) == 1 && awaited == 1);
+    CHECK(write(ends[1], work.program + 100, 1) == 1 && awaited == 1 && used == 1);
     char sent = 0;
     CHECK(read(ends[0], &sent, 1) == 1 && sent == 42);
   });

@@ -265,10 +265,10 @@ Touch lower_guard(GuardHandle handle) {
   return touch;
 }
 
-void defer_guard(GuardHandle handle, Deferral deferral) {
+void defer_guard(GuardHandle handle, Deferral deferral, bool tells) {
   uint32_t id;
   Section section(Section::outside);
-  if (Guard* guard = guard_of(handle, id)) guard->deferral = deferral;
+  if (Guard* guard = guard_of(handle, id)) guard->deferral = deferral, guard->tells = tells;
 }
 
 void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section::outside); }

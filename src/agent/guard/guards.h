@@ -53,6 +53,7 @@ struct Watching {
   bool own_pages = false;
   uint32_t watch = 0;     // the guard's watch in the records; 0: nothing of it is recorded
   Deferral deferral = 0;  // whoever touches its pages awaits this first; 0: nothing
+  bool tells = false;     // a use of it tells that what was deferred was needed
 };
 
 using GuardHandle = uint32_t;
@@ -107,7 +108,7 @@ uint32_t touch_count();
 Touch lower_guard(GuardHandle guard);
 
 // A guard that is up stands for another deferral from now on.
-void defer_guard(GuardHandle guard, Deferral deferral);
+void defer_guard(GuardHandle guard, Deferral deferral, bool tells);
 
 // Waits until everything that guards over these pages were deferred for is done; `reading`: for guards against reading.
 // Whatever takes a guard down from outside does so first.

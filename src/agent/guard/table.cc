@@ -169,6 +169,7 @@ bool make_live(AddressRange range, Protection protection, const Watching& how, u
   guard.frame = how.frame;
   guard.watch = how.watch;
   guard.deferral = how.deferral;
+  guard.tells = how.tells;
   guard.touch = {};
   ++guard.generation;
   guard.state.store(Guard::live, std::memory_order_relaxed);
@@ -201,6 +202,7 @@ void claim(uint32_t id, const Touch& touch) {
   if (touch.by == TouchBy::program || touch.by == TouchBy::driver || touch.by == TouchBy::system_call)
     guard.touch.address = std::clamp(touch.address, guard.range.begin, guard.range.end - 1);
   record_watch_end(guard.watch, guard.touch);
+  if (guard.tells) tell_of_use(guard);
   guard.state.store(Guard::touched, std::memory_order_release);                      // pairs with collect()
   if (touch.by != TouchBy::nobody) touches.fetch_add(1, std::memory_order_release);  // with touch_count()
 }

@@ -24,6 +24,7 @@ struct Guard {
   bool by_watchpoints = false;         // asks nothing of its pages
   uint32_t watch = 0;                  // of Watching
   Deferral deferral = 0;               // of Watching
+  bool tells = false;                  // of Watching
   FrameMarks frame;
   Touch touch;
 };
@@ -95,6 +96,8 @@ GuardList live_over(AddressRange pages);
 GuardList pages_closed_over(AddressRange pages);  // page guards only
 // Of the guards that forbid what is done, the latest deferral that is not done; 0: none.
 Deferral deferred_over(AddressRange pages, bool reading);
+// The guard was touched: who deferred what it stands for hears of it, if the program used it.
+void tell_of_use(const Guard& guard);
 
 // Pages that no guard may close, all under the lock: the program took rights from them, or gave them that of
 // executing, and would get others back; stacks of coroutines.

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "analysis/corrected_sites.h"
+#include "analysis/kinds.h"
+#include "analysis/notices.h"
 #include "views/phrases.h"
 #include "views/problem_text.h"
 
@@ -103,10 +104,25 @@ Correction together(const Report& report, const std::vector<Correction>& each) {
   return all;
 }
 
+bool is_unneeded(const ReportProblem& problem) {
+  return problem.count == problem.instances &&
+         (problem.kind == kind_name(ProblemKind::unnecessary_synchronization) ||
+          problem.kind == kind_name(ProblemKind::unused_transfer));
+}
+
 }  // namespace
 
 Result<Choice> choose_corrections(const Report& report, const std::vector<std::string>& only) {
   Choice choice;
+  for (const ReportNotice& notice : report.notices)
+    if (notice.code == kReachedFromOutside) {
+      choice.left_out.push_back(notice.text + "; that cannot be guarded, so nothing is corrected");
+      return choice;
+    }
+  for (const ReportProblem& problem : report.problems) {
+    choice.ids[problem.key] = problem.id;
+    if (is_unneeded(problem)) choice.unneeded.insert(problem.key);
+  }
   for (const std::string& id : only)
     if (Status added = add_named(report, id, choice); !added) return added.error();
   if (only.empty()) add_all(report, choice);
@@ -141,7 +157,11 @@ Status find_sites(const std::filesystem::path& tracing, Choice& choice) {
     std::erase_if(one.keys, [&](const std::string& key) {
       const auto sites = found->find(key);
       if (sites == found->end() || sites->second.empty()) return true;
-      for (const CorrectedSite& site : sites->second) add_site(one.sites, site);
+      for (CorrectedSite& site : sites->second) {
+        if (!choice.unneeded.contains(key)) site.how |= kIsNeeded;
+        add_site(one.sites, site);
+      }
+      one.by_key.insert(*sites);
       return false;
     });
     // What the others gain is not proved.

@@ -2,9 +2,12 @@
 // all of them together first.
 #pragma once
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "analysis/corrected_sites.h"
 #include "analysis/report.h"
 #include "base/result.h"
 #include "ffm/plan.h"
@@ -20,11 +23,15 @@ struct Correction {
   bool up_to = false;             // ... which expected_s then is
   std::vector<std::string> keys;  // of findings
   std::vector<CorrectedSite> sites;
+  CorrectedSites by_key;  // of each finding
 };
 
 struct Choice {
   std::vector<Correction> corrections;
-  std::vector<std::string> left_out;  // a sentence each: what is not corrected, and why
+  std::vector<std::string> left_out;       // a sentence each: what is not corrected, and why
+  std::map<std::string, std::string> ids;  // of the report's findings, by key
+  std::set<std::string>
+      unneeded;  // keys of findings that the report says nothing needs, in all of their calls
 };
 
 // Error: an id that the report does not have. Sites are still to be found.

@@ -16,6 +16,7 @@ void add(CorrectionCounts& sum, const CorrectionCounts& counts) {
   sum.calls += counts.calls;
   sum.deferred += counts.deferred;
   sum.touched += counts.touched;
+  sum.used += counts.used;
   sum.other_content += counts.other_content;
   for (size_t i = 0; i < std::size(sum.undeferred); ++i) sum.undeferred[i] += counts.undeferred[i];
 }
@@ -98,6 +99,8 @@ const char* undeferred_text(Undeferred why) {
       return "the memory's allocation was not seen";
     case Undeferred::pool_full:
       return "as much memory as may be was kept already";
+    case Undeferred::was_needed:
+      return "what one of these calls waits for was used, though nothing was to need it";
     case Undeferred::form:
       return "the copy has several rows, or is not between the device's memory and the host's";
     case Undeferred::count:

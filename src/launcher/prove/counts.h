@@ -1,10 +1,10 @@
-// What the correctors of one run counted (trace/corrector.h), all its processes together.
+// What the correctors of one run counted (trace/corrections.h), all its processes together.
 #pragma once
 #include <cstdint>
 #include <filesystem>
 #include <map>
 
-#include "trace/corrector.h"
+#include "trace/corrections.h"
 
 namespace diogenes::launcher {
 

@@ -145,7 +145,7 @@ ProvedTable table_of(const std::vector<Round>& rounds, Choice choice) {
     table.rows.push_back(std::move(row));
   }
   compare_outputs(rounds, table.rows);
-  table.left_out = std::move(choice.left_out);
+  table.left_out = std::move(choice.left_out), table.ids = std::move(choice.ids);
   if (!ended.empty()) table.left_out.push_back("As it is, the program ended in another way, too: " + ended);
   return table;
 }
@@ -195,7 +195,7 @@ int prove(const ProveOptions& options) {
   const size_t runs_in_all = static_cast<size_t>(options.pairs) * (2 + choice->corrections.size());
   say(fmt::format("{}, about {}", counted(runs_in_all, "run"),
                   seconds_text(first_s * static_cast<double>(runs_in_all))));
-  Trial trial(folder, std::move(*session), limit_s);
+  Trial trial(folder, std::move(*session), limit_s, options.pool_limit.value_or(kHalfOfWhatIsFree));
   if (Status ready = trial.open(); !ready) return fail(kOwnFailure, ready.error().c_str());
   std::vector<Round> rounds;
   while (static_cast<int>(rounds.size()) < options.pairs) {

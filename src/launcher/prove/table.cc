@@ -30,6 +30,15 @@ std::string proved_column(const Proved& row, const ProvedCorrection& one, double
 
 std::string name_of(const Proved& row) { return row.correction.id.empty() ? "all" : row.correction.id; }
 
+// Of waits that nothing was to need: how many were needed.
+uint64_t used_at(const std::vector<CorrectedSite>& sites, const CountsOfRun& counts) {
+  uint64_t used = 0;
+  for (const CorrectedSite& site : sites)
+    if (const auto found = counts.by_site.find(site.key); found != counts.by_site.end())
+      used += found->second.used;
+  return used;
+}
+
 void say_unexpected(const ProvedTable& table, const ProvedSession& session, std::string& text) {
   for (const Proved& row : table.rows)
     if (!row.difference.empty())
@@ -39,6 +48,10 @@ void say_unexpected(const ProvedTable& table, const ProvedSession& session, std:
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const Proved& row = table.rows[i];
     const ProvedCorrection& one = session.corrections[i];
+    for (const auto& [key, times] : one.used)
+      text += fmt::format(
+          "{}: the program used what {} waits for before any other wait, {} in these runs: the report withdraws it.\n",
+          name_of(row), table.ids.at(key), counted(times, "time"));
     if (is_too_dear(one))
       text += fmt::format("{}: correcting its calls took {} of a run, as much as there was to gain.\n",
                           name_of(row), seconds_text(one.correcting_s));
@@ -142,6 +155,8 @@ ProvedSession proved_session(const ProvedTable& table, int64_t started_ns, const
                          .looked_s = row.counts.looked_s / table.pairs,
                          .other_content = sum.other_content,
                          .difference = row.difference};
+    for (const auto& [key, sites] : row.correction.by_key)
+      if (const uint64_t used = used_at(sites, row.counts); used > 0) one.used.emplace_back(key, used);
     for (int i = 1; i < static_cast<int>(Undeferred::count); ++i)
       if (sum.undeferred[i] > 0)
         one.not_applied.emplace_back(undeferred_text(static_cast<Undeferred>(i)), sum.undeferred[i]);

@@ -1,5 +1,6 @@
 // What `diogenes prove` found, as text and for SESSION/proved.json (analysis/proved.h).
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct ProvedTable {
   bool from_first_call = false;
   int pairs = 0;
   std::vector<Proved> rows;
-  std::vector<std::string> left_out;  // sentences
+  std::map<std::string, std::string> ids;  // of findings, by key
+  std::vector<std::string> left_out;       // sentences
 };
 
 std::string proved_text(const ProvedTable& table);

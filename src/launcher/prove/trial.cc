@@ -23,11 +23,12 @@ void add(std::string& sentences, const std::string& sentence) {
 
 }  // namespace
 
-Trial::Trial(fs::path session_folder, Session session, double timeout_s)
+Trial::Trial(fs::path session_folder, Session session, double timeout_s, uint64_t pool_limit)
     : folder_(std::move(session_folder)),
       runs_(folder_ / stage_name(Stage::proving)),
       session_(std::move(session)),
       timeout_s_(timeout_s),
+      pool_limit_(pool_limit),
       installation_(find_installation()),
       environment_(own_environment()) {}
 
@@ -73,7 +74,8 @@ Result<TrialRun> Trial::run(const Correction* correction) {
                                                   .driver = driver_->build_id,
                                                   .hooks = driver_->all,
                                                   .recorded_bytes_limit = 1 << 20,
-                                                  .corrected = correction->sites});
+                                                  .corrected = correction->sites,
+                                                  .pool_limit = pool_limit_});
     if (!planned) return planned.error();
     settings.agent = installation_.agent;
     settings.plan = folder / "plan";

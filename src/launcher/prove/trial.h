@@ -26,7 +26,7 @@ struct TrialRun {
 
 class Trial {
  public:
-  Trial(std::filesystem::path session_folder, Session session, double timeout_s);
+  Trial(std::filesystem::path session_folder, Session session, double timeout_s, uint64_t pool_limit);
 
   // Error: why the program cannot be run as it was.
   Status open();
@@ -37,6 +37,7 @@ class Trial {
   std::filesystem::path folder_, runs_;  // runs_: of these runs, in the session
   Session session_;
   double timeout_s_;
+  uint64_t pool_limit_;
   Installation installation_;
   FoundProgram program_;
   std::vector<std::string> environment_;

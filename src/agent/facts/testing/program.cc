@@ -59,7 +59,7 @@ uint32_t touch_count() {
 }
 void open_range(AddressRange, TouchBy) {}
 void await_deferred(AddressRange, bool) {}
-void defer_guard(GuardHandle, Deferral) {}
+void defer_guard(GuardHandle, Deferral, bool) {}
 void collect_unseen() {}
 bool guards_wanted() { return true; }
 bool others_may_look() { return false; }

@@ -1,0 +1,117 @@
+#include "corrector/lifetime.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "corrector/clock.h"
+
+namespace diogenes::corrector {
+
+static std::atomic<bool> has_begun{false};  // this process came to a site of the plan
+static bool sees_the_end = false;           // at_exit() is registered
+
+void settle(bool others) {
+  if (state != State::on) return;
+  uint64_t streams = 0;
+  Deferral last;
+  agent.pass_hooks(+1);  // at the end of the process, no hook is under way
+  {
+    Lock lock;
+    const bool marked =
+        others && unmarked != 0 && !deferrals.full() && deferrals.put_marks(deferrals.begin(-1), unmarked);
+    if (!marked) streams = unmarked;
+    unmarked = 0;
+    last = deferrals.latest();
+  }
+  for (int i = 0; i < kStreams; ++i)
+    if (streams >> i & 1) marks.synchronize(i);
+  agent.pass_hooks(-1);
+  deferrals.await_gpu(last, agent);
+  const Deferral undelivered = deliveries.next(last);
+  agent.release(undelivered == 0 ? last : undelivered - 1);
+}
+
+// ... and all is delivered.
+void settle_and_deliver(bool others) {
+  settle(others);
+  const Deferral last = deferrals.latest();
+  deferrals.await_all(last, agent);
+  agent.release(last);
+}
+
+namespace {
+
+// Failed work never reaches its mark, and whoever waits for one may hold locks of the driver's: a thread of its own asks.
+void* watch(void*) {
+  agent.pass_hooks(+1);
+  for (;;) {
+    timespec nap{0, 100'000'000};
+    agent.system_call(SYS_nanosleep, reinterpret_cast<long>(&nap), 0, 0, 0, 0, 0);
+    deferrals.look_for_failures();
+  }
+}
+
+bool start_watchman() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool made = pthread_create(&thread, nullptr, watch, nullptr) == 0 && pthread_detach(thread) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return made;
+}
+
+}  // namespace
+
+void give_back(bool others) {
+  settle(others);
+  pool.free_all<Lock>();
+  transfers.free_all<Lock>();
+}
+
+void end() {
+  if (state == State::on) {
+    settle_and_deliver(false);
+    deferrals.end();
+  }
+  state = State::off;
+}
+
+// The thread may have no context any more.
+static void at_exit() {
+  end();
+  if (has_begun) counts.note_end(now());
+}
+
+// Under the lock, once the driver was initialized: its own handlers of exit() were registered before, so ours runs first.
+static bool see_the_end() { return sees_the_end || (sees_the_end = atexit(at_exit) == 0); }
+
+bool begin() {
+  if (state == State::idle)
+    state = marks.allocate() && start_watchman() && see_the_end() ? State::on : State::off;
+  return state == State::on;
+}
+
+void note_first_call(const CorrectedCall& call) {
+  if (has_begun.load(std::memory_order_relaxed) || !counts.lists(call.site, call.function)) return;
+  Lock lock;
+  if (has_begun.exchange(true)) return;
+  counts.note_begin(now());
+  see_the_end();
+}
+
+// What waits for the GPU at the end was awaited by exit(); _exit() waits for nothing.
+void finish() {
+  state = State::off;
+  if (has_begun) counts.note_end(now());
+}
+
+void forget() {
+  state = State::off;
+  has_begun = false;  // the file is the parent's
+  Lock::held.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace diogenes::corrector

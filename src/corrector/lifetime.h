@@ -1,0 +1,29 @@
+// From the first call that is corrected to the end: what was deferred is awaited, and what was kept is given back.
+#pragma once
+#include "corrector/parts.h"
+
+namespace diogenes::corrector {
+
+// At the first site, under the lock. False: nothing can be corrected.
+bool begin();
+// What comes before the first site of the plan is the same in each run, and may scatter by more than there is to gain.
+void note_first_call(const CorrectedCall& call);
+
+// The rest not under the lock, which is not held while anybody waits: the GPU's work may wait for another thread, which
+// makes calls of its own meanwhile.
+
+// All that the GPU was given before deferred waits is done when it returns; what it brought may still have to be delivered,
+// behind guards that stay. `others`: there are threads that make calls meanwhile, or streams that may be given work: waits
+// that have no mark get one then, and what is given now comes behind it.
+void settle(bool others);
+// ... and all is delivered.
+void settle_and_deliver(bool others);
+// ... and what the pool and the contents keep is freed.
+void give_back(bool others);
+// ... and nothing more is corrected.
+void end();
+
+void finish();  // the process ends without exit()
+void forget();  // this is a forked child
+
+}  // namespace diogenes::corrector

@@ -1,0 +1,31 @@
+// What a process's corrector counted, for the launcher to read: the file `corrections`, a CorrectionsHeader, then one
+// CorrectionCounts for each site of the plan, in its order. All little-endian.
+#pragma once
+#include "trace/corrector.h"
+
+namespace diogenes {
+
+inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '4'};
+struct CorrectionsHeader {
+  char magic[8];
+  uint64_t sites;
+  uint64_t awaited;       // touches that had to wait
+  int64_t awaited_ns;     // for how long, all together
+  uint64_t failed;        // deferrals whose work failed, or whose mark never came
+  int64_t looked_ns;      // for how long the bytes of copies were looked at, and brought into pinned memory
+  int64_t correcting_ns;  // in corrected calls, `looked_ns` in it
+  // From the first call at a site of the plan to exit(), before the driver ends: CLOCK_MONOTONIC. 0: there was none, or it is
+  // not known.
+  int64_t begun_ns, ended_ns;
+};
+struct CorrectionCounts {
+  uint64_t key;
+  uint64_t calls, deferred;
+  uint64_t touched;         // of the deferred: somebody had to wait for it after all
+  uint64_t used;            // of the deferred: used, though nothing was to need them; the rest wait as before
+  uint64_t other_content;   // of the deferred: its bytes were not there, and not one value
+  uint64_t undeferred[16];  // by Undeferred
+};
+static_assert(static_cast<int>(Undeferred::count) <= 16);
+
+}  // namespace diogenes
