@@ -4,7 +4,7 @@ namespace diogenes::agent::facts {
 
 constexpr Nanoseconds kGrace{500'000'000};  // short programs are never sampled
 constexpr Nanoseconds kStep{20'000'000};    // spent between two decisions
-constexpr uint32_t kHot = 16;               // occurrences
+constexpr uint32_t kHot = 16, kFew = 4;     // occurrences
 constexpr uint8_t kMostHalvings = 10;
 
 alignas(Sampling) static unsigned char storage[sizeof(Sampling)];  // all zeros is the start
@@ -45,8 +45,12 @@ void Sampling::adapt(Nanoseconds spent, Nanoseconds elapsed) {
   if (budget_.factor <= 1 || lately < kStep) return;
   Site* most = sites_;  // that can be looked at less often; the first is none
   sites_[0].cost = 0;
+  // At the price of the latest, sixteen would take half of what the whole run may cost: a few gigabytes each, for example.
+  const double dear = (budget_.factor - 1) * budget_.baseline.seconds() / 32;
   for (Site& site : sites_)
-    if (site.occurrences >= kHot && site.halvings < kMostHalvings && site.cost > most->cost) most = &site;
+    if (site.occurrences >= (Nanoseconds{site.cost}.seconds() > dear ? kFew : kHot) &&
+        site.halvings < kMostHalvings && site.cost > most->cost)
+      most = &site;
   const double own = (elapsed - elapsed_ - lately).seconds();
   const bool recovers = lately.seconds() <= (budget_.factor - 1) * own;
   const bool matters = most->cost > lately.count / 64;

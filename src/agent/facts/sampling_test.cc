@@ -76,12 +76,24 @@ TEST_F(SamplingTest, WhatCostsNothingIsLeftAsItIs) {
 TEST_F(SamplingTest, AFewOccurrencesAreAlwaysLookedAt) {
   const SampledSite site = sampling->site_of(8, 1);
   looked_at(site, 15);
-  sampling->charge(site, seconds(1));
+  sampling->charge(site, seconds(0.03));
   spend_all(1);
   EXPECT_EQ(looked_at(site, 1), 1);
-  sampling->charge(site, seconds(1));
+  sampling->charge(site, seconds(0.03));
   spend_all(2);
   EXPECT_LT(looked_at(site, 64), 64);
+}
+
+// Of 1 s that may be spent, each takes more than a 32nd.
+TEST_F(SamplingTest, OfDearOccurrencesFewAreEnough) {
+  const SampledSite site = sampling->site_of(8, 1);
+  looked_at(site, 3);
+  sampling->charge(site, seconds(0.6));
+  spend_all(0.6);
+  EXPECT_EQ(looked_at(site, 1), 1);
+  sampling->charge(site, seconds(0.2));
+  spend_all(1.2);
+  EXPECT_LT(looked_at(site, 8), 8);
 }
 
 // 1 s was spent of 1; then 0.1 s of 1: still more than the program's own time, but less and less.
