@@ -63,11 +63,8 @@ Undeferred begin_transfer(const CorrectedCall& call, CorrectedTransfer* transfer
   return facts::begin_transfer(call_of(call), *transfer);
 }
 void end_transfer(const CorrectedCall& call, bool given) { facts::end_transfer(call_of(call), given); }
-// A fault waits until it may be read.
-bool copy_plainly(void* to, const void* from, uint64_t bytes) { return memcpy(to, from, bytes) != nullptr; }
 void read_content(const void* from, uint64_t bytes, bool values, TransferContent* content) {
-  Content found;
-  content_if_there({reinterpret_cast<uint64_t>(from), bytes}, &found, nullptr, nullptr, copy_plainly);
+  const Content found = content_of({reinterpret_cast<uint64_t>(from), bytes});
   PatternFinder finder;
   if (values) finder.look(from, bytes);
   *content = {found.low, found.high, finder.found().value, finder.found().bytes};

@@ -11,5 +11,5 @@ diogenes_test(agent_collector_test SOURCES facts/collector_test.cc facts/content
   facts/testing/program.cc facts/collector.cc facts/contents.cc facts/decode.cc facts/corrected_transfers.cc facts/deferred_ranges.cc facts/dirty_ranges.cc
   facts/graph_operands.cc facts/graph_reader.cc facts/kernel_operands.cc facts/memory_map.cc facts/names.cc
   facts/operands.cc facts/readbacks.cc facts/sampling.cc facts/sides.cc memory/address_bounds.cc memory/content.cc
-  memory/copy.cc memory/kernel_arguments.cc memory/regions.cc arguments.cc objects.cc LINK diogenes_driver)
+  memory/content_avx2.cc memory/copy.cc memory/kernel_arguments.cc memory/regions.cc arguments.cc objects.cc LINK diogenes_driver)
 target_include_directories(agent_collector_test PRIVATE ${XXHASH_INCLUDE})

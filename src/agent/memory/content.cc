@@ -3,26 +3,35 @@
 #include <cstring>
 
 #include "agent/lock.h"
+#include "agent/memory/content_hash.h"
+#include "agent/memory/copy.h"
 #include "base/range.h"
-
-// Inlined whole, so that the agent links no library and defines no symbol of it.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace diogenes::agent {
 
+void hash_rows_avx2(uint64_t address, uint64_t width, uint64_t height, uint64_t pitch, uint64_t* out);
+
+Content content_of(const Rows& rows) {
+  uint64_t hash[2];
+  if (__builtin_cpu_supports("avx2"))
+    hash_rows_avx2(rows.address, rows.width, rows.height, rows.pitch, hash);
+  else
+    hash_rows(rows.address, rows.width, rows.height, rows.pitch, hash);
+  return {hash[0], hash[1]};
+}
+
 namespace {
 
-// `piece` takes `size` bytes at a time.
+// Through the kernel: `piece` takes `size` bytes at a time.
 bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* content, LookAtPiece look,
-                   void* context, CopyIfThere copy) {
+                   void* context) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   for (uint64_t row = 0; row < rows.height; ++row) {
     uint64_t at = rows.address + row * rows.pitch;
     for (uint64_t left = rows.width; left > 0;) {
       uint64_t bytes = left < size ? left : size;
-      if (!copy(piece, reinterpret_cast<const void*>(at), bytes)) return false;
+      if (!copy_if_there(piece, reinterpret_cast<const void*>(at), bytes)) return false;
       if (content) XXH3_128bits_update(&state, piece, bytes);
       if (look) look(context, piece, bytes);
       at += bytes;
@@ -60,17 +69,16 @@ Pattern PatternFinder::found() const {
   return {value_, 4};
 }
 
-bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context, CopyIfThere copy) {
+bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context) {
   alignas(8) char piece[1024];  // the program's stack may be small
-  // A large buffer saves system calls, where there are any; who finds them all taken does without.
-  const uint64_t size = copy == copy_if_there ? sizeof large_pieces[0] : 16 << 10;
+  // A large buffer saves most system calls; who finds them all taken does without.
   for (int i = 0; i < 4 && rows.bytes() > sizeof piece; ++i) {
     if (!large_locks[i].try_lock(1)) continue;
-    bool there = read_and_hash(rows, large_pieces[i], size, content, look, context, copy);
+    bool there = read_and_hash(rows, large_pieces[i], sizeof large_pieces[i], content, look, context);
     large_locks[i].unlock();
     return there;
   }
-  return read_and_hash(rows, piece, sizeof piece, content, look, context, copy);
+  return read_and_hash(rows, piece, sizeof piece, content, look, context);
 }
 
 }  // namespace diogenes::agent
