@@ -172,11 +172,12 @@ struct ReportGroup {
   std::optional<ReportProved> proved;  // none: it was not
 };
 
-// A finding whose correction changed the program's results. It is in no list and in no sum.
+// A finding that was not true when it was corrected. It is in no list and in no sum.
 struct ReportWithdrawn {
-  ReportProblem
-      finding;         // of a needed wait the kind is "needed-wait", and the benefit what it would be at most
-  std::string reason;  // "correcting it changed the results (stdout differs from the runs as it is at line 3)"
+  // Of a needed wait the kind is "needed-wait", and the benefit what it would be at most.
+  ReportProblem finding;
+  // "correcting it changed the results (stdout differs from the runs as it is at line 3)"
+  std::string reason;
 };
 
 // The runs of `diogenes prove`, if there were any of this session.

@@ -168,8 +168,7 @@ bool make_live(AddressRange range, Protection protection, const Watching& how, u
   guard.by_watchpoints = how.way == Way::watchpoints;
   guard.frame = how.frame;
   guard.watch = how.watch;
-  guard.deferral = how.deferral;
-  guard.tells = how.tells;
+  guard.deferral = how.deferral, guard.tells = how.tells;
   guard.touch = {};
   ++guard.generation;
   guard.state.store(Guard::live, std::memory_order_relaxed);
