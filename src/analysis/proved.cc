@@ -209,9 +209,9 @@ bool is_too_dear(const ProvedCorrection& one) {
 std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved) {
   std::set<std::string> equal;
   std::vector<const ProvedCorrection*> different;
-  std::map<std::string, uint64_t> used;
+  std::set<std::string> used;
   for (const ProvedCorrection& one : proved.corrections) {
-    for (const auto& [key, times] : one.used) used[key] += times;
+    for (const auto& [key, times] : one.used) used.insert(key);
     if (!one.difference.empty())
       different.push_back(&one);
     else if (one.applied > 0)
@@ -221,7 +221,7 @@ std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved) {
                    [](const auto* a, const auto* b) { return a->keys.size() < b->keys.size(); });
   std::vector<std::string> keys;
   std::vector<WithdrawnKey> result;
-  for (const auto& [key, times] : used) {
+  for (const std::string& key : used) {
     keys.push_back(key);
     result.push_back(
         {key, "when it was corrected, the program used what it waits for before any other wait"});

@@ -79,8 +79,9 @@ struct WithdrawnKey {
 };
 
 // Findings that are not true of the runs in which they were corrected: nothing was to need what they wait for, and it was
-// used; or their correction changed the results. Of the latter, what was corrected together with others is withdrawn, too, unless results were
-// equal in another correction of it, or one of the others is withdrawn already, which explains the difference.
+// used; or their correction changed the results. Of the latter, what was corrected together with others is withdrawn, too,
+// unless results were equal in another correction of it, or one of the others is withdrawn already, which explains the
+// difference.
 std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved);
 
 }  // namespace diogenes

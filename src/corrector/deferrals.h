@@ -61,8 +61,8 @@ class Deferrals {
   Counts& counts_;
   Deliveries& deliveries_;
   Deferred ring_[kDeferrals];
-  std::atomic<Deferral> needed_[kStreams] =
-      {};  // the latest, when a wait for the stream that something needs was deferred
+  // By stream: the latest, when a wait for it that something needs was deferred.
+  std::atomic<Deferral> needed_[kStreams] = {};
   std::atomic<Deferral> first_{1};  // that may not be done
   std::atomic<Deferral> latest_{0};
   std::atomic<int> waiting_{0};      // threads in await()

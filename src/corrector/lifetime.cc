@@ -33,7 +33,6 @@ void settle(bool others) {
   agent.release(undelivered == 0 ? last : undelivered - 1);
 }
 
-// ... and all is delivered.
 void settle_and_deliver(bool others) {
   settle(others);
   const Deferral last = deferrals.latest();

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "corrector/own_pages.h"
+
 namespace diogenes::corrector {
 
 namespace {
@@ -41,11 +43,10 @@ bool Marks::start(const CorrectorServices& services) {
 
 bool Marks::allocate() {
   CUresult (*host_alloc)(void**, size_t, unsigned) = nullptr;
-  void* memory = nullptr;
   constexpr size_t kBytes = kStreams * 64;
-  if (!find(*services_, host_alloc, "cuMemHostAlloc") ||
-      host_alloc(&memory, kBytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS)
-    return false;
+  if (!find(*services_, host_alloc, "cuMemHostAlloc")) return false;
+  void* memory = pinned_pages(host_alloc, kBytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+  if (!memory) return false;
   memset(memory, 0, kBytes);
   words_ = static_cast<volatile uint32_t*>(memory);
   return true;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "corrector/own_pages.h"
+
 namespace diogenes::corrector {
 
 // As its files say it, where the process sees its own group as the root.
@@ -36,10 +38,9 @@ void Staging::make(int number) {
   const uint64_t size = kSmallest << number;
   uint64_t count = size < kAtOnce ? kAtOnce / size : 1;
   if (count > kMostBlocks - of.count) count = kMostBlocks - of.count;
-  void* memory = nullptr;
-  if (count == 0 || bytes_ + count * size > limit_ ||
-      host_alloc_(&memory, count * size, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
-    return;
+  if (count == 0 || bytes_ + count * size > limit_) return;
+  void* memory = pinned_pages(host_alloc_, count * size, CU_MEMHOSTALLOC_PORTABLE);
+  if (!memory) return;
   bytes_ += count * size;
   of.next = of.count;
   for (uint64_t i = 0; i < count; ++i) of.blocks[of.count++] = {static_cast<char*>(memory) + i * size, 0};

@@ -29,7 +29,7 @@ struct Correction {
 struct Choice {
   std::vector<Correction> corrections;
   std::vector<std::string> left_out;       // a sentence each: what is not corrected, and why
-  std::map<std::string, std::string> ids;  // of the report's findings, by key
+  std::map<std::string, std::string> ids;  // of the report's problems, by key
   std::set<std::string>
       unneeded;  // keys of findings that the report says nothing needs, in all of their calls
 };

@@ -34,7 +34,8 @@ std::string name_of(const Proved& row) { return row.correction.id.empty() ? "all
 uint64_t used_at(const std::vector<CorrectedSite>& sites, const CountsOfRun& counts) {
   uint64_t used = 0;
   for (const CorrectedSite& site : sites)
-    if (const auto found = counts.by_site.find(site.key); found != counts.by_site.end())
+    if (const auto found = counts.by_site.find(site.key);
+        found != counts.by_site.end() && !(site.how & kIsNeeded))
       used += found->second.used;
   return used;
 }
