@@ -19,8 +19,9 @@ namespace diogenes::sim {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kDeviceAlignment = 512;
-constexpr size_t kHostArena = size_t{16} << 30;    // sparse
+constexpr size_t kAlignment = 512;               // as the real driver has it
+constexpr size_t kHostBlock = size_t{2} << 20;   // pinned memory smaller than this shares blocks of this size
+constexpr size_t kHostArena = size_t{16} << 30;  // sparse
 constexpr size_t kReturnPages = size_t{32} << 20;  // freed device memory of this size goes back to the system
 constexpr size_t kBounce = 64 * 1024;
 constexpr size_t kMostPopulated = size_t{16}
@@ -100,6 +101,14 @@ struct MemoryFile {
   std::vector<bool> populated;  // by page
 };
 
+// Pinned memory of which several allocations have a piece each, so they share pages, as with the real driver.
+struct HostBlock {
+  char* mapping = nullptr;  // the program's
+  uint64_t offset = 0;      // in the memory file
+  size_t used = 0;          // allocations in it; 0: it is unmapped
+  OffsetAllocator pieces{kHostBlock};
+};
+
 struct State {
   State()
       : device("simulated device memory", device_memory_bytes()),
@@ -114,6 +123,7 @@ struct State {
   int own_memory = -1;
   uint64_t next_id = 1;
   std::map<uintptr_t, Allocation> allocations;
+  std::map<uintptr_t, HostBlock> host_blocks;  // by mapping
 
   const Allocation* find(uintptr_t address) const {
     auto after = allocations.upper_bound(address);
@@ -125,11 +135,51 @@ struct State {
     if (allocation.kind == MemoryKind::device) {
       if (allocation.reserved >= kReturnPages) device.return_pages(allocation.offset, allocation.reserved);
       device.offsets.give(allocation.offset, allocation.reserved);
+    } else if (in_block(allocation.kind, allocation.reserved)) {
+      const auto found = std::prev(host_blocks.upper_bound(allocation.base));
+      HostBlock& block = found->second;
+      block.pieces.give(allocation.offset - block.offset, allocation.reserved);
+      if (--block.used > 0) return;
+      unmap(block.mapping, block.offset, kHostBlock);
+      host_blocks.erase(found);
     } else if (allocation.kind != MemoryKind::registered) {
-      munmap(reinterpret_cast<void*>(allocation.base), allocation.reserved);
-      host.return_pages(allocation.offset, allocation.reserved);
-      host.offsets.give(allocation.offset, allocation.reserved);
+      unmap(reinterpret_cast<char*>(allocation.base), allocation.offset, allocation.reserved);
     }
+  }
+
+  static bool in_block(MemoryKind kind, size_t reserved) {
+    return kind == MemoryKind::pinned && reserved < kHostBlock;
+  }
+  // Null: out of memory. The second: where it is in the memory file.
+  std::pair<char*, uint64_t> map(size_t bytes) {
+    const auto offset = host.offsets.take(bytes);
+    if (!offset) return {};
+    void* at =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, host.file, static_cast<off_t>(*offset));
+    if (at != MAP_FAILED) return {static_cast<char*>(at), *offset};
+    host.offsets.give(*offset, bytes);
+    return {};
+  }
+  void unmap(char* at, uint64_t offset, size_t bytes) {
+    munmap(at, bytes);
+    host.return_pages(offset, bytes);
+    host.offsets.give(offset, bytes);
+  }
+  // As map, of a piece of a block.
+  std::pair<char*, uint64_t> take_piece(size_t bytes) {
+    for (auto& [base, block] : host_blocks)
+      if (const auto at = block.pieces.take(bytes)) {
+        ++block.used;
+        return {block.mapping + *at, block.offset + *at};
+      }
+    const auto [mapping, offset] = map(kHostBlock);
+    if (!mapping) return {};
+    HostBlock& block = host_blocks[reinterpret_cast<uintptr_t>(mapping)];
+    block.mapping = mapping;
+    block.offset = offset;
+    block.used = 1;
+    block.pieces.take(bytes);
+    return {mapping, offset};
   }
 };
 
@@ -171,7 +221,7 @@ uintptr_t MemoryMap::allocate_device(size_t bytes, Context* context, bool stream
   State& s = state();
   if (bytes > s.device.size || !s.device.view || !s.device_base) return 0;
   std::unique_lock held(s.lock);
-  const size_t reserved = round_up(std::max<size_t>(bytes, 1), kDeviceAlignment);
+  const size_t reserved = round_up(std::max<size_t>(bytes, 1), kAlignment);
   const auto offset = s.device.offsets.take(reserved);
   if (!offset) return 0;
   s.device.populate(*offset, reserved);
@@ -185,21 +235,20 @@ uintptr_t MemoryMap::allocate_host(size_t bytes, MemoryKind kind, unsigned flags
   State& s = state();
   if (bytes > s.host.size || !s.host.view) return 0;
   std::unique_lock held(s.lock);
-  const size_t reserved = round_up(std::max<size_t>(bytes, 1), kPage);
-  const auto offset = s.host.offsets.take(reserved);
-  if (!offset) return 0;
-  void* at =
-      mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_SHARED, s.host.file, static_cast<off_t>(*offset));
-  if (at == MAP_FAILED) {
-    s.host.offsets.give(*offset, reserved);
-    return 0;
-  }
-  s.host.populate(*offset, reserved);
+  size_t reserved = round_up(std::max<size_t>(bytes, 1), kAlignment);
+  const bool in_block = State::in_block(kind, reserved);
+  if (!in_block) reserved = round_up(reserved, kPage);
+  const auto [at, offset] = in_block ? s.take_piece(reserved) : s.map(reserved);
+  if (!at) return 0;
+  s.host.populate(offset, reserved);
   // Pinned memory is there for the program, too.
-  if (kind == MemoryKind::pinned && reserved <= kMostPopulated) madvise(at, reserved, MADV_POPULATE_WRITE);
   const auto base = reinterpret_cast<uintptr_t>(at);
-  s.allocations[base] = {base,    bytes,   kind, false, flags, context, s.next_id++, s.host.view + *offset,
-                         *offset, reserved};
+  if (kind == MemoryKind::pinned && reserved <= kMostPopulated) {
+    const uintptr_t first_page = base / kPage * kPage;
+    madvise(reinterpret_cast<void*>(first_page), base + reserved - first_page, MADV_POPULATE_WRITE);
+  }
+  s.allocations[base] = {base,   bytes,   kind, false, flags, context, s.next_id++, s.host.view + offset,
+                         offset, reserved};
   return base;
 }
 

@@ -1,7 +1,9 @@
 // Which addresses are the device's, and the device's own way to their bytes.
-//   device      addresses reserved without access, so that a CPU access faults; bytes in a memory file mapped
-//   elsewhere pinned,     pages of a memory file, mapped once for the program and once for the device: what
-//   the program does to the managed     protection of its mapping never stops the device, as with DMA
+//   device      addresses reserved without access, so that a CPU access faults; the bytes are in a memory file
+//               that is mapped elsewhere
+//   pinned,     pages of a memory file, mapped once for the program and once for the device: what the program
+//   managed     does to the protection of its mapping never stops the device, as with DMA. Pinned memory of less
+//               than 2 MiB is given in steps of 512 bytes, as by the real driver: allocations share pages
 //   registered  the program's own pages, reached through /proc/self/mem, which heeds no protection either
 // Anything else is pageable: the driver copies it on the calling thread, through the program's mapping.
 // Thread-safe; never called with a driver lock wanted (it has its own, taken last).
