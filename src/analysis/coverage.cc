@@ -43,10 +43,6 @@ const ReasonText* text_of(uint32_t bit) {
   return nullptr;
 }
 
-constexpr bool only_unwatched(uint32_t reasons) {
-  return reasons != 0 && (reasons & ~kUnwatchedReasons) == 0;
-}
-
 // The GPU gets work.
 bool is_gpu_work(const DriverFunction& function) {
   switch (function.role) {
@@ -98,12 +94,12 @@ ReportCoverage coverage_of(const Run& tracing) {
       for (const Operation& operation : thread.operations) {
         if (!is_program_wait(operation)) continue;
         ++coverage.synchronizations;
-        if (!only_unwatched(operation.reasons)) {
+        if (!is_not_judged(operation.reasons)) {
           ++coverage.judged;
           continue;
         }
         for (uint32_t bit = 1; bit != 0; bit <<= 1)
-          if ((operation.reasons & bit) != 0) ++not_judged[bit];
+          if ((operation.reasons & kUnwatchedReasons & bit) != 0) ++not_judged[bit];
       }
   coverage.not_judged = by_code(not_judged);
   return coverage;

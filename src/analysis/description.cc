@@ -144,6 +144,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.via = called_library(out.stack);
   if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
   out.count = required.count;
+  out.not_judged = required.not_judged;
   out.instances = required.instances;
   out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();

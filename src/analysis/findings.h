@@ -39,6 +39,11 @@ inline constexpr bool is_left_out(uint32_t reasons) {
   return (reasons & kOverBudget) != 0 && (reasons & ~uint32_t{kOverBudget | kOtherThread}) == 0;
 }
 
+// Counts as needed because nobody saw whether it was.
+inline constexpr bool is_not_judged(uint32_t reasons) {
+  return is_left_out(reasons) || (reasons != 0 && (reasons & ~kUnwatchedReasons) == 0);
+}
+
 // What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.
 enum Condition : uint8_t {
   kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU

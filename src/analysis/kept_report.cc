@@ -97,11 +97,12 @@ void members(Archive& archive, ReportProblem& value) {
 }
 template <typename Archive>
 void members(Archive& archive, ReportRequired& value) {
-  auto& [id, key, source_key, operation, api, count, instances, waited_s, call_s, up_to_s, percent, reasons,
-         used_for, used_by, same_value, values, where, via, stack, occurrences, proved] = value;
+  auto& [id, key, source_key, operation, api, count, instances, not_judged, waited_s, call_s, up_to_s,
+         percent, reasons, used_for, used_by, same_value, values, where, via, stack, occurrences, proved] =
+      value;
   static_cast<void>(proved);
-  archive(id, key, source_key, operation, api, count, instances, waited_s, call_s, up_to_s, percent, reasons,
-          used_for, used_by, same_value, values, where, via, stack, occurrences);
+  archive(id, key, source_key, operation, api, count, instances, not_judged, waited_s, call_s, up_to_s,
+          percent, reasons, used_for, used_by, same_value, values, where, via, stack, occurrences);
 }
 template <typename Archive>
 void members(Archive& archive, ReportCoverage& value) {

@@ -143,6 +143,7 @@ struct ReportRequired {
   std::string id;  // "R1": by what could be gained
   std::string key, source_key, operation, api;
   uint64_t count = 0, instances = 0;  // needed; all of the place
+  uint64_t not_judged = 0;            // of `count`: not seen to be needed, and count as such
   double waited_s = 0, call_s = 0;
   double up_to_s = 0, up_to_percent = 0;                  // gained if the CPU did not have to wait there
   std::vector<std::pair<std::string, uint64_t>> reasons;  // reason_code(): how many; most frequent first

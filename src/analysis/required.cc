@@ -68,6 +68,7 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
       if (operation.reasons == 0 || (operation.reasons & kOwnWork) != 0) continue;
       if (i < changed[t].size() && changed[t][i]) continue;
       ++required.count;
+      required.not_judged += is_not_judged(operation.reasons);
       ++required.threads[t];
       required.waited += operation.waited;
       required.call += operation.call;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/coverage.h"
 #include "analysis/testing/analysed.h"
 
 namespace diogenes {
@@ -41,6 +42,20 @@ TEST(Required, LeavesOutWhatWaitsLessAndWhatAProblemMoves) {
   ASSERT_EQ(analysed.problems.found.size(), 1u);
   EXPECT_EQ(find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 10).size(), 1u);
   EXPECT_TRUE(find_required(input_of(analysed), analysed.problems.found, Nanoseconds{5000}, 10).empty());
+}
+
+// Two were not looked at, and one of them was seen to be used all the same.
+TEST(Required, SaysHowManyWereNotJudged) {
+  auto trace = timeline();
+  for (const uint32_t reasons : std::initializer_list<uint32_t>{kCpuAccess, kOverBudget | kOtherThread,
+                                                                 kOverBudget | kCpuAccess, kSmallRange})
+    trace.launch(1).sync(lasting(20)).from(0x100).needed(reasons).work(30);
+  Analysed analysed(trace);
+  auto required = find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 10);
+  ASSERT_EQ(required.size(), 1u);
+  EXPECT_EQ(required[0].count, 4u);
+  EXPECT_EQ(required[0].not_judged, 2u);
+  EXPECT_EQ(coverage_of(analysed.tracing).judged, 2u);
 }
 
 TEST(Required, TakesNoMoreThanAsked) {

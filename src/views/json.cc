@@ -208,6 +208,7 @@ Json required_json(const ReportRequired& required) {
       {"api", text_or_null(required.api)},
       {"count", required.count},
       {"instances", required.instances},
+      {"not_judged", required.not_judged},
       {"occurrences", occurrences_json(required.occurrences)},
       {"waited_s", finite(required.waited_s)},
       {"call_s", finite(required.call_s)},

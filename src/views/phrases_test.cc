@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "views/problem_text.h"
 #include "views/sample_reports.h"
 
 namespace diogenes {
@@ -34,6 +35,18 @@ TEST(Phrases, OfAFinding) {
   report.problems[2].kind = "duplicate-transfer";
   EXPECT_EQ(finding_phrase(outline(report).findings[0]), "2 calls: 2 problems");
   EXPECT_EQ(kind_phrase("missed-parallelization"), "missed parallelization");
+}
+
+TEST(Phrases, OfWaitsThatWereNotJudged) {
+  ReportRequired required;
+  required.count = 5;
+  required.used_for = "the CPU uses its result";
+  required.not_judged = 2;
+  EXPECT_EQ(use_text(required, ""), "the CPU uses its result; 2 of 5 were not judged");
+  required.not_judged = 5;
+  EXPECT_EQ(use_text(required, ""), "not judged: its result could not be watched");
+  required.reasons = {{"other-thread", 5}, {"over-budget", 5}};
+  EXPECT_EQ(use_text(required, ""), "not judged: it was not looked at, to keep within --max-overhead");
 }
 
 TEST(Phrases, Headline) {

@@ -216,13 +216,21 @@ std::string finding_place(const Finding& finding, const std::string& folder, siz
 }
 
 std::string use_text(const ReportRequired& required, const std::string& folder) {
-  std::string text =
-      required.used_for.empty() ? "it could not be watched, so it counts as needed" : required.used_for;
-  if (required.used_by && !required.used_for.empty())
+  std::string text = required.used_for.empty() ? "it counts as needed" : required.used_for;
+  const bool sampled = std::any_of(required.reasons.begin(), required.reasons.end(),
+                                   [](const auto& reason) { return reason.first == "over-budget"; });
+  const bool judged = required.not_judged < required.count || required.not_judged == 0;
+  if (!judged)
+    text = sampled ? "not judged: it was not looked at, to keep within --max-overhead"
+                   : "not judged: its result could not be watched";
+  if (judged && required.used_by && !required.used_for.empty())
     if (auto frames = telling_frames(required.used_by->stack, 1); !frames.empty())
       text += " at " + place_text(*frames[0], folder, 60);
   if (required.used_by && required.used_by->value)
     text += "; the value " + value_text(*required.used_by->value, folder);
+  if (judged && required.not_judged > 0)
+    text += fmt::format("; {} of {} were not judged", count_text(required.not_judged),
+                        count_text(required.count));
   if (required.same_value > 1 && 10 * required.same_value >= 9 * required.values)
     text += fmt::format("; {} of {} brought the same bytes", count_text(required.same_value),
                         count_text(required.values));
