@@ -40,6 +40,33 @@ TEST_F(Memory, TheCpuCannotTouchDeviceMemory) {
   EXPECT_EQ(device + 5, fault_address);
 }
 
+// As with the real driver; so a guard on one may hold another.
+TEST_F(Memory, SmallPinnedMemorySharesPages) {
+  void *first, *second, *large;
+  OK(cuMemAllocHost(&first, 8));
+  OK(cuMemAllocHost(&second, 3 * kPage));
+  OK(cuMemAllocHost(&large, size_t{2} << 20));
+  EXPECT_EQ(static_cast<char*>(first) + 512, second);
+  EXPECT_EQ(0u, reinterpret_cast<uintptr_t>(large) % kPage);
+
+  memset(second, 5, 3 * kPage);
+  fill_words(reinterpret_cast<CUdeviceptr>(first), 7, 2, 0);
+  OK(cuCtxSynchronize());
+  EXPECT_EQ(7u, static_cast<uint32_t*>(first)[1]);
+  EXPECT_EQ(5, static_cast<char*>(second)[0]);
+
+  // The memory of one serves again, and the other stays as it is.
+  OK(cuMemFreeHost(first));
+  EXPECT_FALSE(faults(static_cast<char*>(first)));
+  void* third;
+  OK(cuMemAllocHost(&third, 100));
+  EXPECT_EQ(first, third);
+  EXPECT_EQ(5, static_cast<char*>(second)[3 * kPage - 1]);
+  OK(cuMemFreeHost(third));
+  OK(cuMemFreeHost(second));
+  OK(cuMemFreeHost(large));
+}
+
 TEST_F(Memory, ResultsAppearWhenTheWorkEnds) {
   void* pinned;
   OK(cuMemAllocHost(&pinned, kPage));

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "diogenes-proved/3";
+constexpr const char* kSchema = "diogenes-proved/4";
 
 Json counts_json(const std::vector<std::pair<std::string, uint64_t>>& counts) {
   Json object = Json::object();
@@ -36,6 +36,7 @@ Json correction_json(const ProvedCorrection& one) {
           {"correcting_s", one.correcting_s},
           {"looked_s", one.looked_s},
           {"other_content", one.other_content},
+          {"ordered", one.ordered},
           {"results_equal", one.difference.empty()},
           {"difference", one.difference}};
 }
@@ -121,6 +122,7 @@ ProvedCorrection correction_from(const Json& object, std::string& wrong) {
   members.take("correcting_s", one.correcting_s);
   members.take("looked_s", one.looked_s);
   members.take("other_content", one.other_content);
+  members.take("ordered", one.ordered);
   members.take("results_equal", equal);
   members.take("difference", one.difference);
   if (range.size() == 2)

@@ -1,4 +1,4 @@
-// SESSION/proved.json: what `diogenes prove` measured, schema diogenes-proved/3. Written by the launcher (prove/table.cc), read
+// SESSION/proved.json: what `diogenes prove` measured, schema diogenes-proved/4. Written by the launcher (prove/table.cc), read
 // by proved_report.h; this is the one definition of the format. Seconds are those of a run, counts are of all runs together.
 #pragma once
 #include <algorithm>
@@ -33,6 +33,7 @@ struct ProvedCorrection {
   // By finding: how often what it waits for was used before another wait, though nothing was to need it.
   std::vector<std::pair<std::string, uint64_t>> used;
   uint64_t other_content = 0;  // copies whose bytes were neither there nor one value
+  uint64_t ordered = 0;        // pieces of GPU work that began behind other streams', in all runs
   std::string difference;      // of the results; "": they were equal
 };
 

@@ -23,7 +23,7 @@ ProvedCorrection correction(std::string id, std::vector<std::string> keys, doubl
   one.proved_s = proved_s, one.error_s = 0.05;
   one.differences_s = {proved_s, proved_s};
   one.calls = 10, one.applied = 9, one.touched = 1;
-  one.correcting_s = 0.3, one.looked_s = 0.25, one.other_content = 2;
+  one.correcting_s = 0.3, one.looked_s = 0.25, one.other_content = 2, one.ordered = 7;
   one.not_applied = {{"results share a page with other data", 1}};
   one.difference = std::move(difference);
   return one;
@@ -129,7 +129,7 @@ TEST(Proved, EachMemberIsLookedAt) {
   };
   EXPECT_EQ(refused([](auto&) {}), "");
   EXPECT_EQ(refused([](auto& bad) { bad["schema"] = "diogenes-proved/2"; }),
-            "is not of the schema diogenes-proved/3");
+            "is not of the schema diogenes-proved/4");
   for (const auto& [key, value] : good.items()) {
     if (key == "schema") continue;
     EXPECT_EQ(refused([&](auto& bad) { bad.erase(key); }), "has no " + key + " that can be read");
@@ -374,7 +374,7 @@ TEST_F(ProvedFolder, WithoutAFileNothingChanges) {
 TEST_F(ProvedFolder, AFileThatCannotBeUsedIsOneNotice) {
   const std::string good = text_of(correction("P1", {before.problems[0].key}, 0.01));
   std::string other = good;
-  other.replace(other.find("proved/3"), 8, "proved/9");
+  other.replace(other.find("proved/4"), 8, "proved/9");
   for (const std::string& text :
        {std::string(), good.substr(0, good.size() / 2), other, proved_json(proved({}))}) {
     write(text);

@@ -21,6 +21,7 @@ class Counts {
   }
   void add_used(int site) { add(at(site).used); }
   bool was_used(int site) const { return at(site).used > 0; }  // ... though nothing was to need it
+  void add_ordered() { add(header().ordered); }
   void add_other_content(int site) { add(at(site).other_content); }
   void add_looked(int64_t ns) { __atomic_fetch_add(&header().looked_ns, ns, __ATOMIC_RELAXED); }
   void add_correcting(int64_t ns) { __atomic_fetch_add(&header().correcting_ns, ns, __ATOMIC_RELAXED); }

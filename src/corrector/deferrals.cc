@@ -110,9 +110,14 @@ bool Deferrals::full() {
 
 bool Deferrals::order_behind_all(int stream) {
   pass_done();
+  bool made = false;
   for (Deferral i = first_.load(std::memory_order_relaxed); i <= latest(); ++i)
-    for (int k = 0; k < at(i).count; ++k)
-      if (!marks_.order_behind(stream, at(i).marks[k])) return false;
+    for (int k = 0; k < at(i).count; ++k) {
+      const Order order = marks_.order_behind(stream, at(i).marks[k]);
+      if (order == Order::refused) return false;
+      made |= order == Order::made;
+    }
+  if (made) counts_.add_ordered();
   return true;
 }
 

@@ -120,16 +120,16 @@ bool Marks::put(int stream, Mark& mark) {
   return true;
 }
 
-bool Marks::order_behind(int stream, const Mark& mark) {
+Order Marks::order_behind(int stream, const Mark& mark) {
   const Stream& later = streams_[stream];
-  if (mark.stream == stream || reached(mark)) return true;
-  if (static_cast<int32_t>(ordered_[stream][mark.stream] - mark.sequence) >= 0) return true;
+  if (mark.stream == stream || reached(mark)) return Order::given;
+  if (static_cast<int32_t>(ordered_[stream][mark.stream] - mark.sequence) >= 0) return Order::given;
   const auto address = reinterpret_cast<uintptr_t>(word(mark.stream));
   if (wait_value_(as_stream(later.handle), static_cast<CUdeviceptr>(address), mark.sequence,
                   CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
-    return false;
+    return Order::refused;
   ordered_[stream][mark.stream] = mark.sequence;
-  return true;
+  return Order::made;
 }
 
 int Marks::working(uint64_t context, int (&streams)[kMostMarks]) const {

@@ -18,6 +18,12 @@ struct Mark {
   uint32_t sequence = 0;  // what its word counts up to
 };
 
+enum class Order : uint8_t {
+  given,   // as it was: the mark is the stream's own, is reached, or other work began behind it
+  made,    // the stream waits for the mark
+  refused  // by the driver
+};
+
 class Marks {
  public:
   // In a hook: finds the driver's functions. False: this driver does not write marks.
@@ -39,8 +45,8 @@ class Marks {
 
   // Behind the work that the stream has now. False: the driver refused.
   bool put(int stream, Mark& mark);
-  // The stream's later work begins after the mark. False: the driver refused.
-  bool order_behind(int stream, const Mark& mark);
+  // The stream's later work begins after the mark.
+  Order order_behind(int stream, const Mark& mark);
   // Can any thread wait for all of the stream's work, by the driver? Then it does. The latter not under the lock.
   bool may_synchronize(int stream) const { return streams_[stream].thread == 0; }
   void synchronize(int stream) const;

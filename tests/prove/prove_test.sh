@@ -1,8 +1,8 @@
 #!/bin/sh
-# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE. What is gained, and which findings there are beside those
+# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE. What is gained, and which findings there are beside those
 # that were planted, is not looked at: it is a matter of the machine.
 set -u
-diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5
+diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -80,6 +80,13 @@ done
 measure cfd.diogenes "$cfd"
 "$diogenes" prove cfd.diogenes --pairs 1 >out 2>err </dev/null || bad 'cfd: exit status'
 says out ' [1-9][0-9,]* of [1-9][0-9,]* equal' 'cfd'
+
+# Work of other streams goes on behind what a corrected wait was to wait for.
+measure streams.diogenes "$schedule" many_streams
+"$diogenes" prove streams.diogenes --pairs 1 >out 2>err </dev/null || bad 'many_streams: exit status'
+says out ' [1-9][0-9,]* of [1-9][0-9,]* equal' 'many_streams'
+says out "in these runs, [1-9][0-9,]* calls gave the GPU work that had to begin behind another stream's" 'many_streams'
+grep -q '"ordered": [1-9]' streams.diogenes/proved.json || bad 'many_streams: proved.json'
 
 # A wait that nothing needed when the session was measured, and that is needed now: it is left as it is from the first use on,
 # the results are right, and the report withdraws it.

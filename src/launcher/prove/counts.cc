@@ -33,6 +33,7 @@ void add_file(CountsOfRun& run, const fs::path& path, std::vector<Lifetime>& pro
     return;
   run.awaited += header.awaited;
   run.failed += header.failed;
+  run.ordered += header.ordered;
   run.awaited_s += static_cast<double>(header.awaited_ns) / 1e9;
   run.looked_s += static_cast<double>(header.looked_ns) / 1e9;
   run.correcting_s += static_cast<double>(header.correcting_ns) / 1e9;
@@ -50,6 +51,7 @@ void CountsOfRun::add(const CountsOfRun& other) {
   for (const auto& [key, counts] : other.by_site) launcher::add(by_site[key], counts);
   awaited += other.awaited, awaited_s += other.awaited_s, looked_s += other.looked_s;
   correcting_s += other.correcting_s, failed += other.failed;
+  ordered += other.ordered;
 }
 
 CorrectionCounts CountsOfRun::all_sites() const {

@@ -10,7 +10,7 @@ namespace diogenes::launcher {
 
 struct CountsOfRun {
   std::map<uint64_t, CorrectionCounts> by_site;  // by the site's key
-  uint64_t awaited = 0, failed = 0;
+  uint64_t awaited = 0, failed = 0, ordered = 0;
   double awaited_s = 0, looked_s = 0, correcting_s = 0;
   // From the first call at a place of the plan to the end, CLOCK_MONOTONIC; of several processes, from the first to the
   // last. 0: there was none, or one of them was killed.

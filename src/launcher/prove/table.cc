@@ -79,6 +79,11 @@ void say_rest(const ProvedTable& table, std::string& text) {
       text +=
           fmt::format("{}: {} brought other bytes than what was there before, and {} sent.\n", name_of(row),
                       counted(sum.other_content, "transfer"), sum.other_content == 1 ? "was" : "were");
+    if (row.counts.ordered > 0)
+      text += fmt::format(
+          "{}: in these runs, {} gave the GPU work that had to begin behind another stream's, as with the waits. "
+          "What streams gain by running side by side is not in the figure.\n",
+          name_of(row), counted(row.counts.ordered, "call"));
     if (row.counts.correcting_s > 0)
       text +=
           fmt::format("{}: correcting its calls took {} of a run{}: up to so much more may be gained.\n",
@@ -155,6 +160,7 @@ ProvedSession proved_session(const ProvedTable& table, int64_t started_ns, const
                          .correcting_s = row.counts.correcting_s / table.pairs,
                          .looked_s = row.counts.looked_s / table.pairs,
                          .other_content = sum.other_content,
+                         .ordered = row.counts.ordered,
                          .difference = row.difference};
     for (const auto& [key, sites] : row.correction.by_key)
       if (const uint64_t used = used_at(sites, row.counts); used > 0) one.used.emplace_back(key, used);
