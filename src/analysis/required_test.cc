@@ -48,7 +48,7 @@ TEST(Required, LeavesOutWhatWaitsLessAndWhatAProblemMoves) {
 TEST(Required, SaysHowManyWereNotJudged) {
   auto trace = timeline();
   for (const uint32_t reasons : std::initializer_list<uint32_t>{kCpuAccess, kOverBudget | kOtherThread,
-                                                                 kOverBudget | kCpuAccess, kSmallRange})
+                                                                kOverBudget | kCpuAccess, kSmallRange})
     trace.launch(1).sync(lasting(20)).from(0x100).needed(reasons).work(30);
   Analysed analysed(trace);
   auto required = find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 10);
