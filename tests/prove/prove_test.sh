@@ -1,6 +1,6 @@
 #!/bin/sh
-# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE. What is gained, and which findings there are beside those
-# that were planted, is not looked at: it is a matter of the machine.
+# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE. What is gained, and which findings
+# there are beside those that were planted, is not looked at: it is a matter of the machine.
 set -u
 diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6
 work=$(mktemp -d)
