@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -30,15 +29,15 @@ bool load_plan() {
   if (!path || path[0] != '/' || strlen(path) >= sizeof mapped.folder) return false;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  struct stat status {};
+  const off_t size = lseek(file, 0, SEEK_END);
   void* memory = MAP_FAILED;
-  if (fstat(file, &status) == 0 && static_cast<size_t>(status.st_size) >= sizeof(Plan))
-    memory = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  if (size >= static_cast<off_t>(sizeof(Plan)))
+    memory = mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_PRIVATE, file, 0);
   close(file);
   if (memory == MAP_FAILED) return false;
   auto* header = static_cast<const Plan*>(memory);
-  if (!well_formed(*header, static_cast<uint64_t>(status.st_size))) {
-    munmap(memory, static_cast<size_t>(status.st_size));
+  if (!well_formed(*header, static_cast<uint64_t>(size))) {
+    munmap(memory, static_cast<size_t>(size));
     return false;
   }
   mapped.hooks = reinterpret_cast<const HookSite*>(header + 1);

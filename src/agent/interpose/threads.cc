@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "agent/guard/guards.h"
+#include "agent/guard/kernel.h"
 #include "agent/guard/threads.h"
 #include "agent/interpose/next.h"
 #include "agent/order/order.h"
@@ -81,7 +82,7 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   start->driver = in_driver_now() || in_driver_code(reinterpret_cast<uintptr_t>(caller));
   const bool guarded = stage_uses_guards() && !start->driver;
   // The main thread, which nobody made: before it is one of several.
-  if (guarded && !guard_thread.slot && gettid() == getpid()) guard_this_thread();
+  if (guarded && !guard_thread.slot && kernel_thread_id() == static_cast<uint32_t>(getpid())) guard_this_thread();
   pthread_attr_t usual;
   pthread_attr_init(&usual);
   pthread_attr_getstacksize(attributes ? attributes : &usual, &start->stack_bytes);

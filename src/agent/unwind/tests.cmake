@@ -8,3 +8,4 @@ set_source_files_properties(unwind/testing/frame_pointer_calls.cc PROPERTIES COM
 set_source_files_properties(unwind/testing/small_calls.cc PROPERTIES COMPILE_OPTIONS "-Os;-fno-sanitize=all")
 diogenes_test(agent_unwind_test SOURCES unwind/walker_test.cc unwind/walker.cc unwind/frame_rule.cc unwind/known_walks.cc ${unwind_testing}
   LINK Threads::Threads)
+diogenes_test(agent_find_object_test SOURCES unwind/find_object_test.cc unwind/find_object.cc elf_image.cc)
