@@ -320,7 +320,7 @@ std::string key_of(const fs::path& session, const AnalysisOptions& options) {
   }
   if (failed || files.empty()) return "";
   std::sort(files.begin(), files.end());
-  std::string key = fmt::format("{}\n{} {} {}\n", hex, model_name(options.model), options.threshold_percent,
+  std::string key = fmt::format("{}\n{} {} {}\n", hex, static_cast<int>(options.model), options.threshold_percent,
                                 options.tracing_run);
   for (const auto* folders : {&options.owners.own, &options.owners.library}) {
     for (const std::string& folder : *folders) key += folder + "\n";
