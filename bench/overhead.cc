@@ -2,10 +2,11 @@
 // records of the same calls and no stacks. Each row is one call at one depth of the stack; 'adds' is what it
 // takes longer than alone.
 //
-//   bench-overhead [--driver system|simulated] [--cupti LIBRARY] [--calls N] [--rounds N]
+//   bench-overhead [--driver system|simulated] [--cupti LIBRARY] [--calls N] [--rounds N] [-- OPTION...]
 //
-// LIBRARY: libcupti.so.13, for the column of CUPTI; without it the column is left out. Medians of the rounds;
-// each round runs every variant once.
+// LIBRARY: libcupti.so.13, for the column of CUPTI; without it the column is left out. OPTION...: for `diogenes
+// run`; `--gpu-times off` leaves out what CUPTI takes in memory tracing. Medians of the rounds; each round runs
+// every variant once.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -56,8 +57,13 @@ std::string contents(const std::string& path) {
 int main(int argc, char** argv) {
   std::string driver = "simulated", cupti, calls = "100000";
   int rounds = 3;
+  std::vector<std::string> run_options;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
+    if (option == "--") {
+      run_options.assign(argv + i + 1, argv + argc);
+      break;
+    }
     if (option == "--driver")
       driver = argv[i + 1];
     else if (option == "--cupti")
@@ -92,8 +98,9 @@ int main(int argc, char** argv) {
     }
     const std::string session = folder.path() / ("session" + std::to_string(round));
     std::vector<std::string> run = {
-        top + "/bin/diogenes", "run", "--driver", driver, "--output", session, "--report",
-        session + ".txt",      "--"};
+        top + "/bin/diogenes", "run", "--driver", driver, "--output", session, "--report", session + ".txt"};
+    run.insert(run.end(), run_options.begin(), run_options.end());
+    run.emplace_back("--");
     run.insert(run.end(), program.begin(), program.end());
     const auto measured = run_process(run, {.limit_s = 600});
     if (!add(tracing, order, contents(session + "/tracing/stdout")) ||

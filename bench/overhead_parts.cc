@@ -9,6 +9,7 @@
 #include <fstream>
 #include <vector>
 
+#include "agent/memory/address_bounds.h"
 #include "agent/memory/content.h"
 #include "agent/modules.h"
 #include "agent/process_folder.h"
@@ -100,6 +101,8 @@ void record(benchmark::State& state) {
 }
 BENCHMARK(record)->Name("record")->Iterations(500'000);
 
+bool copy_directly(void* to, const void* from, uint64_t bytes) { return memcpy(to, from, bytes) != nullptr; }
+
 void hash(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(0));
   std::vector<char> memory(bytes, 'x');
@@ -107,18 +110,51 @@ void hash(benchmark::State& state) {
     benchmark::DoNotOptimize(content_of({reinterpret_cast<uint64_t>(memory.data()), bytes, 1, bytes}));
   state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
 }
+BENCHMARK(hash)->Name("hash, bytes")->RangeMultiplier(64)->Range(64, 16 << 20);
+
+template <CopyIfThere Copy>
 void hash_if_there(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(0));
   std::vector<char> memory(bytes, 'x');
   Content content;
   for (auto _ : state)
     benchmark::DoNotOptimize(content_if_there({reinterpret_cast<uint64_t>(memory.data()), bytes, 1, bytes},
-                                              &content, nullptr, nullptr));
+                                              &content, nullptr, nullptr, Copy));
   state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
 }
-BENCHMARK(hash)->Name("hash, bytes")->RangeMultiplier(64)->Range(64, 16 << 20);
-BENCHMARK(hash_if_there)
+BENCHMARK(hash_if_there<copy_if_there>)
     ->Name("hash of memory that may not be there, bytes")
+    ->RangeMultiplier(64)
+    ->Range(64, 16 << 20);
+BENCHMARK(hash_if_there<copy_directly>)
+    ->Name("hash of pinned memory, bytes")
+    ->RangeMultiplier(64)
+    ->Range(64, 16 << 20);
+
+// What cannot be left out of an upload. Memory of the driver's lies in three stretches.
+template <CopyIfThere Copy>
+void search_upload(benchmark::State& state) {
+  const auto bytes = static_cast<size_t>(state.range(0));
+  std::vector<double> memory(bytes / sizeof(double), 0);
+  for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<double>(i) * 1.25;
+  AddressBounds bounds{};
+  for (const uintptr_t begin : {0x7f0000000000, 0x7f4000000000, 0x555000000000})
+    bounds.add(AddressRange::of(begin, 64 << 20));
+  const auto look = [](void* context, const void* piece, uint64_t size) {
+    benchmark::DoNotOptimize(static_cast<AddressBounds*>(context)->contain_any(
+        static_cast<const unsigned char*>(piece), static_cast<int>(size / 8)));
+  };
+  for (auto _ : state)
+    benchmark::DoNotOptimize(content_if_there({reinterpret_cast<uint64_t>(memory.data()), bytes, 1, bytes},
+                                              nullptr, look, &bounds, Copy));
+  state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
+}
+BENCHMARK(search_upload<copy_if_there>)
+    ->Name("search of an upload from pageable memory, bytes")
+    ->RangeMultiplier(64)
+    ->Range(64, 16 << 20);
+BENCHMARK(search_upload<copy_directly>)
+    ->Name("search of an upload from pinned memory, bytes")
     ->RangeMultiplier(64)
     ->Range(64, 16 << 20);
 

@@ -66,8 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Program{"peers", nullptr, 5}, Program{"bad_addresses"}, Program{"interrupted"},
                     Program{"rights", "before"}, Program{"rights", "after"}, Program{"stacks"},
                     Program{"children", "only"}, Program{"children", "several"},
-                    Program{"children", "daemon"}, Program{"helpers"}, Program{"late_reader"},
-                    Program{"no_cuda", nullptr, 7, false}),
+                    Program{"children", "daemon"}, Program{"helpers"}, Program{"overlapped_copies"},
+                    Program{"late_reader"}, Program{"no_cuda", nullptr, 7, false}),
     title);
 
 // The patch of the program's own is in force: its calls arrive there, ours beside it or not at all.

@@ -385,11 +385,11 @@ void before(Call& call) {
   }
   const Nanoseconds begin = monotonic_now();
   contents_before(call, decoded, slot->contents);
-  // Reading back lengthens a wait of the program's, which no hook sees, and its hash the call that waits.
+  // Reading back lengthens a wait of the program's, which no hook sees.
   const uint64_t bytes = slot->contents.readback ? decoded.transfer.bytes() : 0;
   const Nanoseconds reading{static_cast<int64_t>(bytes / 12)};  // the usual pace of a bus
   spend(reading);
-  if (decoded.looked_at()) sampling().charge(decoded.site, monotonic_now() - begin + reading + reading);
+  if (decoded.looked_at()) sampling().charge(decoded.site, monotonic_now() - begin + reading);
 }
 
 void after(Call& call) {
@@ -420,7 +420,7 @@ void after(Call& call) {
   }
   const Nanoseconds begin = monotonic_now();
   if (!capturing) contents_of_done(call, decoded, slot->contents);
-  sampling().charge(decoded.site, monotonic_now() - begin);
+  sampling().charge_since(decoded.site, begin);
   if (waited) look_at_covered(call, decoded);
   if (decoded.lowered_count > 0 || decoded.is_transfer) {
     LockGuard guard(state().lock);

@@ -14,7 +14,7 @@ struct Look {
   AddressBounds bounds;
   const TransferArguments* copy;
   uint64_t seen;  // bytes
-  bool found;
+  bool hashed, found;
   PatternFinder pattern;
 };
 
@@ -28,7 +28,7 @@ void look_for_addresses(void* context, const void* piece, uint64_t bytes) {
   uint64_t destination =
       look.copy->destination + look.seen / width * look.copy->destination_pitch + look.seen % width;
   look.seen += bytes;
-  look.pattern.look(piece, bytes);
+  if (look.hashed) look.pattern.look(piece, bytes);
   scan_words(piece, bytes, destination, look.bounds, given);
   look.found |= given.count > 0 || given.unknown;
   if (given.count == 0) return;
@@ -61,8 +61,10 @@ bool is_done(const Call& call, const DecodedCall& decoded) {
   return !call.driver->asynchronous || decoded.destination.kind == MemoryKind::pageable;
 }
 
-Rows destination_of(const TransferArguments& copy) {
-  return {copy.destination, copy.width, copy.height, copy.destination_pitch};
+bool read_destination(const DecodedCall& decoded, Content* content) {
+  const TransferArguments& copy = decoded.transfer;
+  return content_if_there({copy.destination, copy.width, copy.height, copy.destination_pitch}, content,
+                          nullptr, nullptr, copy_of(decoded.destination.kind));
 }
 
 }  // namespace
@@ -95,22 +97,21 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   if (plan().plan->stage != Stage::memory_tracing) return;
   if (copies_to_host(decoded)) {
     forget_downloads(decoded.destination.host.range);
-    if (looks_at_destination(decoded) && !content_if_there(destination_of(decoded.transfer), &contents.held))
-      contents.held = {};
+    if (looks_at_destination(decoded) && !read_destination(decoded, &contents.held)) contents.held = {};
   }
   if (!copies_to_device(decoded)) return;
   const TransferArguments& copy = decoded.transfer;
   Rows rows{copy.source, copy.width, copy.height, copy.source_pitch};
-  Look look{};
-  look.copy = &copy;
+  Look look{
+      .bounds = {}, .copy = &copy, .seen = 0, .hashed = decoded.looked_at(), .found = false, .pattern = {}};
   {
     LockGuard guard(state().lock);
     look.bounds = state().memory.bounds();
   }
   // The program may hand the driver memory that is not there. Addresses are looked for in any case: which
   // memory kernels reach must be known.
-  Content* content = decoded.looked_at() ? &contents.content : nullptr;
-  if (!content_if_there(rows, content, look_for_addresses, &look)) contents.content = {};
+  content_if_there(rows, look.hashed ? &contents.content : nullptr, look_for_addresses, &look,
+                   copy_of(decoded.source.kind));
   contents.content.pattern = look.pattern.found();
   if (look.found) note_addresses(copy.destination);
   if (contents.content == Content{}) return;
@@ -122,7 +123,7 @@ void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& co
   if (plan().plan->stage != Stage::memory_tracing || !call.succeeded() || !decoded.looked_at() ||
       !copies_to_host(decoded) || !is_done(call, decoded) || is_shared(decoded))
     return;
-  if (!content_if_there(destination_of(decoded.transfer), &contents.content)) contents.content = {};
+  if (!read_destination(decoded, &contents.content)) contents.content = {};
 }
 
 void contents_after(const Call& call, const DecodedCall& decoded, const Contents& contents) {

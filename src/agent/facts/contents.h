@@ -3,6 +3,7 @@
 // copy, at once or once its data can be read (readbacks.h).
 #pragma once
 #include "agent/facts/decode.h"
+#include "agent/guard/guards.h"
 #include "agent/memory/content.h"
 
 namespace diogenes::agent::facts {
@@ -14,6 +15,10 @@ struct Contents {
   uint32_t readback;  // 0: none
 };
 
+// No file is behind memory that the driver gave.
+inline CopyIfThere copy_of(MemoryKind kind) {
+  return kind == MemoryKind::pinned ? copy_anonymous_if_there : copy_if_there;
+}
 // Before a copy to the host: was anything brought there before? If so, what it holds is read first.
 bool looks_at_destination(const DecodedCall& decoded);
 

@@ -29,6 +29,7 @@ struct Readback {
   enum : uint8_t { unused, enqueued, named, taken } state;
   uint32_t stream;
   uint16_t context;
+  SampledSite site;
   uint64_t begin, bytes;  // in the staging memory
   Content content;        // what the program's copy brings
   OperationId id;
@@ -39,6 +40,8 @@ struct Download {
   uint32_t stream;
   uint16_t context;
   Rows rows;
+  MemoryKind kind;  // of the memory it lies in
+  SampledSite site;
   uint64_t source;
   Content held;
   OperationId id;
@@ -151,7 +154,7 @@ uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& 
     staging_used += bytes;
     ++readback_count;
     readbacks[number - 1] = {
-        Readback::enqueued, call.stream, decoded.context, begin, copy.bytes(), content, {}};
+        Readback::enqueued, call.stream, decoded.context, decoded.site, begin, copy.bytes(), content, {}};
   }
   CUresult result;
   {
@@ -184,6 +187,8 @@ void await_download(const Call& call, const DecodedCall& decoded, const Content&
                 call.stream,
                 decoded.context,
                 {copy.destination, copy.width, copy.height, copy.destination_pitch},
+                decoded.destination.kind,
+                decoded.site,
                 copy.source,
                 held,
                 call.id};
@@ -213,7 +218,9 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
       --download_count;
     }
     Content content;
-    if (!content_if_there(download.rows, &content)) continue;
+    const Nanoseconds begin = monotonic_now();
+    if (!content_if_there(download.rows, &content, nullptr, nullptr, copy_of(download.kind))) continue;
+    sampling().charge_since(download.site, begin);
     remember_there(content, download.source, download.rows.bytes());
     append_content(download.id, content, compare(download.held, content));
   }
@@ -226,8 +233,10 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
         continue;
       readback.state = Readback::taken;
     }
-    Content held =
+    const Nanoseconds begin = monotonic_now();
+    const Content held =
         content_of({reinterpret_cast<uint64_t>(staging) + readback.begin, readback.bytes, 1, readback.bytes});
+    sampling().charge_since(readback.site, begin);
     append_content(readback.id, readback.content, compare(held, readback.content));
     LockGuard guard(lock);
     release(readback);

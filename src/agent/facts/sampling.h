@@ -29,6 +29,7 @@ class Sampling {  // serialised by the collector's lock, but for charge()
   void charge(SampledSite number, Nanoseconds cost) {
     __atomic_fetch_add(&sites_[number].cost, cost.count, __ATOMIC_RELAXED);
   }
+  void charge_since(SampledSite number, Nanoseconds begin) { charge(number, monotonic_now() - begin); }
   void adapt(Nanoseconds spent, Nanoseconds elapsed);
 
  private:

@@ -51,6 +51,7 @@
 #include "agent/guard/unseen_users.h"
 #include "agent/guard/watch_guards.h"
 #include "agent/guard/watchpoints.h"
+#include "agent/memory/copy.h"
 #include "agent/thread_state.h"
 
 namespace diogenes::agent {
@@ -286,6 +287,12 @@ bool others_may_look() {
 }
 
 bool guards_wanted() { return guards_active() && !refused_for_good(); }
+
+bool copy_anonymous_if_there(void* to, const void* from, uint64_t bytes) {
+  const Slot* me = guard_thread.slot;
+  if (!me || !me->watched.load(std::memory_order_relaxed)) return copy_if_there(to, from, bytes);
+  return diogenes_copy(to, from, bytes);
+}
 
 void enter_program_code(ProgramCode& before) {
   GuardThread& me = guard_thread;

@@ -56,6 +56,24 @@ TEST(Guards, FirstReadIsSeenWithItsAddress) {
   });
 }
 
+// By a thread whose faults come to the agent, and by one that nobody watches.
+TEST(Guards, MemoryThatIsGoneIsNotCopied) {
+  RUN_IN_CHILD({
+    char *memory = pages(3), to[8192] = {};
+    memset(memory, 7, 2 * 4096);
+    CHECK(munmap(memory + 2 * 4096, 4096) == 0);
+    auto copies = [&](int at) { return copy_anonymous_if_there(to, memory + at, sizeof to); };
+    CHECK(copies(0) && !copies(1));
+    CHECK(start_guards());
+    memset(to, 0, sizeof to);
+    CHECK(copies(0) && memcmp(to, memory, sizeof to) == 0);
+    CHECK(!copies(1) && !copies(4096));
+    GuardHandle guard = raise_guard(range_of(memory, 100), Protection::no_access);
+    CHECK(!copies(0));
+    CHECK(collect(guard).by == TouchBy::nobody);
+  });
+}
+
 TEST(Guards, FirstWriteIsSeen) {
   RUN_IN_CHILD({
     CHECK(start_guards());

@@ -4,7 +4,8 @@ file(GLOB guard_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
 file(GLOB guard_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*_test.cc)
 list(FILTER guard_sources EXCLUDE REGEX "_test\\.cc$")
 
-add_library(diogenes_guard_under_test OBJECT ${guard_sources} ${CMAKE_CURRENT_LIST_DIR}/../interpose/memory.cc
+add_library(diogenes_guard_under_test OBJECT ${guard_sources} ${CMAKE_CURRENT_LIST_DIR}/../memory/copy.cc
+  ${CMAKE_CURRENT_LIST_DIR}/../interpose/memory.cc
   ${CMAKE_CURRENT_LIST_DIR}/../interpose/threads.cc ${CMAKE_CURRENT_LIST_DIR}/../interpose/signals.cc)
 target_link_libraries(diogenes_guard_under_test PUBLIC diogenes_settings)
 target_compile_options(diogenes_guard_under_test PRIVATE -O2 -fno-exceptions -fno-rtti -fvisibility=hidden

@@ -4,7 +4,6 @@
 
 #include "agent/lock.h"
 #include "agent/memory/content_hash.h"
-#include "agent/memory/copy.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
@@ -22,16 +21,16 @@ Content content_of(const Rows& rows) {
 
 namespace {
 
-// Through the kernel: `piece` takes `size` bytes at a time.
+// `piece` takes `size` bytes at a time.
 bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* content, LookAtPiece look,
-                   void* context) {
+                   void* context, CopyIfThere copy) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   for (uint64_t row = 0; row < rows.height; ++row) {
     uint64_t at = rows.address + row * rows.pitch;
     for (uint64_t left = rows.width; left > 0;) {
       uint64_t bytes = left < size ? left : size;
-      if (!copy_if_there(piece, reinterpret_cast<const void*>(at), bytes)) return false;
+      if (!copy(piece, reinterpret_cast<const void*>(at), bytes)) return false;
       if (content) XXH3_128bits_update(&state, piece, bytes);
       if (look) look(context, piece, bytes);
       at += bytes;
@@ -69,16 +68,17 @@ Pattern PatternFinder::found() const {
   return {value_, 4};
 }
 
-bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context) {
+bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context, CopyIfThere copy) {
   alignas(8) char piece[1024];  // the program's stack may be small
-  // A large buffer saves most system calls; who finds them all taken does without.
+  // A large buffer saves system calls, where there are any; who finds them all taken does without.
+  const uint64_t size = copy == copy_if_there ? sizeof large_pieces[0] : 16 << 10;
   for (int i = 0; i < 4 && rows.bytes() > sizeof piece; ++i) {
     if (!large_locks[i].try_lock(1)) continue;
-    bool there = read_and_hash(rows, large_pieces[i], sizeof large_pieces[i], content, look, context);
+    bool there = read_and_hash(rows, large_pieces[i], size, content, look, context, copy);
     large_locks[i].unlock();
     return there;
   }
-  return read_and_hash(rows, piece, sizeof piece, content, look, context);
+  return read_and_hash(rows, piece, sizeof piece, content, look, context, copy);
 }
 
 }  // namespace diogenes::agent

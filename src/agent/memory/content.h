@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "agent/memory/copy.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
@@ -40,16 +41,15 @@ struct Rows {
   AddressRange span() const {
     return AddressRange::of(address, height <= 1 ? width : pitch * (height - 1) + width);
   }
-  bool contiguous() const { return height <= 1 || pitch == width; }
 };
 
 // Memory that is surely there: the driver is about to read it, or has just written it.
 Content content_of(const Rows& rows);
 
-// Memory that may be gone or out of reach: read through the kernel. False: it was. `look`, where given, sees
-// each piece of it, too. `content` null: it is not hashed.
+// Memory that may be gone or out of reach: read by `copy`. False: it was. `look`, where given, sees each piece
+// of it, too. `content` null: it is not hashed.
 using LookAtPiece = void (*)(void* context, const void* piece, uint64_t bytes);
-bool content_if_there(const Rows& rows, Content* content, LookAtPiece look = nullptr,
-                      void* context = nullptr);
+bool content_if_there(const Rows& rows, Content* content, LookAtPiece look = nullptr, void* context = nullptr,
+                      CopyIfThere copy = copy_if_there);
 
 }  // namespace diogenes::agent

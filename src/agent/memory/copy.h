@@ -7,5 +7,6 @@ namespace diogenes::agent {
 
 // Through the kernel. False: not all of it could be read.
 bool copy_if_there(void* to, const void* from, uint64_t bytes);
+using CopyIfThere = decltype(&copy_if_there);  // another way (guards.h)
 
 }  // namespace diogenes::agent

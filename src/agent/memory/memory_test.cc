@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "agent/memory/address_bounds.h"
@@ -55,6 +56,27 @@ TEST(AddressBounds, FarStretchesLeaveWhatLiesBetween) {
   const uint64_t words[] = {1, 0x5'0000'0001, 0x7f00'0000'0010};
   EXPECT_FALSE(bounds.contain_any(reinterpret_cast<const unsigned char*>(words), 2));
   EXPECT_TRUE(bounds.contain_any(reinterpret_cast<const unsigned char*>(words), 3));
+}
+
+// Four at a time, and the rest: an address at each place of blocks of each length is found, and nothing else is.
+TEST(AddressBounds, AWordIsFoundWhereverItLies) {
+  AddressBounds bounds{};
+  bounds.add({0x3'0200'0000, 0x3'0220'0000});
+  bounds.add({0x7f00'0000'0000, 0x7f00'0020'0000});
+  const uint64_t none[] = {0, ~0ull, 0x3'0220'0000, 0x7eff'ffff'ff7f, 0x8000'0000'0000'0000};
+  const uint64_t within[] = {0x3'0200'0000 - AddressBounds::kBelow, 0x3'021f'ffff, 0x7f00'0000'0000};
+  for (size_t count = 1; count <= 9; ++count) {
+    std::vector<uint64_t> words(count);
+    for (size_t i = 0; i < count; ++i) words[i] = none[i % 5];
+    const auto* bytes = reinterpret_cast<const unsigned char*>(words.data());
+    EXPECT_FALSE(bounds.contain_any(bytes, static_cast<int>(count)));
+    for (size_t at = 0; at < count; ++at)
+      for (const uint64_t word : within) {
+        const uint64_t before = std::exchange(words[at], word);
+        EXPECT_TRUE(bounds.contain_any(bytes, static_cast<int>(count))) << at << " of " << count;
+        words[at] = before;
+      }
+  }
 }
 
 // More of them than are kept apart: the nearest become one, and none is lost.
@@ -117,11 +139,16 @@ TEST(Content, RowsAreHashedInOrder) {
   const Rows rows{address(pitched), 64, 8, 128}, whole{address(packed), 512, 1, 512};
   const Content expected = content_of(whole);
   EXPECT_EQ(content_of(rows), expected);
-  Content through_the_kernel;
-  ASSERT_TRUE(content_if_there(rows, &through_the_kernel));
-  EXPECT_EQ(through_the_kernel, expected);
-  ASSERT_TRUE(content_if_there(whole, &through_the_kernel));
-  EXPECT_EQ(through_the_kernel, expected);
+  const auto directly = [](void* to, const void* from, uint64_t bytes) {
+    return memcpy(to, from, bytes) != nullptr;
+  };
+  for (const Rows& read : {rows, whole}) {
+    Content through_the_kernel, by_itself;
+    ASSERT_TRUE(content_if_there(read, &through_the_kernel));
+    EXPECT_EQ(through_the_kernel, expected);
+    ASSERT_TRUE(content_if_there(read, &by_itself, nullptr, nullptr, directly));
+    EXPECT_EQ(by_itself, expected);
+  }
 }
 
 // In pieces of 1 KiB, as the agent reads them.

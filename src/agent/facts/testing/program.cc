@@ -13,6 +13,7 @@
 #include "agent/guard/releases.h"
 #include "agent/guard/threads.h"
 #include "agent/guard/watch_records.h"
+#include "agent/memory/copy.h"
 #include "agent/memory/regions.h"
 #include "agent/objects.h"
 #include "agent/order/order.h"
@@ -61,6 +62,9 @@ void open_range(AddressRange, TouchBy) {}
 void await_deferred(AddressRange, bool) {}
 void defer_guard(GuardHandle, Deferral, bool) {}
 void collect_unseen() {}
+bool copy_anonymous_if_there(void* to, const void* from, uint64_t bytes) {
+  return copy_if_there(to, from, bytes);
+}
 bool guards_wanted() { return true; }
 bool others_may_look() { return false; }
 Threads threads_now() { return {}; }
