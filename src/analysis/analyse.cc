@@ -130,7 +130,29 @@ class Analysis {
           {run.name, run.runtime_s, report_.runtime_s > 0 ? run.runtime_s / report_.runtime_s : 0});
   }
 
+  // Without it, the report is of the whole run, or of what cuProfilerStart marks, and not complete.
+  bool mark_region(const std::string& region) {
+    const std::vector<NvtxRanges> ranges = read_nvtx_ranges(tracing_->trace.folder);
+    uint64_t lost = 0;
+    for (const NvtxRanges& file : ranges) lost += file.lost;
+    if (lost > 0)
+      report_.notices.push_back({"region-lost", "begins and ends of the NVTX range '" + region +
+                                                    "' were lost " + counted(lost, "time", "times") +
+                                                    ": the part that is judged may be wrong (disk full?)"});
+    const std::optional<MarkedPart> part = mark_what_is_outside(*tracing_, ranges);
+    if (!part) {
+      lost_.push_back(no_such_range(region, ranges) + "; the report is as without --region");
+      return false;
+    }
+    report_.part = {"NVTX range " + region, part->times, std::min(part->time.seconds(), report_.runtime_s)};
+    report_.notices.push_back(
+        {"marked-part", "what is found lies in the NVTX range '" + region + "', which the program enters " +
+                            counted(part->times, "time", "times") + "; percentages are of that time"});
+    return true;
+  }
+
   void mark_part() {
+    if (const std::string& region = session_.request.region; !region.empty() && mark_region(region)) return;
     const std::optional<MarkedPart> part = mark_what_is_outside(*tracing_, sites_);
     if (!part) return;
     report_.part = {"cuProfilerStart", part->times, std::min(part->time.seconds(), report_.runtime_s)};

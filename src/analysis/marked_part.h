@@ -1,11 +1,16 @@
-// The part of a run that its program marked with cuProfilerStart and cuProfilerStop (cudaProfilerStart, PyTorch's
-// torch.cuda.profiler). In: the tracing run. Out: what lies outside is marked so; it stays in the schedule. A part begins
-// where a call of cuProfilerStart returns, and ends with the next cuProfilerStop, whichever threads these are in, or with
-// the process. A process that never calls cuProfilerStart, beside one that does, lies outside.
+// The part of a run that counts: what lies outside is marked so; it stays in the schedule and in the verdicts. In: the
+// tracing run, and with --region what its processes wrote of their NVTX ranges. Which part it is:
+// - with --region, from the begin of an NVTX range of that name to its end, whichever threads these are in. Ranges of that
+//   name that lie in each other or overlap are one. (The library in the program: src/nvtx.)
+// - else what the program marked with cuProfilerStart and cuProfilerStop (cudaProfilerStart, PyTorch's
+//   torch.cuda.profiler): from the return of a call of cuProfilerStart to the next cuProfilerStop.
+// What is not ended ends with the process. A process without such a part, beside one that has it, lies outside.
 #pragma once
 #include <optional>
+#include <span>
 
 #include "analysis/run.h"
+#include "trace/nvtx_ranges.h"
 
 namespace diogenes {
 
@@ -14,7 +19,11 @@ struct MarkedPart {
   Nanoseconds time;  // of the process in which it is longest
 };
 
-// None: no process marks one, and nothing is outside.
+// None: no process has such a part, and nothing is outside.
 std::optional<MarkedPart> mark_what_is_outside(Run& tracing, const SiteTable& sites);
+std::optional<MarkedPart> mark_what_is_outside(Run& tracing, std::span<const NvtxRanges> ranges);
+
+// Why --region shows nothing: which ranges there were.
+std::string no_such_range(const std::string& region, std::span<const NvtxRanges> ranges);
 
 }  // namespace diogenes

@@ -13,10 +13,17 @@ using namespace diogenes::testing;
 
 struct Marked {
   explicit Marked(const Timeline& trace) {
+    load(trace);
+    part = mark_what_is_outside(run, sites);
+  }
+  Marked(const Timeline& trace, const std::vector<NvtxRanges>& ranges) {
+    load(trace);
+    part = mark_what_is_outside(run, ranges);
+  }
+  void load(const Timeline& trace) {
     write_process(folder.path() / "2", trace, {.launches_traced = true});
     auto read = load_run(folder.path() / "2", sites, Load::operations);
     run = std::move(*read);
-    part = mark_what_is_outside(run, sites);
   }
   // Of each operation: o outside, i inside.
   std::string places(size_t thread = 0) const {
@@ -112,6 +119,75 @@ TEST(MarkedPart, WhatIsNeededOutsideCountsForTheVerdict) {
   ASSERT_EQ(report->problems.size(), 1u);
   EXPECT_EQ(report->problems[0].count, 2u);
   EXPECT_EQ(report->problems[0].instances, 3u);
+}
+
+// ---- NVTX ranges
+
+// Of the process that write_process() makes; begins and ends by turns, in microseconds.
+NvtxRanges ranges(std::initializer_list<std::pair<int64_t, int>> marks, int64_t created_us = 0) {
+  const ProcessOptions described;
+  NvtxRanges file;
+  file.host = "node";
+  file.pid = described.pid;
+  file.created = {described.start_ns + created_us * 1000};
+  for (auto [us, change] : marks) file.marks.push_back({{described.start_ns + us * 1000}, change});
+  return file;
+}
+
+// Synchronizations of 10 at 100, 200, ... 600.
+Timeline six_waits() {
+  Timeline trace = timeline();
+  for (int i = 1; i <= 6; ++i) trace.at(at(100 * i)).sync(lasting(10));
+  return trace;
+}
+
+TEST(NvtxPart, ReachesFromTheOutermostBeginToItsEnd) {
+  const Marked marked(six_waits(), {ranges({{150, 1}, {160, 1}, {250, -1}, {350, -1}, {450, 1}, {550, -1}})});
+  ASSERT_TRUE(marked.part);
+  EXPECT_EQ(marked.part->times, 2u);
+  EXPECT_EQ(marked.part->time.count, 200'000 + 100'000);
+  EXPECT_EQ(marked.places(), "oiioio");
+}
+
+TEST(NvtxPart, WithoutAnEndReachesToThatOfTheProcess) {
+  const Marked marked(six_waits(), {ranges({{50, -1}, {450, 1}})});
+  ASSERT_TRUE(marked.part);
+  EXPECT_EQ(marked.part->time.count, 610'000 - 450'000);
+  EXPECT_EQ(marked.places(), "ooooii");
+}
+
+TEST(NvtxPart, EndsWhereAnExecReplacesTheProgram) {
+  const Marked marked(six_waits(), {ranges({{50, 1}}, 40), ranges({{550, 1}}, 250)});
+  ASSERT_TRUE(marked.part);
+  EXPECT_EQ(marked.part->times, 2u);
+  EXPECT_EQ(marked.places(), "iioooi");
+}
+
+TEST(NvtxPart, IsNotThatOfAnotherProcess) {
+  NvtxRanges other = ranges({{50, 1}});
+  ++other.pid;
+  NvtxRanges elsewhere = ranges({{50, 1}});
+  elsewhere.host += "2";
+  const Marked marked(six_waits(), {other, elsewhere});
+  EXPECT_FALSE(marked.part);
+  EXPECT_EQ(marked.places(), "iiiiii");
+  EXPECT_EQ(no_such_range("x", std::vector{other}),
+            "no NVTX range 'x' was entered in a process that uses CUDA");
+}
+
+TEST(NvtxPart, ThatIsNotThereNamesThoseThatAre) {
+  EXPECT_EQ(
+      no_such_range("x", {}),
+      "no NVTX range 'x' was entered, and no other that could be heard: does the program call NVTX 3, in a "
+      "library that was built with it?");
+  NvtxRanges one = ranges({}), other = ranges({});
+  one.names = {"load", "step"};
+  other.names = {"eval", "step"};
+  EXPECT_EQ(no_such_range("x", std::vector{one, other}),
+            "no NVTX range 'x' was entered; ranges that were: 'eval', 'load', 'step'");
+  for (int i = 0; i < 20; ++i) one.names.push_back("a" + std::to_string(i));
+  const std::string many = no_such_range("x", std::vector{one});
+  EXPECT_TRUE(many.ends_with("'a18', 'a19' and more")) << many;
 }
 
 }  // namespace

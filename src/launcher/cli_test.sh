@@ -43,6 +43,8 @@ expect 2 '^diogenes: ' "$diogenes" run --repeat 0 -- true
 for factor in 1 1.09 none; do
   expect 2 "diogenes: .*$factor is not a number of 1.1 or more" "$diogenes" run --max-overhead $factor -- true
 done
+expect 2 'name of an NVTX range has 1 to 255 bytes' "$diogenes" run --region '' -- true
+expect 2 'leave out --region' "$diogenes" run --resume nowhere --region step
 expect 2 'leave out --max-overhead' "$diogenes" run --resume nowhere --max-overhead 2
 expect 2 '^diogenes: ' "$diogenes" export --format pdf
 expect 0 '' "$diogenes" --version

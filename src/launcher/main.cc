@@ -13,6 +13,7 @@
 #include "launcher/options.h"
 #include "launcher/resume.h"
 #include "launcher/version.h"
+#include "trace/nvtx_ranges.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -79,6 +80,15 @@ const CLI::Validator kAnySize = {[](const std::string& text) {
                                  },
                                  ""};
 
+const CLI::Validator kRangeName = {
+    [](const std::string& text) {
+      return text.empty() || text.size() > kMostRegionBytes
+                 ? fmt::format("the name of an NVTX range has 1 to {} bytes, and not {}", kMostRegionBytes,
+                               text.size())
+                 : std::string();
+    },
+    ""};
+
 // CLI11's own usage line cannot say `-- COMMAND`.
 class WithUsage : public CLI::Formatter {
  public:
@@ -135,6 +145,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       "  diogenes run -- ./solver --size 4096\n"
       "  diogenes run --driver simulated -- build/bin/examples/als\n"
       "  diogenes run --prepare 'rm -f checkpoint.bin' --report report.txt -- python3 train.py\n"
+      "  diogenes run --region train_step -- python3 train.py\n"
       "  diogenes run --output rank0.diogenes --force --timeout 600 -- mpirun -n 2 ./app\n"
       "  diogenes run --resume solver.1.diogenes");
   run->add_option("--output", options.output,
@@ -186,6 +197,10 @@ void add_run(CLI::App& app, RunOptions& options) {
   run->add_flag_callback(
       "--no-follow-values", [&options] { options.follow_values = false; },
       "Where needed waits cost much, do not make the run that follows what becomes of their results");
+  run->add_option("--region", options.region,
+                  "Judge only what lies inside NVTX ranges of that name; percentages are of the time in them")
+      ->type_name("NVTX-RANGE")
+      ->check(kRangeName);
   add_model(run, options.model);
   add_owners(run, options.own, options.library);
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
@@ -384,7 +399,7 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
 int check_resume(const CLI::App& run) {
   for (const char* kept :
        {"--output", "--driver", "--plain-run", "--prepare", "--threshold", "--gpu-times", "--repeat",
-        "--thorough", "--no-follow-values", "--max-trace-size", "--max-overhead"})
+        "--thorough", "--no-follow-values", "--max-trace-size", "--max-overhead", "--region"})
     if (run.get_option(kept)->count() > 0)
       return fail(kUsage, fmt::format("--resume keeps what the session was begun with; leave out {}", kept));
   return kSuccess;

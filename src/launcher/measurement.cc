@@ -21,6 +21,7 @@
 #include "launcher/machine.h"
 #include "launcher/prepare_command.h"
 #include "launcher/python_in_use.h"
+#include "launcher/region.h"
 #include "launcher/run_estimate.h"
 #include "launcher/session_folder.h"
 #include "launcher/target_environment.h"
@@ -76,6 +77,8 @@ bool Measurement::open() {
 bool Measurement::begin_session() {
   program_ = find_program(options_.command.front());
   if (program_.status != 0) return refuse(program_.status, program_.problem);
+  if (Status region = check_region(options_.region, environment_, installation_); !region)
+    return refuse(kOwnFailure, region.error().c_str());
   // Before the folder is made: without a driver there is no session.
   Result<ChosenDriver> driver = choose_driver(options_.driver, installation_);
   if (!driver) return refuse(kOwnFailure, driver.error().c_str());
@@ -108,7 +111,8 @@ bool Measurement::begin_session() {
                       .thorough = options_.thorough,
                       .follow_values = options_.follow_values,
                       .max_trace_bytes = options_.max_trace_bytes,
-                      .max_overhead = options_.max_overhead};
+                      .max_overhead = options_.max_overhead,
+                      .region = options_.region};
   if (Status written = write_session(folder_, session_); !written) {
     fs::remove_all(folder_, failed);
     return refuse(kOwnFailure, written.error().c_str());
@@ -369,6 +373,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   const bool reads_python =
       !first && fs::exists(installation_.python) && runs_python(folder_ / stage_name(Stage::baseline));
   const fs::path python = reads_python ? installation_.python : fs::path();
+  const bool hears_nvtx = stage == Stage::tracing && !options_.region.empty();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
                                  .library_folder = driver_->driver.library_folder,
@@ -376,6 +381,8 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                  .cupti = cupti,
                                  .python = python,
                                  .values = settings.followed.empty() ? fs::path() : installation_.values,
+                                 .nvtx = hears_nvtx ? installation_.nvtx : fs::path(),
+                                 .region = options_.region,
                                  .guards = stage == Stage::memory_tracing || stage == Stage::sync_use});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);

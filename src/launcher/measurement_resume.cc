@@ -5,6 +5,7 @@
 
 #include "launcher/machine.h"
 #include "launcher/measurement.h"
+#include "launcher/region.h"
 #include "launcher/session_folder.h"
 
 namespace diogenes::launcher {
@@ -40,6 +41,9 @@ bool Measurement::resume_session() {
   options_.max_trace_bytes = request.max_trace_bytes;
   options_.max_overhead = request.max_overhead;
   options_.threshold_percent = session_.threshold_percent;
+  options_.region = request.region;
+  if (Status region = check_region(options_.region, environment_, installation_); !region)
+    return refuse(kOwnFailure, region.error().c_str());
   if (options_.timeout_s == 0) options_.timeout_s = request.timeout_s;
   runs_planned_ = 2 + options_.repeat + options_.plain_run;
   if (kept_runs_ == 0) return true;

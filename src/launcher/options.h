@@ -26,6 +26,7 @@ struct RunOptions {
   uint64_t max_trace_bytes = 0;           // of each process in each run; 0: the default
   bool follow_values = true;              // behind their first use, in a run of stage 4
   double max_overhead = 3;                // run time of a stage / the baseline's
+  std::string region;                     // an NVTX range's name; empty: the whole run
   std::vector<std::string> own, library;  // folders: whose code is whose
   int top = 10;
   bool use_cache = true;

@@ -15,6 +15,7 @@
 #include "launcher/cupti.h"
 #include "launcher/plan_file.h"
 #include "launcher/python_in_use.h"
+#include "launcher/region.h"
 #include "launcher/resume.h"
 #include "launcher/run_estimate.h"
 #include "launcher/stage_outcome.h"
@@ -135,6 +136,33 @@ TEST_F(Parts, PythonsLibraryComesLast) {
                                                                  .cupti = "/cuda/libcupti.so.13",
                                                                  .python = "/a/python.so"});
   EXPECT_EQ(value_of(environment, "LD_PRELOAD"), "/a/agent.so:/a/gpu-times.so:/a/python.so:/his.so");
+}
+
+TEST_F(Parts, TheLibraryForNvtxIsNamedToNvtx) {
+  auto environment = target_environment(
+      {"HOME=/h"}, {.agent = "/a/agent.so", .plan = "/s/plan", .nvtx = "/a/nvtx.so", .region = "train step"});
+  EXPECT_EQ(value_of(environment, "LD_PRELOAD"), "/a/agent.so:/a/nvtx.so");
+  EXPECT_EQ(value_of(environment, "NVTX_INJECTION64_PATH"), "/a/nvtx.so");
+  EXPECT_EQ(value_of(environment, "DIOGENES_REGION"), "train step");
+  auto without = target_environment({"NVTX_INJECTION64_PATH=/his.so"},
+                                    {.agent = "/a/agent.so", .plan = "/s/plan", .region = "train step"});
+  EXPECT_EQ(value_of(without, "NVTX_INJECTION64_PATH"), "/his.so");
+  EXPECT_EQ(value_of(without, "DIOGENES_REGION"), "");
+}
+
+TEST_F(Parts, ARegionNeedsNvtxForItself) {
+  Installation installation;
+  installation.nvtx = folder_ / "libdiogenes-nvtx.so";
+  EXPECT_TRUE(check_region("", {"NVTX_INJECTION64_PATH=/his.so"}, installation));
+  Status missing = check_region("step", {}, installation);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(std::string(missing.error().c_str()).find("is missing"), std::string::npos);
+  std::ofstream(installation.nvtx) << "x";
+  EXPECT_TRUE(check_region("step", {"NVTX_INJECTION64_PATH="}, installation));
+  Status taken = check_region("step", {"NVTX_INJECTION64_PATH=/his.so"}, installation);
+  ASSERT_FALSE(taken);
+  EXPECT_NE(std::string(taken.error().c_str()).find("NVTX_INJECTION64_PATH=/his.so takes"),
+            std::string::npos);
 }
 
 // An interpreter is known by what it exports, whatever its name.

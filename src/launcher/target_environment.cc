@@ -8,6 +8,7 @@
 
 #include "ffm/peer_copies.h"
 #include "ffm/plan.h"
+#include "trace/nvtx_ranges.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -66,6 +67,11 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
   if (!settings.python.empty()) preloaded += ":" + settings.python.string();
   if (!settings.values.empty()) preloaded += ":" + settings.values.string();
   if (!settings.corrector.empty()) preloaded += ":" + settings.corrector.string();
+  if (!settings.nvtx.empty()) {
+    preloaded += ":" + settings.nvtx.string();
+    set(result, kRegionVariable, settings.region);
+    set(result, kNvtxVariable, settings.nvtx.string());
+  }
   set(result, "LD_PRELOAD", in_front(preloaded, value_of(original, "LD_PRELOAD")));
   set(result, kPlanVariable, settings.plan.string());
   set(result, kAgentVariable, settings.agent.string());

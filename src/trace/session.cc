@@ -73,6 +73,7 @@ Session from_json(const json& object) {
   take(request, "follow_values", session.request.follow_values);
   take(request, "max_trace_bytes", session.request.max_trace_bytes);
   take(request, "max_overhead", session.request.max_overhead);
+  take(request, "region", session.request.region);
   const json& owners = object_at(object, "owners");
   take(owners, "own", session.owners.own);
   take(owners, "library", session.owners.library);
@@ -168,7 +169,8 @@ json to_json(const Session& session) {
             {"thorough", session.request.thorough},
             {"follow_values", session.request.follow_values},
             {"max_trace_bytes", session.request.max_trace_bytes},
-            {"max_overhead", session.request.max_overhead}}},
+            {"max_overhead", session.request.max_overhead},
+            {"region", session.request.region}}},
           {"owners", {{"own", session.owners.own}, {"library", session.owners.library}}},
           {"streams",
            {{"input", session.streams.input},

@@ -52,6 +52,7 @@ struct RunRequest {
   bool follow_values = true;
   uint64_t max_trace_bytes = 0;  // 0: the default
   double max_overhead = 3;
+  std::string region;  // of NVTX, in which what is judged lies (--region); empty: none
 };
 
 // Folders whose code the user calls his own (`--own`) or a library's (`--library`), absolute

@@ -36,20 +36,15 @@ bench::ProcessRun run_alone(const std::vector<std::string>& command, const std::
 }
 
 Measured run_measured(const std::vector<std::string>& command, const std::string& input,
-                      const std::function<void(const std::string&)>& look, const std::string& max_overhead) {
+                      const std::function<void(const std::string&)>& look, const std::string& max_overhead,
+                      const std::vector<std::string>& options) {
   const bench::TemporaryFolder folder;
   const std::string session = folder.path() / "session.diogenes", report = folder.path() / "report.txt";
-  std::vector<std::string> run = {built("bin/diogenes"),
-                                  "run",
-                                  "--driver",
-                                  "simulated",
-                                  "--max-overhead",
-                                  max_overhead,
-                                  "--output",
-                                  session,
-                                  "--report",
-                                  report,
-                                  "--"};
+  std::vector<std::string> run = {
+      built("bin/diogenes"), "run",      "--driver", "simulated", "--max-overhead",
+      max_overhead,          "--output", session,    "--report",  report};
+  run.insert(run.end(), options.begin(), options.end());
+  run.emplace_back("--");
   run.insert(run.end(), command.begin(), command.end());
   Measured result;
   result.run =

@@ -29,7 +29,8 @@ inline constexpr const char* kNoBudget = "1000";
 // `look`, if any, gets the path of the session's folder, which is removed afterwards.
 Measured run_measured(const std::vector<std::string>& command, const std::string& input = "",
                       const std::function<void(const std::string&)>& look = {},
-                      const std::string& max_overhead = kNoBudget);
+                      const std::string& max_overhead = kNoBudget,
+                      const std::vector<std::string>& options = {});
 
 // A key of the report that may be null: "" then.
 std::string text(const nlohmann::json& object, const char* key);
