@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/necessity/check.h"
-#include "analysis/necessity/interpret.h"
-#include "analysis/necessity/judge.h"
-#include "analysis/necessity/transfers.h"
+#include "analysis/necessity/interpret/interpret.h"
+#include "analysis/necessity/judge/check.h"
+#include "analysis/necessity/judge/judge.h"
+#include "analysis/necessity/transfers/dead_transfers.h"
 #include "trace/testing/facts_builder.h"
 #include "trace/testing/temporary_folder.h"
 

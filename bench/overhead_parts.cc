@@ -9,15 +9,15 @@
 #include <fstream>
 #include <vector>
 
-#include "agent/memory/address_bounds.h"
-#include "agent/memory/content.h"
-#include "agent/modules.h"
-#include "agent/process_folder.h"
-#include "agent/recorder.h"
-#include "agent/stack.h"
-#include "agent/stage.h"
-#include "agent/thread_state.h"
-#include "agent/unwind/frame_rule.h"
+#include "agent/core/memory/address_bounds.h"
+#include "agent/core/memory/content.h"
+#include "agent/core/recording/module_map.h"
+#include "agent/core/recording/process_folder.h"
+#include "agent/core/recording/recorder.h"
+#include "agent/core/running_stage.h"
+#include "agent/core/stacks/stack.h"
+#include "agent/core/thread_state.h"
+#include "agent/core/unwind/frame_rule.h"
 #include "base/units.h"
 #include "ffm/plan.h"
 

@@ -132,18 +132,18 @@ void repeat(const fs::path& path, uint64_t rounds, const RoundAdds& adds) {
 // The verdicts of one round, for each round.
 void repeat_verdicts(const fs::path& path, uint64_t rounds, uint32_t operations) {
   std::string bytes = contents(path);
-  std::vector<GivenVerdict> once(bytes.size() / sizeof(GivenVerdict));
-  memcpy(static_cast<void*>(once.data()), bytes.data(), once.size() * sizeof(GivenVerdict));
+  std::vector<LiteralVerdict> once(bytes.size() / sizeof(LiteralVerdict));
+  memcpy(static_cast<void*>(once.data()), bytes.data(), once.size() * sizeof(LiteralVerdict));
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   for (uint64_t round = 0; round < rounds; ++round) {
     auto shift = static_cast<uint32_t>(round * operations);
-    std::vector<GivenVerdict> now = once;
-    for (GivenVerdict& verdict : now) {
+    std::vector<LiteralVerdict> now = once;
+    for (LiteralVerdict& verdict : now) {
       verdict.operation.sequence += shift;
       verdict.first.sequence += shift;
     }
     out.write(reinterpret_cast<const char*>(now.data()),
-              static_cast<std::streamsize>(now.size() * sizeof(GivenVerdict)));
+              static_cast<std::streamsize>(now.size() * sizeof(LiteralVerdict)));
   }
 }
 

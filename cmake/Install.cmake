@@ -4,7 +4,7 @@
 #   libraries  lib/diogenes: other projects' libraries that diogenes needs. In the .tar.gz only: a .deb names their packages
 #   debug      lib/debug: debug information, by build-id, as debuggers look for it
 #
-# The installed program finds its parts relative to itself (src/launcher/installation.h).
+# The installed program finds its parts relative to itself (src/launcher/installed/installation.h).
 set(private lib/diogenes)
 set(installed_programs diogenes diogenes-discover)
 set(installed_libraries diogenes_agent diogenes_gpu_times diogenes_python diogenes_values diogenes_corrector diogenes_nvtx)

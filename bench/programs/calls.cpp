@@ -30,13 +30,13 @@ struct Target {
 };
 
 using Call = void (*)(Target&);
-struct Named {
+struct NamedCall {
   const char* name;
   Call call;
   int at_once;  // calls between two waits for the device, so that no queue is full
 };
 
-const Named kCalls[] = {
+const NamedCall kCalls[] = {
     {"cuCtxGetDevice",
      [](Target&) {
        CUdevice device;
@@ -51,7 +51,7 @@ const Named kCalls[] = {
 };
 
 // Time in the calls alone, for each of them.
-double batch(Target& target, const Named& named, int calls) {
+double batch(Target& target, const NamedCall& named, int calls) {
   double spent = 0;
   for (int done = 0; done < calls;) {
     const int now = std::min(calls - done, named.at_once);
@@ -65,7 +65,7 @@ double batch(Target& target, const Named& named, int calls) {
 }
 
 // One more frame each time, none of which the compiler may leave out.
-[[gnu::noinline]] double at_depth(int frames, Target& target, const Named& named, int calls) {
+[[gnu::noinline]] double at_depth(int frames, Target& target, const NamedCall& named, int calls) {
   const double result = frames > 1 ? at_depth(frames - 1, target, named, calls) : batch(target, named, calls);
   asm volatile("" ::: "memory");
   return result;
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   Target target{gpu};
   CHECK(cuMemAlloc(&target.data, 4096));
   CHECK(cuEventCreate(&target.event, CU_EVENT_DISABLE_TIMING));
-  for (const Named& named : kCalls)
+  for (const NamedCall& named : kCalls)
     for (const int frames : {5, 25, 60}) {
       double best = 1e18;
       for (int i = 0; i < kBatches; ++i)

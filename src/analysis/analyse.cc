@@ -4,25 +4,25 @@
 #include <map>
 #include <set>
 
-#include "analysis/code_loading.h"
-#include "analysis/coverage.h"
-#include "analysis/description.h"
-#include "analysis/followed_values.h"
+#include "analysis/findings/groupings.h"
+#include "analysis/findings/repeats.h"
+#include "analysis/findings/required.h"
 #include "analysis/freed_memory.h"
-#include "analysis/gpu_times.h"
-#include "analysis/groupings.h"
-#include "analysis/main_loop.h"
-#include "analysis/marked_part.h"
-#include "analysis/names.h"
-#include "analysis/notices.h"
-#include "analysis/repeats.h"
-#include "analysis/required.h"
-#include "analysis/source_key.h"
-#include "analysis/source_lines.h"
-#include "analysis/timeline.h"
-#include "analysis/totals.h"
-#include "analysis/watch_shares.h"
-#include "analysis/words.h"
+#include "analysis/program/code_loading.h"
+#include "analysis/program/main_loop.h"
+#include "analysis/program/profiled_span.h"
+#include "analysis/report/coverage.h"
+#include "analysis/report/description.h"
+#include "analysis/report/notices.h"
+#include "analysis/report/source_key.h"
+#include "analysis/report/timeline.h"
+#include "analysis/report/totals.h"
+#include "analysis/report/wording.h"
+#include "analysis/runs/followed_values.h"
+#include "analysis/runs/gpu_times.h"
+#include "analysis/runs/watch_shares.h"
+#include "analysis/symbols/source_lines.h"
+#include "analysis/symbols/stack_names.h"
 #include "trace/session.h"
 
 namespace diogenes {
@@ -77,12 +77,12 @@ class Analysis {
       say_code_loading();
       find();
     }
-    const uint32_t unread = tracing_ ? tracing_->trace.unread : 0;
-    if (used_cuda_ || !tracing_ || unread > 0) {
+    const uint32_t unreadable = tracing_ ? tracing_->trace.unreadable : 0;
+    if (used_cuda_ || !tracing_ || unreadable > 0) {
       report_.incomplete =
           what_is_missing(session_, tracing_.has_value(), memory_tracing_.has_value(), report_.coverage);
-      if (unread > 0)
-        report_.incomplete.push_back("of " + counted(unread, "process", "processes") +
+      if (unreadable > 0)
+        report_.incomplete.push_back("of " + counted(unreadable, "process", "processes") +
                                      " nothing could be read: " + tracing_->trace.missing.front());
       report_.incomplete.insert(report_.incomplete.end(), lost_.begin(), lost_.end());
     }
@@ -139,7 +139,7 @@ class Analysis {
       report_.notices.push_back({"region-lost", "begins and ends of the NVTX range '" + region +
                                                     "' were lost " + counted(lost, "time", "times") +
                                                     ": the part that is judged may be wrong (disk full?)"});
-    const std::optional<MarkedPart> part = mark_what_is_outside(*tracing_, ranges);
+    const std::optional<ProfiledSpan> part = mark_what_is_outside(*tracing_, ranges);
     if (!part) {
       lost_.push_back(no_such_range(region, ranges) + "; the report is as without --region");
       return false;
@@ -153,7 +153,7 @@ class Analysis {
 
   void mark_part() {
     if (const std::string& region = session_.request.region; !region.empty() && mark_region(region)) return;
-    const std::optional<MarkedPart> part = mark_what_is_outside(*tracing_, sites_);
+    const std::optional<ProfiledSpan> part = mark_what_is_outside(*tracing_, sites_);
     if (!part) return;
     report_.part = {"cuProfilerStart", part->times, std::min(part->time.seconds(), report_.runtime_s)};
     report_.notices.push_back(
@@ -254,7 +254,7 @@ class Analysis {
           return names_.called(site) + (where.empty() ? "" : " at " + where);
         },
         report_.notices);
-    surroundings_ = surroundings_of(*memory_tracing_, sites_);
+    call_contexts_ = call_contexts_of(*memory_tracing_, sites_);
     brought_ = brought_values(*memory_tracing_, sites_);
   }
 
@@ -304,7 +304,7 @@ class Analysis {
     const Replay& replay = *replay_;
     const Models& models = models_.emplace(graph_, &replay, options_.model);
     const ProblemInput input{*tracing_,   sites_,    graph_,  verdicts_,
-                             first_uses_, threshold, &models, memory_tracing_ ? &surroundings_ : nullptr};
+                             first_uses_, threshold, &models, memory_tracing_ ? &call_contexts_ : nullptr};
     problems_ = find_problems(input);
     const Problems& problems = problems_;
     Description description(report_, names_, source_, sites_, *tracing_, graph_, followed_);
@@ -414,13 +414,13 @@ class Analysis {
   std::optional<MainLoop> loop_;            // of tracing_
   std::vector<SiteVerdicts> verdicts_;
   std::vector<SiteFirstUses> first_uses_;
-  std::vector<Surroundings> surroundings_;
+  std::vector<CallContext> call_contexts_;
   EventGraph graph_;
   std::optional<Replay> replay_;
   std::optional<Models> models_;
   Problems problems_;
   std::vector<std::string> keys_;  // of problems_
-  Names names_;
+  StackNames names_;
   SourceLines source_;
   std::vector<BroughtValues> brought_;
   std::vector<FollowedValues> followed_;

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/frame_owner.h"
-#include "analysis/further_runs.h"
-#include "analysis/models.h"
-#include "analysis/report.h"
-#include "analysis/run.h"
+#include "analysis/benefit/models.h"
+#include "analysis/report/report.h"
+#include "analysis/runs/further_runs.h"
+#include "analysis/runs/run.h"
+#include "analysis/symbols/frame_owner.h"
 #include "base/result.h"
 #include "ffm/plan.h"
 

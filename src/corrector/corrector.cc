@@ -2,17 +2,17 @@
 // the runs of `diogenes prove` alone.
 //
 // What a deferred wait gave the program stays true by four means:
-//   the CPU reads results, or writes what the GPU reads   guards, whose touch awaits the mark (trace/corrector.h)
+//   the CPU reads results, or writes what the GPU reads   guards, whose touch awaits the mark (trace/corrector_services.h)
 //   later GPU work in other streams                       is ordered behind the marks
 //   calls that tell of completion, or release memory      await all that was deferred
 //   the end of the process                                awaits it, too
 // Memory whose release would have waited is kept for the next allocation of its size.
 // Copies are given to the GPU without waiting, and the wait that was in them is deferred (transfers.h).
 // What cannot be kept so is not deferred: the call waits as before, and is counted.
-#include "corrector/clock.h"
-#include "corrector/copies.h"
 #include "corrector/lifetime.h"
-#include "corrector/waits.h"
+#include "corrector/transfers/copies.h"
+#include "corrector/waits/wait_clock.h"
+#include "corrector/waits/waits.h"
 
 namespace diogenes::corrector {
 
@@ -67,7 +67,7 @@ bool is_no_matter(const DriverFunction& driver) {
 // What is to be done before the call.
 enum class Step {
   pass,
-  settle,     // await all that was deferred
+  await_all,  // await all that was deferred
   give_back,  // ... and free what the pool keeps
   end,        // ... and correct nothing more
   not_made,   // the call succeeds without the driver
@@ -76,12 +76,12 @@ enum class Step {
 
 Step not_deferred(int site, Undeferred why) {
   if (site >= 0) counts.add_undeferred(site, why);
-  return Step::settle;
+  return Step::await_all;
 }
 
 Step before_synchronize(const CorrectedCall& call) {
   const int site = counts.find(call.site, call.function);
-  if (site < 0) return Step::settle;
+  if (site < 0) return Step::await_all;
   counts.add_call(site);
   Undeferred why = refusal(call, site);
   if (why == Undeferred::none) why = defer(call, site);
@@ -98,7 +98,7 @@ Step before_release(const CorrectedCall& call) {
   if (site >= 0)
     counts.add_call(site);
   else if (!pool.is_wanted(address))
-    return Step::settle;
+    return Step::await_all;
   Undeferred why = refusal(call, site);
   if (why == Undeferred::none) why = pool.refuses(address, marks.current_context());
   if (why == Undeferred::none) why = defer(call, site);
@@ -137,18 +137,19 @@ Step step_before(const CorrectedCall& call) {
   if (driver.has(Trait::ends_context)) return Step::end;
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
   if (driver.role == Role::allocate && before_allocation(call) == Step::give_back) return Step::give_back;
-  if (driver.role == Role::mapping) return keeps_memory() ? Step::give_back : Step::settle;
+  if (driver.role == Role::mapping) return keeps_memory() ? Step::give_back : Step::await_all;
   // What comes in another stream must not come behind what this one is given meanwhile.
-  if (driver.arguments == Arguments::stream_create && !mark_others(-1)) return Step::settle;
+  if (driver.arguments == Arguments::stream_create && !mark_others(-1)) return Step::await_all;
   if (is_no_matter(driver)) return Step::pass;
-  if (!has_place(call) || is_capture(call)) return Step::settle;
+  if (!has_place(call) || is_capture(call)) return Step::await_all;
   const int stream = call.names_stream ? marks.stream_of(call) : -1;
   if (stream < 0) {
     unknown_work = true;
-    return Step::settle;
+    return Step::await_all;
   }
-  return mark_own(call, stream) && mark_others(stream) && deferrals.order_behind_all(stream) ? Step::pass
-                                                                                             : Step::settle;
+  return mark_own(call, stream) && mark_others(stream) && deferrals.order_behind_all(stream)
+             ? Step::pass
+             : Step::await_all;
 }
 
 bool started() {
@@ -175,8 +176,8 @@ bool correct(const CorrectedCall& call, int32_t* result) {
     given_before = marks.given();
     others = call.threads || marks.several();
   }
-  if (step == Step::give_back && captures > 0) step = Step::settle;  // a release would end the capture
-  if (step == Step::settle) settle(others);
+  if (step == Step::give_back && captures > 0) step = Step::await_all;  // a release would end the capture
+  if (step == Step::await_all) await_deferred(others);
   if (step == Step::give_back || step == Step::end) give_back(others);
   if (step == Step::end) end();
   *result = step == Step::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
@@ -235,7 +236,7 @@ bool start(const CorrectorServices& services) {
 
 }  // namespace
 
-// The agent looks for it by name (trace/corrector.h).
+// The agent looks for it by name (trace/corrector_services.h).
 extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corrector = {
     sizeof(Corrector),
     start,

@@ -7,7 +7,7 @@ namespace diogenes::corrector {
 namespace {
 
 // Where no file can be made, nobody reads it.
-alignas(8) unsigned char unread[sizeof(CorrectionsHeader) + kMostCorrectedSites * sizeof(CorrectionCounts)];
+alignas(8) unsigned char unmapped[sizeof(CorrectionsHeader) + kMostCorrectedSites * sizeof(CorrectionCounts)];
 
 }  // namespace
 
@@ -16,7 +16,7 @@ void Counts::start(const CorrectorServices& services) {
   const uint64_t bytes =
       sizeof(CorrectionsHeader) + services.plan->corrected_count * sizeof(CorrectionCounts);
   void* file = services.map_file("corrections", bytes);
-  header_ = static_cast<CorrectionsHeader*>(file ? file : static_cast<void*>(unread));
+  header_ = static_cast<CorrectionsHeader*>(file ? file : static_cast<void*>(unmapped));
   memcpy(header_->magic, kCorrectionsMagic, sizeof header_->magic);
   header_->sites = services.plan->corrected_count;
   for (uint32_t i = 0; i < services.plan->corrected_count; ++i)

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "corrector/clock.h"
+#include "corrector/waits/wait_clock.h"
 
 namespace diogenes::corrector {
 
 static std::atomic<bool> has_begun{false};  // this process came to a site of the plan
 static bool sees_the_end = false;           // at_exit() is registered
 
-void settle(bool others) {
+void await_deferred(bool others) {
   if (state != State::on) return;
   uint64_t streams = 0;
   Deferral last;
@@ -33,8 +33,8 @@ void settle(bool others) {
   agent.release(undelivered == 0 ? last : undelivered - 1);
 }
 
-void settle_and_deliver(bool others) {
-  settle(others);
+void await_and_deliver(bool others) {
+  await_deferred(others);
   const Deferral last = deferrals.latest();
   deferrals.await_all(last, agent);
   agent.release(last);
@@ -65,14 +65,14 @@ bool start_watchman() {
 }  // namespace
 
 void give_back(bool others) {
-  settle(others);
+  await_deferred(others);
   pool.free_all<Lock>();
   transfers.free_all<Lock>();
 }
 
 void end() {
   if (state == State::on) {
-    settle_and_deliver(false);
+    await_and_deliver(false);
     deferrals.end();
   }
   state = State::off;

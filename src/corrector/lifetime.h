@@ -1,6 +1,6 @@
 // From the first call that is corrected to the end: what was deferred is awaited, and what was kept is given back.
 #pragma once
-#include "corrector/parts.h"
+#include "corrector/corrector_state.h"
 
 namespace diogenes::corrector {
 
@@ -15,9 +15,9 @@ void note_first_call(const CorrectedCall& call);
 // All that the GPU was given before deferred waits is done when it returns; what it brought may still have to be delivered,
 // behind guards that stay. `others`: there are threads that make calls meanwhile, or streams that may be given work: waits
 // that have no mark get one then, and what is given now comes behind it.
-void settle(bool others);
+void await_deferred(bool others);
 // ... and all is delivered.
-void settle_and_deliver(bool others);
+void await_and_deliver(bool others);
 // ... and what the pool and the contents keep is freed.
 void give_back(bool others);
 // ... and nothing more is corrected.

@@ -128,8 +128,8 @@ enum class Trait : uint64_t {
   record_flags = 1ull << 30,        // an event record with flags: argument 2
   per_thread_default = 1ull << 31,  // a null stream means the calling thread's default stream
   image_argument = 1ull << 32,      // loads the code at argument 1
-  begins_region = 1ull << 33,       // of the run that is worth a look
-  ends_region = 1ull << 34,
+  begins_profiling = 1ull << 33,    // of the run that is worth a look
+  ends_profiling = 1ull << 34,
 };
 constexpr Trait operator|(Trait one, Trait other) {
   return static_cast<Trait>(static_cast<uint64_t>(one) | static_cast<uint64_t>(other));

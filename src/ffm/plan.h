@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-#include "driver/hook_site.h"
+#include "driver/hooking/hook_site.h"
 #include "ffm/stage.h"
 
 namespace diogenes {
@@ -28,7 +28,7 @@ struct FollowedPlace {
 
 inline constexpr uint32_t kMostFollowedPlaces = 64;
 
-// A place whose waits are deferred (trace/corrector.h).
+// A place whose waits are deferred (trace/corrector_services.h).
 struct CorrectedSite {
   uint64_t key;       // native_site_key() (trace/site_key.h)
   uint32_t function;  // position in the catalogue
@@ -57,12 +57,12 @@ struct Plan {
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
   uint8_t watch_share;   // memory_tracing: the share of the small ranges that this run watches; kWatchShares:
                          // all of them
-  uint8_t gpu_times;     // 1: the GPU's own times are taken where somebody tells them (agent/gpu_times.h)
+  uint8_t gpu_times;     // 1: the GPU's own times are taken where somebody tells them (gpu_times_recorder.h)
   uint32_t hook_count;
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan
   double max_overhead;  // memory_tracing, sync_use: run time / baseline's, beyond which a hot call site is
-                        // looked at in some occurrences only (agent/facts/sampling.h); 0: no limit
+                        // looked at in some occurrences only (agent/watching/facts/sampling.h); 0: no limit
   int64_t baseline_ns;  // run time of the baseline; 0: not known
   uint32_t followed_count;   // sync_use: places; 0: no value is followed
   uint32_t corrected_count;  // proving: sites

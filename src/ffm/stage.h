@@ -6,7 +6,7 @@
 namespace diogenes {
 
 // gpu_times: the run of tracing again, with the GPU's own times where they can be had. proving: the program with the
-// report's fixes applied (trace/corrector.h).
+// report's fixes applied (trace/corrector_services.h).
 enum class Stage : uint8_t { baseline = 1, tracing, memory_tracing, sync_use, analysis, gpu_times, proving };
 
 // The stage's name in session folders, reports and messages. Stages that run the program come first.

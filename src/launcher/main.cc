@@ -7,12 +7,12 @@
 #include <charconv>
 #include <optional>
 
-#include "launcher/build_details.h"
-#include "launcher/documents.h"
-#include "launcher/messages.h"
+#include "launcher/command_line/build_details.h"
+#include "launcher/command_line/documents.h"
+#include "launcher/command_line/messages.h"
+#include "launcher/command_line/version.h"
+#include "launcher/measuring/resume.h"
 #include "launcher/options.h"
-#include "launcher/resume.h"
-#include "launcher/version.h"
 #include "trace/nvtx_ranges.h"
 
 namespace diogenes::launcher {

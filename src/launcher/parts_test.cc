@@ -12,15 +12,15 @@
 #include <sstream>
 
 #include "driver/catalogue.h"
-#include "launcher/cupti.h"
-#include "launcher/plan_file.h"
-#include "launcher/python_in_use.h"
-#include "launcher/region.h"
-#include "launcher/resume.h"
-#include "launcher/run_estimate.h"
-#include "launcher/stage_outcome.h"
-#include "launcher/standard_streams.h"
-#include "launcher/target_environment.h"
+#include "launcher/installed/cupti.h"
+#include "launcher/installed/python_in_use.h"
+#include "launcher/measuring/nvtx_region.h"
+#include "launcher/measuring/plan_file.h"
+#include "launcher/measuring/resume.h"
+#include "launcher/measuring/run_estimate.h"
+#include "launcher/measuring/stage_outcome.h"
+#include "launcher/measuring/target_environment.h"
+#include "launcher/process/standard_streams.h"
 #include "trace/format.h"
 
 namespace diogenes::launcher {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include "python/testing/image.h"
+#include "python/testing/interpreter_image.h"
 
 namespace diogenes::python {
 namespace {

@@ -175,7 +175,7 @@ uintptr_t thread_state_here(const Interpreter& interpreter, PythonReading& scrat
   if (is_finalizing(interpreter, state)) return 0;
   if (state == known.state) return state;
   if (check(interpreter, state, scratch) != Check::good) {
-    __atomic_fetch_add(&summary.unread, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&summary.unreadable, 1, __ATOMIC_RELAXED);
     known = {0, state, known.wanting == state ? known.times + 1 : 1};
     return 0;
   }

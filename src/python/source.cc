@@ -80,7 +80,7 @@ bool read(const Interpreter& interpreter, bool in_signal, PythonReading& to, Pyt
   const bool good = in_signal ? ChainReader<ThroughKernel>(interpreter).read(state, to)
                               : ChainReader<InPlace>(interpreter).read(state, to);
   if (good) return to.count > 0;
-  __atomic_fetch_add(&summary.unread, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&summary.unreadable, 1, __ATOMIC_RELAXED);
   if (!in_signal) check_thread_state_again();
   return false;
 }
@@ -102,7 +102,7 @@ uint32_t with_frames(const Interpreter& interpreter, uint32_t stack, const Found
   if (held && !stacks.full() && running_interpreter(summary) == &interpreter)
     made = make_stack(interpreter, stack, found, in_signal);
   if (made == kNoStack) {
-    __atomic_fetch_add(&summary.unread, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&summary.unreadable, 1, __ATOMIC_RELAXED);
     return stack;
   }
   stacks.insert(key, made);

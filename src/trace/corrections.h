@@ -1,7 +1,7 @@
 // What a process's corrector counted, for the launcher to read: the file `corrections`, a CorrectionsHeader, then one
 // CorrectionCounts for each site of the plan, in its order. All little-endian.
 #pragma once
-#include "trace/corrector.h"
+#include "trace/corrector_services.h"
 
 namespace diogenes {
 

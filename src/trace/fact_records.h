@@ -1,6 +1,6 @@
 // The records of facts, stages 3 and 4: what happened in the program. What follows from it is judged in the
-// analysis. Part of the on-disk format (format.h). Written by agent/facts/, agent/order/ and
-// agent/guard/watch_records.cc, agent/peer_memory.cc and src/values/, read by analysis/necessity/.
+// analysis. Part of the on-disk format (format.h). Written by agent/watching/facts/, agent/watching/order/ and
+// agent/watching/guard/watch_records.cc, agent/watching/peer_memory.cc and src/values/, read by analysis/necessity/.
 #pragma once
 #include <cstdint>
 
@@ -154,7 +154,7 @@ struct UnwatchRecord {
 };
 static_assert(sizeof(UnwatchRecord) == 32);
 
-enum class RegionEvent : uint8_t {
+enum class MemoryEvent : uint8_t {
   released,   // free, munmap, MAP_FIXED, madvise that destroys: what it held is gone
   moved,      // mremap, realloc: what it held lives on elsewhere
   read,       // by a system call or another process
@@ -162,15 +162,15 @@ enum class RegionEvent : uint8_t {
 };
 // Memory that GPU work was given to was released or used by other means than touching it. Written once the
 // release has succeeded.
-struct RegionRecord {
+struct MemoryEventRecord {
   RecordType type;
-  RegionEvent event;
+  MemoryEvent event;
   uint8_t reserved[2];
   uint32_t stack;
   uint64_t begin, bytes;
   int64_t at_ns;
 };
-static_assert(sizeof(RegionRecord) == 32);
+static_assert(sizeof(MemoryEventRecord) == 32);
 
 enum class OrderObject : uint8_t {
   mutex,
@@ -195,11 +195,11 @@ enum OrderFlag : uint8_t {
       32,  // stage 2, acquires: `address` is when `thread` released the object (CLOCK_MONOTONIC), and there
            // is no record of that
 };
-// One thread let another go on. In stage 2 for the times (agent/order/hand_overs.h), else for the order: a release is written before it takes effect, an acquire after it has, both
-// only where they carry news: records of other types that the thread they reach had not heard of as surely.
-// Releases that carry none are counted in `sequence` all the same. Starts of threads and joins are recorded
-// always, once the driver was used; the start of one of many threads only in its maker's file. An acquire
-// follows every release of the object with a sequence up to its own; where one thread alone releases a
+// One thread let another go on. In stage 2 for the times (agent/watching/order/hand_overs.h), else for the order: a release is
+// written before it takes effect, an acquire after it has, both only where they carry news: records of other types that the
+// thread they reach had not heard of as surely. Releases that carry none are counted in `sequence` all the same. Starts of
+// threads and joins are recorded always, once the driver was used; the start of one of many threads only in its maker's file. An
+// acquire follows every release of the object with a sequence up to its own; where one thread alone releases a
 // semaphore or condition (by the records, and without kNotSeen), that is so in every run.
 struct OrderRecord {
   RecordType type;

@@ -28,7 +28,7 @@ namespace diogenes {
 inline constexpr uint32_t kTraceVersion = 10;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
-// What was lost, by cause. Each has a sentence in analysis/drops.cc.
+// What was lost, by cause. Each has a sentence in analysis/report/drops.cc.
 enum class Drop : uint8_t {
   records_full,  // recorded_bytes_limit of the plan reached
   file_failed,   // a trace file could not be created or grown (disk full, permissions)
@@ -67,9 +67,9 @@ enum class GpuTimesState : uint8_t {
 };
 
 struct PythonSummary {
-  uint32_t version;  // PY_VERSION_HEX: 0x030b02f0; 0: not known. Before 3.11 without the last two digits
-  uint32_t state;    // PythonState (trace/python_records.h)
-  uint32_t unread;   // stacks whose Python frames could not be read or kept
+  uint32_t version;     // PY_VERSION_HEX: 0x030b02f0; 0: not known. Before 3.11 without the last two digits
+  uint32_t state;       // PythonState (trace/python_records.h)
+  uint32_t unreadable;  // stacks whose Python frames could not be read or kept
 };
 
 struct FileHeader {
@@ -178,7 +178,7 @@ enum class RecordType : uint8_t {
   watch,
   touch,
   unwatch,
-  region,
+  memory_event,
   order,
   peer_access,
   value

@@ -1,6 +1,6 @@
 // When a process was inside NVTX ranges of the name that `--region` gave: written by src/nvtx, read for
-// analysis/marked_part.h. A file of each process that uses NVTX, `nvtx-HOST-PID.K` in the stage's folder (K: from 0, the
-// first that is free): NvtxHeader, then from kNvtxMarksAt on an NvtxMark for each begin and each end of such a range, in
+// analysis/program/profiled_span.h. A file of each process that uses NVTX, `nvtx-HOST-PID.K` in the stage's folder (K: from 0,
+// the first that is free): NvtxHeader, then from kNvtxMarksAt on an NvtxMark for each begin and each end of such a range, in
 // any order. The file grows in steps, and threads write beside each other: a mark that has no time is none, but others
 // may follow it. All little-endian.
 #pragma once

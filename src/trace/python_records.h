@@ -1,5 +1,5 @@
 // Python in the trace: what its frames in stacks say, and the functions that they name. Written by
-// src/python, read by trace/reader.h and analysis/mixed_stack.h.
+// src/python, read by trace/reader.h and analysis/symbols/mixed_stack.h.
 #pragma once
 #include "trace/format.h"
 
@@ -8,7 +8,7 @@ namespace diogenes {
 // What became of reading the frames of CPython.
 enum class PythonState : uint32_t {
   none,             // no interpreter ran
-  read,             // frames were read, except as `unread` says
+  read,             // frames were read, except as `unreadable` says
   unknown_version,  // not one of 3.8 to 3.14
   several,          // two interpreters run in the process
   unlike,           // its memory is not laid out as that version's should be

@@ -267,7 +267,7 @@ Result<StageTrace> read_stage(const fs::path& folder) {
     auto process = read_process(entry.path());
     if (!process) {
       stage.missing.emplace_back(process.error().c_str());
-      ++stage.unread;
+      ++stage.unreadable;
       continue;
     }
     stage.processes.push_back(std::move(*process));

@@ -140,8 +140,8 @@ class ThreadTrace {
         case RecordType::unwatch:
           visitor(*file_.at<UnwatchRecord>(offset), last);
           break;
-        case RecordType::region:
-          visitor(*file_.at<RegionRecord>(offset), last);
+        case RecordType::memory_event:
+          visitor(*file_.at<MemoryEventRecord>(offset), last);
           break;
         case RecordType::order:
           visitor(*file_.at<OrderRecord>(offset), last);
@@ -192,7 +192,7 @@ struct StageTrace {
   std::filesystem::path folder;
   std::vector<ProcessTrace> processes;  // by rank, then start, then folder name
   std::vector<std::string> missing;
-  uint32_t unread = 0;  // processes of which nothing could be read: `missing` says why
+  uint32_t unreadable = 0;  // processes of which nothing could be read: `missing` says why
 };
 
 // Error: no such folder. A folder without a process is a stage in which none used CUDA.

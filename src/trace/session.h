@@ -13,7 +13,7 @@
 
 namespace diogenes {
 
-// The evidence of one discovery (driver/discovery.h).
+// The evidence of one discovery (driver/discovery/discovery.h).
 struct WaitFunction {
   uint64_t offset = 0;  // image offset in libcuda
   int agreed = 0;       // known waits on whose stacks it was
@@ -56,22 +56,22 @@ struct RunRequest {
 };
 
 // Folders whose code the user calls his own (`--own`) or a library's (`--library`), absolute
-// (analysis/frame_owner.h).
+// (analysis/symbols/frame_owner.h).
 struct OwnerChoices {
   std::vector<std::string> own, library;
 };
 
-// The program's standard streams in the first run, for later runs (launcher/standard_streams.h).
+// The program's standard streams in the first run, for later runs (launcher/process/standard_streams.h).
 struct StreamsRecord {
   std::string input;        // the file that later runs read, from the session's folder; empty: none
   int64_t input_begin = 0;  // from there on
   bool joined = false;      // stdout and stderr are one
-  // Which of "stdin", "stdout" and "stderr" were the user's terminal (launcher/typed_input.h: what was typed).
+  // Which of "stdin", "stdout" and "stderr" were the user's terminal (launcher/terminal/typed_input.h: what was typed).
   std::vector<std::string> terminal;
 };
 
 // A file that the program had loaded, with GPU code that the driver has to compile for its GPU
-// (analysis/gpu_code.h). Counts of the source files that were compiled into it.
+// (analysis/program/gpu_code.h). Counts of the source files that were compiled into it.
 struct GpuCodeRecord {
   std::string file;
   uint64_t native = 0, compiled = 0, neither = 0;

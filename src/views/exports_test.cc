@@ -5,12 +5,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "views/collapsed.h"
-#include "views/csv.h"
-#include "views/markdown.h"
-#include "views/perfetto.h"
-#include "views/sample_reports.h"
-#include "views/sarif.h"
+#include "views/exports/collapsed.h"
+#include "views/exports/csv.h"
+#include "views/exports/markdown.h"
+#include "views/exports/perfetto.h"
+#include "views/exports/sarif.h"
+#include "views/testing/sample_reports.h"
 
 namespace diogenes {
 namespace {

@@ -1,16 +1,16 @@
-#include "views/proof_text.h"
+#include "views/shared/proof_text.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "views/csv.h"
-#include "views/html.h"
-#include "views/json.h"
-#include "views/markdown.h"
-#include "views/sample_reports.h"
-#include "views/sarif.h"
-#include "views/text.h"
+#include "views/exports/csv.h"
+#include "views/exports/json.h"
+#include "views/exports/markdown.h"
+#include "views/exports/sarif.h"
+#include "views/html/html.h"
+#include "views/testing/sample_reports.h"
+#include "views/text/text.h"
 
 namespace diogenes {
 namespace {

@@ -169,7 +169,7 @@ def versions_in_code(root):
         "trace": find("src/trace/format.h", r"kTraceVersion\s*=\s*(\d+)"),
         "plan": find("src/ffm/plan.h", r"kPlanVersion\s*=\s*(\d+)"),
         "diogenes-session": find("src/trace/session.h", r'"diogenes-session/(\d+)"'),
-        "diogenes-report": find("src/views/json.cc", r'"diogenes-report/(\d+)"'),
+        "diogenes-report": find("src/views/exports/json.cc", r'"diogenes-report/(\d+)"'),
         "diogenes-expected": find("examples/expected.json", r'"diogenes-expected/(\d+)"'),
     }
 

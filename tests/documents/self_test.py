@@ -12,7 +12,7 @@ GOOD = {
     "src/trace/format.h": '// Source: docs/more.md.\nconstexpr int kTraceVersion = 9;  // see trace/session.h\n"cites gone.h";\n',
     "src/trace/session.h": 'const char* schema = "diogenes-session/1";\n',
     "src/ffm/plan.h": "constexpr int kPlanVersion = 5;\n",
-    "src/views/json.cc": 'schema = "diogenes-report/2";\n',
+    "src/views/exports/json.cc": 'schema = "diogenes-report/2";\n',
     "examples/expected.json": '{"schema": "diogenes-expected/1"}\n',
 }
 # What is wrong; a file; what it holds; a part of what has to be said.

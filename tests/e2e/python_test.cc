@@ -1,5 +1,5 @@
 // Stacks of Python programs: each planted synchronization has the frames that the interpreter itself tells
-// (programs/frames.py), with every interpreter that is installed here.
+// (programs/python/frames.py), with every interpreter that is installed here.
 #include <gtest/gtest.h>
 
 #include <map>

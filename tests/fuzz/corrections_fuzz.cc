@@ -1,5 +1,5 @@
-// What a corrector counted (launcher/prove/counts.h): any bytes, of one process and of two.
-#include "launcher/prove/counts.h"
+// What a corrector counted (launcher/prove/corrections_reader.h): any bytes, of one process and of two.
+#include "launcher/prove/corrections_reader.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

@@ -1,5 +1,5 @@
-// Unwind information (driver/eh_frame.h).
-#include "driver/eh_frame.h"
+// Unwind information (driver/hooking/eh_frame.h).
+#include "driver/hooking/eh_frame.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

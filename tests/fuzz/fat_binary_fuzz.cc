@@ -1,5 +1,6 @@
-// Code for GPUs in an ELF file (analysis/gpu_code.h): as a section's bytes, and as a file that libelf opens.
-#include "analysis/gpu_code.h"
+// Code for GPUs in an ELF file (analysis/program/gpu_code.h): as a section's bytes, and as a file that libelf
+// opens.
+#include "analysis/program/gpu_code.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

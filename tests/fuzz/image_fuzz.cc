@@ -1,7 +1,7 @@
-// An ELF file that is taken for the driver (driver/image.h), and hooks planned for it
-// (driver/hook_planner.h).
-#include "driver/hook_planner.h"
-#include "driver/image.h"
+// An ELF file that is taken for the driver (driver/hooking/image.h), and hooks planned for it
+// (driver/hooking/hook_planner.h).
+#include "driver/hooking/hook_planner.h"
+#include "driver/hooking/image.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

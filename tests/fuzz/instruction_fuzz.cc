@@ -1,6 +1,6 @@
 // Instructions at which a program touched guarded memory, as the agent looks at them
-// (agent/guard/instruction.h).
-#include "agent/guard/instruction.h"
+// (agent/watching/guard/faults/instruction.h).
+#include "agent/watching/guard/faults/instruction.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
-// names.json (analysis/kept_names.h): any file may lie there, and new names are kept beside what could be read of it.
-#include "analysis/kept_names.h"
+// names.json (analysis/symbols/kept_names.h): any file may lie there, and new names are kept beside what could be read of it.
+#include "analysis/symbols/kept_names.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

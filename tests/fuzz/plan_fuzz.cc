@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "agent/stage.h"
+#include "agent/core/running_stage.h"
 #include "target.h"
 #include "trace/format.h"
 #include "trace/plan_reader.h"

@@ -1,5 +1,5 @@
-// SESSION/proved.json (analysis/proved.h): what can be read can be written and read again, and withdraws the same findings.
-#include "analysis/proved.h"
+// SESSION/proved.json (analysis/proof/proved.h): what can be read can be written and read again, and withdraws the same findings.
+#include "analysis/proof/proved.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

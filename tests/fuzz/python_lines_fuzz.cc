@@ -1,8 +1,8 @@
-// The lines of Python's line tables (analysis/python_lines.h). The input is two bytes of version, two of the
-// first line, two of the instruction, then the table.
+// The lines of Python's line tables (analysis/symbols/python_lines.h). The input is two bytes of version, two
+// of the first line, two of the instruction, then the table.
 #include <cstring>
 
-#include "analysis/python_lines.h"
+#include "analysis/symbols/python_lines.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

@@ -1,7 +1,8 @@
-// The report that a session keeps (analysis/kept_report.h), behind its key and checksum: what can be read is written as it was.
+// The report that a session keeps (analysis/report/kept_report.h), behind its key and checksum: what can be read is written as it
+// was.
 #include <string>
 
-#include "analysis/kept_report.h"
+#include "analysis/report/kept_report.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

@@ -1,5 +1,5 @@
-// The session's file `terminal` (launcher/typed_input.h), as `run --resume` reads it.
-#include "launcher/typed_input.h"
+// The session's file `terminal` (launcher/terminal/typed_input.h), as `run --resume` reads it.
+#include "launcher/terminal/typed_input.h"
 #include "target.h"
 
 namespace diogenes::fuzz {

@@ -1,5 +1,5 @@
 // late-list SESSION: the waits that a session calls needless or movable, as the adversarial driver wants them
-// (sim/late.h); with --all, every site with its verdict. For trying one's own program by hand:
+// (sim/late/late.h); with --all, every site with its verdict. For trying one's own program by hand:
 //   late-list S > F; DIOGENES_SIMULATED_LATE=F LD_LIBRARY_PATH=build/lib/simulated PROGRAM
 #include <cstdio>
 #include <cstring>

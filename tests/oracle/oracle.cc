@@ -6,9 +6,9 @@
 #include <map>
 #include <sstream>
 
-#include "analysis/graph.h"
-#include "analysis/join.h"
-#include "analysis/watch_shares.h"
+#include "analysis/benefit/graph.h"
+#include "analysis/runs/join.h"
+#include "analysis/runs/watch_shares.h"
 #include "run_process.h"
 
 namespace diogenes::oracle {

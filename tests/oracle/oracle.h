@@ -1,5 +1,5 @@
 // Verdicts against what happens: a program is measured, and run again on the simulated driver with every wait
-// left out that the tool called needless, and every wait moved that it called movable (sim/late.h). Its
+// left out that the tool called needless, and every wait moved that it called movable (sim/late/late.h). Its
 // output must stay.
 #pragma once
 #include <cstdint>

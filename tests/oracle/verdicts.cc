@@ -23,9 +23,9 @@
 #include <fstream>
 #include <iostream>
 
-#include "judgement.h"
-#include "matrix.h"
-#include "scene_matrix.h"
+#include "cells/matrix.h"
+#include "random_judgement.h"
+#include "scenes/scene_matrix.h"
 
 namespace diogenes::oracle {
 namespace {

@@ -12,10 +12,10 @@
 #include <sstream>
 #include <thread>
 
-#include "launcher/driver_choice.h"
-#include "launcher/plan_file.h"
-#include "launcher/prove/counts.h"
-#include "launcher/target_environment.h"
+#include "launcher/installed/driver_choice.h"
+#include "launcher/measuring/plan_file.h"
+#include "launcher/measuring/target_environment.h"
+#include "launcher/prove/corrections_reader.h"
 
 namespace diogenes::launcher {
 namespace {

@@ -5,8 +5,8 @@
 #include <semaphore>
 #include <vector>
 
-#include "hand_over.h"
 #include "program.h"
+#include "scenes/hand_over.h"
 
 namespace random_program {
 

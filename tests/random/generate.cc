@@ -74,7 +74,7 @@ class Generator : Order {
     used_by_cpu(buffer);
     for (const int work : wanted(buffer, writes))
       if (!known_[static_cast<size_t>(work)]) learn(work);
-    for (const int work : wanted(buffer, writes)) lean_on(work, buffer, false);
+    for (const int work : wanted(buffer, writes)) depend_on(work, buffer, false);
   }
   void gpu_access(int buffer, bool writes, int stream, bool kernel) {
     for (const int work : wanted(buffer, writes)) {
@@ -87,13 +87,13 @@ class Generator : Order {
       }
     }
     for (const int work : wanted(buffer, writes))
-      if (!next_in(stream)[static_cast<size_t>(work)]) lean_on(work, buffer, true);
+      if (!next_in(stream)[static_cast<size_t>(work)]) depend_on(work, buffer, true);
     if (writes) return;
     // Two that only read need no order, but nobody can tell that from their names. Where a wait came between
     // them, it ordered them.
     for (const Buffer::Reader& reader : buffers_[static_cast<size_t>(buffer)].readers)
       if ((kernel || reader.kernel) && !next_in(stream)[static_cast<size_t>(reader.work)])
-        lean_on(reader.work, buffer, true);
+        depend_on(reader.work, buffer, true);
   }
 
   // ---- operations
@@ -326,11 +326,11 @@ class Generator : Order {
                   [&](const auto& one) { return ordered_before.test(static_cast<size_t>(one.first)); });
     // What is known by now is known when the work is given.
     for (const auto& [work, which] : before)
-      if (known_[static_cast<size_t>(work)]) lean_on(work, which, true);
+      if (known_[static_cast<size_t>(work)]) depend_on(work, which, true);
     if (from >= 0)
       for (const Buffer::Reader& reader : buffers_[static_cast<size_t>(from)].readers)
         if ((kernel || reader.kernel) && !ordered_before.test(static_cast<size_t>(reader.work)))
-          lean_on(reader.work, from, true);
+          depend_on(reader.work, from, true);
     const int flag = static_cast<int>(operations_.size());
     Operation& poll = add(Kind::poll);
     poll.stream = s, poll.event = flag;
@@ -341,7 +341,7 @@ class Generator : Order {
     for (const auto& [work, which] : before) {
       if (known_[static_cast<size_t>(work)]) continue;
       synchronize_stream(given_[static_cast<size_t>(work)]);
-      lean_on(work, which, true);
+      depend_on(work, which, true);
     }
     add(Kind::open).event = flag;
     if (from >= 0) note(from, false, piece, kernel);

@@ -67,10 +67,10 @@ class Order {
     behind_[static_cast<size_t>(works_)] = own;
     return works_++;
   }
-  // The program leans on knowing that this is done: `order`, to start other work, or else to use what the
+  // The program depends on knowing that this is done: `order`, to start other work, or else to use what the
   // buffer holds, which it then has.
-  void lean_on(int work, int buffer, bool order) {
-    if (settled_[static_cast<size_t>(work)]) return;
+  void depend_on(int work, int buffer, bool order) {
+    if (needed_already_[static_cast<size_t>(work)]) return;
     const int by = owner(work, buffer);
     if (by == kNobody) return;
     if (!order) owner_when_used_[{work, buffer}] = by;
@@ -80,7 +80,7 @@ class Order {
       guess_better(by, work);
       // It stays where it is, and so what it covers needs no other, if it is documented. Behind a use it may
       // come later.
-      if (order && rank(operations_[wait.operation].kind) > 0) settled_ |= wait.covers;
+      if (order && rank(operations_[wait.operation].kind) > 0) needed_already_ |= wait.covers;
       return;
     }
     // The query alone would do, or so it seems: whoever asks may also do something else when it is not done.
@@ -181,7 +181,7 @@ class Order {
   void order_behind_host_functions(int stream, bool is_one) {
     for (int work = 0; work < works_; ++work) {
       const auto w = static_cast<size_t>(work);
-      if ((is_one || host_work_[w]) && known_[w] && !next_in(stream)[w]) lean_on(work, kCell, true);
+      if ((is_one || host_work_[w]) && known_[w] && !next_in(stream)[w]) depend_on(work, kCell, true);
     }
   }
   void waited(const Before& covered, bool query = false) {
@@ -198,7 +198,7 @@ class Order {
     if (!query) waited_for_ |= covered;
     operations_.back().waits = !query;
   }
-  // It waits, and for what is not documented: nothing here leans on it.
+  // It waits, and for what is not documented: nothing here depends on it.
   void waited_somehow() { operations_.back().waits = operations_.back().guess = true; }
   Before everything() const {
     Before all;
@@ -211,7 +211,7 @@ class Order {
   void use_elsewhere(int work, int buffer) {
     int found = 0;
     for (const Wait& wait : waits_) found += wait.covers[static_cast<size_t>(work)];
-    if (found == 1) return lean_on(work, buffer, false);
+    if (found == 1) return depend_on(work, buffer, false);
     for (const Wait& wait : waits_)
       if (!wait.query && wait.covers[static_cast<size_t>(work)]) operations_[wait.operation].guess = true;
     owner_when_used_.try_emplace({work, buffer}, owner(work, buffer));
@@ -248,7 +248,7 @@ class Order {
   std::array<std::vector<int>, kBuffers> reached_;
   std::vector<std::pair<int, int>> unordered_;
   std::map<std::pair<int, int>, int> owner_when_used_;
-  Before known_, settled_, host_work_;
+  Before known_, needed_already_, host_work_;
   Before waited_for_;  // known otherwise than by a query
   std::vector<Wait> waits_;
   int works_ = 0;

@@ -22,7 +22,7 @@ inline constexpr int kStreams = 4;      // legacy default, two non-blocking, one
 inline constexpr int kEvents = 2;
 inline constexpr int kThreads = 4;  // the program's first one among them
 inline constexpr int kNodes = 3;    // of a graph, at most
-inline constexpr int kHows = 7;     // ways to tell another thread to go on (tests/litmus/hand_over.h)
+inline constexpr int kHows = 7;     // ways to tell another thread to go on (tests/litmus/scenes/hand_over.h)
 // Buffers of the device: three for the whole program, one that comes and goes in stream order.
 inline constexpr int kOrdered = 3, kDevice = 4;
 enum Host {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "judgement.h"
+#include "random_judgement.h"
 
 namespace diogenes::oracle {
 namespace {

@@ -6,15 +6,15 @@
 #include <fstream>
 
 #include "analysis/analyse.h"
+#include "analysis/report/timeline.h"
 #include "analysis/testing/trace_builder.h"
-#include "analysis/timeline.h"
-#include "views/collapsed.h"
-#include "views/csv.h"
-#include "views/html.h"
-#include "views/markdown.h"
-#include "views/perfetto.h"
-#include "views/sample_reports.h"
-#include "views/sarif.h"
+#include "views/exports/collapsed.h"
+#include "views/exports/csv.h"
+#include "views/exports/markdown.h"
+#include "views/exports/perfetto.h"
+#include "views/exports/sarif.h"
+#include "views/html/html.h"
+#include "views/testing/sample_reports.h"
 
 namespace {
 

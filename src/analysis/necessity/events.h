@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-#include "analysis/run.h"
+#include "analysis/runs/run.h"
 #include "base/index.h"
 #include "base/range.h"
 #include "trace/fact_records.h"

@@ -4,11 +4,11 @@
 #include <unordered_map>
 
 #include "analysis/in_background.h"
-#include "analysis/necessity/check.h"
-#include "analysis/necessity/interpret.h"
-#include "analysis/necessity/judge.h"
-#include "analysis/necessity/record_cursor.h"
-#include "analysis/necessity/transfers.h"
+#include "analysis/necessity/interpret/interpret.h"
+#include "analysis/necessity/interpret/record_cursor.h"
+#include "analysis/necessity/judge/check.h"
+#include "analysis/necessity/judge/judge.h"
+#include "analysis/necessity/transfers/dead_transfers.h"
 
 namespace diogenes::necessity {
 namespace {

@@ -2,9 +2,9 @@
 // as the evidence of its operations.
 // In: a process of stage 3 or 4 with its operations, and what its hashes say. Out: its evidence.
 #pragma once
+#include "analysis/necessity/interpret/peer_accesses.h"
 #include "analysis/necessity/judgement.h"
-#include "analysis/necessity/peer_accesses.h"
-#include "analysis/run.h"
+#include "analysis/runs/run.h"
 
 namespace diogenes::necessity {
 

@@ -120,7 +120,7 @@ TEST(JudgeProcess, MemoryThatIsUnmappedUnreadNeedsNoWait) {
   Facts facts;
   facts.call("cuMemcpyDtoHAsync_v2", download(10)).watch(1, kHost, 64, 42);
   facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
-  facts.unwatch(1, 60, WatchEnd::released).region(RegionEvent::released, kHost, 4096, 60);
+  facts.unwatch(1, 60, WatchEnd::released).memory_event(MemoryEvent::released, kHost, 4096, 60);
   EXPECT_EQ(evidence(facts)[1].reasons, 0u);
 }
 

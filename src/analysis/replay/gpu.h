@@ -6,7 +6,7 @@
 #include <optional>
 #include <queue>
 
-#include "analysis/replay/machine.h"
+#include "analysis/replay/recorded/machine.h"
 
 namespace diogenes::replay {
 

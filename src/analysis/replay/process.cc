@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "analysis/near_search.h"
-#include "analysis/replay/calibration.h"
-#include "analysis/replay/wake_up.h"
+#include "analysis/replay/recorded/calibration.h"
+#include "analysis/replay/recorded/wake_up.h"
 
 namespace diogenes::replay {
 namespace {

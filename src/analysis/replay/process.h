@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "analysis/replay/durations.h"
+#include "analysis/replay/recorded/durations.h"
 #include "analysis/replay/simulator.h"
 
 namespace diogenes {

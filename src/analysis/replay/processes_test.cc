@@ -1,7 +1,7 @@
 // The benefit of several processes together: which of them ends last, and what they share.
 #include <gtest/gtest.h>
 
-#include "analysis/models.h"
+#include "analysis/benefit/models.h"
 #include "analysis/testing/analysed.h"
 
 namespace diogenes {

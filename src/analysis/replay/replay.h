@@ -13,7 +13,7 @@
 #pragma once
 #include <memory>
 
-#include "analysis/benefit.h"
+#include "analysis/benefit/benefit.h"
 #include "analysis/replay/process.h"
 
 namespace diogenes {

@@ -12,7 +12,7 @@
 #pragma once
 #include <span>
 
-#include "analysis/replay/machine.h"
+#include "analysis/replay/recorded/machine.h"
 
 namespace diogenes::replay {
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/replay/schedule.h"
+#include "analysis/replay/recorded/schedule.h"
 #include "trace/fact_records.h"
 
 namespace diogenes::replay {

@@ -2,7 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "analysis/problems.h"
+#include "analysis/findings/problems.h"
 #include "analysis/testing/trace_builder.h"
 
 namespace diogenes::testing {
@@ -34,7 +34,7 @@ struct Analysed {
   Run tracing, memory_tracing, sync_use;
   std::vector<SiteVerdicts> verdicts;
   std::vector<SiteFirstUses> first_uses;
-  std::vector<Surroundings> surroundings;
+  std::vector<CallContext> call_contexts;
   JoinResult join;
   EventGraph graph;
   Problems problems;
@@ -45,11 +45,11 @@ struct Analysed {
     memory_tracing = load_one("3", true);
     sync_use = load_one("4", true);
     join = join_verdicts(tracing, memory_tracing, sites, verdicts);
-    surroundings = surroundings_of(memory_tracing, sites);
+    call_contexts = call_contexts_of(memory_tracing, sites);
     join_first_uses(tracing, sync_use, sites, first_uses);
     graph = build_graph(tracing, sites);
     problems =
-        find_problems({tracing, sites, graph, verdicts, first_uses, threshold, nullptr, &surroundings});
+        find_problems({tracing, sites, graph, verdicts, first_uses, threshold, nullptr, &call_contexts});
   }
   Run load_one(const char* name, bool evidence) {
     auto run =

@@ -187,7 +187,7 @@ class ThreadFiles {
       clock.after_ns = step.clock_after_ns;
       put(file(step.thread), clock);
     }
-    GivenVerdict verdict{};
+    LiteralVerdict verdict{};
     verdict.operation = id;
     verdict.after_ns = -1;
     if (options_.stage == Stage::memory_tracing) {
@@ -441,7 +441,7 @@ necessity::Judgement verdicts_by_hand(Process& process, const SiteTable&,
   std::map<uint32_t, Thread*> threads;
   for (Thread& thread : process.threads) threads[thread.ordinal] = &thread;
   std::ifstream file(process.trace->folder / "verdicts", std::ios::binary);
-  for (GivenVerdict given; file.read(reinterpret_cast<char*>(&given), sizeof given);) {
+  for (LiteralVerdict given; file.read(reinterpret_cast<char*>(&given), sizeof given);) {
     auto found = threads.find(given.operation.thread);
     if (found == threads.end() || given.operation.sequence >= found->second->evidence.size()) continue;
     Evidence& evidence = found->second->evidence[given.operation.sequence];

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run.h"
+#include "analysis/runs/run.h"
 #include "trace/format.h"
 #include "trace/session.h"
 #include "trace/testing/temporary_folder.h"
@@ -135,12 +135,12 @@ struct ProcessOptions {
 constexpr Frame program_frame(uint64_t offset) { return Frame::of(0, offset); }
 constexpr Frame driver_frame(uint64_t offset) { return Frame::of(1, offset); }
 
-// Writes STAGE/HOST-PID for the timeline, and in stages 3 and 4 its file `verdicts`: GivenVerdict after
-// GivenVerdict.
+// Writes STAGE/HOST-PID for the timeline, and in stages 3 and 4 its file `verdicts`: LiteralVerdict after
+// LiteralVerdict.
 void write_process(const std::filesystem::path& stage_folder, const Timeline& trace,
                    const ProcessOptions& options = {});
 
-struct GivenVerdict {
+struct LiteralVerdict {
   OperationId operation;
   OperationId first, lost_by;
   uint32_t reasons;

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/gpu_code.h"
-#include "launcher/driver_choice.h"
-#include "launcher/installation.h"
+#include "analysis/program/gpu_code.h"
+#include "launcher/installed/driver_choice.h"
+#include "launcher/installed/installation.h"
 
 namespace diogenes::launcher {
 

@@ -5,8 +5,8 @@
 
 #include <array>
 
+#include "launcher/command_line/messages.h"
 #include "launcher/doctor/checks.h"
-#include "launcher/messages.h"
 #include "launcher/options.h"
 
 namespace diogenes::launcher {

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "driver/discovery.h"
+#include "driver/discovery/discovery.h"
 #include "launcher/doctor/checks.h"
 
 namespace diogenes::launcher {

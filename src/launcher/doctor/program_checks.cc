@@ -6,13 +6,13 @@
 #include <regex>
 #include <sstream>
 
-#include "analysis/frame_owner.h"
-#include "analysis/symbols.h"
-#include "driver/child_output.h"
+#include "analysis/symbols/frame_owner.h"
+#include "analysis/symbols/symbols.h"
+#include "driver/discovery/child_output.h"
 #include "launcher/doctor/checks.h"
-#include "launcher/jit_check.h"
-#include "launcher/program_file.h"
-#include "launcher/python_in_use.h"
+#include "launcher/installed/jit_check.h"
+#include "launcher/installed/python_in_use.h"
+#include "launcher/process/program_file.h"
 #include "trace/python_source.h"
 
 namespace diogenes::launcher {

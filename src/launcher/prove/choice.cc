@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "analysis/kinds.h"
-#include "analysis/notices.h"
-#include "views/phrases.h"
-#include "views/problem_text.h"
+#include "analysis/findings/problem_kinds.h"
+#include "analysis/report/notices.h"
+#include "views/shared/phrases.h"
+#include "views/text/problem_text.h"
 
 namespace diogenes::launcher {
 

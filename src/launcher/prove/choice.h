@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/corrected_sites.h"
-#include "analysis/report.h"
+#include "analysis/proof/corrected_sites.h"
+#include "analysis/report/report.h"
 #include "base/result.h"
 #include "ffm/plan.h"
 #include "launcher/options.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "launcher/prove/outputs.h"
-#include "launcher/prove/table.h"
+#include "launcher/prove/proof_table.h"
 
 namespace diogenes::launcher {
 namespace {

@@ -7,18 +7,18 @@
 #include <sstream>
 
 #include "analysis/analyse.h"
-#include "analysis/kept_report.h"
+#include "analysis/report/kept_report.h"
 #include "driver/catalogue.h"
-#include "launcher/messages.h"
+#include "launcher/command_line/messages.h"
+#include "launcher/command_line/output_file.h"
+#include "launcher/measuring/resume.h"
+#include "launcher/measuring/session_folder.h"
 #include "launcher/options.h"
-#include "launcher/output_file.h"
 #include "launcher/prove/choice.h"
 #include "launcher/prove/outputs.h"
-#include "launcher/prove/table.h"
+#include "launcher/prove/proof_table.h"
 #include "launcher/prove/trial.h"
-#include "launcher/resume.h"
-#include "launcher/session_folder.h"
-#include "views/figures.h"
+#include "views/shared/figures.h"
 
 namespace diogenes::launcher {
 

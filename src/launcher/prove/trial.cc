@@ -6,10 +6,10 @@
 
 #include <cstring>
 
-#include "launcher/plan_file.h"
-#include "launcher/prepare_command.h"
-#include "launcher/target_environment.h"
-#include "launcher/target_process.h"
+#include "launcher/measuring/plan_file.h"
+#include "launcher/measuring/prepare_command.h"
+#include "launcher/measuring/target_environment.h"
+#include "launcher/process/target_process.h"
 
 namespace diogenes::launcher {
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launcher/driver_choice.h"
-#include "launcher/installation.h"
-#include "launcher/program_file.h"
+#include "launcher/installed/driver_choice.h"
+#include "launcher/installed/installation.h"
+#include "launcher/process/program_file.h"
+#include "launcher/process/standard_streams.h"
 #include "launcher/prove/choice.h"
-#include "launcher/prove/counts.h"
-#include "launcher/standard_streams.h"
+#include "launcher/prove/corrections_reader.h"
 #include "trace/session.h"
 
 namespace diogenes::launcher {

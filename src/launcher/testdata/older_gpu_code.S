@@ -1,5 +1,5 @@
 /* GPU code as nvcc leaves it in a program that was compiled for sm_70, with PTX: one container, two entries of 64 bytes
-   of header and 16 of code, which nothing runs (analysis/gpu_code.h). */
+   of header and 16 of code, which nothing runs (analysis/program/gpu_code.h). */
   .section .nv_fatbin,"a",@progbits
   .p2align 3
   .long 0xba55ed50

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launcher/standard_streams.h"
+#include "launcher/process/standard_streams.h"
 
 namespace launcher = diogenes::launcher;
 

@@ -214,13 +214,13 @@ Facts& Facts::unwatch(uint32_t number, int64_t at, WatchEnd why) {
   return put(record, RecordType::unwatch);
 }
 
-Facts& Facts::region(RegionEvent event, uint64_t begin, uint64_t bytes, int64_t at) {
-  RegionRecord record{};
+Facts& Facts::memory_event(MemoryEvent event, uint64_t begin, uint64_t bytes, int64_t at) {
+  MemoryEventRecord record{};
   record.event = event;
   record.begin = begin;
   record.bytes = bytes;
   record.at_ns = at;
-  return put(record, RecordType::region);
+  return put(record, RecordType::memory_event);
 }
 
 Facts& Facts::order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us) {

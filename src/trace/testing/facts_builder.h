@@ -66,7 +66,7 @@ class Facts {
                const std::vector<Frame>& used = {});
   Facts& late_touch(uint32_t number, int64_t at, uint32_t thread);
   Facts& unwatch(uint32_t number, int64_t at, WatchEnd why = WatchEnd::lowered);
-  Facts& region(RegionEvent event, uint64_t begin, uint64_t bytes, int64_t at);
+  Facts& memory_event(MemoryEvent event, uint64_t begin, uint64_t bytes, int64_t at);
   Facts& order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us = 0);
   // It reached into the memory of process `process`.
   Facts& peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, Touching access = Touching::reads);

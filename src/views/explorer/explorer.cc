@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "views/explorer/findings_view.h"
+#include "views/explorer/lists/findings_view.h"
+#include "views/explorer/lists/required_list.h"
+#include "views/explorer/lists/sequence_views.h"
 #include "views/explorer/pages.h"
-#include "views/explorer/required_list.h"
-#include "views/explorer/sequence_views.h"
-#include "views/figures.h"
-#include "views/outline.h"
-#include "views/phrases.h"
-#include "views/places.h"
+#include "views/shared/figures.h"
+#include "views/shared/outline.h"
+#include "views/shared/phrases.h"
+#include "views/shared/places.h"
 
 namespace diogenes::explorer {
 namespace {

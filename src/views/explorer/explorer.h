@@ -1,5 +1,5 @@
 // `diogenes explore` without a terminal: a state machine. In: a report, keys, the size of the terminal, estimates that
-// were asked for. Out: what the screen shows, and which estimate is wanted. The terminal is launcher/terminal.h.
+// were asked for. Out: what the screen shows, and which estimate is wanted. The terminal is launcher/terminal/terminal.h.
 #pragma once
 #include <memory>
 #include <string>

@@ -8,7 +8,7 @@
 #include <random>
 #include <sstream>
 
-#include "views/sample_reports.h"
+#include "views/testing/sample_reports.h"
 
 namespace diogenes::explorer {
 namespace {

@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "views/explorer/text_view.h"
-#include "views/figures.h"
-#include "views/page.h"
-#include "views/phrases.h"
-#include "views/places.h"
-#include "views/problem_text.h"
-#include "views/profile_table.h"
-#include "views/proof_text.h"
+#include "views/shared/figures.h"
+#include "views/shared/phrases.h"
+#include "views/shared/places.h"
+#include "views/shared/proof_text.h"
+#include "views/text/page.h"
+#include "views/text/problem_text.h"
+#include "views/text/profile_table.h"
 
 namespace diogenes::explorer {
 namespace {

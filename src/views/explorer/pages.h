@@ -4,7 +4,7 @@
 
 #include "views/explorer/context.h"
 #include "views/explorer/view.h"
-#include "views/outline.h"
+#include "views/shared/outline.h"
 
 namespace diogenes::explorer {
 

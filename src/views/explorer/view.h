@@ -1,5 +1,5 @@
 // One page of the explorer: a list, or a text. It is told its size and the keys, and says what it shows. Everything
-// here is state and text; the terminal is elsewhere (launcher/terminal.h).
+// here is state and text; the terminal is elsewhere (launcher/terminal/terminal.h).
 #pragma once
 #include <memory>
 #include <string>

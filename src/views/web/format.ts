@@ -1,4 +1,4 @@
-// Figures as people read them, as src/views/figures.h has them.
+// Figures as people read them, as src/views/shared/figures.h has them.
 
 function threeDigits(value: number): string {
   if (value < 9.995) return value.toFixed(2)

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "analysis/necessity/testing/interpreted.h"
-#include "analysis/necessity/transfers.h"
+#include "analysis/necessity/transfers/dead_transfers.h"
 
 namespace diogenes::necessity::testing {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/necessity/interpret.h"
+#include "analysis/necessity/interpret/interpret.h"
 #include "analysis/necessity/testing/event_text.h"
 #include "trace/testing/facts_builder.h"
 #include "trace/testing/temporary_folder.h"

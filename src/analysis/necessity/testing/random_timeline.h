@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "analysis/necessity/testing/timeline.h"
+#include "analysis/necessity/testing/literal_timeline.h"
 
 namespace diogenes::necessity::testing {
 

@@ -1,0 +1,84 @@
+#include "agent/core/memory/content.h"
+
+#include <cstring>
+
+#include "agent/core/lock.h"
+#include "agent/core/memory/content_hash.h"
+#include "base/range.h"
+
+namespace diogenes::agent {
+
+void hash_rows_avx2(uint64_t address, uint64_t width, uint64_t height, uint64_t pitch, uint64_t* out);
+
+Content content_of(const Rows& rows) {
+  uint64_t hash[2];
+  if (__builtin_cpu_supports("avx2"))
+    hash_rows_avx2(rows.address, rows.width, rows.height, rows.pitch, hash);
+  else
+    hash_rows(rows.address, rows.width, rows.height, rows.pitch, hash);
+  return {hash[0], hash[1]};
+}
+
+namespace {
+
+// `piece` takes `size` bytes at a time.
+bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* content, LookAtPiece look,
+                   void* context, CopyIfThere copy) {
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  for (uint64_t row = 0; row < rows.height; ++row) {
+    uint64_t at = rows.address + row * rows.pitch;
+    for (uint64_t left = rows.width; left > 0;) {
+      uint64_t bytes = left < size ? left : size;
+      if (!copy(piece, reinterpret_cast<const void*>(at), bytes)) return false;
+      if (content) XXH3_128bits_update(&state, piece, bytes);
+      if (look) look(context, piece, bytes);
+      at += bytes;
+      left -= bytes;
+    }
+  }
+  if (!content) return true;
+  XXH128_hash_t hash = XXH3_128bits_digest(&state);
+  *content = {hash.low64, hash.high64};
+  return true;
+}
+
+constinit Lock large_locks[4];
+alignas(8) char large_pieces[4][64 << 10];
+
+}  // namespace
+
+void PatternFinder::look(const void* piece, uint64_t bytes) {
+  if (!repeats_ || bytes == 0) return;
+  const auto* begin = static_cast<const char*>(piece);
+  const uint64_t head = bytes < sizeof value_ ? bytes : sizeof value_;
+  if (bytes_ == 0) {
+    for (uint64_t at = 0; at < sizeof value_; ++at) reinterpret_cast<char*>(&value_)[at] = begin[at % head];
+  }
+  bytes_ += bytes;
+  repeats_ = memcmp(begin, &value_, head) == 0 && memcmp(begin, begin + head, bytes - head) == 0;
+}
+
+Pattern PatternFinder::found() const {
+  constexpr uint64_t kEnough = 64;
+  if (!repeats_ || bytes_ == 0) return {};
+  if (value_ == (value_ & 0xff) * 0x01010101u) return {value_ & 0xff, 1};
+  if (bytes_ < kEnough) return {};
+  if (value_ >> 16 == (value_ & 0xffff)) return {value_ & 0xffff, 2};
+  return {value_, 4};
+}
+
+bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context, CopyIfThere copy) {
+  alignas(8) char piece[1024];  // the program's stack may be small
+  // A large buffer saves system calls, where there are any; who finds them all taken does without.
+  const uint64_t size = copy == copy_if_there ? sizeof large_pieces[0] : 16 << 10;
+  for (int i = 0; i < 4 && rows.bytes() > sizeof piece; ++i) {
+    if (!large_locks[i].try_lock(1)) continue;
+    bool there = read_and_hash(rows, large_pieces[i], size, content, look, context, copy);
+    large_locks[i].unlock();
+    return there;
+  }
+  return read_and_hash(rows, piece, sizeof piece, content, look, context, copy);
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,214 @@
+#include "agent/core/memory/mappings.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "agent/core/lock.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+// From linux/fs.h of 6.11; older headers do not have it.
+struct ProcmapQuery {
+  uint64_t size, query_flags, query_addr;
+  uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
+  uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
+  uint64_t vma_name_addr, build_id_addr;
+};
+constexpr unsigned long kProcmapQuery = _IOWR('f', 17, ProcmapQuery);
+constexpr uint64_t kVmaRead = 0x01, kVmaWrite = 0x02, kVmaExecute = 0x04, kVmaShared = 0x08;
+
+constexpr int kKeptUses = 15;
+constexpr int kKeptUsesOfMaps = 63;
+constexpr uint64_t kNearStack =
+    1 << 20;  // so near to the stack pointer, it is a stack: coroutines have theirs anywhere
+
+struct Kept {
+  AddressRange range;
+  MappingKind kind;
+  int uses;
+  uint32_t forgotten;  // `forgets` when it was asked for
+};
+constexpr int kKept = 256;
+constinit Kept kept[kKept];
+constinit Lock kept_lock;
+// Without the lock: a handler of the program's may release memory while this thread holds it.
+constinit std::atomic<uint32_t> forgets{0};
+constinit std::atomic<bool> query_missing{false};
+
+// What lies under a guard seems to be closed.
+bool is_usable(uint64_t flags, bool open) {
+  constexpr uint64_t kOpen = kVmaRead | kVmaWrite;
+  return (flags & kVmaExecute) == 0 && (!open || (flags & kOpen) == kOpen);
+}
+
+// Not one mapping may be shared: a range can reach over several (guards split them).
+MappingKind ask(AddressRange range, uint64_t stack_pointer, bool open_memory) {
+  int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return MappingKind::unknown;
+  MappingKind kind = MappingKind::private_memory;
+  for (uint64_t at = range.begin; at < range.end && kind == MappingKind::private_memory;) {
+    char name[64] = {};
+    ProcmapQuery query{};
+    query.size = sizeof query;
+    query.query_addr = at;
+    query.vma_name_size = sizeof name;
+    query.vma_name_addr = reinterpret_cast<uint64_t>(name);
+    int result = ioctl(file, kProcmapQuery, &query);
+    if (result != 0 && errno == ENAMETOOLONG) {
+      query.vma_name_size = 0;
+      query.vma_name_addr = 0;
+      result = ioctl(file, kProcmapQuery, &query);
+    }
+    if (result != 0) {
+      if (errno == ENOTTY || errno == EINVAL) query_missing.store(true, std::memory_order_relaxed);
+      kind = MappingKind::unknown;
+    } else if (query.vma_flags & kVmaShared) {
+      kind = MappingKind::shared_memory;
+    } else if (!is_usable(query.vma_flags, open_memory)) {
+      kind = MappingKind::unknown;
+    } else if (strcmp(name, "[stack]") == 0 ||
+               (query.vma_start <= stack_pointer && stack_pointer < query.vma_end)) {
+      kind = MappingKind::stack;
+    }
+    at = query.vma_end;
+  }
+  close(file);
+  return kind;
+}
+
+// One line of the maps: begin-end rwxp offset device inode path.
+bool parse_line(const char* line, AddressRange* range, uint64_t* flags, bool* named_stack) {
+  auto number = [&line](uint64_t* value) {
+    *value = 0;
+    const char* first = line;
+    for (;; ++line) {
+      int digit = *line >= '0' && *line <= '9'   ? *line - '0'
+                  : *line >= 'a' && *line <= 'f' ? *line - 'a' + 10
+                                                 : -1;
+      if (digit < 0) return line > first;
+      *value = *value << 4 | static_cast<uint64_t>(digit);
+    }
+  };
+  const char* whole = line;
+  uint64_t begin, end;
+  if (!number(&begin) || *line++ != '-' || !number(&end) || *line++ != ' ') return false;
+  if (strlen(line) < 4) return false;
+  *range = {begin, end};
+  *flags = (line[0] == 'r' ? kVmaRead : 0) | (line[1] == 'w' ? kVmaWrite : 0) |
+           (line[2] == 'x' ? kVmaExecute : 0) | (line[3] == 's' ? kVmaShared : 0);
+  *named_stack = strstr(whole, "[stack]") != nullptr;
+  return true;
+}
+
+}  // namespace
+
+MappingKind mapping_kind_by_maps(AddressRange range, bool open_memory) {
+  uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return MappingKind::unknown;
+  char buffer[2048];
+  size_t filled = 0;
+  uint64_t covered = range.begin;  // up to here, all is private
+  MappingKind kind = MappingKind::unknown;
+  bool skipping = false;  // the rest of a line that is longer than the buffer
+  for (bool done = false; !done;) {
+    ssize_t got = read(file, buffer + filled, sizeof buffer - 1 - filled);
+    if (got <= 0) break;
+    filled += static_cast<size_t>(got);
+    buffer[filled] = 0;
+    char* line = buffer;
+    while (char* end = strchr(line, '\n')) {
+      *end = 0;
+      AddressRange mapping;
+      uint64_t flags;
+      bool named_stack;
+      if (!skipping && parse_line(line, &mapping, &flags, &named_stack) && mapping.contains(covered)) {
+        covered = mapping.end;
+        if (flags & kVmaShared)
+          kind = MappingKind::shared_memory, done = true;
+        else if (!is_usable(flags, open_memory))
+          done = true;
+        else if (named_stack || mapping.contains(stack_pointer))
+          kind = MappingKind::stack, done = true;
+        else if (covered >= range.end)
+          kind = MappingKind::private_memory, done = true;
+        if (done) break;
+      }
+      skipping = false;
+      line = end + 1;
+    }
+    filled -= static_cast<size_t>(line - buffer);
+    memmove(buffer, line, filled);
+    if (filled == sizeof buffer - 1) {
+      // A path longer than the buffer: its first part says all that is needed, once.
+      AddressRange mapping;
+      uint64_t flags;
+      bool named_stack;
+      if (!skipping && parse_line(buffer, &mapping, &flags, &named_stack) && mapping.overlaps(range)) break;
+      skipping = true;
+      filled = 0;
+    }
+  }
+  close(file);
+  return kind;
+}
+
+void forget_mappings() { forgets.fetch_add(1, std::memory_order_relaxed); }
+
+MappingKind mapping_kind_now(AddressRange range) {
+  {
+    LockGuard guard(kept_lock);
+    kept[(range.begin >> 12) % kKept].uses = 0;
+  }
+  return mapping_kind(range, true);
+}
+
+MappingKind mapping_kind(AddressRange range, bool open_memory) {
+  uint64_t stack_pointer = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  if (range.begin < stack_pointer + kNearStack && stack_pointer < range.end + kNearStack)
+    return MappingKind::stack;
+  Kept& entry = kept[(range.begin >> 12) % kKept];
+  const uint32_t forgotten = forgets.load(std::memory_order_relaxed);
+  {
+    LockGuard guard(kept_lock);
+    if (entry.range == range && entry.uses > 0 && entry.forgotten == forgotten) {
+      --entry.uses;
+      return entry.kind;
+    }
+  }
+  MappingKind kind = MappingKind::unknown;
+  bool asked = !query_missing.load(std::memory_order_relaxed);
+  if (asked) {
+    kind = ask(range, stack_pointer, open_memory);
+    asked = !query_missing.load(std::memory_order_relaxed);
+  }
+  if (!asked) kind = mapping_kind_by_maps(range, open_memory);
+  LockGuard guard(kept_lock);
+  entry = {range, kind, asked ? kKeptUses : kKeptUsesOfMaps, forgotten};
+  return kind;
+}
+
+static uintptr_t end_of_executable() {
+  const auto* headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+  uintptr_t bias = 0, end = 0;
+  for (uint64_t i = 0; headers && i < getauxval(AT_PHNUM); ++i) {
+    if (headers[i].p_type == PT_PHDR) bias = reinterpret_cast<uintptr_t>(headers) - headers[i].p_vaddr;
+    const uintptr_t segment = bias + headers[i].p_vaddr + headers[i].p_memsz;
+    if (headers[i].p_type == PT_LOAD && segment > end) end = segment;
+  }
+  return end;
+}
+
+bool on_heap(uintptr_t address) {
+  static const uintptr_t begin = end_of_executable();
+  return address >= begin && address < reinterpret_cast<uintptr_t>(sbrk(0));
+}
+
+}  // namespace diogenes::agent

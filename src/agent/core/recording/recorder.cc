@@ -1,0 +1,176 @@
+// Appending to thread files. A record's first eight bytes, its type among them, are stored last and at once:
+// a reader of a file that was cut off by SIGKILL sees whole records only.
+#include "agent/core/recording/recorder.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <type_traits>
+
+#include "agent/core/recording/process_folder.h"
+#include "agent/core/running_stage.h"
+#include "agent/core/thread_state.h"
+#include "base/units.h"
+
+namespace diogenes::agent {
+
+struct ThreadFile {
+  uint32_t index;
+  uint32_t sequence;  // of the next operation
+  uint8_t* part;      // the mapped part of the file
+  size_t part_bytes, used;
+  uint64_t file_bytes;
+  bool stopped;  // the disk or the limit ended it
+};
+
+namespace {
+
+constexpr size_t kFirstPart = 64 << 10, kLargestPart = 4 << 20;
+ThreadFile files[kMaximumThreads];
+std::atomic<uint32_t> file_count{0};
+std::atomic<uint64_t> recorded_bytes{0};
+std::atomic<uint32_t> counted_generation{0};
+
+bool grow(ThreadFile& file) {
+  size_t bytes = file.part_bytes == 0             ? kFirstPart
+                 : file.part_bytes < kLargestPart ? file.part_bytes * 2
+                                                  : kLargestPart;
+  if (recorded_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes >
+      plan().plan->recorded_bytes_limit) {
+    file.stopped = true;
+    return false;
+  }
+  char name[32];
+  snprintf(name, sizeof name, "thread-%u", file.index);
+  void* memory = map_file_part(name, file.file_bytes, bytes);
+  if (!memory) {
+    file.stopped = true;
+    return false;
+  }
+  if (file.part) munmap(file.part, file.part_bytes);
+  file.part = static_cast<uint8_t*>(memory);
+  file.part_bytes = bytes;
+  file.used = 0;
+  file.file_bytes += bytes;
+  return true;
+}
+
+ThreadFile* make_thread_file(ThreadState& state) {
+  if (!open_process_folder()) return nullptr;
+  uint32_t generation = folder_generation();
+  // A forked child starts counting again; the first of its threads here resets the counters.
+  if (counted_generation.exchange(generation, std::memory_order_relaxed) != generation) {
+    file_count.store(0, std::memory_order_relaxed);
+    recorded_bytes.store(0, std::memory_order_relaxed);
+  }
+  state.file_generation = generation;
+  state.file = nullptr;
+  state.news = 0;
+  uint32_t index = file_count.fetch_add(1, std::memory_order_relaxed);
+  if (index >= kMaximumThreads) {
+    count_drop(Drop::threads_full);
+    return nullptr;
+  }
+  ThreadFile& file = files[index];
+  file = {};
+  file.index = index;
+  if (!grow(file)) return nullptr;
+  FileHeader header{};
+  memcpy(header.magic, kTraceMagic, sizeof kTraceMagic);
+  header.version = kTraceVersion;
+  header.thread = index;
+  header.tid = static_cast<uint32_t>(syscall(SYS_gettid));
+  header.created_ns = monotonic_now().count;
+  memcpy(file.part, &header, sizeof header);
+  file.used = sizeof header;
+  __atomic_fetch_add(&process_file()->threads, 1, __ATOMIC_RELAXED);
+  return state.file = &file;
+}
+
+ThreadFile* file_of_this_thread() {
+  ThreadState& state = thread_state;
+  if (state.file_generation == folder_generation()) return state.file;
+  return make_thread_file(state);
+}
+
+// While one lives, a signal handler of this thread does not append.
+class Appending {
+ public:
+  Appending() {
+    thread_state.appending = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Appending() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    thread_state.appending = false;
+  }
+  Appending(const Appending&) = delete;
+  Appending& operator=(const Appending&) = delete;
+};
+
+template <typename Record>
+bool append_record(const Record& record, OperationId* id) {
+  static_assert(sizeof(Record) == 32);
+  Appending appending;
+  ThreadFile* file = file_of_this_thread();
+  if (!file || file->stopped || (file->used + sizeof record > file->part_bytes && !grow(*file))) {
+    count_drop(Drop::records_full);
+    return false;
+  }
+  uint8_t* to = file->part + file->used;
+  uint64_t first;
+  memcpy(&first, &record, sizeof first);
+  memcpy(to + sizeof first, reinterpret_cast<const uint8_t*>(&record) + sizeof first,
+         sizeof record - sizeof first);
+  // release: nothing of the record is stored after its type. Pairs with the reader's check for zero.
+  __atomic_store_n(reinterpret_cast<uint64_t*>(to), first, __ATOMIC_RELEASE);
+  file->used += sizeof record;
+  if constexpr (!std::is_same_v<Record, OrderRecord>) ++thread_state.news;
+  if (id) {
+    id->thread = static_cast<uint16_t>(file->index);
+    id->sequence = file->sequence++;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool append(const OperationRecord& record, OperationId* id) {
+  OperationId own;  // an operation always takes a number
+  return append_record(record, id ? id : &own);
+}
+bool append(const TransferRecord& record) { return append_record(record, nullptr); }
+bool append(const AllocationRecord& record) { return append_record(record, nullptr); }
+bool append(const HashRecord& record) { return append_record(record, nullptr); }
+bool append(const GpuTimeRecord& record) { return append_record(record, nullptr); }
+bool append(const ClockReadRecord& record) { return append_record(record, nullptr); }
+bool append(const RecordingRecord& record) { return append_record(record, nullptr); }
+bool append(const CallRecord& record) { return append_record(record, nullptr); }
+bool append(const StreamRecord& record) { return append_record(record, nullptr); }
+bool append(const WatchRecord& record) { return append_record(record, nullptr); }
+bool append(const TouchRecord& record) { return append_record(record, nullptr); }
+bool append(const UnwatchRecord& record) { return append_record(record, nullptr); }
+bool append(const MemoryEventRecord& record) { return append_record(record, nullptr); }
+bool append(const OrderRecord& record) { return append_record(record, nullptr); }
+bool append(const PeerAccessRecord& record) { return append_record(record, nullptr); }
+bool append(const ValueRecord& record) { return append_record(record, nullptr); }
+
+bool is_appending() { return thread_state.appending; }
+
+uint32_t own_thread_file() {
+  const ThreadState& state = thread_state;
+  return state.file && state.file_generation == folder_generation() ? state.file->index : 0xffffffff;
+}
+
+bool next_operation(OperationId& id) {
+  ThreadFile* file = file_of_this_thread();
+  if (!file || file->stopped) return false;
+  id.thread = static_cast<uint16_t>(file->index);
+  id.sequence = file->sequence;
+  return true;
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,2 @@
+#define FUNCTIONS unoptimized_functions
+#include "agent/core/unwind/testing/random_calls.inc"

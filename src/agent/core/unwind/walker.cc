@@ -1,0 +1,110 @@
+#include "agent/core/unwind/walker.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "agent/core/thread_state.h"
+#include "agent/core/unwind/frame_rule.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+constexpr uintptr_t kPage = 4096;
+constexpr uintptr_t kLargestFrame = 64 << 20;
+
+// Asks the kernel, which reads eight bytes before it sees that it was asked for nothing.
+bool is_readable(uintptr_t address) {
+  return address != 0 &&
+         (syscall(SYS_rt_sigprocmask, ~0, address, nullptr, sizeof(uint64_t)) == 0 || errno != EFAULT);
+}
+
+// Makes sure of the pages from `begin` to the one that holds the byte before `end`.
+bool are_readable(uintptr_t begin, uintptr_t end) {
+  KeepErrno keep;
+  for (uintptr_t page = begin; page < end; page += kPage)
+    if (!is_readable(page)) return false;
+  return true;
+}
+
+// The part of the stack that is known to be there. What was found before is remembered: a stack does not go
+// while its thread runs on it.
+AddressRange& readable() { return thread_state.readable_stack; }
+
+// Makes sure of the stack from `rsp` up to `end`.
+bool extend(uintptr_t rsp, uintptr_t end) {
+  AddressRange& known = readable();
+  if (end < rsp || end - rsp > kLargestFrame) return false;
+  const uintptr_t begin = rsp & ~(kPage - 1);
+  if (begin > known.end || known.begin > begin + kLargestFrame) known = {begin, begin};  // another stack
+  if (begin < known.begin) {
+    if (!are_readable(begin, known.begin)) return false;
+    known.begin = begin;
+  }
+  if (end > known.end) {
+    if (!are_readable(known.end, end)) return false;
+    known.end = (end + kPage - 1) & ~(kPage - 1);
+  }
+  return true;
+}
+
+bool is_there(uintptr_t rsp, uintptr_t end) {
+  const AddressRange& known = readable();
+  return (rsp >= known.begin && end <= known.end) || extend(rsp, end);
+}
+
+// Can the word at `at` be read, and lies it above `rsp`?
+bool is_word_above(uintptr_t rsp, uintptr_t at) {
+  return at >= rsp && at % sizeof(uintptr_t) == 0 && is_there(rsp, at + sizeof(uintptr_t));
+}
+
+}  // namespace
+
+bool is_on_readable_stack(uintptr_t rsp, uint32_t words) {
+  return is_there(rsp, rsp + words * sizeof(uintptr_t));
+}
+
+Walked walk_frames(const Registers& from, Frames& to, WordsRead& words) {
+  auto [address, rsp, rbp, exact, place] = from;
+  const RuleCache rules;
+  const auto read = [&words, first = rsp](uintptr_t at) {
+    const uintptr_t value = *reinterpret_cast<const uintptr_t*>(at);
+    words.add((at - first) / sizeof(uintptr_t), value);
+    return value;
+  };
+  for (int count = 0; address != 0;) {
+    to.addresses[count] = exact ? address : address - 1;
+    to.places[count] = place;
+    to.count = ++count;
+    const FrameRule rule = exact ? read_rule(address) : rules.behind_call(address);
+    exact = false;
+    uintptr_t cfa = static_cast<uintptr_t>(int64_t{rule.cfa});
+    if (rule.kind == FrameRule::Cfa::from_rsp)
+      cfa += rsp;
+    else if (rule.kind == FrameRule::Cfa::from_rbp)
+      cfa += rbp;
+    else if (rule.kind == FrameRule::Cfa::stored_at_rbp)
+      cfa = is_word_above(rsp, rbp + cfa) ? read(rbp + cfa) : 0;
+    else
+      return rule.kind == FrameRule::Cfa::last ? Walked::whole : Walked::gave_up;
+    if (cfa <= rsp || cfa % sizeof(uintptr_t) != 0 || !is_there(rsp, cfa)) return Walked::astray;
+    place = cfa - sizeof(uintptr_t);
+    address = read(place);
+    if (rule.rbp != FrameRule::Rbp::kept) {
+      const uintptr_t at = (rule.rbp == FrameRule::Rbp::stored_at_cfa ? cfa : rbp) +
+                           static_cast<uintptr_t>(int64_t{rule.rbp_offset});
+      if (at < rsp || at >= cfa || at % sizeof(uintptr_t) != 0) return Walked::astray;
+      rbp = read(at);
+    }
+    rsp = cfa;
+    if (count == kMaximumFrames) {
+      to.cut = address != 0;
+      return Walked::whole;
+    }
+  }
+  return Walked::whole;
+}
+
+}  // namespace diogenes::agent

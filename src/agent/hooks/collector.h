@@ -1,0 +1,33 @@
+// What each stage does with the calls that the hooks see (docs/how-it-works.md):
+//   baseline        the stacks on which the wait function is entered, nothing else
+//   tracing         every outermost public call: times, wait, stack, arguments of transfers and allocations
+//   memory_tracing  the same, and facts/ watches memory and hashes transfers
+//   sync_use        as memory_tracing
+//   gpu_times       as tracing
+// In memory_tracing or gpu_times, as the plan says, the GPU's own times are taken (gpu_times_recorder.h).
+#pragma once
+#include "agent/core/calls/call.h"
+
+namespace diogenes::agent {
+
+// Between start_collecting() and stop_collecting(), and not in a process that could not open its folder.
+bool collecting();
+void start_collecting();
+// Orderly end: closes what is open, marks the process file. Hooks pass straight through from then on.
+void stop_collecting(ProcessEnd end);
+// In a forked child: starts anew.
+void restart_collecting_in_child();
+
+void collect_before(Call& call);
+void collect_after(Call& call);
+
+// Stage 1: a wait function is entered, called from `caller`, the stack pointer being `stack_pointer`.
+void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer);
+
+// A wait outside any public call.
+void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag);
+
+// Time that recording one operation added to the program, before its call's begin and after its end.
+void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after);
+
+}  // namespace diogenes::agent

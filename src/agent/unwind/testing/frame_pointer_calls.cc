@@ -1,2 +1,0 @@
-#define FUNCTIONS frame_pointer_functions
-#include "agent/unwind/testing/random_calls.inc"

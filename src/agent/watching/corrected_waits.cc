@@ -1,0 +1,135 @@
+#include "agent/watching/corrected_waits.h"
+
+#include <cstring>
+
+#include "agent/core/calls/arguments.h"
+#include "agent/core/calls/driver_calls.h"
+#include "agent/core/memory/content.h"
+#include "agent/core/recording/module_map.h"
+#include "agent/core/recording/process_folder.h"
+#include "agent/core/stacks/stack.h"
+#include "agent/core/stacks/stack_table.h"
+#include "agent/core/thread_state.h"
+#include "agent/watching/facts/fact_collector.h"
+#include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/system_calls/undispatched_code.h"
+#include "agent/watching/guard/threads/threads.h"
+#include "base/fixed_map.h"
+#include "trace/site_key.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+const Corrector nobody{sizeof(Corrector),
+                       [](const CorrectorServices&) { return true; },
+                       [](const CorrectedCall&, int32_t*) { return false; },
+                       [](const CorrectedCall&, bool) {},
+                       [](Deferral) { return true; },
+                       [](Deferral) {},
+                       [](Deferral) {},
+                       [] {},
+                       [] {}};
+
+// By function and stack; under the stack lock.
+FixedMap<SiteKey, 4096> known_keys;
+
+SiteKey site_key_of(const Call& call) {
+  const uint64_t place = uint64_t{call.function} << 32 | call.stack;
+  LockGuard guard(stack_lock());
+  if (const SiteKey* known = known_keys.find(place)) return *known;
+  const SiteKey key = native_site_key(call.driver->symbol, frames_of(call.stack),
+                                      [](Frame frame) { return module_at(frame.module()); });
+  known_keys.insert(place, key);
+  return key;
+}
+
+Call& call_of(const CorrectedCall& call) {
+  return *const_cast<Call*>(static_cast<const Call*>(call.of_agent));
+}
+
+CorrectedCall described(const Call& call) {
+  CorrectedCall made{call.driver, call.function, call.arguments.integer,         call.arguments.on_stack, 0,
+                     false,       false,         (call.flags & kCapturing) != 0, has_had_threads(),       0,
+                     &call};
+  made.names_stream = read_stream(call, &made.stream, &made.per_thread);
+  if (call.stack != kNoStack) made.site = site_key_of(call);
+  return made;
+}
+
+void pass_hooks(int change) { thread_state.pass += change; }
+
+Undeferred begin_transfer(const CorrectedCall& call, CorrectedTransfer* transfer) {
+  return facts::begin_transfer(call_of(call), *transfer);
+}
+void end_transfer(const CorrectedCall& call, bool given) { facts::end_transfer(call_of(call), given); }
+void read_content(const void* from, uint64_t bytes, bool values, TransferContent* content) {
+  const Content found = content_of({reinterpret_cast<uint64_t>(from), bytes});
+  PatternFinder finder;
+  if (values) finder.look(from, bytes);
+  *content = {found.low, found.high, finder.found().value, finder.found().bytes};
+}
+
+// Driver functions that have a place in the plan.
+bool named[kCatalogueSize];
+
+void note_named(const CorrectedSite* sites, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    for (uint32_t function = 0; function < kCatalogueSize; ++function)
+      named[function] |=
+          is_corrected(kCatalogue[function]) && (sites[i].key == kEverySite || sites[i].function == function);
+}
+
+void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0, bytes); }
+
+}  // namespace
+
+const Corrector* corrector = &nobody;
+
+static Undeferred (*guard_for)(Deferral, const Call&);
+
+void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_unguarded)(),
+                    void (*release)(Deferral)) {
+  if (!stage_corrects()) return;
+  const Corrector* found = nullptr;
+  for_each_image(
+      [](const LoadedImage& image, void* to) {
+        if (strstr(image.path, "libdiogenes-"))
+          if (uintptr_t symbol = image.symbol(kCorrectorSymbol)) *static_cast<uintptr_t*>(to) = symbol;
+      },
+      &found);
+  const Plan* header = plan().plan;
+  const auto* places = reinterpret_cast<const FollowedPlace*>(plan().hooks + header->hook_count);
+  guard_for = guard;
+  const auto guard_of = [](Deferral deferral, const CorrectedCall& call) {
+    return guard_for(deferral, call_of(call));
+  };
+  const CorrectorServices services{driver_symbol,
+                                   diogenes_raw_syscall,
+                                   guard_of,
+                                   has_unguarded,
+                                   release,
+                                   diogenes_copy,
+                                   read_content,
+                                   begin_transfer,
+                                   end_transfer,
+                                   pass_hooks,
+                                   map_file,
+                                   header,
+                                   reinterpret_cast<const CorrectedSite*>(places + header->followed_count)};
+  note_named(services.sites, header->corrected_count);
+  if (found && found->bytes == sizeof *found && found->start(services)) corrector = found;
+}
+
+bool correct_before(Call& call) {
+  if (corrector == &nobody) return false;
+  if (named[call.function]) call.stack = capture_stack();
+  const CorrectedCall made = described(call);
+  return corrector->before(made, &call.result);
+}
+
+void correct_after(const Call& call) {
+  if (corrector != &nobody) corrector->after(described(call), call.succeeded());
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,20 @@
+// Waits that are corrected: by a library of its own (src/corrector), where it is preloaded and the plan names sites.
+#pragma once
+#include "agent/core/calls/call.h"
+#include "agent/core/running_stage.h"
+#include "trace/corrector_services.h"
+
+namespace diogenes::agent {
+
+// Never null; where there is none, it does nothing.
+extern const Corrector* corrector;
+
+// Once, at the start. `guard` and the others: as in CorrectorServices.
+void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_unguarded)(),
+                    void (*release)(Deferral));
+
+// Before the driver's function, and after it. True: the call is deferred, and must not be made.
+bool correct_before(Call& call);
+void correct_after(const Call& call);
+
+}  // namespace diogenes::agent

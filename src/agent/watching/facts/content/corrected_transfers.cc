@@ -1,0 +1,47 @@
+#include "agent/watching/facts/content/corrected_transfers.h"
+
+#include "agent/core/memory/mappings.h"
+
+namespace diogenes::agent::facts {
+
+// Whoever uses the heap may hold locks, or be about to tell of a failure of the GPU's, and must not wait for it.
+static bool shares_heap(const HostRange& host) {
+  return !host.own_pages && host.range != host.range.pages() && on_heap(host.range.begin);
+}
+
+Undeferred why_unguardable(const HostRange& host) {
+  switch (host.refusal) {
+    case WatchRefusal::none:
+      // Watchpoints tell of a touch afterwards.
+      return host.method == WatchMethod::pages && !shares_heap(host) ? Undeferred::none : Undeferred::small;
+    case WatchRefusal::unknown_memory:
+    case WatchRefusal::page_tables:
+      return Undeferred::unknown_memory;
+    case WatchRefusal::stack:
+    case WatchRefusal::small:
+      return Undeferred::small;
+    default:
+      return Undeferred::unguarded;
+  }
+}
+
+Undeferred corrected_transfer(const DecodedCall& decoded, bool asynchronous, CorrectedTransfer& transfer) {
+  const TransferArguments& made = decoded.transfer;
+  if (!decoded.is_transfer || !made.decoded || made.fill || made.height > 1 || made.width == 0)
+    return Undeferred::form;
+  const bool to_host = decoded.source.kind == MemoryKind::device;
+  const TransferOperand& host = to_host ? decoded.destination : decoded.source;
+  const TransferOperand& device = to_host ? decoded.source : decoded.destination;
+  const bool pageable = host.kind == MemoryKind::pageable;
+  const bool pinned = host.kind == MemoryKind::pinned || host.kind == MemoryKind::registered;
+  if (device.kind != MemoryKind::device || !(pageable || pinned) || (pinned && asynchronous))
+    return Undeferred::form;
+  // What reaches behind an allocation's end is an error of the program's.
+  if (host.host.range.size() != made.width || device.host.range.size() != made.width || decoded.page_tables)
+    return Undeferred::unknown_memory;
+  transfer = {host.host.range.begin, device.host.range.begin, made.width, to_host, pageable, pageable};
+  const bool read_at_once = pageable && !to_host;
+  return read_at_once ? Undeferred::none : why_unguardable(host.host);
+}
+
+}  // namespace diogenes::agent::facts

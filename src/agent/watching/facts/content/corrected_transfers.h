@@ -1,0 +1,14 @@
+// Transfers that can be made without waiting (trace/corrector_services.h).
+#pragma once
+#include "agent/watching/facts/decoding/decode.h"
+
+namespace diogenes::agent::facts {
+
+// Why the host's memory cannot be guarded until the GPU is done with it; none: it can.
+Undeferred why_unguardable(const HostRange& host);
+
+// What `decoded` copies. None: it can be made without waiting.
+// `asynchronous`: it waits for pageable memory alone.
+Undeferred corrected_transfer(const DecodedCall& decoded, bool asynchronous, CorrectedTransfer& transfer);
+
+}  // namespace diogenes::agent::facts

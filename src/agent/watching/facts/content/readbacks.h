@@ -1,0 +1,36 @@
+// What memory held, told once the GPU is done: destinations of copies to the device that seem to repeat what
+// was sent before are read back into staging memory, in the stream of the program's own copy and before it;
+// and destinations of copies to the host are read where they lie. Both wait for the program's own
+// synchronization. In: copies, and calls that waited. Out: HashRecords. Has a lock of its own.
+#pragma once
+#include "agent/core/calls/call.h"
+#include "agent/core/memory/content.h"
+#include "agent/watching/facts/decoding/decode.h"
+
+namespace diogenes::agent::facts {
+
+// Was this content brought to that place of the device before, or from there? The table takes a limited
+// number.
+bool was_there_before(const Content& content, uint64_t device, uint64_t bytes);
+void remember_there(const Content& content, uint64_t device, uint64_t bytes);
+// Was as much brought to this place of the host before? Sometimes yes without reason, never no.
+bool was_fetched_before(const TransferArguments& copy);
+void note_fetched(const TransferArguments& copy);
+
+// Enqueues the reading back of the destination. 0: it could not be done.
+uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& content);
+void name_readback(uint32_t readback, OperationId id);
+void cancel_readback(uint32_t readback);
+
+// An asynchronous copy to the host. `held`: what its destination held before; zeros: not known.
+void await_download(const Call& call, const DecodedCall& decoded, const Content& held);
+// Host memory is overwritten or released: what a copy brought there will not be known.
+void forget_downloads(AddressRange range);
+
+// The call has waited: what it covers for sure is looked at.
+void look_at_covered(const Call& call, const DecodedCall& decoded);
+// The context that owns the staging memory may be gone, or the process ends: the rest stays unverified.
+void give_up_readbacks();
+void forget_readbacks();  // in a forked child
+
+}  // namespace diogenes::agent::facts

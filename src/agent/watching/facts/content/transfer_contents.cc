@@ -1,0 +1,151 @@
+#include "agent/watching/facts/content/transfer_contents.h"
+
+#include "agent/core/recording/recorder.h"
+#include "agent/core/running_stage.h"
+#include "agent/watching/facts/content/readbacks.h"
+#include "agent/watching/facts/decoding/transfer_operands.h"
+#include "agent/watching/facts/facts_state.h"
+
+namespace diogenes::agent::facts {
+
+namespace {
+
+struct Look {
+  AddressBounds bounds;
+  const TransferArguments* copy;
+  uint64_t seen;  // bytes
+  bool hashed, found;
+  PatternFinder pattern;
+};
+
+// Every aligned word that lies where the driver gave memory.
+void look_for_addresses(void* context, const void* piece, uint64_t bytes) {
+  auto& look = *static_cast<Look*>(context);
+  KernelAddresses given;
+  given.clear();
+  // What is a word on the device need not be one here.
+  uint64_t width = look.copy->width;
+  uint64_t destination =
+      look.copy->destination + look.seen / width * look.copy->destination_pitch + look.seen % width;
+  look.seen += bytes;
+  if (look.hashed) look.pattern.look(piece, bytes);
+  scan_words(piece, bytes, destination, look.bounds, given);
+  look.found |= given.count > 0 || given.unknown;
+  if (given.count == 0) return;
+  LockGuard guard(state().lock);
+  for (int i = 0; i < given.count; ++i)
+    if (Allocation* allocation = state().memory.near(given.address[i]))
+      if (is_host_side(allocation->kind)) share(*allocation);
+}
+
+bool copies_to_device(const DecodedCall& decoded) {
+  return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
+         decoded.transfer.bytes() > 0 && decoded.source.on_host() &&
+         decoded.source.kind != MemoryKind::unknown && decoded.destination.kind == MemoryKind::device;
+}
+
+bool copies_to_host(const DecodedCall& decoded) {
+  return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
+         decoded.transfer.bytes() > 0 && is_host_side(decoded.destination.kind) &&
+         decoded.source.kind == MemoryKind::device;
+}
+
+// Kernels write it at any time.
+bool is_shared(const DecodedCall& decoded) {
+  LockGuard guard(state().lock);
+  const Allocation* allocation = state().memory.find(decoded.transfer.destination);
+  return allocation && allocation->shared;
+}
+
+bool is_done(const Call& call, const DecodedCall& decoded) {
+  return !call.driver->asynchronous || decoded.destination.kind == MemoryKind::pageable;
+}
+
+bool read_destination(const DecodedCall& decoded, Content* content) {
+  const TransferArguments& copy = decoded.transfer;
+  return content_if_there({copy.destination, copy.width, copy.height, copy.destination_pitch}, content,
+                          nullptr, nullptr, copy_of(decoded.destination.kind));
+}
+
+}  // namespace
+
+void append_content(OperationId id, const Content& content, Held held) {
+  HashRecord record{};
+  record.type = RecordType::hash;
+  record.held = held;
+  record.thread = id.thread;
+  record.sequence = id.sequence;
+  record.hash[0] = content.low;
+  record.hash[1] = content.high;
+  record.pattern = content.pattern.value;
+  record.pattern_bytes = content.pattern.bytes;
+  append(record);
+}
+
+Held compare(const Content& held, const Content& content) {
+  if (held == Content{}) return Held::unknown;
+  return held == content ? Held::same : Held::other;
+}
+
+bool looks_at_destination(const DecodedCall& decoded) {
+  return plan().plan->stage == Stage::memory_tracing && decoded.looked_at() && copies_to_host(decoded) &&
+         was_fetched_before(decoded.transfer) && !is_shared(decoded);
+}
+
+void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents) {
+  contents = {};
+  if (plan().plan->stage != Stage::memory_tracing) return;
+  if (copies_to_host(decoded)) {
+    forget_downloads(decoded.destination.host.range);
+    if (looks_at_destination(decoded) && !read_destination(decoded, &contents.held)) contents.held = {};
+  }
+  if (!copies_to_device(decoded)) return;
+  const TransferArguments& copy = decoded.transfer;
+  Rows rows{copy.source, copy.width, copy.height, copy.source_pitch};
+  Look look{
+      .bounds = {}, .copy = &copy, .seen = 0, .hashed = decoded.looked_at(), .found = false, .pattern = {}};
+  {
+    LockGuard guard(state().lock);
+    look.bounds = state().memory.bounds();
+  }
+  // The program may hand the driver memory that is not there. Addresses are looked for in any case: which
+  // memory kernels reach must be known.
+  content_if_there(rows, look.hashed ? &contents.content : nullptr, look_for_addresses, &look,
+                   copy_of(decoded.source.kind));
+  contents.content.pattern = look.pattern.found();
+  if (look.found) note_addresses(copy.destination);
+  if (contents.content == Content{}) return;
+  contents.remembered = was_there_before(contents.content, copy.destination, copy.bytes());
+  if (contents.remembered) contents.readback = read_back(call, decoded, contents.content);
+}
+
+void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents) {
+  if (plan().plan->stage != Stage::memory_tracing || !call.succeeded() || !decoded.looked_at() ||
+      !copies_to_host(decoded) || !is_done(call, decoded) || is_shared(decoded))
+    return;
+  if (!read_destination(decoded, &contents.content)) contents.content = {};
+}
+
+void contents_after(const Call& call, const DecodedCall& decoded, const Contents& contents) {
+  if (plan().plan->stage != Stage::memory_tracing) return;
+  bool recorded = call.succeeded() && call.id.sequence != OperationId{}.sequence;
+  if (!recorded && contents.readback) return cancel_readback(contents.readback);
+  if (!recorded) return;
+  const TransferArguments& copy = decoded.transfer;
+  if (copies_to_host(decoded)) {
+    note_fetched(copy);
+    if (contents.content != Content{}) {
+      remember_there(contents.content, copy.source, copy.bytes());
+      append_content(call.id, contents.content, compare(contents.held, contents.content));
+    } else if (decoded.looked_at() && !is_done(call, decoded) && !is_shared(decoded)) {
+      await_download(call, decoded, contents.held);
+    }
+    return;
+  }
+  if (!copies_to_device(decoded) || contents.content == Content{}) return;
+  if (!contents.remembered) remember_there(contents.content, copy.destination, copy.bytes());
+  if (contents.readback) return name_readback(contents.readback, call.id);
+  append_content(call.id, contents.content, Held::unknown);
+}
+
+}  // namespace diogenes::agent::facts

@@ -1,0 +1,33 @@
+// The content of copies: its hash, whether the destination held it already, and the addresses in what goes to
+// the device. In: the call, before it runs and after it, with its source's guards down. Out: one HashRecord a
+// copy, at once or once its data can be read (readbacks.h).
+#pragma once
+#include "agent/core/memory/content.h"
+#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/guard/guards.h"
+
+namespace diogenes::agent::facts {
+
+struct Contents {
+  Content content;    // what the copy brings; zeros: not known
+  Content held;       // what the destination on the host held before; zeros: not known
+  bool remembered;    // the destination on the device held the same before
+  uint32_t readback;  // 0: none
+};
+
+// No file is behind memory that the driver gave.
+inline CopyIfThere copy_of(MemoryKind kind) {
+  return kind == MemoryKind::pinned ? copy_anonymous_if_there : copy_if_there;
+}
+// Before a copy to the host: was anything brought there before? If so, what it holds is read first.
+bool looks_at_destination(const DecodedCall& decoded);
+
+void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents);
+// A blocking copy to the host is done, and its guard not up yet.
+void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents);
+void append_content(OperationId id, const Content& content, Held held);
+// What the destination held, compared with what came.
+Held compare(const Content& held, const Content& content);
+void contents_after(const Call& call, const DecodedCall& decoded, const Contents& contents);
+
+}  // namespace diogenes::agent::facts

@@ -1,0 +1,93 @@
+// What kernels reach: the allocations that they are given, and by what lies there, others.
+//
+// Not seen, and so the condition of a verdict that rests on arguments: memory that a kernel reaches by an
+// address which another kernel put where it finds it; module variables whose address was never asked for.
+#include "agent/watching/facts/facts_state.h"
+
+namespace diogenes::agent::facts {
+
+namespace {
+
+// Under the lock. `how`: kArgument or kReached.
+void add_allocation(const Allocation& allocation, uint8_t how, DecodedCall& decoded) {
+  decoded.operands.add(allocation.range, allocation.kind, static_cast<uint8_t>(kReads | kWrites | how));
+  if (allocation.kind == MemoryKind::device) return;
+  HostRange host;
+  host.range = allocation.range;
+  host.refusal = allocation.refusal;
+  host.by_kernel = true;
+  host.own_pages = allocation.kind != MemoryKind::registered;
+  if (allocation.kind == MemoryKind::registered && allocation.range.size() < kSmallestPageable)
+    host.method = WatchMethod::watchpoints;
+  decoded.add_host(host);
+}
+
+bool is_listed(const Allocation& allocation, const DecodedCall& decoded) {
+  for (int i = 0; i < decoded.operands.count; ++i)
+    if (decoded.operands.list[i].begin == allocation.range.begin &&
+        (decoded.operands.list[i].flags & kArgument))
+      return true;
+  return false;
+}
+
+// Under the lock: all memory that kernels and the host share.
+void add_shared(DecodedCall& decoded) {
+  if (state().unlisted_host) decoded.operands.flags |= kAnyHost;
+  if (state().shared == 0) return;
+  state().memory.for_each([&](Allocation& allocation) {
+    if (allocation.shared && !is_listed(allocation, decoded)) add_allocation(allocation, kReached, decoded);
+  });
+}
+
+}  // namespace
+
+void share(Allocation& allocation) {
+  if (allocation.kind == MemoryKind::device || allocation.shared) return;
+  allocation.shared = true;
+  ++state().shared;
+}
+
+void add_kernel_operands(DecodedCall& decoded) {
+  Operands& operands = decoded.operands;
+  const KernelAddresses& kernel_addresses = decoded.kernel_addresses;
+  operands.flags |= kHasKernel;
+  LockGuard guard(state().lock);
+  bool anything = kernel_addresses.unknown || state().unlisted_memory || decoded.page_tables;
+  bool shared = false, addresses = false;
+  int known = 0;
+  for (int i = 0; i < kernel_addresses.count; ++i) {
+    Allocation* allocation = state().memory.near(kernel_addresses.address[i]);
+    if (!allocation) {
+      anything |= state().memory.device_bounds().contain(kernel_addresses.address[i]);
+      continue;
+    }
+    ++known;
+    share(*allocation);
+    shared |= allocation->kind != MemoryKind::device;
+    addresses |= allocation->holds_addresses;
+    add_allocation(*allocation, kArgument, decoded);
+  }
+  if (kernel_addresses.unknown)
+    state().memory.for_each([](Allocation& allocation) {
+      if (is_host_side(allocation.kind)) share(allocation);
+    });
+  if (addresses) {
+    // It may pass them on.
+    for (int i = 0; i < kernel_addresses.count; ++i)
+      if (Allocation* allocation = state().memory.near(kernel_addresses.address[i]))
+        allocation->holds_addresses = true;
+    if (state().variables) state().unlisted_memory = true;
+  }
+  // What is given no memory works on what it has otherwise.
+  anything |= addresses || known == 0;
+  if (decoded.page_tables) operands.flags |= kAnyPageable;
+  if (anything) operands.flags |= kAnyDevice;
+  if (state().variables)
+    state().memory.for_each([&](Allocation& allocation) {
+      if (allocation.variable) add_allocation(allocation, kReached, decoded);
+    });
+  // In one block that is shared lie the addresses of others.
+  if (anything || shared || state().variables) add_shared(decoded);
+}
+
+}  // namespace diogenes::agent::facts

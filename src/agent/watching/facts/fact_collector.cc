@@ -1,0 +1,548 @@
+#include "agent/watching/facts/fact_collector.h"
+
+#include "agent/core/calls/driver_calls.h"
+#include "agent/core/memory/mappings.h"
+#include "agent/core/pass_through.h"
+#include "agent/core/recording/recorder.h"
+#include "agent/core/running_stage.h"
+#include "agent/core/thread_state.h"
+#include "agent/watching/facts/content/corrected_transfers.h"
+#include "agent/watching/facts/content/readbacks.h"
+#include "agent/watching/facts/content/transfer_contents.h"
+#include "agent/watching/facts/context_numbers.h"
+#include "agent/watching/facts/facts_state.h"
+#include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/releases.h"
+#include "agent/watching/guard/threads/threads.h"
+#include "agent/watching/guard/watch_records.h"
+#include "agent/watching/order/order.h"
+#include "driver/cuda_abi.h"
+
+namespace diogenes::agent::facts {
+
+namespace {
+
+// Calls between before() and after().
+struct Slot {
+  std::atomic<bool> used;
+  DecodedCall decoded;
+  Contents contents;
+  uint64_t given;  // State::given when it began
+};
+constexpr int kSlots = 256;
+alignas(64) Slot slots[kSlots];
+std::atomic<uint32_t> next_slot{0};
+Nanoseconds started;
+
+alignas(64) unsigned char storage[sizeof(State)];  // all zeros is the start of every table
+
+Slot* take_slot() {
+  for (uint32_t i = 0, first = next_slot.fetch_add(1, std::memory_order_relaxed); i < kSlots; ++i) {
+    Slot& slot = slots[(first + i) % kSlots];
+    if (!slot.used.load(std::memory_order_relaxed) && !slot.used.exchange(true, std::memory_order_acquire))
+      return &slot;
+  }
+  count_drop(Drop::objects_full);
+  return nullptr;
+}
+
+Slot* slot_of(const Call& call) { return call.pending ? &slots[call.pending - 1] : nullptr; }
+
+void lower_for_release(AddressRange range) {
+  // A handler of the program's interrupted the agent on this thread. The guards fall by themselves; what they
+  // watched counts as touched.
+  if (state().lock.held_here()) return open_range(range, TouchBy::exposed);
+  await_deferred(range.pages());
+  LockGuard guard(state().lock);
+  state().dirty.lower(range);
+}
+
+void after_release(AddressRange range, bool gone) {
+  if (gone) {
+    note_release(range);
+    forget_mappings();  // what comes there may be shared memory
+  }
+  if (state().lock.held_here()) return;
+  LockGuard guard(state().lock);
+  state().dirty.restore(range);
+}
+
+bool has_waited(const Call& call, const DecodedCall* decoded) {
+  if (!call.succeeded() || call.driver->role == Role::query) return false;
+  if (call.driver->role == Role::synchronize || call.waited_at_all()) return true;
+  // A blocking copy waits, or found all done.
+  return decoded && decoded->is_transfer && !call.driver->asynchronous;
+}
+
+// What the driver touches by itself waits in the fault; the kernel does not, which may be asked to read or pin it.
+void open_for_driver(AddressRange range, bool reading) {
+  if (range.empty()) return;
+  await_deferred(range.pages(), reading);
+  if (!reading) open_range(range, TouchBy::driver);
+}
+
+void lower(DecodedCall& decoded, AddressRange range) {
+  if (stage_corrects()) return open_for_driver(range, false);
+  if (range.empty() || decoded.lowered_count == 2) return;
+  decoded.lowered[decoded.lowered_count++] = range;
+  LockGuard guard(state().lock);
+  state().dirty.lower(range);
+}
+
+// The driver's code, or the agent's, is about to use memory that may be guarded.
+void lower_for(const Call& call, DecodedCall& decoded) {
+  if (state().dirty.empty()) return;
+  if (call.driver->arguments == Arguments::register_host)
+    return lower(decoded, AddressRange::of(call.argument(0), call.argument(1)).pages());
+  if (call.driver->arguments == Arguments::release || call.driver->arguments == Arguments::unregister_host) {
+    AddressRange range;
+    {
+      LockGuard guard(state().lock);
+      if (const Allocation* known = state().memory.find(call.argument(0)))
+        if (known->kind != MemoryKind::device) range = known->range;
+    }
+    return lower(decoded, range);
+  }
+  if (!decoded.is_transfer || !decoded.transfer.decoded) return;
+  // Pageable memory is staged by the driver's own code; of the rest it may read small sources.
+  if (decoded.source.on_host() && !decoded.transfer.fill)
+    stage_corrects() ? open_for_driver(decoded.source.host.range, true)
+                     : lower(decoded, decoded.source.host.range);
+  if (decoded.destination.kind == MemoryKind::pageable || looks_at_destination(decoded))
+    lower(decoded, decoded.destination.host.range);
+}
+
+WatchRefusal refusal_of(const AllocationArguments& allocation) {
+  if (allocation.kind != MemoryKind::registered) return WatchRefusal::none;
+  switch (mapping_kind_now(AddressRange::of(allocation.address, allocation.bytes))) {
+    case MappingKind::private_memory:
+      return WatchRefusal::none;
+    case MappingKind::shared_memory:
+      return WatchRefusal::shared_memory;
+    case MappingKind::stack:
+      return WatchRefusal::stack;
+    case MappingKind::unknown:
+      break;
+  }
+  return WatchRefusal::unknown_memory;
+}
+
+bool is_mapped_for_kernels(const Call& call, MemoryKind kind) {
+  if (kind == MemoryKind::managed) return true;
+  if (call.driver->arguments == Arguments::allocate_flags && kind == MemoryKind::pinned)
+    return (call.argument(2) & CU_MEMHOSTALLOC_DEVICEMAP) != 0;
+  if (call.driver->arguments == Arguments::register_host)
+    return (call.argument(2) & CU_MEMHOSTREGISTER_DEVICEMAP) != 0;
+  return false;
+}
+
+void add_allocation(const Call& call, const AllocationArguments& made, DecodedCall& decoded) {
+  Allocation allocation{};
+  allocation.range = AddressRange::of(made.address, made.bytes);
+  allocation.kind = made.kind;
+  allocation.refusal = refusal_of(made);
+  decoded.argument = made.address;
+  if (gives_work(call)) decoded.operands.add(allocation.range, made.kind, kWrites | kWhole);
+  LockGuard guard(state().lock);
+  if (call.driver->arguments == Arguments::global) {
+    allocation.variable = state().variables = true;
+    const Allocation* known = state().memory.find(made.address);
+    if (known && known->variable && known->range.contains(allocation.range)) return;
+  }
+  if (!state().memory.add(allocation)) {
+    // From now on memory that is not here is not known: host memory may be anything.
+    count_drop(Drop::objects_full);
+    state().unlisted_memory = state().unlisted_host = true;
+    return;
+  }
+  Allocation& known = *state().memory.find(made.address);
+  if (made.kind == MemoryKind::registered && state().host_addresses.may_hold(allocation.range)) {
+    share(known);
+    state().unlisted_memory = true;
+  }
+  if (!is_mapped_for_kernels(call, made.kind)) return;
+  decoded.flags |= kMappedMemory;
+  share(known);
+}
+
+// Memory that is no longer registered is still there, and so is what the GPU may be doing to it.
+void remove_allocation(uint64_t address, bool registered) {
+  LockGuard guard(state().lock);
+  const Allocation* known = state().memory.find(address);
+  if (!known) return;
+  if (known->kind != MemoryKind::device && !registered) {
+    state().dirty.forget(known->range);
+    forget_downloads(known->range);
+  }
+  if (known->shared) --state().shared;
+  state().memory.remove(known->range.begin);
+}
+
+// A module's variable whose address was asked for: kernels reach it without being given it.
+void add_variable(const Call& call, DecodedCall& decoded) {
+  auto *address = call.pointer<const uint64_t*>(0), *bytes = call.pointer<const uint64_t*>(1);
+  {
+    LockGuard guard(state().lock);
+    if (address)
+      if (const Allocation* known = state().memory.find(*address); known && known->variable) return;
+    if (!address || !bytes) {
+      state().unlisted_memory = true;
+      return;
+    }
+  }
+  add_allocation(call, {MemoryKind::device, false, *address, *bytes}, decoded);
+}
+
+// A module goes, and with it its variables; which are its own is not known.
+void forget_variables() {
+  state().kernels.forget_functions();
+  LockGuard guard(state().lock);
+  bool host = false;
+  state().memory.for_each([&](Allocation& allocation) { host |= allocation.variable && allocation.shared; });
+  if (host) state().unlisted_host = state().unlisted_memory = true;
+}
+
+void note_host_pointer(const Call& call, DecodedCall& decoded) {
+  auto* device = call.pointer<const uint64_t*>(0);
+  LockGuard guard(state().lock);
+  if (Allocation* known = state().memory.find(call.argument(1))) {
+    share(*known);
+    decoded.flags |= kMappedMemory;
+    decoded.argument = known->range.begin;
+  }
+  if (!device || *device != call.argument(1)) state().unlisted_memory = state().unlisted_host = true;
+}
+
+// What the driver told the program, or made for it.
+void complete(const Call& call, DecodedCall& decoded) {
+  AllocationArguments allocation;
+  if (call.driver->arguments == Arguments::global && !read_allocation(call, &allocation)) {
+    add_variable(call, decoded);
+  } else if (read_allocation(call, &allocation)) {
+    if (allocation.released)
+      remove_allocation(allocation.address, call.driver->arguments == Arguments::unregister_host);
+    else
+      add_allocation(call, allocation, decoded);
+  }
+  if (call.driver->arguments == Arguments::host_pointer) note_host_pointer(call, decoded);
+  if (call.driver->has(Trait::may_be_on_host))
+    if (auto* properties = call.pointer<const int*>(2))
+      if (properties[2] >= CU_MEM_LOCATION_TYPE_HOST) {
+        LockGuard guard(state().lock);
+        state().unlisted_host = true;
+      }
+  if (call.driver->has(Trait::unloads)) forget_variables();
+  if (call.driver->role == Role::graph) after_graph_call(call);
+  if (call.driver->arguments == Arguments::stream_create) name_created_stream(call, decoded.context);
+}
+
+// --max-overhead: is this occurrence looked at?
+void sample(const Call& call, DecodedCall& decoded) {
+  if (decoded.site != 0 || stage_corrects()) return;
+  LockGuard guard(state().lock);
+  const Nanoseconds spent{spent_ns.load(std::memory_order_relaxed)};
+  sampling().adapt(spent, monotonic_now() - started);
+  decoded.site = sampling().site_of(call.stack, call.function);
+  if (!sampling().look(decoded.site)) decoded.flags |= kNotLookedAt;
+}
+
+// The host memory of the work is dirty from now on. `pageable_is_done`: the driver does nothing more to pageable memory.
+void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done, bool corrected = false) {
+  if (decoded.host_count == 0) return;
+  sample(call, decoded);
+  LockGuard guard(state().lock);
+  ++state().given;
+  for (int i = 0; i < decoded.host_count; ++i) {
+    HostRange& host = decoded.hosts[i];
+    host.site = decoded.site;
+    host.stream = call.stream;
+    host.given = state().given;
+    host.staged = corrected && decoded.destination.kind == MemoryKind::pageable;
+    // Which small ranges are shared out must not depend on how fast this run was.
+    const bool sampled = host.method == WatchMethod::pages || watch_share() == kWatchShares;
+    if (!decoded.looked_at() && sampled && host.refusal == WatchRefusal::none)
+      host.refusal = WatchRefusal::not_looked_at;
+    decoded.small_parts = decoded.small_parts * 31 + state().dirty.numbers_of(host);
+    bool pageable = decoded.is_transfer && decoded.destination.kind == MemoryKind::pageable &&
+                    host.range == decoded.destination.host.range;
+    if (pageable && !pageable_is_done) {
+      state().unknown_host = true;
+      continue;
+    }
+    state().dirty.add(host);
+  }
+}
+
+// A copy between the device and the host's memory that blocks is done with the latter when it returns; to the host, with all
+// earlier work of its stream, too.
+bool was_awaited(const Call& call, const DecodedCall& decoded) {
+  const auto between = [](MemoryKind host, MemoryKind device) {
+    return device == MemoryKind::device &&
+           (host == MemoryKind::pageable || host == MemoryKind::pinned || host == MemoryKind::registered);
+  };
+  const TransferArguments& transfer = decoded.transfer;
+  return decoded.is_transfer && transfer.decoded && !transfer.fill && transfer.bytes() > 0 &&
+         !call.driver->asynchronous &&
+         (between(decoded.destination.kind, decoded.source.kind) ||
+          between(decoded.source.kind, decoded.destination.kind));
+}
+
+// What a deferred wait could not cover.
+void note_undeferrable(const Call& call, const DecodedCall& decoded) {
+  const uint32_t flags = decoded.operands.flags;
+  if (call.printed) state().host_work = true;  // what kernels print comes out where the program waits
+  if ((flags & (kRunsOnHost | kWaitsForHost)) == 0 && (flags & (kAnyHost | kAnyPageable)) == 0 &&
+      decoded.host_count < DecodedCall::kHosts && (decoded.flags & (kSharesMemory | kUnlistedWork)) == 0)
+    return;
+  LockGuard guard(state().lock);
+  if (flags & (kRunsOnHost | kWaitsForHost) || decoded.flags & kSharesMemory) {
+    state().host_work = true;
+  } else {
+    ++state().given;
+    state().unknown_host = true;
+  }
+}
+
+// Of several contexts, it is not known to which a stream belongs; and each thread has a default stream of its own.
+Coverage coverage_of(const Call& call) {
+  const bool certain = contexts_seen() == 1;
+  if (call.driver->stream_of == StreamOf::context) return {.all = certain};
+  if (call.stream == kPerThreadStream || (call.stream == kLegacyStream && !certain)) return {};
+  return {.stream = call.stream};
+}
+
+// A call has waited: what it waited for is no matter of a later deferral.
+void forget_waited(const Call& call, uint64_t given) {
+  Coverage coverage = coverage_of(call);
+  LockGuard guard(state().lock);
+  const bool others = state().given != given;
+  coverage.given = given;
+  if (coverage.all && !others) state().unknown_host = false;
+  state().dirty.forget_waited(coverage);
+}
+
+void release_slot(Call& call) {
+  if (Slot* slot = slot_of(call)) slot->used.store(false, std::memory_order_release);
+  call.pending = 0;
+}
+
+}  // namespace
+
+State& state() { return *reinterpret_cast<State*>(storage); }
+
+void start() {
+  State& all = state();
+  all.lock.reset();
+  all.memory.reset();
+  all.dirty.reset(watch_share());
+  all.graphs.reset();
+  all.host_addresses.reset();
+  all.kernels.reset();
+  all.unlisted_memory = all.unlisted_host = all.variables = false;
+  all.shared = 0;
+  all.host_work = all.unknown_host = false;
+  all.given = 0;
+  if (stage_corrects())
+    all.unlisted_memory = true;  // nobody looks for addresses in what is copied to the device
+  all.captures = 0;
+  for (auto& slot : slots) slot.used.store(false, std::memory_order_relaxed);
+  sampling().start({plan().plan->max_overhead, {plan().plan->baseline_ns}});
+  started = monotonic_now();
+  spent_ns.store(0, std::memory_order_relaxed);
+  forget_names();
+  forget_operands();
+  forget_readbacks();
+  follow_releases({may_be_dirty, lower_for_release, after_release});
+}
+
+void before(Call& call) {
+  call.pending = 0;
+  if (is_idle(call)) return;
+  Slot* slot = take_slot();
+  if (!slot) {
+    state().unknown_host = true;
+    return;
+  }
+  call.pending = static_cast<uint32_t>(slot - slots) + 1;
+  DecodedCall& decoded = slot->decoded;
+  if (call.flags & kCapturing) {
+    // No work is done now; what it does later is the graph's.
+    decoded.clear();
+    return;
+  }
+  if (call.driver->role == Role::graph) before_graph_call(call);
+  decode(call, decoded);
+  if (decoded.is_transfer) sample(call, decoded);
+  lower_for(call, decoded);
+  if (call.driver->has(Trait::ends_context)) {
+    decoded.argument = end_context(call.argument(0));
+    give_up_readbacks();
+  }
+  if (stage_corrects()) {
+    LockGuard guard(state().lock);
+    slot->given = state().given;
+    return;
+  }
+  const Nanoseconds begin = monotonic_now();
+  contents_before(call, decoded, slot->contents);
+  // Reading back lengthens a wait of the program's, which no hook sees.
+  const uint64_t bytes = slot->contents.readback ? decoded.transfer.bytes() : 0;
+  const Nanoseconds reading{static_cast<int64_t>(bytes / 12)};  // the usual pace of a bus
+  spend(reading);
+  if (decoded.looked_at()) sampling().charge(decoded.site, monotonic_now() - begin + reading);
+}
+
+void after(Call& call) {
+  record_late_ends();
+  if (call.driver->role == Role::capture) {
+    // EndCapture ends it also where it fails: the capture was invalid.
+    if (call.driver->has(Trait::begins_capture) && call.succeeded()) ++state().captures;
+    if (call.driver->has(Trait::ends_capture) && state().captures > 0) --state().captures;
+  }
+  Slot* slot = slot_of(call);
+  if (!slot) return;
+  DecodedCall& decoded = slot->decoded;
+  bool capturing = (call.flags & kCapturing) != 0;
+  if (!capturing && call.succeeded()) {
+    decode_launched(call, decoded);
+    complete(call, decoded);
+    if (!stage_corrects() || !was_awaited(call, decoded))
+      mark_dirty(call, decoded, call.waited_at_all() || !call.driver->asynchronous);
+  }
+  // What a blocking copy brought is read before its guard goes up; so is what this call covers.
+  const bool waited = !capturing && has_waited(call, &decoded);
+  if (stage_corrects()) {
+    if (!capturing && call.succeeded()) note_undeferrable(call, decoded);
+    // Other calls wait for less than they seem to; and what another thread gives the GPU meanwhile is not waited for.
+    const bool brought = was_awaited(call, decoded) && decoded.source.kind == MemoryKind::device;
+    if (waited && (call.driver->role == Role::synchronize || brought)) forget_waited(call, slot->given);
+    return release_slot(call);
+  }
+  const Nanoseconds begin = monotonic_now();
+  if (!capturing) contents_of_done(call, decoded, slot->contents);
+  sampling().charge_since(decoded.site, begin);
+  if (waited) look_at_covered(call, decoded);
+  if (decoded.lowered_count > 0 || decoded.is_transfer) {
+    LockGuard guard(state().lock);
+    for (int i = 0; i < decoded.lowered_count; ++i) state().dirty.restore(decoded.lowered[i]);
+  }
+  if (waited) {
+    LockGuard guard(state().lock);
+    state().dirty.raise(has_had_threads());
+  }
+}
+
+void record_call(const Call& call) {
+  CallRecord record{};
+  record.type = RecordType::call;
+  if (Slot* slot = slot_of(call)) {
+    DecodedCall& decoded = slot->decoded;
+    record.flags = decoded.flags;
+    record.context = decoded.context;
+    bool lost = false;
+    if (call.succeeded()) record.operands = intern_operands(decoded.operands, &lost);
+    if (lost) record.flags |= kUnlistedWork, count_drop(Drop::objects_full);
+    record.stream2 = decoded.second_event;
+    record.argument = decoded.argument;
+    record.small_parts = decoded.small_parts;
+    contents_after(call, decoded, slot->contents);
+  } else if (gives_work(call)) {
+    record.flags = kGivesWork | kUnlistedWork;
+  }
+  if (call.printed) record.flags |= kPrinted;
+  release_slot(const_cast<Call&>(call));
+  auto narrow = [](Nanoseconds time) {
+    return static_cast<uint32_t>(time.count < 0 ? 0 : time.count > 0xffffffffll ? 0xffffffff : time.count);
+  };
+  record.before_ns = narrow(call.begin - call.entered);
+  record.after_ns = narrow(monotonic_now() - call.end);
+  append(record);
+}
+
+void after_acquire() {
+  if (state().dirty.empty() || stage_corrects()) return;
+  LockGuard guard(state().lock);
+  state().dirty.raise(true);
+}
+
+bool may_be_dirty(AddressRange range) {
+  if (state().dirty.empty()) return false;
+  if (state().lock.held_here()) return true;
+  LockGuard guard(state().lock);
+  return state().dirty.overlaps(range);
+}
+
+void note_release(AddressRange range) {
+  MemoryEventRecord record{};
+  record.type = RecordType::memory_event;
+  record.event = MemoryEvent::released;
+  record.begin = range.begin;
+  record.bytes = range.size();
+  record.at_ns = monotonic_now().count;
+  append(record);
+  if (state().lock.held_here()) return;  // its guards are gone, and collect() finds that
+  LockGuard guard(state().lock);
+  state().dirty.forget(range);
+}
+
+// Under the lock.
+static Undeferred refusal() {
+  if (state().host_work || others_may_look()) return Undeferred::host_work;
+  if (state().unknown_host || state().unlisted_host) return Undeferred::unknown_memory;
+  return state().dirty.refusal(has_had_threads());
+}
+
+Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
+  Slot* slot = take_slot();
+  call.pending = slot ? static_cast<uint32_t>(slot - slots) + 1 : 0;
+  if (!slot) return Undeferred::unknown_memory;
+  decode(call, slot->decoded);
+  const Undeferred why = corrected_transfer(slot->decoded, call.driver->asynchronous, transfer);
+  if (why != Undeferred::none) return why;
+  LockGuard guard(state().lock);
+  transfer.unwritten |= !state().dirty.may_be_written(AddressRange::of(transfer.host, transfer.bytes));
+  return refusal();
+}
+
+void end_transfer(Call& call, bool given) {
+  if (Slot* slot = slot_of(call); slot && given) mark_dirty(call, slot->decoded, true, true);
+  release_slot(call);
+}
+
+Undeferred guard_dirty(Deferral deferral, const Call& call) {
+  const Coverage coverage = coverage_of(call);
+  LockGuard guard(state().lock);
+  const Undeferred why = refusal();
+  return why == Undeferred::none ? state().dirty.defer(deferral, coverage, has_had_threads()) : why;
+}
+
+bool has_uncovered() {
+  if (others_may_look()) return true;
+  LockGuard guard(state().lock);
+  return state().host_work || state().unknown_host || state().unlisted_host || state().shared > 0 ||
+         state().dirty.has_uncovered();
+}
+
+void release_deferred(Deferral last) {
+  LockGuard guard(state().lock);
+  state().dirty.forget_deferred(last);
+}
+
+void finish() {
+  record_sleepers();
+  give_up_readbacks();
+  collect_unseen();
+  record_late_ends();
+  LockGuard guard(state().lock);
+  state().dirty.collect(has_had_threads());
+}
+
+}  // namespace diogenes::agent::facts
+
+namespace diogenes::agent {
+
+void after_acquire_with_news() {
+  if (stage_uses_guards()) facts::after_acquire();
+}
+
+}  // namespace diogenes::agent

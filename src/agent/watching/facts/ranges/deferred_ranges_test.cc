@@ -1,0 +1,168 @@
+// Which deferral a guard stands for; the guards themselves are dirty_ranges_test.cc's.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "agent/core/recording/recorder.h"
+#include "agent/watching/facts/ranges/dirty_ranges.h"
+
+namespace diogenes::agent {
+
+static Deferral done_until = ~Deferral{0};
+static const Corrector all_done{
+    sizeof(Corrector), nullptr, nullptr, nullptr, [](Deferral deferral) { return deferral <= done_until; },
+    nullptr,           nullptr, nullptr, nullptr};
+const Corrector* corrector = &all_done;
+
+std::map<GuardHandle, Deferral>& fake_deferrals();          // dirty_ranges_test.cc
+std::set<GuardHandle>& telling_guards();                    // likewise
+void touch(AddressRange range, TouchBy by, Access access);  // likewise
+
+namespace facts {
+namespace {
+
+constexpr AddressRange kOne{0x10000, 0x12000}, kOther{0x20000, 0x22000};
+constexpr uint32_t kFirst = 2, kSecond = 3;  // streams
+
+HostRange written(AddressRange range, uint32_t stream) {
+  HostRange host;
+  host.range = range;
+  host.stream = stream;
+  return host;
+}
+
+struct Deferred : testing::Test {
+  std::unique_ptr<DirtyRanges> dirty = std::make_unique<DirtyRanges>();
+  void SetUp() override {
+    dirty->reset();
+    fake_deferrals().clear();
+    telling_guards().clear();
+  }
+  Undeferred wait(Deferral deferral, uint32_t stream) {
+    return dirty->defer(deferral, {.stream = stream}, false);
+  }
+  std::map<GuardHandle, Deferral> guards() { return fake_deferrals(); }
+};
+
+TEST_F(Deferred, AWaitThatCoversARangeIsNotReplaced) {
+  dirty->add(written(kOne, kFirst));
+  EXPECT_EQ(wait(1, kFirst), Undeferred::none);
+  dirty->add(written(kOther, kSecond));
+  EXPECT_EQ(wait(2, kSecond), Undeferred::none);
+  ASSERT_EQ(guards().size(), 2u);
+  EXPECT_EQ(guards().begin()->second, 1u);
+  EXPECT_EQ(guards().rbegin()->second, 2u);
+}
+
+// By events between streams, the first wait may have waited for it; the next surely does.
+TEST_F(Deferred, WhatNoWaitSurelyCoversStandsForTheLatest) {
+  dirty->add(written(kOne, kFirst));
+  EXPECT_EQ(wait(1, kSecond), Undeferred::none);
+  EXPECT_EQ(guards().begin()->second, 1u);
+  EXPECT_EQ(wait(2, kFirst), Undeferred::none);
+  EXPECT_EQ(guards().begin()->second, 2u);
+  EXPECT_EQ(wait(3, kFirst), Undeferred::none);
+  EXPECT_EQ(guards().begin()->second, 2u);
+}
+
+// A use of what a wait may cover, or of what a kernel was given and may not write, tells nothing of that wait.
+TEST_F(Deferred, AUseTellsOfAWaitThatSurelyCoversACopy) {
+  dirty->add(written(kOne, kFirst));
+  EXPECT_EQ(wait(1, kSecond), Undeferred::none);
+  EXPECT_TRUE(telling_guards().empty());
+  EXPECT_EQ(wait(2, kFirst), Undeferred::none);
+  EXPECT_EQ(telling_guards().size(), 1u);
+  HostRange mapped = written(kOther, kFirst);
+  mapped.by_kernel = true;
+  dirty->add(mapped);
+  EXPECT_EQ(wait(3, kFirst), Undeferred::none);
+  EXPECT_EQ(telling_guards().size(), 1u);
+}
+
+TEST_F(Deferred, NewWorkNeedsTheNextWait) {
+  dirty->add(written(kOne, kFirst));
+  wait(1, kFirst);
+  dirty->add(written(kOne, kFirst));
+  wait(2, kFirst);
+  ASSERT_EQ(guards().size(), 1u);
+  EXPECT_EQ(guards().begin()->second, 2u);
+}
+
+TEST_F(Deferred, WhatIsCoveredIsForgottenWhenItIsDone) {
+  dirty->add(written(kOne, kFirst));
+  dirty->add(written(kOther, kSecond));
+  wait(1, kFirst);
+  dirty->forget_deferred(1);
+  EXPECT_FALSE(dirty->overlaps(kOne));
+  EXPECT_TRUE(dirty->overlaps(kOther));  // its stream may work on
+  EXPECT_TRUE(guards().empty());
+  wait(2, kSecond);
+  EXPECT_EQ(guards().size(), 1u);
+}
+
+TEST_F(Deferred, AnEarlierEndForgetsNothingLater) {
+  dirty->add(written(kOne, kFirst));
+  wait(2, kFirst);
+  dirty->forget_deferred(1);
+  EXPECT_TRUE(dirty->overlaps(kOne));
+  EXPECT_EQ(guards().size(), 1u);
+}
+
+TEST_F(Deferred, ACallThatWaitedForgetsItsStream) {
+  dirty->add(written(kOne, kFirst));
+  dirty->add(written(kOther, kSecond));
+  dirty->forget_waited({.stream = kSecond});
+  EXPECT_TRUE(dirty->overlaps(kOne));
+  EXPECT_FALSE(dirty->overlaps(kOther));
+  dirty->forget_waited({.all = true});
+  EXPECT_TRUE(dirty->empty());
+}
+
+TEST_F(Deferred, WhatIsNotDeliveredOutlivesTheWait) {
+  dirty->add(written(kOne, kFirst));
+  wait(1, kFirst);
+  done_until = 0;
+  dirty->forget_waited({.all = true});
+  EXPECT_TRUE(dirty->overlaps(kOne));
+  EXPECT_EQ(guards().size(), 1u);
+  done_until = ~Deferral{0};
+  dirty->forget_waited({.all = true});
+  EXPECT_FALSE(dirty->overlaps(kOne));
+}
+
+// In two streams, a wait for one of them does not cover it.
+TEST_F(Deferred, OneRangeInTwoStreams) {
+  dirty->add(written(kOne, kFirst));
+  dirty->add(written(kOne, kSecond));
+  wait(1, kSecond);
+  wait(2, kFirst);
+  EXPECT_EQ(guards().begin()->second, 2u);
+}
+
+TEST_F(Deferred, SmallResultsAndKernelsBesideThreadsAreRefused) {
+  HostRange small = written(kOne, kFirst);
+  small.method = WatchMethod::watchpoints;
+  dirty->add(small);
+  EXPECT_EQ(wait(1, kFirst), Undeferred::small);
+  EXPECT_TRUE(guards().empty());
+  dirty->forget_waited({.all = true});
+  HostRange mapped = written(kOne, kFirst);
+  mapped.by_kernel = true;
+  dirty->add(mapped);
+  EXPECT_EQ(dirty->defer(1, {.stream = kFirst}, true), Undeferred::shared);
+  EXPECT_EQ(dirty->defer(1, {.stream = kFirst}, false), Undeferred::none);
+}
+
+TEST_F(Deferred, WhoTouchedItAwaitedIt) {
+  dirty->add(written(kOne, kFirst));
+  wait(1, kFirst);
+  touch(kOne, TouchBy::program, Access::read);
+  wait(2, kSecond);
+  EXPECT_FALSE(dirty->overlaps(kOne));
+}
+
+}  // namespace
+}  // namespace facts
+}  // namespace diogenes::agent

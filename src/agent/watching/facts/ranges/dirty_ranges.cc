@@ -1,0 +1,250 @@
+#include "agent/watching/facts/ranges/dirty_ranges.h"
+
+#include "agent/core/recording/recorder.h"
+#include "agent/watching/guard/watch_records.h"
+
+namespace diogenes::agent::facts {
+
+int DirtyRanges::find(const HostRange& host) const {
+  // The latest are named again first.
+  for (int i = count_; i-- > 0;)
+    if (dirty_[i].host.range == host.range && dirty_[i].host.protection == host.protection) return i;
+  return -1;
+}
+
+void DirtyRanges::lower(Dirty& dirty) {
+  if (dirty.guard == kNoGuard) return;
+  lower_guard(dirty.guard);
+  dirty.guard = kNoGuard;
+  if (is_down(dirty)) ++down_;
+}
+
+void DirtyRanges::remove(int at) {
+  lower(dirty_[at]);
+  if (is_down(dirty_[at])) --down_;
+  dirty_[at] = dirty_[--count_];
+}
+
+// In order of first sight. Where the table is full, numbers are by chance, and the runs do not fit together.
+uint32_t DirtyRanges::number_of(uintptr_t part) {
+  const uintptr_t hash = part / 8 * 0x9e3779b97f4a7c15 >> 40;
+  for (uint32_t i = 0; i < kMaximumParts; ++i) {
+    const uint32_t at = static_cast<uint32_t>(hash + i) % kMaximumParts;
+    if (parts_[at] == part) return part_numbers_[at];
+    if (parts_[at] != 0 || part_count_ >= kMaximumParts / 2) continue;
+    parts_[at] = part;
+    return part_numbers_[at] = part_count_++;
+  }
+  return static_cast<uint32_t>(hash);
+}
+
+bool DirtyRanges::is_shared_out(const HostRange& host) const {
+  return share_ < kWatchShares && host.method == WatchMethod::watchpoints &&
+         host.refusal == WatchRefusal::none &&
+         parts_of(host.range) <= kWatchShares;  // else it is too large for all of them together
+}
+
+uint32_t DirtyRanges::numbers_of(const HostRange& host) {
+  uint32_t numbers = 0;
+  for (uint32_t i = 0; is_shared_out(host) && i < parts_of(host.range); ++i)
+    numbers = numbers * 31 + number_of(part_begin(host.range, i)) + 1;
+  return numbers;
+}
+
+// The part of the range that this run watches. What another run does is said in the records.
+AddressRange DirtyRanges::share_out(const HostRange& host) {
+  if (!is_shared_out(host)) return host.range;
+  AddressRange watched;
+  for (uint32_t i = 0; i < parts_of(host.range); ++i) {
+    const uint32_t number = number_of(part_begin(host.range, i));
+    if (number % kWatchShares != share_)
+      record_refusal(part_of(host.range, i), WatchRefusal::another_run);
+    else if (watched.empty())
+      watched = part_of(host.range, i);
+    else
+      record_refusal(part_of(host.range, i), WatchRefusal::small);
+  }
+  return watched;
+}
+
+// What lies wholly in what is overwritten.
+void DirtyRanges::remove_inside(AddressRange range, int but) {
+  for (int i = count_; i-- > 0;)
+    if (i != but && range.contains(dirty_[i].host.range) &&
+        dirty_[i].host.protection == Protection::no_access) {
+      if (but == count_ - 1) but = i;  // the last one takes the place of the one that goes
+      remove(i);
+    }
+}
+
+void DirtyRanges::add(HostRange host) {
+  // There are few: one against reading serves for both.
+  if (host.method == WatchMethod::watchpoints) host.protection = Protection::no_access;
+  int at = find(host);
+  if (host.whole && (at < 0 || host.method == WatchMethod::watchpoints)) remove_inside(host.range, at);
+  if (at = find(host); at >= 0) {
+    Dirty& dirty = dirty_[at];
+    // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
+    if (dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody) lower(dirty);
+    if (is_down(dirty)) --down_;
+    // By watchpoints, in a stack frame: it may be another one by now.
+    if (host.method == WatchMethod::watchpoints && dirty.guard != kNoGuard) {
+      lower_guard(dirty.guard);
+      dirty.guard = kNoGuard;
+    }
+    dirty.host.refusal = host.refusal;
+    dirty.host.method = host.method;
+    dirty.host.site = host.site;
+    dirty.host.by_kernel |= host.by_kernel;
+    dirty.host.given = host.given;
+    dirty.host.staged = host.staged;
+    dirty.host.frame = host.frame;
+    dirty.raises = 0;
+    dirty.refused = false;
+    if (!dirty.covered && dirty.host.stream != host.stream) dirty.host.stream = kNoStream;
+    if (dirty.covered) dirty.host.stream = host.stream;
+    dirty.deferral = 0;
+    dirty.covered = false;
+    dirty.watched = share_out(host);
+    if (is_down(dirty)) ++down_;
+    return;
+  }
+  if (count_ == kMaximumDirty) {
+    count_drop(Drop::objects_full);
+    return;
+  }
+  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0, false};
+  if (is_down(dirty_[count_ - 1])) ++down_;
+}
+
+// Data that nobody has touched yet comes before data that somebody else may touch, too; and before what its
+// own bytes held earlier (a stack frame that ended).
+bool DirtyRanges::give_up_another(const Dirty& wanted) {
+  if (why_no_watchpoints() != NoWatchpoints::all_taken) return false;
+  for (int i = 0; i < count_; ++i) {
+    Dirty& dirty = dirty_[i];
+    if (&dirty == &wanted || dirty.guard == kNoGuard || dirty.host.method != WatchMethod::watchpoints)
+      continue;
+    if (dirty.raises <= 1 && !dirty.host.range.overlaps(wanted.host.range)) continue;
+    dirty.raises = kRaises;
+    lower(dirty);
+    record_refusal(dirty.watched, WatchRefusal::small);
+    dirty.refused = true;
+    return true;
+  }
+  return false;
+}
+
+bool DirtyRanges::raise(Dirty& dirty) {
+  if (dirty.watched.empty()) return true;
+  WatchRefusal refusal = dirty.host.refusal;
+  if (refusal == WatchRefusal::none) {
+    Watching how{dirty.host.method, dirty.host.frame, dirty.host.own_pages, next_watch()};
+    Nanoseconds at = monotonic_now();
+    do {
+      dirty.guard = raise_guard(dirty.watched, dirty.host.protection, how);
+    } while (dirty.guard == kNoGuard && dirty.raises <= 1 && give_up_another(dirty));
+    if (dirty.guard != kNoGuard) {
+      record_watch(how.watch, dirty.watched, dirty.host.protection, at);
+      sampling().charge(dirty.host.site, monotonic_now() - at);
+      return true;
+    }
+    if (dirty.host.method == WatchMethod::pages) {
+      refusal = guards_wanted() ? WatchRefusal::limit : WatchRefusal::no_guards;
+      count_drop(Drop::guards_full);
+    } else {
+      refusal = WatchRefusal::small;
+      NoWatchpoints why = why_no_watchpoints();
+      if (why == NoWatchpoints::none_here) count_drop(Drop::watchpoints_missing);
+      if (why == NoWatchpoints::all_taken) count_drop(Drop::watchpoints_full);
+    }
+  }
+  if (!dirty.refused) record_refusal(dirty.watched, refusal);
+  dirty.refused = true;
+  return false;
+}
+
+void DirtyRanges::raise(bool threads) {
+  collect(threads);
+  if (down_ == 0) return;
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (!is_down(dirty) || dirty.lowered) continue;
+    --down_;
+    ++dirty.raises;
+    if (!raise(dirty) && is_down(dirty)) ++down_;
+    if (dirty.guard == kNoGuard && dirty.host.refusal != WatchRefusal::none) remove(i);
+  }
+}
+
+void DirtyRanges::collect(bool threads) {
+  uint32_t touches = touch_count();
+  if (touches == touches_seen_) return;
+  touches_seen_ = touches;
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (dirty.guard == kNoGuard) continue;
+    Touch touch = agent::collect(dirty.guard);
+    if (touch.by == TouchBy::nobody) continue;
+    sampling().charge(dirty.host.site, kUsualFault);
+    lower(dirty);
+    // What is gone is nobody's; and with one thread, the touch that was seen is the first one of all.
+    bool first_of_all = !threads && (touch.by == TouchBy::program || touch.by == TouchBy::system_call);
+    if (touch.by == TouchBy::gone || first_of_all)
+      remove(i);
+    else if (is_down(dirty))
+      continue;
+    else if (!dirty.refused)
+      record_refusal(dirty.watched, WatchRefusal::often), dirty.refused = true;
+  }
+}
+
+void DirtyRanges::lower(AddressRange range) {
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (!dirty.host.range.pages().overlaps(range.pages())) continue;
+    if (dirty.guard == kNoGuard || agent::collect(dirty.guard).by != TouchBy::nobody) continue;
+    lower(dirty);
+    dirty.lowered = true;
+  }
+}
+
+void DirtyRanges::restore(AddressRange range) {
+  for (int i = count_; i-- > 0;) {
+    Dirty& dirty = dirty_[i];
+    if (!dirty.host.range.pages().overlaps(range.pages())) continue;
+    bool lowered = dirty.lowered;
+    dirty.lowered = false;
+    if (dirty.guard != kNoGuard) {
+      Touch touch = agent::collect(dirty.guard);
+      if (touch.by != TouchBy::driver) continue;
+      lower(dirty);
+      lowered = true;
+    }
+    if (!lowered || dirty.guard != kNoGuard) continue;
+    if (is_down(dirty)) --down_;
+    if (!raise(dirty) && is_down(dirty)) ++down_;
+  }
+}
+
+void DirtyRanges::forget(AddressRange range) {
+  for (int i = count_; i-- > 0;)
+    if (range.contains(dirty_[i].host.range)) remove(i);
+}
+
+bool DirtyRanges::overlaps(AddressRange range) const {
+  for (int i = 0; i < count_; ++i)
+    if (dirty_[i].host.range.overlaps(range)) return true;
+  return false;
+}
+
+void DirtyRanges::reset(uint32_t share) {
+  share_ = share;
+  for (uintptr_t& part : parts_) part = 0;
+  part_count_ = 0;
+  for (int i = 0; i < count_; ++i)
+    if (dirty_[i].guard != kNoGuard) lower_guard(dirty_[i].guard);
+  count_ = down_ = 0;
+}
+
+}  // namespace diogenes::agent::facts

@@ -1,0 +1,152 @@
+// Host memory that GPU work was given to and that nobody has been seen to touch since, and the guards over
+// it. In: ranges of work, returns of calls that wait. Out: guards (guard/), and the records of when each
+// range was watched. Nothing here knows streams or clocks (docs/necessity.md, Watching):
+//
+//   given to work          dirty
+//   a call that waits      a guard goes up over every dirty range that has none
+//   touched                the guard has fallen, and the touch is recorded (guard/watch_records.h).
+//                          With other threads about, it goes up again at the next such return, or when
+//                          another thread acquires a lock, at most kRaises times for one piece of work;
+//                          then it stands open
+//   released, overwritten  gone
+//
+// Where work reads a range and other work writes it, it is there twice: reading it ends the guard against
+// reading alone, so that a later write is still seen.
+//
+// Small ranges need watchpoints, of which a processor has four. Where this run has a share of them only
+// (running_stage.h), a small range is cut into parts of four watchpoints each. Parts are numbered by their addresses,
+// in order of first sight; this run watches those of its share, and says of the others that another run does.
+// Whether all these runs gave a part the same number, the analysis checks.
+//
+// While the driver or the agent itself uses a range, its guard is lowered, and raised again when that call
+// returns. Serialised by the collector's lock.
+#pragma once
+#include "agent/core/running_stage.h"
+#include "agent/watching/facts/sampling.h"
+#include "agent/watching/guard/guards.h"
+#include "base/range.h"
+#include "trace/corrector_services.h"
+#include "trace/fact_records.h"
+
+namespace diogenes::agent::facts {
+
+inline constexpr int kMaximumDirty = 8192;
+inline constexpr uint8_t kRaises = 16;  // the data of one piece of work is read again and again
+
+// Pageable and registered memory is guarded by its pages from one on: smaller ranges share theirs with the
+// rest of the heap, and are watched by watchpoints.
+inline constexpr uint64_t kSmallestPageable = kPageSize;
+
+// Host memory that a piece of work reads or writes, and how it can be watched.
+struct HostRange {
+  AddressRange range;
+  Protection protection = Protection::no_access;  // read_only: the work only reads it
+  WatchMethod method = WatchMethod::pages;
+  bool own_pages = false;  // the driver mapped it
+  bool whole = false;      // all of it is written, whatever it held
+  bool staged = false;     // the bytes come later (trace/corrector_services.h)
+  bool by_kernel = false;  // which may look there again and again, for what the CPU writes
+  WatchRefusal refusal = WatchRefusal::none;
+  FrameMarks frame;
+  SampledSite site = 0;         // whose work it is
+  uint64_t given = 0;           // work is counted, where waits are corrected: the latest that has this range
+  uint32_t stream = kNoStream;  // in which the work is, as in OperationRecord; kNoStream: in several
+};
+
+// What four watchpoints can watch.
+inline constexpr uint64_t kWatchpointPart = 32;
+inline uintptr_t part_begin(AddressRange range, uint64_t part) {
+  return (range.begin & ~uintptr_t{7}) + part * kWatchpointPart;
+}
+inline AddressRange part_of(AddressRange range, uint64_t part) {
+  const uintptr_t begin = part_begin(range, part);
+  return range.intersection({begin, begin + kWatchpointPart});
+}
+inline constexpr uint32_t kMaximumParts = 4096;
+inline uint32_t parts_of(AddressRange range) {
+  return static_cast<uint32_t>((range.size() + range.begin % 8 + kWatchpointPart - 1) / kWatchpointPart);
+}
+
+// Work that a wait surely waits for, where waits are corrected: it may wait for more (by events between streams).
+struct Coverage {
+  bool all = false;
+  uint32_t stream = kNoStream;
+  uint64_t given = ~uint64_t{0};  // the work that was given until the wait began (HostRange::given)
+  bool covers(const HostRange& host) const {
+    return host.given <= given && (all || (stream != kNoStream && host.stream == stream));
+  }
+};
+
+class DirtyRanges {
+ public:
+  // No room: counted, and not watched.
+  void add(HostRange host);
+  // The numbers of its parts, mixed into one; 0: it is not shared out. Before add().
+  uint32_t numbers_of(const HostRange& host);
+
+  // A call that waits returns, or another thread acquires: raises what is to be raised.
+  // `threads`: the program has several.
+  void raise(bool threads);
+
+  // The driver or the agent is about to use these bytes: guards over them come down.
+  void lower(AddressRange range);
+  // That call returns: raises what was lowered, and what the driver's own code touched, in `range` again.
+  void restore(AddressRange range);
+  // It was released, or unregistered: nothing of it is dirty any more.
+  void forget(AddressRange range);
+  bool overlaps(AddressRange range) const;
+  bool empty() const { return count_ == 0; }
+
+  // Where waits are corrected (trace/corrector_services.h). A wait is deferred: every range that work was given to since gets a
+  // guard that awaits it, and so does every range that no wait surely covered. What keeps it from that is said; the
+  // guards that are up may stay.
+  Undeferred defer(Deferral deferral, const Coverage& coverage, bool threads);
+  Undeferred refusal(bool threads) const;  // what would keep it from that, as far as it is known before
+  bool has_uncovered() const;
+  bool may_be_written(AddressRange range) const;  // by work that is not known to be done
+  // What was deferred up to here is done; what was given to work since is dirty still.
+  void forget_deferred(Deferral last);
+  // A call has waited.
+  void forget_waited(const Coverage& coverage);
+
+  // Looks which guards have fallen. Before raise().
+  void collect(bool threads);
+  void reset(uint32_t share = kWatchShares);
+
+ private:
+  struct Dirty {
+    HostRange host;
+    AddressRange watched;  // this run's part of it; empty: another run watches it
+    GuardHandle guard;     // kNoGuard: none is up
+    uint8_t raises;        // for this piece of work
+    bool lowered;          // for a call under way
+    bool refused;          // said so already, for this piece of work
+    Deferral deferral;     // of the last wait since, which may cover it; 0: none yet
+    bool covered;          // it does
+  };
+
+  int find(const HostRange& host) const;
+  bool is_shared_out(const HostRange& host) const;
+  AddressRange share_out(const HostRange& host);
+  uint32_t number_of(uintptr_t part);
+  bool raise(Dirty& dirty);
+  bool defer(Dirty& dirty, Deferral deferral);
+  bool give_up_another(const Dirty& wanted);
+  void lower(Dirty& dirty);
+  void remove(int at);
+  void remove_inside(AddressRange range, int but);
+  bool is_down(const Dirty& dirty) const {
+    return dirty.guard == kNoGuard && dirty.raises < kRaises && !dirty.watched.empty();
+  }
+
+  uint32_t share_;
+  uintptr_t parts_[kMaximumParts];  // by hash of the address; 0: free
+  uint32_t part_numbers_[kMaximumParts];
+  uint32_t part_count_;
+  Dirty dirty_[kMaximumDirty];
+  int count_;
+  int down_;  // without a guard, and one may go up
+  uint32_t touches_seen_;
+};
+
+}  // namespace diogenes::agent::facts

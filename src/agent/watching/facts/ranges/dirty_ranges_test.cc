@@ -1,0 +1,398 @@
+// When guards go up and come down, by the rules of docs/necessity.md, Watching; the guards themselves are replaced.
+#include "agent/watching/facts/ranges/dirty_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "agent/core/recording/recorder.h"
+#include "agent/watching/guard/watch_records.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+struct Fake {
+  std::map<GuardHandle, AddressRange> up;
+  std::map<GuardHandle, Protection> protections;
+  std::map<GuardHandle, Touch> fallen;
+  std::vector<WatchRefusal> refusals;
+  std::vector<AddressRange> refused;
+  std::vector<uint32_t> watches;
+  GuardHandle next = 1;
+  uint32_t touches = 0, watch = 0;
+  bool refuses = false;
+  size_t room = 1000;
+};
+Fake fake;
+
+}  // namespace
+
+// Of those: a use tells.
+std::set<GuardHandle>& telling_guards() {
+  static std::set<GuardHandle> guards;
+  return guards;
+}
+
+std::map<GuardHandle, Deferral>& fake_deferrals() {
+  static std::map<GuardHandle, Deferral> deferrals;
+  return deferrals;
+}
+
+// Whoever touches `range`. Reading does not end a guard against writing.
+void touch(AddressRange range, TouchBy by, Access access) {
+  for (auto guard = fake.up.begin(); guard != fake.up.end();) {
+    const bool passes = access == Access::read && fake.protections[guard->first] == Protection::read_only;
+    if (passes || !guard->second.overlaps(range)) {
+      ++guard;
+      continue;
+    }
+    fake.fallen[guard->first] = Touch{by, access, {1}, range.begin, 0};
+    ++fake.touches;
+    fake_deferrals().erase(guard->first);
+    guard = fake.up.erase(guard);
+  }
+}
+void touch(AddressRange range, TouchBy by) { touch(range, by, Access::read); }
+
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
+  if (fake.refuses || fake.up.size() >= fake.room) return kNoGuard;
+  fake.protections[fake.next] = protection;
+  fake.up[fake.next] = range;
+  if (how.deferral != 0) fake_deferrals()[fake.next] = how.deferral;
+  if (how.tells) telling_guards().insert(fake.next);
+  return fake.next++;
+}
+Touch collect(GuardHandle guard) { return fake.fallen.contains(guard) ? fake.fallen[guard] : Touch{}; }
+Touch lower_guard(GuardHandle guard) {
+  fake.up.erase(guard);
+  fake_deferrals().erase(guard);
+  return {};
+}
+void defer_guard(GuardHandle guard, Deferral deferral, bool tells) {
+  fake_deferrals()[guard] = deferral;
+  telling_guards().erase(guard);
+  if (tells) telling_guards().insert(guard);
+}
+uint32_t touch_count() { return fake.touches; }
+NoWatchpoints why_no_watchpoints() { return NoWatchpoints::all_taken; }
+bool guards_wanted() { return true; }
+uint32_t next_watch() { return ++fake.watch; }
+void record_watch(uint32_t watch, AddressRange, Protection, Nanoseconds) { fake.watches.push_back(watch); }
+void record_refusal(AddressRange range, WatchRefusal refusal) {
+  fake.refusals.push_back(refusal);
+  fake.refused.push_back(range);
+}
+void count_drop(Drop) {}
+
+namespace facts {
+namespace {
+
+constexpr AddressRange kBuffer{0x10000, 0x14000}, kOther{0x20000, 0x21000};
+
+HostRange written(AddressRange range) { return {.range = range, .whole = true}; }
+HostRange read_by_work(AddressRange range) { return {.range = range, .protection = Protection::read_only}; }
+// Watched by watchpoints.
+HostRange small(AddressRange range, bool whole = false) {
+  return {.range = range, .method = WatchMethod::watchpoints, .whole = whole};
+}
+// 8 bytes, each in a part of its own.
+AddressRange word(uintptr_t number) { return AddressRange::of(0x10000 + number * kWatchpointPart, 8); }
+
+std::vector<AddressRange> guarded() {
+  std::vector<AddressRange> ranges;
+  for (const auto& [guard, range] : fake.up) ranges.push_back(range);
+  return ranges;
+}
+using Ranges = std::vector<AddressRange>;
+using Refusals = std::vector<WatchRefusal>;
+
+struct DirtyRangesTest : testing::Test {
+  DirtyRangesTest() : dirty(std::make_unique<DirtyRanges>()) {
+    fake = {};
+    dirty->reset();
+  }
+  std::unique_ptr<DirtyRanges> dirty;  // zeros, as in the agent
+};
+
+TEST_F(DirtyRangesTest, AreGuardedWhenACallHasWaited) {
+  dirty->add(written(kBuffer));
+  EXPECT_TRUE(fake.up.empty());
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), 1u);
+  dirty->raise(false);  // stays up
+  EXPECT_EQ(fake.watches, std::vector<uint32_t>{1});
+}
+
+TEST_F(DirtyRangesTest, OfOneThreadAreDoneWithTheFirstTouch) {
+  dirty->add(written(kBuffer));
+  dirty->raise(false);
+  touch(kBuffer, TouchBy::program);
+  dirty->raise(false);
+  EXPECT_TRUE(fake.up.empty());
+  EXPECT_TRUE(dirty->empty());
+}
+
+TEST_F(DirtyRangesTest, OfSeveralThreadsAreGuardedSoManyTimesForOnePieceOfWork) {
+  dirty->add(written(kBuffer));
+  for (int i = 0; i < kRaises + 2; ++i) {
+    dirty->raise(true);
+    touch(kBuffer, TouchBy::program);
+  }
+  EXPECT_EQ(fake.watches.size(), size_t{kRaises});
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::often});
+  // New work begins anew.
+  dirty->add(written(kBuffer));
+  dirty->raise(true);
+  EXPECT_EQ(fake.watches.size(), size_t{kRaises} + 1);
+}
+
+// A loop: download, wait, read, and again.
+TEST_F(DirtyRangesTest, OfOneThreadAreGuardedForEachPieceOfWork) {
+  for (uint32_t round = 1; round <= 4; ++round) {
+    dirty->add(written(kBuffer));
+    dirty->raise(false);
+    EXPECT_EQ(fake.watches.size(), round);
+    touch(kBuffer, TouchBy::program);
+  }
+}
+
+// One watchpoint: data that nobody has touched yet comes before data that others may touch, too.
+TEST_F(DirtyRangesTest, ASecondLookGivesWayToAFirstOne) {
+  fake.room = 1;
+  const HostRange first = small(kBuffer, true), other = small(kOther, true);
+  dirty->add(first);
+  dirty->raise(true);
+  dirty->add(other);
+  dirty->raise(true);  // both have their first look: who has it keeps it
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
+  touch(kBuffer, TouchBy::program);
+  dirty->raise(true);
+  EXPECT_EQ(fake.up.begin()->second, kOther);
+  touch(kOther, TouchBy::program);
+  dirty->raise(true);
+  dirty->raise(true);
+  fake.refusals.clear();
+  dirty->add(first);  // new work
+  dirty->raise(true);
+  EXPECT_EQ(fake.up.begin()->second, kBuffer);
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::small});
+}
+
+TEST_F(DirtyRangesTest, StayGuardedWhereWorkIsGivenToThemUntouched) {
+  dirty->add(written(kBuffer));
+  dirty->raise(false);
+  dirty->add(written(kBuffer));
+  EXPECT_EQ(fake.up.size(), 1u);
+  dirty->raise(false);
+  EXPECT_EQ(fake.watches.size(), 1u);
+}
+
+TEST_F(DirtyRangesTest, ComeDownForTheDriverAndGoUpAgain) {
+  dirty->add(written(kBuffer));
+  dirty->raise(false);
+  dirty->lower({0x11000, 0x11010});
+  EXPECT_TRUE(fake.up.empty());
+  dirty->restore({0x11000, 0x11010});
+  EXPECT_EQ(fake.up.size(), 1u);
+  EXPECT_EQ(fake.watches.size(), 2u);
+}
+
+TEST_F(DirtyRangesTest, GoUpAgainWhereTheDriversOwnCodeTouchedThemInTheCall) {
+  dirty->add(written(kBuffer));
+  dirty->raise(false);
+  touch(kBuffer, TouchBy::driver);
+  dirty->restore(kBuffer);
+  EXPECT_EQ(fake.up.size(), 1u);
+}
+
+TEST_F(DirtyRangesTest, AreGoneWhereTheyWereReleased) {
+  dirty->add(written(kBuffer));
+  dirty->add(written(kOther));
+  dirty->raise(false);
+  dirty->forget({0x10000, 0x15000});
+  ASSERT_EQ(fake.up.size(), 1u);
+  EXPECT_EQ(fake.up.begin()->second, kOther);
+}
+
+TEST_F(DirtyRangesTest, AreOverwrittenByWorkThatWritesAllOfThem) {
+  dirty->add(written({0x10000, 0x11000}));
+  dirty->raise(false);
+  dirty->add(written(kBuffer));
+  EXPECT_TRUE(fake.up.empty());
+  dirty->raise(false);
+  ASSERT_EQ(fake.up.size(), 1u);
+  EXPECT_EQ(fake.up.begin()->second, kBuffer);
+}
+
+TEST_F(DirtyRangesTest, ThatFellAndWentAreGuardedAgainWhereTheyComeAgain) {
+  for (TouchBy by : {TouchBy::gone, TouchBy::program}) {
+    dirty->add(written(kBuffer));
+    dirty->raise(false);
+    touch(kBuffer, by);
+    dirty->raise(false);
+    ASSERT_TRUE(dirty->empty());
+  }
+  dirty->add(written(kBuffer));
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), 1u);
+}
+
+TEST_F(DirtyRangesTest, SayOnceThatTheyCannotBeWatched) {
+  fake.refuses = true;
+  dirty->add(written(kBuffer));
+  dirty->raise(false);
+  dirty->raise(false);
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::limit});
+  fake.refuses = false;
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), 1u);
+}
+
+TEST_F(DirtyRangesTest, ThatNobodyMayWatchAreSaidAndForgotten) {
+  HostRange host = written(kBuffer);
+  host.refusal = WatchRefusal::shared_memory;
+  dirty->add(host);
+  dirty->raise(false);
+  EXPECT_EQ(fake.refusals, std::vector<WatchRefusal>{WatchRefusal::shared_memory});
+  EXPECT_TRUE(dirty->empty());
+}
+
+// One piece of work writes the buffer and another reads it. The program's reading ends the guard against
+// reading alone; its writing later ends the other.
+TEST_F(DirtyRangesTest, ThatAreReadAndWrittenByWorkAreGuardedTwice) {
+  dirty->add(written(kBuffer));
+  dirty->add(read_by_work(kBuffer));
+  dirty->raise(false);
+  ASSERT_EQ(guarded(), (Ranges{kBuffer, kBuffer}));
+  touch(kBuffer, TouchBy::program, Access::read);
+  dirty->raise(false);
+  ASSERT_EQ(guarded(), Ranges{kBuffer});
+  EXPECT_EQ(fake.protections[fake.up.begin()->first], Protection::read_only);
+  touch(kBuffer, TouchBy::program, Access::write);
+  dirty->raise(false);
+  EXPECT_TRUE(dirty->empty());
+}
+
+// Watchpoints are few.
+TEST_F(DirtyRangesTest, SmallOnesThatAreReadAndWrittenAreGuardedOnce) {
+  HostRange read = small(word(0));
+  read.protection = Protection::read_only;
+  dirty->add(small(word(0)));
+  dirty->add(read);
+  dirty->raise(false);
+  ASSERT_EQ(guarded(), Ranges{word(0)});
+  EXPECT_EQ(fake.protections[fake.up.begin()->first], Protection::no_access);
+}
+
+// The parts begin at the multiple of 8 at or below the range: 28 bytes, 32 bytes, 4 bytes.
+TEST_F(DirtyRangesTest, AreCutIntoPartsOfFourWatchpoints) {
+  constexpr AddressRange range{0x10004, 0x10044};
+  EXPECT_EQ(parts_of(range), 3u);
+  EXPECT_EQ(part_of(range, 0), (AddressRange{0x10004, 0x10020}));
+  EXPECT_EQ(part_of(range, 1), (AddressRange{0x10020, 0x10040}));
+  EXPECT_EQ(part_of(range, 2), (AddressRange{0x10040, 0x10044}));
+}
+
+// Of parts 0 to 7, share 1 of 6 watches numbers 1 and 7.
+TEST_F(DirtyRangesTest, OfAShareAreEverySixthPartInOrderOfFirstSight) {
+  dirty->reset(1);
+  for (uintptr_t i = 0; i < 8; ++i) dirty->add(small(word(i)));
+  EXPECT_EQ(fake.refusals, Refusals(6, WatchRefusal::another_run));
+  EXPECT_EQ(fake.refused, (Ranges{word(0), word(2), word(3), word(4), word(5), word(6)}));
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), 2u);
+  for (AddressRange range : guarded()) EXPECT_TRUE(range == word(1) || range == word(7));
+  // They keep their numbers, and each piece of work is told of anew.
+  fake.refused.clear();
+  dirty->add(small(word(7)));
+  dirty->add(small(word(6)));
+  EXPECT_EQ(fake.refused, Ranges{word(6)});
+}
+
+TEST_F(DirtyRangesTest, OfAShareGetTheSameNumbersInEveryRun) {
+  for (uint32_t share = 0; share < kWatchShares; ++share) {
+    dirty->reset(share);
+    const HostRange one = small(word(5)), two = small({0x20000, 0x20040});
+    EXPECT_EQ(dirty->numbers_of(one), 1u);
+    dirty->add(one);
+    EXPECT_EQ(dirty->numbers_of(two), 2u * 31 + 3);  // numbers 1 and 2, and 1 more for each
+    dirty->add(two);
+    EXPECT_EQ(dirty->numbers_of(one), 1u);
+  }
+}
+
+// What pages guard, what nobody may watch, and what is too large for all runs together.
+TEST_F(DirtyRangesTest, ThatAreNotSharedOutHaveNoNumbers) {
+  const HostRange largest = small({0x10000, 0x10000 + 6 * 32}),
+                  larger = small({0x20000, 0x20000 + 6 * 32 + 1});
+  EXPECT_EQ(dirty->numbers_of(largest), 0u);  // this run has no share: it watches all
+  dirty->reset(2);
+  HostRange shared_memory = small(word(0));
+  shared_memory.refusal = WatchRefusal::shared_memory;
+  EXPECT_EQ(dirty->numbers_of(written(kBuffer)), 0u);
+  EXPECT_EQ(dirty->numbers_of(shared_memory), 0u);
+  EXPECT_EQ(dirty->numbers_of(larger), 0u);
+  EXPECT_NE(dirty->numbers_of(largest), 0u);
+  dirty->add(larger);
+  dirty->raise(false);
+  EXPECT_EQ(guarded(), Ranges{larger.range});
+  dirty->add(largest);
+  dirty->raise(false);
+  EXPECT_EQ(fake.refusals, Refusals(5, WatchRefusal::another_run));
+  EXPECT_EQ(guarded()[1], (AddressRange{0x10040, 0x10060}));  // part 2
+}
+
+// Numbers 0 and 6 are neighbours, and both are share 0's: it has watchpoints for one of them.
+TEST_F(DirtyRangesTest, OfAShareWithTwoPartsInOneRangeHaveOneWatched) {
+  dirty->reset(0);
+  const AddressRange first = part_of({0x20000, 0x20040}, 0), second = part_of({0x20000, 0x20040}, 1);
+  dirty->add(small(first));
+  for (uintptr_t i = 0; i < 5; ++i) dirty->add(small(word(i)));
+  dirty->add(small(second));
+  dirty->forget({0, ~uintptr_t{0}});
+  fake.refusals.clear();
+  fake.refused.clear();
+  dirty->add(small({0x20000, 0x20040}));
+  dirty->raise(false);
+  EXPECT_EQ(guarded(), Ranges{first});
+  EXPECT_EQ(fake.refusals, Refusals{WatchRefusal::small});
+  EXPECT_EQ(fake.refused, Ranges{second});
+}
+
+// One watchpoint. The older range was of a stack frame that ended, and another one lies there now.
+TEST_F(DirtyRangesTest, AFirstLookGivesWayToALaterOneAtTheSameBytes) {
+  fake.room = 1;
+  constexpr AddressRange old{0x10000, 0x10008}, now{0x10004, 0x1000c};
+  dirty->add(small(old));
+  dirty->raise(false);
+  dirty->add(small(now));
+  dirty->raise(false);
+  EXPECT_EQ(guarded(), Ranges{now});
+  EXPECT_EQ(fake.refusals, Refusals{WatchRefusal::small});
+  EXPECT_EQ(fake.refused, Ranges{old});
+}
+
+// A small range is in a stack frame that is laid out in another way now and then: what lies inside the range
+// that is written goes, whichever came first.
+TEST_F(DirtyRangesTest, SmallOnesAreOverwrittenThoughTheLargerOneIsKnown) {
+  constexpr AddressRange inner{0x10008, 0x10010}, outer{0x10000, 0x10020};
+  for (bool inner_first : {true, false}) {
+    fake = {};
+    dirty->reset();
+    dirty->add(small(inner_first ? inner : outer));
+    dirty->add(small(inner_first ? outer : inner));
+    dirty->raise(false);
+    ASSERT_EQ(fake.up.size(), 2u);
+    dirty->add(small(outer, true));
+    dirty->raise(false);
+    EXPECT_EQ(guarded(), Ranges{outer}) << inner_first;
+  }
+}
+
+}  // namespace
+}  // namespace facts
+}  // namespace diogenes::agent

@@ -1,0 +1,28 @@
+#include "agent/watching/facts/ranges/host_addresses.h"
+
+#include <gtest/gtest.h>
+
+namespace diogenes::agent::facts {
+namespace {
+
+TEST(HostAddresses, KnowMemoryThatAWordPointsTo) {
+  HostAddresses words{};
+  words.add(0x7f00'1234'5678);
+  EXPECT_TRUE(words.may_hold({0x7f00'1234'5000, 0x7f00'1234'6000}));
+  EXPECT_FALSE(words.may_hold({0x7f00'2234'5000, 0x7f00'2234'6000}));
+}
+
+TEST(HostAddresses, TakeNoNumbersForAddresses) {
+  HostAddresses words{};
+  words.add(42);
+  words.add(0xffff'8000'0000'0000);
+  EXPECT_FALSE(words.may_hold({0, 4096}));
+}
+
+TEST(HostAddresses, SayYesOfMemoryThatIsTooLargeToLookAt) {
+  HostAddresses words{};
+  EXPECT_TRUE(words.may_hold({0x7000'0000'0000, 0x7100'0000'0000}));
+}
+
+}  // namespace
+}  // namespace diogenes::agent::facts

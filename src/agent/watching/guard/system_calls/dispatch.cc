@@ -1,0 +1,472 @@
+// A dispatched call is looked at, its memory opened, and then made by the program itself from a stub
+// (undispatched_code.cc); only rt_sigaction and rt_sigprocmask are done here, because what they change is
+// kept here (signals.h).
+#include "agent/watching/guard/system_calls/dispatch.h"
+
+#include <asm/prctl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include "agent/core/recording/recorder.h"
+#include "agent/core/stacks/stack.h"
+#include "agent/core/thread_state.h"
+#include "agent/watching/guard/faults/bystanders.h"
+#include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/releases.h"
+#include "agent/watching/guard/system_calls/syscall_memory.h"
+#include "agent/watching/guard/system_calls/undispatched_code.h"
+#include "agent/watching/guard/threads/signals.h"
+#include "agent/watching/guard/threads/threads.h"
+#include "agent/watching/guard/watchpoints/watch_guards.h"
+#include "agent/watching/order/order.h"
+#include "agent/watching/value_follower.h"
+
+namespace diogenes::agent {
+
+namespace {
+
+constexpr int kUserDispatch = 2;  // SYS_USER_DISPATCH
+
+struct Dispatched {
+  ucontext_t* context;
+  Slot& slot;
+  long number;
+  uint64_t arguments[6];
+  uintptr_t site;
+  Stub stub = Stub::clearing;
+  bool done = false;  // here; its result is set
+};
+
+// The memory is about to be read or written by the kernel.
+bool use_memory(Dispatched& call, AddressRange range, Access access) {
+  add_range(call.slot, range);  // first, so that a guard that is raised now sees it or is seen
+  if (access == Access::read) value_source->system_call(range, call.context);
+  if (!may_be_guarded(range)) return true;
+  bool touched = false, concerned = false;
+  auto concerns = [&](const Guard& guard) {
+    if (guard.by_watchpoints && !guard.range.overlaps(range)) return false;
+    return guard.protection == Protection::no_access || access != Access::read;
+  };
+  {
+    Section section(Section::in_handler);
+    for (uint32_t id : live_over(range.pages())) {
+      const Guard& guard = *guard_at(id);
+      concerned |= concerns(guard);
+      touched |= concerns(guard) && guard.range.overlaps(range);
+    }
+  }
+  if (!concerned) return true;
+  Touch touch{TouchBy::system_call, access, {}, range.begin, 0};
+  if (touched) touch.stack = capture_interrupted_stack(call.context);
+  if (touched) await_bystanders();
+  touch.at = monotonic_now();
+  Section section(Section::in_handler, range.pages());
+  static uint32_t touched_ids[kMaximumGuards], beside_ids[kMaximumGuards];
+  uint32_t touched_count = 0, beside_count = 0;
+  for (uint32_t id : live_over(range.pages())) {
+    const Guard& guard = *guard_at(id);
+    if (!concerns(guard)) continue;
+    if (guard.range.overlaps(range))
+      touched_ids[touched_count++] = id;
+    else
+      beside_ids[beside_count++] = id;
+  }
+  mark_touched_and_open({touched_ids, touched_count}, touch);
+  // The page is open from now on: what the guard would have seen there is lost.
+  touch.by = TouchBy::exposed;
+  touch.stack = 0;
+  mark_touched_and_open({beside_ids, beside_count}, touch);
+  return true;
+}
+
+void give_up_everything() {
+  // What made guards impossible was said before this; a raise that did not see it has ended when the table is
+  // free.
+  { Section barrier(Section::in_handler); }
+  open_every_guard(TouchBy::given_up, Section::in_handler);
+}
+
+// What the call may touch is not known, nor for how long: it holds all guards off until it is back.
+void hold_everything_off(Dispatched& call) {
+  add_range(call.slot, {0, ~uintptr_t{0} & ~(kPageSize - 1)});
+  give_up_everything();
+}
+
+// Until this thread's next step no guard is raised: a child may share or copy this memory.
+void begin_fork(Slot& slot) {
+  if (!slot.forking.exchange(1)) wiped.forking.fetch_add(1, std::memory_order_seq_cst);
+  give_up_everything();
+}
+
+// The thread makes a call that the guards cannot follow (a foreign mask, no stub): it is let go until it can
+// be watched again, and no guard is up meanwhile.
+void let_go(Dispatched& call) {
+  value_source->interrupted(call.context);
+  unwatch_this_thread(call.context);
+  give_up_everything();
+}
+
+AddressRange memory(uint64_t begin, uint64_t bytes) {
+  uint64_t most = ~uint64_t{0} - begin;
+  return AddressRange::of(begin, bytes < most ? bytes : most).pages();
+}
+
+void set_result(Dispatched& call, long result) { call.context->uc_mcontext.gregs[REG_RAX] = result; }
+
+// The call is made here where somebody follows what it releases. False: it is not, and still to be made.
+bool release_here(Dispatched& call, AddressRange range, bool destroys) {
+  // A record that needs a new part of its file gives back the old one, maybe under the collector's lock.
+  if (is_appending() || range.overlaps(call.slot.own_memory[2]))
+    return false;  // there lies the signal's frame
+  long result = 0;
+  auto stack = static_cast<uintptr_t>(call.context->uc_mcontext.gregs[REG_RSP]);
+  if (!make_release(call.number, call.arguments, range, destroys, stack, &result)) return false;
+  set_result(call, result);
+  call.done = true;
+  return true;
+}
+
+void note_rights(AddressRange pages, int rights) {
+  if (pages.empty()) return;
+  Section section(Section::in_handler);
+  if (rights == (PROT_READ | PROT_WRITE))
+    other_rights.remove(pages);
+  else
+    other_rights.add(pages);
+}
+
+void use_futex(Dispatched& call) {
+  const auto& arguments = call.arguments;
+  order_by_futex(arguments[0], arguments[1], call.site);
+  switch (arguments[1] & 0x7f) {
+    case 0:
+    case 6:
+    case 9:
+    case 13:  // WAIT, LOCK_PI, WAIT_BITSET, LOCK_PI2
+      if (arguments[3]) use_memory(call, AddressRange::of(arguments[3], sizeof(timespec)), Access::read);
+      break;
+    case 11:  // WAIT_REQUEUE_PI
+      if (arguments[3]) use_memory(call, AddressRange::of(arguments[3], sizeof(timespec)), Access::read);
+      [[fallthrough]];
+    case 3:
+    case 4:
+    case 5:
+    case 12:  // REQUEUE, CMP_REQUEUE, WAKE_OP, CMP_REQUEUE_PI
+      use_memory(call, AddressRange::of(arguments[4], 4), Access::write);
+      break;
+    default:
+      break;
+  }
+}
+
+// Watchpoints hang on files: those that the program closes without knowing are given up first.
+void before_closing(const Dispatched& call) {
+  const auto& arguments = call.arguments;
+  switch (call.number) {
+    case SYS_close:
+      return note_closing(arguments[0] & 0xffffffff, arguments[0] & 0xffffffff);
+    case SYS_close_range:
+      return note_closing(arguments[0] & 0xffffffff, arguments[1] & 0xffffffff);
+    case SYS_dup2:
+    case SYS_dup3:
+      return note_closing(arguments[1] & 0xffffffff, arguments[1] & 0xffffffff);
+    default:
+      break;
+  }
+}
+
+void before_control(Dispatched& call) {
+  const auto& arguments = call.arguments;
+  switch (call.number) {
+    case SYS_fcntl:
+      if (int bytes = fcntl_bytes(arguments[1]))
+        use_memory(call, AddressRange::of(arguments[2], static_cast<uint64_t>(bytes)), Access::write);
+      break;
+    case SYS_arch_prctl:
+      call.stub = Stub::plain;  // %fs may be another one after it
+      if (arguments[0] == ARCH_GET_FS || arguments[0] == ARCH_GET_GS)
+        use_memory(call, AddressRange::of(arguments[1], 8), Access::write);
+      break;
+    case SYS_prctl:
+      switch (arguments[0]) {
+        case PR_SET_NAME:
+        case PR_GET_NAME:
+          use_memory(call, AddressRange::of(arguments[1], 16), Access::write);
+          break;
+        case 0x53564d41:  // PR_SET_VMA: names memory
+          use_memory(call, AddressRange::of(arguments[4], 80), Access::read);
+          break;
+        case PR_SET_DUMPABLE:
+        case PR_GET_DUMPABLE:
+        case PR_SET_NO_NEW_PRIVS:
+        case PR_GET_NO_NEW_PRIVS:
+        case PR_SET_TIMERSLACK:
+        case PR_GET_TIMERSLACK:
+        case PR_CAPBSET_READ:
+        case PR_SET_THP_DISABLE:
+        case PR_GET_THP_DISABLE:
+        case PR_SET_KEEPCAPS:
+        case PR_GET_KEEPCAPS:
+          break;
+        case PR_GET_PDEATHSIG:
+        case PR_GET_CHILD_SUBREAPER:
+          use_memory(call, AddressRange::of(arguments[1], 4), Access::write);
+          break;
+        case PR_SET_PDEATHSIG:
+        case PR_SET_CHILD_SUBREAPER:
+          break;
+        case PR_SET_PTRACER:  // others are let in: copies from process to process, as MPI makes them
+          refuse_for_good();
+          give_up_everything();
+          break;
+        case 59:  // PR_SET_SYSCALL_USER_DISPATCH: the program wants it for itself
+          refuse_for_good();
+          let_go(call);
+          break;
+        default:
+          hold_everything_off(call);
+          break;
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+void before_fork(Dispatched& call) {
+  call.stub = Stub::plain;  // the child comes back through it too, on whatever thread-local storage
+  uint64_t flags = 0;
+  if (call.number == SYS_clone) flags = call.arguments[0];
+  if (call.number == SYS_clone3) {
+    use_memory(call, memory(call.arguments[0], call.arguments[1]), Access::read);
+    if (call.arguments[1] >= sizeof flags &&
+        !diogenes_copy(&flags, reinterpret_cast<const void*>(call.arguments[0]), sizeof flags))
+      flags = 0;
+  }
+  bool shares_memory = (flags & CLONE_VM) && !(flags & CLONE_VFORK);
+  if (flags & CLONE_THREAD ? guard_thread.creating == 0
+                           : shares_memory) {  // another that uses this memory unseen
+    refuse_for_good();
+    give_up_everything();
+  }
+  if (!(flags & CLONE_THREAD)) begin_fork(call.slot);
+}
+
+void before_call(Dispatched& call) {
+  const auto& arguments = call.arguments;
+  const SyscallEntry& entry = syscall_entry(call.number);
+  uintptr_t stack = static_cast<uintptr_t>(call.context->uc_mcontext.gregs[REG_RSP]);
+  if (entry.action == Action::sigreturn) {
+    // The stub leaves nothing to clear, and what a handler interrupted goes on with its ranges.
+    call.stub = Stub::plain;
+    SignalBits mask = 0;
+    auto* frame =
+        reinterpret_cast<char*>(stack) + 296;  // rt_sigframe.uc.uc_sigmask, the return address popped
+    uintptr_t link = 0;
+    if (diogenes_copy(&mask, frame, sizeof mask) &&
+        diogenes_copy(&link, reinterpret_cast<char*>(stack) + 8, sizeof link)) {
+      if (link == kMovedFrame) guard_thread.hidden_mask = 0;
+      guard_thread.hidden_mask |= mask & kGuardSignals;
+      mask &= ~kGuardSignals;
+      diogenes_copy(frame, &mask, sizeof mask);
+    }
+    return;
+  }
+  begin_call(call.slot, stack);
+  if (entry.action == Action::unknown) {
+    if (call.number == SYS_execve || call.number == SYS_execveat) {
+      call.stub = Stub::plain;
+      begin_fork(call.slot);
+      return;
+    }
+    switch (call.number) {
+      // From then on the kernel uses memory whenever it likes, or another process does (and does the same to
+      // us).
+      case SYS_io_uring_setup:
+      case SYS_io_uring_enter:  // of a ring from before the guards
+      case SYS_io_uring_register:
+      case SYS_io_setup:
+      case SYS_io_submit:
+      case SYS_userfaultfd:
+      case SYS_process_vm_readv:
+      case SYS_process_vm_writev:
+        refuse_for_good();
+        break;
+      default:
+        break;
+    }
+    hold_everything_off(call);
+    return;
+  }
+  for_each_piece(entry, arguments, diogenes_copy,
+                 [&](AddressRange range, Access access) { return use_memory(call, range, access); });
+  switch (entry.action) {
+    case Action::set_mask:
+      use_memory(call, AddressRange::of(arguments[1], sizeof(SignalBits)), Access::read);
+      use_memory(call, AddressRange::of(arguments[2], sizeof(SignalBits)), Access::write);
+      set_result(call, program_sigprocmask(call.context, static_cast<int>(arguments[0]),
+                                           reinterpret_cast<const void*>(arguments[1]),
+                                           reinterpret_cast<void*>(arguments[2]), arguments[3]));
+      call.done = true;
+      break;
+    case Action::set_action:
+      use_memory(call, AddressRange::of(arguments[1], sizeof(KernelAction)), Access::read);
+      use_memory(call, AddressRange::of(arguments[2], sizeof(KernelAction)), Access::write);
+      set_result(
+          call, program_sigaction(static_cast<int>(arguments[0]), reinterpret_cast<const void*>(arguments[1]),
+                                  reinterpret_cast<void*>(arguments[2]), arguments[3]));
+      call.done = true;
+      break;
+    case Action::wait_with_mask: {
+      int position = call.number == SYS_rt_sigsuspend ? 0
+                     : call.number == SYS_ppoll       ? 3
+                     : call.number == SYS_pselect6    ? 5
+                                                      : 4;
+      uint64_t at = arguments[position];
+      if (call.number == SYS_pselect6 && at &&
+          !diogenes_copy(&at, reinterpret_cast<const void*>(at), sizeof at))
+        at = 0;
+      SignalBits mask = 0;
+      if (!at) break;
+      use_memory(call, AddressRange::of(at, sizeof mask), Access::read);
+      if (diogenes_copy(&mask, reinterpret_cast<const void*>(at), sizeof mask) && mask & kGuardSignals)
+        let_go(call);
+      break;
+    }
+    case Action::alternate_stack: {
+      stack_t stack_asked;
+      if (arguments[0] &&
+          diogenes_copy(&stack_asked, reinterpret_cast<const void*>(arguments[0]), sizeof stack_asked)) {
+        AddressRange pages = memory(reinterpret_cast<uint64_t>(stack_asked.ss_sp), stack_asked.ss_size);
+        {
+          Section section(Section::in_handler);
+          set_alternate_stack(call.slot, stack_asked);
+        }
+        // The kernel writes its frames there: not a page of it may be closed.
+        if (!(stack_asked.ss_flags & SS_DISABLE)) use_memory(call, pages, Access::write);
+      }
+      break;
+    }
+    case Action::fork_like:
+      before_fork(call);
+      break;
+    case Action::end_thread:
+      call.stub = Stub::plain;
+      break;
+    case Action::release:
+      note_rights(memory(arguments[0], arguments[1]), PROT_READ | PROT_WRITE);
+      if (!release_here(call, memory(arguments[0], arguments[1]), true))
+        open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
+      break;
+    case Action::remap:  // the content goes on living elsewhere
+      open_guards(memory(arguments[0], arguments[1]), TouchBy::system_call, Section::in_handler);
+      if (arguments[3] & MREMAP_FIXED)
+        open_guards(memory(arguments[4], arguments[2]), TouchBy::gone, Section::in_handler);
+      break;
+    case Action::map:
+      if (arguments[3] & MAP_FIXED && arguments[3] & MAP_ANONYMOUS)
+        note_rights(memory(arguments[0], arguments[1]), static_cast<int>(arguments[2]));
+      if (arguments[3] & MAP_FIXED && !release_here(call, memory(arguments[0], arguments[1]), true))
+        open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
+      break;
+    case Action::reprotect:
+      use_memory(call, memory(arguments[0], arguments[1]), Access::write);
+      set_result(call, raw_syscall(call.number, arguments[0], arguments[1], arguments[2], arguments[3]));
+      call.done = true;
+      if (call.context->uc_mcontext.gregs[REG_RAX] == 0)
+        note_rights(memory(arguments[0], arguments[1]), static_cast<int>(arguments[2]));
+      break;
+    case Action::advise:
+      if (advice_reaches_pages(static_cast<int>(arguments[2])) &&
+          release_here(call, memory(arguments[0], arguments[1]),
+                       advice_destroys(static_cast<int>(arguments[2]))))
+        break;
+      if (advice_reaches_pages(static_cast<int>(arguments[2])))
+        open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
+      break;
+    case Action::move_break: {
+      auto now = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
+      if (arguments[0] && arguments[0] < now)
+        open_guards(memory(arguments[0], now - arguments[0]), TouchBy::gone, Section::in_handler);
+      break;
+    }
+    case Action::device: {
+      int bytes = ioctl_bytes(arguments[1]);
+      if (bytes < 0)
+        hold_everything_off(call);
+      else if (bytes > 0)
+        use_memory(call, AddressRange::of(arguments[2], static_cast<uint64_t>(bytes)), Access::write);
+      break;
+    }
+    case Action::control:
+      before_control(call);
+      break;
+    case Action::futex:
+      use_futex(call);
+      break;
+    case Action::closes:
+      before_closing(call);
+      break;
+    default:
+      break;
+  }
+}
+
+void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
+  auto& registers = context->uc_mcontext.gregs;
+  Dispatched call{context,
+                  slot,
+                  static_cast<long>(registers[REG_RAX]),
+                  {static_cast<uint64_t>(registers[REG_RDI]), static_cast<uint64_t>(registers[REG_RSI]),
+                   static_cast<uint64_t>(registers[REG_RDX]), static_cast<uint64_t>(registers[REG_R10]),
+                   static_cast<uint64_t>(registers[REG_R8]), static_cast<uint64_t>(registers[REG_R9])},
+                  static_cast<uintptr_t>(registers[REG_RIP])};
+  uintptr_t stub = 0;
+  {
+    Undispatched undispatched;
+    if (slot.forking.load(std::memory_order_relaxed) && slot.forking.exchange(0))
+      wiped.forking.fetch_sub(1, std::memory_order_seq_cst);
+    if (info->si_arch == AUDIT_ARCH_X86_64) {
+      if (thread_state.owes_order) write_owed_order();
+      before_call(call);
+      if (!call.done) {
+        Section section(Section::in_handler);
+        stub = stub_for(call.site, call.stub);
+      }
+    }
+    if (stub == 0 && !call.done) {
+      registers[REG_RIP] -= 2;  // again, past us: int $0x80, or too many sites
+      let_go(call);
+    }
+  }
+  if (call.stub == Stub::plain || call.done || stub == 0) {
+    // No stub will clear it. A sigreturn leaves it to the call that it goes back to.
+    if (syscall_entry(call.number).action != Action::sigreturn)
+      slot.call_pending.store(0, std::memory_order_relaxed);
+  }
+  if (stub != 0) {
+    registers[REG_RIP] = static_cast<greg_t>(stub);
+    registers[REG_RCX] = static_cast<greg_t>(stub + kAfterSyscall);
+  }
+}
+
+}  // namespace
+
+void on_sys(int signal, siginfo_t* info, void* opaque) {
+  auto* context = static_cast<ucontext_t*>(opaque);
+  Slot* slot = guard_thread.slot;
+  if (info->si_code != kUserDispatch || !slot) return deliver_to_program(signal, info, context);
+  KeepErrno keep;
+  const bool ending = syscall_entry(context->uc_mcontext.gregs[REG_RAX]).action == Action::end_thread;
+  auto take = [](siginfo_t* told, ucontext_t* interrupted) {
+    take_call(told, interrupted, *guard_thread.slot);
+    return true;
+  };
+  take_on_handler_stack(take, info, context);
+  if (ending) forget_this_thread();  // its slot is the next thread's, with the stack that was just left
+}
+
+}  // namespace diogenes::agent

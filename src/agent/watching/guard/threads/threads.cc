@@ -1,0 +1,523 @@
+#include "agent/watching/guard/threads/threads.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "agent/core/thread_state.h"
+#include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/system_calls/syscall_memory.h"
+#include "agent/watching/guard/system_calls/undispatched_code.h"
+#include "agent/watching/guard/threads/own_folders.h"
+#include "agent/watching/guard/threads/signals.h"
+#include "agent/watching/guard/threads/task_file.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_OFF 0
+#define PR_SYS_DISPATCH_ON 1
+#endif
+
+namespace diogenes::agent {
+
+thread_local constinit GuardThread guard_thread{};
+
+namespace {
+
+constexpr uint8_t kAllow = 0, kBlock = 1;  // SYSCALL_DISPATCH_FILTER_*
+constexpr uint32_t kDriverThreads = 4096;
+constexpr unsigned kAutoDisarm = 1u << 31;       // SS_AUTODISARM
+constexpr int64_t kLookAgainAfter = 10'000'000;  // ns
+
+Slot slots[kMaximumGuardedThreads];
+std::atomic<uint32_t> slots_used{0};  // slots from here on were never used
+std::atomic<uint32_t> registered{0};
+std::atomic<uint32_t> unwatched{0};  // of the registered
+std::atomic<uint32_t> coming{0};     // made, and not registered yet
+std::atomic<uint32_t> arrivals{0};   // registrations so far
+std::atomic<uint32_t> creations_begun{0}, creations_ended{0};
+std::atomic<bool> foreign{false};    // refuse_for_good
+std::atomic<bool> callbacks{false};  // the program's code was seen on a thread of the driver
+std::atomic<uint32_t> driver_threads[kDriverThreads];
+std::atomic<uint32_t> driver_thread_at{0};
+std::atomic<uintptr_t> driver_begin{0}, driver_end{0};
+int64_t looked_at = 0;
+
+// The selector follows `watched` and `depth`, whoever changed which of them last.
+void update_selector(Slot& slot) {
+  for (;;) {
+    uint8_t watched = slot.watched.load(std::memory_order_seq_cst);
+    uint8_t depth = slot.depth.load(std::memory_order_seq_cst);
+    slot.selector.store(watched && !depth ? kBlock : kAllow, std::memory_order_seq_cst);
+    if (slot.watched.load(std::memory_order_seq_cst) == watched &&
+        slot.depth.load(std::memory_order_seq_cst) == depth)
+      return;
+  }
+}
+
+void set_watched(Slot& slot) {
+  if (slot.watched.exchange(1, std::memory_order_seq_cst)) return;
+  unwatched.fetch_sub(1, std::memory_order_seq_cst);
+  update_selector(slot);
+}
+
+void free_slot(Slot& slot) {
+  if (!slot.watched.load(std::memory_order_relaxed)) unwatched.fetch_sub(1, std::memory_order_relaxed);
+  if (slot.forking.exchange(0)) wiped.forking.fetch_sub(1);
+  slot.watched.store(0, std::memory_order_relaxed);
+  slot.selector.store(kAllow, std::memory_order_relaxed);
+  slot.call_pending.store(0, std::memory_order_relaxed);
+  slot.nested.store(0, std::memory_order_relaxed);
+  slot.before.store(0, std::memory_order_relaxed);
+  slot.ready.store(0, std::memory_order_relaxed);
+  slot.asleep.store(0, std::memory_order_relaxed);
+  slot.depth.store(0, std::memory_order_relaxed);
+  slot.asleep_runs[0] = 0;
+  slot.range_count.store(0, std::memory_order_relaxed);
+  registered.fetch_sub(1, std::memory_order_relaxed);
+  slot.thread.store(0, std::memory_order_release);
+}
+
+uint64_t hexadecimal(const char*& text) {
+  uint64_t value = 0;
+  if (text[0] == '0' && text[1] == 'x') text += 2;
+  for (;; ++text) {
+    int digit = *text >= '0' && *text <= '9'   ? *text - '0'
+                : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10
+                                               : -1;
+    if (digit < 0) return value;
+    value = value << 4 | static_cast<uint64_t>(digit);
+  }
+}
+
+// Blocks none of kGuardSignals at this moment.
+bool signals_open(uint32_t thread) {
+  char text[2048];
+  if (!read_task_file(thread, "status", text, sizeof text)) return false;
+  const char* blocked = strstr(text, "\nSigBlk:");
+  if (!blocked) return false;
+  blocked += 8;
+  while (*blocked == '\t' || *blocked == ' ') ++blocked;
+  return (hexadecimal(blocked) & kGuardSignals) == 0;
+}
+
+bool read_self(void* to, const void* from, size_t bytes) {
+  struct {
+    const void* base;
+    size_t bytes;
+  } here{to, bytes}, there{from, bytes};
+  return raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), &here, 1, &there, 1, 0) ==
+         static_cast<long>(bytes);
+}
+
+// The memory of the call that the thread is inside of, if it is: such a call was not dispatched. Where it
+// cannot be told, all memory, until the thread's next call.
+void note_call_under_way(Slot& slot) {
+  char text[256];
+  uint32_t count = 0;
+  bool told = false;
+  if (read_task_file(slot.thread.load(std::memory_order_relaxed), "syscall", text, sizeof text)) {
+    if (text[0] == '-' || text[0] == 'r') return;  // "running", or -1: not in one
+    const char* at = text;
+    long number = 0;
+    for (; *at >= '0' && *at <= '9'; ++at) number = number * 10 + (*at - '0');
+    uint64_t arguments[6] = {};
+    for (auto& argument : arguments) {
+      while (*at == ' ') ++at;
+      argument = hexadecimal(at);
+    }
+    told = for_each_piece(syscall_entry(number), arguments, read_self, [&](AddressRange range, Access) {
+      if (count < kPendingCallRanges) slot.before_ranges[count] = range;
+      return ++count <= kPendingCallRanges;
+    });
+  }
+  if (!told) slot.before_ranges[0] = {0, ~uintptr_t{0}}, count = 1;
+  for (uint32_t i = count; i < kPendingCallRanges; ++i) slot.before_ranges[i] = {};
+  slot.before.store(1, std::memory_order_seq_cst);
+}
+
+bool try_to_watch(Slot& slot) {
+  if (!slot.ready.load(std::memory_order_acquire)) return false;
+  uint32_t thread = slot.thread.load(std::memory_order_relaxed);
+  if (raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) != 0) {
+    free_slot(slot);  // gone without a word
+    return true;
+  }
+  if (!signals_open(thread)) return false;
+  note_unseen_actions();  // what it did up to now was not dispatched
+  // Watched first: a call that begins after this is dispatched, one that began before is seen in /proc.
+  set_watched(slot);
+  note_call_under_way(slot);
+  return true;
+}
+
+bool known_thread(uint32_t thread) {
+  uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i)
+    if (slots[i].thread.load(std::memory_order_relaxed) == thread) return true;
+  for (auto& driver : driver_threads)
+    if (driver.load(std::memory_order_relaxed) == thread) return true;
+  return false;
+}
+
+void note_known_thread(uint32_t thread) {
+  driver_threads[driver_thread_at.fetch_add(1, std::memory_order_relaxed) % kDriverThreads].store(
+      thread, std::memory_order_release);
+}
+
+// So near to a thread-local of the agent's or of libc's, there are others of them.
+constexpr uintptr_t kNearVariables = 512;
+
+constexpr size_t kHandlerStack = 64 << 10;
+
+// Of the main thread, or one that was not made by pthread_create.
+size_t usual_stack() {
+  struct {
+    uint64_t now, most;
+  } limit{};
+  constexpr uint64_t kLeast = 256 << 10, kMost = 64 << 20;
+  raw_syscall(SYS_prlimit64, 0, RLIMIT_STACK, nullptr, &limit);
+  return std::clamp(limit.now, kLeast, kMost);
+}
+
+// What lies above a thread's stack is somebody else's memory, and may be guarded: a thread of pthread_create
+// has its control block at the very top of its stack.
+uintptr_t top_of_stack(uintptr_t stack, uintptr_t at_most) {
+  constexpr uintptr_t kControlBlock = 2304;  // of glibc
+  uintptr_t control;
+  asm("mov %%fs:0, %0" : "=r"(control));
+  if (control < stack || control >= at_most) return at_most;
+  return std::min(at_most, AddressRange{stack, control + kControlBlock}.pages().end);
+}
+
+}  // namespace
+
+void set_driver_range(AddressRange range) {
+  driver_end.store(range.end, std::memory_order_relaxed);
+  driver_begin.store(range.begin, std::memory_order_release);
+}
+
+bool in_driver_code(uintptr_t instruction) {
+  return instruction >= driver_begin.load(std::memory_order_acquire) &&
+         instruction < driver_end.load(std::memory_order_relaxed);
+}
+
+// What lies below these pages is somebody else's: the main thread's variables are in a mapping of their own,
+// and the program's memory comes to lie right under it.
+AddressRange thread_variables() {
+  uintptr_t local = reinterpret_cast<uintptr_t>(&guard_thread);
+  uintptr_t lowest = std::min(local, reinterpret_cast<uintptr_t>(&errno)) - kNearVariables;
+  return {AddressRange{lowest, local}.pages().begin, top_of_stack(local, local + kPageSize)};
+}
+
+void register_this_thread(size_t stack_bytes) {
+  GuardThread& me = guard_thread;
+  if (me.slot) return;
+  Slot* slot = nullptr;
+  uint32_t id = kernel_thread_id();
+  for (uint32_t i = 0; i < kMaximumGuardedThreads && !slot; ++i) {
+    uint32_t free = 0;
+    if (slots[i].thread.compare_exchange_strong(free, id, std::memory_order_acq_rel)) {
+      slot = &slots[i];
+      uint32_t used = slots_used.load(std::memory_order_relaxed);
+      while (used < i + 1 && !slots_used.compare_exchange_weak(used, i + 1, std::memory_order_release)) {
+      }
+    }
+  }
+  if (!slot) {
+    refuse_for_good();
+    return;
+  }
+  uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  slot->own_memory[0] = {stack - (stack_bytes ? stack_bytes : usual_stack()),
+                         top_of_stack(stack, stack + 64 * 1024)};
+  if (!slot->handler_stack) {
+    long stack_of_handlers = raw_syscall(SYS_mmap, nullptr, kHandlerStack, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stack_of_handlers > 0) slot->handler_stack = static_cast<uintptr_t>(stack_of_handlers);
+  }
+  slot->own_memory[1] = thread_variables();
+  slot->own_memory[2] = {};
+  stack_t alternate{};
+  if (raw_syscall(SYS_sigaltstack, nullptr, &alternate) == 0) set_alternate_stack(*slot, alternate);
+  slot->depth.store(me.depth > 0, std::memory_order_relaxed);
+  AddressRange code = undispatched_code();
+  slot->selector.store(kAllow, std::memory_order_relaxed);
+  registered.fetch_add(1, std::memory_order_seq_cst);
+  unwatched.fetch_add(1, std::memory_order_seq_cst);
+  arrivals.fetch_add(1, std::memory_order_seq_cst);
+  if (raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, code.begin, code.size(),
+                  &slot->selector) != 0) {
+    free_slot(*slot);
+    refuse_for_good();
+    return;
+  }
+  me.slot = slot;
+  slot->ready.store(1, std::memory_order_release);
+}
+
+bool watch_this_thread() {
+  GuardThread& me = guard_thread;
+  if (!me.slot) return false;
+  if (me.slot->watched.load(std::memory_order_relaxed)) return true;
+  if (!me.driver) note_unseen_actions();  // what it did up to now was not dispatched
+  SignalBits blocked = kernel_sigmask() & kGuardSignals;
+  if (blocked) kernel_sigmask(SIG_UNBLOCK, blocked);
+  me.hidden_mask |= blocked;
+  end_calls(*me.slot);
+  set_watched(*me.slot);
+  return true;
+}
+
+void unwatch_this_thread(ucontext_t* context) {
+  GuardThread& me = guard_thread;
+  if (!me.slot || !me.slot->watched.exchange(0, std::memory_order_seq_cst)) return;
+  unwatched.fetch_add(1, std::memory_order_seq_cst);
+  me.slot->selector.store(kAllow, std::memory_order_seq_cst);
+  frame_mask(context) |= me.hidden_mask;
+  me.hidden_mask = 0;
+}
+
+void end_dispatch() { raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0); }
+
+void forget_this_thread() {
+  GuardThread& me = guard_thread;
+  if (!me.slot) return;
+  free_slot(*me.slot);
+  me.slot = nullptr;
+}
+
+void forget_threads_in_child() {
+  for (auto& slot : slots) {
+    slot.on_handler_stack.store(0, std::memory_order_relaxed);
+    slot.asleep_runs[0] = 0;
+    slot.asleep.store(0, std::memory_order_relaxed);
+    slot.watched.store(0, std::memory_order_relaxed);
+    slot.forking.store(0, std::memory_order_relaxed);
+    slot.ready.store(0, std::memory_order_relaxed);
+    slot.range_count.store(0, std::memory_order_relaxed);
+    slot.thread.store(0, std::memory_order_relaxed);
+  }
+  for (auto& driver : driver_threads) driver.store(0, std::memory_order_relaxed);
+  creations_ended.store(creations_begun.load());
+  coming.store(0), registered.store(0), unwatched.store(0), slots_used.store(0);
+  uint32_t depth = guard_thread.depth;
+  guard_thread = {};
+  guard_thread.depth = depth;
+}
+
+void note_driver_thread() {
+  // The driver's threads block every signal: interpose/signals.cc.
+  guard_thread.hidden_mask |= kernel_sigmask(SIG_UNBLOCK, kGuardSignals) & kGuardSignals;
+  guard_thread.driver = true;
+  note_known_thread(kernel_thread_id());
+}
+
+KnownHelper::KnownHelper() : all_known_(for_each_thread(known_thread)) { ++guard_thread.creating; }
+
+KnownHelper::~KnownHelper() {
+  --guard_thread.creating;
+  KeepErrno keep;
+  if (all_known_)
+    for_each_thread([](uint32_t thread) {
+      if (!known_thread(thread)) note_known_thread(thread);
+      return true;
+    });
+}
+
+bool in_driver_now() { return guard_thread.depth > 0; }
+
+void note_thread_coming() { coming.fetch_add(1, std::memory_order_seq_cst); }
+
+void note_thread_came() { coming.fetch_sub(1, std::memory_order_seq_cst); }
+
+ThreadsMade threads_made() {
+  uint32_t ended = creations_ended.load(std::memory_order_seq_cst);
+  uint32_t begun = creations_begun.load(std::memory_order_seq_cst);
+  return {begun - ended, begun};
+}
+
+void note_creation(bool ends) {
+  (ends ? creations_ended : creations_begun).fetch_add(1, std::memory_order_seq_cst);
+}
+
+void note_callback() { callbacks.store(true, std::memory_order_relaxed); }
+
+void refuse_for_good() { foreign.store(true, std::memory_order_seq_cst); }
+
+bool refused_for_good() { return foreign.load(std::memory_order_relaxed); }
+
+bool has_had_threads() { return coming.load() > 0 || arrivals.load() > 1; }
+
+Threads threads_now() {
+  return {slots, slots_used.load(std::memory_order_acquire), arrivals.load(std::memory_order_seq_cst),
+          coming.load(std::memory_order_seq_cst) == 0 && !callbacks.load(std::memory_order_relaxed) &&
+              !foreign.load(std::memory_order_relaxed)};
+}
+
+bool all_threads_watched() {
+  if (foreign.load(std::memory_order_relaxed)) return false;
+  if (unwatched.load(std::memory_order_seq_cst) == 0) return true;
+  timespec time{};  // not by the vdso, which may make a system call of its own: one that is dispatched,
+                    // signals blocked
+  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
+  int64_t now = time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  if (now - looked_at < kLookAgainAfter) return false;
+  looked_at = now;
+  uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i) {
+    Slot& slot = slots[i];
+    if (slot.thread.load(std::memory_order_acquire) == 0 || slot.watched.load(std::memory_order_relaxed))
+      continue;
+    if (!try_to_watch(slot)) return false;
+  }
+  return unwatched.load(std::memory_order_seq_cst) == 0;
+}
+
+bool no_foreign_threads() {
+  if (foreign.load(std::memory_order_relaxed)) return false;
+  return for_each_thread(known_thread);
+}
+
+bool in_pending_call(AddressRange wanted) {
+  uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i) {
+    Slot& slot = slots[i];
+    if (slot.thread.load(std::memory_order_acquire) == 0) continue;
+    if (slot.before.load(std::memory_order_seq_cst))
+      for (const AddressRange& range : slot.before_ranges)
+        if (range.overlaps(wanted)) return true;
+    // seq_cst: either this sees the call, or the call's dispatcher sees the guard (may_be_guarded).
+    if (!slot.call_pending.load(std::memory_order_seq_cst) && !slot.nested.load(std::memory_order_seq_cst))
+      continue;
+    uint32_t count = std::min(slot.range_count.load(std::memory_order_seq_cst), kPendingCallRanges);
+    for (uint32_t n = 0; n < count; ++n)
+      if (slot.ranges[n].overlaps(wanted)) return true;
+  }
+  return false;
+}
+
+bool thread_memory(AddressRange pages) {
+  uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i) {
+    if (slots[i].thread.load(std::memory_order_acquire) == 0) continue;
+    for (const AddressRange& own : slots[i].own_memory)
+      if (!own.empty() && own.overlaps(pages)) return true;
+  }
+  uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return AddressRange{here - 64 * 1024, top_of_stack(here, here + 64 * 1024)}.overlaps(pages);
+}
+
+void set_alternate_stack(Slot& slot, const stack_t& stack) {
+  slot.own_memory[2] = {};
+  if (!(stack.ss_flags & SS_DISABLE))
+    slot.own_memory[2] = AddressRange::of(reinterpret_cast<uintptr_t>(stack.ss_sp), stack.ss_size).pages();
+}
+
+bool take_on_handler_stack(TakeSignal take, siginfo_t* info, ucontext_t* context) {
+  Slot* slot = guard_thread.slot;
+  if (!slot || !slot->handler_stack || slot->on_handler_stack.exchange(1)) return take(info, context);
+  struct Taking {
+    TakeSignal take;
+    siginfo_t* info;
+    ucontext_t* context;
+    bool taken;
+  } taking{take, info, context, false};
+  diogenes_call_on(
+      slot->handler_stack + kHandlerStack,
+      [](void* opaque) {
+        auto& me = *static_cast<Taking*>(opaque);
+        // A fault in here must not begin at the top of the alternate stack, where we have come from.
+        stack_t alternate = me.context->uc_stack, none{};
+        none.ss_flags = SS_DISABLE;
+        const bool armed = !(alternate.ss_flags & (SS_DISABLE | static_cast<int>(kAutoDisarm)));
+        if (armed) raw_syscall(SYS_sigaltstack, &none, nullptr);
+        me.taken = me.take(me.info, me.context);
+        alternate.ss_flags = 0;
+        if (armed) raw_syscall(SYS_sigaltstack, &alternate, nullptr);
+      },
+      &taking);
+  slot->on_handler_stack.store(0);
+  return taking.taken;
+}
+
+void begin_call(Slot& slot, uintptr_t stack) {
+  // Before call_pending: who reads that as set and this as it was before, knows that the thread is still
+  // inside the call that it was in then (threads_at_rest.cc).
+  slot.calls.fetch_add(1, std::memory_order_seq_cst);
+  // A flag that is still set: this call comes from a signal handler that interrupted the pending one, which
+  // may start again without being dispatched again. Its ranges stay until the thread is back on its stack.
+  slot.before.store(0, std::memory_order_relaxed);
+  bool inside = slot.call_pending.load(std::memory_order_relaxed);
+  if (inside && stack < slot.call_stack) {
+    slot.nested.store(1, std::memory_order_relaxed);
+  } else if (!slot.nested.load(std::memory_order_relaxed) ||
+             (stack >= slot.call_stack && (slot.call_stack == 0 || stack - slot.call_stack < 64 << 20))) {
+    slot.nested.store(0, std::memory_order_relaxed);
+    slot.range_count.store(0, std::memory_order_relaxed);
+    slot.call_stack = stack;
+  }
+  // Before the ranges, and before guards are looked for.
+  slot.call_pending.store(1, std::memory_order_seq_cst);
+}
+
+void add_range(Slot& slot, AddressRange range) {
+  if (range.empty()) return;
+  uint32_t count = slot.range_count.load(std::memory_order_relaxed);
+  if (count < kPendingCallRanges) {
+    slot.ranges[count] = range;
+    slot.range_count.store(count + 1, std::memory_order_seq_cst);
+  } else {
+    AddressRange& last = slot.ranges[kPendingCallRanges - 1];
+    last = {std::min(last.begin, range.begin), std::max(last.end, range.end)};
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+}
+
+void end_calls(Slot& slot) {
+  slot.before.store(0, std::memory_order_relaxed);
+  slot.call_pending.store(0, std::memory_order_relaxed);
+  slot.nested.store(0, std::memory_order_relaxed);
+  slot.range_count.store(0, std::memory_order_relaxed);
+  slot.call_stack = 0;
+}
+
+void enter_undispatched(Slot& slot) {
+  slot.depth.fetch_add(1, std::memory_order_seq_cst);
+  slot.selector.store(kAllow, std::memory_order_seq_cst);
+}
+
+void leave_undispatched(Slot& slot) {
+  if (slot.depth.fetch_sub(1, std::memory_order_seq_cst) == 1) update_selector(slot);
+}
+
+void allow_system_calls() {
+  if (Slot* slot = guard_thread.slot) slot->selector.store(kAllow, std::memory_order_seq_cst);
+}
+
+void dispatch_again() {
+  if (Slot* slot = guard_thread.slot) update_selector(*slot);
+}
+
+void enter_driver() {
+  GuardThread& me = guard_thread;
+  if (me.depth++ > 0 || !me.slot) return;
+  Slot& slot = *me.slot;
+  enter_undispatched(slot);
+  if (slot.forking.load(std::memory_order_relaxed) && slot.forking.exchange(0)) wiped.forking.fetch_sub(1);
+  if (!slot.watched.load(std::memory_order_relaxed) && guards_active()) watch_this_thread();
+  end_calls(slot);
+}
+
+void leave_driver() {
+  GuardThread& me = guard_thread;
+  if (me.depth == 0 || --me.depth > 0 || !me.slot) return;
+  leave_undispatched(*me.slot);
+}
+
+}  // namespace diogenes::agent

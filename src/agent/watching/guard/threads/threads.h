@@ -1,0 +1,167 @@
+// The threads of the program, as the guards know them, and whether the kernel hands their system calls to us.
+//
+// A thread is `watched` when Syscall User Dispatch is on with its selector at BLOCK (ALLOW inside the
+// driver): then every system call and so every change of its signal mask is seen, and its mask never blocks
+// kGuardSignals in the kernel. A thread that was only registered has the dispatch on with the selector at
+// ALLOW. Guards are raised only while every thread of the program is watched. A thread is made watched by
+// itself (watch_this_thread), or, where it was registered before start_guards() or had to be let go, from
+// outside at a time when /proc says that it blocks none of the signals.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/system_calls/kernel.h"
+#include "base/range.h"
+
+namespace diogenes::agent {
+
+inline constexpr uint32_t kMaximumGuardedThreads = 1024;
+inline constexpr uint32_t kPendingCallRanges = 8;
+inline constexpr uint32_t kStepPages = 8;
+inline constexpr uint32_t kRunsText = 56;  // /proc/self/task/ID/schedstat: three numbers
+
+struct alignas(64) Slot {
+  std::atomic<uint8_t> selector{0};      // read by the kernel at each system call
+  std::atomic<uint8_t> call_pending{0};  // a dispatched call is under way; cleared by its stub
+  std::atomic<uint8_t> watched{0};
+  std::atomic<uint8_t> depth{0};  // inside the driver
+  std::atomic<uint8_t> forking{0};
+  std::atomic<uint8_t> nested{0};  // `ranges` holds those of a call that a signal handler interrupted, too
+  std::atomic<uint8_t> before{
+      0};  // `before_ranges` holds: the call it was in when it was watched from outside
+  std::atomic<uint8_t> ready{0};    // the dispatch is on
+  std::atomic<uint8_t> asleep{0};   // between begin_sleep() and end_sleep() (order/order.h)
+  std::atomic<uint32_t> thread{0};  // kernel's id; 0: the slot is free
+  std::atomic<uint32_t> range_count{0};
+  AddressRange ranges[kPendingCallRanges];  // memory of the pending call
+  AddressRange before_ranges[kPendingCallRanges];
+  std::atomic<uint8_t> on_handler_stack{0};
+  uintptr_t handler_stack = 0;  // mapped once; the slot's next thread has it, too
+  uintptr_t call_stack = 0;     // stack pointer of the pending call
+  AddressRange own_memory[3];   // never guarded: stack, thread-local storage, alternate stack
+
+  std::atomic<uint32_t> calls{0};  // dispatched so far; never back to 0
+
+  // What a step saw of it when it began, and when it last was asleep (threads_at_rest.cc). Under the table's
+  // lock.
+  uint32_t seen_calls = 0;
+  bool seen_in_call = false;  // else: seen_runs holds
+  char seen_runs[kRunsText] = {};
+  char asleep_runs[kRunsText] = {};
+};
+static_assert(offsetof(Slot, call_pending) == 1);
+
+// The step under way: pages that are open for it, and what of the context comes back afterwards.
+struct Step {
+  uint32_t count = 0;
+  bool flag = false;  // the program's own trap flag
+  SignalBits mask = 0;
+  uintptr_t pages[kStepPages] = {};
+};
+
+// This thread's; part of the library's one block of thread-local storage, of the initial-exec model.
+struct GuardThread {
+  Slot* slot = nullptr;
+  uint32_t depth = 0;   // inside the driver, also on threads without a slot
+  bool driver = false;  // made by the driver
+  Step step;
+  uint32_t creating = 0;       // inside pthread_create: the clone that comes is no foreign one
+  SignalBits hidden_mask = 0;  // those of kGuardSignals that the program believes to be blocked
+  uintptr_t late_instruction = 0, late_address = 0;  // the last fault on an unguarded page, and
+  uint32_t late_openings = 0;                        // `openings` at it
+};
+extern __attribute__((tls_model("initial-exec"))) thread_local constinit GuardThread guard_thread;
+
+void enter_undispatched(Slot& slot);
+void leave_undispatched(Slot& slot);
+
+// The selector at ALLOW while one lives: for what runs in a handler and may make system calls through libc.
+class Undispatched {
+ public:
+  Undispatched() : slot_(guard_thread.slot) {
+    if (slot_) enter_undispatched(*slot_);
+  }
+  ~Undispatched() {
+    if (slot_) leave_undispatched(*slot_);
+  }
+  Undispatched(const Undispatched&) = delete;
+  Undispatched& operator=(const Undispatched&) = delete;
+
+ private:
+  Slot* slot_;
+};
+
+bool in_driver_code(uintptr_t instruction);  // set_driver_range
+AddressRange thread_variables();  // of the calling thread, libc's among them: whole pages, never guarded
+
+// Dispatch on, selector ALLOW. `stack_bytes`: of a thread that has just begun; 0: not known.
+void register_this_thread(size_t stack_bytes = 0);
+bool watch_this_thread();  // false: not registered
+void unwatch_this_thread(
+    ucontext_t* context);   // from the dispatcher: the program's mask becomes the kernel's again
+void end_dispatch();        // of this thread, which goes on
+void forget_this_thread();  // its last system call, or after end_dispatch
+void forget_threads_in_child();
+
+void note_driver_thread();  // runs on it
+void note_thread_coming();  // pthread_create is about to make a thread of the program
+void note_thread_came();    // it is registered, or was not made
+bool in_driver_now();       // for pthread_create: the thread about to be made is the driver's
+
+// While one lives, libc makes threads for itself that never run the program's code by themselves.
+class KnownHelper {
+ public:
+  KnownHelper();
+  ~KnownHelper();
+  KnownHelper(const KnownHelper&) = delete;
+  KnownHelper& operator=(const KnownHelper&) = delete;
+
+ private:
+  bool all_known_;
+};
+
+struct Threads {
+  Slot* slots;  // `count` of them, some free
+  uint32_t count;
+  uint32_t arrivals;  // threads registered so far
+  bool known;         // no thread is on its way, and no other runs the program's code
+};
+Threads threads_now();
+bool has_had_threads();  // the program made others than its first, be they still on their way
+
+// Threads that pthread_create is making now, and was asked to make so far: of the program and of the driver.
+struct ThreadsMade {
+  uint32_t coming = 0, made = 0;
+  bool operator==(const ThreadsMade&) const = default;
+};
+ThreadsMade threads_made();
+void note_creation(bool ends);
+
+// All under the table's lock.
+bool all_threads_watched();  // tries to watch those that are not, now and then
+bool no_foreign_threads();   // looks at /proc/self/task
+bool in_pending_call(AddressRange range);
+bool thread_memory(AddressRange pages);
+void set_alternate_stack(Slot& slot, const stack_t& stack);
+
+// Code that may be the program's runs on a thread that is not registered: nothing is stepped over from now
+// on.
+void note_callback();
+// Guards are refused from now on: a thread that cannot be watched, memory that the kernel or another process
+// reaches by address at any time.
+void refuse_for_good();
+bool refused_for_good();
+
+// The agent's part of a signal handler, on a stack of the agent's: the program's may be small. False: as
+// `take` says, or it was interrupted itself.
+using TakeSignal = bool (*)(siginfo_t* info, ucontext_t* context);
+bool take_on_handler_stack(TakeSignal take, siginfo_t* info, ucontext_t* context);
+
+// The ranges of the pending call on this thread.
+void begin_call(Slot& slot, uintptr_t stack);
+void add_range(Slot& slot, AddressRange range);
+void end_calls(Slot& slot);
+
+}  // namespace diogenes::agent

@@ -1,0 +1,73 @@
+#include "agent/watching/order/hand_overs.h"
+
+#include "agent/watching/order/news.h"
+
+namespace diogenes::agent {
+
+bool order_is_for_times = false;
+
+namespace {
+
+// A free lock that changes hands more often is recorded this often: the schedule needs it no finer.
+constexpr int64_t kSeldom = 10'000;  // ns
+
+uint64_t alone(const OrderThread& me) { return uint64_t{me.number} << 32 | 0xffffffff; }
+
+bool used_alone(OrderObject kind, const void* object) {
+  const OrderThread& me = order_thread;
+  return me.number != 0 && glance(kind, address_of(object), me.number, alone(me)) == Glance::synced;
+}
+
+// The object has another user from now on, or `me` is the first.
+void note_user(LockedObject& object, const OrderThread& me) {
+  if (object->sender == 0) object->sender = me.number;
+  if (object->sender != me.number && !object->several) {
+    object->several = true;
+    object->nobody_synced();
+  }
+  if (!object->several) object->synced_of(me.number).store(alone(me), std::memory_order_relaxed);
+}
+
+bool has_file(const OrderThread& me) { return me.knows != nullptr || own_news() != 0; }
+
+}  // namespace
+
+void hand_on(OrderObject kind, const void* object) {
+  if (!recording() || used_alone(kind, object)) return;
+  KeepErrno keep;
+  OrderThread& me = this_thread();
+  OwnWork own;
+  if (own_news() != 0) prepare(me);
+  LockedObject it(kind, address_of(object), kMake);
+  if (!it) return;
+  note_user(it, me);
+  if (!it->several) return;
+  it->teller = me.number;
+  it->file = me.knows ? me.file : 0xffffffff;
+  it->released_ns = monotonic_now().count;
+}
+
+void take_over(OrderObject kind, const void* object, uint8_t flags, Blocked blocked) {
+  if (!recording() || used_alone(kind, object)) return;
+  KeepErrno keep;
+  OrderThread& me = this_thread();
+  OwnWork own;
+  OrderRecord record = record_of(kind, address_of(object), flags | kAcquires | kNamesRelease);
+  set_blocked(record, blocked);
+  {
+    LockedObject it(kind, address_of(object), kMake);
+    if (!it) return;
+    note_user(it, me);
+    if (it->teller == 0 || it->teller == me.number) return;
+    // Times of threads that never call the driver, and that no other's work lets go on, are of no interest.
+    if (it->file == 0xffffffff && !has_file(me)) return;
+    record.at_ns = monotonic_now().count;
+    if (!(record.flags & kBlocked) && record.at_ns - it->recorded_ns < kSeldom) return;
+    it->recorded_ns = record.at_ns;
+    record.thread = it->file;
+    record.address = static_cast<uint64_t>(it->released_ns);
+  }
+  if (prepare(me)) write(record);
+}
+
+}  // namespace diogenes::agent

@@ -1,0 +1,190 @@
+// Threads start, end and are joined: orders that every run has. A thread is known by its number, which no
+// other gets; a pthread_t is used again as soon as its thread is joined.
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+
+#include "agent/core/running_stage.h"
+#include "agent/watching/order/news.h"
+
+namespace diogenes::agent {
+
+std::atomic<bool> order_wanted{false};
+
+namespace {
+
+// Making a file takes longer than making a thread: where so many come, only those get one that have news.
+constexpr uint32_t kFilesOfStarts = 256;
+
+std::atomic<uint32_t> running_generation{0};
+std::atomic<int32_t> running{0};  // beside the main thread, or the one that forked
+
+std::atomic<int32_t>& running_now() {
+  uint32_t generation = folder_generation();
+  if (running_generation.exchange(generation, std::memory_order_relaxed) != generation)
+    running.store(0, std::memory_order_relaxed);
+  return running;
+}
+
+// Thread-specific data is destroyed in rounds: ours in the last, when the program's own destructors have run.
+pthread_key_t end_key;
+void at_thread_end(void* round) {
+  auto number = reinterpret_cast<uintptr_t>(round);
+  if (number < PTHREAD_DESTRUCTOR_ITERATIONS)
+    pthread_setspecific(end_key, reinterpret_cast<void*>(number + 1));
+  else
+    end_ordered_thread();
+}
+
+}  // namespace
+
+void start_order() {
+  // Brought in by the driver, not by LD_PRELOAD: the program's calls do not come here.
+  if (dlsym(RTLD_DEFAULT, "pthread_create") != reinterpret_cast<void*>(&pthread_create)) return;
+  if (pthread_key_create(&end_key, at_thread_end) != 0) return;
+  find_libc();
+  order_is_for_times = !stage_uses_guards();
+  order_wanted.store(true, std::memory_order_relaxed);
+}
+
+void before_thread_start(ThreadStart& start) {
+  KeepErrno keep;
+  start.number = number_new_thread();
+  start.file = 0xffffffff;
+  start.told = start.certainly = {};
+  if (!recording()) return;
+  OrderThread& me = this_thread();
+  finish_pending(me);
+  OwnWork own;
+  if (!prepare(me)) return;
+  start.told = knows_now(me).tells;
+  start.certainly = me.knows->certain;
+  start.file = me.file;
+  OrderRecord record = record_of(OrderObject::thread_start, start.number, kForced);
+  record.at_ns = monotonic_now().count;
+  record.sequence = 1;
+  record.thread = me.file;
+  write(record);
+}
+
+void note_thread_handle(uint64_t handle, uint32_t number, bool detached) {
+  OwnWork own;
+  LockedObject object(kThreadHandle, handle, kMake);
+  if (!object || object->count >= number) return;  // used again meanwhile
+  object->reset(number);
+  object->acquires = detached;
+}
+
+void begin_ordered_thread(const ThreadStart& start) {
+  order_thread.number = start.number;
+  running_now().fetch_add(1, std::memory_order_relaxed);
+  pthread_setspecific(end_key, reinterpret_cast<void*>(uintptr_t{1}));
+  OrderThread& me = this_thread();
+  if (!recording()) return;
+  OwnWork own;
+  me.start_file = start.file;
+  me.start_ns = monotonic_now().count;
+  me.owes_start = thread_state.owes_order = true;
+  if (process_file()->threads >= kFilesOfStarts || !prepare(me)) return;
+  me.knows->certain.add(start.certainly);
+  me.knows->known.add(start.told);
+  me.knows->tells.add(start.told);
+  if (start.file != 0xffffffff) ++me.learned;
+}
+
+void write_start(OrderThread& me) {
+  me.owes_start = false;
+  OrderRecord record = record_of(OrderObject::thread_start, me.number, kAcquires | kForced);
+  record.at_ns = me.start_ns;
+  record.sequence = me.start_file != 0xffffffff;
+  record.thread = me.start_file;
+  write(record);
+}
+
+void write_owed_order() {
+  KeepErrno keep;
+  OrderThread& me = this_thread();
+  thread_state.owes_order = false;
+  if (me.owes_start) {
+    OwnWork own;
+    prepare(me);
+  }
+  finish_futex_wait();
+}
+
+uint32_t threads_running() {
+  if (!order_wanted.load(std::memory_order_relaxed)) return ~0u;
+  int32_t others = running_now().load(std::memory_order_relaxed);
+  return others < 0 ? 1 : static_cast<uint32_t>(others) + 1;  // the one that forked may end before others
+}
+
+void end_ordered_thread() {
+  KeepErrno keep;
+  running_now().fetch_sub(1, std::memory_order_relaxed);
+  OrderThread& me = this_thread();
+  auto handle = static_cast<uint64_t>(pthread_self());
+  bool joined = true;
+  {
+    OwnWork own;
+    LockedObject object(kThreadHandle, handle, kLeave);
+    if (object && object->count == me.number && object->acquires != 0) {
+      joined = false;
+      object.remove();
+    }
+  }
+  if (!recording()) return;
+  finish_pending(me);
+  OwnWork own;
+  if (!me.knows && (version(me) == 0 || !prepare(me))) return;  // who joins it says that it ended
+  OrderRecord record = record_of(OrderObject::thread_end, me.number, kForced);
+  record.at_ns = monotonic_now().count;
+  record.sequence = 1;
+  record.thread = me.file;
+  if (joined) {
+    LockedObject object(OrderObject::thread_end, me.number, kMake);
+    if (object) {
+      release(object, me, record);
+      if (!object->first) object->first = object->last = 1, object->file = me.file;
+    }
+  }
+  write(record);
+  end_source(me);
+}
+
+void note_detached(uint64_t handle) {
+  OwnWork own;
+  uint32_t number = 0;
+  {
+    LockedObject object(kThreadHandle, handle, kLeave);
+    if (!object) return;
+    number = object->count;
+    object->acquires = 1;
+  }
+  LockedObject(OrderObject::thread_end, number, kLeave).remove();
+}
+
+uint32_t number_of_thread(uint64_t handle) {
+  OwnWork own;
+  LockedObject object(kThreadHandle, handle, kLeave);
+  return object ? object->count : 0;
+}
+
+void after_join(uint64_t handle, uint32_t number, Blocked blocked) {
+  if (number == 0) return;
+  KeepErrno keep;
+  hear(OrderObject::thread_end, number, kForced, blocked, [](LockedObject& object) { return object->last; });
+  OwnWork own;
+  bool recorded = glance(OrderObject::thread_end, number, 0, 0) != Glance::absent;
+  if (recorded) {
+    LockedObject(OrderObject::thread_end, number, kLeave).remove();
+  } else if (recording() && prepare(this_thread())) {
+    OrderRecord record = record_of(OrderObject::thread_end, number, kAcquires | kForced);
+    record.at_ns = monotonic_now().count;
+    set_blocked(record, blocked);
+    write(record);
+  }
+  LockedObject object(kThreadHandle, handle, kLeave);
+  if (object && object->count == number) object.remove();
+}
+
+}  // namespace diogenes::agent

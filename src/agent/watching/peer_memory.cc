@@ -1,0 +1,227 @@
+#include "agent/watching/peer_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "agent/core/recording/process_folder.h"
+#include "agent/core/recording/recorder.h"
+#include "agent/core/running_stage.h"
+#include "agent/core/thread_state.h"
+#include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/threads/threads.h"
+#include "base/units.h"
+
+namespace diogenes::agent {
+
+std::atomic<bool> peer_file_opened{false};
+
+namespace {
+
+// The agent's own work in a call of the program's.
+struct Inside {
+  KeepErrno keep;
+  PassThrough pass;
+  Undispatched undispatched;
+};
+
+long copy_directly(Touching access, int process, void* here, uintptr_t there, size_t bytes) {
+  const iovec near{here, bytes}, far{reinterpret_cast<void*>(there), bytes};
+  const long call = access == Touching::writes ? SYS_process_vm_writev : SYS_process_vm_readv;
+  return raw_syscall(call, process, &near, 1, &far, 1, 0);
+}
+
+bool read_exactly(int process, void* to, uintptr_t from, size_t bytes) {
+  return copy_directly(Touching::reads, process, to, from, bytes) == static_cast<long>(bytes);
+}
+
+void record(Touching access, int process, uint64_t begin, uint64_t bytes) {
+  if (!stage_uses_guards()) return;
+  PeerAccessRecord record{};
+  record.type = RecordType::peer_access;
+  record.access = access;
+  record.process = process;
+  record.begin = begin;
+  record.bytes = bytes;
+  record.at_ns = monotonic_now().count;
+  const ProcessFile* own = process_file();
+  // In a signal handler, or in a child that was made unseen and has its parent's files.
+  if (is_appending() || (own && own->pid != raw_syscall(SYS_getpid)))
+    count_drop(Drop::records_full);
+  else
+    append(record);
+}
+
+// One iovec after the other, of an array that may not be there.
+struct Pieces {
+  int self;
+  const iovec* next;
+  unsigned long left;
+  iovec now{nullptr, 0};
+
+  bool more() {
+    for (; now.iov_len == 0; ++next, --left)
+      if (left == 0 || !read_exactly(self, &now, reinterpret_cast<uintptr_t>(next), sizeof now)) return false;
+    return true;
+  }
+  void pass(size_t bytes) {
+    now.iov_base = static_cast<char*>(now.iov_base) + bytes;
+    now.iov_len -= bytes;
+  }
+};
+
+void name_guards_file(char (&path)[640], int process) {
+  char host[64];
+  host_name(host);
+  snprintf(path, sizeof path, "%s/guards-%s-%d", plan().folder, host, process);
+}
+
+// The guards of another process, read where they are, and its memory, which they do not close to this file.
+class PeerGuards {
+ public:
+  explicit PeerGuards(int process) : process_(process) {}
+  ~PeerGuards() {
+    if (memory_ >= 0) raw_syscall(SYS_close, memory_);
+  }
+  PeerGuards(const PeerGuards&) = delete;
+  PeerGuards& operator=(const PeerGuards&) = delete;
+
+  // False: it has no agent of this run that guards.
+  bool look_up() {
+    if (looked_) return memory_ >= 0;
+    looked_ = true;
+    char path[640];
+    name_guards_file(path, process_);
+    const long file = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const bool whole = raw_syscall(SYS_read, file, &index_, sizeof index_) == sizeof index_;
+    raw_syscall(SYS_close, file);
+    snprintf(path, sizeof path, "/proc/%d/mem", process_);
+    if (whole) memory_ = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+    return memory_ >= 0;
+  }
+  long memory() const { return memory_; }
+
+  // Where the guarded pages end that hold this address; 0: it is not guarded. The index may change meanwhile.
+  uintptr_t end_over(uintptr_t address) const {
+    uint32_t low = 0, high = 0;
+    GuardEntry entry{}, last{};
+    if (!read_exactly(process_, &high, index_.count, sizeof high)) return 0;
+    high = std::min(high, kMaximumGuards);
+    while (low < high) {
+      const uint32_t middle = (low + high) / 2;
+      if (!read_exactly(process_, &entry, index_.entries + middle * sizeof entry, sizeof entry)) return 0;
+      if (entry.begin <= address) {
+        low = middle + 1;
+        last = entry;
+      } else {
+        high = middle;
+      }
+    }
+    if (last.end > address) return last.end;
+    return last.furthest > address ? (address | (kPageSize - 1)) + 1 : 0;
+  }
+
+ private:
+  int process_;
+  bool looked_ = false;
+  long memory_ = -1;
+  GuardIndexPlace index_{};
+};
+
+// The next bytes that the kernel did not copy. Guards come and go meanwhile.
+size_t copy_past_guards(Touching access, PeerGuards& guards, int process, const iovec& here,
+                        uintptr_t there) {
+  if (!guards.look_up()) return 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    long copied = copy_directly(access, process, here.iov_base, there, here.iov_len);
+    if (copied > 0) return static_cast<size_t>(copied);
+    const uintptr_t end = guards.end_over(there);
+    if (end == 0) continue;
+    copied = raw_syscall(access == Touching::writes ? SYS_pwrite64 : SYS_pread64, guards.memory(),
+                         here.iov_base, std::min(here.iov_len, end - there), there);
+    if (copied > 0) return static_cast<size_t>(copied);
+  }
+  return 0;
+}
+
+// Whose memory the file is. 0: it is something else.
+int process_of_file(int file) {
+  char name[32], path[64];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, name, path, sizeof path - 1);
+  if (length < 10 || memcmp(path, "/proc/", 6) != 0 || memcmp(path + length - 4, "/mem", 4) != 0) return 0;
+  int process = 0;
+  for (const char* at = path + 6; *at >= '0' && *at <= '9' && process < 1 << 26; ++at)
+    process = process * 10 + (*at - '0');
+  return process;
+}
+
+}  // namespace
+
+ssize_t finish_peer_copy(const PeerCopy& copy, ssize_t result, int errno_before) {
+  if (!stage_uses_guards() || (result < 0 && errno != EFAULT)) return result;
+  size_t done = 0;
+  const size_t by_kernel = result < 0 ? 0 : static_cast<size_t>(result);
+  {
+    Inside inside;
+    const int self = static_cast<int>(raw_syscall(SYS_getpid));
+    Pieces here{self, copy.here, copy.here_count}, there{self, copy.there, copy.there_count};
+    PeerGuards guards(copy.process);
+    uintptr_t begin = 0, end = 0;
+    while (here.more() && there.more()) {
+      const auto at = reinterpret_cast<uintptr_t>(there.now.iov_base);
+      size_t bytes = std::min(here.now.iov_len, there.now.iov_len);
+      bytes = done < by_kernel
+                  ? std::min(bytes, by_kernel - done)
+                  : copy_past_guards(copy.access, guards, copy.process, {here.now.iov_base, bytes}, at);
+      if (bytes == 0) break;
+      if (at != end && end != begin) record(copy.access, copy.process, begin, end - begin);
+      if (at != end) begin = at;
+      end = at + bytes;
+      here.pass(bytes), there.pass(bytes), done += bytes;
+    }
+    if (end != begin) record(copy.access, copy.process, begin, end - begin);
+  }
+  if (done <= by_kernel) return result;
+  if (result < 0) errno = errno_before;
+  return static_cast<ssize_t>(done);
+}
+
+void note_opened(const char* path, int file) {
+  if (!stage_uses_guards()) return;
+  const size_t length = strlen(path);
+  constexpr char kDevices[] = "/dev/infiniband/uverbs";
+  if (strncmp(path, kDevices, sizeof kDevices - 1) == 0) {
+    Inside inside;
+    record(Touching::unknown, static_cast<int>(raw_syscall(SYS_getpid)), 0, 0);
+  }
+  if (length < 3 || memcmp(path + length - 3, "mem", 3) != 0) return;
+  Inside inside;
+  if (process_of_file(file) != 0) peer_file_opened.store(true, std::memory_order_relaxed);
+}
+
+void note_transferred(int file, int64_t at, ssize_t bytes, Touching access) {
+  if (bytes <= 0) return;
+  Inside inside;
+  const int process = process_of_file(file);
+  if (process == 0) return;
+  if (at < 0) at = raw_syscall(SYS_lseek, file, 0, SEEK_CUR) - bytes;
+  record(access, process, static_cast<uint64_t>(at), static_cast<uint64_t>(bytes));
+}
+
+void publish_guards() {
+  const GuardIndexPlace place = guard_index_place();
+  char path[640];
+  name_guards_file(path, getpid());
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return;
+  if (write(file, &place, sizeof place) != sizeof place) unlink(path);
+  close(file);
+}
+
+}  // namespace diogenes::agent

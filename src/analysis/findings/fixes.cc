@@ -1,0 +1,342 @@
+#include "analysis/findings/fixes.h"
+
+#include <string_view>
+
+#include "analysis/report/wording.h"
+
+namespace diogenes {
+namespace {
+
+struct Line {
+  ProblemKind kind;
+  const char* operation;  // prefix of the operation, "" for any
+  Role role;
+  const char* fix;
+  const char* condition;  // "" for none
+};
+
+constexpr auto kUnnecessary = ProblemKind::unnecessary_synchronization;
+constexpr auto kMisplaced = ProblemKind::misplaced_synchronization;
+constexpr auto kDuplicate = ProblemKind::duplicate_transfer;
+
+// The first line that fits is taken.
+constexpr Line kLines[] = {
+    {kUnnecessary, "", Role::synchronize, "remove the call", ""},
+    {kUnnecessary, "", Role::registration,
+     "register the memory once and keep it registered, instead of for every use",
+     "the wait inside the call keeps the memory pinned for GPU work that may still use it"},
+    {kUnnecessary, "", Role::fill,
+     "use cudaMemsetAsync, or memset where the memory is host or managed memory that the CPU works on",
+     "the CPU must not touch the memory before the fill is done"},
+    {kUnnecessary, "cuMemcpyDtoH", Role::transfer,
+     "use cudaMemcpyAsync into pinned memory and wait where the data is read, or drop the copy if nothing "
+     "reads it",
+     "the data was not read before a later synchronization covered it"},
+    {kUnnecessary, "cuMemcpyHtoD", Role::transfer,
+     "use cudaMemcpyAsync from pinned memory, on the stream of the work that reads the data",
+     "the source must not be written before the copy is done"},
+    {kUnnecessary, "", Role::transfer,
+     "use the asynchronous copy with pinned memory, on the stream of the work that reads the data",
+     "source and destination must not be touched by the CPU before the copy is done"},
+    {kUnnecessary, "", Role::module,
+     "load the module once before the work begins, and unload it after the work ends", ""},
+    {kUnnecessary, "", Role::allocate, "allocate once before the work begins and keep the memory", ""},
+    {kUnnecessary, "", Role::stream, "create the stream once and keep it", ""},
+    {kUnnecessary, "", Role::event, "create the event once and keep it", ""},
+    {kUnnecessary, "", Role::context, "create the context once and keep it", ""},
+    {kMisplaced, "", Role::synchronize,
+     "record an event in its place, and wait for the event just before the first use of the data (the call "
+     "itself, moved there, would wait for later work too)",
+     ""},
+    {kMisplaced, "", Role::transfer,
+     "use the asynchronous copy with pinned memory, and wait just before the first use of the data", ""},
+    {kMisplaced, "", Role::fill, "use cudaMemsetAsync, and wait just before the first use of the data", ""},
+    {kDuplicate, "", Role::transfer,
+     "remove the copy: send the data once, and again only when it has changed",
+     "with other input the data may differ between copies: make sure that nothing writes source or "
+     "destination"},
+    {ProblemKind::duplicate_elsewhere, "", Role::transfer,
+     "keep the data that was sent before, and copy it on the device instead (cudaMemcpyAsync, device to "
+     "device), on the stream of the work that reads it",
+     "with other input the data may differ between copies; what is copied from must not be written or "
+     "released before"},
+    {ProblemKind::constant_transfer, "", Role::transfer,
+     "write the value on the device with cudaMemsetAsync, on the stream of the work that reads it",
+     "with other input the data may be more than one value"},
+    {ProblemKind::unused_transfer, "cuMemcpyDtoH", Role::transfer,
+     "remove the copy, or make it only where its data is read", "with other input the data may be read"},
+    {ProblemKind::unused_transfer, "", Role::transfer,
+     "remove the copy, or make it only where its data is used",
+     "with other input the data may be used; a device that reads GPU memory by itself (RDMA) is not seen"},
+    {ProblemKind::pageable_transfer, "cuMemcpyDtoH", Role::transfer,
+     "bring the data into pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
+     "at once",
+     "the CPU must wait for the copy before it reads the data: now the call does"},
+    {ProblemKind::pageable_transfer, "", Role::transfer,
+     "send the data from pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
+     "at once",
+     "the source must not be written before the copy is done: now it has been read when the call returns"},
+    {ProblemKind::repeated_allocation, "", Role::allocate,
+     "allocate once before the loop and release behind it (or keep the memory in a pool)", ""},
+    {ProblemKind::unused_allocation, "", Role::allocate, "remove the allocation and its release",
+     "with other input the memory may be used"},
+};
+
+// The fix of a round trip is that of its instances: most of them decide.
+constexpr const char* kStillHeld =
+    "remove the copy back: the device still holds the data; the copy to the host may go, too, where the CPU does "
+    "not read it";
+constexpr const char* kCopyOnDevice =
+    "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending it "
+    "back; the copy to the host may go, too, where the CPU does not read it";
+
+// cudaMemset writes bytes only.
+constexpr const char* kMemsetWords =
+    "write the value on the device with cuMemsetD32Async (or D16) of the driver's interface, or with a kernel, on the "
+    "stream of the work that reads it";
+
+// The fix of a release whose wait is needless, as its figure has it.
+constexpr const char* kHoist =
+    "move the allocation and the release out of the loop: allocate once, use the memory again, release it at "
+    "the end";
+constexpr const char* kPool =
+    "keep the memory for the next one who allocates as much (a pool), instead of releasing it";
+constexpr const char* kStreamOrdered =
+    "release the memory with cudaFreeAsync (and allocate it with cudaMallocAsync)";
+constexpr const char* kReleaseLater = "release the pinned memory after the last GPU work is done";
+
+const char* release_fix(const Problem& problem, const DriverFunction& function) {
+  if (2 * problem.allocations >= problem.count && problem.allocations > 0) return kHoist;
+  if (problem.call_removed) return kPool;
+  return std::string_view(function.operation) == "cuMemFreeHost" ? kReleaseLater : kStreamOrdered;
+}
+
+// Of a wait that a library makes by itself: its call is not the user's.
+std::string library_fix(const LibraryWait& library, bool misplaced) {
+  std::string fix =
+      library.copy_of_torch
+          ? "pin the memory and pass non_blocking=True: the wait is part of " + library.function
+          : "the wait is made by " + library.function + ": look for a form of it that does not wait";
+  return misplaced ? fix + ", and wait just before the first use of the data" : fix;
+}
+
+// Roles that no line names (batches, graphs, mapping): what can be said of any call.
+constexpr Line kOtherwise[] = {
+    {kUnnecessary, "", Role::synchronize,
+     "use an asynchronous form of the call, or make it where nothing is running", ""},
+    {kMisplaced, "", Role::synchronize,
+     "use an asynchronous form of the call, and wait just before the first use of the data", ""},
+    {kDuplicate, "", Role::synchronize,
+     "remove the call: send the data once, and again only when it has changed", ""},
+    {ProblemKind::duplicate_elsewhere, "", Role::synchronize, "copy the data on the device instead", ""},
+    {ProblemKind::constant_transfer, "", Role::synchronize, "write the value on the device", ""},
+    {ProblemKind::round_trip, "", Role::synchronize, "keep the data on the device", ""},
+    {ProblemKind::unused_transfer, "", Role::synchronize, "remove the call", ""},
+    {ProblemKind::pageable_transfer, "", Role::synchronize, "use pinned memory", ""},
+    {ProblemKind::repeated_allocation, "", Role::synchronize, "make the call once, and keep what it gives",
+     ""},
+    {ProblemKind::unused_allocation, "", Role::synchronize, "remove the call", ""},
+};
+
+const Line& line_for(ProblemKind kind, const DriverFunction& function) {
+  for (const Line& line : kLines)
+    if (line.kind == kind && line.role == function.role &&
+        std::string_view(function.operation).starts_with(line.operation))
+      return line;
+  for (const Line& line : kOtherwise)
+    if (line.kind == kind) return line;
+  return kOtherwise[0];
+}
+
+// 'in 3 of 5 ', or nothing where it is all.
+std::string in_some(uint64_t some, uint64_t all) {
+  return some == all ? "" : "in " + grouped(some) + " of " + grouped(all) + " ";
+}
+
+std::string in_the_others(const Problem& problem, const std::string& use_at) {
+  std::string where = use_at.empty() ? "" : " at " + use_at;
+  if (problem.unwatched == 0) return "used" + where + " in the others";
+  std::string unknown = "could not be watched or needed otherwise, and count as needed";
+  if (problem.used == 0) return "the others " + unknown;
+  return "used" + where + " in " + grouped(problem.used) + " of the others; " + grouped(problem.unwatched) +
+         " " + unknown;
+}
+
+std::string unnecessary_why(const Problem& problem, const std::string& use_at) {
+  const bool all = problem.count == problem.looked_at();
+  std::string text = "nothing that " +
+                     (all ? "the calls wait"
+                          : grouped(problem.count) + " of " + grouped(problem.looked_at()) + " calls wait") +
+                     " for was touched before another synchronization covered it";
+  if (all) return text;
+  if (problem.used + problem.unwatched > 0) return text + "; " + in_the_others(problem, use_at);
+  return text + "; the others are duplicate transfers, a finding of their own";
+}
+
+std::string transfer_why(const Problem& problem) {
+  const std::string of = grouped(problem.count) + " of " + grouped(problem.looked_at()) + " ";
+  switch (problem.kind) {
+    case ProblemKind::duplicate_transfer:
+      return of + "transfers carried data that the destination already held";
+    case ProblemKind::duplicate_elsewhere:
+      return of + "transfers carried data that was sent to another place of the device before";
+    case ProblemKind::constant_transfer:
+      return of + "transfers carried one value over and over" +
+             (problem.words > 0 ? ", of 2 or 4 bytes in " + grouped(problem.words) + " of them"
+                                : std::string());
+    case ProblemKind::round_trip:
+      return of + "transfers carried data that came from the device and did not change on the host; " +
+             (problem.held == 0
+                  ? std::string("the device did not hold it any more where it was sent")
+                  : in_some(problem.held, problem.count) +
+                        "the device still held it where it was sent: there nothing has to be copied");
+    case ProblemKind::unused_transfer:
+      return of + "transfers carried data that was overwritten or released before anything could use it";
+    case ProblemKind::pageable_transfer:
+      return of + "asynchronous transfers used pageable memory, and so did not return at once";
+    case ProblemKind::repeated_allocation:
+      return of + "allocations got as much as had been released just before, by the same call";
+    case ProblemKind::unused_allocation:
+      return of + "allocations were released before anything could use them";
+    default:
+      return "";
+  }
+}
+
+std::string why_of(const Problem& problem, const std::string& use_at) {
+  if (problem.kind == ProblemKind::unnecessary_synchronization) return unnecessary_why(problem, use_at);
+  if (problem.kind != ProblemKind::misplaced_synchronization) return transfer_why(problem);
+  std::string text = "what the calls wait for is used only later";
+  if (problem.count < problem.looked_at())
+    text += ", and in " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
+            " calls so much later that a move gains";
+  return text;
+}
+
+void add_transfer(const Problem& problem, std::vector<ReportCondition>& conditions) {
+  if (problem.unnecessary_waits > 0) {
+    bool all = problem.unnecessary_waits == problem.count;
+    conditions.push_back(
+        {"wait-included", "the wait in " +
+                              (all ? std::string("them") : grouped(problem.unnecessary_waits) + " of them") +
+                              " is unnecessary too, and its part of the benefit is included"});
+  }
+  uint64_t needed = 0;
+  for (const Change& change : problem.changes)
+    needed += change.waits && change.wait_change == Change::Wait::kept;
+  if (needed > 0)
+    conditions.push_back(
+        {"wait-needed", "the wait in " + grouped(needed) +
+                            " of them is needed for other work: keep a synchronization there"});
+}
+
+// What the figure takes in beside the problem's own calls.
+void add_companions(const Problem& problem, const std::string& allocation_at,
+                    std::vector<ReportCondition>& conditions) {
+  if (problem.allocations == 0) return;
+  std::string where = allocation_at.empty() ? "" : " (most at " + allocation_at + ")";
+  if (problem.kind == ProblemKind::repeated_allocation)
+    conditions.push_back(
+        {"release-included",
+         "the release before each of them goes as well" + where +
+             ", and its own time is part of the benefit; a wait inside that is needed has to be "
+             "made elsewhere"});
+  else
+    conditions.push_back({"allocations-included", grouped(problem.allocations) +
+                                                      " allocations of the same size" + where +
+                                                      " go as well, and their time is part of the benefit"});
+}
+
+// Of waits: what was seen around them, and what their verdicts rest on.
+void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) {
+  if (problem.conditional[0] > 0)
+    conditions.push_back(
+        {"kernel-arguments",
+         in_some(problem.conditional[0], problem.count) +
+             "other GPU work follows that no stream or event orders: that needs no order as long as "
+             "kernels reach memory only through their arguments"});
+  if (problem.conditional[1] > 0)
+    conditions.push_back(
+        {"copy-in-use",
+         in_some(problem.conditional[1], problem.count) +
+             "an asynchronous copy that nothing had waited for still used the memory: whoever gets "
+             "it next must come behind that copy"});
+  if (problem.conditional[2] > 0)
+    conditions.push_back(
+        {"kernel-prints",
+         in_some(problem.conditional[2], problem.count) +
+             "what kernels printed comes out here: without it, it comes out at a later call"});
+  if (!problem.around) return;
+  const CallContext& around = *problem.around;
+  bool unnecessary = problem.kind == ProblemKind::unnecessary_synchronization;
+  if (unnecessary && around.errors_first > 0)
+    conditions.push_back(
+        {"errors-surface",
+         in_some(around.errors_first, around.waits) +
+             "errors of earlier launches surface here (whether the program looks at the result is "
+             "not seen): without it they surface at a later call"});
+  if (unnecessary && around.elapsed_behind > 0)
+    conditions.push_back(
+        {"event-timer",
+         in_some(around.elapsed_behind, around.waits) +
+             "it brackets a timer: cuEventElapsedTime follows, and is not ready without a wait"});
+  if ((unnecessary || problem.kind == kMisplaced) && around.clock_behind > 0)
+    conditions.push_back(
+        {"clock-timer",
+         in_some(around.clock_behind, around.waits) +
+             "it brackets a timer: the program reads a clock right behind the call, and does so "
+             "earlier without it"});
+  if (unnecessary && around.most_launches > kLaunchQueue)
+    conditions.push_back(
+        {"throttles", "it throttles the launch queue: without it up to " + grouped(around.most_launches) +
+                          " launches follow each other, and the queue takes about " + grouped(kLaunchQueue)});
+}
+
+}  // namespace
+
+bool fix_removes_call(const DriverFunction& function, const Operation& operation) {
+  switch (function.role) {
+    case Role::synchronize:
+      return true;
+    // Kept and used again; memory that is not allocated again has to be released all the same.
+    case Role::release:
+      return operation.reused;
+    default:
+      return false;
+  }
+}
+
+Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at,
+                  const std::string& allocation_at, const std::optional<LibraryWait>& library) {
+  const Line& line = line_for(problem.kind, function);
+  Advice advice{why_of(problem, use_at), line.fix, {}};
+  if (problem.left_out > 0)
+    advice.conditions.push_back(
+        {"sampled", grouped(problem.looked_at()) + " of " + grouped(problem.instances) +
+                        " occurrences were looked at, because of --max-overhead; the others "
+                        "count as needed, and the figure leaves them out"});
+  const bool release = problem.kind == kUnnecessary && function.role == Role::release;
+  if (problem.kind != kUnnecessary && problem.kind != kMisplaced) add_transfer(problem, advice.conditions);
+  if (problem.kind == ProblemKind::round_trip)
+    advice.fix = 2 * problem.held >= problem.count ? kStillHeld : kCopyOnDevice;
+  if (problem.kind == ProblemKind::constant_transfer && problem.words > 0) advice.fix = kMemsetWords;
+  if (release) advice.fix = release_fix(problem, function);
+  const bool wait = problem.kind == kUnnecessary || problem.kind == kMisplaced;
+  if (library && wait && function.role == Role::synchronize)
+    advice.fix = library_fix(*library, problem.kind == kMisplaced);
+  if (*line.condition) advice.conditions.push_back({kUsualCheck, line.condition});
+  add_companions(problem, allocation_at, advice.conditions);
+  if (release) {
+    advice.conditions.push_back(
+        {kUsualCheck,
+         "memory must be reused in stream order: the wait inside keeps it from whoever gets "
+         "it next while GPU work may still use it"});
+    if (!problem.call_removed)
+      advice.conditions.push_back(
+          {"wait-only", "the figure is that of the wait only: the memory still has to be released"});
+  }
+  add_seen(problem, advice.conditions);
+  return advice;
+}
+
+}  // namespace diogenes

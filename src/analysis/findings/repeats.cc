@@ -1,0 +1,144 @@
+#include "analysis/findings/repeats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+namespace diogenes {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// The figures of one problem, group or of all together, run by run.
+class Figures {
+ public:
+  void add(double benefit_s, const ReportRange& range) {
+    benefits_.push_back(benefit_s);
+    ranges_.push_back(range);
+  }
+  void add_none() { add(0, {}); }
+
+  void unite(double& benefit_s, double& percent, ReportRange& range, double runtime_s) const {
+    const auto [least, most] = std::minmax_element(benefits_.begin(), benefits_.end());
+    const double own_width = range.high_s - range.low_s, spread = *most - *least;
+    benefit_s = median(benefits_);
+    percent = runtime_s > 0 ? 100 * benefit_s / runtime_s : 0;
+    std::vector<double> paper, replay;
+    for (const ReportRange& each : ranges_) {
+      range.low_s = std::min(range.low_s, each.low_s);
+      range.high_s = std::max(range.high_s, each.high_s);
+      paper.push_back(each.paper_s);
+      replay.push_back(each.replay_s);
+    }
+    range.paper_s = median(paper);
+    range.replay_s = median(replay);
+    const double width = range.high_s - range.low_s;
+    if (spread > own_width && 20 * width > std::max(std::abs(benefit_s), runtime_s / 50))
+      range.reason = "the runs differ from each other (--repeat)";
+  }
+
+ private:
+  std::vector<double> benefits_;
+  std::vector<ReportRange> ranges_;
+};
+
+std::string key_of(const Report& report, const ReportGroup& group) {
+  std::vector<std::string> members;
+  for (const std::string& id : group.members)
+    for (const ReportProblem& problem : report.problems)
+      if (problem.id == id) members.push_back(problem.key);
+  std::sort(members.begin(), members.end());
+  std::string key = group.grouping + "\n" + group.title;
+  for (const std::string& member : members) key += "\n" + member;
+  return key;
+}
+
+template <typename Item, typename Key>
+void unite_items(std::vector<Item>& items, const std::vector<std::map<std::string, const Item*>>& others,
+                 Key key, double runtime_s) {
+  for (Item& item : items) {
+    Figures figures;
+    ReportRange range = item.range.value_or(ReportRange{item.expected_benefit_s, item.expected_benefit_s});
+    figures.add(item.expected_benefit_s, range);
+    for (const auto& other : others) {
+      auto found = other.find(key(item));
+      if (found == other.end())
+        figures.add_none();
+      else
+        figures.add(found->second->expected_benefit_s, found->second->range.value_or(ReportRange{}));
+    }
+    figures.unite(item.expected_benefit_s, item.expected_benefit_percent, range, runtime_s);
+    item.range = range;
+  }
+}
+
+// In the order of their figures, with ids by it. Out: new ids by old ones.
+template <typename Item>
+std::map<std::string, std::string> put_in_order(std::vector<Item>& items, const std::string& letter) {
+  std::stable_sort(items.begin(), items.end(),
+                   [](const Item& a, const Item& b) { return a.expected_benefit_s > b.expected_benefit_s; });
+  std::map<std::string, std::string> renamed;
+  for (size_t i = 0; i < items.size(); ++i) {
+    std::string id = letter + std::to_string(i + 1);
+    renamed[items[i].id] = id;
+    items[i].id = id;
+  }
+  return renamed;
+}
+
+}  // namespace
+
+void unite_repeats(ReportTogether& together, const std::vector<ReportTogether>& others, double runtime_s) {
+  if (others.empty()) return;
+  Figures figures;
+  figures.add(together.expected_benefit_s, together.range);
+  for (const ReportTogether& other : others) figures.add(other.expected_benefit_s, other.range);
+  figures.unite(together.expected_benefit_s, together.expected_benefit_percent, together.range, runtime_s);
+}
+
+void unite_repeats(Report& report, const std::vector<Report>& others) {
+  if (others.empty()) return;
+  std::vector<std::map<std::string, const ReportProblem*>> problems(others.size());
+  std::vector<std::map<std::string, const ReportGroup*>> groups(others.size());
+  for (size_t i = 0; i < others.size(); ++i) {
+    for (const ReportProblem& problem : others[i].problems) problems[i][problem.key] = &problem;
+    for (const ReportGroup& group : others[i].groups) groups[i][key_of(others[i], group)] = &group;
+  }
+  unite_items(
+      report.groups, groups, [&](const ReportGroup& group) { return key_of(report, group); },
+      report.whole_s());
+  unite_items(
+      report.problems, problems, [](const ReportProblem& problem) { return problem.key; }, report.whole_s());
+  if (report.together) {
+    std::vector<ReportTogether> together;
+    for (const Report& other : others) together.push_back(other.together.value_or(ReportTogether{}));
+    unite_repeats(*report.together, together, report.whole_s());
+  }
+  if (report.main_loop) {
+    std::vector<double> benefits = {report.main_loop->expected_benefit_s};
+    for (const Report& other : others)
+      if (other.main_loop) benefits.push_back(other.main_loop->expected_benefit_s);
+    report.main_loop->expected_benefit_s = median(benefits);
+  }
+  for (ReportFunction& function : report.functions) {
+    std::vector<double> benefits = {function.expected_benefit_s};
+    for (const Report& other : others) {
+      auto found =
+          std::find_if(other.functions.begin(), other.functions.end(),
+                       [&](const ReportFunction& each) { return each.operation == function.operation; });
+      benefits.push_back(found == other.functions.end() ? 0 : found->expected_benefit_s);
+    }
+    function.expected_benefit_s = median(benefits);
+  }
+  const auto renamed = put_in_order(report.problems, "P");
+  for (ReportGroup& group : report.groups)
+    for (std::string& member : group.members) member = renamed.at(member);
+  put_in_order(report.groups, "G");
+}
+
+}  // namespace diogenes

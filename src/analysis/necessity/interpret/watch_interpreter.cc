@@ -1,0 +1,174 @@
+#include "analysis/necessity/interpret/watch_interpreter.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/necessity/interpret/call_effects.h"
+
+namespace diogenes::necessity {
+namespace {
+
+Event event_of(EventKind kind, ThreadNumber thread, int64_t at_ns) {
+  Event event;
+  event.kind = kind;
+  event.thread = thread;
+  event.at_ns = at_ns;
+  return event;
+}
+
+}  // namespace
+
+void WatchInterpreter::take(const WatchRecord& record, uint32_t thread, int64_t at_ns) {
+  Place place = tables_.memories.place(range_of(record.begin, record.bytes), MemoryKind::pageable);
+  if (place.range.empty()) return;
+  end_elsewhere(place, at_ns);
+  if (record.refusal == WatchRefusal::another_run && !blind_) return watch_elsewhere(place, thread, at_ns);
+  bool raised = record.refusal == WatchRefusal::none && record.watch != 0 && !blind_ &&
+                !watched_.contains(record.watch);
+  Event event = event_of(raised ? EventKind::watch : EventKind::unwatched, tables_.thread(thread), at_ns);
+  event.memory = place.memory;
+  event.range = place.range;
+  if (!raised) {
+    event.blind = record.refusal == WatchRefusal::none ? uint32_t{kUnresolved} : reason_of(record.refusal);
+    return tables_.sink.take(event);
+  }
+  event.watch = {next_++};
+  event.read_only = record.protection == WatchProtection::read_only;
+  watched_[record.watch] = {event.watch, place};
+  tables_.sink.take(event);
+  if (auto early = early_.find(record.watch); early != early_.end()) {
+    Early ended = early->second;
+    early_.erase(early);
+    if (ended.touch) take(*ended.touch, ended.thread, at_ns);
+    if (ended.unwatch) take(*ended.unwatch, ended.thread, at_ns);
+  }
+}
+
+// Another run of this stage sees who touches it; here it is as good as untouched.
+void WatchInterpreter::watch_elsewhere(const Place& place, uint32_t thread, int64_t at_ns) {
+  Event event = event_of(EventKind::watch, tables_.thread(thread), at_ns);
+  event.watch = {next_++};
+  event.memory = place.memory;
+  event.range = place.range;
+  elsewhere_[{place.memory.value, place.range.begin}] = {event.watch, place};
+  tables_.sink.take(event);
+}
+
+// What is said of a range now replaces what was said of it before.
+void WatchInterpreter::end_elsewhere(const Place& place, int64_t at_ns) {
+  // They do not overlap each other, so only the one before may reach into the range.
+  auto at = elsewhere_.lower_bound({place.memory.value, place.range.begin});
+  if (at != elsewhere_.begin() && std::prev(at)->second.place.memory == place.memory) --at;
+  while (at != elsewhere_.end() && at->second.place.memory == place.memory &&
+         at->second.place.range.begin < place.range.end) {
+    if (!at->second.place.range.overlaps(place.range)) {
+      ++at;
+      continue;
+    }
+    Event event = event_of(EventKind::unwatch, {}, at_ns);
+    event.watch = at->second.number;
+    event.memory = at->second.place.memory;
+    event.range = at->second.place.range;
+    tables_.sink.take(event);
+    const Watched old = at->second;
+    elsewhere_.erase(at);
+    // What sticks out is still as it was.
+    if (old.place.range.begin < place.range.begin)
+      watch_elsewhere({place.memory, {old.place.range.begin, place.range.begin}}, kNoThread, at_ns);
+    if (place.range.end < old.place.range.end)
+      watch_elsewhere({place.memory, {place.range.end, old.place.range.end}}, kNoThread, at_ns);
+    at = elsewhere_.lower_bound({place.memory.value, place.range.begin});
+  }
+}
+
+void WatchInterpreter::take(const TouchRecord& record, uint32_t thread, int64_t at_ns) {
+  auto found = watched_.find(record.watch);
+  if (found == watched_.end()) {
+    if (!blind_) early_[record.watch] = {&record, nullptr, thread};
+    return;
+  }
+  const bool host_function = record.by == Toucher::host_function;
+  // What a host function does was ordered as work that may use anything, when it was given.
+  const bool of_no_thread = record.by == Toucher::unseen || (host_function && tables_.gave_host_function);
+  Event event = event_of(EventKind::touch, tables_.thread(of_no_thread ? kNoThread : thread), at_ns);
+  event.watch = found->second.number;
+  event.memory = found->second.place.memory;
+  event.range = found->second.place.range;
+  event.writes = record.access != Touching::reads;  // not known: the stronger
+  event.by = host_function ? Toucher::program : record.by;
+  event.stack = record.stack;
+  event.address = record.address;
+  end(record.watch);
+  tables_.sink.take(event);
+  // The driver's threads touch nothing else unseen, and a call on a program's thread ends with an event.
+  if ((host_function || record.by == Toucher::driver) && event.thread.valid())
+    tables_.sink.take(event_of(EventKind::sleep, event.thread, at_ns));
+}
+
+void WatchInterpreter::take(const UnwatchRecord& record, uint32_t thread, int64_t at_ns) {
+  auto found = watched_.find(record.watch);
+  if (found == watched_.end()) {
+    if (!blind_) early_[record.watch] = {nullptr, &record, thread};
+    return;
+  }
+  Event event = event_of(EventKind::unwatch, tables_.thread(thread), at_ns);
+  event.watch = found->second.number;
+  event.memory = found->second.place.memory;
+  event.range = found->second.place.range;
+  event.lost = record.why != WatchEnd::lowered && record.why != WatchEnd::released;
+  end(record.watch);
+  tables_.sink.take(event);
+  if (record.why != WatchEnd::released) return;
+  event.kind = EventKind::releases;
+  tables_.sink.take(event);
+}
+
+void WatchInterpreter::take_memory_event(bool lives_on, const MemoryEventRecord& record, const Place& place,
+                                         uint32_t thread, int64_t at_ns) {
+  Event event = event_of(EventKind::releases, tables_.thread(thread), at_ns);
+  event.lives_on = lives_on;
+  event.memory = place.memory;
+  event.range = place.range;
+  event.stack = record.stack;
+  event.by = Toucher::system_call;
+  tables_.sink.take(event);
+}
+
+void WatchInterpreter::take(const MemoryEventRecord& record, uint32_t thread, int64_t at_ns) {
+  // Only memory that work or a watch has named matters.
+  for (const Place& place : tables_.memories.known_pieces(range_of(record.begin, record.bytes))) {
+    if (record.event != MemoryEvent::released) take_memory_event(true, record, place, thread, at_ns);
+    if (record.event == MemoryEvent::released || record.event == MemoryEvent::moved)
+      take_memory_event(false, record, place, thread, at_ns);
+  }
+}
+
+void WatchInterpreter::take(const PeerAccess& access, int64_t at_ns) {
+  for (const Place& place : tables_.memories.known_pieces(access.range)) {
+    Event event = event_of(EventKind::peer, {}, at_ns);
+    event.memory = place.memory;
+    event.range = place.range;
+    event.writes = access.writes;
+    tables_.sink.take(event);
+  }
+}
+
+void WatchInterpreter::lose_sight(int64_t at_ns) {
+  if (blind_) return;
+  blind_ = true;
+  std::vector<Watched> lost;
+  for (const auto& [watch, watched] : watched_) lost.push_back(watched);
+  std::sort(lost.begin(), lost.end(),
+            [](const Watched& one, const Watched& other) { return one.number < other.number; });
+  watched_.clear();
+  for (const Watched& watched : lost) {
+    Event event = event_of(EventKind::unwatch, {}, at_ns);
+    event.watch = watched.number;
+    event.memory = watched.place.memory;
+    event.range = watched.place.range;
+    event.lost = true;
+    tables_.sink.take(event);
+  }
+}
+
+}  // namespace diogenes::necessity

@@ -1,0 +1,445 @@
+#include "analysis/necessity/judge/judge.h"
+
+namespace diogenes::necessity {
+namespace {
+
+constexpr size_t kMostFreed = 16;
+
+bool conflict(const Access& one, const Access& other) { return one.writes || other.writes; }
+
+// Whatever conflicts with the other conflicts with this one.
+bool does_all_of(const Access& access, const Access& other) {
+  return (access.writes || !other.writes) && (access.on_host || !other.on_host) &&
+         access.memory == other.memory && access.range.contains(other.range);
+}
+
+// A kernel that may write what it reads has two accesses; its order is no reading of results.
+bool only_reads(const Event& work, const Access& access) {
+  return !access.writes && std::none_of(work.accesses.begin(), work.accesses.end(), [&](const Access& other) {
+    return other.writes &&
+           (!other.memory.valid() || (other.memory == access.memory && other.range.overlaps(access.range)));
+  });
+}
+
+uint32_t reason_of(Toucher by, const Access& touched) {
+  switch (by) {
+    case Toucher::driver:
+      return kDriverAccess;
+    case Toucher::system_call:
+      return kSystemCall;
+    case Toucher::unseen:
+      return kExposed;
+    case Toucher::program:
+    case Toucher::host_function:
+      break;
+  }
+  return touched.writes ? kCpuAccess : kSourceReuse;
+}
+
+}  // namespace
+
+// Sees to it that work stays before somebody's use of it, as surely as it was.
+Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use) {
+  if (user.solid.covers(stream, tick)) return {Sureness::certain, true};
+  Use by_others = use;
+  by_others.reason |= kOtherThread;  // no such synchronization may be moved
+  if (user.certain.covers(stream, tick)) {
+    std::vector<InstanceIndex> candidates;
+    for (const Clock::Component& component : user.solid.components()) {
+      if (is_stream(component.key)) continue;
+      of(ThreadNumber{number_of(component.key)}).log.candidates(stream, tick, component.value, candidates);
+    }
+    if (!candidates.empty()) {
+      Use known = use;
+      known.handed_on = true;
+      if (use.thread.valid()) known.released_ns = of(use.thread).released_ns;
+      const bool fixed = constraints_.require_one_of(candidates, known);
+      // A wait that nobody may rely on replaces no other: a later one may be the one that counts.
+      const bool documented =
+          std::any_of(candidates.begin(), candidates.end(),
+                      [this](InstanceIndex candidate) { return constraints_.documented(candidate); });
+      return {Sureness::certain, fixed, documented};
+    }
+    // Ordered by several in a row: with the first in each thread kept, each of them still follows the work.
+    for (const ThreadNumber thread : synchronizing_) {
+      const InstanceIndex first = of(thread).log.first_certain(stream, tick);
+      if (first.valid()) constraints_.require(first, by_others);
+    }
+    return {Sureness::certain, true};
+  }
+  for (const ThreadNumber thread : synchronizing_) {
+    const CoverLog& log = of(thread).log;
+    const InstanceIndex first = log.first_possible(stream, tick);
+    if (!first.valid()) continue;
+    constraints_.require(first, by_others);
+    if (constraints_.documented(first)) continue;
+    const InstanceIndex documented = log.first_documented(stream, tick);
+    if (documented.valid()) constraints_.require(documented, by_others);
+  }
+  return {user.possible.covers(stream, tick) ? Sureness::possible : Sureness::none, false};
+}
+
+// True: the work stays certainly before the use, whatever is chosen later.
+bool Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use) {
+  const Sureness held = live.held_by(by);
+  if (held == Sureness::certain) return false;
+  if (held == Sureness::possible && !user.certain.covers(live.stream, live.tick)) return false;
+  const Kept kept = keep_order(live.stream, live.tick, user, use);
+  if (kept.sureness != Sureness::none) live.hold(by, kept.sureness);
+  return kept.fixed;
+}
+
+// Who comes after what replaced it comes after it; where both are examined, that pair alone is enough.
+bool Judge::is_behind_replacement(const LiveAccess& live, const Knowledge& user) {
+  return live.replaced != 0 && user.certain.covers(live.replaced_in, live.replaced);
+}
+
+bool Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
+  const ClockKey key = key_of(thread);
+  const Knowledge& known = *views_.thread(thread).known;
+  const Sureness held = live.held_by(key);
+  if (held == Sureness::certain) return true;
+  if (held == Sureness::possible && !known.certain.covers(live.stream, live.tick)) return false;
+  const Kept kept =
+      keep_order(live.stream, live.tick, known, {live.blind != 0 ? live.blind : uint32_t{kExposed}, thread});
+  // When it touches is not known: a later wait may be the one that counts, where this one may not be relied
+  // on.
+  if (kept.sureness == Sureness::none || !kept.documented) return false;
+  live.hold(key, kept.sureness);
+  return kept.sureness == Sureness::certain;
+}
+
+void Judge::expose(LiveAccess& live) {
+  frontier_.expose(live);
+  for (const ThreadNumber thread : views_.living()) {
+    if (views_.thread(thread).can_touch()) may_touch(live, thread);
+  }
+}
+
+void Judge::may_touch_exposed(ThreadNumber thread) {
+  if (frontier_.exposed() == 0) return;
+  frontier_.each_unwatched(of(thread).unwatched, [&](AccessIndex index) {
+    return frontier_[index].exposed && may_touch(frontier_[index], thread);
+  });
+}
+
+void Judge::take(const Event& event) {
+  if (!well_formed(event)) return;
+  views_.next_event();
+  bool appeared = false;  // it could not touch anything before this event, and can now
+  // A guard that goes up at an acquire is up before the thread goes on.
+  const bool by_agent = event.kind == EventKind::watch || event.kind == EventKind::unwatch;
+  if (event.thread.valid() && !by_agent) {
+    ThreadState& thread = views_.thread(event.thread);
+    appeared = !thread.can_touch();
+    views_.see(event.thread);
+    thread.asleep = false;
+    of(event.thread);
+  }
+  switch (event.kind) {
+    case EventKind::call_begin:
+      views_.begin_call(event);
+      break;
+    case EventKind::work:
+      work(event);
+      break;
+    case EventKind::record_mark:
+      views_.record_mark(event);
+      break;
+    case EventKind::wait_mark:
+      views_.wait_mark(event);
+      break;
+    case EventKind::mark_ends:
+      views_.mark_ends(event);
+      break;
+    case EventKind::stream_ends:
+      views_.stream_ends(event);
+      last_by_argument_.erase(event.stream);
+      break;
+    case EventKind::covers:
+      covers(event);
+      break;
+    case EventKind::query:
+      views_.query(event);
+      break;
+    case EventKind::uses_mark:
+      uses_mark(event);
+      break;
+    case EventKind::releases:
+      releases(event);
+      break;
+    case EventKind::call_end:
+      call_end(event);
+      break;
+    case EventKind::watch:
+      frontier_.watch(event.watch, event.memory, event.range, event.read_only);
+      break;
+    case EventKind::touch:
+      touch(event);
+      break;
+    case EventKind::unwatch:
+      unwatch(event);
+      break;
+    case EventKind::unwatched:
+      unwatched(event);
+      break;
+    case EventKind::release:
+      of(event.thread).released_ns = event.at_ns;
+      views_.release(event);
+      break;
+    case EventKind::acquire:
+      appeared |= views_.acquire(event);
+      break;
+    case EventKind::sleep:
+      views_.thread(event.thread).asleep = true;
+      appeared = false;
+      break;
+    case EventKind::thread_ends:
+      views_.end_thread(event.thread);
+      appeared = false;
+      break;
+    case EventKind::peer:
+      peer(event);
+      break;
+    case EventKind::ends:
+      orderly_ = true;
+      break;
+    case EventKind::allocates:
+      break;
+  }
+  if (appeared && views_.thread(event.thread).call == 0) may_touch_exposed(event.thread);
+  if (entries_ >= most_entries_) collect();
+}
+
+void Judge::work(const Event& event) {
+  const Point point = views_.give_work(event);
+  const ThreadState& giver = views_.thread(event.thread);
+  const bool gated = views_.waits_for_cpu(event.stream);
+  for (const Access& access : event.accesses) {
+    frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
+      LiveAccess& live = frontier_[index];
+      if (!access.writes) live.used = true;
+      auto replace = [&] {
+        if (live.replaced != 0 || !does_all_of(access, live.access)) return;
+        live.replaced_in = event.stream;
+        live.replaced = point.tick;
+      };
+      if (live.stream == event.stream) return replace();
+      if (!conflict(access, live.access) || is_behind_replacement(live, *point.known)) return;
+      Use use{kOrder, event.thread, giver.call_at_ns};
+      if (access.on_host && only_reads(event, access)) use.reason = kDeviceReuse;
+      if (gated && !point.known->certain.covers(live.stream, live.tick)) {
+        // Any thread may let it go: what held for work before it says nothing.
+        use.reason |= kLetsGo;
+        keep_order(live.stream, live.tick, *point.known, use);
+      } else {
+        if (examine(live, key_of(event.stream), *point.known, use)) replace();
+      }
+    });
+  }
+  if (gated)
+    gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});
+  add_conditions(event, point);
+  for (const Access& access : event.accesses) {
+    // What conflicts with a range that a kernel reads conflicts with its being written by the kernel, too.
+    auto writes_it = [&access](const Access& other) {
+      return other.writes && other.argument && other.memory == access.memory &&
+             other.range.contains(access.range);
+    };
+    if (access.writes || std::none_of(event.accesses.begin(), event.accesses.end(), writes_it))
+      add(access, event.stream, point.tick, 0);
+  }
+  if (event.blind != 0) add({}, event.stream, point.tick, event.blind);
+}
+
+void Judge::covers(const Event& event) {
+  const Knowledge covered = views_.covered(event);
+  const InstanceIndex instance = constraints_.add_instance(event);
+  note_freed(event, instance, covered);
+  if (event.printed) constraints_.add_condition(instance, kConditionPrints);
+  const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
+  CoverLog& log = of(event.thread).log;
+  if (log.empty()) synchronizing_.push_back(event.thread);
+  entries_ += log.add(instance, event.site, position, event.wait.documented, covered);
+  if (!gated_.empty()) lets_go(event.thread, covered.possible);
+  of(event.thread).running.push_back({instance, covered.possible});
+  if (views_.thread(event.thread).call == 0) call_end(event);
+}
+
+void Judge::note_freed(const Event& event, InstanceIndex instance, const Knowledge& covered) {
+  std::vector<Freed>& freed = of(event.thread).freed;
+  const Clock& known = views_.thread(event.thread).known->certain;
+  for (const Clock::Component& component : covered.solid.components()) {
+    const uint32_t before = known[component.key];
+    if (!is_stream(component.key) || before >= component.value) continue;
+    const StreamNumber stream{number_of(component.key)};
+    const auto by_argument = last_by_argument_.find(stream);
+    if (freed.size() == kMostFreed) freed.erase(freed.begin());
+    freed.push_back({instance, stream, component.value,
+                     by_argument != last_by_argument_.end() && by_argument->second > before});
+  }
+}
+
+void Judge::add_conditions(const Event& work, const Point& point) {
+  const bool by_argument = std::any_of(work.accesses.begin(), work.accesses.end(),
+                                       [](const Access& access) { return access.argument; });
+  if (by_argument) last_by_argument_[work.stream] = point.tick;
+  std::erase_if(of(work.thread).freed, [&](const Freed& freed) {
+    if (freed.stream == work.stream || !(by_argument || freed.by_argument)) return false;
+    if (point.known->solid.covers(freed.stream, freed.tick)) return false;
+    constraints_.add_condition(freed.instance, kConditionArguments);
+    return true;
+  });
+}
+
+// Work that was given earlier and waits for the CPU may go on because of what this thread does from now on.
+void Judge::lets_go(ThreadNumber thread, const Clock& possible) {
+  const Knowledge& known = *views_.thread(thread).known;
+  std::erase_if(gated_, [&](const Gated& gated) { return known.certain.covers(gated.stream, gated.tick); });
+  for (const Gated& gated : gated_) {
+    for (const Access& access : gated.accesses) {
+      frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
+        const LiveAccess& live = frontier_[index];
+        if (live.stream == gated.stream || !conflict(access, live.access)) return;
+        if (gated.known->certain.covers(live.stream, live.tick) || !possible.covers(live.stream, live.tick))
+          return;
+        const InstanceIndex first = of(thread).log.first_possible(live.stream, live.tick);
+        if (first.valid()) constraints_.require(first, {kLetsGo, thread});
+      });
+    }
+  }
+}
+
+void Judge::call_end(const Event& event) {
+  OfThread& thread = of(event.thread);
+  for (const Running& running : thread.running) {
+    constraints_.returned(running.instance, event.at_ns);
+    // What is not watched by now is open to everybody.
+    frontier_.each_unwatched(thread.unwatched, [&](AccessIndex index) {
+      LiveAccess& live = frontier_[index];
+      if (!running.possible.covers(live.stream, live.tick)) return false;
+      if (!live.exposed) expose(live);
+      return may_touch(live, event.thread);
+    });
+  }
+  thread.running.clear();
+  views_.end_call(event.thread);
+}
+
+// What a call uses, it may use as soon as it is entered.
+int64_t Judge::use_time(const Event& event) {
+  const ThreadState& thread = views_.thread(event.thread);
+  return thread.call != 0 ? thread.call_at_ns : event.at_ns;
+}
+
+void Judge::uses_mark(const Event& event) {
+  const Point point = views_.mark(event.mark).point;
+  if (!point.stream.valid() || point.tick == 0) return;
+  keep_order(point.stream, point.tick, *views_.thread(event.thread).known,
+             {kDriverAccess, event.thread, use_time(event)});
+}
+
+void Judge::releases(const Event& event) {
+  if (!event.deferrable) {
+    const Knowledge& known = *views_.thread(event.thread).known;
+    frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+      LiveAccess& live = frontier_[index];
+      if (event.lives_on && !live.access.writes && !event.writes) return;  // both only read
+      if (!event.lives_on && live.is_dead_download()) return;
+      live.used = true;
+      const uint32_t reason = event.lives_on && event.by == Toucher::driver ? kDeviceReuse
+                              : event.by == Toucher::system_call            ? kSystemCall
+                              : live.access.writes                          ? kCpuAccess
+                                                                            : kSourceReuse;
+      examine(live, key_of(event.thread), known, {reason, event.thread, use_time(event), event.stack});
+    });
+  }
+  if (event.memory.valid() && !event.lives_on) frontier_.release(event.memory, event.range);
+}
+
+void Judge::touch(const Event& event) {
+  const Frontier::Watch watch = frontier_.unwatch(event.watch);
+  if (!watch.memory.valid()) return;
+  frontier_.each_overlapping(watch.memory, watch.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    live.used = true;
+    const Knowledge& known = *views_.thread(event.thread.valid() ? event.thread : ThreadNumber{0}).known;
+    if (event.thread.valid() && (live.access.writes || event.writes) && !is_behind_replacement(live, known)) {
+      const Use use{reason_of(event.by, live.access), event.thread, event.at_ns, event.stack, event.address};
+      examine(live, key_of(event.thread), known, use);
+    }
+    if (live.unwatched) expose(live);
+  });
+}
+
+void Judge::unwatch(const Event& event) {
+  const Frontier::Watch watch = frontier_.unwatch(event.watch);
+  if (!watch.memory.valid() || !event.lost) return;
+  frontier_.each_overlapping(watch.memory, watch.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (live.access.on_host) live.used = true;
+    if (live.unwatched) expose(live);
+  });
+}
+
+void Judge::unwatched(const Event& event) {
+  frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    live.blind |= event.blind;
+    if (live.unwatched) expose(live);
+  });
+}
+
+// Nobody here knows what lets another process go on.
+void Judge::peer(const Event& event) {
+  frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    live.used = true;
+    if (live.access.writes || event.writes) keep_order(live.stream, live.tick, {}, {kSharedMemory, {}});
+  });
+}
+
+// The process was killed: what it would have touched is not known.
+void Judge::unresolved() {
+  frontier_.each([&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    for (const ThreadNumber thread : views_.living()) {
+      const Knowledge& known = *views_.thread(thread).known;
+      if (live.held_by(key_of(thread)) == Sureness::certain || known.solid.covers(live.stream, live.tick))
+        continue;
+      const Use use{kUnresolved, thread};
+      std::vector<InstanceIndex> candidates;
+      for (const Clock::Component& component : known.solid.components()) {
+        if (is_stream(component.key)) continue;
+        const ThreadNumber other{number_of(component.key)};
+        of(other).log.candidates(live.stream, live.tick, component.value, candidates);
+      }
+      for (InstanceIndex candidate : candidates) constraints_.require(candidate, use);
+      if (candidates.empty()) keep_order(live.stream, live.tick, known, use);
+    }
+  });
+}
+
+void Judge::finish() {
+  if (!orderly_) unresolved();
+  constraints_.choose();
+}
+
+std::vector<bool> Judge::needed() const {
+  std::vector<bool> needed(size());
+  for (size_t i = 0; i < size(); ++i) needed[i] = verdict(i).reasons != 0;
+  return needed;
+}
+
+void Judge::keep(const std::vector<bool>& needed) {
+  for (size_t i = 0; i < std::min(size(), needed.size()); ++i) {
+    const InstanceIndex instance{static_cast<uint32_t>(i)};
+    if (needed[i] && !constraints_.required(instance)) constraints_.withdraw(instance);
+  }
+}
+
+}  // namespace diogenes::necessity

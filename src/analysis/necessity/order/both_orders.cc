@@ -1,0 +1,258 @@
+#include "analysis/necessity/order/both_orders.h"
+
+namespace diogenes::necessity {
+namespace {
+
+constexpr size_t kMostBroken = 10'000;  // pairs that are looked at in one round
+
+// Whatever conflicts with the other conflicts with this one.
+bool does_all_of(const Access& access, const Access& other) {
+  return (access.writes || !other.writes) && (access.on_host || !other.on_host) &&
+         access.memory == other.memory && access.range.contains(other.range);
+}
+
+}  // namespace
+
+bool BothOrders::compare(const LiveAccess& live, const Knowledge& all, const Knowledge& kept) {
+  // What is known here stays known, so the order with all synchronizations need not be asked.
+  if (kept.certain.covers(live.stream, live.tick)) return true;
+  const bool less_sure = all.certain.covers(live.stream, live.tick);
+  const bool lost =
+      all.possible.covers(live.stream, live.tick) && !kept.possible.covers(live.stream, live.tick);
+  if (!less_sure && !lost) return false;
+  if (broken_.size() < kMostBroken) broken_.push_back({live.stream, live.tick, event_});
+  return true;
+}
+
+void BothOrders::expose(LiveAccess& live) {
+  frontier_.expose(live);
+  for (const ThreadNumber thread : all_.living()) {
+    if (all_.thread(thread).can_touch()) used_by(live, thread);
+  }
+}
+
+void BothOrders::take(const Event& event) {
+  if (!well_formed(event)) return;
+  ++event_;
+  both([](OrderStates& views) { views.next_event(); });
+  bool appeared = false;
+  const bool by_agent = event.kind == EventKind::watch || event.kind == EventKind::unwatch;
+  if (event.thread.valid() && !by_agent) {
+    const ThreadState& thread = all_.thread(event.thread);
+    appeared = !thread.can_touch() || event.kind == EventKind::acquire;
+    both([&](OrderStates& views) {
+      views.see(event.thread);
+      views.thread(event.thread).asleep = false;
+    });
+    if (event.thread.value >= threads_.size()) threads_.resize(event.thread.value + 1);
+  }
+  switch (event.kind) {
+    case EventKind::call_begin:
+      both([&](OrderStates& views) { views.begin_call(event); });
+      break;
+    case EventKind::work:
+      work(event);
+      break;
+    case EventKind::record_mark:
+      both([&](OrderStates& views) { views.record_mark(event); });
+      break;
+    case EventKind::wait_mark:
+      both([&](OrderStates& views) { views.wait_mark(event); });
+      break;
+    case EventKind::allocates:
+      break;
+    case EventKind::mark_ends:
+      both([&](OrderStates& views) { views.mark_ends(event); });
+      break;
+    case EventKind::stream_ends:
+      both([&](OrderStates& views) { views.stream_ends(event); });
+      break;
+    case EventKind::covers:
+      covers(event);
+      break;
+    case EventKind::query:
+      both([&](OrderStates& views) { views.query(event); });
+      kept_.done(all_.thread(event.thread).known->certain);
+      break;
+    case EventKind::uses_mark: {
+      LiveAccess mark;
+      mark.stream = all_.mark(event.mark).point.stream;
+      mark.tick = all_.mark(event.mark).point.tick;
+      if (mark.stream.valid() && mark.tick > 0) used_by(mark, event.thread);
+      break;
+    }
+    case EventKind::releases:
+      if (!event.deferrable) {
+        frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+          LiveAccess& live = frontier_[index];
+          if (!event.lives_on && live.is_dead_download()) return;
+          live.used = true;
+          used_by(live, event.thread);
+        });
+      }
+      if (event.memory.valid() && !event.lives_on) frontier_.release(event.memory, event.range);
+      break;
+    case EventKind::call_end:
+      call_end(event);
+      break;
+    case EventKind::watch:
+      frontier_.watch(event.watch, event.memory, event.range, event.read_only);
+      break;
+    case EventKind::touch:
+      touch(event, event.thread.valid());
+      break;
+    case EventKind::unwatch:
+      if (event.lost) {
+        touch(event, false);
+      } else {
+        frontier_.unwatch(event.watch);
+      }
+      break;
+    case EventKind::unwatched:
+      frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+        LiveAccess& live = frontier_[index];
+        if (live.access.on_host && live.unwatched) expose(live);
+      });
+      break;
+    case EventKind::peer:  // before it there is no order that could be lost
+      frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
+        if (frontier_[index].access.on_host) frontier_[index].used = true;
+      });
+      break;
+    case EventKind::release:
+      both([&](OrderStates& views) { views.release(event); });
+      break;
+    case EventKind::acquire:
+      both([&](OrderStates& views) { views.acquire(event); });
+      break;
+    case EventKind::sleep:
+      both([&](OrderStates& views) { views.thread(event.thread).asleep = true; });
+      appeared = false;
+      break;
+    case EventKind::thread_ends:
+      both([&](OrderStates& views) { views.end_thread(event.thread); });
+      appeared = false;
+      break;
+    case EventKind::ends:
+      orderly_ = true;
+      break;
+  }
+  if (appeared && all_.thread(event.thread).call == 0 && frontier_.exposed() > 0) {
+    frontier_.each_unwatched(threads_[event.thread.value].unwatched, [&](AccessIndex index) {
+      return frontier_[index].exposed && used_by(frontier_[index], event.thread);
+    });
+  }
+  if (until_forgetting_ == 0) forget();
+}
+
+void BothOrders::work(const Event& event) {
+  const Point all = all_.give_work(event), kept = kept_.give_work(event);
+  for (const Access& access : event.accesses) {
+    frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
+      LiveAccess& live = frontier_[index];
+      if (!access.writes) live.used = true;
+      if (live.stream != event.stream) {
+        if (live.access.writes || access.writes) compare(live, *all.known, *kept.known);
+      } else if (live.replaced == 0 && does_all_of(access, live.access)) {
+        live.replaced_in = event.stream;
+        live.replaced = all.tick;
+      }
+    });
+  }
+  if (all_.waits_for_cpu(event.stream)) {
+    gated_.push_back(
+        {event.stream, all.tick, all.known, kept.known, {event.accesses.begin(), event.accesses.end()}});
+  }
+  for (const Access& access : event.accesses) {
+    const bool written = std::any_of(event.accesses.begin(), event.accesses.end(), [&](const Access& other) {
+      return other.writes && does_all_of(other, access);
+    });
+    if (access.writes || !written) add(access, event, all.tick, 0);
+  }
+  if (event.blind != 0) add({}, event, all.tick, event.blind);
+}
+
+void BothOrders::add(const Access& access, const Event& event, uint32_t tick, uint32_t blind) {
+  const AccessIndex added = frontier_.add(access, event.stream, tick, blind);
+  if (until_forgetting_ > 0) --until_forgetting_;
+  Frontier::List& list = frontier_.list_of(frontier_[added]);
+  if (blind != 0) {
+    for (AccessIndex index : list.accesses) {
+      LiveAccess& live = frontier_[index];
+      if (live.stream == event.stream && live.tick < tick && live.replaced == 0) live.replaced = tick;
+    }
+  }
+  if (list.accesses.size() > list.most) prune(list);
+}
+
+void BothOrders::covers(const Event& event) {
+  const Knowledge all = all_.covered(event), kept = kept_.covered(event);
+  std::erase_if(gated_, [&](const Gated& gated) {
+    if (!all.certain.covers(gated.stream, gated.tick)) return false;
+    let_go(gated);
+    return true;
+  });
+  const size_t instance = instance_++;
+  all_.returns(event.thread, all, event.wait.own_work);
+  if (instance >= needed_.size() || needed_[instance]) {
+    kept_.returns(event.thread, kept, event.wait.own_work);
+  }
+  kept_.done(all_.thread(event.thread).known->certain);
+  threads_[event.thread.value].running.push_back({all.possible});
+  if (until_forgetting_ > 0) --until_forgetting_;
+  if (all_.thread(event.thread).call == 0) call_end(event);
+}
+
+// Any thread may have let it go: then what that thread knew came before it.
+void BothOrders::let_go(const Gated& gated) {
+  Knowledge all, kept;
+  all.possible = all_.known_to_ended();
+  kept.possible = kept_.known_to_ended();
+  for (const ThreadNumber thread : all_.living()) all.possible.join(all_.thread(thread).known->possible);
+  for (const ThreadNumber thread : kept_.living()) kept.possible.join(kept_.thread(thread).known->possible);
+  kept.possible.join(gated.kept->possible);
+  for (const Access& access : gated.accesses) {
+    frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
+      const LiveAccess& live = frontier_[index];
+      if (live.stream == gated.stream || !(live.access.writes || access.writes)) return;
+      if (!gated.all->certain.covers(live.stream, live.tick)) compare(live, all, kept);
+    });
+  }
+}
+
+void BothOrders::call_end(const Event& event) {
+  OfThread& thread = threads_[event.thread.value];
+  for (const Running& running : thread.running) {
+    frontier_.each_unwatched(thread.unwatched, [&](AccessIndex index) {
+      LiveAccess& live = frontier_[index];
+      if (!running.possible.covers(live.stream, live.tick)) return false;
+      if (!live.exposed) expose(live);
+      return used_by(live, event.thread);
+    });
+  }
+  thread.running.clear();
+  both([&](OrderStates& views) { views.end_call(event.thread); });
+}
+
+void BothOrders::touch(const Event& event, bool by_thread) {
+  const Frontier::Watch watch = frontier_.unwatch(event.watch);
+  if (!watch.memory.valid()) return;
+  frontier_.each_overlapping(watch.memory, watch.range, [&](AccessIndex index) {
+    LiveAccess& live = frontier_[index];
+    if (!live.access.on_host) return;
+    live.used = true;
+    if (by_thread && (live.access.writes || event.writes)) used_by(live, event.thread);
+    if (live.unwatched) expose(live);
+  });
+}
+
+void BothOrders::finish() {
+  for (const Gated& gated : gated_) let_go(gated);
+  if (orderly_) return;
+  frontier_.each([&](AccessIndex index) {
+    if (!on_host(frontier_[index])) return;
+    for (const ThreadNumber thread : all_.living()) used_by(frontier_[index], thread);
+  });
+}
+
+}  // namespace diogenes::necessity

@@ -1,0 +1,124 @@
+#include "analysis/program/gpu_code.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+
+namespace diogenes {
+namespace {
+
+constexpr ComputeCapability kH200{9, 0}, kA100{8, 0}, kA10{8, 6}, kB200{10, 0}, kB300{10, 3};
+constexpr uint64_t kExact = 1 << 20, kFamily = 1 << 21;
+
+using Bytes = std::vector<uint8_t>;
+
+void put(Bytes& bytes, uint64_t value, size_t size) {
+  for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
+}
+
+// As nvcc 13 writes them: 64 bytes of header, code behind it.
+Bytes entry(uint16_t kind, uint32_t architecture, uint64_t flags = 0, uint64_t code = 24) {
+  Bytes bytes;
+  put(bytes, kind, 2);
+  put(bytes, 0x101, 2);
+  put(bytes, 64, 4);
+  put(bytes, code, 8);
+  put(bytes, 0, 8);
+  put(bytes, 0x80001, 4);
+  put(bytes, architecture, 4);
+  put(bytes, 0, 8);
+  put(bytes, 0x11 | flags, 8);
+  bytes.resize(64 + code);
+  return bytes;
+}
+Bytes ptx(uint32_t architecture) { return entry(1, architecture); }
+Bytes cubin(uint32_t architecture, uint64_t flags = 0) { return entry(2, architecture, flags); }
+
+Bytes container(const std::vector<Bytes>& entries) {
+  Bytes content;
+  for (const Bytes& one : entries) content.insert(content.end(), one.begin(), one.end());
+  Bytes bytes;
+  put(bytes, 0xba55ed50, 4);
+  put(bytes, 1, 2);
+  put(bytes, 16, 2);
+  put(bytes, content.size(), 8);
+  bytes.insert(bytes.end(), content.begin(), content.end());
+  return bytes;
+}
+
+Bytes both(Bytes one, const Bytes& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
+TEST(GpuCode, CodeForTheGpuRunsAsItIs) {
+  const auto binaries = fat_binaries_of(container({cubin(80), cubin(90), ptx(90)}));
+  ASSERT_EQ(binaries.size(), 1u);
+  EXPECT_EQ(binaries[0].size(), 3u);
+  const GpuCodeFit fit = fit_of(binaries, kH200);
+  EXPECT_EQ(fit.native, 1u);
+  EXPECT_EQ(fit.compiled, 0u);
+  EXPECT_TRUE(fit.built_for.empty());
+}
+
+TEST(GpuCode, CodeRunsOnLaterOnesOfItsGenerationOnly) {
+  const auto binaries = fat_binaries_of(container({cubin(80)}));
+  EXPECT_EQ(fit_of(binaries, kA100).native, 1u);
+  EXPECT_EQ(fit_of(binaries, kA10).native, 1u);
+  EXPECT_EQ(fit_of(binaries, kH200).neither, 1u);
+  EXPECT_EQ(fit_of(fat_binaries_of(container({cubin(86)})), kA100).neither, 1u);
+}
+
+TEST(GpuCode, PtxOfAnOlderOneHasToBeCompiled) {
+  const auto binaries = fat_binaries_of(both(container({cubin(70), ptx(75)}), container({cubin(90)})));
+  const GpuCodeFit fit = fit_of(binaries, kH200);
+  EXPECT_EQ(fit.native, 1u);
+  EXPECT_EQ(fit.compiled, 1u);
+  EXPECT_EQ(fit.built_for, (std::vector<std::string>{"sm_70", "compute_75"}));
+  EXPECT_EQ(fit_of(binaries, {7, 0}).native, 1u);
+  EXPECT_EQ(fit_of(fat_binaries_of(container({ptx(90)})), kA100).neither, 1u) << "PTX of a newer one";
+}
+
+TEST(GpuCode, SpecificCodeRunsOnItsOwnOnly) {
+  const auto exact = fat_binaries_of(container({cubin(90, kExact)}));
+  EXPECT_EQ(exact[0][0].name(), "sm_90a");
+  EXPECT_EQ(fit_of(exact, kH200).native, 1u);
+  const auto family = fat_binaries_of(container({cubin(100, kFamily)}));
+  EXPECT_EQ(family[0][0].name(), "sm_100f");
+  EXPECT_EQ(fit_of(family, kB200).native, 1u);
+  EXPECT_EQ(fit_of(family, kB300).native, 1u);
+  EXPECT_EQ(fit_of(fat_binaries_of(container({cubin(100, kExact)})), kB300).neither, 1u);
+}
+
+TEST(GpuCode, WhatIsDamagedIsLeftOut) {
+  const Bytes good = container({cubin(80), ptx(80)});
+  for (size_t length = 0; length <= good.size(); ++length) {
+    const auto binaries = fat_binaries_of({good.data(), length});
+    // The first entry's header is whole from byte 64 + 16 on, as far as its fields are read: 48 bytes.
+    EXPECT_EQ(binaries.size(), length >= 16 + 64 ? 1u : 0u) << length;
+  }
+  Bytes endless = good;
+  for (size_t i = 8; i < 16; ++i) endless[i] = 0xff;  // the container's length
+  EXPECT_EQ(fat_binaries_of(endless).size(), 1u);
+  Bytes backwards = good;
+  backwards[16 + 4] = 8;  // an entry's header, shorter than what is read of it
+  EXPECT_TRUE(fat_binaries_of(backwards).empty());
+  EXPECT_EQ(fat_binaries_of(both(Bytes(24, 7), good)).size(), 1u) << "what lies between containers";
+}
+
+TEST(GpuCode, FilesWithoutGpuCodeHaveNone) {
+  const auto own = read_fat_binaries("/proc/self/exe");
+  ASSERT_TRUE(own) << own.error().c_str();
+  EXPECT_TRUE(own->empty());
+  EXPECT_FALSE(read_fat_binaries("/nonexistent"));
+  EXPECT_FALSE(read_fat_binaries("/proc/self/cmdline")) << "no ELF file";
+}
+
+TEST(GpuCode, SaysWhatTheCompilerNeeds) {
+  EXPECT_EQ(compiler_options_for(kB300),
+            "-gencode arch=compute_103,code=sm_103 (CMake: CMAKE_CUDA_ARCHITECTURES=103)");
+}
+
+}  // namespace
+}  // namespace diogenes

@@ -1,0 +1,94 @@
+#include "analysis/runs/gpu_times.h"
+
+#include <algorithm>
+
+#include "analysis/replay/recorded/calibration.h"
+
+namespace diogenes {
+namespace {
+
+using replay::kNone;
+
+// What is so many times, and so much, above its site's median took that long in one run, maybe, and not in
+// another.
+constexpr int64_t kFarAbove = 3, kShortestOutlier = 10'000;
+
+// The schedule of one process of the GPU run, with the times that it recorded.
+struct TimedSchedule {
+  replay::Schedule schedule;
+  replay::KnownTimes times;
+};
+
+TimedSchedule timed_schedule(const Process& process, const SiteTable& sites) {
+  TimedSchedule timed{replay::schedule_of(process, sites), {}};
+  int64_t origin = process.trace->process.started_ns;
+  timed.times.of.resize(timed.schedule.gpu_operations);
+  for (const replay::ThreadSchedule& thread : timed.schedule.threads) {
+    const auto& times = process.threads[thread.thread].gpu_times;
+    for (const replay::Node& node : thread.nodes) {
+      if (node.gpu == kNone || node.operation >= times.size() || times[node.operation].end.count < 0)
+        continue;
+      timed.times.of[node.gpu] = {times[node.operation].begin.count - origin,
+                                  times[node.operation].end.count - origin};
+      timed.times.any = true;
+    }
+  }
+  return timed;
+}
+
+bool works_on_gpu(const Operation& operation, const SiteTable& sites) {
+  const DriverFunction* function = function_of(sites[operation.site]);
+  return function && !operation.has(kFailed) && !operation.has(kCapturing) && replay::is_gpu_work(*function);
+}
+
+}  // namespace
+
+bool tells_gpu_times(const Run& run) {
+  return std::any_of(run.processes.begin(), run.processes.end(), [](const Process& process) {
+    return process.trace->process.gpu_times != GpuTimesState::none;
+  });
+}
+
+GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& sites,
+                             const replay::Machine& assumed) {
+  GpuTimesFound found;
+  found.machine = assumed;
+  uint32_t most = 0;
+  for (const Process& process : gpu_run.processes) {
+    TimedSchedule timed = timed_schedule(process, sites);
+    if (!timed.times.any || timed.schedule.gpu_operations < most) continue;
+    most = timed.schedule.gpu_operations;
+    found.machine = machine_from(timed.schedule, timed.times, assumed);
+  }
+  if (most == 0) return found;
+  std::vector<std::vector<int64_t>> by_site(sites.size());
+  for (const Process& process : gpu_run.processes)
+    for (const Thread& thread : process.threads)
+      for (size_t i = 0; i < thread.gpu_times.size(); ++i)
+        if (thread.gpu_times[i].end.count >= 0)
+          by_site[thread.operations[i].site.value].push_back(
+              (thread.gpu_times[i].end - thread.gpu_times[i].begin).count);
+  join_operations(tracing, gpu_run, sites,
+                  [](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
+                    if (!operation || index >= thread.gpu_times.size()) return;
+                    const RecordedGpuTime& time = thread.gpu_times[index];
+                    if (time.end.count >= 0) operation->gpu = time.end - time.begin;
+                  });
+  for (auto& times : by_site) {
+    auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+    if (!times.empty()) std::nth_element(times.begin(), middle, times.end());
+  }
+  for (Process& process : tracing.processes)
+    for (Thread& thread : process.threads)
+      for (Operation& operation : thread.operations) {
+        if (!works_on_gpu(operation, sites)) continue;
+        const auto& times = by_site[operation.site.value];
+        const int64_t usual = times.empty() ? 0 : times[times.size() / 2];
+        if (operation.gpu.count < 0 && !times.empty()) operation.gpu = {usual};
+        operation.gpu_outlier = operation.gpu.count > kFarAbove * usual + kShortestOutlier;
+        ++(operation.gpu.count >= 0 ? found.known : found.unknown);
+      }
+  return found;
+}
+
+}  // namespace diogenes

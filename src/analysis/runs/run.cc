@@ -1,0 +1,282 @@
+#include "analysis/runs/run.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/in_background.h"
+#include "analysis/runs/first_uses.h"
+#include "analysis/symbols/mixed_stack.h"
+
+namespace diogenes {
+namespace {
+
+// Damaged files hold any number. Up to here, sums over a thread stay inside 64 bits.
+constexpr int64_t kLatest = int64_t{1} << 61;
+
+Nanoseconds time_of(uint32_t count, uint8_t flags) {
+  return {static_cast<int64_t>(count) * ((flags & kCoarseTimes) ? 1024 : 1)};
+}
+
+struct AllocationEvent {
+  Nanoseconds at;
+  uint64_t address = 0, bytes = 0;
+  bool released = false;
+  uint32_t thread = 0, sequence = 0;  // `thread`: position in Process::threads
+};
+
+class ThreadLoader {
+ public:
+  ThreadLoader(Process& process, uint32_t thread, SiteTable& sites, std::vector<AllocationEvent>& allocations,
+               necessity::PeerAccesses& peers)
+      : process_(process), thread_(thread), sites_(sites), allocations_(allocations), peers_(peers) {}
+
+  void operator()(const OperationRecord& record, uint32_t) {
+    Operation operation;
+    operation.flags = record.flags;
+    operation.begin = {std::clamp<int64_t>(record.begin_ns, 0, kLatest)};
+    operation.call = time_of(record.call, record.flags);
+    operation.waited = std::min(time_of(record.waited, record.flags), operation.call);
+    operation.site = site_of(record.function, record.stack);
+    const DriverFunction* function = driver_function(record.function);
+    operation.ptx = function && function->has(Trait::image_argument) &&
+                    record.object == static_cast<uint32_t>(CodeImage::ptx);
+    operations().push_back(operation);
+  }
+  void operator()(const TransferRecord& record, uint32_t sequence) {
+    operations()[sequence].bytes = {record.bytes};
+    operations()[sequence].pageable =
+        record.destination_kind == MemoryKind::pageable || record.source_kind == MemoryKind::pageable;
+  }
+  void operator()(const AllocationRecord& record, uint32_t sequence) {
+    if (operations()[sequence].has(kFailed)) return;
+    allocations_.push_back({operations()[sequence].begin, record.address, record.bytes, record.released != 0,
+                            thread_, sequence});
+  }
+  void operator()(const CallRecord& record, uint32_t sequence) {
+    operations()[sequence].left_out = (record.flags & kNotLookedAt) != 0;
+  }
+  void operator()(const RecordingRecord& record, uint32_t sequence) {
+    auto sane = [](int64_t ns) { return Nanoseconds{std::clamp<int64_t>(ns, 0, kLatest)}; };
+    auto& recordings = process_.threads[thread_].long_recordings;
+    if (recordings.empty() || recordings.back().operation != sequence)
+      recordings.push_back({sequence, sane(record.before_ns), sane(record.after_ns)});
+  }
+  void operator()(const PeerAccessRecord& record, uint32_t) { peers_.add(process_.trace->process, record); }
+  template <typename Record>
+  void operator()(const Record&, uint32_t) {}
+
+ private:
+  std::vector<Operation>& operations() { return process_.threads[thread_].operations; }
+
+  // A process's stacks are interned, so the key is computed once for each function and stack.
+  SiteIndex site_of(uint16_t function, uint32_t stack) {
+    auto [found, fresh] = known_.try_emplace((uint64_t{function} << 32) | stack);
+    if (fresh) found->second = sites_.site_of(*process_.trace, function, stack);
+    return found->second;
+  }
+
+  Process& process_;
+  uint32_t thread_;
+  SiteTable& sites_;
+  std::vector<AllocationEvent>& allocations_;
+  necessity::PeerAccesses& peers_;
+  std::unordered_map<uint64_t, SiteIndex> known_;
+};
+
+class EvidenceLoader {
+ public:
+  EvidenceLoader(Run& run, Process& process) : run_(run), process_(process) {
+    for (Thread& thread : process.threads) by_ordinal_[thread.ordinal] = &thread;
+  }
+  template <typename Record>
+  void operator()(const Record&, uint32_t) {}
+  void operator()(const HashRecord& record, uint32_t) {
+    Evidence* evidence = of(record.thread, record.sequence);
+    if (!evidence) return;
+    if (record.pattern_bytes > 0)
+      evidence->constant = record.pattern_bytes == 1 ? Constant::bytes : Constant::words;
+    process_.contents[key_of({record.thread, 0, record.sequence})] = {{record.hash[0], record.hash[1]},
+                                                                      record.held};
+  }
+  void operator()(const ClockReadRecord& record, uint32_t) {
+    if (Evidence* evidence = of(record.thread, record.sequence))
+      evidence->clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatest);
+  }
+
+ private:
+  Evidence* of(uint16_t thread, uint32_t sequence) {
+    auto found = by_ordinal_.find(thread);
+    if (found == by_ordinal_.end() || sequence >= found->second->evidence.size()) {
+      ++run_.misplaced_records;
+      return nullptr;
+    }
+    return &found->second->evidence[sequence];
+  }
+
+  Run& run_;
+  Process& process_;
+  std::unordered_map<uint32_t, Thread*> by_ordinal_;
+};
+
+class GpuTimesLoader {
+ public:
+  explicit GpuTimesLoader(Run& run, Process& process) : run_(run) {
+    for (Thread& thread : process.threads) by_ordinal_[thread.ordinal] = &thread;
+  }
+  void operator()(const GpuTimeRecord& record, uint32_t) {
+    auto found = by_ordinal_.find(record.thread);
+    if (found == by_ordinal_.end() || record.sequence >= found->second->operations.size()) {
+      ++run_.misplaced_records;
+      return;
+    }
+    if (record.begin_ns < 0 || record.end_ns < record.begin_ns || record.end_ns > kLatest) return;
+    auto& times = found->second->gpu_times;
+    if (times.empty()) times.resize(found->second->operations.size());
+    RecordedGpuTime& time = times[record.sequence];
+    bool first = time.end.count < 0;
+    time.begin.count = first ? record.begin_ns : std::min(time.begin.count, record.begin_ns);
+    time.end.count = std::max(time.end.count, record.end_ns);
+  }
+  template <typename Record>
+  void operator()(const Record&, uint32_t) {}
+
+ private:
+  Run& run_;
+  std::unordered_map<uint32_t, Thread*> by_ordinal_;
+};
+
+bool has_operations(const ProcessTrace& trace) {
+  return std::any_of(trace.threads.begin(), trace.threads.end(),
+                     [](const ThreadTrace& thread) { return thread.operation_count() > 0; });
+}
+
+// Each allocation takes what its own call allocated, and somebody released, last.
+void note_reuses(Process& process, const std::vector<AllocationEvent>& events) {
+  using Kept = std::vector<const AllocationEvent*>;
+  std::map<std::pair<uint32_t, uint64_t>, Kept> kept;       // by site and size
+  std::unordered_map<uint64_t, const AllocationEvent*> at;  // allocations, by address
+  auto site_of = [&](const AllocationEvent& event) {
+    return process.threads[event.thread].operations[event.sequence].site.value;
+  };
+  for (const AllocationEvent& event : events) {
+    if (event.released) {
+      auto made = at.find(event.address);
+      if (made == at.end()) continue;
+      kept[{site_of(*made->second), made->second->bytes}].push_back(&event);
+      at.erase(made);
+      continue;
+    }
+    at[event.address] = &event;
+    if (event.bytes == 0) continue;
+    auto found = kept.find({site_of(event), event.bytes});
+    if (found == kept.end() || found->second.empty()) continue;
+    const AllocationEvent& released = *found->second.back();
+    found->second.pop_back();
+    process.reuses.push_back({{released.thread, released.sequence}, {event.thread, event.sequence}});
+  }
+}
+
+// A release whose size is allocated again later: memory that a pool, or moving both calls out of a loop,
+// would keep.
+void mark_reused(Process& process, std::vector<AllocationEvent>& events) {
+  std::stable_sort(events.begin(), events.end(),
+                   [](const AllocationEvent& a, const AllocationEvent& b) { return a.at < b.at; });
+  std::unordered_map<uint64_t, uint64_t> size_at;
+  for (AllocationEvent& event : events) {
+    if (!event.released)
+      size_at[event.address] = event.bytes;
+    else if (event.bytes == 0)
+      event.bytes = size_at.contains(event.address) ? size_at[event.address] : 0;
+  }
+  note_reuses(process, events);
+  std::unordered_map<uint64_t, uint64_t> allocated_later;
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    if (event->bytes == 0) continue;
+    uint64_t& later = allocated_later[event->bytes];
+    if (!event->released) {
+      ++later;
+    } else if (later > 0) {
+      --later;
+      process.threads[event->thread].operations[event->sequence].reused = true;
+    }
+  }
+}
+
+}  // namespace
+
+SiteIndex SiteTable::site_of(const ProcessTrace& process, uint16_t function, uint32_t stack) {
+  const DriverFunction* driver = driver_function(function);
+  SiteKeyBuilder builder(driver ? driver->symbol : "");
+  add_stack(builder, process, stack);
+  auto [found, fresh] = by_key_.try_emplace(builder.key(), SiteIndex{static_cast<uint32_t>(sites_.size())});
+  if (fresh) sites_.push_back({builder.key(), driver ? function : kWaitFunction, {&process, stack}});
+  return found->second;
+}
+
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
+                     JudgeProcess judge, const Meanwhile& meanwhile) {
+  auto stage = read_stage(stage_folder);
+  if (!stage) return stage.error();
+  Run run;
+  run.trace = std::move(*stage);
+  std::map<std::pair<int, std::string>, int> seen;
+  necessity::PeerAccesses peers;
+  for (const ProcessTrace& trace : run.trace.processes) {
+    Process& process = run.processes.emplace_back();
+    process.trace = &trace;
+    std::string executable = std::filesystem::path(trace.process.executable).filename().string();
+    // One that only reached into others left a trace in some runs, and none in those before.
+    const bool uses_gpu = trace.process.used_cuda || has_operations(trace);
+    process.identity = uses_gpu ? std::to_string(trace.process.rank) + "/" + executable + "/" +
+                                      std::to_string(seen[{trace.process.rank, executable}]++)
+                                : "without CUDA";
+    std::vector<AllocationEvent> allocations;
+    for (const ThreadTrace& thread : trace.threads) {
+      Thread& loaded = process.threads.emplace_back();
+      loaded.ordinal = thread.ordinal();
+      loaded.main = thread.tid() == static_cast<uint32_t>(trace.process.pid);
+      loaded.operations.reserve(thread.operation_count());
+      thread.visit(ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites,
+                                allocations, peers));
+      if (load == Load::evidence) loaded.evidence.resize(loaded.operations.size());
+    }
+    mark_reused(process, allocations);
+    if (load == Load::gpu_times ||
+        (load == Load::evidence && trace.process.gpu_times == GpuTimesState::taken)) {
+      GpuTimesLoader loader(run, process);
+      for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
+    }
+    if (load == Load::evidence) {
+      EvidenceLoader loader(run, process);
+      for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
+    }
+    for (const ThreadTrace& thread : trace.threads) thread.release_pages();
+  }
+  if (load != Load::evidence) return run;
+  peers.sort();
+  auto judged = in_background([&] {
+    for (Process& process : run.processes) {
+      run.judgement += judge(process, sites, peers.to(process.trace->process));
+      for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
+      place_first_uses(process);
+    }
+  });
+  if (meanwhile) meanwhile(run);
+  judged.get();
+  return run;
+}
+
+const DriverFunction* function_of(const Site& site) { return driver_function(site.function); }
+
+std::string operation_name(const Site& site) {
+  const DriverFunction* function = function_of(site);
+  return function ? function->operation : "(private API)";
+}
+
+std::string site_key_text(SiteKey key) {
+  char text[17];
+  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
+  return text;
+}
+
+}  // namespace diogenes

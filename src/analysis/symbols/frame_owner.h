@@ -1,0 +1,58 @@
+// Whose code a frame is. The frame to act on is the innermost of the application: a user changes his own call, not
+// the library below it. In: a frame with its names (symbols.h), and where the program lies. Out: the owner.
+// Source of the rules: the places where compilers, package managers and build systems put what others wrote.
+//   runtime      libc, the dynamic linker, libcuda, libcudart (static, too), an interpreter
+//   library      system include folders and CUDA's headers; header-only libraries beside the application, by the
+//                folder's name; shared objects outside of the program's own folder; Python's packages
+//   application  all else
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/report/report.h"
+#include "trace/session.h"
+
+namespace diogenes {
+
+class FrameOwners {
+ public:
+  // `program`: the file that runs, with its path. `choices` go before the rules; of two folders that hold a file,
+  // the longer path decides.
+  FrameOwners(const std::string& program, OwnerChoices choices);
+
+  FrameOwner of(const ReportFrame& frame) const;
+  // Is a file that was loaded the application's, whose author builds it?
+  bool is_own(const std::string& module) const;
+
+ private:
+  bool is_program(const std::string& module) const;
+  bool beside_program(const std::string& module) const;
+
+  std::string program_;
+  std::string project_;                       // the checkout or build folder around it; "": none
+  std::vector<std::string> library_folders_;  // where its own shared objects lie
+  OwnerChoices choices_;
+};
+
+// The frame to act on: the innermost of the application, else of a library, else the innermost. Of equals those
+// with a line go first. Null without frames.
+const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack);
+
+// The function without arguments and version namespaces, as its author would say it. Python's names are that already.
+std::string base_name(const ReportFrame& frame);
+
+// The library's function that the frame to act on calls ("thrust::reduce_by_key"), without arguments; "" where it
+// calls the runtime itself.
+std::string called_library(const std::vector<ReportFrame>& stack);
+
+// A wait that a library makes inside one of its functions: no call of the application's that could be removed.
+struct LibraryWait {
+  std::string function;        // that the application calls; the library's file where it has no name
+  bool copy_of_torch = false;  // of PyTorch's, which take non_blocking
+};
+// None: the application makes the wait, or calls a function that is there to wait (torch.cuda.synchronize).
+std::optional<LibraryWait> library_wait(const std::vector<ReportFrame>& stack);
+
+}  // namespace diogenes

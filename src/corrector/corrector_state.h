@@ -1,0 +1,47 @@
+// The corrector of this process: its parts, and what its files share. All but `state` and what says otherwise is used in
+// hooks, under the lock.
+#pragma once
+#include <sys/syscall.h>
+
+#include <atomic>
+
+#include "corrector/memory/pool.h"
+#include "corrector/transfers/transfers.h"
+#include "corrector/waits/deferrals.h"
+#include "corrector/waits/recorded_events.h"
+
+namespace diogenes::corrector {
+
+enum class State { idle, on, off };
+
+extern CorrectorServices agent;
+extern Marks marks;
+extern Counts counts;
+extern Deliveries deliveries;
+extern Deferrals deferrals;
+extern Pool pool;
+extern RecordedEvents events;
+extern Transfers transfers;
+extern std::atomic<State> state;
+// Streams whose waits were deferred without a mark, one bit each: no host memory depended on them. A mark costs the GPU
+// more than a short kernel.
+extern uint64_t unmarked;
+static_assert(kStreams <= 64);
+extern bool unknown_work;      // work was given to streams that are not known
+extern bool events_are_known;  // graphs record some out of sight
+extern int captures;           // streams under capture
+
+// Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
+class Lock {
+ public:
+  Lock() {
+    while (held.exchange(true, std::memory_order_acquire))
+      agent.system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+  }
+  ~Lock() { held.store(false, std::memory_order_release); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  static inline std::atomic<bool> held{false};
+};
+
+}  // namespace diogenes::corrector

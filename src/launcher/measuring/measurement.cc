@@ -1,0 +1,612 @@
+#include "launcher/measuring/measurement.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "analysis/analyse.h"
+#include "analysis/report/kept_report.h"
+#include "analysis/runs/watch_shares.h"
+#include "driver/catalogue.h"
+#include "launcher/command_line/version.h"
+#include "launcher/installed/cupti.h"
+#include "launcher/installed/jit_check.h"
+#include "launcher/installed/machine_text.h"
+#include "launcher/installed/python_in_use.h"
+#include "launcher/measuring/nvtx_region.h"
+#include "launcher/measuring/prepare_command.h"
+#include "launcher/measuring/run_estimate.h"
+#include "launcher/measuring/session_folder.h"
+#include "launcher/measuring/target_environment.h"
+#include "views/exports/json.h"
+#include "views/text/text.h"
+
+namespace diogenes::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run of the program that hangs under measurement must not hang for ever: without --timeout, this is the
+// limit of every run after the first.
+Nanoseconds guard_limit(double baseline_s) { return {static_cast<int64_t>((20 * baseline_s + 60) * 1e9)}; }
+
+// Of --max-overhead: 1.3 of the default's 3.
+constexpr double kFollowingShare = 1.3 / 3;
+
+int64_t realtime_now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+bool write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  return static_cast<bool>(file.flush());
+}
+
+}  // namespace
+
+Measurement::Measurement(const RunOptions& options)
+    : options_(options),
+      runs_planned_(2 + options.repeat + options.plain_run),
+      installation_(find_installation()),
+      environment_(own_environment()) {}
+
+bool Measurement::refuse(int status, const std::string& text) {
+  exit_status_ = fail(status, text);
+  return false;
+}
+
+bool Measurement::open() {
+  if (Status agent = check_agent(installation_); !agent) return refuse(kOwnFailure, agent.error().c_str());
+  if (options_.resume.empty() ? !begin_session() : !resume_session()) return false;
+  streams_.emplace(folder_, session_);
+  Result<ChosenDriver> driver = driver_of_session();
+  return driver ? adopt_driver(*driver) : refuse(kOwnFailure, driver.error().c_str());
+}
+
+bool Measurement::begin_session() {
+  program_ = find_program(options_.command.front());
+  if (program_.status != 0) return refuse(program_.status, program_.problem);
+  if (Status region = check_region(options_.region, environment_, installation_); !region)
+    return refuse(kOwnFailure, region.error().c_str());
+  // Before the folder is made: without a driver there is no session.
+  Result<ChosenDriver> driver = choose_driver(options_.driver, installation_);
+  if (!driver) return refuse(kOwnFailure, driver.error().c_str());
+  if (!open_report_file()) return false;
+
+  std::string app = program_.path.filename().string();
+  Result<fs::path> folder = make_session_folder(app, options_.output, options_.force);
+  if (!folder) return refuse(kOwnFailure, folder.error().c_str());
+  shown_folder_ = *folder;
+  folder_ = full_path(*folder);
+  if (Status locked = lock_.take(folder_); !locked) return refuse(kOwnFailure, locked.error().c_str());
+
+  session_.tool_version = kVersion;
+  session_.command = options_.command;
+  std::error_code failed;
+  session_.working_folder = fs::current_path(failed).string();
+  session_.environment = environment_that_matters(environment_);
+  session_.machine = describe_machine();
+  session_.started_ns = realtime_now();
+  session_.started_at = iso_time(session_.started_ns);
+  session_.threshold_percent = options_.threshold_percent;
+  session_.owners = {options_.own, options_.library};
+  session_.simulated = driver->simulated;
+  session_.driver_path = driver->library.string();
+  session_.request = {.plain_run = options_.plain_run,
+                      .prepare = options_.prepare,
+                      .timeout_s = options_.timeout_s,
+                      .gpu_times = options_.gpu_times,
+                      .repeat = options_.repeat,
+                      .thorough = options_.thorough,
+                      .follow_values = options_.follow_values,
+                      .max_trace_bytes = options_.max_trace_bytes,
+                      .max_overhead = options_.max_overhead,
+                      .region = options_.region};
+  if (Status written = write_session(folder_, session_); !written) {
+    fs::remove_all(folder_, failed);
+    return refuse(kOwnFailure, written.error().c_str());
+  }
+  return true;
+}
+
+Measurement::~Measurement() {
+  if (report_fd_ < 0) return;
+  close(report_fd_);
+  if (report_file_is_new_ && !report_written_) unlink(options_.report_file.c_str());
+}
+
+// Before the first run: minutes later is too late to learn that the file cannot be written.
+bool Measurement::open_report_file() {
+  if (options_.report_file.empty()) return true;
+  const char* file = options_.report_file.c_str();
+  report_fd_ = ::open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  report_file_is_new_ = report_fd_ >= 0;
+  struct stat status {};
+  bool device = stat(file, &status) == 0 && !S_ISREG(status.st_mode);
+  if (report_fd_ < 0 && errno == EEXIST && (options_.force || device))
+    report_fd_ = ::open(file, O_WRONLY | O_CLOEXEC);
+  if (report_fd_ >= 0) return true;
+  return refuse(
+      kOwnFailure,
+      errno == EEXIST
+          ? fmt::format("{} exists already; give another --report, or --force to overwrite it", file)
+          : fmt::format("cannot write the report to {}: {}; choose another file with --report", file,
+                        strerror(errno)));
+}
+
+bool Measurement::adopt_driver(const ChosenDriver& driver) {
+  progress_.begin("driver", "finding the function in which this build waits for the GPU", false);
+  Nanoseconds begin = monotonic_now();
+  Result<DriverHooks> hooks = prepare_driver(driver, installation_, options_.use_cache);
+  if (!hooks) {
+    progress_.end("failed");
+    return refuse(kOwnFailure, hooks.error().c_str());
+  }
+  driver_.emplace(std::move(*hooks));
+  if (kept_runs_ > 0 && driver_->build_id_text != session_.driver_build_id) {
+    progress_.end("another build");
+    return refuse(kOwnFailure,
+                  fmt::format("the driver {} was replaced since {} was begun (build-id {}, now {}); begin a "
+                              "new session",
+                              driver.library.string(), shown_folder_.string(), session_.driver_build_id,
+                              driver_->build_id_text));
+  }
+  progress_.end(driver_->wait_functions.empty() ? "not found"
+                : driver_->from_cache           ? "known"
+                                      : fmt::format("found, {:.1f} s", (monotonic_now() - begin).seconds()));
+  for (auto& problem : driver_->problems) notice(problem);
+  session_.simulated = driver.simulated;
+  session_.driver_path = driver.library.string();
+  session_.driver_build_id = driver_->build_id_text;
+  session_.driver_version = driver_->version;
+  session_.wait_functions = driver_->wait_functions;
+  if (!driver_->evidence_json.empty()) write_file(folder_ / "discovery.json", driver_->evidence_json);
+  save();
+  return true;
+}
+
+// What the next run is called: `run 2 of 3, tracing`. How many there will be is known after stage 3.
+std::string Measurement::run_heading(const std::string& name) const {
+  return fmt::format("run {} of {}, {}", session_.runs.size() + 1,
+                     std::max(runs_planned_, static_cast<int>(session_.runs.size()) + 1), name);
+}
+
+bool Measurement::plain_run() {
+  if (is_kept(kPlainRun)) return true;
+  progress_.begin(run_heading(kPlainRun), "the program alone",
+                  is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO));
+  bool more = run_program(kPlainRun, {.library_folder = driver_->driver.library_folder});
+  progress_.end(outcome_text());
+  return more && first_run_is_good();
+}
+
+bool Measurement::baseline() {
+  if (!run_stage(Stage::baseline, "the run time, and where the driver waits", driver_->waits)) return false;
+  StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
+  if (outcome.used_cuda == 0) return nothing_to_measure();
+  measured_ = true;
+  if (!first_run_is_good()) return false;
+  if (outcome.other_driver == outcome.used_cuda && !measure_other_driver(outcome)) return false;
+  say_how_long();
+  check_waiting_functions();
+  return true;
+}
+
+// Once it is certain that there are further runs.
+void Measurement::say_how_long() const {
+  if (is_kept(stage_name(Stage::baseline))) return;
+  say(runs_sentence({.first_run_s = reference_runtime(),
+                     .plain_run = options_.plain_run,
+                     .tracing = options_.repeat,
+                     .watch_shares = options_.thorough ? kWatchShares : 0,
+                     .follow_values = options_.follow_values,
+                     .max_overhead = options_.max_overhead}));
+}
+
+// Every function of the catalogue, and not only those that wait: the replay takes its gaps and submissions
+// from this run (analysis/replay/recorded/schedule.h), repeated allocations are found here, and a first use
+// is placed between the two calls that stage 3 saw around it (analysis/runs/first_uses.h), which both runs
+// have to know for that.
+bool Measurement::tracing() {
+  bool more = run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
+  for (int i = 2; more && i <= options_.repeat; ++i)
+    more = run_stage(Stage::tracing, "the same again", driver_->all, {.number = i});
+  return more;
+}
+
+// The simulated driver tells them by itself; else a libcupti does.
+void Measurement::find_gpu_times() {
+  if (options_.gpu_times == "off") return;
+  gpu_times_.take = session_.simulated;
+  if (session_.simulated) return;
+  StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
+  gpu_times_.cupti = find_cupti(environment_, outcome.cuda_version, usual_toolkits());
+  gpu_times_.take = !gpu_times_.cupti.empty();
+  if (!gpu_times_.take)
+    notice(
+        "GPU times: not taken, because no libcupti for this driver was found; with one (it comes with CUDA "
+        "toolkits; DIOGENES_CUPTI names its file) the ranges of the expected benefits get narrower");
+}
+
+bool Measurement::memory_tracing() {
+  find_gpu_times();
+  return run_stage(Stage::memory_tracing, "first uses of data, content of transfers, GPU times", driver_->all,
+                   {.gpu_times = gpu_times_}) &&
+         (!options_.thorough || watch_small_results());
+}
+
+bool Measurement::watch_small_results() {
+  if (count_unwatched(folder_) == 0) return true;
+  runs_planned_ = static_cast<int>(session_.runs.size()) + kWatchShares;
+  for (uint8_t share = 0; share < kWatchShares; ++share)
+    if (!run_stage(Stage::memory_tracing, "first uses of small results, one share of them", driver_->all,
+                   {.number = watch_run(share), .watch_share = share}))
+      return false;
+  return true;
+}
+
+// The analysis of the first three stages is the report's, unless it asks for more.
+bool Measurement::further_runs(const FurtherRuns& further) {
+  const bool gpu_times = further.gpu_times && gpu_times_.take;
+  const bool follows = options_.follow_values && !further.follow.empty() && fs::exists(installation_.values);
+  const bool sync_use = further.sync_use || follows;
+  if (!gpu_times && !sync_use) return false;
+  runs_planned_ = static_cast<int>(session_.runs.size()) + gpu_times + sync_use;
+  if (gpu_times) {
+    run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all,
+              {.gpu_times = gpu_times_});
+    // It is never required: the other stages do not rest on it.
+    if (session_.runs.back().state == "interrupted") return true;
+  }
+  if (sync_use)
+    run_stage(Stage::sync_use,
+              follows ? "what becomes of results behind their first use"
+                      : "time from synchronizations to first uses",
+              driver_->all, {.followed = follows ? further.follow : std::vector<FollowedPlace>{}});
+  return true;
+}
+
+void Measurement::analysis(bool complete) {
+  const std::string resume = "`diogenes run --resume " + shell_quoted(shown_folder_.string()) + "`";
+  auto interrupted = [&] { return !session_.runs.empty() && session_.runs.back().state == "interrupted"; };
+  if (!measured_) {
+    if (interrupted()) say(fmt::format("interrupted before anything was measured; {} starts again", resume));
+    return;
+  }
+  FurtherRuns further;
+  std::optional<Report> report = analyse_runs(&further);
+  if (report && complete && further_runs(further)) report = analyse_runs(nullptr);
+  if (!report) return;
+  const std::string json = to_json(*report);
+  bool kept = write_file(folder_ / "report.json", json);
+  if (!kept && reserve_.release()) kept = write_file(folder_ / "report.json", json);
+  if (!kept)
+    say(fmt::format("cannot write {}/report.json: {}; the report follows all the same",
+                    shown_folder_.string(), strerror(errno)));
+  session_.finished = kept && complete && !interrupted();
+  save();
+  // What cannot be kept is made again when it is needed.
+  [[maybe_unused]] const Status opens_at_once =
+      keep_report(folder_, {.model = model_of(options_.model)}, *report);
+  int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
+  print_text(to_text(*report, {.top = options_.top,
+                               .width = columns(fd),
+                               .color = colors_wanted(fd),
+                               .working_folder = session_.working_folder,
+                               .session = shown_folder_.string()}));
+  if (interrupted()) say(fmt::format("interrupted; {} goes on with the runs that are missing", resume));
+}
+
+std::optional<Report> Measurement::analyse_runs(FurtherRuns* further) {
+  progress_.begin(stage_name(Stage::analysis), "problems and their expected benefit", false);
+  Nanoseconds begin = monotonic_now();
+  Result<Report> report = analyse(
+      folder_, {.threshold_percent = options_.threshold_percent, .model = model_of(options_.model)}, further);
+  if (!report) {
+    progress_.end("failed");
+    refuse(kOwnFailure, fmt::format("{}; what was recorded is kept in {}", report.error().c_str(),
+                                    shell_quoted(shown_folder_.string())));
+    return std::nullopt;
+  }
+  progress_.end(fmt::format("{:.2f} s", (monotonic_now() - begin).seconds()));
+  return std::move(*report);
+}
+
+void Measurement::print_text(const std::string& text) {
+  int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
+  if (report_fd_ >= 0 && !report_file_is_new_ && ftruncate(report_fd_, 0) != 0 && errno != EINVAL)
+    say(fmt::format("cannot empty {}: {}", options_.report_file, strerror(errno)));
+  report_written_ = true;
+  for (size_t written = 0; written < text.size();) {
+    ssize_t step = write(fd, text.data() + written, text.size() - written);
+    if (step <= 0) {
+      refuse(kOwnFailure, fmt::format("cannot write the report: {}; `diogenes report {}` prints it again",
+                                      strerror(errno), shell_quoted(shown_folder_.string())));
+      return;
+    }
+    written += static_cast<size_t>(step);
+  }
+}
+
+bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
+                            StageSettings settings) {
+  const std::string name = run_name(stage, settings.number);
+  if (is_kept(name)) return true;
+  const fs::path stage_folder = folder_ / name;
+  const bool first = session_.runs.empty();
+  progress_.begin(run_heading(name), what,
+                  first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
+  // A run that only follows values needs few occurrences of a call.
+  const double overhead = settings.followed.empty() ? options_.max_overhead
+                                                    : std::max(1.1, options_.max_overhead * kFollowingShare);
+  std::error_code failed;
+  fs::create_directory(stage_folder, failed);
+  Status planned = write_plan(
+      stage_folder / "plan", {.stage = stage,
+                              .driver = driver_->build_id,
+                              .hooks = std::move(hooks),
+                              .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
+                              .watch_share = settings.watch_share,
+                              .gpu_times = settings.gpu_times.take,
+                              .max_overhead = overhead,
+                              .baseline_s = reference_runtime(),
+                              .followed = settings.followed});
+  if (!planned) {
+    progress_.end("failed");
+    if (first) return refuse(kOwnFailure, planned.error().c_str());
+    notice(planned.error().c_str());
+    return false;
+  }
+  const fs::path& cupti = settings.gpu_times.cupti;
+  // In all runs but the first, or their stacks would differ.
+  const bool reads_python =
+      !first && fs::exists(installation_.python) && runs_python(folder_ / stage_name(Stage::baseline));
+  const fs::path python = reads_python ? installation_.python : fs::path();
+  const bool hears_nvtx = stage == Stage::tracing && !options_.region.empty();
+  bool more = run_program(name, {.agent = installation_.agent,
+                                 .plan = stage_folder / "plan",
+                                 .library_folder = driver_->driver.library_folder,
+                                 .plug_in = cupti.empty() ? fs::path() : installation_.gpu_times,
+                                 .cupti = cupti,
+                                 .python = python,
+                                 .values = settings.followed.empty() ? fs::path() : installation_.values,
+                                 .nvtx = hears_nvtx ? installation_.nvtx : fs::path(),
+                                 .region = options_.region,
+                                 .guards = stage == Stage::memory_tracing || stage == Stage::sync_use});
+  progress_.end(outcome_text());
+  StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
+  if (outcome.used_cuda > 0) check_outcome(stage, outcome);
+  if (outcome.used_cuda > 0 && stage == Stage::baseline) measured_ = true;
+  if (stage == Stage::tracing && settings.number == 1) session_.gpu_code = files_to_compile(stage_folder);
+  save();
+  return more;
+}
+
+bool Measurement::prepare_run(const std::string& name) {
+  const Prepared prepared = run_prepare_command(options_.prepare, environment_);
+  if (prepared.problem.empty()) return true;
+  if (prepared.interrupted_by != 0) exit_status_ = 128 + prepared.interrupted_by;
+  const std::string problem =
+      fmt::format("the --prepare command before the {} run {}; no further runs", name, prepared.problem);
+  if (session_.runs.empty()) return refuse(kOwnFailure, problem);
+  notice(problem);
+  return false;
+}
+
+bool Measurement::run_program(const std::string& name, const AgentSettings& settings) {
+  if (!prepare_run(name)) return false;
+  reserve_.keep(folder_);
+  const bool first = session_.runs.empty();
+  const fs::path run_folder = folder_ / name;
+  std::error_code failed;
+  fs::create_directory(run_folder, failed);
+  session_.runs.push_back({.name = name, .folder = settings.plan.empty() ? "" : name, .state = "running"});
+  save();
+
+  // The first run is the user's own: it goes on if we are killed. Later ones work for us alone.
+  Target target{.program = program_.path,
+                .arguments = options_.command,
+                .environment = target_environment(environment_, settings),
+                .ends_with_us = !first};
+  if (options_.timeout_s > 0)
+    target.limit = {static_cast<int64_t>(options_.timeout_s * 1e9)};
+  else if (!first)
+    target.limit = guard_limit(session_.runs.front().runtime_s);
+  streams_->route(target, run_folder);
+  Result<TargetResult> result = run_target(target);
+  if (!result) {
+    session_.runs.back().state = "failed";
+    if (first) return refuse(kOwnFailure, result.error().c_str());
+    notice(fmt::format("{}: {}", name, result.error().c_str()));
+    return false;
+  }
+  if (result->exec_error != 0 && first) {
+    fs::remove_all(folder_, failed);
+    FoundProgram problem = exec_problem(program_.path, result->exec_error);
+    return refuse(problem.status, problem.problem);
+  }
+  return judge(name, *result);
+}
+
+bool Measurement::judge(const std::string& name, const TargetResult& result) {
+  const bool first = session_.runs.size() == 1;
+  const char* without_more =
+      name == stage_name(Stage::gpu_times) ? "its times count as far as it got" : "later stages were not run";
+  StageRun& run = session_.runs.back();
+  run.runtime_s = result.runtime.seconds();
+  run.cpu_s = result.cpu_s;
+  run.exit_status = result.exit_status;
+  run.signal = result.signal;
+  run.state = "complete";
+  if (result.asked_for_more)
+    notice(fmt::format(
+        "{}: the program asked for more input than was typed in the first run, and read its end", name));
+  constexpr Nanoseconds kWorthSaying{100'000'000};
+  if (first && result.waited_for_user > kWorthSaying)
+    notice(
+        fmt::format("{}: the program waited {:.1f} s for somebody to type; this is no part of its run time",
+                    name, result.waited_for_user.seconds()));
+  if (first && !streams_->problem().empty()) notice(streams_->problem());
+  for (const std::string& difference : streams_->finish(result))
+    run.output_difference += (run.output_differs() ? "; " : "") + difference;
+  if (first) {
+    session_.exit_status = exit_status_ = result.exit_status;
+    first_signal_ = result.signal;
+    session_.streams = streams_->record();
+  }
+  if (result.interrupted_by != 0) {
+    run.state = "interrupted";
+    exit_status_ = 128 + result.interrupted_by;
+    notice(
+        fmt::format("{}: interrupted by signal {}; later stages were not run", name, result.interrupted_by));
+    return false;
+  }
+  if (result.timed_out) {
+    run.state = "timeout";
+    if (first) exit_status_ = kTimeout;
+    notice(
+        options_.timeout_s > 0
+            ? fmt::format("{}: ended after the {} s of --timeout; {}", name, options_.timeout_s, without_more)
+            : fmt::format(
+                  "{}: ended after {:.0f} s, 20 times the first run and a minute: did it hang? {}; --timeout "
+                  "SECONDS sets another limit",
+                  name, result.runtime.seconds(), without_more));
+    if (first) say(session_.notices.back());
+    return false;
+  }
+  if (first) return true;
+  const StageRun& original = session_.runs.front();
+  if (result.signal != 0 && result.signal != first_signal_) {
+    run.state = "failed";
+    notice(
+        fmt::format("{}: the program {}, and in the first run it {}; this stage counts as far as it got, {}; "
+                    "`--plain-run` shows whether it does so without measurement",
+                    name, ended_text(result.exit_status, result.signal),
+                    ended_text(original.exit_status, first_signal_), without_more));
+    return false;
+  }
+  if (result.exit_status != original.exit_status)
+    notice(fmt::format("{}: the program {}, and in the first run it {}", name,
+                       ended_text(result.exit_status, result.signal),
+                       ended_text(original.exit_status, first_signal_)));
+  return true;
+}
+
+double Measurement::reference_runtime() const {
+  return session_.runs.empty() ? 0 : session_.runs.front().runtime_s;
+}
+
+std::string Measurement::outcome_text() const {
+  if (session_.runs.empty()) return "failed";
+  const StageRun& run = session_.runs.back();
+  if (run.state != "complete") return run.state;
+  std::string text = fmt::format("{:.2f} s", run.runtime_s);
+  if (session_.runs.size() > 1 && reference_runtime() > 0)
+    text += fmt::format(", {:.2f} x {}", run.runtime_s / reference_runtime(), session_.runs.front().name);
+  return text;
+}
+
+// Nobody wants to wait for three more runs of a program that crashed. An exit status is the program's own
+// word, and may be as it should be: it is measured, and not in silence.
+bool Measurement::first_run_is_good() {
+  if (session_.runs.size() != 1 || session_.exit_status == 0 || options_.keep_going) return true;
+  const std::string ended = ended_text(session_.exit_status, first_signal_);
+  notice(
+      first_signal_ != 0
+          ? fmt::format(
+                "the program {} in its first run; there are no further runs: mend that first, or measure it "
+                "up to there with --keep-going",
+                ended)
+          : fmt::format("the program {} in its first run; further runs are expected to end like this",
+                        ended));
+  say(session_.notices.back());
+  return first_signal_ == 0;
+}
+
+bool Measurement::nothing_to_measure() {
+  constexpr uint64_t kRoom = 1 << 20;
+  std::string why =
+      is_static(program_.path) ? "it is linked statically, so the agent cannot get in; link libc dynamically"
+      : recorded_bytes_limit(folder_, 0) < kRoom / 4
+          ? "nothing could be recorded, because the disk is full; free some space, or choose another "
+            "place with --output DIR"
+          : "it never initialised the CUDA driver";
+  notice(fmt::format("nothing to measure in {}: {}", program_.path.string(), why));
+  say(session_.notices.back());
+  std::error_code failed;
+  if (options_.output.empty()) fs::remove_all(folder_, failed);
+  session_.finished = true;
+  if (!options_.output.empty()) save();
+  return false;
+}
+
+// The program brought its own libcuda (a compat package, say): plan for that file, and run stage 1 again.
+bool Measurement::measure_other_driver(const StageOutcome& outcome) {
+  ChosenDriver other{.library = outcome.driver_path, .library_folder = {}, .simulated = false};
+  std::error_code failed;
+  if (options_.driver == DriverKind::simulated || !fs::exists(other.library, failed)) {
+    notice(fmt::format(
+        "the program loaded {} and not {}: nothing was hooked; look at its RPATH and LD_LIBRARY_PATH",
+        outcome.driver_path, driver_->driver.library.string()));
+    return false;
+  }
+  notice(fmt::format("the program loaded {} and not {}: stage 1 was run again for that driver",
+                     outcome.driver_path, driver_->driver.library.string()));
+  fs::remove_all(folder_ / stage_name(Stage::baseline), failed);
+  kept_runs_ = 0;
+  if (!adopt_driver(other)) return false;
+  return run_stage(Stage::baseline, "again, for the driver that the program brings", driver_->waits);
+}
+
+void Measurement::check_outcome(Stage stage, const StageOutcome& outcome) {
+  if (outcome.other_driver > 0 && outcome.other_driver < outcome.used_cuda)
+    notice(fmt::format("{}: {} of {} processes loaded another libcuda, and nothing was hooked there",
+                       stage_name(stage), outcome.other_driver, outcome.used_cuda));
+  int missing = outcome.hooks_planned - outcome.hooks_installed;
+  if (missing > 0 && outcome.other_driver == 0)
+    notice(fmt::format(
+        "{}: {} of {} hooks were not installed, because the code in memory is not the file's (another "
+        "tool patched it?); `diogenes doctor` lists tools that are in the way",
+        stage_name(stage), missing, outcome.hooks_planned));
+}
+
+void Measurement::check_waiting_functions() {
+  Result<std::vector<std::string>> waiting = waiting_functions(folder_ / stage_name(Stage::baseline));
+  if (!waiting) return notice(waiting.error().c_str());
+  for (auto& symbol : *waiting)
+    if (find_driver_function(symbol) == kNoFunction)
+      notice(fmt::format(
+          "{} waits for the GPU and is not in the catalogue: its waits are recorded without their "
+          "arguments",
+          symbol));
+}
+
+void Measurement::notice(const std::string& text) {
+  auto& notices = session_.notices;
+  if (std::find(notices.begin(), notices.end(), text) == notices.end()) notices.push_back(text);
+}
+
+void Measurement::save() {
+  Status written = write_session(folder_, session_);
+  if (!written && reserve_.release()) {
+    Status again = write_session(folder_, session_);
+    if (again) return;
+  }
+  if (written || save_failed_) return;
+  save_failed_ = true;
+  say(fmt::format("{}; the runs go on, and the report is made from what could be kept",
+                  written.error().c_str()));
+}
+
+}  // namespace diogenes::launcher

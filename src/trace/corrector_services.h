@@ -1,0 +1,116 @@
+// Who corrects waits inside the program (`diogenes prove`): a table of functions. src/corrector makes one, in a library of
+// its own that is preloaded where the plan names sites; the agent finds it by name.
+//
+// A wait that is corrected is *deferred*: the driver's function is not called, the GPU itself writes a mark where the wait
+// would have ended, and the host memory that the wait protects is guarded. Whoever touches it first waits for the mark. So
+// each path through the program sees what it saw before, also those that no measured run took.
+#pragma once
+#include "driver/catalogue.h"
+#include "ffm/plan.h"
+
+namespace diogenes {
+
+// Of a deferred wait, from 1; 0: none.
+using Deferral = uint32_t;
+
+// Why a wait was not deferred.
+enum class Undeferred : uint8_t {
+  none,
+  small,           // results share their page with other data
+  unguarded,       // a guard was refused
+  unknown_memory,  // what the GPU writes for the host is not known, or it lies where nothing can be guarded
+  host_work,       // the GPU's work waits for the CPU, or runs the program's code
+  shared,        // several threads, and memory that kernels and the host share: one may have to see it before
+  unknown_work,  // which streams there is work in is not known, or too many
+  capturing,     // streams are being captured
+  no_mark,       // this driver does not write marks
+  unknown_block,  // a release: of memory whose allocation was not seen
+  pool_full,      // as much memory as may be is kept already
+  was_needed,     // what one of the site's deferred waits protects was used, though nothing was to need it
+  form,  // a copy: of several rows, to or from other than the device's memory, or pinned and not waiting
+  count,
+};
+
+// cuMemAlloc.
+constexpr bool allocates_device_memory(const DriverFunction& driver) {
+  return driver.role == Role::allocate && driver.arguments == Arguments::allocate &&
+         driver.stream_argument < 0 && !driver.has(Trait::pinned) && !driver.has(Trait::managed);
+}
+
+// Calls that a plan may name.
+constexpr bool is_corrected(const DriverFunction& driver) {
+  return driver.role == Role::synchronize || driver.role == Role::transfer ||
+         releases_device_memory(driver) || allocates_device_memory(driver);
+}
+
+// A call as the program makes it.
+struct CorrectedCall {
+  const DriverFunction* driver;
+  uint16_t function;
+  const uint64_t* registers;  // of the integer arguments, six
+  const uint64_t* on_stack;   // the arguments behind them
+  uint64_t stream;            // its handle; 0: a default one
+  bool names_stream;          // the call says which
+  bool per_thread;            // a null stream is the thread's own
+  bool capturing;             // into a graph
+  bool threads;               // the program has several
+  uint64_t site;         // native_site_key(); 0: the plan names no such function, or its stack is not known
+  const void* of_agent;  // for `guard`
+};
+
+// A copy between the device's memory and the host's, of one row.
+struct CorrectedTransfer {
+  uint64_t host, device, bytes;
+  bool to_host;
+  bool staged;     // the host's side is pageable; else it is pinned, and the GPU reaches it by itself
+  bool unwritten;  // no work that the GPU was given may still write the host's side
+};
+
+// Of bytes on the host: a hash of 128 bits, and the value of 1, 2 or 4 bytes that they repeat.
+struct TransferContent {
+  uint64_t low = 0, high = 0;
+  uint32_t value = 0;
+  uint8_t value_bytes = 0;  // 0: they do not
+};
+
+// What the agent does for it. None may be called in a signal's handler but system_call.
+struct CorrectorServices {
+  uintptr_t (*driver_symbol)(const char* name);  // 0: this driver does not have it
+  long (*system_call)(long number, long a, long b, long c, long d, long e, long f);  // unseen by the guards
+  // Guards all host memory that work was given to: whoever touches it awaits `deferral`.
+  Undeferred (*guard)(Deferral deferral, const CorrectedCall& call);
+  // Is there host memory that work was given to and that no wait has covered since?
+  bool (*has_unguarded)();
+  // What was deferred up to here is done: its memory needs no guard any more.
+  void (*release)(Deferral last);
+  bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
+  // `values`: do they repeat one?
+  void (*content)(const void* from, uint64_t bytes, bool values, TransferContent* content);
+  // The copy that the call makes; none: it can be made without waiting. end_transfer() follows, once. `given`: the GPU
+  // has the copy, and its host memory is what guard() guards next.
+  Undeferred (*begin_transfer)(const CorrectedCall& call, CorrectedTransfer* transfer);
+  void (*end_transfer)(const CorrectedCall& call, bool given);
+  void (*pass_hooks)(int change);                       // +1: the calling thread's calls are ours, until -1
+  void* (*map_file)(const char* name, uint64_t bytes);  // in the process's folder; null: it could not be
+  const Plan* plan;
+  const CorrectedSite* sites;  // of the plan
+};
+
+struct Corrector {
+  uint64_t bytes;                                    // of this structure
+  bool (*start)(const CorrectorServices& services);  // once, when the driver is there; false: it cannot work
+  // Before the driver's function. True: it must not be called, and the call returns `*result`.
+  bool (*before)(const CorrectedCall& call, int32_t* result);
+  void (*after)(const CorrectedCall& call, bool succeeded);
+  // The three may be called in a signal's handler, the two under no lock of the agent's.
+  bool (*done)(Deferral deferral);
+  void (*await)(Deferral deferral);
+  void (*note_use)(
+      Deferral deferral);  // the program used what this wait surely protects, and has not waited since
+  void (*finish)();        // orderly end: all that was deferred is awaited
+  void (*forget)();        // in a forked child
+};
+
+inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corrector
+
+}  // namespace diogenes

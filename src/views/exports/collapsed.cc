@@ -1,0 +1,63 @@
+#include "views/exports/collapsed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "views/shared/outline.h"
+#include "views/shared/phrases.h"
+#include "views/shared/places.h"
+
+namespace diogenes {
+namespace {
+
+std::string frame_words(const ReportFrame& frame) {
+  const std::string module = frame.module.substr(frame.module.rfind('/') + 1);
+  std::string name = frame.language == "python" ? frame.function : short_function(frame.function);
+  if (name.empty()) name = fmt::format("{}+{:#x}", module.empty() ? "generated code" : module, frame.offset);
+  if (!frame.file.empty()) {
+    name += " (" + frame.file.substr(frame.file.rfind('/') + 1);
+    if (frame.line > 0) name += fmt::format(":{}", frame.line);
+    name += ")";
+  }
+  return name;
+}
+
+// `;` and line ends part what is one here.
+std::string one_frame(std::string words) {
+  for (char& c : words) {
+    if (c == ';') c = ':';
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> flame_frames(const ReportProblem& problem) {
+  std::vector<std::string> words;
+  // What calls main is the same for all, and tells nothing.
+  auto main = std::find_if(problem.stack.begin(), problem.stack.end(),
+                           [](const ReportFrame& frame) { return frame.function == "main"; });
+  const auto outermost = main == problem.stack.end() ? problem.stack.size()
+                                                     : static_cast<size_t>(main - problem.stack.begin()) + 1;
+  for (size_t i = outermost; i-- > 0;) words.push_back(frame_words(problem.stack[i]));
+  words.push_back(finding_phrase({nullptr, {&problem}}));
+  return words;
+}
+
+std::string to_collapsed(const Report& report) {
+  std::string text;
+  for (const ReportProblem& problem : report.problems) {
+    const double gain = problem.expected_benefit_s * 1e6;
+    if (!std::isfinite(gain) || gain < 0.5) continue;
+    std::string line;
+    for (const std::string& words : flame_frames(problem))
+      line += (line.empty() ? "" : ";") + one_frame(words);
+    text += fmt::format("{} {}\n", line, std::llround(gain));
+  }
+  return text;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,156 @@
+#include "views/exports/markdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "views/shared/figures.h"
+#include "views/shared/outline.h"
+#include "views/shared/phrases.h"
+#include "views/shared/places.h"
+#include "views/shared/proof_text.h"
+#include "views/text/problem_text.h"
+
+namespace diogenes {
+namespace {
+
+constexpr size_t kRows = 20, kRequired = 5;
+constexpr size_t kRoom = 60'000;      // characters; then details are left out
+constexpr size_t kPlace = 80;         // characters of a place
+constexpr size_t kLongestLine = 160;  // of source
+
+// As text: no emphasis, links, mentions, tables or HTML.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '@':
+        out += "&#64;";
+        break;
+      case '#':
+        out += "&#35;";
+        break;
+      case '\n':
+      case '\r':
+      case '\t':
+        out += ' ';
+        break;
+      default:
+        if (std::string_view("\\`*_{}[]|~").find(c) != std::string_view::npos) out += '\\';
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string places_of(const Finding& finding, const Reader& reader) {
+  std::vector<std::string> places;
+  for (const ReportProblem* problem : finding.problems) {
+    std::string place = where_text(problem->where, reader.folder, kPlace);
+    if (!place.empty() && std::find(places.begin(), places.end(), place) == places.end())
+      places.push_back(std::move(place));
+  }
+  if (places.empty()) return "";
+  return places.size() == 1 ? places[0] : counted(places.size(), "place");
+}
+
+std::string source_block(const ReportProblem& problem) {
+  if (problem.source.lines.empty() || !problem.where) return "";
+  std::string text = "\n```\n";
+  for (size_t i = 0; i < problem.source.lines.size(); ++i) {
+    const int number = problem.source.first + static_cast<int>(i);
+    std::string line = problem.source.lines[i].substr(0, kLongestLine);
+    // A fence in the source would end this one.
+    for (size_t at; (at = line.find("```")) != std::string::npos;) line.replace(at, 3, "'''");
+    text += fmt::format("{} {:>5} | {}\n", number == problem.where->line ? ">" : " ", number, line);
+  }
+  return text + "```\n";
+}
+
+std::string details_of(const ReportProblem& problem, const Reader& reader) {
+  std::string text;
+  auto item = [&](const char* label, const std::string& what) {
+    if (!what.empty()) text += fmt::format("- **{}** {}\n", label, escaped(what));
+  };
+  item("Where", where_text(problem.where, reader.folder, kPlace));
+  if (problem.proved) item("Proved", proof_details(*problem.proved));
+  item("Why", problem.why);
+  item("Do", problem.fix);
+  for (const ReportCondition& condition : problem.conditions)
+    if (condition.code != "usual") item("Check", condition.text);
+  item("Cost", fmt::format("{}, {} waited of {} in the call", counted(problem.count, "time"),
+                           seconds_text(problem.waited_s), seconds_text(problem.call_s)));
+  return text + source_block(problem) + "\n";
+}
+
+std::string finding_text(size_t rank, const Finding& finding, const Reader& reader) {
+  std::string text =
+      fmt::format("<details><summary>{}. {}: {} ({})</summary>\n\n", rank, escaped(finding_phrase(finding)),
+                  seconds_text(finding.benefit_s()), percent_text(finding.benefit_percent()));
+  if (finding.group && finding.group->proved)
+    text += fmt::format("- **Proved** {}\n", escaped(proof_details(*finding.group->proved)));
+  for (const ReportProblem* problem : finding.problems) text += details_of(*problem, reader);
+  return text + "</details>\n\n";
+}
+
+}  // namespace
+
+std::string to_markdown(const Report& report, const Reader& reader) {
+  const Outline all = outline(report);
+  std::string text = fmt::format("### Diogenes: {}\n\n", escaped(program_name(report.command)));
+  const std::vector<std::string> warnings = proof_warnings(report, reader.folder);
+  for (const std::string& sentence : warnings) text += "> - " + escaped(sentence) + "\n";
+  if (!warnings.empty()) text += "\n";
+  text += fmt::format("**{}**; {}\n\n", escaped(headline(report, all)), escaped(about_text(report)));
+  if (const std::string proved = proof_of_all(report); !proved.empty())
+    text += "Proved: " + escaped(proved) + ".\n\n";
+  if (!report.incomplete.empty()) {
+    text += "> Not everything was measured; what is missing counts as needed:\n";
+    for (const std::string& sentence : report.incomplete) text += "> - " + escaped(sentence) + "\n";
+    text += "\n";
+  }
+  const size_t rows = std::min(kRows, all.findings.size());
+  if (rows > 0) text += "| | saves | | what | where | calls |\n|--:|--:|--:|:--|:--|--:|\n";
+  for (size_t i = 0; i < rows; ++i) {
+    const Finding& finding = all.findings[i];
+    uint64_t calls = 0;
+    for (const ReportProblem* problem : finding.problems) calls += problem->count;
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", i + 1, seconds_text(finding.benefit_s()),
+                        percent_text(finding.benefit_percent()), escaped(finding_phrase(finding)),
+                        escaped(places_of(finding, reader)), count_text(calls));
+  }
+  if (rows > 0) text += "\n";
+  if (rows < all.findings.size())
+    text += fmt::format("{} of {} or less.\n\n", counted(all.findings.size() - rows, "more finding"),
+                        seconds_text(all.findings[rows].benefit_s()));
+  size_t shown = 0;
+  for (; shown < rows; ++shown) {
+    std::string one = finding_text(shown + 1, all.findings[shown], reader);
+    if (text.size() + one.size() > kRoom) break;
+    text += one;
+  }
+  if (shown < rows) text += fmt::format("Details of {} are left out.\n\n", counted(rows - shown, "finding"));
+  if (!report.required.empty())
+    text += "Needed waits that cost most (ask for less often, later, or on the GPU):\n\n";
+  for (size_t i = 0; i < std::min(kRequired, report.required.size()); ++i) {
+    const ReportRequired& required = report.required[i];
+    text += fmt::format("- up to {} ({}): {} at {}; {}\n", seconds_text(required.up_to_s),
+                        percent_text(required.up_to_percent),
+                        escaped(required.api.empty() ? required.operation : required.api),
+                        escaped(where_text(required.where, reader.folder, kPlace)),
+                        escaped(use_text(required, reader.folder)) +
+                            (required.proved ? "; " + escaped(proof_text(*required.proved)) : ""));
+  }
+  return text;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,127 @@
+#include "views/html/html_data.h"
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "views/exports/collapsed.h"
+#include "views/shared/figures.h"
+#include "views/shared/phrases.h"
+#include "views/text/problem_text.h"
+
+namespace diogenes {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kUnit = 1e-8;  // seconds
+constexpr size_t kPlace = 60;   // characters
+
+int64_t units(double seconds) { return std::isfinite(seconds) ? std::llround(seconds / kUnit) : 0; }
+
+// Which finding, counted from 1, a problem is in.
+std::map<const ReportProblem*, size_t> finding_of(const Outline& outline) {
+  std::map<const ReportProblem*, size_t> numbers;
+  for (size_t i = 0; i < outline.findings.size(); ++i)
+    for (const ReportProblem* problem : outline.findings[i].problems) numbers[problem] = i + 1;
+  return numbers;
+}
+
+Json problems_json(const Report& report, const Outline& outline, const Reader& reader) {
+  const auto numbers = finding_of(outline);
+  Json list = Json::array();
+  for (const ReportProblem& problem : report.problems) {
+    auto number = numbers.find(&problem);
+    list.push_back({{"id", problem.id},
+                    {"phrase", finding_phrase({nullptr, {&problem}})},
+                    {"where", where_text(problem.where, reader.folder, kPlace)},
+                    {"saves", seconds_text(problem.expected_benefit_s)},
+                    {"finding", number == numbers.end() ? "" : "f" + std::to_string(number->second)}});
+  }
+  return list;
+}
+
+Json required_json(const Report& report) {
+  Json list = Json::array();
+  for (size_t i = 0; i < report.required.size(); ++i) {
+    const ReportRequired& required = report.required[i];
+    list.push_back({{"id", required.id},
+                    {"call", required.api.empty() ? required.operation : required.api},
+                    {"element", "r" + std::to_string(i + 1)}});
+  }
+  return list;
+}
+
+Json flame_json(const Report& report) {
+  Json list = Json::array();
+  for (size_t i = 0; i < report.problems.size(); ++i) {
+    const double gain = report.problems[i].expected_benefit_s * 1e6;
+    if (!std::isfinite(gain) || gain <= 0) continue;
+    list.push_back({{"frames", flame_frames(report.problems[i])}, {"us", gain}, {"problem", i}});
+  }
+  return list;
+}
+
+Json lane_json(const ReportLane& lane) {
+  Json begin = Json::array(), length = Json::array(), busy = Json::array(), waited = Json::array(),
+       count = Json::array(), what = Json::array(), mark = Json::array();
+  int64_t last = 0;
+  for (const ReportInterval& one : lane.intervals) {
+    const int64_t at = units(one.begin_s);
+    begin.push_back(at - last);
+    last = at;
+    length.push_back(std::max<int64_t>(units(one.end_s) - at, 0));
+    busy.push_back(one.count > 1 ? units(one.busy_s) : 0);
+    waited.push_back(units(one.waited_s));
+    count.push_back(one.count);
+    what.push_back(one.name);
+    mark.push_back(one.problem >= 0 ? one.problem + 1 : one.required >= 0 ? -(one.required + 1) : 0);
+  }
+  return {{"kind", lane.kind == ReportLane::Kind::thread ? "thread" : "stream"},
+          {"process", lane.process},
+          {"name", lane.name},
+          {"events", lane.events},
+          {"begin", std::move(begin)},
+          {"length", std::move(length)},
+          {"busy", std::move(busy)},
+          {"waited", std::move(waited)},
+          {"count", std::move(count)},
+          {"what", std::move(what)},
+          {"mark", std::move(mark)}};
+}
+
+Json timeline_json(const Report& report) {
+  if (!report.timeline) return nullptr;
+  const ReportTimeline& timeline = *report.timeline;
+  Json lanes = Json::array();
+  for (const ReportLane& lane : timeline.lanes) lanes.push_back(lane_json(lane));
+  Json full = Json::array();
+  for (double begin : timeline.full_at_s) full.push_back(units(begin));
+  return {{"unit_ns", kUnit * 1e9},          {"duration", units(timeline.duration_s)},
+          {"names", timeline.names},         {"processes", timeline.processes},
+          {"gpu_times", timeline.gpu_times}, {"events", timeline.events},
+          {"merged", timeline.merged},       {"merged_below", units(timeline.merged_below_s)},
+          {"full", std::move(full)},         {"full_length", units(timeline.full_length_s)},
+          {"lanes", std::move(lanes)}};
+}
+
+}  // namespace
+
+std::string html_data(const Report& report, const Outline& outline, const Reader& reader) {
+  const Json all = {{"problems", problems_json(report, outline, reader)},
+                    {"required", required_json(report)},
+                    {"flame", flame_json(report)},
+                    {"timeline", timeline_json(report)}};
+  const std::string text = all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(text.size());
+  for (char c : text) {
+    if (c == '<')
+      safe += "\\u003c";  // `</script>` would end the data
+    else
+      safe += c;
+  }
+  return safe;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,179 @@
+#include "views/shared/phrases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <string_view>
+
+#include "views/shared/figures.h"
+
+namespace diogenes {
+namespace {
+
+struct KindPhrase {
+  std::string_view kind, phrase;
+};
+
+constexpr std::array kPhrases = {
+    KindPhrase{"unnecessary-synchronization", "needless wait"},
+    KindPhrase{"misplaced-synchronization", "early wait"},
+    KindPhrase{"duplicate-transfer", "data was there"},
+    KindPhrase{"duplicate-transfer-elsewhere", "data was sent before"},
+    KindPhrase{"constant-transfer", "sends one value"},
+    KindPhrase{"round-trip-transfer", "data goes back unchanged"},
+    KindPhrase{"unused-transfer", "data is not used"},
+    KindPhrase{"pageable-transfer", "waits for pageable memory"},
+    KindPhrase{"repeated-allocation", "allocates again"},
+    KindPhrase{"unused-allocation", "memory is not used"},
+};
+
+bool plain_argument(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) ||
+         std::string_view("_-./=+:,@%").find(c) != std::string_view::npos;
+}
+
+// The last part of a path, without what would move the cursor.
+std::string base(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  for (char& c : name)
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
+  return name;
+}
+
+std::string caller_of(const ReportProblem& problem) {
+  if (!problem.via.empty()) return problem.via;
+  return problem.api.empty() ? problem.operation : problem.api;
+}
+
+}  // namespace
+
+std::string kind_phrase(const std::string& kind) {
+  for (const KindPhrase& known : kPhrases)
+    if (known.kind == kind) return std::string(known.phrase);
+  std::string words = kind;
+  std::replace(words.begin(), words.end(), '-', ' ');
+  return words;
+}
+
+std::string program_name(const std::vector<std::string>& command) {
+  if (command.empty()) return "";
+  std::string program = base(command[0]);
+  const bool runs_scripts = program.starts_with("python") || program.starts_with("mpirun") ||
+                            program.starts_with("mpiexec") || program == "sh" || program == "bash";
+  if (!runs_scripts) return program;
+  for (size_t i = 1; i < command.size(); ++i) {
+    if (command[i] == "-m" && i + 1 < command.size()) return command[i + 1];
+    const bool number = !command[i].empty() && std::all_of(command[i].begin(), command[i].end(),
+                                                           [](unsigned char c) { return std::isdigit(c); });
+    if (!command[i].starts_with("-") && !number) return base(command[i]);
+  }
+  return program;
+}
+
+std::string quoted(const std::string& argument) {
+  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), plain_argument)) return argument;
+  std::string result = "'";
+  for (char c : argument) {
+    if (c == '\'')
+      result += "'\\''";
+    else
+      result += std::iscntrl(static_cast<unsigned char>(c)) ? '?' : c;
+  }
+  return result + "'";
+}
+
+std::string finding_phrase(const Finding& finding) {
+  std::set<std::string> calls, phrases;
+  for (const ReportProblem* problem : finding.problems) {
+    calls.insert(caller_of(*problem));
+    phrases.insert(kind_phrase(problem->kind));
+  }
+  const std::string who = calls.size() == 1 ? *calls.begin() : fmt::format("{} calls", calls.size());
+  const std::string what =
+      phrases.size() == 1 ? *phrases.begin() : counted(finding.problems.size(), "problem");
+  return who + ": " + what;
+}
+
+namespace {
+
+// What is gained in the main loop is divided by its iterations where it is so much of the whole gain.
+constexpr double kWorthDividing = 0.1;
+
+// Where most is to be gained in a wait that is no mistake, the headline says so.
+std::string needed_part(const Report& report, double gain) {
+  if (report.required.empty()) return "";
+  const ReportRequired& most = report.required.front();
+  const double phase = report.gpu_phase_s > 0 ? report.gpu_phase_s : report.runtime_s;
+  if (most.up_to_s <= gain || most.up_to_s < phase / 100) return "";
+  return fmt::format("; up to {} lies in a wait that is needed as written ({})", seconds_text(most.up_to_s),
+                     most.id);
+}
+
+}  // namespace
+
+std::string headline(const Report& report, const Outline& outline) {
+  const size_t places = outline.findings.size();
+  if (places == 0) {
+    if (!report.incomplete.empty()) return "nothing can be said yet";
+    if (report.synchronizations == 0 && report.transfers == 0)
+      return "nothing to measure: no synchronization and no transfer";
+    return fmt::format("nothing to save was found in {} and {}",
+                       counted(report.synchronizations, "synchronization"),
+                       counted(report.transfers, "transfer")) +
+           needed_part(report, 0);
+  }
+  double gain = 0, percent = 0;
+  const ReportRange* range = nullptr;
+  if (report.together) {
+    gain = report.together->expected_benefit_s;
+    percent = report.together->expected_benefit_percent;
+    range = &report.together->range;
+  } else {
+    for (const Finding& finding : outline.findings) gain += finding.benefit_s();
+    percent = report.whole_s() > 0 ? 100 * gain / report.whole_s() : 0;
+  }
+  std::string text =
+      fmt::format("{} of {} ({}) can be saved at {}", seconds_text(gain), seconds_text(report.whole_s()),
+                  percent_text(percent), counted(places, "place"));
+  if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
+    text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
+  // What is saved once, before the loop or behind it, is no gain of an iteration.
+  if (const auto& loop = report.main_loop;
+      loop && loop->iterations > 0 && gain > 0 && loop->expected_benefit_s >= kWorthDividing * gain)
+    text += fmt::format(", {} in each of {}",
+                        seconds_text(loop->expected_benefit_s / static_cast<double>(loop->iterations)),
+                        counted(loop->iterations, "iteration"));
+  // Where the GPU is used for a part of the run only, the share of that part says more.
+  if (!report.part && report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
+    text += fmt::format(", {} of the {} in which the GPU is used",
+                        percent_text(100 * gain / report.gpu_phase_s), seconds_text(report.gpu_phase_s));
+  return text + needed_part(report, gain);
+}
+
+std::string about_text(const Report& report) {
+  std::string gpu = report.device_name.empty() ? "unknown GPU" : report.device_name;
+  if (report.simulated) {
+    gpu += " (simulated driver)";
+  } else if (!report.driver_version.empty()) {
+    gpu += ", driver " + report.driver_version;
+  }
+  std::string text = gpu + "; run time " + seconds_text(report.runtime_s);
+  if (report.exit_status != 0) text += fmt::format(", exit status {}", report.exit_status);
+  if (report.synchronizations > 0) {
+    text += "; " + counted(report.synchronizations, "synchronization") + " waited " +
+            seconds_text(report.waited_s);
+    // Summed over threads, waits can be longer than the run.
+    if (report.waited_s > report.runtime_s) text += " (all threads together)";
+  }
+  if (report.transfers > 0)
+    text += "; " + counted(report.transfers, "transfer") + " moved " + bytes_text(report.transferred_bytes);
+  double runs = 0;
+  for (const ReportStage& stage : report.stages) runs += stage.overhead;
+  if (runs > 0) text += fmt::format("; all runs together took {:.1f} plain runs", runs);
+  return text;
+}
+
+}  // namespace diogenes

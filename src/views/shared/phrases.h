@@ -1,0 +1,30 @@
+// The words that all views share: what a finding is, in a few of them, and what a session says in one line.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.h"
+#include "views/shared/outline.h"
+
+namespace diogenes {
+
+// "needless wait" of "unnecessary-synchronization"; a kind that a later version adds is shown as it is named.
+std::string kind_phrase(const std::string& kind);
+
+// The program that was measured, as a person calls it: "als", "train.py" of "python3 -u train.py".
+std::string program_name(const std::vector<std::string>& command);
+
+// As a shell would take it back.
+std::string quoted(const std::string& argument);
+
+// "cudaFree: needless wait", "thrust::sort: needless wait"; of several problems what they have in common.
+std::string finding_phrase(const Finding& finding);
+
+// "442 ms of 1.22 s (36.2%) can be saved at 4 places [440 ms to 444 ms]", or that there is nothing to save. It says
+// nothing good of a session that is not complete.
+std::string headline(const Report& report, const Outline& outline);
+
+// The machine, and what the program did: "NVIDIA H200, driver 580.159.04; run time 1.25 s; ...".
+std::string about_text(const Report& report);
+
+}  // namespace diogenes

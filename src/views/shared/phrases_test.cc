@@ -1,0 +1,93 @@
+#include "views/shared/phrases.h"
+
+#include <gtest/gtest.h>
+
+#include "views/testing/sample_reports.h"
+#include "views/text/problem_text.h"
+
+namespace diogenes {
+namespace {
+
+TEST(Phrases, TheProgramAsAPersonCallsIt) {
+  EXPECT_EQ(program_name({"/opt/app/solver", "--size", "3"}), "solver");
+  EXPECT_EQ(program_name({"python3", "-u", "src/train.py", "--epochs", "2"}), "train.py");
+  EXPECT_EQ(program_name({"/usr/bin/python3.12", "-m", "bench.run"}), "bench.run");
+  EXPECT_EQ(program_name({"mpirun", "-n", "2", "./jacobi"}), "jacobi");
+  EXPECT_EQ(program_name({"python3"}), "python3");
+  EXPECT_EQ(program_name({}), "");
+}
+
+TEST(Phrases, WhatShellsTakeBack) {
+  EXPECT_EQ(quoted("a/b-c.1"), "a/b-c.1");
+  EXPECT_EQ(quoted("two words"), "'two words'");
+  EXPECT_EQ(quoted("it's"), "'it'\\''s'");
+  EXPECT_EQ(quoted(""), "''");
+  EXPECT_EQ(quoted("a\nb"), "'a?b'");
+}
+
+TEST(Phrases, OfAFinding) {
+  Report report = als_report();
+  Outline list = outline(report);
+  EXPECT_EQ(finding_phrase(list.findings[0]), "cudaFree: needless wait");
+  EXPECT_EQ(finding_phrase(list.findings[1]), "thrust::copy: data was there");
+  EXPECT_EQ(finding_phrase(list.findings[2]), "cudaDeviceSynchronize: early wait");
+  report.problems[2].api = "cudaFreeHost";
+  report.problems[2].kind = "duplicate-transfer";
+  EXPECT_EQ(finding_phrase(outline(report).findings[0]), "2 calls: 2 problems");
+  EXPECT_EQ(kind_phrase("missed-parallelization"), "missed parallelization");
+}
+
+TEST(Phrases, OfWaitsThatWereNotJudged) {
+  ReportRequired required;
+  required.count = 5;
+  required.used_for = "the CPU uses its result";
+  required.not_judged = 2;
+  EXPECT_EQ(use_text(required, ""), "the CPU uses its result; 2 of 5 were not judged");
+  required.not_judged = 5;
+  EXPECT_EQ(use_text(required, ""), "not judged: its result could not be watched");
+  required.reasons = {{"other-thread", 5}, {"over-budget", 5}};
+  EXPECT_EQ(use_text(required, ""), "not judged: it was not looked at, to keep within --max-overhead");
+}
+
+TEST(Phrases, Headline) {
+  Report report = als_report();
+  report.gpu_phase_s = 1.2;
+  EXPECT_EQ(headline(report, outline(report)),
+            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
+  report.gpu_phase_s = 0.5;
+  EXPECT_EQ(
+      headline(report, outline(report)),
+      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 54.0% of the 500 ms in which the GPU "
+      "is used");
+  report.gpu_phase_s = 1.2;
+  report.main_loop = {500, 12, 0.27};
+  EXPECT_EQ(
+      headline(report, outline(report)),
+      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 540 us in each of 500 iterations");
+  report.main_loop->expected_benefit_s = 0.2;  // 70 ms are saved outside of it
+  EXPECT_EQ(
+      headline(report, outline(report)),
+      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 400 us in each of 500 iterations");
+  for (const double next_to_nothing : {0.0, 0.02}) {
+    report.main_loop->expected_benefit_s = next_to_nothing;
+    EXPECT_EQ(headline(report, outline(report)),
+              "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
+  }
+  Report none = empty_report();
+  EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
+  none.incomplete = {"tracing: the run was interrupted"};
+  EXPECT_EQ(headline(none, outline(none)), "nothing can be said yet");
+  none.incomplete.clear();
+  none.runtime_s = 2;
+  none.required.push_back({.id = "R1", .up_to_s = 0.5});
+  EXPECT_EQ(
+      headline(none, outline(none)),
+      "nothing to save was found in 1 synchronization and 2 transfers; up to 500 ms lies in a wait that is needed as written "
+      "(R1)");
+  none.required[0].up_to_s = 0.019;  // below 1%
+  EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
+  EXPECT_EQ(headline(Report{}, {}), "nothing to measure: no synchronization and no transfer");
+}
+
+}  // namespace
+}  // namespace diogenes

@@ -1,0 +1,300 @@
+#include "views/text/problem_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "views/shared/figures.h"
+#include "views/shared/occurrences.h"
+#include "views/shared/phrases.h"
+#include "views/shared/places.h"
+#include "views/shared/proof_text.h"
+
+namespace diogenes {
+namespace {
+
+std::string value_use_phrase(const std::string& use) {
+  if (use == "decides-a-branch") return "decides a branch";
+  if (use == "selects-memory") return "selects a place in memory";
+  if (use == "goes-into-a-system-call") return "goes into a system call";
+  if (use == "is-passed-to-a-kernel") return "is passed to a kernel";
+  if (use == "is-passed-to-the-driver") return "is passed to the driver";
+  if (use == "is-overwritten-unused") return "is overwritten unused";
+  if (use == "is-kept-to-the-end") return "is not used until the program ends";
+  return "is not followed further";
+}
+
+}  // namespace
+
+std::string value_text(const ReportValue& value, const std::string& folder) {
+  if (value.uses.empty()) return "";
+  const ReportValueUse& first = value.uses.front();
+  std::string text;
+  const bool copied = 2 * value.copied > value.followed, computed = 2 * value.computed > value.followed;
+  if (computed) text += "is computed with, and ";
+  if (2 * value.later > value.followed)
+    text += "is only copied; the copy ";
+  else if (copied && !computed)
+    text += "is copied, and ";
+  text += value_use_phrase(first.use);
+  if (auto frames = telling_frames(first.stack, 1); !frames.empty())
+    text += " at " + place_text(*frames[0], folder, 60);
+  if (value.followed == 1)
+    text += " (the one value that was followed)";
+  else if (first.count == value.followed)
+    text += fmt::format(" (all {} values that were followed)", count_text(value.followed));
+  else
+    text += fmt::format(" ({} of {} values that were followed)", count_text(first.count),
+                        count_text(value.followed));
+  if (value.moved_up_to_s)
+    text += fmt::format("; waiting right before that use would gain {} at most",
+                        seconds_text(*value.moved_up_to_s));
+  return text;
+}
+
+namespace {
+
+constexpr size_t kIndent = 4;
+constexpr size_t kFrames = 2;      // of a stack, briefly
+constexpr size_t kPlaces = 4;      // of a finding with several, briefly
+constexpr size_t kConditions = 2;  // briefly
+
+// Up to where it names a place: what was seen, whatever the numbers.
+std::string without_figures(const std::string& why) {
+  std::string text = why.substr(0, why.find(" at "));
+  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) || c == ',' || c == '.'; });
+  return text;
+}
+
+class Details {
+ public:
+  Details(Page& page, const ProblemTextOptions& options) : page_(page), options_(options) {}
+
+  void title(const std::string& lead, const std::string& what, double gain, double percent,
+             const std::string& id, const char* before = ", ") {
+    page_.line();
+    page_.line(lead + page_.bold(what) + before +
+               fmt::format("{} ({})", seconds_text(gain), percent_text(percent)) + page_.faint("  " + id));
+  }
+
+  void range(const std::optional<ReportRange>& range) {
+    if (!range || range->reason.empty() || !options_.whole) return;
+    labelled("range", fmt::format("{} to {}: {}", seconds_text(range->low_s), seconds_text(range->high_s),
+                                  range->reason));
+  }
+
+  void proved(const std::optional<ReportProved>& proved) {
+    if (proved) labelled("proved", proof_details(*proved));
+  }
+
+  void reasons(const ReportProblem& problem) {
+    if (!problem.why.empty()) labelled("why", problem.why);
+    if (problem.first_use && problem.first_use->after_s) {
+      std::string after = seconds_text(*problem.first_use->after_s) + " after the call returns";
+      if (auto frames = telling_frames(problem.first_use->stack, 1); !frames.empty())
+        after += ", at " + place_text(*frames[0], options_.folder, room());
+      labelled("used", after);
+      if (problem.first_use->value) labelled("value", value_text(*problem.first_use->value, options_.folder));
+    }
+    if (!problem.duplicate_of.empty())
+      stack(problem.kind == "round-trip-transfer" ? "from" : "same as", problem.duplicate_of, 1);
+    if (!problem.lost_at.empty()) stack("lost at", problem.lost_at, 1);
+    if (!problem.fix.empty()) labelled("do", problem.fix);
+    conditions(problem);
+  }
+
+  // The reasons are those of the problem that gains most. Figures may differ, and places.
+  void others(const Finding& finding) {
+    const ReportProblem& first = *finding.problems.front();
+    size_t count = 0;
+    std::string kinds;
+    for (const ReportProblem* problem : finding.problems) {
+      if (problem->kind == first.kind && problem->fix == first.fix &&
+          without_figures(problem->why) == without_figures(first.why))
+        continue;
+      ++count;
+      const std::string kind = kind_phrase(problem->kind);
+      if (problem->kind != first.kind && kinds.find(kind) == std::string::npos)
+        kinds += (kinds.empty() ? " (" : ", ") + kind;
+    }
+    if (count == 0) return;
+    if (!kinds.empty()) kinds += ")";
+    labelled("others", fmt::format("{} of the {} here {} other reasons{}: see the details of {}",
+                                   count_text(count), counted(finding.problems.size(), "problem"),
+                                   count == 1 ? "has" : "have", kinds, finding.id()));
+  }
+
+  void stack(const std::string& label, const std::vector<ReportFrame>& frames, size_t most) {
+    std::string lead = label;
+    for (const ReportFrame* frame : telling_frames(frames, options_.whole ? SIZE_MAX : most)) {
+      page_.line(std::string(kIndent, ' ') + page_.faint(fmt::format("{:<{}}", lead, Page::kLabel)) +
+                 place_text(*frame, options_.folder, room()));
+      lead.clear();
+    }
+  }
+
+  void source(const ReportProblem& problem) {
+    if (!problem.where) return;
+    for (size_t i = 0; i < problem.source.lines.size(); ++i) {
+      const int number = problem.source.first + static_cast<int>(i);
+      const bool marked = number == problem.where->line;
+      if (!marked && !options_.whole) continue;
+      std::string text = fmt::format("{:>{}} {:>5} | ", marked ? ">" : "", kIndent + 1, number);
+      for (char c : problem.source.lines[i]) text += c == '\t' ? ' ' : c;
+      if (text.size() > page_.width()) text = text.substr(0, page_.width() - 3) + "...";
+      page_.line(marked ? page_.bold(text) : page_.faint(text));
+    }
+  }
+
+  void happens(const ReportProblem& problem) {
+    if (!options_.whole) return;
+    std::string count = counted(problem.count, "time");
+    if (problem.instances > problem.count)
+      count = count_text(problem.count) + " of " + counted(problem.instances, "call");
+    count +=
+        ", " + seconds_text(problem.waited_s) + " waited of " + seconds_text(problem.call_s) + " in the call";
+    if (problem.bytes) count += ", " + bytes_text(problem.bytes);
+    labelled("cost", count);
+    occurs(problem.occurrences);
+    const std::string call =
+        problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
+    labelled("call", problem.via.empty() ? call : call + " in " + problem.via);
+  }
+
+  void occurs(const std::vector<ReportOccurrence>& occurrences) {
+    const std::string text = options_.processes ? occurrences_text(*options_.processes, occurrences) : "";
+    if (!text.empty()) labelled("in", text);
+  }
+
+  void labelled(const std::string& label, const std::string& text) { page_.labelled(kIndent, label, text); }
+  size_t room() const { return page_.width() - std::min<size_t>(page_.width() - 20, kIndent + Page::kLabel); }
+
+ private:
+  // What holds for every finding of its kind is said where all is asked for.
+  void conditions(const ReportProblem& problem) {
+    size_t said = 0;
+    for (const ReportCondition& condition : problem.conditions) {
+      if (!options_.whole && (condition.code == "usual" || said == kConditions)) continue;
+      labelled("check", condition.text);
+      ++said;
+    }
+  }
+
+  Page& page_;
+  const ProblemTextOptions& options_;
+};
+
+std::string called(const ReportProblem& problem) {
+  return (problem.via.empty() ? problem.api.empty() ? problem.operation : problem.api : problem.via) + ": " +
+         kind_phrase(problem.kind);
+}
+
+}  // namespace
+
+std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room) {
+  if (!where) return "";
+  ReportFrame frame = *where;
+  frame.inlined = false;  // which does not say where
+  if (short_path(frame.file, folder).starts_with("/"))
+    frame.file = frame.file.substr(frame.file.rfind('/') + 1);
+  std::string text = place_text(frame, folder, room);
+  if (text.size() > room && !frame.file.empty()) {
+    frame.function.clear();
+    text = place_text(frame, folder, room);
+  }
+  return text.size() > room ? "..." + text.substr(text.size() - room + 3) : text;
+}
+
+std::string finding_place(const Finding& finding, const std::string& folder, size_t room) {
+  std::vector<std::string> places;
+  for (const ReportProblem* problem : finding.problems) {
+    std::string place = where_text(problem->where, folder, room);
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
+  }
+  return places.size() == 1 ? places[0] : counted(places.size(), "place");
+}
+
+std::string use_text(const ReportRequired& required, const std::string& folder) {
+  std::string text = required.used_for.empty() ? "it counts as needed" : required.used_for;
+  const bool sampled = std::any_of(required.reasons.begin(), required.reasons.end(),
+                                   [](const auto& reason) { return reason.first == "over-budget"; });
+  const bool judged = required.not_judged < required.count || required.not_judged == 0;
+  if (!judged)
+    text = sampled ? "not judged: it was not looked at, to keep within --max-overhead"
+                   : "not judged: its result could not be watched";
+  if (judged && required.used_by && !required.used_for.empty())
+    if (auto frames = telling_frames(required.used_by->stack, 1); !frames.empty())
+      text += " at " + place_text(*frames[0], folder, 60);
+  if (required.used_by && required.used_by->value)
+    text += "; the value " + value_text(*required.used_by->value, folder);
+  if (judged && required.not_judged > 0)
+    text += fmt::format("; {} of {} were not judged", count_text(required.not_judged),
+                        count_text(required.count));
+  if (required.same_value > 1 && 10 * required.same_value >= 9 * required.values)
+    text += fmt::format("; {} of {} brought the same bytes", count_text(required.same_value),
+                        count_text(required.values));
+  return text;
+}
+
+void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options) {
+  Details details(page, options);
+  details.title("", called(problem), problem.expected_benefit_s, problem.expected_benefit_percent,
+                problem.id);
+  details.proved(problem.proved);
+  details.reasons(problem);
+  details.stack("at", problem.stack, kFrames);
+  details.source(problem);
+  details.happens(problem);
+  details.range(problem.range);
+}
+
+void finding_details(Page& page, size_t rank, const Finding& finding, const ProblemTextOptions& options) {
+  Details details(page, options);
+  const ReportProblem& first = *finding.problems.front();
+  details.title(rank > 0 ? fmt::format("{:>2}. ", rank) : "", finding_phrase(finding), finding.benefit_s(),
+                finding.benefit_percent(), finding.id());
+  details.range(finding.range());
+  if (options.whole && finding.group) details.proved(finding.group->proved);
+  if (finding.problems.size() == 1 || !options.whole) {
+    if (options.whole) details.proved(first.proved);
+    details.reasons(first);
+    details.others(finding);
+    std::vector<std::string> places;
+    for (const ReportProblem* problem : finding.problems) {
+      std::string place = where_text(problem->where, options.folder, details.room());
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(std::move(place));
+    }
+    if (places.size() < 2) {
+      details.stack("at", first.stack, kFrames);
+      details.source(first);
+    } else {
+      for (size_t i = 0; i < std::min(places.size(), kPlaces); ++i)
+        details.labelled(i == 0 ? "at" : "", places[i]);
+      if (places.size() > kPlaces)
+        details.labelled("", fmt::format("and {}", counted(places.size() - kPlaces, "more place")));
+    }
+    details.happens(first);
+    return;
+  }
+  for (const ReportProblem* problem : finding.problems) problem_details(page, *problem, options);
+}
+
+void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options) {
+  Details details(page, options);
+  const std::string call = required.api.empty() ? required.operation : required.api;
+  details.title("", (required.via.empty() ? call : required.via) + ": needed wait", required.up_to_s,
+                required.up_to_percent, required.id, ", up to ");
+  details.proved(required.proved);
+  details.labelled("why", use_text(required, options.folder));
+  details.labelled("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
+  details.stack("at", required.stack, kFrames);
+  if (!options.whole) return;
+  details.labelled("cost", fmt::format("{} of {}, {} waited of {} in the call", count_text(required.count),
+                                       counted(required.instances, "call"), seconds_text(required.waited_s),
+                                       seconds_text(required.call_s)));
+  details.occurs(required.occurrences);
+  if (required.used_by) details.stack("used", required.used_by->stack, kFrames);
+}
+
+}  // namespace diogenes

@@ -1,0 +1,33 @@
+// The report as text: what a user reads first. A headline; what is missing; one line a finding; why and what to do for
+// the first of them; needed waits that cost most; what the reader must know about the measurement; and last what to
+// type next. 40 lines, unless more is asked for. ASCII only; colours only where they are wanted.
+#pragma once
+#include <string>
+
+#include "analysis/report/report.h"
+#include "views/shared/occurrences.h"
+#include "views/shared/outline.h"
+
+namespace diogenes {
+
+struct TextOptions {
+  int top = 10;     // findings shown; 0 or less: all
+  int width = 100;  // characters a line; paths and commands are never broken
+  bool color = false;
+  std::string
+      details;  // "all", or the id of a problem, group or needed wait; "": the first findings, briefly
+  bool sequences = false;        // problems that follow each other
+  bool profile = false;          // time by driver function
+  Order order = Order::benefit;  // of the findings, and what their last column has
+  std::string kind;              // findings with a problem of this kind; "": any
+  ProcessChoice processes;       // findings and needed waits that occur in these
+  std::string working_folder;    // paths are shown relative to it
+  std::string session;           // as its user would type it; "": the newest
+};
+
+std::string to_text(const Report& report, const TextOptions& options = {});
+
+// Is there a finding, group or needed wait with this id?
+bool has_id(const Report& report, const std::string& id);
+
+}  // namespace diogenes
