@@ -11,7 +11,8 @@ namespace diogenes::agent::facts {
 // What the agent took of the program's time: hooks and faults, summed over threads as if they took turns.
 inline constinit std::atomic<int64_t> spent_ns{0};
 inline void spend(Nanoseconds time) { spent_ns.fetch_add(time.count, std::memory_order_relaxed); }
-inline constexpr Nanoseconds kUsualFault{5'000};
+inline constexpr Nanoseconds kSignal{3'000};  // that a handler is entered and left
+inline constexpr Nanoseconds kUsualFault{5'000}, kUsualStep{15'000};
 
 struct Budget {
   double factor;  // run time of the stage / of the baseline; 0: no limit

@@ -200,6 +200,7 @@ void mark_touched(uint32_t id, const Touch& touch) {
   }
   if (touch.by == TouchBy::program || touch.by == TouchBy::driver || touch.by == TouchBy::system_call)
     guard.touch.address = std::clamp(touch.address, guard.range.begin, guard.range.end - 1);
+  guard.touch.steps = guard.steps;
   record_watch_end(guard.watch, guard.touch);
   if (guard.tells) tell_of_use(guard);
   guard.state.store(Guard::touched, std::memory_order_release);                      // pairs with collect()
@@ -207,7 +208,9 @@ void mark_touched(uint32_t id, const Touch& touch) {
 }
 
 void release(uint32_t id) {
-  if (guards[id].steps == 0 && !guards[id].by_watchpoints) note_budget_unused(guards[id].range.pages());
+  // One that was taken down untouched has not yet met what comes to its page next.
+  if (guards[id].steps == 0 && guards[id].touch.by != TouchBy::nobody && !guards[id].by_watchpoints)
+    note_budget_unused(guards[id].range.pages());
   guards[id].state.store(Guard::unused, std::memory_order_relaxed);
   spare[spare_count++] = id;
 }

@@ -36,6 +36,7 @@ struct Touch {
   Nanoseconds at;         // CLOCK_MONOTONIC
   uintptr_t address = 0;  // first byte touched inside the range
   uint32_t stack = 0;     // StackIndex of the touching code; kNoStack where none
+  uint32_t steps = 0;     // accesses beside the range that were stepped over before
 };
 
 enum class Protection : uint8_t { no_access, read_only };  // read_only: against writing (reuse of a source)

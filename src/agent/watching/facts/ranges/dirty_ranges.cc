@@ -14,7 +14,8 @@ int DirtyRanges::find(const HostRange& host) const {
 
 void DirtyRanges::lower(Dirty& dirty) {
   if (dirty.guard == kNoGuard) return;
-  lower_guard(dirty.guard);
+  const Touch last = lower_guard(dirty.guard);
+  if (last.steps > 0) sampling().charge(dirty.host.site, {kUsualStep.count * last.steps});
   dirty.guard = kNoGuard;
   if (is_down(dirty)) ++down_;
 }

@@ -35,7 +35,31 @@ struct Fault {
   Reach reach;
   AddressRange operands[3];  // the bytes that may be touched: at the address, and of a string instruction
   int operand_count;
+  uint64_t repeats;  // of a string instruction, on this page
 };
+
+// What a fault or a trap takes of the program's time: on a virtual machine a step may take 20 us.
+struct Spent {
+  Nanoseconds begin, around;  // around: what the kernel takes before and after
+  ~Spent() { facts::spend(monotonic_now() - begin + around); }
+};
+
+// A repeated string instruction goes on through the page: a trap would come after each element.
+void extend_repeated(Fault& fault, const greg_t (&registers)[NGREG]) {
+  constexpr greg_t kBackwards = 1 << 10;
+  const uint64_t size = fault.reach.element, count = static_cast<uint64_t>(registers[REG_RCX]);
+  const auto at_address = [&](int pointer) {
+    return fault.address - static_cast<uintptr_t>(registers[pointer]) < size;
+  };
+  if (size == 0 || count == 0 || !(at_address(REG_RDI) || at_address(REG_RSI))) return;
+  AddressRange& reached = fault.operands[0];
+  const bool backwards = registers[REG_EFL] & kBackwards;
+  const uint64_t left = backwards ? fault.address - fault.page.begin + 1 : fault.page.end - fault.address;
+  fault.repeats = std::min(count, left / size + 1);
+  const uint64_t bytes = std::min(left, fault.repeats * size);
+  reached = backwards ? AddressRange{fault.address + 1 - bytes, reached.end}
+                      : AddressRange{reached.begin, std::max(reached.end, fault.address + bytes)};
+}
 
 Fault describe(siginfo_t* info, ucontext_t* context) {
   Fault fault{};
@@ -58,6 +82,7 @@ Fault describe(siginfo_t* info, ucontext_t* context) {
       // Backwards too (DF): each step moves one element, here of 8 bytes at most.
       fault.operands[fault.operand_count++] = AddressRange::of(static_cast<uintptr_t>(registers[pointer]), 8);
     }
+    extend_repeated(fault, registers);
   }
   return fault;
 }
@@ -117,6 +142,7 @@ bool begin_step(const Fault& fault, ucontext_t* context) {
     step.mask = frame_mask(context);
     context->uc_mcontext.gregs[REG_EFL] |= kTrapFlag;
     frame_mask(context) = kAllSignals & ~kGuardSignals;
+    step.began = monotonic_now();
   }
   step.pages[step.count++] = fault.page.begin;
   return true;
@@ -176,7 +202,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
   if (count == 0) {
     bool spent = false;
     uint32_t allowed = steps_allowed(fault.page.begin);
-    for (uint32_t id : near) spent |= ++guard_at(id)->steps > allowed;
+    for (uint32_t id : near) spent |= ++guard_at(id)->steps + fault.repeats > allowed;
     if (spent) note_budget_spent(fault.page.begin);
     if (!spent && near.count > 0 && begin_step(fault, context)) return true;
     touch.by = TouchBy::exposed;
@@ -194,7 +220,9 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
 bool take_trap(siginfo_t* info, ucontext_t* context) {
   KeepErrno keep;
   Undispatched undispatched;
-  facts::spend(facts::kUsualFault);
+  // The time since a step began has the kernel's in it.
+  const bool steps = guard_thread.step.count > 0;
+  const Spent spent{steps ? guard_thread.step.began : monotonic_now(), steps ? Nanoseconds{} : facts::kSignal};
   bool watched = take_watch_trap(info, context);
   // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
   if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced))
@@ -221,7 +249,7 @@ void on_segv(int signal, siginfo_t* info, void* opaque) {
   }
   auto take = [](siginfo_t* told, ucontext_t* interrupted) {
     KeepErrno keep;
-    facts::spend(facts::kUsualFault);
+    const Spent spent{monotonic_now(), facts::kSignal};
     TouchedValue value{};
     if (take_fault(told, interrupted, value)) {
       Undispatched undispatched;

@@ -38,6 +38,9 @@ constexpr Reach up_to(uint32_t bytes) { return {bytes, false, false}; }
 // One-byte opcodes: the operand's size where it is plain, else 8 bytes, which none exceeds but those named
 // here.
 Reach one_byte(uint8_t opcode, const Prefixes& prefixes) {
+  const bool all =
+      opcode == 0xa4 || opcode == 0xa5 || (opcode >= 0xaa && opcode <= 0xad);  // movs, stos, lods
+  if (all && (prefixes.f2 || prefixes.f3)) return {8, true, false, opcode & 1 ? prefixes.operand_bytes() : 1};
   if (opcode >= 0xa4 && opcode <= 0xa7) return {8, true, false};  // movs, cmps
   if (opcode >= 0xaa && opcode <= 0xaf) return {8, true, false};  // stos, lods, scas
   if (opcode >= 0x6c && opcode <= 0x6f) return kAnywhere;         // ins, outs

@@ -10,6 +10,7 @@ struct Reach {
   uint32_t bytes = 0;     // at most so many, from the faulting address up
   bool string = false;    // also at (%rsi) and (%rdi)
   bool anywhere = false;  // gathers, state saving, what is not known: more places than the faulting one
+  uint32_t element = 0;   // bytes: a repeated movs, stos or lods, which goes on through %rcx elements; else 0
 };
 
 // `code`: what could be read at the instruction, up to 15 bytes.

@@ -35,6 +35,17 @@ TEST(Instruction, Vectors) {
   EXPECT_EQ(reach({0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x07}).bytes, 64u);  // vmovdqu64 (%rdi),%zmm0
 }
 
+TEST(Instruction, RepeatedStringsSayHowLargeTheirElementsAre) {
+  EXPECT_EQ(reach({0xf3, 0xa4}).element, 1u);        // rep movsb
+  EXPECT_EQ(reach({0xf3, 0x66, 0xa5}).element, 2u);  // rep movsw
+  EXPECT_EQ(reach({0xf3, 0xab}).element, 4u);        // rep stosl
+  EXPECT_EQ(reach({0xf3, 0x48, 0xab}).element, 8u);  // rep stosq
+  EXPECT_EQ(reach({0xf3, 0xac}).element, 1u);        // rep lodsb
+  EXPECT_EQ(reach({0xa4}).element, 0u);              // movsb
+  EXPECT_EQ(reach({0xf3, 0xa6}).element, 0u);        // repe cmpsb: may end early
+  EXPECT_EQ(reach({0xf2, 0xae}).element, 0u);        // repne scasb
+}
+
 TEST(Instruction, StringsNameTheirOtherPlace) {
   EXPECT_TRUE(reach({0xf3, 0xa4}).string);        // rep movsb
   EXPECT_TRUE(reach({0xf3, 0x48, 0xab}).string);  // rep stosq

@@ -1,5 +1,7 @@
 #include "agent/watching/guard/faults/step_budget.h"
 
+#include <algorithm>
+
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/system_calls/kernel.h"
 
@@ -8,7 +10,8 @@ namespace diogenes::agent {
 namespace {
 
 constexpr uint32_t kMostSteps = 64;
-constexpr uint8_t kNoSteps = 7;  // 64 >> 7: none
+constexpr uint8_t kHalving = 8;             // guards that give back what one lost
+constexpr uint8_t kNoSteps = 7 * kHalving;  // 64 >> 7: none
 constexpr uint32_t kPlaces = 1 << 14;
 
 uint8_t spent[kPlaces];
@@ -18,12 +21,12 @@ uint8_t& place(uintptr_t page) { return spent[(page / kPageSize * 0x9e3779b97f4a
 
 }  // namespace
 
-uint32_t steps_allowed(uintptr_t page) { return kMostSteps >> place(page); }
+uint32_t steps_allowed(uintptr_t page) { return kMostSteps >> (place(page) + kHalving - 1) / kHalving; }
 
 void note_budget_spent(uintptr_t page) {
   uint8_t& level = place(page);
   worn_places += level == 0;
-  if (level < kNoSteps) ++level;
+  level = static_cast<uint8_t>(std::min(level + kHalving, +kNoSteps));
 }
 
 void note_budget_unused(AddressRange pages) {

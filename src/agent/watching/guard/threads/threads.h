@@ -58,6 +58,7 @@ struct Step {
   uint32_t count = 0;
   bool flag = false;  // the program's own trap flag
   SignalBits mask = 0;
+  Nanoseconds began;  // CLOCK_MONOTONIC
   uintptr_t pages[kStepPages] = {};
 };
 
