@@ -1,9 +1,10 @@
 #!/bin/sh
-# The oldest glibc that has all that these files need. What is preloaded has to load wherever the measured program does.
-# glibc_test.sh LIBRARY...
+# The oldest glibc that has all that these files need is LIMIT or older: glibc_test.sh LIMIT FILE...
+# What is preloaded has to load wherever the measured program does (2.28); the tool itself runs from 2.35 on.
 # cmake/OldGlibc.cmake links old versions of what glibc has renewed since.
 set -u
-limit=2.28
+limit=$1
+shift
 failures=0
 for library in "$@"; do
   needed=$(objdump -T "$library" | sed -n 's/.*(\{0,1\}GLIBC_\([0-9.]*\))\{0,1\} *\([^ ]*\)$/\1 \2/p' | sort -V)

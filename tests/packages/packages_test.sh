@@ -91,7 +91,7 @@ for file in bin/diogenes lib/diogenes/diogenes-discover; do
     grep -vE '^[[:space:]]*(libc|libm|libpthread|libdl|librt|ld-linux-x86-64)\.so' >outside
   [ ! -s outside ] || bad "tar: $file takes from the system: $(cat outside)"
 done
-"$here/glibc_test.sh" "$top/bin/diogenes" "$top"/lib/diogenes/lib*.so* >glibc || bad "tar: $(grep FAILED glibc)"
+"$here/glibc_test.sh" 2.35 "$top/bin/diogenes" "$top"/lib/diogenes/lib*.so* >glibc || bad "tar: $(grep FAILED glibc)"
 tar -C tar -xzf "packages/diogenes-$version-x86_64-debug.tar.gz"
 has_debug_of tar "$top/lib/debug" "$top/bin/diogenes"
 
