@@ -239,11 +239,17 @@ void complete(const Call& call, DecodedCall& decoded) {
 // --max-overhead: is this occurrence looked at?
 void sample(const Call& call, DecodedCall& decoded) {
   if (decoded.site != 0 || stage_corrects()) return;
-  LockGuard guard(state().lock);
-  const Nanoseconds spent{spent_ns.load(std::memory_order_relaxed)};
-  sampling().adapt(spent, monotonic_now() - started);
-  decoded.site = sampling().site_of(call.stack, call.function);
-  if (!sampling().look(decoded.site)) decoded.flags |= kNotLookedAt;
+  bool ends = false;
+  {
+    LockGuard guard(state().lock);
+    const Nanoseconds spent{spent_ns.load(std::memory_order_relaxed)};
+    const Nanoseconds elapsed = monotonic_now() - started;
+    ends = sampling().ends(elapsed);
+    sampling().adapt(spent, elapsed);
+    decoded.site = sampling().site_of(call.stack, call.function);
+    if (!sampling().look(decoded.site)) decoded.flags |= kNotLookedAt;
+  }
+  if (ends) end_guarding();
 }
 
 // The host memory of the work is dirty from now on. `pageable_is_done`: the driver does nothing more to pageable memory.

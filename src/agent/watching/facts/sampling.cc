@@ -17,10 +17,16 @@ bool Budget::is_over(Nanoseconds spent, Nanoseconds elapsed) const {
   return factor > 1 && spent > kGrace && took > pace && (took > pace + whole / 8 || took > whole);
 }
 
+bool Budget::is_used_up(Nanoseconds elapsed) const {
+  return factor > 1 && elapsed > kGrace &&
+         elapsed.seconds() > (factor + 0.5) * baseline.seconds() + kGrace.seconds();
+}
+
 void Sampling::start(const Budget& budget) {
   budget_ = budget;
   for (Site& site : sites_) site = {};
   spent_ = elapsed_ = {};
+  used_up_ = false;
 }
 
 SampledSite Sampling::site_of(uint32_t stack, uint16_t function) {
@@ -37,7 +43,14 @@ SampledSite Sampling::site_of(uint32_t stack, uint16_t function) {
 bool Sampling::look(SampledSite number) {
   const Site& site = sites_[number];
   const uint32_t place = sites_[number].occurrences++ * 0x9e3779b9u;
+  if (used_up_) return false;
   return number == 0 || site.halvings == 0 || place >> (32 - site.halvings) == 0;
+}
+
+bool Sampling::ends(Nanoseconds elapsed) {
+  const bool already = used_up_;
+  used_up_ |= budget_.is_used_up(elapsed);
+  return used_up_ && !already;
 }
 
 void Sampling::adapt(Nanoseconds spent, Nanoseconds elapsed) {

@@ -18,6 +18,8 @@ struct Budget {
   double factor;  // run time of the stage / of the baseline; 0: no limit
   Nanoseconds baseline;
   bool is_over(Nanoseconds spent, Nanoseconds elapsed) const;
+  // The run has taken so long already, by half a baseline, whatever took the time: nothing more is looked at.
+  bool is_used_up(Nanoseconds elapsed) const;
 };
 
 using SampledSite = uint16_t;  // 0: none, always looked at
@@ -32,6 +34,7 @@ class Sampling {  // serialised by the collector's lock, but for charge()
   }
   void charge_since(SampledSite number, Nanoseconds begin) { charge(number, monotonic_now() - begin); }
   void adapt(Nanoseconds spent, Nanoseconds elapsed);
+  bool ends(Nanoseconds elapsed);  // true once: the budget is used up, and look() says no from now on
 
  private:
   struct Site {
@@ -45,6 +48,7 @@ class Sampling {  // serialised by the collector's lock, but for charge()
   Budget budget_;
   Site sites_[1 + kSites];
   Nanoseconds spent_, elapsed_;  // at the last decision
+  bool used_up_;
 };
 Sampling& sampling();  // the process's own
 

@@ -20,6 +20,15 @@ TEST(Budget, IsTwiceTheProgramsOwnTimeAndAnEighthOfTheWholeAhead) {
   EXPECT_FALSE(budget.is_over(seconds(29.9), seconds(44.9)));  // this run does more than the baseline: 15 s
 }
 
+// Time that nobody accounts for, such as system calls that are handed over: 10 s, factor 3, half a baseline more.
+TEST(Budget, IsUsedUpWhateverTookTheTime) {
+  const Budget budget{3, seconds(10)};
+  EXPECT_FALSE(budget.is_used_up(seconds(35)));
+  EXPECT_TRUE(budget.is_used_up(seconds(36)));
+  EXPECT_FALSE(Budget({1.1, seconds(0.01)}).is_used_up(seconds(0.5)));
+  EXPECT_FALSE(Budget({}).is_used_up(seconds(1000)));
+}
+
 TEST(Budget, LeavesShortProgramsAlone) {
   const Budget budget{1.1, seconds(0.01)};
   EXPECT_FALSE(budget.is_over(seconds(0.5), seconds(0.51)));
@@ -42,6 +51,16 @@ struct SamplingTest : testing::Test {
 
   std::unique_ptr<Sampling> sampling = std::make_unique<Sampling>();
 };
+
+TEST_F(SamplingTest, OnceItIsUsedUpNothingIsLookedAt) {
+  const SampledSite site = sampling->site_of(8, 1);
+  EXPECT_FALSE(sampling->ends(seconds(2.9)));  // 2.5 baselines of 1 s, and the grace
+  EXPECT_EQ(looked_at(site, 10), 10);
+  EXPECT_TRUE(sampling->ends(seconds(3.1)));
+  EXPECT_FALSE(sampling->ends(seconds(4)));
+  EXPECT_EQ(looked_at(site, 10), 0);
+  EXPECT_EQ(looked_at(0, 10), 0);
+}
 
 TEST_F(SamplingTest, WithinTheBudgetEveryOccurrenceIsLookedAt) {
   const SampledSite site = sampling->site_of(8, 1);

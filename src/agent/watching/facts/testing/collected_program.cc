@@ -59,6 +59,7 @@ uint32_t touch_count() {
   }));
 }
 void open_range(AddressRange, TouchBy) {}
+void end_guarding() {}
 void await_deferred(AddressRange, bool) {}
 void defer_guard(GuardHandle, Deferral, bool) {}
 void collect_unseen() {}
