@@ -142,6 +142,9 @@ struct ProgramCode {
 void enter_program_code(ProgramCode& before);
 void leave_program_code(const ProgramCode& before);
 
+// Bytes of the calling thread's stack that lie below here; 0: it is on another stack, or not known.
+uint64_t stack_left();
+
 bool any_guard_up();  // one load; for interposed free and the like
 
 // The calling thread is inside a driver call: its touches are the driver's, its system calls are not

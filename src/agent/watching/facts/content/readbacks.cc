@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint64_t kStagingBytes = 64 << 20;
 constexpr uint32_t kThere = 1 << 16;
+constexpr uint64_t kForADriverCall = 32 << 10;  // of the thread's stack
 constexpr uint32_t kReadbacks = 256, kDownloads = 512;
 
 // What a place of the device held once.
@@ -132,9 +133,14 @@ uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& 
   uint64_t handle = 0;
   bool per_thread = false;
   if (!contiguous || copy.bytes() > kStagingBytes || state().captures > 0 || decoded.context == 0 ||
-      !read_stream(call, &handle, &per_thread) || per_thread || !driver_calls.memcpy_dtoh_async ||
-      !have_staging())
+      !read_stream(call, &handle, &per_thread) || per_thread || !driver_calls.memcpy_dtoh_async)
     return 0;
+  // The driver takes some 18 KiB below us, where the program's own call may just have had room.
+  if (stack_left() < kForADriverCall) {
+    count_drop(Drop::verification_full);
+    return 0;
+  }
+  if (!have_staging()) return 0;
   uint32_t number = 0;
   uint64_t begin = 0;
   {

@@ -106,6 +106,25 @@ TEST_F(Contents, FullStagingMemoryIsCounted) {
   EXPECT_GT(world().drops[Drop::verification_full], 0);
 }
 
+TEST_F(Contents, OnASmallStackTheDriverIsNotCalled) {
+  fill(1);
+  h2d_async(there, host, kBytes, kStream);
+  const int before = world().driver_calls;
+  for (const uint64_t left : {uint64_t{0}, uint64_t{16} << 10}) {
+    world().stack_left = left;
+    const Recorded again = h2d_async(there, host, kBytes, kStream);
+    synchronize(kStream);
+    EXPECT_EQ(held(again), Held::unknown);
+    EXPECT_TRUE(hash(again));
+  }
+  EXPECT_EQ(world().driver_calls, before);
+  EXPECT_EQ(world().drops[Drop::verification_full], 2);
+  world().stack_left = 1 << 20;
+  const Recorded again = h2d_async(there, host, kBytes, kStream);
+  synchronize(kStream);
+  EXPECT_EQ(held(again), Held::same);
+}
+
 TEST_F(Contents, BroughtToTheHost) {
   memset(reinterpret_cast<void*>(there), 3, kBytes);
   const Recorded first = d2h(host, there, kBytes), second = d2h(host, there, kBytes);

@@ -67,6 +67,7 @@ bool copy_anonymous_if_there(void* to, const void* from, uint64_t bytes) {
   return copy_if_there(to, from, bytes);
 }
 bool guards_wanted() { return true; }
+uint64_t stack_left() { return world().stack_left; }
 bool others_may_look() { return false; }
 Threads threads_now() { return {}; }
 bool has_had_threads() { return false; }

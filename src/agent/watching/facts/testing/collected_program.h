@@ -52,6 +52,7 @@ struct World {
   std::map<uint64_t, std::vector<size_t>> parameters;  // by function; none: the driver does not say
   std::map<uint64_t, std::deque<Node>> graphs;
   int driver_calls = 0;  // made by the agent
+  uint64_t stack_left = 1 << 20;
   std::map<Drop, int> drops;
   std::vector<CallRecord> calls;
   std::vector<HashRecord> hashes;

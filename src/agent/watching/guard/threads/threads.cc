@@ -261,6 +261,12 @@ void register_this_thread(size_t stack_bytes) {
   slot->ready.store(1, std::memory_order_release);
 }
 
+uint64_t stack_left() {
+  const Slot* slot = guard_thread.slot;
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return slot && slot->own_memory[0].contains(here) ? here - slot->own_memory[0].begin : 0;
+}
+
 bool watch_this_thread() {
   GuardThread& me = guard_thread;
   if (!me.slot) return false;
