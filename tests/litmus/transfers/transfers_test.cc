@@ -29,7 +29,8 @@ std::vector<Cell> cells_of(const std::string& program) {
 // The cell whose code the problem's stack goes through.
 const Cell* cell_of(const std::vector<Cell>& cells, const nlohmann::json& problem) {
   for (const auto& frame : problem["stack"]) {
-    if (!frame["file"].is_string() || !frame["file"].get<std::string>().ends_with("litmus/transfers/transfers.cc"))
+    if (!frame["file"].is_string() ||
+        !frame["file"].get<std::string>().ends_with("litmus/transfers/transfers.cc"))
       continue;
     int line = frame["line"];
     for (size_t i = 0; i + 1 < cells.size(); ++i)

@@ -222,7 +222,8 @@ bool take_trap(siginfo_t* info, ucontext_t* context) {
   Undispatched undispatched;
   // The time since a step began has the kernel's in it.
   const bool steps = guard_thread.step.count > 0;
-  const Spent spent{steps ? guard_thread.step.began : monotonic_now(), steps ? Nanoseconds{} : facts::kSignal};
+  const Spent spent{steps ? guard_thread.step.began : monotonic_now(),
+                    steps ? Nanoseconds{} : facts::kSignal};
   bool watched = take_watch_trap(info, context);
   // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
   if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced))
