@@ -457,8 +457,9 @@ def a_shell_as_the_program(folder):
     environment = {"PS1": "inner> "}
     terminal = Terminal(folder.runs(2, bash, "--norc", "--noprofile", "-i"), environment=environment)
     at = terminal.until(b"inner> ")
-    terminal.type(b"cat -\n")
-    at = terminal.until(b"cat -\r\n", at)
+    # What is typed before the shell has given the terminal back from its line editor is not echoed.
+    terminal.type(b"echo into; cat -\n")
+    at = terminal.until(re.compile(rb"into; cat -\r\n.*into\r\n", re.S), at)
     terminal.type(b"to cat\n")
     at = terminal.until(re.compile(rb"to cat\r\n.*to cat\r\n", re.S), at)
     terminal.type(b"\x1a")
