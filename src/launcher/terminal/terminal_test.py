@@ -214,8 +214,11 @@ def the_size_follows(folder):
     script = folder.script(
         """#!/usr/bin/env python3
 import os, signal
-signal.signal(signal.SIGWINCH, lambda *_: print("now", *os.get_terminal_size(), flush=True))
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})  # a handler might run too late: behind input()
+signal.signal(signal.SIGWINCH, lambda *_: None)
 print("before", *os.get_terminal_size(), flush=True)
+signal.sigwait({signal.SIGWINCH})
+print("now", *os.get_terminal_size(), flush=True)
 print("typed", input(), flush=True)
 """
     )
