@@ -472,7 +472,7 @@ void after_acquire() {
 }
 
 bool may_be_dirty(AddressRange range) {
-  if (state().dirty.empty()) return false;
+  if (state().dirty.empty() || !state().dirty.may_overlap(range)) return false;
   if (state().lock.held_here()) return true;
   LockGuard guard(state().lock);
   return state().dirty.overlaps(range);

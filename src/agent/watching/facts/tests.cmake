@@ -1,6 +1,6 @@
 # Included by the agent's CMakeLists.txt: what the collector of facts decides about guards, with the guards replaced.
 diogenes_test(agent_facts_test SOURCES
-  watching/facts/ranges/dirty_ranges_test.cc watching/facts/ranges/deferred_ranges_test.cc
+  watching/facts/ranges/dirty_ranges_test.cc watching/facts/ranges/deferred_ranges_test.cc watching/facts/ranges/range_filter_test.cc
   watching/facts/ranges/deferred_ranges.cc watching/facts/ranges/dirty_ranges.cc watching/facts/ranges/host_addresses_test.cc
   watching/facts/ranges/driver_memory_test.cc watching/facts/ranges/driver_memory.cc
   watching/facts/content/corrected_transfers_test.cc watching/facts/content/corrected_transfers.cc

@@ -23,6 +23,7 @@ void DirtyRanges::lower(Dirty& dirty) {
 void DirtyRanges::remove(int at) {
   lower(dirty_[at]);
   if (is_down(dirty_[at])) --down_;
+  filter_.remove(dirty_[at].host.range);
   dirty_[at] = dirty_[--count_];
 }
 
@@ -114,6 +115,7 @@ void DirtyRanges::add(HostRange host) {
     count_drop(Drop::objects_full);
     return;
   }
+  filter_.add(host.range);
   dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0, false};
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
@@ -245,6 +247,7 @@ void DirtyRanges::reset(uint32_t share) {
   part_count_ = 0;
   for (int i = 0; i < count_; ++i)
     if (dirty_[i].guard != kNoGuard) lower_guard(dirty_[i].guard);
+  filter_.clear();  // a fork may have interrupted a change of it
   count_ = down_ = 0;
 }
 

@@ -22,6 +22,7 @@
 // returns. Serialised by the collector's lock.
 #pragma once
 #include "agent/core/running_stage.h"
+#include "agent/watching/facts/ranges/range_filter.h"
 #include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/guards.h"
 #include "base/range.h"
@@ -95,6 +96,7 @@ class DirtyRanges {
   // It was released, or unregistered: nothing of it is dirty any more.
   void forget(AddressRange range);
   bool overlaps(AddressRange range) const;
+  bool may_overlap(AddressRange range) const { return filter_.may_overlap(range); }  // no lock is needed
   bool empty() const { return count_ == 0; }
 
   // Where waits are corrected (trace/corrector_services.h). A wait is deferred: every range that work was given to since gets a
@@ -143,6 +145,7 @@ class DirtyRanges {
   uintptr_t parts_[kMaximumParts];  // by hash of the address; 0: free
   uint32_t part_numbers_[kMaximumParts];
   uint32_t part_count_;
+  RangeFilter filter_;
   Dirty dirty_[kMaximumDirty];
   int count_;
   int down_;  // without a guard, and one may go up

@@ -432,10 +432,7 @@ void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
     if (info->si_arch == AUDIT_ARCH_X86_64) {
       if (thread_state.owes_order) write_owed_order();
       before_call(call);
-      if (!call.done) {
-        Section section(Section::in_handler);
-        stub = stub_for(call.site, call.stub);
-      }
+      if (!call.done) stub = stub_for(call.site, call.stub);
     }
     if (stub == 0 && !call.done) {
       registers[REG_RIP] -= 2;  // again, past us: int $0x80, or too many sites

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/system_calls/kernel.h"
 
 #define DIOGENES_STUBS 4096
@@ -114,7 +115,7 @@ constexpr uint32_t kSiteAt = 24;
 constexpr uint32_t kHashed = 2 * kStubs;
 
 struct Made {
-  uint64_t key = 0;  // site, and the kind in bit 63
+  std::atomic<uint64_t> key{0};  // site, and the kind in bit 63; the rest is there when it is
   uint32_t stub = 0;
 };
 
@@ -129,6 +130,14 @@ void put_jump(char* code, uint32_t at) {
   code[at] = '\xff';
   code[at + 1] = '\x25';
   memcpy(code + at + 2, &distance, 4);
+}
+
+// Where the stub is, or would come.
+Made& place_of(uint64_t key) {
+  uint32_t at = static_cast<uint32_t>((key ^ key >> 29) * 0x9e3779b97f4a7c15ull >> 40) % kHashed;
+  for (uint64_t there; (there = made[at].key.load(std::memory_order_acquire)) != 0 && there != key;)
+    at = (at + 1) % kHashed;
+  return made[at];
 }
 
 }  // namespace
@@ -179,10 +188,13 @@ bool prepare_stubs(int32_t slot_offset, int8_t flag_offset) {
 }
 
 uintptr_t stub_for(uintptr_t site, Stub kind) {
-  uint64_t key = site | static_cast<uint64_t>(kind == Stub::clearing) << 63;
-  uint32_t at = static_cast<uint32_t>((key ^ key >> 29) * 0x9e3779b97f4a7c15ull >> 40) % kHashed;
-  for (; made[at].key != 0; at = (at + 1) % kHashed)
-    if (made[at].key == key) return reinterpret_cast<uintptr_t>(diogenes_stubs) + made[at].stub * kStubBytes;
+  const uint64_t key = site | static_cast<uint64_t>(kind == Stub::clearing) << 63;
+  const auto stubs = reinterpret_cast<uintptr_t>(diogenes_stubs);
+  if (const Made& there = place_of(key); there.key.load(std::memory_order_acquire) != 0)
+    return stubs + there.stub * kStubBytes;
+  Section section(Section::in_handler);
+  Made& place = place_of(key);
+  if (place.key.load(std::memory_order_relaxed) != 0) return stubs + place.stub * kStubBytes;
   if (made_count == kStubs || !writable) return 0;
   char* code = writable + made_count * kStubBytes;
   if (kind == Stub::clearing) {
@@ -193,9 +205,9 @@ uintptr_t stub_for(uintptr_t site, Stub kind) {
     put_jump(code, 2);
   }
   memcpy(code + kSiteAt, &site, sizeof site);
-  // Seen by the thread that asks through its own stores; by others through the table's lock.
-  made[at] = {key, made_count};
-  return reinterpret_cast<uintptr_t>(diogenes_stubs) + made_count++ * kStubBytes;
+  place.stub = made_count;
+  place.key.store(key, std::memory_order_release);
+  return stubs + made_count++ * kStubBytes;
 }
 
 uintptr_t site_of_stub(uintptr_t code) {

@@ -20,8 +20,8 @@ enum class Stub : uint8_t {
   clearing,  // and clears the slot's pending byte in between
 };
 
-// The stub for the system call that returns to `site`; made at its first use. 0: no room for more. Under the
-// table's lock.
+// The stub for the system call that returns to `site`; made at its first use, with the table of guards locked. In a
+// handler. 0: no room for more.
 uintptr_t stub_for(uintptr_t site, Stub kind);
 
 // The site of the stub that begins at `code`; 0: none does. There, nothing of the call has happened yet, and
