@@ -11,7 +11,7 @@ using namespace diogenes::testing;
 
 // Launch, wait of 20 that nobody needs, work of 30, in each of two processes that run side by side: each gains 20.
 struct TwoProcesses {
-  TwoProcesses(uint8_t first, uint8_t second) {
+  TwoProcesses(uint8_t first, uint8_t second, bool with_parent = false) {
     auto trace = timeline().launch(1).sync(lasting(20)).from(0x100).unnecessary().work(30).launch(1);
     trace.sync(lasting(5)).from(0x200).first_use(after(0)).work(10);
     for (auto [pid, device] : {std::pair{100, first}, std::pair{200, second}}) {
@@ -20,6 +20,14 @@ struct TwoProcesses {
       write_process(folder.path() / "2", trace, options);
       options.stage = Stage::memory_tracing;
       write_process(folder.path() / "3", trace, options);
+    }
+    if (with_parent) {  // as mpirun does: it begins before its children, and waits for them
+      const auto waiting = timeline().work(500).sync(lasting(1)).from(0x300);
+      ProcessOptions options{.pid = 300, .launches_traced = true};
+      options.stage = Stage::tracing;
+      write_process(folder.path() / "2", waiting, options);
+      options.stage = Stage::memory_tracing;
+      write_process(folder.path() / "3", waiting, options);
     }
     tracing = load("2", Load::operations);
     Run judged = load("3", Load::evidence);
@@ -53,6 +61,22 @@ TEST(Processes, SideBySideOnGpusOfTheirOwnGainAsOneOfThem) {
     EXPECT_NEAR(us(run.problems.found[0].benefit), 20, 1);
     EXPECT_GT(run.problems.found[0].figure.low.count, 0);
   }
+}
+
+TEST(Processes, WaitForEachOtherAsRanksDo) {
+  TwoProcesses run(1, 2);
+  ASSERT_EQ(run.problems.found.size(), 1u);
+  const auto& figure = run.problems.found[0].figure;
+  EXPECT_NEAR(us(figure.low), 20, 1);   // each waits for the one that gains least
+  EXPECT_NEAR(us(figure.high), 40, 2);  // each gains while the other waits for it
+  EXPECT_EQ(figure.reason,
+            "ranks wait for each other: from what the one gains that gains least, to what all gain");
+}
+
+TEST(Processes, AParentThatGivesTheGpuNothingTakesNoGainAway) {
+  TwoProcesses run(1, 2, true);
+  ASSERT_FALSE(run.problems.found.empty());
+  EXPECT_NEAR(us(run.problems.found[0].benefit), 20, 1);
 }
 
 TEST(Processes, ThatTakeTurnsOnOneGpuMayGainNothing) {

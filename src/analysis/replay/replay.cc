@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "analysis/near_search.h"
 
@@ -55,10 +56,45 @@ struct Replay::Part {
            model.schedule().gpu_operations > 0 && other.model.schedule().gpu_operations > 0;
   }
 
+  int64_t end() const { return begin + model.schedule().end; }
+
   ProcessReplay model;
   const ProcessFile& process;
   int64_t begin = 0;
 };
+
+// Of processes that ran at the same time the one that ends last counts. They may wait for each other, as ranks do that
+// meet in collectives. So the job gains at least what the process that gains least does, where each meeting
+// waits for that one; and at most what all of them do, where each gains while the others wait for it.
+Estimate Replay::side_by_side(std::span<const std::pair<const Part*, Estimate>> processes) {
+  int64_t end = INT64_MIN, changed = INT64_MIN, least = INT64_MAX;
+  Estimate sum;
+  bool ranks = true, shared = false;
+  for (const auto& [part, one] : processes) {
+    end = std::max(end, part->end());
+    changed = std::max(changed, part->end() - one.benefit.count);
+    least = std::min(least, one.low.count);
+    sum.benefit += one.benefit;
+    sum.high += one.high;
+    if (sum.reason.empty()) sum.reason = one.reason;
+    ranks &= part->process.rank >= 0;
+    for (const auto& [other, unused] : processes) shared |= other != part && part->shares_gpu_with(*other);
+  }
+  Estimate together{Nanoseconds{end - changed}, {}, {}, sum.reason};
+  together.low = std::min(Nanoseconds{least}, together.benefit);
+  together.high = std::max(sum.high, together.benefit);
+  if (sum.benefit.count - together.benefit.count > together.benefit.count / 20)
+    together.reason =
+        ranks ? "ranks wait for each other: from what the one gains that gains least, to what all gain"
+              : "how the processes wait for each other is not known";
+  // Each was replayed with the GPU to itself. Where they take turns on it, a wait that is gone may come back as a
+  // wait for the other's turn.
+  if (shared) {
+    together.low = std::min(together.low, Nanoseconds{});
+    together.reason = "processes take turns on one GPU, which the model does not have";
+  }
+  return together;
+}
 
 Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& graph,
                const ReplayOptions& options)
@@ -132,7 +168,6 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
     if (change.wait_change == Change::Wait::moved) place_use(thread, node->end() + change.after.count, edit);
     edits[p].push_back(edit);
   }
-  Estimate total;
   std::vector<std::pair<const Part*, Estimate>> found;
   for (size_t p = 0; p < parts_.size(); ++p) {
     auto earlier = [](const Edit& a, const Edit& b) { return a.position() < b.position(); };
@@ -142,37 +177,23 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
     found.emplace_back(parts_[p].get(),
                        edits[p].empty() ? Estimate{} : parts_[p]->model.estimate(edits[p], unmatched_));
   }
-  // Processes that follow each other add up; of those that run side by side the one that ends last counts.
+  // A process that gives the GPU nothing (mpirun, a shell) waits for those that do.
+  const auto works = [](const auto& one) { return one.first->model.schedule().gpu_operations > 0; };
+  if (std::any_of(found.begin(), found.end(), works)) std::erase_if(found, std::not_fn(works));
+  // Processes that follow each other add up.
   std::sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.first->begin < b.first->begin; });
+  Estimate total;
   for (size_t i = 0; i < found.size();) {
     size_t next = i;
-    int64_t end = INT64_MIN, changed = INT64_MIN;
-    Estimate sum;
-    for (; next < found.size() && (next == i || found[next].first->begin < end); ++next) {
-      const Estimate& one = found[next].second;
-      int64_t its_end = found[next].first->begin + found[next].first->model.schedule().end;
-      end = std::max(end, its_end);
-      changed = std::max(changed, its_end - one.benefit.count);
-      sum.benefit += one.benefit;
-      sum.low += one.low;
-      sum.high += one.high;
-      if (total.reason.empty()) total.reason = one.reason;
-    }
-    bool alone = next == i + 1, shared = false;
-    for (size_t a = i; a < next; ++a)
-      for (size_t b = a + 1; b < next; ++b) shared |= found[a].first->shares_gpu_with(*found[b].first);
-    Nanoseconds together = alone ? sum.benefit : Nanoseconds{end - changed};
-    total.benefit += together;
-    total.low += std::min(sum.low, together);
-    total.high += std::max(sum.high, together);
-    if (!alone && sum.benefit.count - together.count > together.count / 20)
-      total.reason = "how the processes wait for each other is not known";
-    // Each was replayed with the GPU to itself. Where they take turns on it, a wait that is gone may come back as a
-    // wait for the other's turn.
-    if (shared) {
-      total.low = std::min(total.low, Nanoseconds{});
-      total.reason = "processes take turns on one GPU, which the model does not have";
-    }
+    int64_t end = INT64_MIN;
+    for (; next < found.size() && (next == i || found[next].first->begin < end); ++next)
+      end = std::max(end, found[next].first->end());
+    const Estimate one =
+        next == i + 1 ? found[i].second : side_by_side(std::span(found).subspan(i, next - i));
+    total.benefit += one.benefit;
+    total.low += one.low;
+    total.high += one.high;
+    if (total.reason.empty()) total.reason = one.reason;
     i = next;
   }
   return total;

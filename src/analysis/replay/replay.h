@@ -12,6 +12,8 @@
 // much the wake-up differs between the run and the one that recorded GPU times.
 #pragma once
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "analysis/benefit/benefit.h"
 #include "analysis/replay/process.h"
@@ -46,6 +48,8 @@ class Replay {
 
  private:
   struct Part;
+  static Estimate side_by_side(std::span<const std::pair<const Part*, Estimate>> processes);
+
   std::vector<std::unique_ptr<Part>> parts_;       // by process
   std::vector<std::pair<uint32_t, uint32_t>> of_;  // by thread of the graph: part, thread in its schedule
   double unmatched_ = 0;
