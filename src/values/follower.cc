@@ -11,6 +11,7 @@
 #include "values/decoder.h"
 #include "values/follow.h"
 #include "values/previous.h"
+#include "values/register_place.h"
 #include "values/transfer.h"
 
 namespace diogenes::values {

@@ -1,5 +1,6 @@
 #include "values/previous.h"
 
+#include "values/register_place.h"
 #include "values/transfer.h"
 
 namespace diogenes::values {

@@ -2,248 +2,21 @@
 
 #include <algorithm>
 
+#include "values/instruction_sort.h"
+#include "values/register_place.h"
+
 namespace diogenes::values {
 
 namespace {
 
 constexpr int kRsp = 4, kRbp = 5, kRcx = 1;
 
-// Where a register's bytes lie in Taint.
-struct Place {
-  enum Kind : uint8_t { none, general, vector, opmask, x87 } kind = none;
-  uint8_t number = 0, from = 0, bytes = 0;  // from: ah, bh, ch, dh are the second byte
-};
-
-Place place_of(ZydisRegister name) {
-  auto within = [name](ZydisRegister first, ZydisRegister last) { return name >= first && name <= last; };
-  auto number = [name](ZydisRegister first) { return static_cast<uint8_t>(name - first); };
-  if (within(ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_R15))
-    return {Place::general, number(ZYDIS_REGISTER_RAX), 0, 8};
-  if (within(ZYDIS_REGISTER_EAX, ZYDIS_REGISTER_R15D))
-    return {Place::general, number(ZYDIS_REGISTER_EAX), 0, 4};
-  if (within(ZYDIS_REGISTER_AX, ZYDIS_REGISTER_R15W))
-    return {Place::general, number(ZYDIS_REGISTER_AX), 0, 2};
-  if (within(ZYDIS_REGISTER_AL, ZYDIS_REGISTER_BL)) return {Place::general, number(ZYDIS_REGISTER_AL), 0, 1};
-  if (within(ZYDIS_REGISTER_AH, ZYDIS_REGISTER_BH)) return {Place::general, number(ZYDIS_REGISTER_AH), 1, 1};
-  if (within(ZYDIS_REGISTER_SPL, ZYDIS_REGISTER_R15B))
-    return {Place::general, static_cast<uint8_t>(number(ZYDIS_REGISTER_SPL) + 4), 0, 1};
-  if (within(ZYDIS_REGISTER_XMM0, ZYDIS_REGISTER_XMM31))
-    return {Place::vector, number(ZYDIS_REGISTER_XMM0), 0, 16};
-  if (within(ZYDIS_REGISTER_YMM0, ZYDIS_REGISTER_YMM31))
-    return {Place::vector, number(ZYDIS_REGISTER_YMM0), 0, 32};
-  if (within(ZYDIS_REGISTER_ZMM0, ZYDIS_REGISTER_ZMM31))
-    return {Place::vector, number(ZYDIS_REGISTER_ZMM0), 0, 64};
-  if (within(ZYDIS_REGISTER_K0, ZYDIS_REGISTER_K7)) return {Place::opmask, number(ZYDIS_REGISTER_K0), 0, 8};
-  if (within(ZYDIS_REGISTER_ST0, ZYDIS_REGISTER_ST7) || within(ZYDIS_REGISTER_MM0, ZYDIS_REGISTER_MM7) ||
-      name == ZYDIS_REGISTER_X87STATUS)
-    return {Place::x87, 0, 0, 8};
-  return {};
-}
-
 constexpr uint64_t ones(uint32_t bytes) { return bytes >= 64 ? ~uint64_t{0} : (uint64_t{1} << bytes) - 1; }
 
 bool reads(const ZydisDecodedOperand& operand) { return operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ; }
 bool writes(const ZydisDecodedOperand& operand) { return operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE; }
-bool is_register(const ZydisDecodedOperand& operand) { return operand.type == ZYDIS_OPERAND_TYPE_REGISTER; }
 bool is_memory(const ZydisDecodedOperand& operand) {
   return operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.type == ZYDIS_MEMOP_TYPE_MEM;
-}
-
-// Kinds of instructions that are told apart; what is none of the others is arithmetic.
-enum class Sort : uint8_t {
-  arithmetic,
-  move,     // bytes, as they are
-  extend,   // with zeros or the sign
-  shuffle,  // bytes of its operands in another order
-  convert,
-  save,  // xsave and its like
-  restore,
-  clear_upper,
-  refused,
-};
-
-bool is_string(const ZydisDecodedInstruction& instruction) {
-  return instruction.meta.category == ZYDIS_CATEGORY_STRINGOP;
-}
-
-Sort sort_of(const ZydisDecodedInstruction& instruction) {
-  switch (instruction.mnemonic) {
-    case ZYDIS_MNEMONIC_MOV:
-    case ZYDIS_MNEMONIC_MOVAPS:
-    case ZYDIS_MNEMONIC_MOVAPD:
-    case ZYDIS_MNEMONIC_MOVUPS:
-    case ZYDIS_MNEMONIC_MOVUPD:
-    case ZYDIS_MNEMONIC_MOVDQA:
-    case ZYDIS_MNEMONIC_MOVDQU:
-    case ZYDIS_MNEMONIC_LDDQU:
-    case ZYDIS_MNEMONIC_MOVNTDQ:
-    case ZYDIS_MNEMONIC_MOVNTDQA:
-    case ZYDIS_MNEMONIC_MOVNTI:
-    case ZYDIS_MNEMONIC_MOVNTPS:
-    case ZYDIS_MNEMONIC_MOVNTPD:
-    case ZYDIS_MNEMONIC_MOVD:
-    case ZYDIS_MNEMONIC_MOVQ:
-    case ZYDIS_MNEMONIC_MOVSS:
-    case ZYDIS_MNEMONIC_MOVSD:
-    case ZYDIS_MNEMONIC_MOVZX:
-    case ZYDIS_MNEMONIC_VMOVAPS:
-    case ZYDIS_MNEMONIC_VMOVAPD:
-    case ZYDIS_MNEMONIC_VMOVUPS:
-    case ZYDIS_MNEMONIC_VMOVUPD:
-    case ZYDIS_MNEMONIC_VMOVDQA:
-    case ZYDIS_MNEMONIC_VMOVDQU:
-    case ZYDIS_MNEMONIC_VLDDQU:
-    case ZYDIS_MNEMONIC_VMOVNTDQ:
-    case ZYDIS_MNEMONIC_VMOVNTDQA:
-    case ZYDIS_MNEMONIC_VMOVNTPS:
-    case ZYDIS_MNEMONIC_VMOVNTPD:
-    case ZYDIS_MNEMONIC_VMOVD:
-    case ZYDIS_MNEMONIC_VMOVQ:
-    case ZYDIS_MNEMONIC_VMOVSS:
-    case ZYDIS_MNEMONIC_VMOVSD:
-    case ZYDIS_MNEMONIC_VMOVDQA32:
-    case ZYDIS_MNEMONIC_VMOVDQA64:
-    case ZYDIS_MNEMONIC_VMOVDQU8:
-    case ZYDIS_MNEMONIC_VMOVDQU16:
-    case ZYDIS_MNEMONIC_VMOVDQU32:
-    case ZYDIS_MNEMONIC_VMOVDQU64:
-      return Sort::move;
-    case ZYDIS_MNEMONIC_MOVSX:
-    case ZYDIS_MNEMONIC_MOVSXD:
-      return Sort::extend;
-    case ZYDIS_MNEMONIC_BSWAP:
-    case ZYDIS_MNEMONIC_MOVBE:
-    case ZYDIS_MNEMONIC_MOVDDUP:
-    case ZYDIS_MNEMONIC_MOVSHDUP:
-    case ZYDIS_MNEMONIC_MOVSLDUP:
-    case ZYDIS_MNEMONIC_MOVHLPS:
-    case ZYDIS_MNEMONIC_MOVLHPS:
-    case ZYDIS_MNEMONIC_MOVHPS:
-    case ZYDIS_MNEMONIC_MOVHPD:
-    case ZYDIS_MNEMONIC_MOVLPS:
-    case ZYDIS_MNEMONIC_MOVLPD:
-    case ZYDIS_MNEMONIC_UNPCKLPS:
-    case ZYDIS_MNEMONIC_UNPCKLPD:
-    case ZYDIS_MNEMONIC_UNPCKHPS:
-    case ZYDIS_MNEMONIC_UNPCKHPD:
-    case ZYDIS_MNEMONIC_PUNPCKLBW:
-    case ZYDIS_MNEMONIC_PUNPCKLWD:
-    case ZYDIS_MNEMONIC_PUNPCKLDQ:
-    case ZYDIS_MNEMONIC_PUNPCKLQDQ:
-    case ZYDIS_MNEMONIC_PUNPCKHQDQ:
-    case ZYDIS_MNEMONIC_PSHUFD:
-    case ZYDIS_MNEMONIC_PSHUFB:
-    case ZYDIS_MNEMONIC_SHUFPS:
-    case ZYDIS_MNEMONIC_SHUFPD:
-    case ZYDIS_MNEMONIC_PSRLDQ:
-    case ZYDIS_MNEMONIC_PSLLDQ:
-    case ZYDIS_MNEMONIC_PALIGNR:
-    case ZYDIS_MNEMONIC_INSERTPS:
-    case ZYDIS_MNEMONIC_EXTRACTPS:
-    case ZYDIS_MNEMONIC_PINSRD:
-    case ZYDIS_MNEMONIC_PINSRQ:
-    case ZYDIS_MNEMONIC_PEXTRD:
-    case ZYDIS_MNEMONIC_PEXTRQ:
-    case ZYDIS_MNEMONIC_VMOVDDUP:
-    case ZYDIS_MNEMONIC_VMOVHLPS:
-    case ZYDIS_MNEMONIC_VMOVLHPS:
-    case ZYDIS_MNEMONIC_VMOVHPS:
-    case ZYDIS_MNEMONIC_VMOVHPD:
-    case ZYDIS_MNEMONIC_VMOVLPS:
-    case ZYDIS_MNEMONIC_VMOVLPD:
-    case ZYDIS_MNEMONIC_VUNPCKLPS:
-    case ZYDIS_MNEMONIC_VUNPCKLPD:
-    case ZYDIS_MNEMONIC_VUNPCKHPS:
-    case ZYDIS_MNEMONIC_VUNPCKHPD:
-    case ZYDIS_MNEMONIC_VPUNPCKLDQ:
-    case ZYDIS_MNEMONIC_VPUNPCKLQDQ:
-    case ZYDIS_MNEMONIC_VPUNPCKHQDQ:
-    case ZYDIS_MNEMONIC_VPSHUFD:
-    case ZYDIS_MNEMONIC_VPSHUFB:
-    case ZYDIS_MNEMONIC_VSHUFPS:
-    case ZYDIS_MNEMONIC_VSHUFPD:
-    case ZYDIS_MNEMONIC_VPERMILPS:
-    case ZYDIS_MNEMONIC_VPERMILPD:
-    case ZYDIS_MNEMONIC_VPERM2F128:
-    case ZYDIS_MNEMONIC_VBROADCASTSS:
-    case ZYDIS_MNEMONIC_VBROADCASTSD:
-    case ZYDIS_MNEMONIC_VPBROADCASTD:
-    case ZYDIS_MNEMONIC_VPBROADCASTQ:
-    case ZYDIS_MNEMONIC_VINSERTF128:
-    case ZYDIS_MNEMONIC_VINSERTI128:
-    case ZYDIS_MNEMONIC_VEXTRACTF128:
-    case ZYDIS_MNEMONIC_VEXTRACTI128:
-    case ZYDIS_MNEMONIC_VINSERTPS:
-    case ZYDIS_MNEMONIC_VEXTRACTPS:
-    case ZYDIS_MNEMONIC_VPINSRD:
-    case ZYDIS_MNEMONIC_VPINSRQ:
-    case ZYDIS_MNEMONIC_VPEXTRD:
-    case ZYDIS_MNEMONIC_VPEXTRQ:
-    case ZYDIS_MNEMONIC_XCHG:
-      return Sort::shuffle;
-    case ZYDIS_MNEMONIC_XSAVE:
-    case ZYDIS_MNEMONIC_XSAVE64:
-    case ZYDIS_MNEMONIC_XSAVEC:
-    case ZYDIS_MNEMONIC_XSAVEC64:
-    case ZYDIS_MNEMONIC_XSAVEOPT:
-    case ZYDIS_MNEMONIC_XSAVEOPT64:
-    case ZYDIS_MNEMONIC_FXSAVE:
-    case ZYDIS_MNEMONIC_FXSAVE64:
-      return Sort::save;
-    case ZYDIS_MNEMONIC_XRSTOR:
-    case ZYDIS_MNEMONIC_XRSTOR64:
-    case ZYDIS_MNEMONIC_FXRSTOR:
-    case ZYDIS_MNEMONIC_FXRSTOR64:
-      return Sort::restore;
-    case ZYDIS_MNEMONIC_VZEROUPPER:
-    case ZYDIS_MNEMONIC_VZEROALL:
-      return Sort::clear_upper;
-    case ZYDIS_MNEMONIC_INT:
-    case ZYDIS_MNEMONIC_INT1:
-    case ZYDIS_MNEMONIC_INT3:
-    case ZYDIS_MNEMONIC_UD0:
-    case ZYDIS_MNEMONIC_UD1:
-    case ZYDIS_MNEMONIC_UD2:
-    case ZYDIS_MNEMONIC_HLT:
-    case ZYDIS_MNEMONIC_XBEGIN:
-    case ZYDIS_MNEMONIC_IRET:
-    case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ:
-    case ZYDIS_MNEMONIC_SYSENTER:
-    case ZYDIS_MNEMONIC_ENTER:
-      return Sort::refused;
-    default:
-      break;
-  }
-  switch (instruction.meta.category) {
-    case ZYDIS_CATEGORY_CONVERT:
-      return Sort::convert;
-    case ZYDIS_CATEGORY_CMOV:
-    case ZYDIS_CATEGORY_PUSH:
-    case ZYDIS_CATEGORY_POP:
-      return Sort::shuffle;
-    default:
-      return is_string(instruction) ? Sort::shuffle : Sort::arithmetic;
-  }
-}
-
-bool makes_zero(const Decoded& decoded) {
-  switch (decoded.instruction.mnemonic) {
-    case ZYDIS_MNEMONIC_XOR:
-    case ZYDIS_MNEMONIC_SUB:
-    case ZYDIS_MNEMONIC_PXOR:
-    case ZYDIS_MNEMONIC_XORPS:
-    case ZYDIS_MNEMONIC_XORPD:
-    case ZYDIS_MNEMONIC_VPXOR:
-    case ZYDIS_MNEMONIC_VXORPS:
-    case ZYDIS_MNEMONIC_VXORPD:
-      break;
-    default:
-      return false;
-  }
-  const int last = decoded.instruction.operand_count_visible - 1;
-  return last >= 1 && is_register(decoded.operands[last]) && is_register(decoded.operands[last - 1]) &&
-         decoded.operands[last].reg.value == decoded.operands[last - 1].reg.value;
 }
 
 // One instruction's reading and writing.
@@ -653,18 +426,6 @@ uintptr_t segment_base(ZydisRegister segment) {
 }
 
 }  // namespace
-
-int general_number(ZydisRegister name) {
-  const Place place = place_of(name);
-  return place.kind == Place::general ? place.number : -1;
-}
-
-uint64_t general_register(const mcontext_t& context, int number) {
-  static constexpr int kInContext[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
-                                         REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                         REG_R12, REG_R13, REG_R14, REG_R15};
-  return static_cast<uint64_t>(context.gregs[kInContext[number & 15]]);
-}
 
 uintptr_t address_of(const Decoded& decoded, const ZydisDecodedOperand& operand, const mcontext_t& context,
                      uintptr_t instruction) {

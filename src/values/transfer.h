@@ -32,10 +32,4 @@ uintptr_t address_of(const Decoded& decoded, const ZydisDecodedOperand& operand,
 Effect apply(const Decoded& decoded, const mcontext_t& context, uintptr_t instruction, Taint& taint,
              When when = When::before);
 
-// Of a general register, whatever part of it is named; -1: it is none.
-int general_number(ZydisRegister name);
-
-// Register by its number in instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, ...
-uint64_t general_register(const mcontext_t& context, int number);
-
 }  // namespace diogenes::values

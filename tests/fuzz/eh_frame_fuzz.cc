@@ -9,14 +9,6 @@ void run_on(std::span<const uint8_t> bytes) {
     const auto functions = parse_eh_frame(bytes, address);
     require(functions.size() <= bytes.size(), "no more functions than bytes");
   }
-  for (unsigned encoding = 0; encoding < 256; ++encoding) {
-    size_t position = 0;
-    uint64_t value = 0;
-    for (int i = 0; i < 4; ++i) {
-      if (!read_encoded(bytes, 0x1000, static_cast<uint8_t>(encoding), &position, &value)) break;
-      require(position <= bytes.size(), "a pointer lies inside the bytes");
-    }
-  }
 }
 
 }  // namespace diogenes::fuzz

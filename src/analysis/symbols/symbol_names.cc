@@ -1,75 +1,16 @@
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "analysis/symbols/symbols.h"
+#include "base/demangled_name.h"
 
 namespace diogenes {
 namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
 
-// The position behind the bracket that closes the one at `at`; the text's end if none does. Inside < >, what
-// stands in parentheses is skipped as a whole: a comparison can stand only there.
-size_t behind_bracket(std::string_view text, size_t at) {
-  char open = text[at];
-  char close = open == '<' ? '>' : open == '(' ? ')' : open == '[' ? ']' : '}';
-  int depth = 0;
-  while (at < text.size()) {
-    char c = text[at];
-    if (c == '-' && at + 1 < text.size() && text[at + 1] == '>') {
-      at += 2;
-      continue;
-    }
-    if (c == open) ++depth;
-    if (c == close && --depth == 0) return at + 1;
-    at = open == '<' && c == '(' ? behind_bracket(text, at) : at + 1;
-  }
-  return at;
-}
-
 bool starts(std::string_view text, size_t at, std::string_view what) {
   return text.compare(at, what.size(), what) == 0;
-}
-
-// After "operator" at `at`: appends the operator's name, returns the position behind it.
-size_t take_operator(std::string_view text, size_t at, std::string& out) {
-  static constexpr std::array<std::string_view, 45> kOperators = {
-      "<=>", "<<=", ">>=", "->*",    "()",        "[]",   "<<",      ">>",        "<=",   ">=", "->", "==",
-      "!=",  "&&",  "||",  "++",     "--",        "+=",   "-=",      "*=",        "/=",   "%=", "^=", "&=",
-      "|=",  "<",   ">",   "+",      "-",         "*",    "/",       "%",         "^",    "&",  "|",  "~",
-      "!",   "=",   ",",   " new[]", " delete[]", " new", " delete", " co_await", "\"\" "};
-  for (std::string_view name : kOperators) {
-    if (!starts(text, at, name)) continue;
-    size_t behind = at + name.size();
-    if (is_word(name.back()) && behind < text.size() && is_word(text[behind]))
-      continue;  // operator newtype()
-    out += name;
-    return behind;
-  }
-  // A conversion: the type, up to the parameters.
-  while (at < text.size() && text[at] != '(') {
-    if (text[at] == '<') {
-      at = behind_bracket(text, at);
-      if (!out.empty() && out.back() == ' ') out.pop_back();
-      continue;
-    }
-    out += text[at++];
-  }
-  return at;
-}
-
-// What may stand behind a parameter list, and says nothing of the name.
-size_t behind_qualifiers(std::string_view text, size_t at) {
-  for (bool more = true; more;) {
-    more = false;
-    for (std::string_view word : {" const", " volatile", " noexcept", " &&", " &", " [clone"}) {
-      if (!starts(text, at, word)) continue;
-      at = word == " [clone" ? behind_bracket(text, at + 1) : at + word.size();
-      more = true;
-    }
-  }
-  return at;
 }
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -94,40 +35,34 @@ std::string runtime_name(std::string_view function) {
 }  // namespace
 
 std::string Symbolizer::base_name(std::string_view text) {
+  using Kind = NamePiece::Kind;
   std::string out;
-  size_t at = 0;
-  auto component_starts = [&out] { return out.empty() || out.ends_with("::"); };
-  while (at < text.size()) {
-    char c = text[at];
-    if (starts(text, at, "operator") && (at == 0 || !is_word(text[at - 1])) && component_starts() &&
-        (at + 8 == text.size() || !is_word(text[at + 8]))) {
-      out += "operator";
-      at = take_operator(text, at + 8, out);
-      if (at + 1 < text.size() && text[at] == ' ' && text[at + 1] == '<') ++at;
-    } else if (c == '<' && component_starts()) {  // a lambda as DWARF names it: <lambda(int)>
-      out += starts(text, at, "<lambda") ? "{lambda}" : "{unnamed}";
-      at = behind_bracket(text, at);
-    } else if (c == '<' || c == '[') {  // template arguments; [abi:cxx11], [clone .cold]
-      at = behind_bracket(text, at);
-    } else if (starts(text, at, "(anonymous namespace)")) {
-      out += "(anonymous namespace)";
-      at += 21;
-    } else if (c == '(') {
-      at = behind_qualifiers(text, behind_bracket(text, at));
-    } else if (c == '{') {  // {lambda(int)#1}, {unnamed type#1}
-      size_t behind = behind_bracket(text, at);
-      while (at < behind) {
-        if (text[at] == '(')
-          at = std::min(behind, behind_bracket(text, at));
-        else
-          out += text[at++];
+  NameReader reader(text);
+  while (const auto piece = reader.next()) {
+    switch (piece->kind) {
+      case Kind::text:
+      case Kind::operator_name:
+      case Kind::anonymous_namespace:
+        out += piece->text;
+        break;
+      case Kind::unnamed:
+        out += piece->text.starts_with("<lambda") ? "{lambda}" : "{unnamed}";
+        break;
+      case Kind::braced: {  // {lambda(int)#1} without its parameters
+        out += '{';
+        NameReader inside(piece->text.substr(1));
+        while (const auto part = inside.next())
+          if (part->kind != Kind::parameters) out += part->text;
+        break;
       }
-    } else if (c == ' ') {  // what came before was a return type, unless only brackets follow
-      if (at + 1 < text.size() && text[at + 1] != '<' && text[at + 1] != '[') out.clear();
-      ++at;
-    } else {
-      out += c;
-      ++at;
+      case Kind::separator:
+        out.clear();
+        break;
+      case Kind::template_arguments:
+      case Kind::bracketed:
+      case Kind::parameters:
+      case Kind::qualifiers:
+        break;
     }
   }
   return out.empty() ? std::string(text) : out;

@@ -40,54 +40,8 @@ size_t read_length(std::span<const uint8_t> section, size_t* position) {
   return length <= section.size() - *position ? static_cast<size_t>(length) : 0;
 }
 
-// The encoding of an FDE's addresses, as its CIE says; kOmit where it cannot be told.
-uint8_t address_encoding(std::span<const uint8_t> section, uint64_t address, size_t cie) {
-  size_t position = cie;
-  const size_t length = read_length(section, &position);
-  if (length == 0) return kOmit;
-  const std::span<const uint8_t> bytes = section.first(position + length);
-  uint32_t id;
-  uint8_t version;
-  if (!read(bytes, &position, &id) || id != 0 || !read(bytes, &position, &version)) return kOmit;
-  if (version != 1 && version != 3) return kOmit;
-  const size_t augmentation = position;
-  while (position < bytes.size() && bytes[position] != 0) ++position;
-  if (position >= bytes.size()) return kOmit;
-  const std::span<const uint8_t> letters = bytes.subspan(augmentation, position - augmentation);
-  ++position;
-  uint64_t ignored;
-  if (!read_leb(bytes, &position, false, &ignored) || !read_leb(bytes, &position, true, &ignored))
-    return kOmit;
-  uint8_t return_register;
-  if (version == 1 ? !read(bytes, &position, &return_register) : !read_leb(bytes, &position, false, &ignored))
-    return kOmit;
-  if (letters.empty()) return 0;  // absolute addresses
-  if (letters[0] != 'z' || !read_leb(bytes, &position, false, &ignored)) return kOmit;
-  for (const uint8_t letter : letters.subspan(1)) {
-    uint8_t encoding;
-    switch (letter) {
-      case 'R':
-        return read(bytes, &position, &encoding) ? encoding : kOmit;
-      case 'L':
-        if (!read(bytes, &position, &encoding)) return kOmit;
-        break;
-      case 'P':
-        if (!read(bytes, &position, &encoding) ||
-            !read_encoded(bytes, address, encoding & ~kIndirect, &position, &ignored))
-          return kOmit;
-        break;
-      case 'S':
-      case 'B':
-        break;
-      default:
-        return kOmit;
-    }
-  }
-  return 0;
-}
-
-}  // namespace
-
+// Reads one pointer in a DW_EH_PE_ encoding at `*position`, and moves it on. False where that is not
+// possible. `address`: virtual address of the span's first byte, for pc-relative ones.
 bool read_encoded(std::span<const uint8_t> bytes, uint64_t address, uint8_t encoding, size_t* position,
                   uint64_t* value) {
   const uint64_t here = address + *position;
@@ -140,6 +94,54 @@ bool read_encoded(std::span<const uint8_t> bytes, uint64_t address, uint8_t enco
   *value = result;
   return true;
 }
+
+// The encoding of an FDE's addresses, as its CIE says; kOmit where it cannot be told.
+uint8_t address_encoding(std::span<const uint8_t> section, uint64_t address, size_t cie) {
+  size_t position = cie;
+  const size_t length = read_length(section, &position);
+  if (length == 0) return kOmit;
+  const std::span<const uint8_t> bytes = section.first(position + length);
+  uint32_t id;
+  uint8_t version;
+  if (!read(bytes, &position, &id) || id != 0 || !read(bytes, &position, &version)) return kOmit;
+  if (version != 1 && version != 3) return kOmit;
+  const size_t augmentation = position;
+  while (position < bytes.size() && bytes[position] != 0) ++position;
+  if (position >= bytes.size()) return kOmit;
+  const std::span<const uint8_t> letters = bytes.subspan(augmentation, position - augmentation);
+  ++position;
+  uint64_t ignored;
+  if (!read_leb(bytes, &position, false, &ignored) || !read_leb(bytes, &position, true, &ignored))
+    return kOmit;
+  uint8_t return_register;
+  if (version == 1 ? !read(bytes, &position, &return_register) : !read_leb(bytes, &position, false, &ignored))
+    return kOmit;
+  if (letters.empty()) return 0;  // absolute addresses
+  if (letters[0] != 'z' || !read_leb(bytes, &position, false, &ignored)) return kOmit;
+  for (const uint8_t letter : letters.subspan(1)) {
+    uint8_t encoding;
+    switch (letter) {
+      case 'R':
+        return read(bytes, &position, &encoding) ? encoding : kOmit;
+      case 'L':
+        if (!read(bytes, &position, &encoding)) return kOmit;
+        break;
+      case 'P':
+        if (!read(bytes, &position, &encoding) ||
+            !read_encoded(bytes, address, encoding & ~kIndirect, &position, &ignored))
+          return kOmit;
+        break;
+      case 'S':
+      case 'B':
+        break;
+      default:
+        return kOmit;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
 
 std::vector<FunctionBounds> parse_eh_frame(std::span<const uint8_t> section, uint64_t address) {
   std::vector<FunctionBounds> functions;

@@ -1,8 +1,8 @@
 // An ELF shared object as a file: its build-id, its exports, its functions' bounds, its bytes by image
-// offset. Source: the file alone; nothing is loaded or run. Function bounds come from `.eh_frame`, because
-// libcuda has no symbols for its internal functions but full unwind information (facts). For x86-64, 64-bit
-// little-endian. The file may be truncated or garbage: whatever can be read is there, the rest is missing,
-// and nothing crashes.
+// offset. Source: the file alone, read by libelf; nothing is loaded or run. Function bounds come from `.eh_frame`,
+// because libcuda has no symbols for its internal functions but full unwind information (facts). For x86-64, 64-bit
+// little-endian. The file may be garbage: whatever can be read is there, the rest is missing, and nothing crashes.
+// Exports and `.eh_frame` are found by the table of sections, which `strip` leaves; a file without it is refused.
 //
 // All positions are image offsets: virtual address minus image base, the base being the lowest PT_LOAD's
 // page. In a process, address = l_addr + image_base() + offset.
@@ -71,6 +71,7 @@ class Image {
   struct Storage;
   friend class ImageReader;
   Image() = default;
+  static Result<Image> from_storage(std::shared_ptr<const Storage> storage, std::string name);
 
   std::shared_ptr<const Storage> storage_;
   std::string path_;

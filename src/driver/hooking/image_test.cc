@@ -105,6 +105,9 @@ TEST(Image, SaysWhatIsWrongWithAFile) {
   ASSERT_FALSE(missing.ok());
   EXPECT_NE(strstr(missing.error().c_str(), "No such file"), nullptr);
   auto bytes = contents(libc_path());
+  auto cut = bytes;
+  cut.resize(cut.size() / 2);  // the table of sections is at the end
+  EXPECT_NE(strstr(Image::from_bytes(cut, "cut").error().c_str(), "is it cut off?"), nullptr);
   bytes[EI_CLASS] = ELFCLASS32;
   EXPECT_NE(strstr(Image::from_bytes(bytes, "old").error().c_str(), "not for x86-64"), nullptr);
 }

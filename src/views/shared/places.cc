@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/demangled_name.h"
+
 namespace diogenes {
 
 std::string short_path(const std::string& path, const std::string& folder) {
@@ -66,39 +68,17 @@ std::string fitting(std::string function, size_t room) {
 }  // namespace
 
 std::string short_function(std::string_view name) {
-  if (name.find("operator") != std::string_view::npos)
-    return std::string(name);  // its parts look like brackets
-  int depth = 0;
   size_t start = 0, end = name.size();
-  for (size_t i = 0; i < name.size(); ++i) {
-    char c = name[i];
-    constexpr std::string_view kAnonymous = "(anonymous namespace)";
-    if (depth == 0 && name.compare(i, kAnonymous.size(), kAnonymous) == 0) {
-      i += kAnonymous.size() - 1;
-      continue;
-    }
-    if (c == '-' && i + 1 < name.size() && name[i + 1] == '>') {
-      ++i;
-      continue;
-    }
-    if (c == '(' && depth == 0 && i > start) {
-      size_t close = i;
-      for (int open = 0; close < name.size(); ++close) {
-        if (name[close] == '(') ++open;
-        if (name[close] == ')' && --open == 0) break;
-      }
-      bool local = close < name.size() && name.find("::", close) != std::string_view::npos;
-      bool type = name.substr(start, i - start).starts_with("decltype");
-      if (!local && !type) {
-        end = i;
-        break;
-      }
-      i = std::min(close, name.size() - 1);
-      continue;
-    }
-    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
-    if ((c == '>' || c == ')' || c == '}' || c == ']') && depth > 0) --depth;
-    if (c == ' ' && depth == 0) start = i + 1;
+  NameReader reader(name);
+  while (const auto piece = reader.next()) {
+    if (piece->kind == NamePiece::Kind::operator_name) return std::string(name);
+    if (piece->kind == NamePiece::Kind::separator) start = piece->begin + 1;
+    if (piece->kind != NamePiece::Kind::parameters || piece->begin == start) continue;
+    const bool local = name.find("::", piece->begin + piece->text.size()) != std::string_view::npos;
+    const bool type = name.substr(start, piece->begin - start).starts_with("decltype");
+    if (local || type) continue;
+    end = piece->begin;
+    break;
   }
   return without_anonymous(std::string(start < end ? name.substr(start, end - start) : name));
 }

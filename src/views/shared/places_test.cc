@@ -25,6 +25,10 @@ TEST(Places, FunctionsWithoutParametersAndReturnType) {
   EXPECT_EQ(short_function("cfd::(anonymous namespace)::Vector<T>::~Vector()"), "cfd::Vector<T>::~Vector");
   EXPECT_EQ(short_function("decltype (a->b) ns::add<int>(int)"), "ns::add<int>");
   EXPECT_EQ(short_function("run(int)::Local::go(char)"), "run(int)::Local::go");
+  EXPECT_EQ(short_function("A::f(int) const::Local::go(char)"), "A::f(int) const::Local::go");
+  EXPECT_EQ(short_function("void f<(1<<2)>(int)"), "f<(1<<2)>");
+  EXPECT_EQ(short_function("void run<&A::operator< >(int)"), "run<&A::operator< >");
+  EXPECT_EQ(short_function("operator_like(int)"), "operator_like");
   EXPECT_EQ(short_function("A::operator()(int) const"), "A::operator()(int) const");
   EXPECT_EQ(short_function(""), "");
   EXPECT_EQ(short_function("broken((("), "broken");

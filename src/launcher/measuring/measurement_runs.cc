@@ -1,0 +1,222 @@
+// Measurement, one run of the program: its plan, the run itself, and what it says of the stage.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "launcher/installed/jit_check.h"
+#include "launcher/installed/python_in_use.h"
+#include "launcher/measuring/measurement.h"
+#include "launcher/measuring/prepare_command.h"
+
+namespace diogenes::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run of the program that hangs under measurement must not hang for ever: without --timeout, this is the
+// limit of every run after the first.
+Nanoseconds guard_limit(double baseline_s) { return {static_cast<int64_t>((20 * baseline_s + 60) * 1e9)}; }
+
+// Of --max-overhead: 1.3 of the default's 3.
+constexpr double kFollowingShare = 1.3 / 3;
+
+}  // namespace
+
+// What the next run is called: `run 2 of 3, tracing`. How many there will be is known after stage 3.
+std::string Measurement::run_heading(const std::string& name) const {
+  return fmt::format("run {} of {}, {}", session_.runs.size() + 1,
+                     std::max(runs_planned_, static_cast<int>(session_.runs.size()) + 1), name);
+}
+
+bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite> hooks,
+                            StageSettings settings) {
+  const std::string name = run_name(stage, settings.number);
+  if (is_kept(name)) return true;
+  const fs::path stage_folder = folder_ / name;
+  const bool first = session_.runs.empty();
+  progress_.begin(run_heading(name), what,
+                  first && (is_terminal(STDOUT_FILENO) || is_terminal(STDERR_FILENO)));
+  // A run that only follows values needs few occurrences of a call.
+  const double overhead = settings.followed.empty() ? options_.max_overhead
+                                                    : std::max(1.1, options_.max_overhead * kFollowingShare);
+  std::error_code failed;
+  fs::create_directory(stage_folder, failed);
+  Status planned = write_plan(
+      stage_folder / "plan", {.stage = stage,
+                              .driver = driver_->build_id,
+                              .hooks = std::move(hooks),
+                              .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
+                              .watch_share = settings.watch_share,
+                              .gpu_times = settings.gpu_times.take,
+                              .max_overhead = overhead,
+                              .baseline_s = reference_runtime(),
+                              .followed = settings.followed});
+  if (!planned) {
+    progress_.end("failed");
+    if (first) return refuse(kOwnFailure, planned.error().c_str());
+    notice(planned.error().c_str());
+    return false;
+  }
+  const fs::path& cupti = settings.gpu_times.cupti;
+  // In all runs but the first, or their stacks would differ.
+  const bool reads_python =
+      !first && fs::exists(installation_.python) && runs_python(folder_ / stage_name(Stage::baseline));
+  const fs::path python = reads_python ? installation_.python : fs::path();
+  const bool hears_nvtx = stage == Stage::tracing && !options_.region.empty();
+  bool more = run_program(name, {.agent = installation_.agent,
+                                 .plan = stage_folder / "plan",
+                                 .library_folder = driver_->driver.library_folder,
+                                 .plug_in = cupti.empty() ? fs::path() : installation_.gpu_times,
+                                 .cupti = cupti,
+                                 .python = python,
+                                 .values = settings.followed.empty() ? fs::path() : installation_.values,
+                                 .nvtx = hears_nvtx ? installation_.nvtx : fs::path(),
+                                 .region = options_.region,
+                                 .guards = stage == Stage::memory_tracing || stage == Stage::sync_use});
+  progress_.end(outcome_text());
+  StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
+  if (outcome.used_cuda > 0) check_outcome(stage, outcome);
+  if (outcome.used_cuda > 0 && stage == Stage::baseline) measured_ = true;
+  if (stage == Stage::tracing && settings.number == 1) session_.gpu_code = files_to_compile(stage_folder);
+  save();
+  return more;
+}
+
+bool Measurement::prepare_run(const std::string& name) {
+  const Prepared prepared = run_prepare_command(options_.prepare, environment_);
+  if (prepared.problem.empty()) return true;
+  if (prepared.interrupted_by != 0) exit_status_ = 128 + prepared.interrupted_by;
+  const std::string problem =
+      fmt::format("the --prepare command before the {} run {}; no further runs", name, prepared.problem);
+  if (session_.runs.empty()) return refuse(kOwnFailure, problem);
+  notice(problem);
+  return false;
+}
+
+bool Measurement::run_program(const std::string& name, const AgentSettings& settings) {
+  if (!prepare_run(name)) return false;
+  reserve_.keep(folder_);
+  const bool first = session_.runs.empty();
+  const fs::path run_folder = folder_ / name;
+  std::error_code failed;
+  fs::create_directory(run_folder, failed);
+  session_.runs.push_back({.name = name, .folder = settings.plan.empty() ? "" : name, .state = "running"});
+  save();
+
+  // The first run is the user's own: it goes on if we are killed. Later ones work for us alone.
+  Target target{.program = program_.path,
+                .arguments = options_.command,
+                .environment = target_environment(environment_, settings),
+                .ends_with_us = !first};
+  if (options_.timeout_s > 0)
+    target.limit = {static_cast<int64_t>(options_.timeout_s * 1e9)};
+  else if (!first)
+    target.limit = guard_limit(session_.runs.front().runtime_s);
+  streams_->route(target, run_folder);
+  Result<TargetResult> result = run_target(target);
+  if (!result) {
+    session_.runs.back().state = "failed";
+    if (first) return refuse(kOwnFailure, result.error().c_str());
+    notice(fmt::format("{}: {}", name, result.error().c_str()));
+    return false;
+  }
+  if (result->exec_error != 0 && first) {
+    fs::remove_all(folder_, failed);
+    FoundProgram problem = exec_problem(program_.path, result->exec_error);
+    return refuse(problem.status, problem.problem);
+  }
+  return judge(name, *result);
+}
+
+bool Measurement::judge(const std::string& name, const TargetResult& result) {
+  const bool first = session_.runs.size() == 1;
+  const char* without_more =
+      name == stage_name(Stage::gpu_times) ? "its times count as far as it got" : "later stages were not run";
+  StageRun& run = session_.runs.back();
+  run.runtime_s = result.runtime.seconds();
+  run.cpu_s = result.cpu_s;
+  run.exit_status = result.exit_status;
+  run.signal = result.signal;
+  run.state = "complete";
+  if (result.asked_for_more)
+    notice(fmt::format(
+        "{}: the program asked for more input than was typed in the first run, and read its end", name));
+  constexpr Nanoseconds kWorthSaying{100'000'000};
+  if (first && result.waited_for_user > kWorthSaying)
+    notice(
+        fmt::format("{}: the program waited {:.1f} s for somebody to type; this is no part of its run time",
+                    name, result.waited_for_user.seconds()));
+  if (first && !streams_->problem().empty()) notice(streams_->problem());
+  for (const std::string& difference : streams_->finish(result))
+    run.output_difference += (run.output_differs() ? "; " : "") + difference;
+  if (first) {
+    session_.exit_status = exit_status_ = result.exit_status;
+    first_signal_ = result.signal;
+    session_.streams = streams_->record();
+  }
+  if (result.interrupted_by != 0) {
+    run.state = "interrupted";
+    exit_status_ = 128 + result.interrupted_by;
+    notice(
+        fmt::format("{}: interrupted by signal {}; later stages were not run", name, result.interrupted_by));
+    return false;
+  }
+  if (result.timed_out) {
+    run.state = "timeout";
+    if (first) exit_status_ = kTimeout;
+    notice(
+        options_.timeout_s > 0
+            ? fmt::format("{}: ended after the {} s of --timeout; {}", name, options_.timeout_s, without_more)
+            : fmt::format(
+                  "{}: ended after {:.0f} s, 20 times the first run and a minute: did it hang? {}; --timeout "
+                  "SECONDS sets another limit",
+                  name, result.runtime.seconds(), without_more));
+    if (first) say(session_.notices.back());
+    return false;
+  }
+  if (first) return true;
+  const StageRun& original = session_.runs.front();
+  if (result.signal != 0 && result.signal != first_signal_) {
+    run.state = "failed";
+    notice(
+        fmt::format("{}: the program {}, and in the first run it {}; this stage counts as far as it got, {}; "
+                    "`--plain-run` shows whether it does so without measurement",
+                    name, ended_text(result.exit_status, result.signal),
+                    ended_text(original.exit_status, first_signal_), without_more));
+    return false;
+  }
+  if (result.exit_status != original.exit_status)
+    notice(fmt::format("{}: the program {}, and in the first run it {}", name,
+                       ended_text(result.exit_status, result.signal),
+                       ended_text(original.exit_status, first_signal_)));
+  return true;
+}
+
+double Measurement::reference_runtime() const {
+  return session_.runs.empty() ? 0 : session_.runs.front().runtime_s;
+}
+
+std::string Measurement::outcome_text() const {
+  if (session_.runs.empty()) return "failed";
+  const StageRun& run = session_.runs.back();
+  if (run.state != "complete") return run.state;
+  std::string text = fmt::format("{:.2f} s", run.runtime_s);
+  if (session_.runs.size() > 1 && reference_runtime() > 0)
+    text += fmt::format(", {:.2f} x {}", run.runtime_s / reference_runtime(), session_.runs.front().name);
+  return text;
+}
+
+void Measurement::check_outcome(Stage stage, const StageOutcome& outcome) {
+  if (outcome.other_driver > 0 && outcome.other_driver < outcome.used_cuda)
+    notice(fmt::format("{}: {} of {} processes loaded another libcuda, and nothing was hooked there",
+                       stage_name(stage), outcome.other_driver, outcome.used_cuda));
+  int missing = outcome.hooks_planned - outcome.hooks_installed;
+  if (missing > 0 && outcome.other_driver == 0)
+    notice(fmt::format(
+        "{}: {} of {} hooks were not installed, because the code in memory is not the file's (another "
+        "tool patched it?); `diogenes doctor` lists tools that are in the way",
+        stage_name(stage), missing, outcome.hooks_planned));
+}
+
+}  // namespace diogenes::launcher
