@@ -171,8 +171,7 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
     variant.base =
         simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
   if (schedule_.locks_taken_free)
-    any_order_ =
-        simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, true, true, false}, {});
+    locks_in_order_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, in_order(), {});
   if (schedule_.threads.size() > 1)
     independent_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, {});
 }
@@ -207,12 +206,9 @@ Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) 
   if (schedule_.threads.size() > 1) {
     if (!schedule_.order_complete) independent(edits, spread);
     if (schedule_.locks_taken_free) {
-      Setting any_order = setting();
-      any_order.locks_in_order = false;
       const Variant& variant = variants_[0];
-      spread.include(
-          Cause::threads,
-          any_order_.end - simulate(schedule_, variant.durations, variant.machine, any_order, edits).end);
+      const Outcome changed = simulate(schedule_, variant.durations, variant.machine, in_order(), edits);
+      spread.include(Cause::threads, locks_in_order_.end - changed.end);
     }
     if (!all_known_) {
       // Which thread's work a wait waited for is a guess then. Nothing, and all the time that goes, are

@@ -77,12 +77,15 @@ class ProcessReplay {
   int64_t time_of(std::span<const Edit> edits) const;
   int64_t most_by_moving(std::span<const Edit> edits) const;
   void differences(std::span<const Edit> edits, Spread& spread) const;
-  static Setting setting() { return {true, true, true}; }
+  // Who finds a lock free has what it needs: who does not have it sleeps, or asks again. So the estimate takes free locks
+  // in any order, and the recorded order is in the range.
+  static Setting setting() { return {true, true, true, false}; }
+  static Setting in_order() { return {true, true, true, true}; }
 
   Schedule schedule_;
   std::vector<Variant> variants_;  // the first is the estimate
   Outcome independent_;            // unchanged, threads taken as independent
-  Outcome any_order_;              // unchanged, free locks taken in any order
+  Outcome locks_in_order_;         // unchanged, free locks taken in the recorded order
   int64_t mismatch_ = 0;
   int64_t calls_time_ = 0;  // of all nodes
   bool all_known_ = false;
