@@ -1,6 +1,7 @@
 #include "analysis/findings/required.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace diogenes {
 namespace {
@@ -15,6 +16,10 @@ std::vector<std::vector<bool>> changed_by(const std::vector<Problem>& problems, 
       operations[change.operation] = true;
     }
   return changed;
+}
+
+bool brings_to_host(const DriverFunction& function) {
+  return function.role == Role::transfer && function.direction == Direction::device_to_host;
 }
 
 using Content = std::pair<uint64_t, uint64_t>;
@@ -58,15 +63,36 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
   for (uint32_t t = 0; t < input.graph.threads.size(); ++t) {
     auto [process, thread] = input.graph.origin[t];
     const auto& operations = input.tracing.processes[process].threads[thread].operations;
+    std::vector<Change> copies;  // to the host, since the thread waited last
+    const auto change_of = [&](uint32_t i, bool waits) {
+      const DriverFunction* function = function_of(input.sites[operations[i].site]);
+      Change change;
+      change.thread = t;
+      change.operation = i;
+      change.wait = input.graph.threads[t].wait_at[i];
+      change.waits = waits;
+      change.launch_first = launches_first(function);
+      change.own = operations[i].own();
+      change.call_removed = function && (function->role == Role::synchronize || brings_to_host(*function));
+      if (waits) change.wait_change = Change::Wait::removed;
+      return change;
+    };
     for (uint32_t i = 0; i < operations.size(); ++i) {
       const Operation& operation = operations[i];
-      if (!is_program_wait(operation) || !is_candidate(operation) || operation.outside) continue;
+      const bool is_changed = i < changed[t].size() && changed[t][i];
+      if (!is_program_wait(operation)) {
+        const DriverFunction* function = function_of(input.sites[operation.site]);
+        if (function && brings_to_host(*function) && !is_changed) copies.push_back(change_of(i, false));
+        continue;
+      }
+      const std::vector<Change> brought = std::exchange(copies, {});
+      if (!is_candidate(operation) || operation.outside) continue;
       Required& required = by_site[operation.site.value];
       required.site = operation.site;
       ++required.instances;
       // A call that waits for its own work has no result that could be asked for later.
       if (operation.reasons == 0 || (operation.reasons & kOwnWork) != 0) continue;
-      if (i < changed[t].size() && changed[t][i]) continue;
+      if (is_changed) continue;
       ++required.count;
       required.not_judged += is_not_judged(operation.reasons);
       ++required.threads[t];
@@ -75,15 +101,9 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
       for (uint32_t bit = 1; bit != 0; bit <<= 1)
         if ((operation.reasons & bit) != 0) ++required.reasons[bit];
       if (operation.after.count >= 0) after[operation.site.value].push_back(operation.after.count);
-      Change change;
-      change.thread = t;
-      change.operation = i;
-      change.wait = input.graph.threads[t].wait_at[i];
-      change.waits = true;
-      change.launch_first = launches_first(function_of(input.sites[operation.site]));
-      change.own = operation.own();
-      change.wait_change = Change::Wait::removed;
-      changes[operation.site.value].push_back(change);
+      std::vector<Change>& all = changes[operation.site.value];
+      all.insert(all.end(), brought.begin(), brought.end());
+      all.push_back(change_of(i, true));
     }
   }
 

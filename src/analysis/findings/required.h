@@ -1,7 +1,7 @@
 // Needed synchronizations that cost most. Removing them as they are would be wrong; the program would have to ask for
 // their results less often, later, or not on the CPU. In: the joined run of stage 2, what stage 3 says of each site,
-// the problems. Out: sites by what the program would gain at most if its CPU did not have to wait there: the same
-// model, run without these waits.
+// the problems. Out: sites by what the program would gain at most if it did not ask for these results: the same model,
+// run without these waits, their calls, and the copies to the host since the thread's wait before.
 #pragma once
 #include <map>
 

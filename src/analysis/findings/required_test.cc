@@ -30,6 +30,21 @@ TEST(Required, IsWhatTheLoopWouldGainWithoutItsNeededWait) {
   EXPECT_EQ(required[0].reasons.at(kCpuAccess), 2u);
 }
 
+// Who does not ask for a result needs neither the call that waits for it, of 2, nor the copy that brings it, of 5.
+TEST(Required, TakesTheCopiesToTheHostAlong) {
+  auto trace = timeline();
+  for (int i = 0; i < 2; ++i) {
+    trace.launch(1).copy("cuMemcpyDtoHAsync_v2", 4, lasting(0), 5).from(0x150).without_wait();
+    trace.sync(lasting(20), 2).from(0x100).first_use(after(0)).work(40);
+  }
+  trace.launch(1).sync(lasting(10)).from(0x200).unnecessary().work(40);
+  Analysed analysed(trace);
+  auto required = find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 10);
+  ASSERT_EQ(required.size(), 1u);
+  EXPECT_EQ(required[0].count, 2u);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to), 2 * (20 + 2 + 5));
+}
+
 TEST(Required, LeavesOutWhatWaitsLessAndWhatAProblemMoves) {
   auto trace = timeline();
   trace.launch(1)
