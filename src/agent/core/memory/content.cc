@@ -9,6 +9,7 @@
 namespace diogenes::agent {
 
 void hash_rows_avx2(uint64_t address, uint64_t width, uint64_t height, uint64_t pitch, uint64_t* out);
+void hash_piece_avx2(void* state, const void* piece, uint64_t bytes);
 
 Content content_of(const Rows& rows) {
   uint64_t hash[2];
@@ -24,6 +25,7 @@ namespace {
 // `piece` takes `size` bytes at a time.
 bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* content, LookAtPiece look,
                    void* context, CopyIfThere copy) {
+  const auto hash_next = __builtin_cpu_supports("avx2") ? hash_piece_avx2 : hash_piece;
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   for (uint64_t row = 0; row < rows.height; ++row) {
@@ -31,7 +33,7 @@ bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* conten
     for (uint64_t left = rows.width; left > 0;) {
       uint64_t bytes = left < size ? left : size;
       if (!copy(piece, reinterpret_cast<const void*>(at), bytes)) return false;
-      if (content) XXH3_128bits_update(&state, piece, bytes);
+      if (content) hash_next(&state, piece, bytes);
       if (look) look(context, piece, bytes);
       at += bytes;
       left -= bytes;

@@ -8,6 +8,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+static inline void hash_piece(void* state, const void* piece, uint64_t bytes) {
+  XXH3_128bits_update((XXH3_state_t*)state, piece, bytes);
+}
+
 static inline void hash_rows(uint64_t address, uint64_t width, uint64_t height, uint64_t pitch,
                              uint64_t* out) {
   XXH128_hash_t hash;

@@ -122,7 +122,7 @@ bool start() {
   if (!follow_forks()) return false;
   prepare_rest_check();
   most_live = std::min(kMaximumGuards, quarter_of_map_count());
-  if (!take_signals(on_segv, on_trap, on_sys)) return false;
+  if (!take_signals(on_fault, on_trap, on_sys)) return false;
   wiped.active.store(1, std::memory_order_release);
   return watch_this_thread();
 }
@@ -288,7 +288,7 @@ bool others_may_look() {
 
 bool guards_wanted() { return guards_active() && !refused_for_good(); }
 
-bool copy_anonymous_if_there(void* to, const void* from, uint64_t bytes) {
+bool copy_watched_if_there(void* to, const void* from, uint64_t bytes) {
   const Slot* me = guard_thread.slot;
   if (!me || !me->watched.load(std::memory_order_relaxed)) return copy_if_there(to, from, bytes);
   return diogenes_copy(to, from, bytes);

@@ -79,8 +79,8 @@ void set_driver_range(AddressRange range);
 // Called once, before there can be guards: they fall before a fork, and a child begins without them.
 bool follow_forks();
 
-// As copy_if_there(), and faster where this thread's faults come to the agent; not of a file: its end is a SIGBUS.
-bool copy_anonymous_if_there(void* to, const void* from, uint64_t bytes);
+// As copy_if_there(), and faster: without the kernel where this thread's faults come to the agent.
+bool copy_watched_if_there(void* to, const void* from, uint64_t bytes);
 
 // Code of the agent's that reads what lies on the program's stack without using it (the thunk, which passes
 // on what may be arguments): its touches are nobody's. Once, before start_guards().

@@ -1,6 +1,11 @@
 // First touches, neighbours, protections, and memory that goes away.
 #include "agent/watching/guard/guards.h"
 
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -62,7 +67,7 @@ TEST(Guards, MemoryThatIsGoneIsNotCopied) {
     char *memory = pages(3), to[8192] = {};
     memset(memory, 7, 2 * 4096);
     CHECK(munmap(memory + 2 * 4096, 4096) == 0);
-    auto copies = [&](int at) { return copy_anonymous_if_there(to, memory + at, sizeof to); };
+    auto copies = [&](int at) { return copy_watched_if_there(to, memory + at, sizeof to); };
     CHECK(copies(0) && !copies(1));
     CHECK(start_guards());
     memset(to, 0, sizeof to);
@@ -71,6 +76,30 @@ TEST(Guards, MemoryThatIsGoneIsNotCopied) {
     GuardHandle guard = raise_guard(range_of(memory, 100), Protection::no_access);
     CHECK(!copies(0));
     CHECK(collect(guard).by == TouchBy::nobody);
+  });
+}
+
+// A mapped file that was cut off: its pages answer with SIGBUS.
+TEST(Guards, MemoryBehindTheEndOfAFileIsNotCopied) {
+  RUN_IN_CHILD({
+    const int file = memfd_create("cut off", MFD_CLOEXEC);
+    CHECK(file >= 0 && ftruncate(file, 2 * 4096) == 0);
+    auto* memory = static_cast<char*>(mmap(nullptr, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0));
+    CHECK(memory != MAP_FAILED && ftruncate(file, 4096) == 0);
+    CHECK(start_guards());
+    char to[4096];
+    CHECK(copy_watched_if_there(to, memory, sizeof to));
+    CHECK(!copy_watched_if_there(to, memory + 4096, 1));
+    // The program's own access is its own affair.
+    static sigjmp_buf back;
+    struct sigaction action {};
+    action.sa_handler = [](int) { siglongjmp(back, 1); };
+    CHECK(sigaction(SIGBUS, &action, nullptr) == 0);
+    if (sigsetjmp(back, 1) == 0) {
+      memory[4096] = 1;
+      CHECK(false);
+    }
+    CHECK(!copy_watched_if_there(to, memory + 4096, 1));
   });
 }
 

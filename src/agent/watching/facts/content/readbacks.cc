@@ -41,7 +41,6 @@ struct Download {
   uint32_t stream;
   uint16_t context;
   Rows rows;
-  MemoryKind kind;  // of the memory it lies in
   SampledSite site;
   uint64_t source;
   Content held;
@@ -193,7 +192,6 @@ void await_download(const Call& call, const DecodedCall& decoded, const Content&
                 call.stream,
                 decoded.context,
                 {copy.destination, copy.width, copy.height, copy.destination_pitch},
-                decoded.destination.kind,
                 decoded.site,
                 copy.source,
                 held,
@@ -225,7 +223,7 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
     }
     Content content;
     const Nanoseconds begin = monotonic_now();
-    if (!content_if_there(download.rows, &content, nullptr, nullptr, copy_of(download.kind))) continue;
+    if (!content_if_there(download.rows, &content, nullptr, nullptr, copy_watched_if_there)) continue;
     sampling().charge_since(download.site, begin);
     remember_there(content, download.source, download.rows.bytes());
     append_content(download.id, content, compare(download.held, content));

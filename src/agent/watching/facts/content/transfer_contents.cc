@@ -64,7 +64,7 @@ bool is_done(const Call& call, const DecodedCall& decoded) {
 bool read_destination(const DecodedCall& decoded, Content* content) {
   const TransferArguments& copy = decoded.transfer;
   return content_if_there({copy.destination, copy.width, copy.height, copy.destination_pitch}, content,
-                          nullptr, nullptr, copy_of(decoded.destination.kind));
+                          nullptr, nullptr, copy_watched_if_there);
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   // The program may hand the driver memory that is not there. Addresses are looked for in any case: which
   // memory kernels reach must be known.
   content_if_there(rows, look.hashed ? &contents.content : nullptr, look_for_addresses, &look,
-                   copy_of(decoded.source.kind));
+                   copy_watched_if_there);
   contents.content.pattern = look.pattern.found();
   if (look.found) note_addresses(copy.destination);
   if (contents.content == Content{}) return;

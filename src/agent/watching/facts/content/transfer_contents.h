@@ -15,10 +15,6 @@ struct Contents {
   uint32_t readback;  // 0: none
 };
 
-// No file is behind memory that the driver gave.
-inline CopyIfThere copy_of(MemoryKind kind) {
-  return kind == MemoryKind::pinned ? copy_anonymous_if_there : copy_if_there;
-}
 // Before a copy to the host: was anything brought there before? If so, what it holds is read first.
 bool looks_at_destination(const DecodedCall& decoded);
 

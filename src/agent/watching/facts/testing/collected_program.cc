@@ -63,7 +63,7 @@ void end_guarding() {}
 void await_deferred(AddressRange, bool) {}
 void defer_guard(GuardHandle, Deferral, bool) {}
 void collect_unseen() {}
-bool copy_anonymous_if_there(void* to, const void* from, uint64_t bytes) {
+bool copy_watched_if_there(void* to, const void* from, uint64_t bytes) {
   return copy_if_there(to, from, bytes);
 }
 bool guards_wanted() { return true; }

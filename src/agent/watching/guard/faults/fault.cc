@@ -241,7 +241,7 @@ bool take_trap(siginfo_t* info, ucontext_t* context) {
 
 }  // namespace
 
-void on_segv(int signal, siginfo_t* info, void* opaque) {
+void on_fault(int signal, siginfo_t* info, void* opaque) {
   auto* context = static_cast<ucontext_t*>(opaque);
   auto instruction = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
   if (info->si_code > 0 && recover_copy(instruction)) {
@@ -252,7 +252,7 @@ void on_segv(int signal, siginfo_t* info, void* opaque) {
     KeepErrno keep;
     const Spent spent{monotonic_now(), facts::kSignal};
     TouchedValue value{};
-    if (take_fault(told, interrupted, value)) {
+    if (told->si_signo == SIGSEGV && take_fault(told, interrupted, value)) {
       Undispatched undispatched;
       if (!value.range.empty()) value_source->touched(value, interrupted);
       return true;

@@ -36,7 +36,9 @@ using SignalBits = uint64_t;  // the kernel's sigset_t: bit n-1 for signal n
 
 inline constexpr SignalBits signal_bit(int signal) { return SignalBits{1} << (signal - 1); }
 // Those that the guards need: never blocked in the kernel on a guarded thread.
-inline constexpr SignalBits kGuardSignals = signal_bit(SIGSEGV) | signal_bit(SIGTRAP) | signal_bit(SIGSYS);
+// What memory answers that may not be used as it was: closed, not there, behind the end of its file.
+inline constexpr SignalBits kFaultSignals = signal_bit(SIGSEGV) | signal_bit(SIGBUS);
+inline constexpr SignalBits kGuardSignals = kFaultSignals | signal_bit(SIGTRAP) | signal_bit(SIGSYS);
 inline constexpr SignalBits kAllSignals = ~SignalBits{0};
 
 struct KernelAction {

@@ -19,9 +19,9 @@ namespace diogenes::agent {
 namespace {
 
 constexpr int kSignals = 64;
-constexpr int kOurs[] = {SIGSEGV, SIGTRAP, SIGSYS};
+constexpr int kOurs[] = {SIGSEGV, SIGBUS, SIGTRAP, SIGSYS};
 
-KernelAction programs[kSignals + 1];  // of the three: the program's wish
+KernelAction programs[kSignals + 1];  // of ours: the program's wish
 SignalBits hidden[kSignals + 1];      // of the others: bits that were taken out of their masks
 KernelAction ours[kSignals + 1];
 std::atomic<uint32_t> changes{1};  // of any signal's handler; under Wishes where they are made here
@@ -81,7 +81,7 @@ void stand_before(int signal, KernelAction& action) {
   action.handler = mine;
 }
 
-bool is_ours(long signal) { return signal == SIGSEGV || signal == SIGTRAP || signal == SIGSYS; }
+bool is_ours(long signal) { return std::find(std::begin(kOurs), std::end(kOurs), signal) != std::end(kOurs); }
 
 int find_libc(dl_phdr_info* module, size_t, void*) {
   if (!module->dlpi_name || !strstr(module->dlpi_name, "/libc.so.")) return 0;
@@ -206,20 +206,20 @@ void die_of(int signal, siginfo_t* info, ucontext_t* context, bool comes_again) 
 
 }  // namespace
 
-bool take_signals(Handler on_segv, Handler on_trap, Handler on_sys) {
+bool take_signals(Handler on_fault, Handler on_trap, Handler on_sys) {
   dl_iterate_phdr(find_libc, nullptr);
   Wishes lock;
   note_unseen_actions();
-  const Handler handlers[] = {on_segv, on_trap, on_sys};
-  for (int i = 0; i < 3; ++i) {
+  const Handler handlers[] = {on_fault, on_fault, on_trap, on_sys};
+  for (int i = 0; i < 4; ++i) {
     KernelAction& action = ours[kOurs[i]];
     action.handler = reinterpret_cast<uintptr_t>(handlers[i]);
-    // SIGSEGV stays open inside: diogenes_copy may meet memory that is not there.
+    // Faults stay open inside: diogenes_copy may meet memory that is not there.
     action.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | kSaRestorer;
     action.restorer = reinterpret_cast<uintptr_t>(diogenes_restorer);
-    action.mask = kAllSignals & ~signal_bit(SIGSEGV);
+    action.mask = kAllSignals & ~kFaultSignals;
   }
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     if (install(kOurs[i])) continue;
     while (i-- > 0) kernel_sigaction(kOurs[i], &programs[kOurs[i]], nullptr);
     return false;
@@ -335,7 +335,7 @@ void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context) {
   SignalBits keep_open = guards_active() && !let_go_for_room(context) ? kGuardSignals : 0;
   SignalBits& hidden_now = guard_thread.hidden_mask;
   bool forced = info->si_code > 0;  // by the kernel, for what the thread did
-  bool comes_again = forced && signal == SIGSEGV;
+  bool comes_again = forced && (signal_bit(signal) & kFaultSignals) != 0 && info->si_code != BUS_MCEERR_AO;
   KernelAction action;
   {
     Wishes lock;
@@ -364,7 +364,7 @@ void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context) {
   }
   kernel_sigmask(SIG_SETMASK, blocked & ~keep_open);
   reinterpret_cast<Handler>(action.handler)(signal, info, context);
-  kernel_sigmask(SIG_SETMASK, kAllSignals & ~signal_bit(SIGSEGV));
+  kernel_sigmask(SIG_SETMASK, kAllSignals & ~kFaultSignals);
   hidden_now = frame_mask(context) & keep_open;
   frame_mask(context) &= ~keep_open;
 }

@@ -1,8 +1,8 @@
 // The program's signal handlers and masks, where ours stand in their place.
 //
-// Our handlers for SIGSEGV, SIGTRAP and SIGSYS stay installed in the kernel; what the program asks for is
+// Our handlers for SIGSEGV, SIGBUS, SIGTRAP and SIGSYS stay installed in the kernel; what the program asks for is
 // kept here, told back when it asks, and called for what is not ours, on the stack and with the mask that the
-// kernel would have used. No watched thread blocks the three in the kernel, be it by its mask, by the mask of
+// kernel would have used. No watched thread blocks them in the kernel, be it by its mask, by the mask of
 // a running handler, or by a frame that is returned to: which of them the program believes blocked is
 // GuardThread::hidden_mask.
 //
@@ -24,7 +24,7 @@ using Handler = void (*)(int, siginfo_t*, void*);
 
 // Installs ours, takes over what was there, and strips the masks of all other handlers. False: the kernel
 // refused.
-bool take_signals(Handler on_segv, Handler on_trap, Handler on_sys);
+bool take_signals(Handler on_fault, Handler on_trap, Handler on_sys);
 
 // Another's handler in the place of ours (set past us): it becomes the program's.
 void reclaim_signals();

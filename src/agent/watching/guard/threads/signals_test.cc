@@ -45,6 +45,12 @@ GuardHandle guard_over(const void* begin, size_t bytes) {
   return guard;
 }
 
+// Behind the end of the file that it was mapped from.
+char* page_without_file() {
+  return static_cast<char*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, memfd_create("empty", MFD_CLOEXEC), 0));
+}
+
 char* closed_page() {
   char* page = pages(1);
   mprotect(page, 4096, PROT_NONE);
@@ -190,6 +196,8 @@ TEST(Signals, ACrashIsTheProgramsOwn) {
       crash([] { set_handler([](int, siginfo_t*, void*) { *static_cast<volatile char*>(nullptr) = 1; }); }),
       SIGSEGV));
   EXPECT_TRUE(died_of(crash([] { kill(getpid(), SIGSEGV); }), SIGSEGV));
+  EXPECT_TRUE(died_of(crash([] { kill(getpid(), SIGBUS); }), SIGBUS));
+  EXPECT_TRUE(died_of(crash([] { *static_cast<volatile char*>(page_without_file()) = 1; }), SIGBUS));
   EXPECT_TRUE(died_of(crash([] { asm volatile("int3"); }), SIGTRAP));
   EXPECT_TRUE(died_of(crash([] { raise(SIGSYS); }), SIGSYS));
   EXPECT_TRUE(died_of(crash([] { abort(); }), SIGABRT));
