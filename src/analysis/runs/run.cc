@@ -268,6 +268,13 @@ void load_evidence(Run& run, const SiteTable& sites, const std::shared_ptr<Judgi
   for (Process& process : run.processes)
     if (!options.by_hand)
       judging->judges.emplace_back(process, sites, judging->peers.to(process.trace->process));
+  auto load_rest = [&run] {
+    for (Process& process : run.processes) {
+      if (process.trace->process.gpu_times == GpuTimesState::taken) load_more<GpuTimesLoader>(run, process);
+      load_more<EvidenceLoader>(run, process);
+    }
+  };
+  if (options.by_hand) load_rest();  // it may write to what is read here
   std::future<bool> hold;
   auto judged = in_background([&] {
     judge_all(run, *judging, options, sites);
@@ -277,10 +284,7 @@ void load_evidence(Run& run, const SiteTable& sites, const std::shared_ptr<Judgi
                          [](const necessity::ProcessJudge& judge) { return judge.holds(); });
     });
   });
-  for (Process& process : run.processes) {
-    if (process.trace->process.gpu_times == GpuTimesState::taken) load_more<GpuTimesLoader>(run, process);
-    load_more<EvidenceLoader>(run, process);
-  }
+  if (!options.by_hand) load_rest();
   if (options.meanwhile) options.meanwhile(run);
   for (necessity::ProcessJudge& judge : judging->judges) judge.judge_transfers();
   judged.get();
