@@ -51,10 +51,11 @@ constexpr size_t kMostRequired = 10;
 // The steps of stage 5, in order; what one leaves is the next one's input.
 class Analysis {
  public:
-  Analysis(fs::path folder, Session session, const AnalysisOptions& options)
+  Analysis(fs::path folder, Session session, const AnalysisOptions& options, necessity::Check check)
       : folder_(std::move(folder)),
         session_(std::move(session)),
         options_(options),
+        check_(check),
         names_(owners(), folder_ / "names.json"),
         source_(session_.started_ns) {
     report_.model = model_name(options.model);
@@ -93,6 +94,12 @@ class Analysis {
   }
 
   const FurtherRuns& further() const { return further_; }
+
+  // False: the verdicts do not hold together, and the report is wrong. After run(), once.
+  bool verdicts_hold() {
+    if (!memory_tracing_ || !memory_tracing_->verdicts_hold.valid()) return true;
+    return memory_tracing_->verdicts_hold.get();
+  }
 
   // Of the problems with these keys; none of them is in this run: nothing. After run().
   std::optional<Figure> together(const std::set<std::string>& keys) const {
@@ -181,9 +188,10 @@ class Analysis {
     fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
     std::error_code failed;
     if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
-    auto run = stage == Stage::memory_tracing ? load_memory_tracing(folder_, sites_, options_.judge,
-                                                                    [this](const Run& of) { build(&of); })
-                                              : load_run(stage_folder, sites_, what, options_.judge);
+    auto run = stage == Stage::memory_tracing
+                   ? load_memory_tracing(folder_, sites_,
+                                         {options_.judge, [this](const Run& of) { build(&of); }, check_})
+                   : load_run(stage_folder, sites_, what, {.by_hand = options_.judge});
     if (!run) {
       report_.notices.push_back({"session", run.error().c_str()});
       return std::nullopt;
@@ -406,6 +414,7 @@ class Analysis {
   fs::path folder_;
   Session session_;
   AnalysisOptions options_;
+  necessity::Check check_;
   double threshold_percent_ = 0.1, unmatched_ = 0;
   SiteTable sites_;
   std::optional<Run> tracing_, memory_tracing_, sync_use_;
@@ -451,14 +460,40 @@ namespace {
 
 using Analyses = std::vector<std::unique_ptr<Analysis>>;
 
+// The verdicts are checked beside all that follows from them. Where they do not hold, it is done again with those that
+// do; that is rare.
+Result<Report> run_analysis(std::unique_ptr<Analysis>& analysis, const fs::path& session_folder,
+                            const Session& session, const AnalysisOptions& options) {
+  analysis = std::make_unique<Analysis>(session_folder, session, options, necessity::Check::beside);
+  Result<Report> report = analysis->run();
+  if (analysis->verdicts_hold()) return report;
+  analysis.reset();
+  analysis = std::make_unique<Analysis>(session_folder, session, options, necessity::Check::first);
+  return analysis->run();
+}
+
+// An analysis takes up to three times the memory that the files of its runs take.
+constexpr size_t kBytesForEachRecorded = 3;
+
+size_t bytes_recorded(const fs::path& session) {
+  size_t bytes = 0;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(session, failed), end; !failed && at != end; at.increment(failed))
+    if (std::error_code gone; at->is_regular_file(gone)) {
+      const uintmax_t size = at->file_size(gone);
+      if (!gone) bytes += size;
+    }
+  return bytes;
+}
+
 // `kept`: gets the analyses of the tracing run and of its repeats, in this order; null: each goes when it is done.
 Result<Report> analyse_all(const fs::path& session_folder, const AnalysisOptions& options,
                            FurtherRuns* further, Analyses* kept) {
-  const FreedMemoryStays for_the_next;
+  const FreedMemoryStays for_the_next(kBytesForEachRecorded * bytes_recorded(session_folder));
   auto session = read_session(session_folder);
   if (!session) return session.error();
-  auto analysis = std::make_unique<Analysis>(session_folder, *session, options);
-  Result<Report> report = analysis->run();
+  std::unique_ptr<Analysis> analysis;
+  Result<Report> report = run_analysis(analysis, session_folder, *session, options);
   if (!report) return report;
   if (further) *further = analysis->further();
   if (kept) kept->push_back(std::move(analysis));
@@ -469,8 +504,8 @@ Result<Report> analyse_all(const fs::path& session_folder, const AnalysisOptions
     again.tracing_run = repeat;
     again.parts.clear();  // ids are the first run's
     again.timeline = 0;
-    auto other = std::make_unique<Analysis>(session_folder, *session, again);
-    Result<Report> of_repeat = other->run();
+    std::unique_ptr<Analysis> other;
+    Result<Report> of_repeat = run_analysis(other, session_folder, *session, again);
     if (!of_repeat) {
       report->notices.push_back({"repeat-left-out", repeat + ": left out: " + of_repeat.error().c_str()});
       continue;

@@ -29,8 +29,8 @@ struct AnalysisOptions {
   double threshold_percent =
       -1;  // of the GPU phase, for misplaced synchronizations; below 0: the session's own
   Model model = Model::replay;
-  std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
-  JudgeProcess judge = necessity::judge_process;
+  std::vector<PartOfSequence> parts;    // to estimate beside the groups that are found
+  JudgeProcess judge = nullptr;         // for tests; null: the judges
   std::set<std::string> allowed;        // source keys that `together` leaves out
   OwnerChoices owners;                  // added to the session's own
   size_t timeline = 0;                  // intervals that the report's timeline may have; 0: it has none

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "analysis/in_background.h"
-#include "analysis/necessity/interpret/interpret.h"
 #include "analysis/necessity/interpret/record_cursor.h"
 #include "analysis/necessity/judge/check.h"
 #include "analysis/necessity/judge/judge.h"
-#include "analysis/necessity/transfers/dead_transfers.h"
 
 namespace diogenes::necessity {
 namespace {
@@ -31,25 +28,38 @@ void note_verdicts(const Judge& judge, Process& process) {
 
 }  // namespace
 
-Judgement judge_process(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers) {
-  const Interpretation interpretation(process, peers);
-  TransferJudge transfers(process, sites);
+Judgement ProcessJudge::judge(Check check) {
   Judge judge;
   Judgement judgement;
-  judgement.unclear = interpretation.replay(judge);
+  judgement.unclear = interpretation_.replay(judge);
   judge.finish();
-  // Nothing of what follows asks for transfers. They have a replay of their own beside the check, which takes as long.
-  auto of_transfers = in_background([&] { interpretation.replay(transfers); });
-  std::vector<bool> needed = judge.needed();
-  CheckResult checked = withdraw_unsound([&](EventSink& sink) { interpretation.replay(sink); }, needed);
-  judge.keep(needed);
-  judgement.withdrawn = checked.withdrawn;
-  judgement.unchecked = checked.unchecked;
-  for (const PeerAccess& peer : peers) ++(peer.range.empty() ? judgement.devices : judgement.peers);
-  note_verdicts(judge, process);
-  of_transfers.get();
-  note_findings(transfers, process);
+  needed_ = judge.needed();
+  if (check == Check::first) {
+    CheckResult checked = withdraw_unsound([&](EventSink& sink) { interpretation_.replay(sink); }, needed_);
+    judge.keep(needed_);
+    judgement.withdrawn = checked.withdrawn;
+    judgement.unchecked = checked.unchecked;
+  }
+  for (const PeerAccess& peer : peers_) ++(peer.range.empty() ? judgement.devices : judgement.peers);
+  note_verdicts(judge, process_);
   return judgement;
+}
+
+bool ProcessJudge::holds() const {
+  std::vector<bool> needed = needed_;
+  const CheckResult checked =
+      withdraw_unsound([&](EventSink& sink) { interpretation_.replay_without_sites(sink); }, needed);
+  return checked.withdrawn == 0 && checked.unchecked == 0;
+}
+
+void ProcessJudge::judge_transfers() {
+  transfers_ = std::make_unique<TransferJudge>(process_, sites_);
+  interpretation_.replay(*transfers_);
+}
+
+void ProcessJudge::note_transfers() {
+  note_findings(*transfers_, process_);
+  transfers_.reset();
 }
 
 }  // namespace diogenes::necessity

@@ -1,14 +1,40 @@
 // Verdicts of one process, from its facts: the interpretation's events through the judges, and what they say
-// as the evidence of its operations.
+// as the evidence of its operations. In steps, each a replay of the events, so that some can run beside each other.
 // In: a process of stage 3 or 4 with its operations, and what its hashes say. Out: its evidence.
 #pragma once
-#include "analysis/necessity/interpret/peer_accesses.h"
+#include <memory>
+#include <vector>
+
+#include "analysis/necessity/interpret/interpret.h"
 #include "analysis/necessity/judgement.h"
+#include "analysis/necessity/transfers/dead_transfers.h"
 #include "analysis/runs/run.h"
 
 namespace diogenes::necessity {
 
-// `peers`: what other processes did to its memory.
-Judgement judge_process(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers = {});
+class ProcessJudge {
+ public:
+  // All outlive it. `peers`: what other processes did to its memory.
+  ProcessJudge(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers)
+      : process_(process), sites_(sites), peers_(peers), interpretation_(process, peers) {}
+
+  // Verdicts on synchronizations. Needs the operations, and room for the evidence. With the check (check.h) first,
+  // those that it withdraws become needed; without, holds() is to be asked.
+  Judgement judge(Check check);
+  // Looks at transfers; needs what the hashes say. May run beside judge().
+  void judge_transfers();
+  // After both: writes to the evidence what was found of transfers.
+  void note_transfers();
+  // Does the check withdraw nothing, and leave out nothing? After judge(); it looks at no operation and no evidence.
+  bool holds() const;
+
+ private:
+  Process& process_;
+  const SiteTable& sites_;
+  std::span<const PeerAccess> peers_;
+  const Interpretation interpretation_;
+  std::vector<bool> needed_;
+  std::unique_ptr<TransferJudge> transfers_;
+};
 
 }  // namespace diogenes::necessity

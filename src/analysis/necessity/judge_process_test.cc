@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/analyse.h"
+#include "trace/session.h"
 #include "trace/testing/facts_builder.h"
 #include "trace/testing/temporary_folder.h"
 
@@ -203,6 +205,39 @@ TEST(JudgeProcess, AResultThatIsHandedToAnotherThread) {
   auto judged = evidence(facts);
   EXPECT_EQ(judged[1].reasons & kUnresolved, 0u);
   EXPECT_NE(judged[1].reasons & kOtherThread, 0u);
+}
+
+// 80,000 copies to places of their own, none waited for: more than the check keeps of one memory. Checked beside, the
+// verdicts do not hold, and the report is made again with the check first, which says what it left out.
+TEST(JudgeProcess, VerdictsThatAreCheckedBesideWhatFollows) {
+  for (const int copies : {10, 80'000}) {
+    Facts facts;
+    for (int i = 0; i < copies; ++i) {
+      CallFacts copy = download(10 + 20 * i);
+      copy.operands = {operand(kDevice + 64 * i, 64, kReads, MemoryKind::device),
+                       operand(kHost + 64 * i, 64, kWrites | kWhole, MemoryKind::pinned)};
+      facts.call("cuMemcpyDtoHAsync_v2", copy);
+    }
+    TemporaryFolder folder;
+    facts.write(folder.path() / "tracing");
+    facts.write(folder.path() / "memory-tracing");
+    SiteTable sites;
+    auto first = load_run(folder.path() / "memory-tracing", sites, Load::evidence);
+    auto beside = load_run(folder.path() / "memory-tracing", sites, Load::evidence, {.check = Check::beside});
+    const bool left_out = copies > 10;
+    EXPECT_EQ(first->judgement.unchecked > 0, left_out);
+    EXPECT_FALSE(first->verdicts_hold.valid());
+    EXPECT_EQ(beside->verdicts_hold.get(), !left_out);
+
+    ASSERT_TRUE(write_session(folder.path(), Session{}).ok());
+    auto report = analyse(folder.path());
+    ASSERT_TRUE(report.ok()) << report.error().c_str();
+    const bool said =
+        std::any_of(report->notices.begin(), report->notices.end(), [](const ReportNotice& notice) {
+          return notice.text.find("left out of the check") != std::string::npos;
+        });
+    EXPECT_EQ(said, left_out);
+  }
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct TwoProcesses {
   }
 
   Run load(const char* name, Load what) {
-    auto run = load_run(folder.path() / name, sites, what, verdicts_by_hand);
+    auto run = load_run(folder.path() / name, sites, what, {.by_hand = verdicts_by_hand});
     EXPECT_TRUE(run.ok());
     return std::move(*run);
   }

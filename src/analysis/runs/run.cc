@@ -1,9 +1,12 @@
 #include "analysis/runs/run.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <memory>
 
 #include "analysis/in_background.h"
+#include "analysis/necessity/judge_process.h"
 #include "analysis/runs/first_uses.h"
 #include "analysis/symbols/mixed_stack.h"
 
@@ -213,14 +216,92 @@ SiteIndex SiteTable::site_of(const ProcessTrace& process, uint16_t function, uin
   return found->second;
 }
 
+namespace {
+
+// The operations of one process, in all its threads.
+void load_operations(Process& process, SiteTable& sites, necessity::PeerAccesses& peers, bool with_evidence) {
+  std::vector<AllocationEvent> allocations;
+  for (const ThreadTrace& thread : process.trace->threads) {
+    Thread& loaded = process.threads.emplace_back();
+    loaded.ordinal = thread.ordinal();
+    loaded.main = thread.tid() == static_cast<uint32_t>(process.trace->process.pid);
+    loaded.operations.reserve(thread.operation_count());
+    thread.visit(
+        ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites, allocations, peers));
+    if (with_evidence) loaded.evidence.resize(loaded.operations.size());
+    thread.release_pages();
+  }
+  mark_reused(process, allocations);
+}
+
+template <typename Loader>
+void load_more(Run& run, Process& process) {
+  Loader loader(run, process);
+  for (const ThreadTrace& thread : process.trace->threads) {
+    thread.visit(loader);
+    thread.release_pages();
+  }
+}
+
+// What the judges of a run's processes read; the check goes on with it.
+struct Judging {
+  necessity::PeerAccesses peers;
+  std::deque<necessity::ProcessJudge> judges;  // one for each process; none: by hand
+};
+
+void judge_all(Run& run, Judging& judging, const LoadOptions& options, const SiteTable& sites) {
+  for (size_t i = 0; i < run.processes.size(); ++i) {
+    Process& process = run.processes[i];
+    run.judgement += options.by_hand
+                         ? options.by_hand(process, sites, judging.peers.to(process.trace->process))
+                         : judging.judges[i].judge(options.check);
+    for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
+    place_first_uses(process);
+  }
+}
+
+// Two threads: synchronizations are judged on the one; on the other the rest is loaded, `meanwhile` runs, and
+// transfers are judged.
+void load_evidence(Run& run, const SiteTable& sites, const std::shared_ptr<Judging>& judging,
+                   const LoadOptions& options) {
+  judging->peers.sort();
+  for (Process& process : run.processes)
+    if (!options.by_hand)
+      judging->judges.emplace_back(process, sites, judging->peers.to(process.trace->process));
+  auto load_rest = [&run] {
+    for (Process& process : run.processes) {
+      if (process.trace->process.gpu_times == GpuTimesState::taken) load_more<GpuTimesLoader>(run, process);
+      load_more<EvidenceLoader>(run, process);
+    }
+  };
+  if (options.by_hand) load_rest();  // it may write to what is read here
+  std::future<bool> hold;
+  auto judged = in_background([&] {
+    judge_all(run, *judging, options, sites);
+    if (options.by_hand || options.check == necessity::Check::first) return;
+    hold = in_background([judging] {
+      return std::all_of(judging->judges.begin(), judging->judges.end(),
+                         [](const necessity::ProcessJudge& judge) { return judge.holds(); });
+    });
+  });
+  if (!options.by_hand) load_rest();
+  if (options.meanwhile) options.meanwhile(run);
+  for (necessity::ProcessJudge& judge : judging->judges) judge.judge_transfers();
+  judged.get();
+  for (necessity::ProcessJudge& judge : judging->judges) judge.note_transfers();
+  run.verdicts_hold = std::move(hold);
+}
+
+}  // namespace
+
 Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
-                     JudgeProcess judge, const Meanwhile& meanwhile) {
+                     const LoadOptions& options) {
   auto stage = read_stage(stage_folder);
   if (!stage) return stage.error();
   Run run;
   run.trace = std::move(*stage);
   std::map<std::pair<int, std::string>, int> seen;
-  necessity::PeerAccesses peers;
+  auto judging = std::make_shared<Judging>();
   for (const ProcessTrace& trace : run.trace.processes) {
     Process& process = run.processes.emplace_back();
     process.trace = &trace;
@@ -230,39 +311,10 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
     process.identity = uses_gpu ? std::to_string(trace.process.rank) + "/" + executable + "/" +
                                       std::to_string(seen[{trace.process.rank, executable}]++)
                                 : "without CUDA";
-    std::vector<AllocationEvent> allocations;
-    for (const ThreadTrace& thread : trace.threads) {
-      Thread& loaded = process.threads.emplace_back();
-      loaded.ordinal = thread.ordinal();
-      loaded.main = thread.tid() == static_cast<uint32_t>(trace.process.pid);
-      loaded.operations.reserve(thread.operation_count());
-      thread.visit(ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites,
-                                allocations, peers));
-      if (load == Load::evidence) loaded.evidence.resize(loaded.operations.size());
-    }
-    mark_reused(process, allocations);
-    if (load == Load::gpu_times ||
-        (load == Load::evidence && trace.process.gpu_times == GpuTimesState::taken)) {
-      GpuTimesLoader loader(run, process);
-      for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
-    }
-    if (load == Load::evidence) {
-      EvidenceLoader loader(run, process);
-      for (const ThreadTrace& thread : trace.threads) thread.visit(loader);
-    }
-    for (const ThreadTrace& thread : trace.threads) thread.release_pages();
+    load_operations(process, sites, judging->peers, load == Load::evidence);
+    if (load == Load::gpu_times) load_more<GpuTimesLoader>(run, process);
   }
-  if (load != Load::evidence) return run;
-  peers.sort();
-  auto judged = in_background([&] {
-    for (Process& process : run.processes) {
-      run.judgement += judge(process, sites, peers.to(process.trace->process));
-      for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
-      place_first_uses(process);
-    }
-  });
-  if (meanwhile) meanwhile(run);
-  judged.get();
+  if (load == Load::evidence) load_evidence(run, sites, judging, options);
   return run;
 }
 

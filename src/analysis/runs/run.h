@@ -5,6 +5,7 @@
 // where damage would overflow.
 #pragma once
 #include <functional>
+#include <future>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -145,22 +146,26 @@ struct Run {
   std::vector<Process> processes;  // one for each of trace.processes, in its order
   uint64_t misplaced_records = 0;  // evidence that names no operation of its process
   necessity::Judgement judgement;  // of all processes
+  // Valid: the verdicts are still being checked (Check::beside), for which the trace and `processes` stay where they
+  // are. False: they do not hold as they are. Last, so that it is waited for before the rest goes.
+  std::future<bool> verdicts_hold;
 };
 
-// Fills in the evidence of a process's operations from its facts. `peers`: what other processes did to its
-// memory.
+// For tests, in place of the judges (necessity/judge_process.h): fills in the evidence of a process's operations.
+// `peers`: what other processes did to its memory.
 using JudgeProcess = necessity::Judgement (*)(Process& process, const SiteTable& sites,
                                               std::span<const necessity::PeerAccess> peers);
-namespace necessity {  // judge_process.h
-Judgement judge_process(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers);
-}
-
-// What is loaded beside the operations: the evidence, as `judge` sees it, with GPU times; or GPU times alone.
+// What is loaded beside the operations: the evidence with GPU times, or GPU times alone.
 enum class Load : uint8_t { operations, evidence, gpu_times };
 // What is done while a run is judged: it may read the run's operations and GPU times, and `sites`.
 using Meanwhile = std::function<void(const Run&)>;
+struct LoadOptions {
+  JudgeProcess by_hand = nullptr;  // null: the judges
+  Meanwhile meanwhile;
+  necessity::Check check = necessity::Check::first;
+};
 Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
-                     JudgeProcess judge = necessity::judge_process, const Meanwhile& meanwhile = {});
+                     const LoadOptions& options = {});
 
 const DriverFunction* function_of(const Site& site);
 std::string site_key_text(SiteKey key);  // as the keys of findings begin

@@ -59,13 +59,14 @@ struct Found {
 using AllFound = std::unordered_map<const Operation*, Found>;
 
 // False: they do not fit together.
-bool load_shares(Run& first, const fs::path& session, SiteTable& sites, JudgeProcess judge, AllFound& found) {
+bool load_shares(Run& first, const fs::path& session, SiteTable& sites, JudgeProcess by_hand,
+                 AllFound& found) {
   std::optional<WorkOfThreads> work;
   for (uint8_t share = 0; share < kWatchShares; ++share) {
     const fs::path folder = session / run_name(Stage::memory_tracing, watch_run(share));
     std::error_code failed;
     if (!fs::is_directory(folder, failed)) return false;
-    auto run = load_run(folder, sites, Load::evidence, judge);
+    auto run = load_run(folder, sites, Load::evidence, {.by_hand = by_hand});
     if (!run) return false;
     WorkOfThreads given = work_of(*run);
     if (work && given != *work) return false;
@@ -127,15 +128,15 @@ void take_over(Run& first, const AllFound& found) {
 
 }  // namespace
 
-Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites, JudgeProcess judge,
-                                const Meanwhile& meanwhile) {
-  auto first =
-      load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence, judge, meanwhile);
+Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites, const LoadOptions& options) {
   std::error_code failed;
-  if (!first || !fs::is_directory(session / run_name(Stage::memory_tracing, watch_run(0)), failed))
-    return first;
+  const bool shared = fs::is_directory(session / run_name(Stage::memory_tracing, watch_run(0)), failed);
+  LoadOptions of_first = options;
+  if (shared) of_first.check = necessity::Check::first;
+  auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence, of_first);
+  if (!first || !shared) return first;
   AllFound found;
-  if (load_shares(*first, session, sites, judge, found) && leave_fewer_open(*first, found))
+  if (load_shares(*first, session, sites, options.by_hand, found) && leave_fewer_open(*first, found))
     take_over(*first, found);
   return first;
 }

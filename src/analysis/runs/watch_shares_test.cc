@@ -39,7 +39,7 @@ struct Session {
 
   const Evidence& evidence(size_t operation) {
     if (!run) {
-      auto loaded = load_memory_tracing(folder.path(), sites, verdicts_by_hand);
+      auto loaded = load_memory_tracing(folder.path(), sites, {.by_hand = verdicts_by_hand});
       EXPECT_TRUE(loaded.ok());
       run = std::move(*loaded);
     }

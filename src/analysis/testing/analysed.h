@@ -52,8 +52,8 @@ struct Analysed {
         find_problems({tracing, sites, graph, verdicts, first_uses, threshold, nullptr, &call_contexts});
   }
   Run load_one(const char* name, bool evidence) {
-    auto run =
-        load_run(folder.path() / name, sites, evidence ? Load::evidence : Load::operations, verdicts_by_hand);
+    auto run = load_run(folder.path() / name, sites, evidence ? Load::evidence : Load::operations,
+                        {.by_hand = verdicts_by_hand});
     EXPECT_TRUE(run.ok()) << run.error().c_str();
     return std::move(*run);
   }

@@ -13,7 +13,7 @@ bool is_programs(const RecordedCall& recorded) {
 CallView view(Tables& tables, const RecordedCall& recorded, uint32_t ordinal) {
   const ThreadNumber number = tables.thread(ordinal);
   const Thread* thread = tables.known_thread(ordinal).thread;
-  const bool known = thread && recorded.sequence < thread->operations.size();
+  const bool known = tables.with_sites && thread && recorded.sequence < thread->operations.size();
   return {recorded,
           *driver_function(recorded.operation->function),
           OperationId{static_cast<uint16_t>(ordinal), 0, recorded.sequence},

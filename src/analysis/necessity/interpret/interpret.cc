@@ -100,8 +100,9 @@ bool lost_records(const ProcessFile& process) {
 
 class Replay {
  public:
-  Replay(const Process& process, const Survey& survey, std::span<const PeerAccess> peers, EventSink& sink)
-      : tables_(process, survey, sink),
+  Replay(const Process& process, const Survey& survey, std::span<const PeerAccess> peers, EventSink& sink,
+         bool with_sites)
+      : tables_(process, survey, sink, with_sites),
         peers_(peers),
         calls_(tables_),
         watches_(tables_),
@@ -268,7 +269,11 @@ class Replay {
 }  // namespace
 
 Unclear Interpretation::replay(EventSink& sink) const {
-  return Replay(process_, survey_, peers_, sink).run();
+  return Replay(process_, survey_, peers_, sink, true).run();
+}
+
+Unclear Interpretation::replay_without_sites(EventSink& sink) const {
+  return Replay(process_, survey_, peers_, sink, false).run();
 }
 
 }  // namespace diogenes::necessity

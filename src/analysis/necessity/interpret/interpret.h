@@ -18,12 +18,15 @@ namespace diogenes::necessity {
 
 class Interpretation {
  public:
-  // `process` outlives it, and holds its operations.
+  // `process` outlives it, and holds its operations for replays with sites.
   // `peers`: accesses of other processes to its memory, by time; they outlive it, too.
   explicit Interpretation(const Process& process, std::span<const PeerAccess> peers = {})
       : process_(process), survey_(*process.trace), peers_(peers) {}
 
+  // Events name the sites of their operations.
   Unclear replay(EventSink& sink) const;
+  // No event names a site. Operations may be changed meanwhile, or gone.
+  Unclear replay_without_sites(EventSink& sink) const;
 
  private:
   const Process& process_;

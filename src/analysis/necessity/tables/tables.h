@@ -29,8 +29,12 @@ class Numbering {
 inline constexpr uint32_t kNoThread = 0xffffffff;  // TouchRecord::thread
 
 struct Tables {
-  Tables(const Process& its_process, const Survey& its_survey, EventSink& its_sink)
-      : process(its_process), survey(its_survey), sink(its_sink), streams(its_survey) {
+  Tables(const Process& its_process, const Survey& its_survey, EventSink& its_sink, bool names_sites)
+      : process(its_process),
+        survey(its_survey),
+        sink(its_sink),
+        streams(its_survey),
+        with_sites(names_sites) {
     for (const Thread& thread : process.threads) by_ordinal[thread.ordinal] = &thread;
   }
 
@@ -66,6 +70,7 @@ struct Tables {
   Unclear unclear;
   Numbering<ThreadNumber, uint32_t> threads;
   std::unordered_map<uint32_t, const Thread*> by_ordinal;
+  const bool with_sites;            // false: the process's operations are not looked at
   bool gave_host_function = false;  // some work so far runs on the host
 
  private:
