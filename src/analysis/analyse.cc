@@ -472,24 +472,10 @@ Result<Report> run_analysis(std::unique_ptr<Analysis>& analysis, const fs::path&
   return analysis->run();
 }
 
-// An analysis takes up to three times the memory that the files of its runs take.
-constexpr size_t kBytesForEachRecorded = 3;
-
-size_t bytes_recorded(const fs::path& session) {
-  size_t bytes = 0;
-  std::error_code failed;
-  for (fs::recursive_directory_iterator at(session, failed), end; !failed && at != end; at.increment(failed))
-    if (std::error_code gone; at->is_regular_file(gone)) {
-      const uintmax_t size = at->file_size(gone);
-      if (!gone) bytes += size;
-    }
-  return bytes;
-}
-
 // `kept`: gets the analyses of the tracing run and of its repeats, in this order; null: each goes when it is done.
 Result<Report> analyse_all(const fs::path& session_folder, const AnalysisOptions& options,
                            FurtherRuns* further, Analyses* kept) {
-  const FreedMemoryStays for_the_next(kBytesForEachRecorded * bytes_recorded(session_folder));
+  const FreedMemoryStays for_the_next;
   auto session = read_session(session_folder);
   if (!session) return session.error();
   std::unique_ptr<Analysis> analysis;
