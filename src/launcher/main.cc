@@ -36,7 +36,8 @@ CommandLine split(int argc, char** argv) {
 
 // Of a command line that begins with no command, CLI11 says only that there is none.
 std::string what_is_wrong(const CLI::App& app, const std::string& first, const CLI::ParseError& wrong) {
-  if (first.empty() || !app.get_subcommands().empty()) return wrong.what();
+  if (first.empty()) return "no command is given";
+  if (!app.get_subcommands().empty()) return wrong.what();
   return first.starts_with("-") ? "there is no option " + first : "there is no command '" + first + "'";
 }
 
@@ -137,8 +138,8 @@ void add_run(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "Run a program through all stages and print the report");
   run->formatter(std::make_shared<WithUsage>("diogenes run [OPTIONS] -- COMMAND [ARGS...]"));
   run->footer(
-      "The program runs four times or so; only its first run reads and writes your terminal, and what you type is\n"
-      "played back to the others. The report goes to stderr, everything recorded to a folder APP.N.diogenes.\n"
+      "The program runs three times, and up to twice more where runs differ or needed waits cost much. Only its\n"
+      "first run reads and writes your terminal; what you type is played back to the others. The report goes to stderr, everything recorded to a folder APP.N.diogenes.\n"
       "The exit status is the program's (128+N on signal N);\n"
       "124: --timeout, 125: diogenes failed, 126: the program cannot be executed, 127: it was not found.\n"
       "Examples:\n"
@@ -470,7 +471,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::RuntimeError& failed) {
     return failed.get_exit_code();
   } catch (const CLI::ParseError& wrong) {
-    return fail(kUsage, fmt::format("{}; `diogenes --help` shows how", what_is_wrong(app, first, wrong)));
+    const std::string command =
+        app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name() + " ";
+    return fail(kUsage,
+                fmt::format("{}; `diogenes {}--help` shows how", what_is_wrong(app, first, wrong), command));
   }
 
   CLI::App* chosen = app.get_subcommands().front();

@@ -135,9 +135,11 @@ std::string headline(const Report& report, const Outline& outline) {
     for (const Finding& finding : outline.findings) gain += finding.benefit_s();
     percent = report.whole_s() > 0 ? 100 * gain / report.whole_s() : 0;
   }
-  std::string text =
-      fmt::format("{} of {} ({}) can be saved at {}", seconds_text(gain), seconds_text(report.whole_s()),
-                  percent_text(percent), counted(places, "place"));
+  // A range that reaches down to nothing says: do not count on it.
+  const bool sure = !range || range->low_s > 0 || seconds_text(range->low_s) == seconds_text(range->high_s);
+  std::string text = fmt::format("{} of {} ({}) {} be saved at {}{}", seconds_text(gain),
+                                 seconds_text(report.whole_s()), percent_text(percent), sure ? "can" : "may",
+                                 counted(places, "place"), sure ? "" : ", or nothing");
   if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
     text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
   // What is saved once, before the loop or behind it, is no gain of an iteration.

@@ -73,6 +73,9 @@ TEST(Phrases, Headline) {
     EXPECT_EQ(headline(report, outline(report)),
               "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
   }
+  report.together->range = {-0.1, 0.6};
+  EXPECT_EQ(headline(report, outline(report)),
+            "270 ms of 1.25 s (21.6%) may be saved at 3 places, or nothing [-100 ms to 600 ms]");
   Report none = empty_report();
   EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
   none.incomplete = {"tracing: the run was interrupted"};
