@@ -31,7 +31,7 @@ TEST(Conditions, ErrorsOfEarlierLaunchesSurfaceAtTheFirstWaitBehindThem) {
   trace.launch(1).sync(lasting(5)).from(0x100).unnecessary().sync(lasting(0)).from(0x200).needed(kOrder);
   trace.sync(lasting(1)).from(0x100).unnecessary().work(10);
   Said said(trace);
-  EXPECT_TRUE(said.says("in 1 of 2 errors of earlier launches surface here"));
+  EXPECT_TRUE(said.says("in 1 of 2 an error of an earlier launch is reported by this call"));
 }
 
 TEST(Conditions, NoLaunchesNoErrors) {
@@ -49,10 +49,10 @@ TEST(Conditions, ATimerByEvents) {
         .call("cuEventElapsedTime_v2", lasting(0))
         .without_wait();
   Said said(trace.work(10));
-  EXPECT_TRUE(said.says("it brackets a timer: cuEventElapsedTime follows"));
+  EXPECT_TRUE(said.says("it may end a timed part: cuEventElapsedTime follows"));
   auto another = timeline().launch(1).sync(lasting(5)).unnecessary().launch(1);
   another.call("cuEventElapsedTime_v2", lasting(0)).without_wait().work(10);
-  EXPECT_FALSE(Said(another).says("it brackets a timer"));
+  EXPECT_FALSE(Said(another).says("it may end a timed part"));
 }
 
 TEST(Conditions, ReleasedUnderACopy) {
@@ -79,11 +79,11 @@ TEST(Conditions, ATimerByAClock) {
     if (i == 2) trace.clock_read(after(200));  // some time later: for something else
     trace.work(10);
   }
-  EXPECT_TRUE(Said(trace).says("in 2 of 4 it brackets a timer: the program reads a clock right behind"));
+  EXPECT_TRUE(Said(trace).says("in 2 of 4 it may end a timed part: the program reads a clock right behind"));
   auto late = timeline().launch(1).sync(lasting(30)).first_use(after(20)).clock_read(after(1)).work(50);
-  EXPECT_TRUE(Said(late).says("it brackets a timer: the program reads a clock"));
+  EXPECT_TRUE(Said(late).says("it may end a timed part: the program reads a clock"));
   Said none(timeline().launch(1).sync(lasting(5)).unnecessary().work(10));
-  EXPECT_FALSE(none.says("it brackets a timer"));
+  EXPECT_FALSE(none.says("it may end a timed part"));
 }
 
 // 600 launches between waits of one site: without them 1,200 and more in a row. A needed wait in between ends

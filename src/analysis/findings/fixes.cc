@@ -273,18 +273,18 @@ void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) 
     conditions.push_back(
         {"errors-surface",
          in_some(around.errors_first, around.waits) +
-             "errors of earlier launches surface here (whether the program looks at the result is "
-             "not seen): without it they surface at a later call"});
+             "an error of an earlier launch is reported by this call, and without it by a later one (whether "
+             "the program looks at the result is not seen)"});
   if (unnecessary && around.elapsed_behind > 0)
     conditions.push_back(
         {"event-timer",
          in_some(around.elapsed_behind, around.waits) +
-             "it brackets a timer: cuEventElapsedTime follows, and is not ready without a wait"});
+             "it may end a timed part: cuEventElapsedTime follows, and is not ready without a wait"});
   if ((unnecessary || problem.kind == kMisplaced) && around.clock_behind > 0)
     conditions.push_back(
         {"clock-timer",
          in_some(around.clock_behind, around.waits) +
-             "it brackets a timer: the program reads a clock right behind the call, and does so "
+             "it may end a timed part: the program reads a clock right behind the call, and does so "
              "earlier without it"});
   if (unnecessary && around.most_launches > kLaunchQueue)
     conditions.push_back(
