@@ -31,7 +31,7 @@ run() { # run STATUS PATTERN [OPTION...] -- COMMAND...
 }
 
 # Usage
-expect 2 'diogenes: .*subcommand' "$diogenes"
+expect 2 '^diogenes: no command is given' "$diogenes"
 expect 2 "there is no command 'explode'" "$diogenes" explode
 expect 2 'there is no option --versoin' "$diogenes" --versoin
 expect 2 'no command to run' "$diogenes" run
