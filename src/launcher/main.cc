@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "analysis/findings/problem_kinds.h"
 #include "launcher/command_line/build_details.h"
 #include "launcher/command_line/documents.h"
 #include "launcher/command_line/messages.h"
@@ -99,6 +100,13 @@ class WithUsage : public CLI::Formatter {
  private:
   std::string usage_;
 };
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (size_t kind = 0; kind < kProblemKinds; ++kind)
+    names.emplace_back(kind_name(static_cast<ProblemKind>(kind)));
+  return names;
+}
 
 void add_driver(CLI::App& command, DriverKind& kind) {
   command
@@ -239,7 +247,8 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report
       ->add_option("--kind", options.kind,
                    "Show findings of one kind only (unnecessary-synchronization, ...)")
-      ->type_name("KIND");
+      ->type_name("KIND")
+      ->check(CLI::IsMember(kind_names()).description(""));
   report->add_option("--rank", options.rank, "Show what occurs in this rank of the job only")->type_name("N");
   report
       ->add_option("--process", options.process,

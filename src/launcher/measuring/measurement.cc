@@ -349,7 +349,7 @@ bool Measurement::nothing_to_measure() {
             "place with --output DIR"
           : "it never initialised the CUDA driver";
   notice(fmt::format("nothing to measure in {}: {}", program_.path.string(), why));
-  say(session_.notices.back());
+  say(session_.notices.back() + (options_.output.empty() ? "; no session is kept" : ""));
   std::error_code failed;
   if (options_.output.empty()) fs::remove_all(folder_, failed);
   session_.finished = true;

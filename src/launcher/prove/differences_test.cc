@@ -31,11 +31,11 @@ Proved row(double expected, double low, double high, std::vector<double> differe
 }
 
 TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
-  const ProvedTable good{.runtime_s = 10, .pairs = 2, .rows = {row(1.0, 0.8, 1.1, {0.9, 0.9})}};
+  const ProvedTable good{.runtime_s = 9, .whole_s = 10, .pairs = 2, .rows = {row(1.0, 0.8, 1.1, {0.9, 0.9})}};
   EXPECT_EQ(proved_text(good).find("          expected"), 0u) << proved_text(good);
   EXPECT_NE(proved_text(good).find("9.0% +- 0.0"), std::string::npos) << proved_text(good);
   EXPECT_NE(proved_text(good).find("1 call waited as before: results share a page"), std::string::npos);
-  ProvedTable bad{.runtime_s = 10, .pairs = 2, .rows = {row(1.0, 0.8, 1.1, {0.2, 0.2})}};
+  ProvedTable bad{.runtime_s = 9, .whole_s = 10, .pairs = 2, .rows = {row(1.0, 0.8, 1.1, {0.2, 0.2})}};
   EXPECT_EQ(proved_text(bad).find("P1: expected was 10.0%, and 2.0% +- 0.0 was gained."), 0u)
       << proved_text(bad);
   bad.rows[0].counts.by_site[7].deferred = 1;  // of four: it says little of the finding
@@ -46,6 +46,20 @@ TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
   bad.rows[0].difference = "stdout differs";
   EXPECT_EQ(proved_text(bad).find("P1: the results are not the same"), 0u) << proved_text(bad);
   EXPECT_NE(proved_text(bad).find("DIFFERENT"), std::string::npos);
+}
+
+TEST(ProvedTable, SaysAfterTheFirstPairWhatIsMostlyNotCorrected) {
+  Proved made = row(1, 1, 1, {1});
+  CorrectionCounts& counts = made.counts.by_site[7];
+  counts.deferred = 2;  // of four
+  EXPECT_EQ(little_corrected(made.correction, made.counts), "");
+  counts.deferred = 1;
+  counts.undeferred[static_cast<int>(Undeferred::form)] = 2;
+  EXPECT_EQ(
+      little_corrected(made.correction, made.counts),
+      "P1: 3 of 4 calls are not corrected; what is proved says little of it (most often: the copy has several "
+      "rows, or is not between the device's memory and the host's)");
+  EXPECT_EQ(little_corrected(made.correction, {}), "");
 }
 
 TEST(Outputs, WhatTheRunsHaveInCommonMustBeThere) {

@@ -59,7 +59,7 @@ void say_unexpected(const ProvedTable& table, const ProvedSession& session, std:
     else if (says_something(one) && !meets_expected(one.proved_s, one.error_s, session.most_hidden_s(one),
                                                     one.expected_s, one.low_s, one.high_s))
       text += fmt::format("{}: expected was {}, and {} was gained.\n", name_of(row),
-                          expected_text(row, table.runtime_s), gain_text(row, table.runtime_s));
+                          expected_text(row, table.whole_s), gain_text(row, table.whole_s));
   }
 }
 
@@ -98,6 +98,16 @@ void say_rest(const ProvedTable& table, std::string& text) {
 
 }  // namespace
 
+std::string little_corrected(const Correction& correction, const CountsOfRun& counts) {
+  const CorrectionCounts sum = counts.all_sites();
+  if (2 * sum.deferred >= sum.calls) return "";
+  const auto* most = std::max_element(std::begin(sum.undeferred) + 1, std::end(sum.undeferred));
+  return fmt::format("{}: {} of {} are not corrected; what is proved says little of it (most often: {})",
+                     correction.id.empty() ? "all" : correction.id, count_text(sum.calls - sum.deferred),
+                     counted(sum.calls, "call"),
+                     undeferred_text(static_cast<Undeferred>(most - std::begin(sum.undeferred))));
+}
+
 std::string proved_text(const ProvedTable& table) {
   std::string text;
   const ProvedSession session = proved_session(table, 0, "");
@@ -112,20 +122,21 @@ std::string proved_text(const ProvedTable& table) {
     const Proved& row = table.rows[i];
     const CorrectionCounts sum = row.counts.all_sites();
     text += fmt::format("{:<5}{:>13}{:>18}{:>26}   {}\n     {}\n", name_of(row),
-                        expected_text(row, table.runtime_s),
-                        proved_column(row, session.corrections[i], table.runtime_s),
+                        expected_text(row, table.whole_s),
+                        proved_column(row, session.corrections[i], table.whole_s),
                         fmt::format("{} of {}", of_a_run(sum.deferred), of_a_run(sum.calls)),
                         row.difference.empty() ? "equal" : "DIFFERENT", row.correction.title);
   }
   text += fmt::format(
-      "\nOf the run time of {}; medians of {}, and two standard errors. {}\n"
-      "{}, which cost {:.1f}% +- {:.1f} of a run.\n",
-      seconds_text(table.runtime_s), counted(static_cast<uint64_t>(table.pairs), "pair"),
+      "\nOf {}, as in the report; these runs took {} as it is. Medians of {}, and two standard errors.\n"
+      "{} {}, which cost {:.1f}% +- {:.1f}.\n",
+      seconds_text(table.whole_s), seconds_text(table.runtime_s),
+      counted(static_cast<uint64_t>(table.pairs), "pair"),
       table.from_first_call ? "From the first of these calls to the end,"
                             : "Of whole runs, against those as it is:",
       table.from_first_call ? "against runs with the same hooks and nothing corrected"
                             : "the corrected ones have our hooks",
-      percent(table.own.median_s, table.runtime_s), percent(table.own.error_s, table.runtime_s));
+      percent(table.own.median_s, table.whole_s), percent(table.own.error_s, table.whole_s));
   say_rest(table, text);
   return text;
 }

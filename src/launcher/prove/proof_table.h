@@ -23,6 +23,7 @@ struct Proved {
 
 struct ProvedTable {
   double runtime_s = 0;  // median of the runs as it is
+  double whole_s = 0;    // of what the report's percentages are
   PairedGain own;        // what the hooks cost by themselves
   // Differences are of the time from the first call of a correction to the end, with the same hooks and nothing corrected; else of
   // the whole run as it is.
@@ -34,6 +35,10 @@ struct ProvedTable {
 };
 
 std::string proved_text(const ProvedTable& table);
+
+// Said after the first pair, since further ones show no more: most calls are not corrected, and for which cause above all.
+// Empty: they are.
+std::string little_corrected(const Correction& correction, const CountsOfRun& counts);
 
 // For SESSION/proved.json. `started_ns`: the session's; `model`: that of the report that was proved.
 ProvedSession proved_session(const ProvedTable& table, int64_t started_ns, const std::string& model);

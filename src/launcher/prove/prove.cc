@@ -120,7 +120,7 @@ bool knows_first_call(const Round& round) {
                      [](const TrialRun& run) { return run.counts.from_first_call_s() > 0; });
 }
 
-ProvedTable table_of(const std::vector<Round>& rounds, Choice choice) {
+ProvedTable table_of(const std::vector<Round>& rounds, Choice choice, double whole_s) {
   ProvedTable table;
   table.pairs = static_cast<int>(rounds.size());
   table.from_first_call = std::all_of(rounds.begin(), rounds.end(), knows_first_call);
@@ -132,6 +132,7 @@ ProvedTable table_of(const std::vector<Round>& rounds, Choice choice) {
     if (ended.empty()) ended = round.as_it_is.ended;
   }
   table.runtime_s = median(as_it_is), table.own = paired_gain(own);
+  table.whole_s = whole_s;
   for (size_t i = 0; i < choice.corrections.size(); ++i) {
     Proved row{.correction = std::move(choice.corrections[i])};
     for (const Round& round : rounds) {
@@ -203,10 +204,15 @@ int prove(const ProveOptions& options) {
                                      choice->corrections);
     if (!round) break;
     rounds.push_back(std::move(*round));
+    if (rounds.size() > 1) continue;
+    for (size_t i = 0; i < choice->corrections.size(); ++i)
+      if (const std::string little = little_corrected(choice->corrections[i], rounds[0].corrected[i].counts);
+          !little.empty())
+        say(little);
   }
   if (rounds.empty()) return kOwnFailure;
 
-  const ProvedTable table = table_of(rounds, std::move(*choice));
+  const ProvedTable table = table_of(rounds, std::move(*choice), report->whole_s());
   fmt::print("{}", proved_text(table));
   const fs::path path = folder / kProvedFile;
   if (!write_proved(path, proved_session(table, started_ns, report->model)))

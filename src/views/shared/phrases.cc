@@ -102,6 +102,15 @@ namespace {
 // What is gained in the main loop is divided by its iterations where it is so much of the whole gain.
 constexpr double kWorthDividing = 0.1;
 
+// What was proved of all findings at once, where it is not what was expected of them.
+const ReportProved* refuted(const Report& report) {
+  if (!report.proof || !report.proof->together || report.proof->findings != report.problems.size())
+    return nullptr;
+  const ReportProved& proved = *report.proof->together;
+  const bool says_so = !proved.as_expected && !proved.too_dear && !proved.up_to && proved.difference.empty();
+  return says_so ? &proved : nullptr;
+}
+
 // Where most is to be gained in a wait that is no mistake, the headline says so.
 std::string needed_part(const Report& report, double gain) {
   if (report.required.empty()) return "";
@@ -137,11 +146,18 @@ std::string headline(const Report& report, const Outline& outline) {
   }
   // A range that reaches down to nothing says: do not count on it.
   const bool sure = !range || range->low_s > 0 || seconds_text(range->low_s) == seconds_text(range->high_s);
-  std::string text = fmt::format("{} of {} ({}) {} be saved at {}{}", seconds_text(gain),
-                                 seconds_text(report.whole_s()), percent_text(percent), sure ? "can" : "may",
-                                 counted(places, "place"), sure ? "" : ", or nothing");
+  const ReportProved* proved = refuted(report);
+  std::string text = fmt::format("{} of {} ({}) {} at {}{}", seconds_text(gain),
+                                 seconds_text(report.whole_s()), percent_text(percent),
+                                 proved ? "were expected to be saved"
+                                 : sure ? "can be saved"
+                                        : "may be saved",
+                                 counted(places, "place"), proved || sure ? "" : ", or nothing");
   if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
     text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
+  if (proved)
+    return fmt::format("{}, and {} +- {} was proved", text, seconds_text(proved->seconds),
+                       seconds_text(proved->error_s));
   // What is saved once, before the loop or behind it, is no gain of an iteration.
   if (const auto& loop = report.main_loop;
       loop && loop->iterations > 0 && gain > 0 && loop->expected_benefit_s >= kWorthDividing * gain)

@@ -76,6 +76,20 @@ TEST(Phrases, Headline) {
   report.together->range = {-0.1, 0.6};
   EXPECT_EQ(headline(report, outline(report)),
             "270 ms of 1.25 s (21.6%) may be saved at 3 places, or nothing [-100 ms to 600 ms]");
+  report.together->range = {0.265, 0.275};
+  report.proof = ReportProof{.findings = report.problems.size()};
+  ReportProved& proved = report.proof->together.emplace();
+  proved.seconds = 0.1, proved.error_s = 0.004;
+  EXPECT_EQ(headline(report, outline(report)),
+            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
+  proved.as_expected = false;
+  EXPECT_EQ(
+      headline(report, outline(report)),
+      "270 ms of 1.25 s (21.6%) were expected to be saved at 3 places [265 ms to 275 ms], and 100 ms +- "
+      "4.00 ms was proved");
+  report.proof->findings = 2;  // of some only
+  EXPECT_EQ(headline(report, outline(report)),
+            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
   Report none = empty_report();
   EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
   none.incomplete = {"tracing: the run was interrupted"};

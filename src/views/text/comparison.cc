@@ -53,15 +53,18 @@ void summary(Page& page, const Report& before, const Report& now, const Comparis
              const std::string& folder) {
   const double percent = before.runtime_s > 0 ? 100 * std::abs(comparison.faster_s) / before.runtime_s : 0;
   page.wrapped("", 0,
-               fmt::format("{}: run time {} before, {} now: {} ({}) {}", program_name(now.command),
-                           seconds_text(before.runtime_s), seconds_text(now.runtime_s),
-                           seconds_text(std::abs(comparison.faster_s)), percent_text(percent),
-                           comparison.faster_s >= 0 ? "faster" : "slower"));
+               fmt::format("{}: run time {} before, {} now: {} ({}) {}, in one run each",
+                           program_name(now.command), seconds_text(before.runtime_s),
+                           seconds_text(now.runtime_s), seconds_text(std::abs(comparison.faster_s)),
+                           percent_text(percent), comparison.faster_s >= 0 ? "faster" : "slower"));
   if (before.command != now.command)
     page.wrapped("", 0, "The commands differ, so the sessions may not be comparable.");
   for (const auto& [name, report] : {std::pair("before", &before), std::pair("now", &now)})
     if (!report->incomplete.empty())
       page.wrapped("", 0, fmt::format("Not complete ({}): {}.", name, report->incomplete.front()));
+  for (const auto& [name, report] : {std::pair("Before", &before), std::pair("Now", &now)})
+    for (const ReportNotice& notice : report->notices)
+      if (notice.code == "model-mismatch") page.wrapped("", 0, fmt::format("{}: {}.", name, notice.text));
   for (const std::string& sentence : proof_warnings(before, folder))
     page.wrapped("", 0, "Before: " + sentence);
   if (comparison.gone_s <= 0) return;

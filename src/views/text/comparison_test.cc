@@ -43,7 +43,9 @@ TEST(Comparison, AllGoneIsTheEstimateOfAllTogether) {
   EXPECT_TRUE(found.gone_together);
   EXPECT_DOUBLE_EQ(found.gone_s, 0.27);
   const std::string text = comparison_text(old, now, {.working_folder = "/home/me/als"});
-  EXPECT_EQ(text.find("als: run time 1.25 s before, 990 ms now: 260 ms (20.8%) faster\n"), 0u) << text;
+  EXPECT_EQ(text.find("als: run time 1.25 s before, 990 ms now: 260 ms (20.8%) faster, in one run each\n"),
+            0u)
+      << text;
   EXPECT_NE(text.find("What is gone was expected to save 270 ms [265 ms to 275 ms].\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("gone        100 ms         -   cudaFree: needless wait"), std::string::npos) << text;
@@ -54,6 +56,8 @@ TEST(Comparison, WhatIsNotCompleteIsSaid) {
   now.incomplete = {"tracing: the run was interrupted"};
   EXPECT_NE(comparison_text(old, now, {}).find("Not complete (now): tracing: the run was interrupted."),
             std::string::npos);
+  now.notices.push_back({"model-mismatch", "the model is wrong by 3.0%"});
+  EXPECT_NE(comparison_text(old, now, {}).find("\nNow: the model is wrong by 3.0%.\n"), std::string::npos);
   EXPECT_NE(comparison_text(empty_report(), empty_report(), {}).find("No problem before, and none now."),
             std::string::npos);
 }
