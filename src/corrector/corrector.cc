@@ -243,8 +243,14 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     before,
     after,
     [](Deferral deferral) { return deferrals.done(deferral); },
-    [](Deferral deferral) { deferrals.await(deferral, true, agent); },
+    [](Deferral deferral) { return deferrals.await(deferral, true, agent); },
     [](Deferral deferral) { deferrals.note_use(deferral); },
+    [](uint64_t site, uint16_t function, int64_t ns) {
+      if (driver_is_known && counts.lists(site, function)) counts.add_passing(ns);
+    },
+    [](int64_t ns) {
+      if (driver_is_known) counts.add_correcting(ns);
+    },
     finish,
     forget,
 };

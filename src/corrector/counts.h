@@ -25,6 +25,7 @@ class Counts {
   void add_other_content(int site) { add(at(site).other_content); }
   void add_looked(int64_t ns) { __atomic_fetch_add(&header().looked_ns, ns, __ATOMIC_RELAXED); }
   void add_correcting(int64_t ns) { __atomic_fetch_add(&header().correcting_ns, ns, __ATOMIC_RELAXED); }
+  void add_passing(int64_t ns) { __atomic_fetch_add(&header().passing_ns, ns, __ATOMIC_RELAXED); }
   void note_begin(int64_t ns) { header().begun_ns = ns; }
   void note_end(int64_t ns) {  // the first counts
     if (header().ended_ns == 0) header().ended_ns = ns;

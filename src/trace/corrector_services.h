@@ -104,9 +104,12 @@ struct Corrector {
   void (*after)(const CorrectedCall& call, bool succeeded);
   // The three may be called in a signal's handler, the two under no lock of the agent's.
   bool (*done)(Deferral deferral);
-  void (*await)(Deferral deferral);
-  void (*note_use)(
-      Deferral deferral);  // the program used what this wait surely protects, and has not waited since
+  int64_t (*await)(Deferral deferral);  // how long it waited for the GPU, in ns
+  // The program used what this wait surely protects, and has not waited since.
+  void (*note_use)(Deferral deferral);
+  // Our own cost, in ns: of a call at `site` that was not corrected; of a fault, the waiting left out.
+  void (*note_passed)(uint64_t site, uint16_t function, int64_t ns);
+  void (*note_fault)(int64_t ns);
   void (*finish)();        // orderly end: all that was deferred is awaited
   void (*forget)();        // in a forked child
 };

@@ -76,7 +76,7 @@ bool collecting() { return running.load(std::memory_order_relaxed); }
 void start_collecting() {
   if (stage_uses_guards()) facts::start();
   running.store(true, std::memory_order_relaxed);
-  if (is(Stage::tracing) || takes_gpu_times()) probe_hooks();
+  if (is(Stage::tracing) || is(Stage::proving) || takes_gpu_times()) probe_hooks();
 }
 
 void stop_collecting(ProcessEnd end) {
@@ -171,6 +171,10 @@ void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
 void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
   const int64_t nanoseconds = (before + after).count;
   facts::spend(before + after);
+  // A wait that the GPU ends is over no later because it began later.
+  if (call.site != 0)
+    corrector->note_passed(call.site, call.function,
+                           call.waited_at_all() ? after.count : nanoseconds + cost_inside_call());
   // One such walk would count for hundreds of calls in the mean, and lies where it lies.
   if (is(Stage::tracing) && nanoseconds > kUsualRecording && call.id.sequence != OperationId{}.sequence) {
     RecordingRecord record{};

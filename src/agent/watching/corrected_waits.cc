@@ -26,8 +26,10 @@ const Corrector nobody{sizeof(Corrector),
                        [](const CorrectedCall&, int32_t*) { return false; },
                        [](const CorrectedCall&, bool) {},
                        [](Deferral) { return true; },
+                       [](Deferral) { return int64_t{0}; },
                        [](Deferral) {},
-                       [](Deferral) {},
+                       [](uint64_t, uint16_t, int64_t) {},
+                       [](int64_t) {},
                        [] {},
                        [] {}};
 
@@ -49,11 +51,11 @@ Call& call_of(const CorrectedCall& call) {
 }
 
 CorrectedCall described(const Call& call) {
-  CorrectedCall made{call.driver, call.function, call.arguments.integer,         call.arguments.on_stack, 0,
-                     false,       false,         (call.flags & kCapturing) != 0, has_had_threads(),       0,
-                     &call};
+  CorrectedCall made{
+      call.driver, call.function, call.arguments.integer,         call.arguments.on_stack, 0,
+      false,       false,         (call.flags & kCapturing) != 0, has_had_threads(),       call.site,
+      &call};
   made.names_stream = read_stream(call, &made.stream, &made.per_thread);
-  if (call.stack != kNoStack) made.site = site_key_of(call);
   return made;
 }
 
@@ -123,7 +125,7 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
 
 bool correct_before(Call& call) {
   if (corrector == &nobody) return false;
-  if (named[call.function]) call.stack = capture_stack();
+  if (named[call.function] && (call.stack = capture_stack()) != kNoStack) call.site = site_key_of(call);
   const CorrectedCall made = described(call);
   return corrector->before(made, &call.result);
 }

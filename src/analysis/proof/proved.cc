@@ -198,10 +198,20 @@ Result<ProvedSession> proved_from_json(std::string_view text) {
   return proved;
 }
 
-bool meets_expected(double proved_s, double error_s, double hidden_s, double expected_s, double low_s,
+// Standard errors within which the mean of so many values lies in 95 of 100 cases: Student's t, two-sided.
+static double errors_of_95_percent(size_t values) {
+  constexpr double kByFreedom[] = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
+  if (values < 2) return 0;
+  const size_t freedom = values - 1;
+  return freedom <= std::size(kByFreedom) ? kByFreedom[freedom - 1]
+                                          : 1.96 + 2.4 / static_cast<double>(freedom);  // to within 0.03
+}
+
+bool meets_expected(const ProvedCorrection& one, double hidden_s, double expected_s, double low_s,
                     double high_s) {
-  return proved_s + error_s + std::max(hidden_s, 0.0) >= std::min(low_s, expected_s) &&
-         proved_s - error_s <= std::max(high_s, expected_s);
+  const double error_s = one.error_s / 2 * errors_of_95_percent(one.differences_s.size());
+  return one.proved_s + error_s + std::max(hidden_s, 0.0) >= std::min(low_s, expected_s) &&
+         one.proved_s - error_s <= std::max(high_s, expected_s);
 }
 
 bool is_too_dear(const ProvedCorrection& one) {

@@ -62,8 +62,9 @@ std::string proved_json(const ProvedSession& proved);
 // Error: what is wrong with the text, behind the name of its file: "is not complete, or no JSON".
 Result<ProvedSession> proved_from_json(std::string_view text);
 
-// Does what was measured meet what was expected? `hidden_s`: what correcting itself costs at most, and hides.
-bool meets_expected(double proved_s, double error_s, double hidden_s, double expected_s, double low_s,
+// Does what was measured meet what was expected? `hidden_s`: what correcting itself costs at most, and hides. Of few pairs two
+// standard errors hold less often than of many: they count by Student's t for 95%.
+bool meets_expected(const ProvedCorrection& one, double hidden_s, double expected_s, double low_s,
                     double high_s);
 
 // Nothing was gained, and correcting the calls took as long as there was to gain: nothing is proved, one way or the other.

@@ -51,9 +51,8 @@ ReportProved proved_of(const ProvedSession& proved, const ProvedCorrection& one,
   out.error_s = one.error_s, out.error_percent = percent(one.error_s);
   out.error_is_known = one.differences_s.size() > 1;
   out.calls = of_a_run(one.calls), out.applied = of_a_run(one.applied);
-  out.as_expected =
-      !says_something(one) || meets_expected(one.proved_s, one.error_s, proved.most_hidden_s(one),
-                                             expected.seconds, expected.low_s, expected.high_s);
+  out.as_expected = !says_something(one) || meets_expected(one, proved.most_hidden_s(one), expected.seconds,
+                                                           expected.low_s, expected.high_s);
   out.correcting_s = one.correcting_s, out.correcting_percent = percent(one.correcting_s);
   out.too_dear = is_too_dear(one);
   out.difference = one.difference;

@@ -146,11 +146,22 @@ TEST(Proved, EachMemberIsLookedAt) {
 }
 
 TEST(Proved, MeetsWhatWasExpectedWhereTheRangesDo) {
-  EXPECT_TRUE(meets_expected(0.9, 0, 0, 1, 0.8, 1.1));
-  EXPECT_FALSE(meets_expected(0.7, 0.05, 0, 1, 0.8, 1.1));
-  EXPECT_TRUE(meets_expected(0.7, 0.05, 0.06, 1, 0.8, 1.1));  // hidden by the hooks
-  EXPECT_FALSE(meets_expected(1.3, 0.1, 9, 1, 0.8, 1.1));     // which hide no loss
-  EXPECT_TRUE(meets_expected(1.0, 0, -1, 1, 1, 1));
+  const auto meets = [](double proved_s, double error_s, double hidden_s, size_t pairs) {
+    ProvedCorrection one;
+    one.proved_s = proved_s, one.error_s = error_s;
+    one.differences_s.assign(pairs, proved_s);
+    return meets_expected(one, hidden_s, 1, 0.8, 1.1);
+  };
+  EXPECT_TRUE(meets(0.9, 0, 0, 100));
+  EXPECT_FALSE(meets(0.7, 0.05, 0, 100));
+  EXPECT_TRUE(meets(0.7, 0.05, 0.06, 100));  // hidden by the hooks
+  EXPECT_FALSE(meets(1.3, 0.1, 9, 100));     // which hide no loss
+  EXPECT_TRUE(meets(1.0, 0, -1, 100));
+  // Two standard errors of 0.05 are 0.318 for 95 of 100 cases of two pairs, 0.07 of five.
+  EXPECT_TRUE(meets(0.49, 0.05, 0, 2));
+  EXPECT_FALSE(meets(0.47, 0.05, 0, 2));
+  EXPECT_TRUE(meets(0.74, 0.05, 0, 5));
+  EXPECT_FALSE(meets(0.72, 0.05, 0, 5));
 }
 
 std::string withdrawn_of(std::vector<ProvedCorrection> corrections) {

@@ -131,30 +131,33 @@ void Deferrals::await_gpu(Deferral last, const CorrectorServices& services) {
     if (!reached(i)) wait_for(i, services);
 }
 
-void Deferrals::wait_for(Deferral deferral, const CorrectorServices& services) {
+int64_t Deferrals::wait_for(Deferral deferral, const CorrectorServices& services) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   const int64_t begin = now();
   int64_t waited = 0;
   for (; !reached(deferral); waited = now() - begin) pause_for(waited, services);
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   counts_.add_awaited(waited);
+  return waited;
 }
 
 // Each in its turn, once the GPU has brought it.
-void Deferrals::deliver(Deferral last, const CorrectorServices& services) {
+int64_t Deferrals::deliver(Deferral last, const CorrectorServices& services) {
+  int64_t waited = 0;
   while (const Deferral next = deliveries_.next(last)) {
-    if (!reached(next)) wait_for(next, services);
+    if (!reached(next)) waited += wait_for(next, services);
     deliveries_.deliver(next, failed_.load(std::memory_order_relaxed));
   }
+  return waited;
 }
 
-void Deferrals::await(Deferral deferral, bool touched, const CorrectorServices& services) {
+int64_t Deferrals::await(Deferral deferral, bool touched, const CorrectorServices& services) {
   const bool early = !reached(deferral);
-  if (early) wait_for(deferral, services);
-  deliver(deferral, services);
-  if (!touched || !early) return;
-  const bool first = !at(deferral).touched.exchange(true, std::memory_order_relaxed);
+  int64_t waited = early ? wait_for(deferral, services) : 0;
+  waited += deliver(deferral, services);
+  const bool first = touched && early && !at(deferral).touched.exchange(true, std::memory_order_relaxed);
   if (first && at(deferral).site >= 0) counts_.add_touched(at(deferral).site);
+  return waited;
 }
 
 void Deferrals::look_for_failures() {

@@ -30,7 +30,7 @@ class Deferrals {
   // In signals' handlers, too, on any thread. Done: the GPU's work is, and what it brought is delivered.
   bool done(Deferral deferral) const { return deliveries_.next(deferral) == 0 && reached(deferral); }
   // `touched`: somebody came for the results; else a call has to see them done.
-  void await(Deferral deferral, bool touched, const CorrectorServices& services);
+  int64_t await(Deferral deferral, bool touched, const CorrectorServices& services);
   void await_all(Deferral last, const CorrectorServices& services);  // and all before
   void await_gpu(Deferral last, const CorrectorServices& services);  // ... which delivers nothing
   // What it surely protects was used, and no wait since was made: if nothing was to need it, that was wrong, and the site
@@ -51,8 +51,8 @@ class Deferrals {
     std::atomic<bool> touched;
   };
   bool reached(Deferral deferral) const;  // the GPU's work is done
-  void wait_for(Deferral deferral, const CorrectorServices& services);
-  void deliver(Deferral last, const CorrectorServices& services);
+  int64_t wait_for(Deferral deferral, const CorrectorServices& services);
+  int64_t deliver(Deferral last, const CorrectorServices& services);
   void pass_done();
   Deferred& at(Deferral deferral) { return ring_[deferral % kDeferrals]; }
   const Deferred& at(Deferral deferral) const { return ring_[deferral % kDeferrals]; }

@@ -37,6 +37,7 @@ void add_file(CountsOfRun& run, const fs::path& path, std::vector<Lifetime>& pro
   run.awaited_s += static_cast<double>(header.awaited_ns) / 1e9;
   run.looked_s += static_cast<double>(header.looked_ns) / 1e9;
   run.correcting_s += static_cast<double>(header.correcting_ns) / 1e9;
+  run.passing_s += static_cast<double>(header.passing_ns) / 1e9;
   if (header.begun_ns != 0) processes.push_back({header.begun_ns, header.ended_ns});
   CorrectionCounts counts{};
   for (uint64_t i = 0; i < header.sites && i < kMostCorrectedSites; ++i) {
@@ -50,7 +51,7 @@ void add_file(CountsOfRun& run, const fs::path& path, std::vector<Lifetime>& pro
 void CountsOfRun::add(const CountsOfRun& other) {
   for (const auto& [key, counts] : other.by_site) launcher::add(by_site[key], counts);
   awaited += other.awaited, awaited_s += other.awaited_s, looked_s += other.looked_s;
-  correcting_s += other.correcting_s, failed += other.failed;
+  correcting_s += other.correcting_s, passing_s += other.passing_s, failed += other.failed;
   ordered += other.ordered;
 }
 

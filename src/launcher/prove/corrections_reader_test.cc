@@ -24,6 +24,7 @@ class Counts : public testing::Test {
     CorrectionsHeader header{};
     memcpy(header.magic, kCorrectionsMagic, sizeof header.magic);
     header.sites = 1, header.correcting_ns = 500'000'000, header.looked_ns = 250'000'000;
+    header.passing_ns = 125'000'000;
     header.begun_ns = begun_ns, header.ended_ns = ended_ns;
     CorrectionCounts counts{};
     counts.key = 7, counts.calls = 4, counts.deferred = 3;
@@ -48,6 +49,7 @@ TEST_F(Counts, OfSeveralProcessesLastFromTheFirstToTheLast) {
   EXPECT_EQ(run.all_sites().deferred, 9u);
   EXPECT_DOUBLE_EQ(run.correcting_s, 1.5);
   EXPECT_DOUBLE_EQ(run.looked_s, 0.75);
+  EXPECT_DOUBLE_EQ(run.unhooked_s(), 6 - 0.375);
 }
 
 TEST_F(Counts, WhereAProcessWasKilledTheTimeIsNotKnown) {

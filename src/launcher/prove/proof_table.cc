@@ -56,8 +56,8 @@ void say_unexpected(const ProvedTable& table, const ProvedSession& session, std:
     if (is_too_dear(one))
       text += fmt::format("{}: correcting its calls took {} of a run, as much as there was to gain.\n",
                           name_of(row), seconds_text(one.correcting_s));
-    else if (says_something(one) && !meets_expected(one.proved_s, one.error_s, session.most_hidden_s(one),
-                                                    one.expected_s, one.low_s, one.high_s))
+    else if (says_something(one) &&
+             !meets_expected(one, session.most_hidden_s(one), one.expected_s, one.low_s, one.high_s))
       text += fmt::format("{}: expected was {}, and {} was gained.\n", name_of(row),
                           expected_text(row, table.whole_s), gain_text(row, table.whole_s));
   }

@@ -137,9 +137,9 @@ ProvedTable table_of(const std::vector<Round>& rounds, Choice choice, double who
     Proved row{.correction = std::move(choice.corrections[i])};
     for (const Round& round : rounds) {
       const TrialRun& run = round.corrected[i];
-      row.differences_s.push_back(table.from_first_call ? round.hooked.counts.from_first_call_s() -
-                                                              run.counts.from_first_call_s()
-                                                        : round.as_it_is.runtime_s - run.runtime_s);
+      row.differences_s.push_back(table.from_first_call
+                                      ? round.hooked.counts.unhooked_s() - run.counts.unhooked_s()
+                                      : round.as_it_is.runtime_s - run.runtime_s);
       if (row.difference.empty() && run.ended != ended) row.difference = run.ended;
       row.counts.add(run.counts);
     }

@@ -2,6 +2,7 @@
 // agent's is held meanwhile, and the GPU needs nothing of this process's to go on.
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/threads/threads.h"
 
 namespace diogenes::agent {
 
@@ -28,7 +29,7 @@ Section::Section(Where where, AddressRange awaited) : where_(where) {
     const Deferral latest = deferred_over(awaited, false);
     if (latest == 0) return;
     let_go();
-    corrector->await(latest);
+    guard_thread.awaited_ns += corrector->await(latest);
   }
 }
 
@@ -40,7 +41,7 @@ void await_deferred(AddressRange pages, bool reading) {
       latest = deferred_over(pages, reading);
     }
     if (latest == 0) return;
-    corrector->await(latest);
+    guard_thread.awaited_ns += corrector->await(latest);
   }
 }
 

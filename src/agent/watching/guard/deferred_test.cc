@@ -16,6 +16,8 @@ namespace {
 
 std::atomic<bool> done{false};
 std::atomic<int> awaited{0}, used{0};
+constexpr int64_t kWaited = 1'000'000'000'000'000;  // ns: more than a test takes
+std::atomic<int64_t> fault_ns{0};
 
 // As the GPU would: the result is there, by another mapping of the same memory, before the work is done.
 struct Work {
@@ -37,11 +39,14 @@ const Corrector one_deferral{sizeof(Corrector),
                                CHECK(deferral == 7);
                                ++awaited;
                                work.end();
+                               return kWaited;
                              },
                              [](Deferral deferral) {
                                CHECK(deferral == 7);
                                ++used;
                              },
+                             nullptr,
+                             [](int64_t ns) { fault_ns = ns; },
                              nullptr,
                              nullptr};
 
@@ -68,6 +73,7 @@ TEST(DeferredGuards, AreAwaitedByATouch) {
   RUN_IN_CHILD({
     begin();
     CHECK(read_result() == 42 && awaited == 1 && used == 1);
+    CHECK(-kWaited < fault_ns && fault_ns < -kWaited / 2);  // what the fault took, without the waiting
     CHECK(read_result() == 42 && awaited == 1 && used == 1);
   });
 }

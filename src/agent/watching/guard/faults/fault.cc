@@ -7,6 +7,7 @@
 #include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
 #include "agent/core/thread_state.h"
+#include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/faults/bystanders.h"
 #include "agent/watching/guard/faults/instruction.h"
@@ -41,7 +42,12 @@ struct Fault {
 // What a fault or a trap takes of the program's time: on a virtual machine a step may take 20 us.
 struct Spent {
   Nanoseconds begin, around;  // around: what the kernel takes before and after
-  ~Spent() { facts::spend(monotonic_now() - begin + around); }
+  int64_t awaited_ns = guard_thread.awaited_ns;
+  ~Spent() {
+    const Nanoseconds took = monotonic_now() - begin + around;
+    facts::spend(took);
+    corrector->note_fault(took.count - (guard_thread.awaited_ns - awaited_ns));
+  }
 };
 
 // A repeated string instruction goes on through the page: a trap would come after each element.
