@@ -138,6 +138,7 @@ CUresult write_value(Null null, CUstream handle, CUdeviceptr address, T value) {
   if (address % sizeof(T) != 0) return CUDA_ERROR_INVALID_VALUE;
   Work work;
   work.duration_ns = 500;
+  work.is_polled_for = true;
   work.effect = [address, value]() {
     return memory_map().write(address, &value, sizeof value) ? Effect::done : Effect::illegal_address;
   };

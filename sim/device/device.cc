@@ -105,6 +105,7 @@ void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
   }
   last_call_ns_ = now;
   if (op->work.bytes >= kLargeEffect) last_large_ns_ = now;
+  polled_for_ += op->work.is_polled_for;
   do_due(now);  // what was ready before this operation gets its engine first
   for (const OpPtr& dependency : dependencies) {
     if (!dependency) continue;
@@ -238,6 +239,7 @@ void Device::complete(const OpPtr& op, int64_t end_ns) {
     op->stream->queued.fetch_sub(1, std::memory_order_relaxed);
     op->stream.reset();
   }
+  polled_for_ -= op->work.is_polled_for && !late_mode;
   op->work.effect = nullptr;
   op->after.clear();
   op->done.store(true, std::memory_order_release);
@@ -277,7 +279,9 @@ void Device::device_thread() {
     while (!large_effects_.empty()) run_large_effect(held);
     const int64_t now = now_ns();
     const bool beside = host_waiters.load(std::memory_order_relaxed) > 0;
-    const bool watches = now - last_large_ns_ < kWatchesFor;
+    // Nobody helps who polls, and sleep may end late.
+    const bool due_to_pollers = polled_for_ > 0 && next_event() < now + kWakeBefore + kShortestSleep;
+    const bool watches = now - last_large_ns_ < kWatchesFor || due_to_pollers;
     if (!beside || watches || next_event() + kNapBesideWaiters <= now) advance(now);
     if (!large_effects_.empty()) continue;
     if (watches) {

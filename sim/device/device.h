@@ -55,9 +55,10 @@ struct NodeDescription;  // graphs.h
 struct Work {
   Kind kind = Kind::timed;
   Engine engine = Engine::none;
-  int64_t latency_ns = 0;   // from submission to the earliest begin
-  int64_t duration_ns = 0;  // timed
-  size_t bytes = 0;         // that `effect` moves
+  int64_t latency_ns = 0;      // from submission to the earliest begin
+  int64_t duration_ns = 0;     // timed
+  size_t bytes = 0;            // that `effect` moves
+  bool is_polled_for = false;  // the program may wait for what `effect` writes without a call
   std::function<Effect()> effect;
   std::function<void(CUresult)> function;  // callback
   std::vector<HostRange> host;
@@ -145,6 +146,7 @@ class Device {
   int64_t asleep_until_ns_ = 0;  // of the device thread
   int64_t last_call_ns_ = 0;     // that submitted or waited
   int64_t last_large_ns_ = 0;    // the last operation with a large effect was submitted
+  int polled_for_ = 0;           // operations that are, and are not done
   uint64_t next_sequence_ = 0;
   int64_t engine_free_ns_[4] = {};
   bool device_thread_runs_ = false, callback_thread_runs_ = false;
