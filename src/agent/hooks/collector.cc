@@ -145,14 +145,12 @@ void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer) {
   if (!wait_stack_is_due(caller, stack_pointer)) return;
   uint32_t stack = capture_stack();
   if (stack == kNoStack || !first_sight_of(stack)) return;
-  OperationRecord record{};
-  record.type = RecordType::operation;
-  record.flags = kWaited;
-  record.function = kWaitFunction;
-  record.stack = stack;
-  record.begin_ns = monotonic_now().count;
-  record.stream = kNoStream;
-  append(record);
+  append(OperationRecord{.type = RecordType::operation,
+                         .flags = kWaited,
+                         .function = kWaitFunction,
+                         .stack = stack,
+                         .begin_ns = monotonic_now().count,
+                         .stream = kNoStream});
 }
 
 void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
@@ -177,11 +175,8 @@ void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
                            call.waited_at_all() ? after.count : nanoseconds + cost_inside_call());
   // One such walk would count for hundreds of calls in the mean, and lies where it lies.
   if (is(Stage::tracing) && nanoseconds > kUsualRecording && call.id.sequence != OperationId{}.sequence) {
-    RecordingRecord record{};
-    record.type = RecordType::recording;
-    record.before_ns = before.count;
-    record.after_ns = after.count;
-    append(record);
+    append(
+        RecordingRecord{.type = RecordType::recording, .before_ns = before.count, .after_ns = after.count});
     return;
   }
   int64_t total = hook_cost_total.fetch_add(nanoseconds, std::memory_order_relaxed) + nanoseconds;

@@ -36,12 +36,10 @@ void note_clock_read(uintptr_t caller, Nanoseconds asked) {
     return;
   end_clock_wait(state);
   PassThrough pass;
-  ClockReadRecord record{};
-  record.type = RecordType::clock_read;
-  record.thread = state.returned.thread;
-  record.sequence = state.returned.sequence;
-  record.after_ns = asked.count - state.returned_ns;
-  append(record);
+  append(ClockReadRecord{.type = RecordType::clock_read,
+                         .thread = state.returned.thread,
+                         .sequence = state.returned.sequence,
+                         .after_ns = asked.count - state.returned_ns});
 }
 
 }  // namespace diogenes::agent

@@ -159,13 +159,11 @@ void append_arguments(const Call& call) {
       record.device = static_cast<uint32_t>(device);
     append(record);
   } else if (read_allocation(call, &allocation)) {
-    AllocationRecord record{};
-    record.type = RecordType::allocation;
-    record.kind = allocation.kind;
-    record.released = allocation.released;
-    record.address = allocation.address;
-    record.bytes = allocation.bytes;
-    append(record);
+    append(AllocationRecord{.type = RecordType::allocation,
+                            .kind = allocation.kind,
+                            .released = allocation.released,
+                            .address = allocation.address,
+                            .bytes = allocation.bytes});
   }
 }
 

@@ -52,15 +52,13 @@ const GpuTimesSource* of_plug_in() {
 uint64_t number_of(OperationId id) { return (uint64_t{id.thread} << 32 | id.sequence) + 1; }
 
 void write(const GpuTime& time) {
-  GpuTimeRecord record{};
-  record.type = RecordType::gpu_time;
-  record.work = static_cast<uint8_t>(time.work);
-  record.thread = static_cast<uint16_t>((time.operation - 1) >> 32);
-  record.sequence = static_cast<uint32_t>(time.operation - 1);
-  record.begin_ns = time.begin_ns;
-  record.end_ns = time.end_ns;
-  record.stream = time.stream;
-  append(record);
+  append(GpuTimeRecord{.type = RecordType::gpu_time,
+                       .work = static_cast<uint8_t>(time.work),
+                       .thread = static_cast<uint16_t>((time.operation - 1) >> 32),
+                       .sequence = static_cast<uint32_t>(time.operation - 1),
+                       .begin_ns = time.begin_ns,
+                       .end_ns = time.end_ns,
+                       .stream = time.stream});
 }
 
 size_t take(const GpuTimesSource& from) {

@@ -74,12 +74,7 @@ bool first_sight(uint64_t key) {
 }
 
 void record_stream(uint32_t stream, uint16_t context, uint8_t flags) {
-  StreamRecord record{};
-  record.type = RecordType::stream;
-  record.flags = flags;
-  record.context = context;
-  record.stream = stream;
-  append(record);
+  append(StreamRecord{.type = RecordType::stream, .flags = flags, .context = context, .stream = stream});
 }
 
 }  // namespace

@@ -479,13 +479,11 @@ bool may_be_dirty(AddressRange range) {
 }
 
 void note_release(AddressRange range) {
-  MemoryEventRecord record{};
-  record.type = RecordType::memory_event;
-  record.event = MemoryEvent::released;
-  record.begin = range.begin;
-  record.bytes = range.size();
-  record.at_ns = monotonic_now().count;
-  append(record);
+  append(MemoryEventRecord{.type = RecordType::memory_event,
+                           .event = MemoryEvent::released,
+                           .begin = range.begin,
+                           .bytes = range.size(),
+                           .at_ns = monotonic_now().count});
   if (state().lock.held_here()) return;  // its guards are gone, and collect() finds that
   LockGuard guard(state().lock);
   state().dirty.forget(range);

@@ -53,27 +53,23 @@ WatchEnd end_of(TouchBy by) {
 
 void write(const End& end, bool is_late) {
   if (!is_touch(end.touch.by)) {
-    UnwatchRecord record{};
-    record.type = RecordType::unwatch;
-    record.why = end_of(end.touch.by);
-    record.watch = end.watch;
-    record.at_ns = end.touch.at.count ? end.touch.at.count : monotonic_now().count;
-    append(record);
+    append(UnwatchRecord{.type = RecordType::unwatch,
+                         .why = end_of(end.touch.by),
+                         .watch = end.watch,
+                         .at_ns = end.touch.at.count ? end.touch.at.count : monotonic_now().count});
     return;
   }
-  TouchRecord record{};
-  record.type = RecordType::touch;
-  record.by = toucher_of(end.touch.by, end.on_driver_thread);
-  record.access = end.touch.access == Access::read    ? Touching::reads
-                  : end.touch.access == Access::write ? Touching::writes
-                                                      : Touching::unknown;
-  record.late = is_late;
-  record.watch = end.watch;
-  record.at_ns = end.touch.at.count;
-  record.address = end.touch.address;
-  record.stack = end.touch.stack;
-  record.thread = is_late ? end.thread : 0;
-  append(record);
+  append(TouchRecord{.type = RecordType::touch,
+                     .by = toucher_of(end.touch.by, end.on_driver_thread),
+                     .access = end.touch.access == Access::read    ? Touching::reads
+                               : end.touch.access == Access::write ? Touching::writes
+                                                                   : Touching::unknown,
+                     .late = is_late,
+                     .watch = end.watch,
+                     .at_ns = end.touch.at.count,
+                     .address = end.touch.address,
+                     .stack = end.touch.stack,
+                     .thread = is_late ? end.thread : 0});
 }
 
 }  // namespace
@@ -81,25 +77,21 @@ void write(const End& end, bool is_late) {
 uint32_t next_watch() { return watches.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 void record_watch(uint32_t watch, AddressRange range, Protection protection, Nanoseconds at) {
-  WatchRecord record{};
-  record.type = RecordType::watch;
-  record.protection =
-      protection == Protection::read_only ? WatchProtection::read_only : WatchProtection::no_access;
-  record.watch = watch;
-  record.begin = range.begin;
-  record.bytes = range.size();
-  record.at_ns = at.count;
-  append(record);
+  append(WatchRecord{.type = RecordType::watch,
+                     .protection = protection == Protection::read_only ? WatchProtection::read_only
+                                                                       : WatchProtection::no_access,
+                     .watch = watch,
+                     .begin = range.begin,
+                     .bytes = range.size(),
+                     .at_ns = at.count});
 }
 
 void record_refusal(AddressRange range, WatchRefusal refusal) {
-  WatchRecord record{};
-  record.type = RecordType::watch;
-  record.refusal = refusal;
-  record.begin = range.begin;
-  record.bytes = range.size();
-  record.at_ns = monotonic_now().count;
-  append(record);
+  append(WatchRecord{.type = RecordType::watch,
+                     .refusal = refusal,
+                     .begin = range.begin,
+                     .bytes = range.size(),
+                     .at_ns = monotonic_now().count});
 }
 
 void record_watch_end(uint32_t watch, const Touch& touch) {

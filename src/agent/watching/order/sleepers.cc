@@ -35,14 +35,12 @@ void record_sleepers() {
   for (uint32_t file = 0; file < kMaximumThreads; ++file) {
     int64_t since = asleep_since[file].load(std::memory_order_relaxed);
     if (since == 0 || file == own_thread_file()) continue;
-    OrderRecord record{};
-    record.type = RecordType::order;
-    record.object = OrderObject::asleep_at_end;
-    record.flags = kBlocked;
-    record.at_ns = now;
-    record.address = static_cast<uint64_t>(since);
-    record.thread = file;
-    append(record);
+    append(OrderRecord{.type = RecordType::order,
+                       .object = OrderObject::asleep_at_end,
+                       .flags = kBlocked,
+                       .at_ns = now,
+                       .address = static_cast<uint64_t>(since),
+                       .thread = file});
   }
 }
 
