@@ -9,9 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <unordered_map>
 
 #include "analysis/symbols/dwarf_frames.h"
+#include "analysis/symbols/split_functions.h"
+#include "trace/module_identity.h"
 
 namespace diogenes {
 namespace {
@@ -96,7 +99,8 @@ struct Symbolizer::Module {
     uint64_t begin, end;
     Dwarf_Die die;
   };
-  std::vector<Unit> units;  // for files whose .debug_aranges does not cover the code
+  std::optional<SplitFunctions> split;  // of an interpreter: who evaluates Python has to be known
+  std::vector<Unit> units;              // for files whose .debug_aranges does not cover the code
   std::unordered_map<uint64_t, std::vector<ReportFrame>> cache;
 
   ~Module() {
@@ -130,6 +134,7 @@ struct Symbolizer::Module {
     Dwarf_Addr dwarf_bias = 0;
     dwfl_module_getdwarf(file, &dwarf_bias);
     dwfl_module_getsymtab(file);
+    if (is_interpreter(path)) split.emplace(path);
     return "";
   }
 
@@ -199,7 +204,10 @@ struct Symbolizer::Module {
     read_symbols();
     const CodeSymbol* symbol = find_symbol(symbols, offset);
     ReportFrame outer;
-    if (symbol) outer.function = demangle(symbol->name);
+    if (symbol)
+      outer.function = demangle(symbol->name);
+    else if (split)
+      outer.function = split->function_of(offset);
     Dwarf_Die unit;
     Dwarf_Addr unit_bias = 0;
     const bool cxx_name = symbol && strncmp(symbol->name, "_Z", 2) == 0;
