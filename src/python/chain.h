@@ -28,7 +28,7 @@ struct Interpreter {
   uintptr_t code_type = 0;  // PyCode_Type: every code object's type
 };
 
-// In place of a pointer where 3.14 keeps one with marks in its lowest bits.
+// In place of a pointer where 3.14 and later keep one with marks in its lowest bits.
 inline uintptr_t unmarked(uintptr_t reference) { return reference & ~uintptr_t{7}; }
 
 inline uint64_t mixed(uint64_t hash, uint64_t value) {

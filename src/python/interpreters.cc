@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "python/thread_list.h"
 #include "python/waiter.h"
 
 namespace diogenes::python {
@@ -134,6 +135,33 @@ void find_key(const Interpreter& interpreter, PythonReading& scratch, PythonSumm
   }
 }
 
+// The state that was found in the list, and how often a search was in vain since.
+struct Listed {
+  uintptr_t state;
+  uint32_t asked, misses;
+};
+thread_local Listed listed __attribute__((tls_model("initial-exec"))) = {0, 0, 0};
+
+// A search reads every thread's state: a thread that has none is looked for more and more seldom.
+uintptr_t listed_state(const Interpreter& interpreter) {
+  const ThreadList<ThroughKernel> list(interpreter);
+  const auto self = static_cast<uintptr_t>(pthread_self());
+  if (listed.state != 0 && list.holds(listed.state, self)) return listed.state;
+  constexpr uint32_t kMostDoubled = 10;
+  const uint32_t every = 1u << (listed.misses < kMostDoubled ? listed.misses : kMostDoubled);
+  if (listed.asked++ % every != 0) return 0;
+  listed.state = list.find(self);
+  listed.misses = listed.state != 0 ? 0 : listed.misses + 1;
+  return listed.state;
+}
+
+// 0: it has none, or the key is not known yet.
+uintptr_t kept_state(const Interpreter& interpreter, PythonReading& scratch, PythonSummary& summary) {
+  if (key.load(std::memory_order_relaxed) < 0) find_key(interpreter, scratch, summary);
+  const int of_key = key.load(std::memory_order_relaxed);
+  return of_key < 0 ? 0 : value_of(of_key);
+}
+
 }  // namespace
 
 void add_image(const void* image, uintptr_t (*symbol_of)(const void* image, const char* name)) {
@@ -164,13 +192,8 @@ const Interpreter* running_interpreter(PythonSummary& summary) {
 void look_for_others(PythonSummary& summary) { look(summary); }
 
 uintptr_t thread_state_here(const Interpreter& interpreter, PythonReading& scratch, PythonSummary& summary) {
-  int of_key = key.load(std::memory_order_relaxed);
-  if (of_key < 0) {
-    find_key(interpreter, scratch, summary);
-    of_key = key.load(std::memory_order_relaxed);
-    if (of_key < 0) return 0;
-  }
-  const uintptr_t state = value_of(of_key);
+  const uintptr_t state =
+      interpreter.layout.threads != 0 ? listed_state(interpreter) : kept_state(interpreter, scratch, summary);
   if (state == 0 || (state == known.wanting && known.times >= kMostTimes)) return 0;
   if (is_finalizing(interpreter, state)) return 0;
   if (state == known.state) return state;

@@ -1,6 +1,7 @@
 #include "python/layout.h"
 
 #include <cstring>
+#include <iterator>
 
 namespace diogenes::python {
 
@@ -58,7 +59,8 @@ Layout of_3_12() {
 
 // Positions in _Py_DebugOffsets, in 8-byte words. A part that grew moves those behind it.
 struct Positions {
-  int interpreters_head = 5, finalizing = 4;
+  int interpreters_head = 5, finalizing = 4, next_interpreter = 8, threads = 9;
+  int previous_thread, next_thread, its_interpreter;
   int current_frame, thread_id;
   int previous, executable, instruction, owner, thread_code;  // thread_code: 0: there is none
   int file, qualified_name, lines, first_line, bytecode, thread_codes;
@@ -66,11 +68,19 @@ struct Positions {
   int bytes_length, bytes_data, text_state, text_length, ascii_bytes;
 };
 
-constexpr Positions positions(int interpreter, int frame, int code, int between) {
-  const int thread = 6 + interpreter, frame_at = thread + 9, code_at = frame_at + frame;
+// Words of the parts, up to the bytes' object; `thread_id`: where in the thread's.
+struct Parts {
+  int interpreter, thread, thread_id, frame, code, between;
+};
+constexpr Positions positions(const Parts& parts) {
+  const auto& [interpreter, thread_words, thread_id, frame, code, between] = parts;
+  const int thread = 6 + interpreter, frame_at = thread + thread_words, code_at = frame_at + frame;
   const int object = code_at + code, bytes = object + between;
-  return {.current_frame = thread + 4,
-          .thread_id = thread + 5,
+  return {.previous_thread = thread + 1,
+          .next_thread = thread + 2,
+          .its_interpreter = thread + 3,
+          .current_frame = thread + 4,
+          .thread_id = thread + thread_id,
           .previous = frame_at + 1,
           .executable = frame_at + 2,
           .instruction = frame_at + 3,
@@ -90,8 +100,13 @@ constexpr Positions positions(int interpreter, int frame, int code, int between)
           .text_length = bytes + 5,
           .ascii_bytes = bytes + 6};
 }
-constexpr Positions k3_13 = positions(13, 6, 10, 20), k3_14 = positions(16, 8, 11, 24);
-static_assert(k3_13.ascii_bytes == 70 && k3_14.ascii_bytes < kDebugOffsetWords);
+constexpr Positions kPositions[] = {
+    positions({13, 9, 5, 6, 10, 20}),    // 3.13
+    positions({16, 9, 5, 8, 11, 24}),    // 3.14
+    positions({16, 17, 8, 8, 11, 28})};  // 3.15, an exception's part behind the thread
+constexpr uint16_t kFirstWithTable = 0x030d, kFirstWithoutKey = 0x030f;
+static_assert(kPositions[0].ascii_bytes == 70 && kPositions[1].ascii_bytes == 80 &&
+              kPositions[2].ascii_bytes == 92 && 92 < kDebugOffsetWords);
 
 }  // namespace
 
@@ -104,8 +119,10 @@ Layout layout_from_table(uint32_t version) {
 
 Layout layout_from_debug_offsets(const uint64_t (&offsets)[kDebugOffsetWords]) {
   const auto version = static_cast<uint16_t>(offsets[1] >> 16);
-  if (memcmp(offsets, "xdebugpy", 8) != 0 || (version != 0x030d && version != 0x030e)) return {};
-  const Positions& at = version == 0x030d ? k3_13 : k3_14;
+  const bool known =
+      version >= kFirstWithTable && version < kFirstWithTable + static_cast<int>(std::size(kPositions));
+  if (memcmp(offsets, "xdebugpy", 8) != 0 || !known) return {};
+  const Positions& at = kPositions[version - kFirstWithTable];
   constexpr uint64_t kMost = 60'000;  // what is larger is no offset
   bool small = true;
   const auto offset = [&](int position) {
@@ -117,6 +134,11 @@ Layout layout_from_debug_offsets(const uint64_t (&offsets)[kDebugOffsetWords]) {
   layout.version = version;
   layout.finalizing = offset(at.finalizing), layout.interpreters = offset(at.interpreters_head);
   layout.thread_id = offset(at.thread_id), layout.frame = offset(at.current_frame);
+  if (version >= kFirstWithoutKey) {
+    layout.next_interpreter = offset(at.next_interpreter), layout.threads = offset(at.threads);
+    layout.previous_thread = offset(at.previous_thread), layout.next_thread = offset(at.next_thread);
+    layout.its_interpreter = offset(at.its_interpreter);
+  }
   layout.previous = offset(at.previous), layout.code = offset(at.executable);
   layout.instruction = offset(at.instruction), layout.owner = offset(at.owner);
   layout.frame_bytes = layout.owner + 2u;
@@ -140,7 +162,11 @@ Layout layout_from_debug_offsets(const uint64_t (&offsets)[kDebugOffsetWords]) {
       layout.bytes_data == object + 16 && layout.text_length == object && layout.text_state == object + 16 &&
       layout.ascii_bytes == object + 24 && layout.frame_bytes <= 128 && layout.code_bytes <= 240 &&
       layout.instructions >= layout.lines + 8u && layout.previous != layout.code &&
-      layout.file != layout.name && layout.thread_id > layout.frame;
+      layout.file != layout.name && layout.thread_id > layout.frame &&
+      (version < kFirstWithoutKey ||
+       (layout.thread_id < 240 && layout.threads != 0 && layout.threads != layout.next_interpreter &&
+        layout.next_thread != layout.previous_thread && layout.its_interpreter < layout.thread_id &&
+        layout.next_thread < layout.thread_id && layout.previous_thread < layout.thread_id));
   return sane ? layout : Layout{};
 }
 

@@ -17,6 +17,9 @@ struct Layout {
 
   // _PyRuntimeState
   uint16_t finalizing = 0, interpreters = 0;
+  // From 3.15 on, else 0: PyInterpreterState, and how PyThreadState is listed there (thread_list.h).
+  uint16_t next_interpreter = 0, threads = 0;
+  uint16_t previous_thread = 0, next_thread = 0, its_interpreter = 0;
   // PyThreadState. `frame`: of the pointer that the chain begins with.
   uint16_t thread_id = 0, frame = 0;
   uint16_t cframe_frame = 0;  // in the evaluator's structure
@@ -50,7 +53,7 @@ inline constexpr uint8_t kNotPython = 3;  // FRAME_OWNED_BY_CSTACK, ..._INTERPRE
 // 3.8 to 3.12, from the tables. Not known: another version.
 Layout layout_from_table(uint32_t version);
 
-// 3.13 and 3.14. `offsets`: what lies at _PyRuntime, 8-byte words. Not known: it is no such table, or one
+// 3.13 to 3.15. `offsets`: what lies at _PyRuntime, 8-byte words. Not known: it is no such table, or one
 // that contradicts itself.
 inline constexpr int kDebugOffsetWords = 96;
 Layout layout_from_debug_offsets(const uint64_t (&offsets)[kDebugOffsetWords]);

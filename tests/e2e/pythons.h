@@ -23,7 +23,7 @@ inline std::vector<std::string> interpreters() {
   std::filesystem::path versions = std::filesystem::path(home ? home : "/root") / ".pyenv/versions";
   for (const auto& version : std::filesystem::directory_iterator(versions, failed)) {
     const std::string name = version.path().filename();
-    const bool known = name.starts_with("3.") && atoi(name.c_str() + 2) >= 8 && atoi(name.c_str() + 2) <= 14;
+    const bool known = name.starts_with("3.") && atoi(name.c_str() + 2) >= 8 && atoi(name.c_str() + 2) <= 15;
     if (known && std::filesystem::exists(version.path() / "bin/python3"))
       found.push_back(version.path() / "bin/python3");
   }

@@ -244,7 +244,7 @@ void python_notice(const Run& tracing, std::vector<ReportNotice>& notices) {
     unreadable += python.unreadable;
     const char* why = nullptr;
     if (python.state == static_cast<uint32_t>(PythonState::unknown_version))
-      why = "this version's frames are not known (3.8 to 3.14 are)";
+      why = "this version's frames are not known (3.8 to 3.15 are)";
     if (python.state == static_cast<uint32_t>(PythonState::several))
       why = "two interpreters run in one process";
     if (python.state == static_cast<uint32_t>(PythonState::unlike))

@@ -11,7 +11,7 @@
 
 namespace diogenes::python::testing {
 
-// As CPython 3.13's and 3.14's headers have them on x86-64. Free-threaded builds have larger objects.
+// As the headers of CPython 3.13 to 3.15 have them on x86-64. Free-threaded builds have larger objects.
 inline void debug_offsets(uint32_t version, bool free_threaded, uint64_t (&offsets)[kDebugOffsetWords]) {
   memset(offsets, 0, sizeof offsets);
   memcpy(offsets, "xdebugpy", 8);
@@ -19,9 +19,14 @@ inline void debug_offsets(uint32_t version, bool free_threaded, uint64_t (&offse
   offsets[2] = free_threaded;
   const bool newer = version >= 0x030e;
   const uint64_t head = free_threaded ? 32 : 16;
-  std::vector<uint64_t> words = {0, 608, 632};  // runtime: size, finalizing, interpreters
-  for (int i = 0; i < (newer ? 16 : 13); ++i) words.push_back(1000);  // interpreter
-  words.insert(words.end(), {0, 0, 8, 16, 72, 152, 160, 0, 32});      // thread
+  std::vector<uint64_t> words = {0, 608, 632};      // runtime: size, finalizing, interpreters
+  words.insert(words.end(), {1000, 1000, 40, 48});  // interpreter: next, threads
+  for (int i = 4; i < (newer ? 16 : 13); ++i) words.push_back(1000);
+  const bool newest = version >= 0x030f;
+  words.insert(words.end(), {0, 0, 8, 16, 72});  // thread
+  if (newest) words.insert(words.end(), {80, 88, 96});
+  words.insert(words.end(), {152, 160, 0, 32});
+  if (newest) words.insert(words.end(), {0, 0, 0, 0, 0});  // ... and an exception's
   words.insert(words.end(), {88, 8, 0, 56, 80, free_threaded && newer ? 78u : newer ? 74u : 70u});  // frame
   if (newer) words.insert(words.end(), {64, free_threaded ? 72u : 0u});
   const uint64_t code = head - 16;
@@ -29,6 +34,7 @@ inline void debug_offsets(uint32_t version, bool free_threaded, uint64_t (&offse
                              96 + code, 104 + code, newer && free_threaded ? 216 + code : 200 + code});
   if (newer) words.push_back(free_threaded ? 208 + code : 0);
   words.insert(words.end(), {head, head - 8, 0, 0, 0, 0, 0, 0, 0});  // object, type, tuple
+  if (newest) words.insert(words.end(), {0, 0, 0, 0});               // ... type's, heap type
   words.insert(words.end(), {0, 0, 0});                              // list
   if (newer) words.insert(words.end(), {0, 0, 0, 0});                // set
   words.insert(words.end(), {0, 0, 0, 0, 0, 0, 0, 0});               // dict, float, long
