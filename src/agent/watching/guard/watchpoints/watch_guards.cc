@@ -117,14 +117,10 @@ bool touched_unseen(const Guard& guard) {
 
 bool frame_ended(const FrameMarks& frame) {
   for (uint32_t i = 0; i < frame.count; ++i) {
-    // Not by reading it: its thread may have ended, and its stack be gone.
+    // Its thread may have ended, and its stack be gone.
     uintptr_t now = 0;
-    struct {
-      const void* base;
-      size_t bytes;
-    } here{&now, sizeof now}, there{reinterpret_cast<const void*>(frame.places[i]), sizeof now};
-    long bytes = raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), &here, 1, &there, 1, 0);
-    if (bytes == sizeof now && now != frame.addresses[i]) return true;
+    const auto* place = reinterpret_cast<const void*>(frame.places[i]);
+    if (copy_watched_if_there(&now, place, sizeof now) && now != frame.addresses[i]) return true;
   }
   return false;
 }
