@@ -283,7 +283,9 @@ TEST(ProvedReport, HasWhatWasProvedOfEach) {
 
 TEST(ProvedReport, OfAllFindingsExpectedIsWhatTheReportSays) {
   Report report = example();
-  add_proof(proved({correction("", {"a", "b", "c"}, 1.4)}), {}, {}, report);
+  ProvedCorrection together = correction("", {"a", "b", "c"}, 1.4);
+  together.error_s = 0;
+  add_proof(proved({together}), {}, {}, report);
   EXPECT_DOUBLE_EQ(report.proof->together->expected_s, 2);
   EXPECT_FALSE(report.proof->together->as_expected);
   report = example();

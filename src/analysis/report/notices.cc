@@ -294,7 +294,8 @@ void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& no
 }
 
 void mismatch_notice(double mismatch, std::vector<ReportNotice>& notices) {
-  if (mismatch <= 0.005) return;
+  constexpr double kTolerated = 0.01;  // of the run time: so much a right estimate may miss
+  if (mismatch <= kTolerated) return;
   char share[32];
   snprintf(share, sizeof share, "%.1f%%", 100 * mismatch);
   notices.push_back({"model-mismatch", "the model reproduces the measured run time only to within " +
