@@ -9,13 +9,15 @@ inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R',
 struct CorrectionsHeader {
   char magic[8];
   uint64_t sites;
-  uint64_t awaited;       // touches that had to wait
-  int64_t awaited_ns;     // for how long, all together
-  uint64_t failed;        // deferrals whose work failed, or whose mark never came
-  uint64_t ordered;       // pieces of work that begin behind a mark of another stream
-  int64_t looked_ns;      // for how long the bytes of copies were looked at, and brought into pinned memory
-  int64_t correcting_ns;  // in corrected calls, `looked_ns` in it, and in faults, without what they waited for the GPU
-  int64_t passing_ns;     // what our hooks took at calls of the plan that were not corrected, as far as no wait hid it
+  uint64_t awaited;    // touches that had to wait
+  int64_t awaited_ns;  // for how long, all together
+  uint64_t failed;     // deferrals whose work failed, or whose mark never came
+  uint64_t ordered;    // pieces of work that begin behind a mark of another stream
+  int64_t looked_ns;   // for how long the bytes of copies were looked at, and brought into pinned memory
+  int64_t
+      correcting_ns;  // in corrected calls, `looked_ns` in it, and in faults, without what they waited for the GPU
+  int64_t
+      passing_ns;  // what our hooks took at calls of the plan that were not corrected, as far as no wait hid it
   // From the first call at a site of the plan to exit(), before the driver ends: CLOCK_MONOTONIC. 0: there was none, or it is
   // not known.
   int64_t begun_ns, ended_ns;

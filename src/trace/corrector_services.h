@@ -110,8 +110,8 @@ struct Corrector {
   // Our own cost, in ns: of a call at `site` that was not corrected; of a fault, the waiting left out.
   void (*note_passed)(uint64_t site, uint16_t function, int64_t ns);
   void (*note_fault)(int64_t ns);
-  void (*finish)();        // orderly end: all that was deferred is awaited
-  void (*forget)();        // in a forked child
+  void (*finish)();  // orderly end: all that was deferred is awaited
+  void (*forget)();  // in a forked child
 };
 
 inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corrector
