@@ -1,9 +1,9 @@
 #include "analysis/symbols/split_functions.h"
 
-#include <Zydis/Zydis.h>
-
 #include <algorithm>
 #include <set>
+
+#include "driver/hooking/decoded_instruction.h"
 
 namespace diogenes {
 
@@ -27,23 +27,16 @@ std::string SplitFunctions::function_of(uint64_t address) {
 }
 
 std::string SplitFunctions::parent_of(const Image::Function& part) const {
-  ZydisDecoder decoder;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  const InstructionDecoder decoder;
   const std::span<const uint8_t> code = image_->bytes_at(part.offset, part.size);
   std::set<uint64_t> parents;
   std::string name;
-  for (size_t at = 0; at < code.size();) {
-    ZydisDecodedInstruction instruction;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data() + at, code.size() - at,
-                                                    &instruction))) {
-      ++at;  // data in the code
-      continue;
-    }
-    at += instruction.length;
-    const bool jumps = instruction.meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
-                       instruction.meta.category == ZYDIS_CATEGORY_COND_BR;
-    if (!jumps || !instruction.raw.imm[0].is_relative) continue;
-    const uint64_t target = part.offset + at + static_cast<uint64_t>(instruction.raw.imm[0].value.s);
+  Instruction instruction;
+  for (size_t at = 0, length = 1; at < code.size(); at += length) {
+    const bool decoded = decoder.decode_quickly(code.subspan(at), &instruction);
+    length = decoded ? instruction.length() : 1;  // data in the code
+    if (!decoded || !instruction.is_relative_jump()) continue;
+    const uint64_t target = instruction.branch_target(part.offset + at);
     auto next =
         std::upper_bound(exports_.begin(), exports_.end(), target,
                          [](uint64_t offset, const Image::Export& one) { return offset < one.offset; });

@@ -99,7 +99,8 @@ struct Symbolizer::Module {
     uint64_t begin, end;
     Dwarf_Die die;
   };
-  std::optional<SplitFunctions> split;  // of an interpreter: who evaluates Python has to be known
+  std::string interpreter;              // the file, if it is Python's: who evaluates Python has to be known
+  std::optional<SplitFunctions> split;  // read where a function of it has no name
   std::vector<Unit> units;              // for files whose .debug_aranges does not cover the code
   std::unordered_map<uint64_t, std::vector<ReportFrame>> cache;
 
@@ -134,7 +135,7 @@ struct Symbolizer::Module {
     Dwarf_Addr dwarf_bias = 0;
     dwfl_module_getdwarf(file, &dwarf_bias);
     dwfl_module_getsymtab(file);
-    if (is_interpreter(path)) split.emplace(path);
+    if (is_interpreter(path)) interpreter = path;
     return "";
   }
 
@@ -200,14 +201,19 @@ struct Symbolizer::Module {
     return true;
   }
 
+  std::string moved_from(uint64_t offset) {
+    if (!split) split.emplace(interpreter);
+    return split->function_of(offset);
+  }
+
   std::vector<ReportFrame> resolve(uint64_t offset) {
     read_symbols();
     const CodeSymbol* symbol = find_symbol(symbols, offset);
     ReportFrame outer;
     if (symbol)
       outer.function = demangle(symbol->name);
-    else if (split)
-      outer.function = split->function_of(offset);
+    else if (!interpreter.empty())
+      outer.function = moved_from(offset);
     Dwarf_Die unit;
     Dwarf_Addr unit_bias = 0;
     const bool cxx_name = symbol && strncmp(symbol->name, "_Z", 2) == 0;

@@ -1,68 +1,16 @@
 #include "driver/hooking/hook_planner.h"
 
-#include <Zydis/Zydis.h>
-
 #include <algorithm>
 #include <cstring>
 #include <map>
 
 #include "driver/catalogue.h"
+#include "driver/hooking/decoded_instruction.h"
 
 namespace diogenes {
 namespace {
 
 constexpr uint64_t kJumpBytes = 5;
-
-struct Instruction {
-  ZydisDecodedInstruction decoded;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-
-  uint64_t length() const { return decoded.length; }
-  bool is_relative_branch() const {
-    return decoded.raw.imm[0].is_relative && decoded.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE;
-  }
-  uint64_t branch_target(uint64_t here) const {
-    return here + decoded.length + static_cast<uint64_t>(decoded.raw.imm[0].value.s);
-  }
-  // The path does not go on behind it.
-  bool ends_path() const {
-    return decoded.meta.category == ZYDIS_CATEGORY_RET || decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR;
-  }
-  bool is_trap() const {
-    switch (decoded.mnemonic) {
-      case ZYDIS_MNEMONIC_INT3:
-      case ZYDIS_MNEMONIC_INT1:
-      case ZYDIS_MNEMONIC_INT:
-      case ZYDIS_MNEMONIC_HLT:
-      case ZYDIS_MNEMONIC_UD0:
-      case ZYDIS_MNEMONIC_UD1:
-      case ZYDIS_MNEMONIC_UD2:
-        return true;
-      default:
-        return false;
-    }
-  }
-  bool is_padding() const {
-    return decoded.mnemonic == ZYDIS_MNEMONIC_NOP || decoded.mnemonic == ZYDIS_MNEMONIC_INT3;
-  }
-};
-
-class Decoder {
- public:
-  Decoder() { ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64); }
-  bool decode(std::span<const uint8_t> bytes, Instruction* out) const {
-    return ZYAN_SUCCESS(
-        ZydisDecoderDecodeFull(&decoder_, bytes.data(), bytes.size(), &out->decoded, out->operands));
-  }
-  // Without operands: what a search for branches needs, several times as fast.
-  bool decode_quickly(std::span<const uint8_t> bytes, Instruction* out) const {
-    return ZYAN_SUCCESS(
-        ZydisDecoderDecodeInstruction(&decoder_, nullptr, bytes.data(), bytes.size(), &out->decoded));
-  }
-
- private:
-  ZydisDecoder decoder_;
-};
 
 // Appends one displaced instruction to site.moved.
 class Mover {
@@ -232,7 +180,7 @@ class Planner {
   }
 
   const Image& image_;
-  Decoder decoder_;
+  InstructionDecoder decoder_;
 };
 
 // Refuses the hooks into whose displaced bytes a 32-bit branch goes from anywhere in the image: the cold part
@@ -243,7 +191,7 @@ bool is_branch_to(const Image& image, uint64_t position, uint64_t target) {
   const Image::Function* function = image.containing_function(position);
   if (!function) return true;  // no bounds: it may be code
   const auto bytes = image.bytes_at(function->offset, function->size);
-  const Decoder decoder;
+  const InstructionDecoder decoder;
   Instruction instruction;
   for (uint64_t at = 0; at < bytes.size(); at += instruction.length()) {
     if (!decoder.decode_quickly(bytes.subspan(at), &instruction)) return true;
