@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <optional>
 
-#include "analysis/findings/problem_kinds.h"
 #include "launcher/command_line/build_details.h"
 #include "launcher/command_line/documents.h"
 #include "launcher/command_line/messages.h"
+#include "launcher/command_line/option_checks.h"
 #include "launcher/command_line/version.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/options.h"
@@ -42,55 +41,6 @@ std::string what_is_wrong(const CLI::App& app, const std::string& first, const C
   return first.starts_with("-") ? "there is no option " + first : "there is no command '" + first + "'";
 }
 
-// Checks whose messages a person can read.
-CLI::Validator in_range(double above, double up_to, const char* sentence) {
-  auto check = [=](const std::string& text) {
-    double value = 0;
-    bool good = CLI::detail::lexical_cast(text, value) && value > above && value <= up_to;
-    return good ? std::string() : fmt::format("{} {}", text, sentence);
-  };
-  return {check, ""};
-}
-const CLI::Validator kPositive = in_range(0, 1e9, "is not a number above 0");
-const CLI::Validator kOverhead = in_range(1.1 - 1e-9, 1e6, "is not a number of 1.1 or more");
-const CLI::Validator kPercent = in_range(-1e-12, 100, "is not a percentage from 0 to 100");
-
-constexpr uint64_t kLeastTrace = uint64_t{1} << 20;
-
-// "500M": bytes, or with K, M, G or T so many KiB, MiB, GiB, TiB. Nothing for anything else.
-std::optional<uint64_t> bytes_of(const std::string& text) {
-  uint64_t number = 0;
-  auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-  constexpr std::string_view kUnits = "KMGT";
-  if (wrong != std::errc{} || unit.size() > 1) return {};
-  const size_t power = unit.empty() ? 0 : kUnits.find(unit.front()) + 1;  // npos + 1 is 0
-  if (!unit.empty() && power == 0) return {};
-  if (number > UINT64_MAX >> (10 * power)) return {};
-  return number << (10 * power);
-}
-const CLI::Validator kSize = {[](const std::string& text) {
-                                return bytes_of(text).value_or(0) >= kLeastTrace
-                                           ? std::string()
-                                           : text + " is not a size of 1M or more (500M, 2G)";
-                              },
-                              ""};
-
-const CLI::Validator kAnySize = {[](const std::string& text) {
-                                   return bytes_of(text) ? std::string()
-                                                         : text + " is not a size (500M, 2G; 0: nothing)";
-                                 },
-                                 ""};
-
-const CLI::Validator kRangeName = {
-    [](const std::string& text) {
-      return text.empty() || text.size() > kMostRegionBytes
-                 ? fmt::format("the name of an NVTX range has 1 to {} bytes, and not {}", kMostRegionBytes,
-                               text.size())
-                 : std::string();
-    },
-    ""};
-
 // CLI11's own usage line cannot say `-- COMMAND`.
 class WithUsage : public CLI::Formatter {
  public:
@@ -100,13 +50,6 @@ class WithUsage : public CLI::Formatter {
  private:
   std::string usage_;
 };
-
-std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (size_t kind = 0; kind < kProblemKinds; ++kind)
-    names.emplace_back(kind_name(static_cast<ProblemKind>(kind)));
-  return names;
-}
 
 void add_driver(CLI::App& command, DriverKind& kind) {
   command
@@ -248,7 +191,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->add_option("--kind", options.kind,
                    "Show findings of one kind only (unnecessary-synchronization, ...)")
       ->type_name("KIND")
-      ->check(CLI::IsMember(kind_names()).description(""));
+      ->check(kKind);
   report->add_option("--rank", options.rank, "Show what occurs in this rank of the job only")->type_name("N");
   report
       ->add_option("--process", options.process,

@@ -33,6 +33,13 @@ const char* kind_name(ProblemKind kind) {
   return "unknown";
 }
 
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (size_t kind = 0; kind < kProblemKinds; ++kind)
+    names.emplace_back(kind_name(static_cast<ProblemKind>(kind)));
+  return names;
+}
+
 bool is_candidate(const Operation& operation) {
   return !operation.has(kFailed) && !operation.has(kCapturing) && !operation.has(kDriverThread);
 }

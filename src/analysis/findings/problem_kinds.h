@@ -3,6 +3,8 @@
 // already, what the device can make itself or has, what is slow in the way in which it is done.
 #pragma once
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "analysis/runs/run.h"
 
@@ -22,6 +24,7 @@ enum class ProblemKind : uint8_t {
 };
 inline constexpr size_t kProblemKinds = 10;
 const char* kind_name(ProblemKind kind);
+std::vector<std::string> kind_names();  // of all
 
 constexpr bool is_transfer_kind(ProblemKind kind) {
   return kind >= ProblemKind::duplicate_transfer && kind <= ProblemKind::pageable_transfer;
