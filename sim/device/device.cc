@@ -94,6 +94,7 @@ void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
   const int64_t now = now_ns();
   op->sequence = ++next_sequence_;
   note_submitted(*op);
+  polled_for_ += op->work.is_polled_for;
   op->ready_ns = now + op->work.latency_ns;
   if (late_mode) {
     op->submitted_ns = now;
@@ -105,7 +106,6 @@ void Device::submit(const OpPtr& op, const std::vector<OpPtr>& dependencies) {
   }
   last_call_ns_ = now;
   if (op->work.bytes >= kLargeEffect) last_large_ns_ = now;
-  polled_for_ += op->work.is_polled_for;
   do_due(now);  // what was ready before this operation gets its engine first
   for (const OpPtr& dependency : dependencies) {
     if (!dependency) continue;
@@ -239,7 +239,7 @@ void Device::complete(const OpPtr& op, int64_t end_ns) {
     op->stream->queued.fetch_sub(1, std::memory_order_relaxed);
     op->stream.reset();
   }
-  polled_for_ -= op->work.is_polled_for && !late_mode;
+  polled_for_ -= op->work.is_polled_for;
   op->work.effect = nullptr;
   op->after.clear();
   op->done.store(true, std::memory_order_release);

@@ -14,10 +14,10 @@ struct CorrectionsHeader {
   uint64_t failed;     // deferrals whose work failed, or whose mark never came
   uint64_t ordered;    // pieces of work that begin behind a mark of another stream
   int64_t looked_ns;   // for how long the bytes of copies were looked at, and brought into pinned memory
-  int64_t
-      correcting_ns;  // in corrected calls, `looked_ns` in it, and in faults, without what they waited for the GPU
-  int64_t
-      passing_ns;  // what our hooks took at calls of the plan that were not corrected, as far as no wait hid it
+  // In corrected calls, with `looked_ns`, and in faults, without what they waited for the GPU.
+  int64_t correcting_ns;
+  // In our hooks, at calls of the plan that were made: as far as no wait hid it.
+  int64_t passing_ns;
   // From the first call at a site of the plan to exit(), before the driver ends: CLOCK_MONOTONIC. 0: there was none, or it is
   // not known.
   int64_t begun_ns, ended_ns;

@@ -102,7 +102,7 @@ struct Corrector {
   // Before the driver's function. True: it must not be called, and the call returns `*result`.
   bool (*before)(const CorrectedCall& call, int32_t* result);
   void (*after)(const CorrectedCall& call, bool succeeded);
-  // The three may be called in a signal's handler, the two under no lock of the agent's.
+  // These may be called in a signal's handler, as note_fault() may; await() under no lock of the agent's.
   bool (*done)(Deferral deferral);
   int64_t (*await)(Deferral deferral);  // how long it waited for the GPU, in ns
   // The program used what this wait surely protects, and has not waited since.

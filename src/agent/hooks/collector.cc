@@ -169,11 +169,12 @@ void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
 void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
   const int64_t nanoseconds = (before + after).count;
   facts::spend(before + after);
-  // A wait that the GPU ends is over no later because it began later.
-  const bool ended_by_gpu = call.waited > before;
-  const int32_t inside = call.waited_at_all() ? cost_inside_waiting_call() : cost_inside_call();
-  if (call.site != 0)
+  if (call.site != 0) {
+    // A wait that the GPU ends is over no later because it began later.
+    const bool ended_by_gpu = call.waited > before;
+    const int32_t inside = call.waited_at_all() ? cost_inside_waiting_call() : cost_inside_call();
     corrector->note_passed(call.site, call.function, ended_by_gpu ? after.count : nanoseconds + inside);
+  }
   // One such walk would count for hundreds of calls in the mean, and lies where it lies.
   if (is(Stage::tracing) && nanoseconds > kUsualRecording && call.id.sequence != OperationId{}.sequence) {
     append(

@@ -29,7 +29,7 @@ class Deferrals {
 
   // In signals' handlers, too, on any thread. Done: the GPU's work is, and what it brought is delivered.
   bool done(Deferral deferral) const { return deliveries_.next(deferral) == 0 && reached(deferral); }
-  // `touched`: somebody came for the results; else a call has to see them done.
+  // `touched`: somebody came for the results; else a call has to see them done. Out: how long it waited for the GPU, in ns.
   int64_t await(Deferral deferral, bool touched, const CorrectorServices& services);
   void await_all(Deferral last, const CorrectorServices& services);  // and all before
   void await_gpu(Deferral last, const CorrectorServices& services);  // ... which delivers nothing
