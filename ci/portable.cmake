@@ -16,7 +16,7 @@ foreach(part diogenes diogenes_agent diogenes_gpu_times diogenes_python diogenes
   endif()
 endforeach()
 get_property(e2e_programs GLOBAL PROPERTY e2e_programs)
-foreach(part verdicts late-list litmus random-program ${e2e_programs})
+foreach(part verdicts late-list every-wait litmus scenes random-program ${e2e_programs})
   if(TARGET ${part})
     add_dependencies(portable-tests ${part})
   endif()

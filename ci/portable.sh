@@ -32,12 +32,13 @@ done
 
 if [ "${3:-}" = tests ]; then
   mkdir -p "$top/bin/tests" "$top/tests" "$top/examples"
-  cp -R "$built/bin/tests/verdicts" "$built/bin/tests/late-list" "$built/bin/tests/programs" "$top/bin/tests/"
+  cp -R "$built/bin/tests/verdicts" "$built/bin/tests/late-list" "$built/bin/tests/every-wait" "$built/bin/tests/programs" \
+    "$top/bin/tests/"
   cp "$built/bin/bench-overhead" "$built/bin/bench-overhead-parts" "$top/bin/"
   cp "$built/lib/libdiogenes-bench-cupti.so" "$top/lib/"
   cp -R "$source/tests/gpu" "$source/tests/random" "$top/tests/"
   cp -R "$source/examples/pytorch" "$top/examples/"
-  strip --strip-debug "$top/bin/tests/verdicts" "$top/bin/tests/late-list"
+  strip --strip-debug "$top/bin/tests/verdicts" "$top/bin/tests/late-list" "$top/bin/tests/every-wait"
   find "$top/tests" "$top/examples" -type f ! -name '*.sh' ! -name '*.py' -delete
 fi
 
