@@ -107,7 +107,7 @@ void hash(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(0));
   std::vector<char> memory(bytes, 'x');
   for (auto _ : state)
-    benchmark::DoNotOptimize(content_of({reinterpret_cast<uint64_t>(memory.data()), bytes, 1, bytes}));
+    benchmark::DoNotOptimize(content_of(memory.data(), bytes));
   state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
 }
 BENCHMARK(hash)->Name("hash, bytes")->RangeMultiplier(64)->Range(64, 16 << 20);

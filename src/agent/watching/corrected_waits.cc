@@ -66,7 +66,7 @@ Undeferred begin_transfer(const CorrectedCall& call, CorrectedTransfer* transfer
 }
 void end_transfer(const CorrectedCall& call, bool given) { facts::end_transfer(call_of(call), given); }
 void read_content(const void* from, uint64_t bytes, bool values, TransferContent* content) {
-  const Content found = content_of({reinterpret_cast<uint64_t>(from), bytes});
+  const Content found = content_of(from, bytes);
   PatternFinder finder;
   if (values) finder.look(from, bytes);
   *content = {found.low, found.high, finder.found().value, finder.found().bytes};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "agent/core/recording/process_folder.h"
@@ -155,10 +156,7 @@ int process_of_file(int file) {
   snprintf(name, sizeof name, "/proc/self/fd/%d", file);
   const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, name, path, sizeof path - 1);
   if (length < 10 || memcmp(path, "/proc/", 6) != 0 || memcmp(path + length - 4, "/mem", 4) != 0) return 0;
-  int process = 0;
-  for (const char* at = path + 6; *at >= '0' && *at <= '9' && process < 1 << 26; ++at)
-    process = process * 10 + (*at - '0');
-  return process;
+  return atoi(path + 6);
 }
 
 }  // namespace

@@ -8,47 +8,66 @@
 
 namespace diogenes::agent {
 
-void hash_rows_avx2(uint64_t address, uint64_t width, uint64_t height, uint64_t pitch, uint64_t* out);
 void hash_piece_avx2(void* state, const void* piece, uint64_t bytes);
 
-Content content_of(const Rows& rows) {
-  uint64_t hash[2];
-  if (__builtin_cpu_supports("avx2"))
-    hash_rows_avx2(rows.address, rows.width, rows.height, rows.pitch, hash);
-  else
-    hash_rows(rows.address, rows.width, rows.height, rows.pitch, hash);
-  return {hash[0], hash[1]};
-}
-
 namespace {
+
+class Hash {
+ public:
+  Hash() { XXH3_128bits_reset(&state_); }
+  void add(const void* piece, uint64_t bytes) {
+    __builtin_cpu_supports("avx2") ? hash_piece_avx2(&state_, piece, bytes)
+                                   : hash_piece(&state_, piece, bytes);
+  }
+  Content found() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(&state_);
+    return {hash.low64, hash.high64};
+  }
+
+ private:
+  XXH3_state_t state_;
+};
+
+// Memory is as slow as the hash: what comes next is fetched while a part is looked at, if it is there.
+constexpr uint64_t kPart = 2 << 10;
+void fetch(uint64_t address, uint64_t bytes) {
+  for (uint64_t line = 0; line < bytes; line += 64)
+    __builtin_prefetch(reinterpret_cast<void*>(address + line));
+}
 
 // `piece` takes `size` bytes at a time.
 bool read_and_hash(const Rows& rows, char* piece, uint64_t size, Content* content, LookAtPiece look,
                    void* context, CopyIfThere copy) {
-  const auto hash_next = __builtin_cpu_supports("avx2") ? hash_piece_avx2 : hash_piece;
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
+  Hash hash;
   for (uint64_t row = 0; row < rows.height; ++row) {
     uint64_t at = rows.address + row * rows.pitch;
     for (uint64_t left = rows.width; left > 0;) {
       uint64_t bytes = left < size ? left : size;
       if (!copy(piece, reinterpret_cast<const void*>(at), bytes)) return false;
-      if (content) hash_next(&state, piece, bytes);
-      if (look) look(context, piece, bytes);
       at += bytes;
       left -= bytes;
+      for (uint64_t done = 0; done < bytes; done += kPart) {
+        const uint64_t part = bytes - done < kPart ? bytes - done : kPart;
+        if (done < left) fetch(at + done, part);
+        if (content) hash.add(piece + done, part);
+        if (look) look(context, piece + done, part);
+      }
     }
   }
-  if (!content) return true;
-  XXH128_hash_t hash = XXH3_128bits_digest(&state);
-  *content = {hash.low64, hash.high64};
+  if (content) *content = hash.found();
   return true;
 }
 
 constinit Lock large_locks[4];
-alignas(8) char large_pieces[4][64 << 10];
+alignas(8) char large_pieces[4][16 << 10];
 
 }  // namespace
+
+Content content_of(const void* memory, uint64_t bytes) {
+  Hash hash;
+  hash.add(memory, bytes);
+  return hash.found();
+}
 
 void PatternFinder::look(const void* piece, uint64_t bytes) {
   if (!repeats_ || bytes == 0) return;
@@ -72,11 +91,9 @@ Pattern PatternFinder::found() const {
 
 bool content_if_there(const Rows& rows, Content* content, LookAtPiece look, void* context, CopyIfThere copy) {
   alignas(8) char piece[1024];  // the program's stack may be small
-  // A large buffer saves system calls, where there are any; who finds them all taken does without.
-  const uint64_t size = copy == copy_if_there ? sizeof large_pieces[0] : 16 << 10;
   for (int i = 0; i < 4 && rows.bytes() > sizeof piece; ++i) {
     if (!large_locks[i].try_lock(1)) continue;
-    bool there = read_and_hash(rows, large_pieces[i], size, content, look, context, copy);
+    bool there = read_and_hash(rows, large_pieces[i], sizeof large_pieces[i], content, look, context, copy);
     large_locks[i].unlock();
     return there;
   }

@@ -44,7 +44,7 @@ struct Rows {
 };
 
 // Memory that is surely there: the driver is about to read it, or has just written it.
-Content content_of(const Rows& rows);
+Content content_of(const void* memory, uint64_t bytes);
 
 // Memory that may be gone or out of reach: read by `copy`. False: it was. `look`, where given, sees each piece
 // of it, too. `content` null: it is not hashed.

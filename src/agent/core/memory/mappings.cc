@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "agent/core/lock.h"
@@ -85,25 +86,14 @@ MappingKind ask(AddressRange range, uint64_t stack_pointer, bool open_memory) {
 
 // One line of the maps: begin-end rwxp offset device inode path.
 bool parse_line(const char* line, AddressRange* range, uint64_t* flags, bool* named_stack) {
-  auto number = [&line](uint64_t* value) {
-    *value = 0;
-    const char* first = line;
-    for (;; ++line) {
-      int digit = *line >= '0' && *line <= '9'   ? *line - '0'
-                  : *line >= 'a' && *line <= 'f' ? *line - 'a' + 10
-                                                 : -1;
-      if (digit < 0) return line > first;
-      *value = *value << 4 | static_cast<uint64_t>(digit);
-    }
-  };
-  const char* whole = line;
-  uint64_t begin, end;
-  if (!number(&begin) || *line++ != '-' || !number(&end) || *line++ != ' ') return false;
-  if (strlen(line) < 4) return false;
-  *range = {begin, end};
-  *flags = (line[0] == 'r' ? kVmaRead : 0) | (line[1] == 'w' ? kVmaWrite : 0) |
-           (line[2] == 'x' ? kVmaExecute : 0) | (line[3] == 's' ? kVmaShared : 0);
-  *named_stack = strstr(whole, "[stack]") != nullptr;
+  char* at = nullptr;
+  range->begin = strtoull(line, &at, 16);
+  if (*at++ != '-') return false;
+  range->end = strtoull(at, &at, 16);
+  if (*at++ != ' ' || strlen(at) < 4) return false;
+  *flags = (at[0] == 'r' ? kVmaRead : 0) | (at[1] == 'w' ? kVmaWrite : 0) | (at[2] == 'x' ? kVmaExecute : 0) |
+           (at[3] == 's' ? kVmaShared : 0);
+  *named_stack = strstr(at, "[stack]") != nullptr;
   return true;
 }
 

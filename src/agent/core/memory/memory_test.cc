@@ -137,8 +137,7 @@ TEST(Content, RowsAreHashedInOrder) {
   for (size_t row = 0; row < 8; ++row) memcpy(&packed[64 * row], &pitched[128 * row], 64);
   auto address = [](const std::vector<char>& memory) { return reinterpret_cast<uint64_t>(memory.data()); };
   const Rows rows{address(pitched), 64, 8, 128}, whole{address(packed), 512, 1, 512};
-  const Content expected = content_of(whole);
-  EXPECT_EQ(content_of(rows), expected);
+  const Content expected = content_of(packed.data(), packed.size());
   const auto directly = [](void* to, const void* from, uint64_t bytes) {
     return memcpy(to, from, bytes) != nullptr;
   };

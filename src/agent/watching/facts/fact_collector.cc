@@ -108,7 +108,7 @@ void lower_for(const Call& call, DecodedCall& decoded) {
   if (decoded.source.on_host() && !decoded.transfer.fill)
     stage_corrects() ? open_for_driver(decoded.source.host.range, true)
                      : lower(decoded, decoded.source.host.range);
-  if (decoded.destination.kind == MemoryKind::pageable || looks_at_destination(decoded))
+  if (decoded.destination.kind == MemoryKind::pageable || decoded.reads_destination)
     lower(decoded, decoded.destination.host.range);
 }
 
@@ -348,6 +348,7 @@ void start() {
   all.shared = 0;
   all.host_work = all.unknown_host = false;
   all.given = 0;
+  all.launches = 0;
   if (stage_corrects())
     all.unlisted_memory = true;  // nobody looks for addresses in what is copied to the device
   all.captures = 0;
@@ -379,6 +380,7 @@ void before(Call& call) {
   if (call.driver->role == Role::graph) before_graph_call(call);
   decode(call, decoded);
   if (decoded.is_transfer) sample(call, decoded);
+  decoded.reads_destination = looks_at_destination(decoded);
   lower_for(call, decoded);
   if (call.driver->has(Trait::ends_context)) {
     decoded.argument = end_context(call.argument(0));

@@ -21,8 +21,9 @@ struct State {
   bool variables;        // device variables of modules are known
   int shared;            // allocations that kernels and the host share
   uint64_t given;        // pieces of work so far
-  bool host_work;        // work has waited for the CPU, or run the program's code
-  bool unknown_host;     // since all work was waited for, some has reached host memory that is not known
+  std::atomic<uint32_t> launches;  // so far
+  bool host_work;                  // work has waited for the CPU, or run the program's code
+  bool unknown_host;  // since all work was waited for, some has reached host memory that is not known
 
   HostAddresses host_addresses;
 

@@ -195,7 +195,7 @@ void mark_touched(uint32_t id, const Touch& touch) {
   guard.touch = touch;
   if (guard.by_watchpoints) {
     wiped.watched.fetch_sub(1, std::memory_order_seq_cst);
-    take_registers(id, touch.by == TouchBy::nobody);
+    take_registers(id);
     if (touch.by != TouchBy::nobody && frame_ended(guard.frame)) guard.touch.by = TouchBy::gone;
   }
   if (touch.by == TouchBy::program || touch.by == TouchBy::driver || touch.by == TouchBy::system_call)

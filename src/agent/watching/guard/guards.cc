@@ -39,6 +39,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 
 #include "agent/core/memory/copy.h"
@@ -75,10 +76,7 @@ uint32_t quarter_of_map_count() {
   if (file < 0) return 4096;
   raw_syscall(SYS_read, file, text, sizeof text - 1);
   raw_syscall(SYS_close, file);
-  uint64_t count = 0;
-  for (const char* at = text; *at >= '0' && *at <= '9' && count < 1u << 30; ++at)
-    count = count * 10 + static_cast<uint64_t>(*at - '0');
-  return static_cast<uint32_t>(count / 4);
+  return static_cast<uint32_t>(std::min(strtoull(text, nullptr, 10), 1ull << 30) / 4);
 }
 
 int32_t slot_offset() {

@@ -50,7 +50,7 @@ struct Download {
 constinit Lock lock;
 There there[kThere];
 uint32_t there_count = 0;
-uint64_t fetched[1 << 12];  // a bit a destination
+std::atomic<uint32_t> fetched[1 << 14];  // by destination
 Readback readbacks[kReadbacks];
 uint32_t readback_count = 0;  // in use
 uint64_t staging_used = 0;    // taken again from the start when no readback is in use
@@ -63,8 +63,8 @@ uint64_t mix(uint64_t content, uint64_t address, uint64_t bytes) {
   return (content ^ address * 0x9e3779b97f4a7c15 ^ bytes) * 0xff51afd7ed558ccd >> 40;
 }
 
-uint64_t fetched_bit(const TransferArguments& copy) {
-  return mix(0, copy.destination, copy.bytes()) % (sizeof fetched * 8);
+std::atomic<uint32_t>& fetched_at(const TransferArguments& copy) {
+  return fetched[mix(0, copy.destination, copy.bytes()) % std::size(fetched)];
 }
 
 // Made at the first suspicion: most programs never need it. Under no lock.
@@ -116,15 +116,9 @@ void remember_there(const Content& content, uint64_t device, uint64_t bytes) {
   ++there_count;
 }
 
-bool was_fetched_before(const TransferArguments& copy) {
-  uint64_t bit = fetched_bit(copy);
-  return __atomic_load_n(&fetched[bit / 64], __ATOMIC_RELAXED) >> (bit % 64) & 1;
-}
+uint32_t last_fetched(const TransferArguments& copy) { return fetched_at(copy).load(); }
 
-void note_fetched(const TransferArguments& copy) {
-  uint64_t bit = fetched_bit(copy);
-  __atomic_fetch_or(&fetched[bit / 64], 1ull << (bit % 64), __ATOMIC_RELAXED);
-}
+void note_fetched(const TransferArguments& copy) { fetched_at(copy).store(state().launches + 1); }
 
 uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& content) {
   const TransferArguments& copy = decoded.transfer;
@@ -238,8 +232,7 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
       readback.state = Readback::taken;
     }
     const Nanoseconds begin = monotonic_now();
-    const Content held =
-        content_of({reinterpret_cast<uint64_t>(staging) + readback.begin, readback.bytes, 1, readback.bytes});
+    const Content held = content_of(staging + readback.begin, readback.bytes);
     sampling().charge_since(readback.site, begin);
     append_content(readback.id, readback.content, compare(held, readback.content));
     LockGuard guard(lock);
@@ -263,7 +256,7 @@ void give_up_readbacks() {
 void forget_readbacks() {
   lock.reset();
   for (There& one : there) one.used = false;
-  for (uint64_t& word : fetched) word = 0;
+  for (std::atomic<uint32_t>& number : fetched) number = 0;
   for (Readback& one : readbacks) one.state = Readback::unused;
   for (Download& one : downloads) one.used = false;
   there_count = readback_count = download_count = 0;

@@ -13,8 +13,9 @@ namespace diogenes::agent::facts {
 // number.
 bool was_there_before(const Content& content, uint64_t device, uint64_t bytes);
 void remember_there(const Content& content, uint64_t device, uint64_t bytes);
-// Was as much brought to this place of the host before? Sometimes yes without reason, never no.
-bool was_fetched_before(const TransferArguments& copy);
+// The number of the launch that follows the last copy of as much to this place of the host; 0: there was none. Sometimes that
+// of another copy, which is later.
+uint32_t last_fetched(const TransferArguments& copy);
 void note_fetched(const TransferArguments& copy);
 
 // Enqueues the reading back of the destination. 0: it could not be done.

@@ -57,6 +57,13 @@ bool is_shared(const DecodedCall& decoded) {
   return allocation && allocation->shared;
 }
 
+// What a kernel may have written since it was fetched is a new result, whatever the bytes.
+bool is_unwritten(const DecodedCall& decoded) {
+  LockGuard guard(state().lock);
+  const Allocation* source = state().memory.find(decoded.transfer.source);
+  return !source || source->written < last_fetched(decoded.transfer);
+}
+
 bool is_done(const Call& call, const DecodedCall& decoded) {
   return !call.driver->asynchronous || decoded.destination.kind == MemoryKind::pageable;
 }
@@ -89,7 +96,7 @@ Held compare(const Content& held, const Content& content) {
 
 bool looks_at_destination(const DecodedCall& decoded) {
   return plan().plan->stage == Stage::memory_tracing && decoded.looked_at() && copies_to_host(decoded) &&
-         was_fetched_before(decoded.transfer) && !is_shared(decoded);
+         last_fetched(decoded.transfer) != 0 && !is_shared(decoded);
 }
 
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents) {
@@ -97,7 +104,8 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   if (plan().plan->stage != Stage::memory_tracing) return;
   if (copies_to_host(decoded)) {
     forget_downloads(decoded.destination.host.range);
-    if (looks_at_destination(decoded) && !read_destination(decoded, &contents.held)) contents.held = {};
+    if (decoded.reads_destination && is_unwritten(decoded) && !read_destination(decoded, &contents.held))
+      contents.held = {};
   }
   if (!copies_to_device(decoded)) return;
   const TransferArguments& copy = decoded.transfer;

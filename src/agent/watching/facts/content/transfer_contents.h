@@ -15,7 +15,8 @@ struct Contents {
   uint32_t readback;  // 0: none
 };
 
-// Before a copy to the host: was anything brought there before? If so, what it holds is read first.
+// Before a copy to the host: was anything brought there before? If so, its guard may be up, and the copy's
+// bytes are read. So is what it overwrites, unless a kernel was given the source since.
 bool looks_at_destination(const DecodedCall& decoded);
 
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents);

@@ -134,6 +134,16 @@ TEST_F(Contents, BroughtToTheHost) {
   EXPECT_EQ(held(d2h(host, there, kBytes)), Held::other);
 }
 
+// What a kernel was given may be a new result, which is no duplicate: what it overwrites is not read.
+TEST_F(Contents, AKernelMayHaveWrittenTheSource) {
+  d2h(host, there, kBytes);
+  launch(kStream, {other});
+  EXPECT_EQ(held(d2h(host, there, kBytes)), Held::same);
+  launch(kStream, {there});
+  EXPECT_EQ(held(d2h(host, there, kBytes)), Held::unknown);
+  EXPECT_EQ(held(d2h(host, there, kBytes)), Held::same);
+}
+
 TEST_F(Contents, BroughtAsynchronouslyIsHashedBehindTheWait) {
   memset(reinterpret_cast<void*>(there), 3, kBytes);
   const Recorded copy = d2h_async(host, there, kBytes, kStream);

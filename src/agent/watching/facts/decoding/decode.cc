@@ -13,7 +13,7 @@ namespace diogenes::agent::facts {
 void DecodedCall::clear() {
   context = 0;
   flags = 0;
-  names_stream = page_tables = is_transfer = false;
+  names_stream = page_tables = is_transfer = reads_destination = false;
   site = 0;
   second_event = 0;
   argument = small_parts = 0;

@@ -35,6 +35,7 @@ struct DecodedCall {
   TransferArguments transfer;
   bool is_transfer = false;
   TransferOperand destination, source;
+  bool reads_destination = false;  // looks_at_destination()
   Operands operands;
   KernelAddresses kernel_addresses;  // to kernels
   // Host memory that the work writes or reads: to be watched. What does not fit is not, and the judge sees

@@ -52,6 +52,7 @@ void add_kernel_operands(DecodedCall& decoded) {
   const KernelAddresses& kernel_addresses = decoded.kernel_addresses;
   operands.flags |= kHasKernel;
   LockGuard guard(state().lock);
+  const uint32_t number = ++state().launches;
   bool anything = kernel_addresses.unknown || state().unlisted_memory || decoded.page_tables;
   bool shared = false, addresses = false;
   int known = 0;
@@ -62,6 +63,7 @@ void add_kernel_operands(DecodedCall& decoded) {
       continue;
     }
     ++known;
+    allocation->written = number;
     share(*allocation);
     shared |= allocation->kind != MemoryKind::device;
     addresses |= allocation->holds_addresses;

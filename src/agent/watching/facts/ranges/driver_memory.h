@@ -20,6 +20,7 @@ struct Allocation {
   bool shared;           // kernels reach it, and so does the host
   bool variable;         // of a module: every kernel may reach it without being given it
   bool holds_addresses;  // addresses were copied here, which kernels may follow
+  uint32_t written;      // the number of the last launch that was given it
 };
 
 constexpr bool is_host_side(MemoryKind kind) {

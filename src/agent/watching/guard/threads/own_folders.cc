@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <cstdlib>
+
 #include "agent/watching/guard/system_calls/kernel.h"
 
 namespace diogenes::agent {
@@ -22,11 +24,9 @@ bool visit_numbers(const char* path, bool (*visit)(uint32_t number, void* opaque
     for (long at = 0; all && at < bytes;) {
       auto* name = reinterpret_cast<Name*>(buffer + at);
       at += name->bytes;
-      uint32_t number = 0;
-      const char* digit = name->text;
-      for (; *digit >= '0' && *digit <= '9'; ++digit)
-        number = number * 10 + static_cast<uint32_t>(*digit - '0');
-      if (*digit == 0 && digit != name->text) all = visit(number, opaque);
+      char* end = nullptr;
+      const auto number = static_cast<uint32_t>(strtoul(name->text, &end, 10));
+      if (*end == 0) all = visit(number, opaque);
     }
   }
   raw_syscall(SYS_close, folder);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "agent/core/thread_state.h"
@@ -83,27 +84,12 @@ void free_slot(Slot& slot) {
   slot.thread.store(0, std::memory_order_release);
 }
 
-uint64_t hexadecimal(const char*& text) {
-  uint64_t value = 0;
-  if (text[0] == '0' && text[1] == 'x') text += 2;
-  for (;; ++text) {
-    int digit = *text >= '0' && *text <= '9'   ? *text - '0'
-                : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10
-                                               : -1;
-    if (digit < 0) return value;
-    value = value << 4 | static_cast<uint64_t>(digit);
-  }
-}
-
 // Blocks none of kGuardSignals at this moment.
 bool signals_open(uint32_t thread) {
   char text[2048];
   if (!read_task_file(thread, "status", text, sizeof text)) return false;
   const char* blocked = strstr(text, "\nSigBlk:");
-  if (!blocked) return false;
-  blocked += 8;
-  while (*blocked == '\t' || *blocked == ' ') ++blocked;
-  return (hexadecimal(blocked) & kGuardSignals) == 0;
+  return blocked && (strtoull(blocked + 8, nullptr, 16) & kGuardSignals) == 0;
 }
 
 bool read_self(void* to, const void* from, size_t bytes) {
@@ -123,14 +109,10 @@ void note_call_under_way(Slot& slot) {
   bool told = false;
   if (read_task_file(slot.thread.load(std::memory_order_relaxed), "syscall", text, sizeof text)) {
     if (text[0] == '-' || text[0] == 'r') return;  // "running", or -1: not in one
-    const char* at = text;
-    long number = 0;
-    for (; *at >= '0' && *at <= '9'; ++at) number = number * 10 + (*at - '0');
-    uint64_t arguments[6] = {};
-    for (auto& argument : arguments) {
-      while (*at == ' ') ++at;
-      argument = hexadecimal(at);
-    }
+    char* at = nullptr;
+    const long number = strtol(text, &at, 10);
+    uint64_t arguments[6];
+    for (auto& argument : arguments) argument = strtoull(at, &at, 16);
     told = for_each_piece(syscall_entry(number), arguments, read_self, [&](AddressRange range, Access) {
       if (count < kPendingCallRanges) slot.before_ranges[count] = range;
       return ++count <= kPendingCallRanges;

@@ -15,8 +15,7 @@ namespace {
 constexpr uint32_t kNobody = ~0u;
 struct Register {
   uint32_t guard = kNobody;
-  bool armed = false;
-  AddressRange piece;
+  AddressRange piece;  // of a free one: where some threads may still have it
 };
 Register registers[kWatchRegisters];
 AddressRange transparent;
@@ -25,6 +24,17 @@ bool is_free(const Register& one) { return one.guard == kNobody; }
 
 uint32_t free_registers(uint32_t there) {
   return static_cast<uint32_t>(std::count_if(registers, registers + there, is_free));
+}
+
+// A free one: that is on the piece already, else one that is on nothing.
+uint32_t best_register(AddressRange piece, uint32_t there) {
+  uint32_t best = kNobody;
+  for (uint32_t i = 0; i < there; ++i) {
+    if (!is_free(registers[i])) continue;
+    if (registers[i].piece == piece) return i;
+    if (best == kNobody || registers[i].piece.empty()) best = i;
+  }
+  return best;
 }
 
 // A string instruction that is repeated is interrupted at itself; any other after it.
@@ -52,11 +62,9 @@ uint32_t find_hits(uintptr_t address, Hit* hits) {
   };
   for (uint32_t i = 0; i < kWatchRegisters; ++i) {
     Register& one = registers[i];
-    bool named = address != 0 && one.armed && one.piece.begin == address;
+    bool named = address != 0 && one.piece.begin == address;
     if (is_free(one)) {
-      if (!named) continue;
-      disarm_watchpoint(i);
-      one.armed = false;
+      if (named) disarm_watchpoint(i);
       continue;
     }
     // An instruction can touch pieces of several guards, and of its signals only one comes.
@@ -81,29 +89,24 @@ bool give_registers(uint32_t id, NoWatchpoints& why) {
   why = NoWatchpoints::all_taken;
   if (free_registers(there) < pieces.count) return false;
   why = NoWatchpoints::not_now;
-  uint32_t piece = 0;
-  for (uint32_t i = 0; i < there && piece < pieces.count; ++i) {
-    if (!is_free(registers[i])) continue;
-    if (!arm_watchpoint(i, pieces.pieces[piece], guard.protection)) {
-      registers[i].armed = false;
-      break;
+  for (uint32_t n = 0; n < pieces.count; ++n) {
+    uint32_t i = best_register(pieces.pieces[n], there);
+    if (!arm_watchpoint(i, pieces.pieces[n], guard.protection)) {
+      registers[i].piece = {};
+      take_registers(id);
+      return false;
     }
-    registers[i] = {id, true, pieces.pieces[piece++]};
+    registers[i] = {id, pieces.pieces[n]};
     guard.registers |= static_cast<uint8_t>(1u << i);
-  }
-  if (piece < pieces.count) {
-    take_registers(id, false);
-    return false;
   }
   return true;
 }
 
-void take_registers(uint32_t id, bool armed) {
+void take_registers(uint32_t id) {
   Guard& guard = *guard_at(id);
   for (uint32_t i = 0; i < kWatchRegisters; ++i) {
     if (!(guard.registers & 1u << i)) continue;
-    if (!armed) disarm_watchpoint(i);
-    registers[i].armed = armed;
+    disarm_watchpoint(i);
     registers[i].guard = kNobody;
   }
   guard.registers = 0;

@@ -2,8 +2,8 @@
 // trap means, and when the memory was released rather than used. State machine of a guard: guards.cc.
 //
 // There are four registers, and a guard keeps its own until it is touched or lowered: a range that needs more
-// than are free is refused. A register whose guard was lowered untouched stays on its piece until it is
-// needed elsewhere, or until it is touched: moving it costs a system call.
+// than are free is refused. A register that is free again stays on its piece on other threads until it is
+// needed elsewhere, or until they touch it (watchpoints.h).
 //
 // All under the table's lock, but take_watch_trap.
 #pragma once
@@ -16,8 +16,7 @@ namespace diogenes::agent {
 
 // Puts registers on the live guard's range. False: `why`.
 bool give_registers(uint32_t id, NoWatchpoints& why);
-// Takes them away. `armed`: they may stay where they are, until they are wanted.
-void take_registers(uint32_t id, bool armed);
+void take_registers(uint32_t id);
 
 // Was the guard touched, and the signal did not come (yet)?
 bool touched_unseen(const Guard& guard);

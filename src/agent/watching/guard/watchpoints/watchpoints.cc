@@ -54,10 +54,19 @@ struct PerfTrap {
   uint32_t type, flags;
 };
 
+// Where an event is.
+struct Place {
+  AddressRange piece;
+  Protection protection;
+  bool on;
+  bool operator==(const Place&) const = default;
+};
+
 // A thread on which events were opened; those that it made since have inherited them.
 struct Root {
   uint32_t thread;
   int files[kWatchRegisters];
+  Place places[kWatchRegisters];
 };
 
 enum class State : uint8_t { not_yet, there, none };
@@ -139,7 +148,7 @@ Opened open_on(uint32_t thread, uint32_t want, uint32_t& got, long lowest) {
   got = 0;
   if (root_count == kRoots) return Opened::failed;
   Root& root = roots[root_count];
-  root.thread = thread;
+  root = {thread, {}, {}};
   long file = 0;
   while (got < want && (file = open_event(thread, lowest)) >= 0) root.files[got++] = static_cast<int>(file);
   if (got > 0 && (got == want || file == -ENOSPC)) {
@@ -189,11 +198,24 @@ bool open_on_all() {
   return false;
 }
 
-bool modify(uint32_t index, const perf_event_attr& attributes) {
-  for (uint32_t i = 0; i < root_count; ++i)
+bool put_on(uint32_t index, const Place& place) {
+  const perf_event_attr attributes = attributes_of(place.piece, place.protection, false);
+  for (uint32_t i = 0; i < root_count; ++i) {
+    if (roots[i].places[index] == place) continue;
     if (raw_syscall(SYS_ioctl, roots[i].files[index], PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attributes) != 0)
       return false;
+    roots[i].places[index] = place;
+  }
   return true;
+}
+
+void switch_off(Root& root, uint32_t index) {
+  raw_syscall(SYS_ioctl, root.files[index], PERF_EVENT_IOC_DISABLE, 0);
+  root.places[index].on = false;
+}
+
+void switch_off_everywhere(uint32_t index) {
+  for (uint32_t i = 0; i < root_count; ++i) switch_off(roots[i], index);
 }
 
 bool read_hits(uint32_t index, uint64_t& hits) {
@@ -228,17 +250,19 @@ bool arm_watchpoint(uint32_t index, AddressRange piece, Protection protection) {
   if (state != State::there || index >= registers) return false;
   ThreadsMade before = threads_made();
   if (before.coming != 0) return false;
-  bool moved = modify(index, attributes_of(piece, protection, false));
+  bool moved = put_on(index, {piece, protection, true});
   // A touch between the two is counted as before, but its signal comes.
   if (moved && read_hits(index, counted[index]) && threads_made() == before) return true;
-  disarm_watchpoint(index);
+  switch_off_everywhere(index);
   return false;
 }
 
 void disarm_watchpoint(uint32_t index) {
   if (state != State::there) return;
-  for (uint32_t i = 0; i < root_count; ++i)
-    raw_syscall(SYS_ioctl, roots[i].files[index], PERF_EVENT_IOC_DISABLE, 0);
+  const uint32_t me = kernel_thread_id();
+  Root* own = std::find_if(roots, roots + root_count, [me](const Root& root) { return root.thread == me; });
+  if (own == roots + root_count) return switch_off_everywhere(index);
+  if (own->places[index].on) switch_off(*own, index);
 }
 
 uint64_t watchpoint_hits(uint32_t index) {

@@ -39,8 +39,10 @@ uint32_t watch_registers();
 
 bool no_watchpoints_here();  // for good
 
-// Puts a register on a piece. read_only: only writes are seen. False: it is on nothing.
+// Puts a register on a piece, on all threads. read_only: only writes are seen. False: it is on nothing.
 bool arm_watchpoint(uint32_t index, AddressRange piece, Protection protection);
+// Takes it off for the calling thread. On others it may stay where it is: moving it there interrupts their
+// processor, which takes 10 us each on a virtual machine, and the next guard is often on the same piece.
 void disarm_watchpoint(uint32_t index);
 
 // Touches that the register has seen, on all threads, since it was armed. Of a register that cannot be read:

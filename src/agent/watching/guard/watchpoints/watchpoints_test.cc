@@ -173,6 +173,47 @@ TEST_F(Watchpoints, OnThreadsOfBeforeAndAfter) {
   });
 }
 
+// A register that was touched by one thread stays where it is on others: they run on, and the next guard sees them.
+TEST_F(Watchpoints, LeftOnOtherThreads) {
+  RUN_IN_CHILD({
+    alignas(8) static volatile uint64_t words[2];
+    static std::atomic<int> asked{0}, done{0};
+    static std::atomic<bool> there{false};
+    std::thread other([] {
+      there = true;
+      for (int round = 1; round <= 4; ++round) {
+        while (asked != round) sched_yield();
+        for (int i = 0; i < 3; ++i) words[0] = static_cast<uint64_t>(round);
+        done = round;
+      }
+    });
+    auto touch_there = [](int round) {
+      asked = round;
+      while (done != round) sched_yield();
+    };
+    while (!there) sched_yield();
+    CHECK(start_guards());
+    GuardHandle guard = watch(&words[0], 8);
+    CHECK(guard != kNoGuard && words[0] == 0 && lower_guard(guard).by == TouchBy::program);
+    touch_there(1);  // of nothing that is watched
+    guard = watch(&words[0], 8);
+    CHECK(collect(guard).by == TouchBy::nobody);
+    touch_there(2);
+    CHECK(lower_guard(guard).by == TouchBy::program);
+    // On another word, and back: touches of the first are nobody's meanwhile.
+    guard = watch(&words[1], 8);
+    GuardHandle first = watch(&words[0], 8);
+    CHECK(words[0] == 2 && lower_guard(first).by == TouchBy::program);
+    touch_there(3);
+    CHECK(collect(guard).by == TouchBy::nobody && words[1] == 0 && lower_guard(guard).by == TouchBy::program);
+    first = watch(&words[0], 8, Protection::read_only);
+    CHECK(words[0] == 3 && collect(first).by == TouchBy::nobody);
+    touch_there(4);
+    CHECK(lower_guard(first).by == TouchBy::program);
+    other.join();
+  });
+}
+
 // Threads come and go, and touch at once: each touch is seen, or the guard was refused.
 TEST_F(Watchpoints, ThreadsThatAreMadeMeanwhile) {
   RUN_IN_CHILD({
