@@ -106,8 +106,7 @@ bool copy_directly(void* to, const void* from, uint64_t bytes) { return memcpy(t
 void hash(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(0));
   std::vector<char> memory(bytes, 'x');
-  for (auto _ : state)
-    benchmark::DoNotOptimize(content_of(memory.data(), bytes));
+  for (auto _ : state) benchmark::DoNotOptimize(content_of(memory.data(), bytes));
   state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
 }
 BENCHMARK(hash)->Name("hash, bytes")->RangeMultiplier(64)->Range(64, 16 << 20);
