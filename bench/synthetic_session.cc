@@ -114,7 +114,7 @@ void repeat(const fs::path& path, uint64_t rounds, const RoundAdds& adds) {
        at += sizeof(OperationRecord)) {
     OperationRecord record;
     memcpy(&record, bytes.data() + at, sizeof record);
-    if (record.type == RecordType::none) break;
+    if (record.type == RecordType::none || record.type == RecordType::thread) break;
     records.push_back(record);
   }
   std::ofstream out(path, std::ios::binary | std::ios::trunc);

@@ -8,8 +8,8 @@
 //   words
 //   operands     FileHeader, then interned lists of operands, likewise (stages 3 and 4)
 //   python       FileHeader, then the functions of Python that frames in `stacks` name (python_records.h)
-//   thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them; K: 0, 1,
-//   ...
+//   thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them. When it has
+//                ended, another may go on behind a ThreadRecord.
 // A process without CUDA has a folder only if it read or wrote the memory of another (PeerAccessRecord): in
 // it are `process`, with used_cuda 0, and thread files.
 // All are appended through shared mappings, so what was recorded survives SIGKILL. Files grow in steps and
@@ -25,7 +25,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 10;
+inline constexpr uint32_t kTraceVersion = 11;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/report/drops.cc.
@@ -75,8 +75,8 @@ struct PythonSummary {
 struct FileHeader {
   char magic[8];
   uint32_t version;
-  uint32_t thread;  // thread-K: K
-  uint32_t tid;     // thread-K: kernel thread id
+  uint32_t thread;  // thread-K: number of its first thread
+  uint32_t tid;     // thread-K: kernel thread id of that
   uint32_t reserved;
   int64_t created_ns;
 };
@@ -181,9 +181,10 @@ enum class RecordType : uint8_t {
   memory_event,
   order,
   peer_access,
-  value
+  value,
+  thread
 };
-inline constexpr RecordType kLastRecordType = RecordType::value;
+inline constexpr RecordType kLastRecordType = RecordType::thread;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
@@ -208,7 +209,7 @@ enum class CodeImage : uint32_t {
   ptx
 };  // PTX: the driver compiles it, or has done so before
 
-// One outermost public call. Its ordinal among the operations of its thread file is its `sequence`.
+// One outermost public call. Its ordinal among the operations of its thread is its `sequence`.
 struct OperationRecord {
   RecordType type;
   uint8_t flags;      // OperationFlag
@@ -311,5 +312,17 @@ struct RecordingRecord {
   uint64_t reserved2;
 };
 static_assert(sizeof(RecordingRecord) == 32);
+
+// The thread that wrote the records before this one has ended; another wrote those behind it, from its first one on.
+struct ThreadRecord {
+  RecordType type;
+  uint8_t reserved[3];
+  uint32_t thread;  // its number
+  uint32_t tid;     // kernel thread id
+  uint32_t reserved2;
+  int64_t created_ns;
+  uint64_t reserved3;
+};
+static_assert(sizeof(ThreadRecord) == 32);
 
 }  // namespace diogenes

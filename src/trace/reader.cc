@@ -111,6 +111,40 @@ void read_code(ProcessTrace& trace) {
   trace.code = CodeTable(std::move(*file));
 }
 
+// Appends the threads that wrote the file, one after the other. Why the records end where they do, if not in zeros.
+std::optional<std::string> read_thread_file(std::shared_ptr<const MappedFile> file,
+                                            std::vector<ThreadTrace>& threads) {
+  uint64_t offset = sizeof(FileHeader);
+  auto begin = [&](uint32_t number, uint32_t tid) {
+    if (number < kMaximumThreads) threads.emplace_back(number, tid, file, offset);
+    return number < kMaximumThreads;
+  };
+  auto wrong = [&](const char* what, uint64_t value) {
+    threads.back().note_damage();
+    return std::string(what) + std::to_string(value) + " at offset " + std::to_string(offset) +
+           "; what follows is left out; run the stage again";
+  };
+  const auto& header = *file->at<FileHeader>(0);
+  if (!begin(header.thread, header.tid)) return "its thread has no number; ignored";
+  for (size_t count = 1; file->at<OperationRecord>(offset); ++count) {
+    const auto type = *file->at<uint8_t>(offset);
+    if (type == static_cast<uint8_t>(RecordType::none)) return std::nullopt;
+    if (count % kRecordsBetweenReleases == 0) file->release_pages();
+    if (type > static_cast<uint8_t>(kLastRecordType)) return wrong("record of unknown type ", type);
+    offset += sizeof(OperationRecord);
+    if (type != static_cast<uint8_t>(RecordType::thread)) {
+      threads.back().append(static_cast<RecordType>(type));
+    } else if (const auto& next = *file->at<ThreadRecord>(offset - sizeof(ThreadRecord));
+               !begin(next.thread, next.tid)) {
+      return wrong("thread of number ", next.thread);
+    }
+  }
+  const uint64_t rest = file->size() - offset;
+  if (rest == 0) return std::nullopt;
+  threads.back().note_damage();
+  return std::to_string(rest) + " bytes after the last record; the file was cut; run the stage again";
+}
+
 void read_threads(ProcessTrace& trace) {
   std::error_code failed;
   std::vector<std::pair<uint32_t, fs::path>> files;
@@ -125,24 +159,31 @@ void read_threads(ProcessTrace& trace) {
   }
   if (failed) trace.missing.push_back(trace.folder.string() + ": " + failed.message());
   std::sort(files.begin(), files.end());
-  for (auto& [ordinal, path] : files) {
+  for (const auto& [ordinal, path] : files) {
     auto file = MappedFile::open(path);
     if (!file) {
       trace.missing.push_back(std::string(file.error().c_str()) +
                               "; the operations of that thread are missing");
       continue;
     }
-    if (auto damage = header_damage(*file)) {
-      trace.missing.push_back(shown(path) + ": " + *damage);
-      continue;
-    }
-    trace.threads.emplace_back(ordinal, std::move(*file));
-    if (auto damage = trace.threads.back().damage()) trace.missing.push_back(shown(path) + ": " + *damage);
+    auto damage = header_damage(*file);
+    if (!damage) damage = read_thread_file(std::make_shared<MappedFile>(std::move(*file)), trace.threads);
+    if (damage) trace.missing.push_back(shown(path) + ": " + *damage);
+  }
+  std::stable_sort(trace.threads.begin(), trace.threads.end(),
+                   [](const auto& one, const auto& other) { return one.ordinal() < other.ordinal(); });
+  auto same = [](const auto& one, const auto& other) { return one.ordinal() == other.ordinal(); };
+  if (auto rest = std::unique(trace.threads.begin(), trace.threads.end(), same);
+      rest != trace.threads.end()) {
+    trace.missing.push_back(shown(trace.folder / "thread-*") + ": " +
+                            std::to_string(trace.threads.end() - rest) +
+                            " threads have the number of another and are left out; run the stage again");
+    trace.threads.erase(rest, trace.threads.end());
   }
   if (trace.process.threads > trace.threads.size() && trace.process.threads <= kMaximumThreads)
     trace.missing.push_back(shown(trace.folder / "thread-*") + ": " + std::to_string(trace.process.threads) +
                             " threads were recorded, " + std::to_string(trace.threads.size()) +
-                            " files can be read; run the stage again");
+                            " can be read; run the stage again");
 }
 
 }  // namespace
@@ -200,25 +241,6 @@ std::optional<CodeTable::Code> CodeTable::code(uint32_t index) const {
 }
 
 bool OperandTable::holds(uint32_t list) const { return header(list) != nullptr; }
-
-ThreadTrace::ThreadTrace(uint32_t ordinal, MappedFile file) : ordinal_(ordinal), file_(std::move(file)) {
-  tid_ = file_.at<FileHeader>(0)->tid;
-  uint64_t offset = sizeof(FileHeader);
-  for (; file_.at<OperationRecord>(offset); offset += sizeof(OperationRecord), ++record_count_) {
-    uint8_t type = *file_.at<uint8_t>(offset);
-    if (type == static_cast<uint8_t>(RecordType::none)) return;
-    operation_count_ += type == static_cast<uint8_t>(RecordType::operation);
-    if (record_count_ % kRecordsBetweenReleases == 0) file_.release_pages();
-    if (type > static_cast<uint8_t>(kLastRecordType)) {
-      damage_ = "record of unknown type " + std::to_string(type) + " at offset " + std::to_string(offset) +
-                "; what follows is left out; run the stage again";
-      return;
-    }
-  }
-  uint64_t rest = file_.size() - offset;
-  if (rest > 0)
-    damage_ = std::to_string(rest) + " bytes after the last record; the file was cut; run the stage again";
-}
 
 Result<ProcessTrace> read_process(const fs::path& folder) {
   auto file = MappedFile::open(folder / "process");

@@ -5,6 +5,7 @@
 // record: no copy is made.
 #pragma once
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,27 +70,37 @@ class CodeTable {
   MappedFile file_;
 };
 
-// One thread's file. Records are 32 bytes each, from the header's end to the first one of type none.
+inline constexpr size_t kRecordsBetweenReleases = 1 << 17;  // 4 MiB
+
+// The records of one thread, 32 bytes each: a piece of a thread file.
 class ThreadTrace {
  public:
-  ThreadTrace(uint32_t ordinal, MappedFile file);
+  ThreadTrace(uint32_t ordinal, uint32_t tid, std::shared_ptr<const MappedFile> file, uint64_t begin)
+      : ordinal_(ordinal), tid_(tid), begin_(begin), file_(std::move(file)) {}
 
-  uint32_t ordinal() const { return ordinal_; }  // K of thread-K
+  uint32_t ordinal() const { return ordinal_; }  // the thread's number
   uint32_t tid() const { return tid_; }
   size_t record_count() const { return record_count_; }
   size_t operation_count() const { return operation_count_; }
-  void release_pages() const { file_.release_pages(); }  // the records stay readable
-  std::optional<std::string> damage() const {
-    return damage_;
-  }  // why the records end where they do, if not in zeros
+  void release_pages() const { file_->release_pages(); }  // the records stay readable
+  bool damaged() const {
+    return damaged_;
+  }  // the file is damaged behind the last record: some may be missing
+
+  // For the reader: the record behind the last one; there is none that can be read.
+  void append(RecordType type) {
+    ++record_count_;
+    operation_count_ += type == RecordType::operation;
+  }
+  void note_damage() { damaged_ = true; }
 
   // One record by its position below record_count(), for readers that go through several files at a time.
   RecordType type(size_t position) const {
-    return static_cast<RecordType>(*file_.at<uint8_t>(offset_of(position)));
+    return static_cast<RecordType>(*file_->at<uint8_t>(offset_of(position)));
   }
   template <typename Record>
   const Record& record(size_t position) const {
-    return *file_.at<Record>(offset_of(position));
+    return *file_->at<Record>(offset_of(position));
   }
 
   // Calls visitor(const XRecord&, uint32_t sequence) for every record: for an operation its own sequence, for
@@ -100,58 +111,59 @@ class ThreadTrace {
   void visit(Visitor&& visitor) const {
     int64_t sequence = -1;
     for (size_t i = 0; i < record_count_; ++i) {
-      if (i % kRecordsBetweenReleases == 0) file_.release_pages();
-      uint64_t offset = sizeof(FileHeader) + i * sizeof(OperationRecord);
+      if (i % kRecordsBetweenReleases == kRecordsBetweenReleases - 1) file_->release_pages();
+      const uint64_t offset = offset_of(i);
       auto last = static_cast<uint32_t>(sequence);
-      switch (static_cast<RecordType>(*file_.at<uint8_t>(offset))) {
+      switch (static_cast<RecordType>(*file_->at<uint8_t>(offset))) {
         case RecordType::operation:
-          visitor(*file_.at<OperationRecord>(offset), static_cast<uint32_t>(++sequence));
+          visitor(*file_->at<OperationRecord>(offset), static_cast<uint32_t>(++sequence));
           break;
         case RecordType::transfer:
-          if (sequence >= 0) visitor(*file_.at<TransferRecord>(offset), last);
+          if (sequence >= 0) visitor(*file_->at<TransferRecord>(offset), last);
           break;
         case RecordType::allocation:
-          if (sequence >= 0) visitor(*file_.at<AllocationRecord>(offset), last);
+          if (sequence >= 0) visitor(*file_->at<AllocationRecord>(offset), last);
           break;
         case RecordType::hash:
-          visitor(*file_.at<HashRecord>(offset), last);
+          visitor(*file_->at<HashRecord>(offset), last);
           break;
         case RecordType::gpu_time:
-          visitor(*file_.at<GpuTimeRecord>(offset), last);
+          visitor(*file_->at<GpuTimeRecord>(offset), last);
           break;
         case RecordType::clock_read:
-          visitor(*file_.at<ClockReadRecord>(offset), last);
+          visitor(*file_->at<ClockReadRecord>(offset), last);
           break;
         case RecordType::recording:
-          if (sequence >= 0) visitor(*file_.at<RecordingRecord>(offset), last);
+          if (sequence >= 0) visitor(*file_->at<RecordingRecord>(offset), last);
           break;
         case RecordType::call:
-          if (sequence >= 0) visitor(*file_.at<CallRecord>(offset), last);
+          if (sequence >= 0) visitor(*file_->at<CallRecord>(offset), last);
           break;
         case RecordType::stream:
-          visitor(*file_.at<StreamRecord>(offset), last);
+          visitor(*file_->at<StreamRecord>(offset), last);
           break;
         case RecordType::watch:
-          visitor(*file_.at<WatchRecord>(offset), last);
+          visitor(*file_->at<WatchRecord>(offset), last);
           break;
         case RecordType::touch:
-          visitor(*file_.at<TouchRecord>(offset), last);
+          visitor(*file_->at<TouchRecord>(offset), last);
           break;
         case RecordType::unwatch:
-          visitor(*file_.at<UnwatchRecord>(offset), last);
+          visitor(*file_->at<UnwatchRecord>(offset), last);
           break;
         case RecordType::memory_event:
-          visitor(*file_.at<MemoryEventRecord>(offset), last);
+          visitor(*file_->at<MemoryEventRecord>(offset), last);
           break;
         case RecordType::order:
-          visitor(*file_.at<OrderRecord>(offset), last);
+          visitor(*file_->at<OrderRecord>(offset), last);
           break;
         case RecordType::peer_access:
-          visitor(*file_.at<PeerAccessRecord>(offset), last);
+          visitor(*file_->at<PeerAccessRecord>(offset), last);
           break;
         case RecordType::value:
-          visitor(*file_.at<ValueRecord>(offset), last);
+          visitor(*file_->at<ValueRecord>(offset), last);
           break;
+        case RecordType::thread:
         case RecordType::none:
           break;
       }
@@ -159,15 +171,13 @@ class ThreadTrace {
   }
 
  private:
-  static constexpr size_t kRecordsBetweenReleases = 1 << 17;  // 4 MiB
-  static uint64_t offset_of(size_t position) {
-    return sizeof(FileHeader) + position * sizeof(OperationRecord);
-  }
+  uint64_t offset_of(size_t position) const { return begin_ + position * sizeof(OperationRecord); }
 
   uint32_t ordinal_ = 0, tid_ = 0;
-  MappedFile file_;
+  uint64_t begin_ = 0;  // of the first record in the file
+  std::shared_ptr<const MappedFile> file_;
   size_t record_count_ = 0, operation_count_ = 0;
-  std::optional<std::string> damage_;
+  bool damaged_ = false;
 };
 
 struct ProcessTrace {

@@ -138,6 +138,79 @@ TEST(Reader, TruncatedThreadIsTakenAsFarAsItGoes) {
       << stage->missing[0];
 }
 
+// Joins thread-1 to the end of thread-0, as the agent goes on with the file of a thread that has ended.
+void go_on(const fs::path& process, uint32_t number, uint32_t cut = 64) {
+  fs::resize_file(process / "thread-0", fs::file_size(process / "thread-0") - 64);  // its zeros
+  std::ifstream other(process / "thread-1", std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(other), {}};
+  const ThreadRecord begins{.type = RecordType::thread, .thread = number, .tid = 555};
+  std::ofstream file(process / "thread-0", std::ios::binary | std::ios::app);
+  file.write(reinterpret_cast<const char*>(&begins), sizeof begins);
+  file << bytes.substr(sizeof(FileHeader), bytes.size() - sizeof(FileHeader) - 64 + cut);
+  fs::remove(process / "thread-1");
+}
+
+Facts two_threads() {
+  Facts facts = waits(3);
+  facts.on(1);
+  for (int i = 0; i < 2; ++i) facts.call("cuStreamSynchronize", {.begin = 100 + 20 * i, .stack = kStack});
+  return facts;
+}
+
+TEST(Reader, OneFileHasThreadsOneAfterTheOther) {
+  TemporaryFolder folder;
+  two_threads().write(folder.path());
+  go_on(only_process(folder.path()), 1);
+  auto stage = read_stage(folder.path());
+  ASSERT_TRUE(stage.ok());
+  EXPECT_TRUE(stage->missing.empty());
+  const auto& threads = stage->processes[0].threads;
+  ASSERT_EQ(threads.size(), 2u);
+  Seen first, second;
+  threads[0].visit(first);
+  threads[1].visit(second);
+  EXPECT_EQ(first.operations.size(), 3u);
+  EXPECT_EQ(threads[0].operation_count(), 3u);
+  EXPECT_EQ(threads[1].ordinal(), 1u);
+  EXPECT_EQ(threads[1].tid(), 555u);
+  EXPECT_EQ(second.sequences, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(second.operations[0].begin_ns, 100);
+  EXPECT_FALSE(threads[0].damaged() || threads[1].damaged());
+}
+
+TEST(Reader, OfAFileThatWasCutTheLastThreadIsDamaged) {
+  TemporaryFolder folder;
+  two_threads().write(folder.path());
+  const fs::path process = only_process(folder.path());
+  go_on(process, 1, 0);
+  fs::resize_file(process / "thread-0", fs::file_size(process / "thread-0") - 10);
+  auto stage = read_stage(folder.path());
+  ASSERT_TRUE(stage.ok());
+  const auto& threads = stage->processes[0].threads;
+  ASSERT_EQ(threads.size(), 2u);
+  EXPECT_FALSE(threads[0].damaged());
+  EXPECT_TRUE(threads[1].damaged());
+}
+
+TEST(Reader, ThreadsWithoutANumberOfTheirOwnAreLeftOut) {
+  for (const uint32_t number : {0u, 70'000u}) {
+    TemporaryFolder folder;
+    two_threads().write(folder.path());
+    go_on(only_process(folder.path()), number);
+    auto stage = read_stage(folder.path());
+    ASSERT_TRUE(stage.ok());
+    const auto& threads = stage->processes[0].threads;
+    ASSERT_EQ(threads.size(), 1u);
+    EXPECT_EQ(threads[0].operation_count(), 3u);
+    EXPECT_EQ(threads[0].damaged(), number == 70'000);
+    ASSERT_EQ(stage->missing.size(), 2u);  // and that one thread is missing
+    EXPECT_NE(stage->missing[0].find(number == 0 ? "1 threads have the number of another"
+                                                 : "thread of number 70000"),
+              std::string::npos)
+        << stage->missing[0];
+  }
+}
+
 TEST(Reader, MissingFilesAreNamed) {
   TemporaryFolder folder;
   waits(1).write(folder.path());

@@ -90,7 +90,7 @@ class Reader {
     for (const ProcessTrace& process : stage_.processes)
       for (const ThreadTrace& thread : process.threads) {
         if (static_cast<int32_t>(thread.tid()) != tid) continue;
-        if (thread.damage()) wrong(name + *thread.damage());
+        if (thread.damaged()) wrong(name + "damaged");
         Calls calls;
         thread.visit(calls);
         check_calls(process, calls, name, returned);

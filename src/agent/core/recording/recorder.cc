@@ -19,18 +19,20 @@ namespace diogenes::agent {
 
 struct ThreadFile {
   uint32_t index;
+  uint32_t thread;    // who writes it: its number
   uint32_t sequence;  // of the next operation
   uint8_t* part;      // the mapped part of the file
   size_t part_bytes, used;
   uint64_t file_bytes;
   bool stopped;  // the disk or the limit ended it
+  bool left;     // its thread has ended: another may take it
 };
 
 namespace {
 
 constexpr size_t kFirstPart = 64 << 10, kLargestPart = 4 << 20;
 ThreadFile files[kMaximumThreads];
-std::atomic<uint32_t> file_count{0};
+std::atomic<uint32_t> thread_count{0}, file_count{0};
 std::atomic<uint64_t> recorded_bytes{0};
 std::atomic<uint32_t> counted_generation{0};
 
@@ -58,36 +60,74 @@ bool grow(ThreadFile& file) {
   return true;
 }
 
+void store(ThreadFile& file, const void* record) {
+  constexpr size_t kRecord = sizeof(OperationRecord);
+  uint8_t* to = file.part + file.used;
+  uint64_t first;
+  memcpy(&first, record, sizeof first);
+  memcpy(to + sizeof first, static_cast<const uint8_t*>(record) + sizeof first, kRecord - sizeof first);
+  // release: nothing of the record is stored after its type. Pairs with the reader's check for zero.
+  __atomic_store_n(reinterpret_cast<uint64_t*>(to), first, __ATOMIC_RELEASE);
+  file.used += kRecord;
+}
+
+bool has_room(ThreadFile& file) {
+  return !file.stopped && (file.used + sizeof(OperationRecord) <= file.part_bytes || grow(file));
+}
+
+// Making one takes longer than many a thread lives.
+ThreadFile* take_left_file() {
+  for (uint32_t i = 0, count = file_count.load(std::memory_order_acquire); i < count && i < kMaximumThreads;
+       ++i)
+    if (__atomic_load_n(&files[i].left, __ATOMIC_RELAXED) &&
+        __atomic_exchange_n(&files[i].left, false, __ATOMIC_ACQUIRE))
+      return &files[i];
+  return nullptr;
+}
+
 ThreadFile* make_thread_file(ThreadState& state) {
   if (!open_process_folder()) return nullptr;
   uint32_t generation = folder_generation();
   // A forked child starts counting again; the first of its threads here resets the counters.
   if (counted_generation.exchange(generation, std::memory_order_relaxed) != generation) {
+    thread_count.store(0, std::memory_order_relaxed);
     file_count.store(0, std::memory_order_relaxed);
     recorded_bytes.store(0, std::memory_order_relaxed);
   }
   state.file_generation = generation;
   state.file = nullptr;
   state.news = 0;
-  uint32_t index = file_count.fetch_add(1, std::memory_order_relaxed);
-  if (index >= kMaximumThreads) {
+  const uint32_t number = thread_count.fetch_add(1, std::memory_order_relaxed);
+  if (number >= kMaximumThreads) {
     count_drop(Drop::threads_full);
     return nullptr;
   }
-  ThreadFile& file = files[index];
-  file = {};
-  file.index = index;
-  if (!grow(file)) return nullptr;
-  FileHeader header{};
-  memcpy(header.magic, kTraceMagic, sizeof kTraceMagic);
-  header.version = kTraceVersion;
-  header.thread = index;
-  header.tid = static_cast<uint32_t>(syscall(SYS_gettid));
-  header.created_ns = monotonic_now().count;
-  memcpy(file.part, &header, sizeof header);
-  file.used = sizeof header;
+  const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
+  ThreadFile* file = take_left_file();
+  if (file) {
+    file->thread = number;
+    file->sequence = 0;
+    if (!has_room(*file)) return nullptr;
+    const ThreadRecord begin{RecordType::thread, {}, number, tid, 0, monotonic_now().count, 0};
+    store(*file, &begin);
+  } else {
+    const uint32_t index = file_count.fetch_add(1, std::memory_order_relaxed);  // below `number`
+    file = &files[index];
+    *file = {};
+    file->index = index;
+    file->thread = number;
+    if (!grow(*file)) return nullptr;
+    FileHeader header{};
+    memcpy(header.magic, kTraceMagic, sizeof kTraceMagic);
+    header.version = kTraceVersion;
+    header.thread = number;
+    header.tid = tid;
+    header.created_ns = monotonic_now().count;
+    memcpy(file->part, &header, sizeof header);
+    file->used = sizeof header;
+  }
   __atomic_fetch_add(&process_file()->threads, 1, __ATOMIC_RELAXED);
-  return state.file = &file;
+  return state.file = file;
 }
 
 ThreadFile* file_of_this_thread() {
@@ -116,21 +156,14 @@ bool append_record(const Record& record, OperationId* id) {
   static_assert(sizeof(Record) == 32);
   Appending appending;
   ThreadFile* file = file_of_this_thread();
-  if (!file || file->stopped || (file->used + sizeof record > file->part_bytes && !grow(*file))) {
+  if (!file || !has_room(*file)) {
     count_drop(Drop::records_full);
     return false;
   }
-  uint8_t* to = file->part + file->used;
-  uint64_t first;
-  memcpy(&first, &record, sizeof first);
-  memcpy(to + sizeof first, reinterpret_cast<const uint8_t*>(&record) + sizeof first,
-         sizeof record - sizeof first);
-  // release: nothing of the record is stored after its type. Pairs with the reader's check for zero.
-  __atomic_store_n(reinterpret_cast<uint64_t*>(to), first, __ATOMIC_RELEASE);
-  file->used += sizeof record;
+  store(*file, &record);
   if constexpr (!std::is_same_v<Record, OrderRecord>) ++thread_state.news;
   if (id) {
-    id->thread = static_cast<uint16_t>(file->index);
+    id->thread = static_cast<uint16_t>(file->thread);
     id->sequence = file->sequence++;
   }
   return true;
@@ -162,13 +195,22 @@ bool is_appending() { return thread_state.appending; }
 
 uint32_t own_thread_file() {
   const ThreadState& state = thread_state;
-  return state.file && state.file_generation == folder_generation() ? state.file->index : 0xffffffff;
+  return state.file && state.file_generation == folder_generation() ? state.file->thread : 0xffffffff;
+}
+
+void leave_thread_file() {
+  ThreadState& state = thread_state;
+  ThreadFile* file = state.file_generation == folder_generation() ? state.file : nullptr;
+  state.file = nullptr;
+  state.file_generation = 0;  // of no folder
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (file) __atomic_store_n(&file->left, true, __ATOMIC_RELEASE);
 }
 
 bool next_operation(OperationId& id) {
   ThreadFile* file = file_of_this_thread();
   if (!file || file->stopped) return false;
-  id.thread = static_cast<uint16_t>(file->index);
+  id.thread = static_cast<uint16_t>(file->thread);
   id.sequence = file->sequence;
   return true;
 }

@@ -1,7 +1,7 @@
 // Writes this process's folder: process, modules, stacks and thread files (trace/format.h), through shared
 // mappings that are allocated on disk before they are touched, so that a full disk is an error here and never
 // a SIGBUS. No function allocates from the heap, throws, or waits for another thread. All are safe in a
-// signal handler, except where said. A thread's file is made at its first record.
+// signal handler, except where said. A thread gets its file at its first record.
 #pragma once
 #include <ucontext.h>
 
@@ -33,8 +33,10 @@ bool append(const ValueRecord& record);
 
 // Is the calling thread in append() just now, interrupted by a signal? Then it cannot append here.
 bool is_appending();
-// The number of the calling thread's file, 0xffffffff: it has none (yet).
+// The number of the calling thread in the trace, 0xffffffff: it has none (yet).
 uint32_t own_thread_file();
+// The calling thread ends: others may go on with its file. What it records yet is another thread's.
+void leave_thread_file();
 
 // The id that the next operation appended by this thread will have. False: it will not be recorded.
 bool next_operation(OperationId& id);

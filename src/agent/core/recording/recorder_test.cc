@@ -116,6 +116,40 @@ TEST_F(Recorder, KeepsEveryRecordOfEveryThreadInOrder) {
   EXPECT_EQ(trace.processes[0].process.drops[static_cast<int>(Drop::records_full)], 0u);
 }
 
+// A thread that has ended leaves its file to the next, which is another thread all the same.
+TEST_F(Recorder, ThreadsGoOnWithTheFilesOfOthers) {
+  constexpr int kRounds = 300;
+  ASSERT_EQ(in_child([] {
+              for (int round = 0; round < kRounds; ++round) {
+                auto record = [round] {
+                  for (int i = 0; i <= round % 3; ++i) {
+                    OperationId id;
+                    ASSERT_TRUE(append(operation(round), &id));
+                    ASSERT_EQ(id.sequence, static_cast<uint32_t>(i));
+                  }
+                  leave_thread_file();
+                };
+                std::thread one(record), other(record);
+                one.join();
+                other.join();
+              }
+            }),
+            0);
+  StageTrace trace = read();
+  ASSERT_EQ(trace.processes.size(), 1u);
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(trace.processes[0].folder))
+    files += entry.path().filename().string().starts_with("thread-");
+  EXPECT_LE(files, 2);
+  const auto& threads = trace.processes[0].threads;
+  ASSERT_EQ(threads.size(), size_t{2 * kRounds});
+  for (size_t i = 0; i < threads.size(); ++i) {
+    EXPECT_EQ(threads[i].ordinal(), i);
+    const auto round = static_cast<int64_t>(i / 2);
+    EXPECT_EQ(begins(threads[i]), std::vector<int64_t>(round % 3 + 1, round));
+  }
+}
+
 TEST_F(Recorder, WhatWasRecordedSurvivesSigkill) {
   int status = in_child([] {
     for (int i = 0; i < 1000; ++i) append(operation(i));

@@ -54,6 +54,7 @@ bool append(const OrderRecord& record) {
 }
 void after_acquire_with_news() { ++raised; }
 uint32_t own_thread_file() { return 0xffffffff; }
+void leave_thread_file() {}
 
 namespace {
 

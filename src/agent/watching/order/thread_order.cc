@@ -33,7 +33,7 @@ void at_thread_end(void* round) {
   if (number < PTHREAD_DESTRUCTOR_ITERATIONS)
     pthread_setspecific(end_key, reinterpret_cast<void*>(number + 1));
   else
-    end_ordered_thread();
+    end_ordered_thread(), leave_thread_file();
 }
 
 }  // namespace
@@ -135,7 +135,10 @@ void end_ordered_thread() {
   if (!recording()) return;
   finish_pending(me);
   OwnWork own;
-  if (!me.knows && (version(me) == 0 || !prepare(me))) return;  // who joins it says that it ended
+  if (!me.knows && (version(me) == 0 || !prepare(me))) {
+    me.owes_start = thread_state.owes_order = false;  // who joins it says that it ended
+    return;
+  }
   OrderRecord record = record_of(OrderObject::thread_end, me.number, kForced);
   record.at_ns = monotonic_now().count;
   record.sequence = 1;

@@ -112,7 +112,7 @@ class Replay {
     cursors_.reserve(threads.size());
     for (const ThreadTrace& thread : threads) {
       cursors_.emplace_back(thread);
-      damaged_ |= thread.damage().has_value();
+      damaged_ |= thread.damaged();
       push(cursors_.size() - 1);
     }
     // A file that cannot be read may have held anything, at any time.
@@ -214,7 +214,7 @@ class Replay {
     over_.insert(thread.ordinal());
     if (ends_itself(thread))
       thread_event(EventKind::thread_ends, thread.ordinal(), at_ns);
-    else if (thread.damage() || lossy_)
+    else if (thread.damaged() || lossy_)
       watches_.lose_sight(at_ns);  // what it touched from here on is not in its file
   }
 
