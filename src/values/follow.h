@@ -9,7 +9,7 @@
 //       +--------------------------------------------------------------------------+
 //
 // stepping: the trap flag is set, and each SIGTRAP looks at the instruction that is next, before it is executed.
-// returning: the thread runs freely; who is called gets no part of the value.
+// returning: the thread runs freely; who is called gets no part of the value, and may overwrite copies of it.
 // watching: the thread runs freely; one copy of at most 8 bytes is watched, on this thread.
 #pragma once
 #include <atomic>
@@ -39,6 +39,7 @@ struct Follow {
   bool pushed_flags = false;  // the instruction before has put the trap flag on the stack
   DebugRegister debug_register;
   uintptr_t return_to = 0, return_stack = 0;
+  uint64_t contents[MemorySet::kMost] = {};  // of the copies when that call began
   AddressRange watched;
   uint64_t content = 0;    // of `watched`
   int64_t began_ns = 0;    // of the current stretch of stepping

@@ -184,6 +184,29 @@ bool is_argument(const Follow& follow, const ucontext_t* context) {
   return false;
 }
 
+// Of few bytes; 0: there are more.
+uint64_t content_of(AddressRange range) {
+  uint8_t bytes[64];
+  if (range.size() > sizeof bytes ||
+      !services.copy(bytes, reinterpret_cast<const void*>(range.begin), range.size()))
+    return 0;
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (uint64_t i = 0; i < range.size(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+  return hash;
+}
+
+void note_contents(Follow& follow) {
+  for (int i = 0; i < follow.taint.memory.count(); ++i)
+    follow.contents[i] = content_of(follow.taint.memory[i]);
+}
+
+// free() does so, for example: what lies there now is the allocator's.
+void drop_overwritten_copies(Follow& follow) {
+  MemorySet& memory = follow.taint.memory;
+  for (int i = memory.count(); i-- > 0;)
+    if (content_of(memory[i]) != follow.contents[i]) memory.remove(memory[i]);
+}
+
 // Without single steps, up to the return to `back`, where the stack pointer is `stack` again.
 void run_until(Follow& follow, uintptr_t back, uintptr_t stack, ucontext_t* context) {
   if (!follow.debug_register.stop_at(back, services)) return conclude(follow, ValueUse::window, context);
@@ -191,6 +214,7 @@ void run_until(Follow& follow, uintptr_t back, uintptr_t stack, ucontext_t* cont
   follow.state = State::returning;
   follow.return_to = back;
   follow.return_stack = stack;
+  note_contents(follow);
 }
 
 void enter_call(Follow& follow, CodeOf whose, uintptr_t stack, ucontext_t* context) {
@@ -446,6 +470,7 @@ void take_return(Follow& follow, ucontext_t* context) {
   follow.debug_register.off(services);
   if (stack_of(context) != follow.return_stack) return conclude(follow, ValueUse::handler, context);
   follow.taint.forget_scratch_registers();
+  drop_overwritten_copies(follow);
   const uint32_t window_end = follow.window_end;
   begin_stepping(follow, now(), context);
   follow.window_end = window_end;

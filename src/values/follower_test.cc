@@ -298,6 +298,27 @@ TEST(Follower, ACallIntoTheDriverWithoutItIsPassedOver) {
 
 constexpr Setting kBehind{.by_watchpoint = true};
 
+// As free() does: the allocator's own data come to lie where a copy was.
+AS_AGENT void agent_overwrites(double* copy) { *copy = 3; }
+TEST(Follower, ACopyThatIsOverwrittenInACallIsNone) {
+  expect(follow([](volatile double* value) {
+           kept[3] = kept[5] = *value;
+           asm volatile("" : : : "memory");
+           agent_overwrites(&kept[3]);
+           asm volatile("" : : : "memory");
+           if (kept[3] > 2) decided = 1;
+         }),
+         ValueUse::untouched, kValueCopied);
+  expect(follow([](volatile double* value) {
+           kept[3] = kept[5] = *value;
+           asm volatile("" : : : "memory");
+           agent_overwrites(&kept[3]);
+           asm volatile("" : : : "memory");
+           if (kept[5] > 2) decided = 1;
+         }),
+         ValueUse::branch, kValueCopied);
+}
+
 TEST(Follower, BehindAWatchpointTheInstructionIsFound) {
   expect(follow([](volatile double* value) { kept[3] = *value; }, kBehind), ValueUse::untouched,
          kValueCopied);
