@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <type_traits>
 
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/running_stage.h"
@@ -151,45 +150,23 @@ class Appending {
   Appending& operator=(const Appending&) = delete;
 };
 
-template <typename Record>
-bool append_record(const Record& record, OperationId* id) {
-  static_assert(sizeof(Record) == 32);
+}  // namespace
+
+bool append_record(const void* record, OperationId* id) {
   Appending appending;
   ThreadFile* file = file_of_this_thread();
   if (!file || !has_room(*file)) {
     count_drop(Drop::records_full);
     return false;
   }
-  store(*file, &record);
-  if constexpr (!std::is_same_v<Record, OrderRecord>) ++thread_state.news;
+  store(*file, record);
+  if (*static_cast<const RecordType*>(record) != RecordType::order) ++thread_state.news;
   if (id) {
     id->thread = static_cast<uint16_t>(file->thread);
     id->sequence = file->sequence++;
   }
   return true;
 }
-
-}  // namespace
-
-bool append(const OperationRecord& record, OperationId* id) {
-  OperationId own;  // an operation always takes a number
-  return append_record(record, id ? id : &own);
-}
-bool append(const TransferRecord& record) { return append_record(record, nullptr); }
-bool append(const AllocationRecord& record) { return append_record(record, nullptr); }
-bool append(const HashRecord& record) { return append_record(record, nullptr); }
-bool append(const GpuTimeRecord& record) { return append_record(record, nullptr); }
-bool append(const ClockReadRecord& record) { return append_record(record, nullptr); }
-bool append(const RecordingRecord& record) { return append_record(record, nullptr); }
-bool append(const CallRecord& record) { return append_record(record, nullptr); }
-bool append(const StreamRecord& record) { return append_record(record, nullptr); }
-bool append(const WatchRecord& record) { return append_record(record, nullptr); }
-bool append(const TouchRecord& record) { return append_record(record, nullptr); }
-bool append(const UnwatchRecord& record) { return append_record(record, nullptr); }
-bool append(const MemoryEventRecord& record) { return append_record(record, nullptr); }
-bool append(const OrderRecord& record) { return append_record(record, nullptr); }
-bool append(const PeerAccessRecord& record) { return append_record(record, nullptr); }
-bool append(const ValueRecord& record) { return append_record(record, nullptr); }
 
 bool is_appending() { return thread_state.appending; }
 

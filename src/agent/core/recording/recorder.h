@@ -12,24 +12,17 @@
 
 namespace diogenes::agent {
 
-// Appends to the calling thread's file. False: dropped, and counted.
-// `sequence`, where given, gets the operation's id.
-bool append(const OperationRecord& record, OperationId* id = nullptr);
-bool append(const TransferRecord& record);
-bool append(const AllocationRecord& record);
-bool append(const HashRecord& record);
-bool append(const GpuTimeRecord& record);
-bool append(const ClockReadRecord& record);
-bool append(const RecordingRecord& record);
-bool append(const CallRecord& record);
-bool append(const StreamRecord& record);
-bool append(const WatchRecord& record);
-bool append(const TouchRecord& record);
-bool append(const UnwatchRecord& record);
-bool append(const MemoryEventRecord& record);
-bool append(const OrderRecord& record);
-bool append(const PeerAccessRecord& record);
-bool append(const ValueRecord& record);
+// Appends 32 bytes to the calling thread's file. False: dropped, and counted. `id`: of an operation, which it gets.
+bool append_record(const void* record, OperationId* id);
+template <typename Record>
+bool append(const Record& record) {
+  static_assert(sizeof(Record) == sizeof(OperationRecord));
+  return append_record(&record, nullptr);
+}
+inline bool append(const OperationRecord& record, OperationId* id = nullptr) {
+  OperationId own;  // an operation always takes a number
+  return append_record(&record, id ? id : &own);
+}
 
 // Is the calling thread in append() just now, interrupted by a signal? Then it cannot append here.
 bool is_appending();

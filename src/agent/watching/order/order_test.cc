@@ -48,7 +48,8 @@ bool next_operation(OperationId& id) {
   id.thread = static_cast<uint16_t>(this_file);
   return true;
 }
-bool append(const OrderRecord& record) {
+bool append_record(const void* appended, OperationId*) {
+  const auto& record = *static_cast<const OrderRecord*>(appended);
   written.push_back(record);
   return true;
 }

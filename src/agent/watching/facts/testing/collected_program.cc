@@ -83,12 +83,25 @@ bool stage_corrects() { return false; }
 FrameMarks frame_marks(uintptr_t) { return {}; }
 
 // ---- recorder, plan, own calls ----
-bool append(const CallRecord& record) { return world().calls.push_back(record), true; }
-bool append(const HashRecord& record) { return world().hashes.push_back(record), true; }
-bool append(const MemoryEventRecord& record) { return world().memory_events.push_back(record), true; }
-bool append(const StreamRecord& record) { return world().streams.push_back(record), true; }
-bool append(const TransferRecord&) { return true; }
-bool append(const AllocationRecord&) { return true; }
+bool append_record(const void* record, OperationId*) {
+  switch (*static_cast<const RecordType*>(record)) {
+    case RecordType::call:
+      world().calls.push_back(*static_cast<const CallRecord*>(record));
+      break;
+    case RecordType::hash:
+      world().hashes.push_back(*static_cast<const HashRecord*>(record));
+      break;
+    case RecordType::memory_event:
+      world().memory_events.push_back(*static_cast<const MemoryEventRecord*>(record));
+      break;
+    case RecordType::stream:
+      world().streams.push_back(*static_cast<const StreamRecord*>(record));
+      break;
+    default:
+      break;
+  }
+  return true;
+}
 uint32_t own_thread_file() { return 0; }
 void count_drop(Drop cause) { ++world().drops[cause]; }
 void* map_file_part(const char*, uint64_t offset, size_t bytes, void* where) {

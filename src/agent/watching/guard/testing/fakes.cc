@@ -36,9 +36,7 @@ bool stage_corrects() { return correcting; }
 const Corrector* corrector = nullptr;
 
 // Nothing is recorded here.
-bool append(const WatchRecord&) { return true; }
-bool append(const TouchRecord&) { return true; }
-bool append(const UnwatchRecord&) { return true; }
+bool append_record(const void*, OperationId*) { return true; }
 bool is_appending() { return false; }
 uint32_t own_thread_file() { return 0; }
 void count_drop(Drop) {}
