@@ -115,8 +115,8 @@ void read_code(ProcessTrace& trace) {
 std::optional<std::string> read_thread_file(std::shared_ptr<const MappedFile> file,
                                             std::vector<ThreadTrace>& threads) {
   uint64_t offset = sizeof(FileHeader);
-  auto begin = [&](uint32_t number, uint32_t tid) {
-    if (number < kMaximumThreads) threads.emplace_back(number, tid, file, offset);
+  auto begin = [&](uint32_t number, uint32_t tid, uint64_t first) {
+    if (number < kMaximumThreads) threads.emplace_back(number, tid, file, first);
     return number < kMaximumThreads;
   };
   auto wrong = [&](const char* what, uint64_t value) {
@@ -125,17 +125,16 @@ std::optional<std::string> read_thread_file(std::shared_ptr<const MappedFile> fi
            "; what follows is left out; run the stage again";
   };
   const auto& header = *file->at<FileHeader>(0);
-  if (!begin(header.thread, header.tid)) return "its thread has no number; ignored";
-  for (size_t count = 1; file->at<OperationRecord>(offset); ++count) {
+  if (!begin(header.thread, header.tid, offset)) return "its thread has no number; ignored";
+  for (size_t count = 1; file->at<OperationRecord>(offset); offset += sizeof(OperationRecord), ++count) {
     const auto type = *file->at<uint8_t>(offset);
     if (type == static_cast<uint8_t>(RecordType::none)) return std::nullopt;
     if (count % kRecordsBetweenReleases == 0) file->release_pages();
     if (type > static_cast<uint8_t>(kLastRecordType)) return wrong("record of unknown type ", type);
-    offset += sizeof(OperationRecord);
     if (type != static_cast<uint8_t>(RecordType::thread)) {
       threads.back().append(static_cast<RecordType>(type));
-    } else if (const auto& next = *file->at<ThreadRecord>(offset - sizeof(ThreadRecord));
-               !begin(next.thread, next.tid)) {
+    } else if (const auto& next = *file->at<ThreadRecord>(offset);
+               !begin(next.thread, next.tid, offset + sizeof next)) {
       return wrong("thread of number ", next.thread);
     }
   }

@@ -19,12 +19,14 @@ namespace diogenes::agent {
 struct ThreadFile {
   uint32_t index;
   uint32_t thread;    // who writes it: its number
+  uint32_t tid;       // and kernel thread id
   uint32_t sequence;  // of the next operation
   uint8_t* part;      // the mapped part of the file
   size_t part_bytes, used;
   uint64_t file_bytes;
   bool stopped;  // the disk or the limit ended it
-  bool left;     // its thread has ended: another may take it
+  uint32_t
+      left;  // the generation in which its thread said that it ends: when it is gone, another may take it
 };
 
 namespace {
@@ -74,13 +76,17 @@ bool has_room(ThreadFile& file) {
   return !file.stopped && (file.used + sizeof(OperationRecord) <= file.part_bytes || grow(file));
 }
 
-// Making one takes longer than many a thread lives.
-ThreadFile* take_left_file() {
+// Making one takes longer than many a thread lives. One that is about to end may still record: that its stack is released.
+ThreadFile* take_left_file(uint32_t generation) {
+  KeepErrno keep;
   for (uint32_t i = 0, count = file_count.load(std::memory_order_acquire); i < count && i < kMaximumThreads;
-       ++i)
-    if (__atomic_load_n(&files[i].left, __ATOMIC_RELAXED) &&
-        __atomic_exchange_n(&files[i].left, false, __ATOMIC_ACQUIRE))
+       ++i) {
+    uint32_t left = generation;
+    if (__atomic_load_n(&files[i].left, __ATOMIC_ACQUIRE) == generation &&
+        syscall(SYS_tgkill, getpid(), files[i].tid, 0) != 0 && errno == ESRCH &&
+        __atomic_compare_exchange_n(&files[i].left, &left, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
       return &files[i];
+  }
   return nullptr;
 }
 
@@ -102,9 +108,10 @@ ThreadFile* make_thread_file(ThreadState& state) {
     return nullptr;
   }
   const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
-  ThreadFile* file = take_left_file();
+  ThreadFile* file = take_left_file(generation);
   if (file) {
     file->thread = number;
+    file->tid = tid;
     file->sequence = 0;
     if (!has_room(*file)) return nullptr;
     const ThreadRecord begin{RecordType::thread, {}, number, tid, 0, monotonic_now().count, 0};
@@ -115,6 +122,7 @@ ThreadFile* make_thread_file(ThreadState& state) {
     *file = {};
     file->index = index;
     file->thread = number;
+    file->tid = tid;
     if (!grow(*file)) return nullptr;
     FileHeader header{};
     memcpy(header.magic, kTraceMagic, sizeof kTraceMagic);
@@ -176,12 +184,9 @@ uint32_t own_thread_file() {
 }
 
 void leave_thread_file() {
-  ThreadState& state = thread_state;
-  ThreadFile* file = state.file_generation == folder_generation() ? state.file : nullptr;
-  state.file = nullptr;
-  state.file_generation = 0;  // of no folder
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (file) __atomic_store_n(&file->left, true, __ATOMIC_RELEASE);
+  const ThreadState& state = thread_state;
+  if (state.file && state.file_generation == folder_generation())
+    __atomic_store_n(&state.file->left, state.file_generation, __ATOMIC_RELEASE);
 }
 
 bool next_operation(OperationId& id) {

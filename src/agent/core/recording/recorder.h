@@ -28,7 +28,7 @@ inline bool append(const OperationRecord& record, OperationId* id = nullptr) {
 bool is_appending();
 // The number of the calling thread in the trace, 0xffffffff: it has none (yet).
 uint32_t own_thread_file();
-// The calling thread ends: others may go on with its file. What it records yet is another thread's.
+// The calling thread is about to end: when it is gone, another may go on with its file.
 void leave_thread_file();
 
 // The id that the next operation appended by this thread will have. False: it will not be recorded.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,38 @@ TEST_F(Recorder, KeepsEveryRecordOfEveryThreadInOrder) {
   EXPECT_EQ(trace.processes[0].process.drops[static_cast<int>(Drop::records_full)], 0u);
 }
 
+// Joined threads are there a little longer.
+void await_end(pid_t thread) {
+  while (syscall(SYS_tgkill, getpid(), thread, 0) == 0) sched_yield();
+}
+
+TEST_F(Recorder, AThreadThatIsAboutToEndStillRecords) {
+  ASSERT_EQ(in_child([] {
+              pid_t id = 0;
+              std::thread ends([&] {
+                id = gettid();
+                append(operation(1));
+                leave_thread_file();
+                std::thread([] { append(operation(2)); }).join();
+                OperationId later;
+                ASSERT_TRUE(append(operation(3), &later));
+                EXPECT_EQ(later.sequence, 1u);
+              });
+              ends.join();
+              await_end(id);
+              std::thread([] { append(operation(4)); }).join();
+            }),
+            0);
+  StageTrace trace = read();
+  ASSERT_EQ(trace.processes.size(), 1u);
+  const auto& threads = trace.processes[0].threads;
+  ASSERT_EQ(threads.size(), 3u);
+  EXPECT_EQ(begins(threads[0]), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(begins(threads[1]), std::vector<int64_t>{2});
+  EXPECT_EQ(begins(threads[2]), std::vector<int64_t>{4});
+  EXPECT_FALSE(fs::exists(trace.processes[0].folder / "thread-2"));  // the third went on in the first's
+}
+
 // A thread that has ended leaves its file to the next, which is another thread all the same.
 TEST_F(Recorder, ThreadsGoOnWithTheFilesOfOthers) {
   constexpr int kRounds = 300;
@@ -129,9 +162,12 @@ TEST_F(Recorder, ThreadsGoOnWithTheFilesOfOthers) {
                   }
                   leave_thread_file();
                 };
-                std::thread one(record), other(record);
+                pid_t ids[2];
+                std::thread one([&] { ids[0] = gettid(), record(); }),
+                    other([&] { ids[1] = gettid(), record(); });
                 one.join();
                 other.join();
+                for (const pid_t id : ids) await_end(id);
               }
             }),
             0);

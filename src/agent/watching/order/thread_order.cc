@@ -30,10 +30,12 @@ std::atomic<int32_t>& running_now() {
 pthread_key_t end_key;
 void at_thread_end(void* round) {
   auto number = reinterpret_cast<uintptr_t>(round);
-  if (number < PTHREAD_DESTRUCTOR_ITERATIONS)
+  if (number < PTHREAD_DESTRUCTOR_ITERATIONS) {
     pthread_setspecific(end_key, reinterpret_cast<void*>(number + 1));
-  else
-    end_ordered_thread(), leave_thread_file();
+    return;
+  }
+  end_ordered_thread();
+  leave_thread_file();
 }
 
 }  // namespace
