@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "values/copies.h"
 #include "values/debug_register.h"
 #include "values/root_guard.h"
 #include "values/taint.h"
@@ -39,7 +40,7 @@ struct Follow {
   bool pushed_flags = false;  // the instruction before has put the trap flag on the stack
   DebugRegister debug_register;
   uintptr_t return_to = 0, return_stack = 0;
-  uint64_t contents[MemorySet::kMost] = {};  // of the copies when that call began
+  CopyContents contents;  // when that call began
   AddressRange watched;
   uint64_t content = 0;    // of `watched`
   int64_t began_ns = 0;    // of the current stretch of stepping

@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -21,8 +20,6 @@ namespace {
 constexpr greg_t kTrapFlag = 0x100;
 constexpr int kTraced = 2;  // TRAP_TRACE
 constexpr int kFollows = 64;
-constexpr uint64_t kBelowStack = 64 << 10;  // bytes below the stack pointer that certainly are the stack's
-constexpr uint64_t kRedZone = 128;
 
 Services services{};
 Follow follows[kFollows];
@@ -184,29 +181,6 @@ bool is_argument(const Follow& follow, const ucontext_t* context) {
   return false;
 }
 
-// Of few bytes; 0: there are more.
-uint64_t content_of(AddressRange range) {
-  uint8_t bytes[64];
-  if (range.size() > sizeof bytes ||
-      !services.copy(bytes, reinterpret_cast<const void*>(range.begin), range.size()))
-    return 0;
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (uint64_t i = 0; i < range.size(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
-  return hash;
-}
-
-void note_contents(Follow& follow) {
-  for (int i = 0; i < follow.taint.memory.count(); ++i)
-    follow.contents[i] = content_of(follow.taint.memory[i]);
-}
-
-// free() does so, for example: what lies there now is the allocator's.
-void drop_overwritten_copies(Follow& follow) {
-  MemorySet& memory = follow.taint.memory;
-  for (int i = memory.count(); i-- > 0;)
-    if (content_of(memory[i]) != follow.contents[i]) memory.remove(memory[i]);
-}
-
 // Without single steps, up to the return to `back`, where the stack pointer is `stack` again.
 void run_until(Follow& follow, uintptr_t back, uintptr_t stack, ucontext_t* context) {
   if (!follow.debug_register.stop_at(back, services)) return conclude(follow, ValueUse::window, context);
@@ -214,7 +188,7 @@ void run_until(Follow& follow, uintptr_t back, uintptr_t stack, ucontext_t* cont
   follow.state = State::returning;
   follow.return_to = back;
   follow.return_stack = stack;
-  note_contents(follow);
+  follow.contents.note(follow.taint.memory, services);
 }
 
 void enter_call(Follow& follow, CodeOf whose, uintptr_t stack, ucontext_t* context) {
@@ -228,39 +202,11 @@ void enter_call(Follow& follow, CodeOf whose, uintptr_t stack, ucontext_t* conte
 
 // ---- The end of a window
 
-// Copies that nobody can read any more: below the stack.
-void drop_dead_copies(Follow& follow, const ucontext_t* context) {
-  const uintptr_t stack = stack_of(context) - kRedZone;
-  follow.taint.memory.remove({stack - kBelowStack, stack});
-}
-
-AddressRange aligned_piece(AddressRange range) {
-  uintptr_t bytes = std::min<uintptr_t>(range.size(), 8);
-  while (bytes & (bytes - 1)) bytes &= bytes - 1;
-  while (range.begin % bytes != 0) bytes /= 2;
-  return AddressRange::of(range.begin, bytes);
-}
-
-// The copy that was made last, and one of the heap before one of the stack; the touched memory itself where there is none.
-AddressRange copy_to_watch(const Follow& follow, const ucontext_t* context, int& copies) {
-  const uintptr_t stack = stack_of(context);
-  const AddressRange near_stack{stack - kRedZone, stack + (1 << 20)};
-  AddressRange best;
-  const MemorySet& memory = follow.taint.memory;
-  copies = 0;
-  for (int i = 0; i < memory.count(); ++i) {
-    if (follow.touched.contains(memory[i])) continue;
-    ++copies;
-    if (best.empty() || near_stack.overlaps(best) || !near_stack.overlaps(memory[i])) best = memory[i];
-  }
-  if (copies == 0 && memory.overlaps(follow.accessed)) best = follow.accessed;
-  return best.empty() ? best : aligned_piece(best);
-}
-
 void end_window(Follow& follow, ucontext_t* context) {
-  drop_dead_copies(follow, context);
+  drop_dead_copies(follow.taint.memory, stack_of(context));
   int copies = 0;
-  const AddressRange piece = copy_to_watch(follow, context, copies);
+  const AddressRange piece =
+      copy_to_watch(follow.taint.memory, follow.touched, follow.accessed, stack_of(context), copies);
   // In registers it may be still to come, or be left over.
   const bool in_registers = follow.taint.in_registers();
   if (in_registers && !follow.extended) {
@@ -470,7 +416,7 @@ void take_return(Follow& follow, ucontext_t* context) {
   follow.debug_register.off(services);
   if (stack_of(context) != follow.return_stack) return conclude(follow, ValueUse::handler, context);
   follow.taint.forget_scratch_registers();
-  drop_overwritten_copies(follow);
+  follow.contents.drop_overwritten(follow.taint.memory, services);
   const uint32_t window_end = follow.window_end;
   begin_stepping(follow, now(), context);
   follow.window_end = window_end;

@@ -45,6 +45,14 @@ Measured measured_in(const std::string& region, const std::vector<std::string>& 
   return result;
 }
 
+// Of the run in which the part is seen; the baseline may have had a quieter machine.
+double tracing_seconds(const Measured& measured) {
+  for (const json& run : measured.session["runs"])
+    if (run["name"] == "tracing") return run["runtime_s"];
+  ADD_FAILURE() << measured.session["runs"];
+  return 0;
+}
+
 bench::ProcessRun gate(const std::string& session, const std::string& percent) {
   return bench::run_process({built("bin/diogenes"), "gate", session, "--fail-above", percent},
                             {.environment = {"XDG_CACHE_HOME=" + built("e2e-cache")}});
@@ -72,7 +80,8 @@ TEST(Region, OnlyWhatLiesInItIsJudged) {
       EXPECT_EQ(part["times"], 4);
       const double seconds = part["seconds"], benefit = measured.report["together"]["expected_benefit_s"];
       EXPECT_GT(seconds, 20 * 200e-6) << "20 kernels of 200 us";
-      EXPECT_LT(seconds, measured.report["application"]["runtime_s"]);
+      EXPECT_LE(seconds, measured.report["application"]["runtime_s"]);
+      EXPECT_LT(seconds, tracing_seconds(measured));
       EXPECT_NEAR(measured.report["together"]["expected_benefit_percent"], 100 * benefit / seconds, 0.01);
       EXPECT_NE(measured.report_text.find("the NVTX range 'step', which the program enters 4 times"),
                 std::string::npos)

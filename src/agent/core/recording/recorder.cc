@@ -62,7 +62,7 @@ bool grow(ThreadFile& file) {
 }
 
 void store(ThreadFile& file, const void* record) {
-  constexpr size_t kRecord = sizeof(OperationRecord);
+  constexpr size_t kRecord = sizeof(OperationRecord);  // and of FileHeader
   uint8_t* to = file.part + file.used;
   uint64_t first;
   memcpy(&first, record, sizeof first);
@@ -79,13 +79,11 @@ bool has_room(ThreadFile& file) {
 // Making one takes longer than many a thread lives. One that is about to end may still record: that its stack is released.
 ThreadFile* take_left_file(uint32_t generation) {
   KeepErrno keep;
-  for (uint32_t i = 0, count = file_count.load(std::memory_order_acquire); i < count && i < kMaximumThreads;
-       ++i) {
-    uint32_t left = generation;
-    if (__atomic_load_n(&files[i].left, __ATOMIC_ACQUIRE) == generation &&
-        syscall(SYS_tgkill, getpid(), files[i].tid, 0) != 0 && errno == ESRCH &&
-        __atomic_compare_exchange_n(&files[i].left, &left, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-      return &files[i];
+  for (uint32_t i = 0, count = file_count.load(std::memory_order_acquire); i < count; ++i) {
+    uint32_t& left = files[i].left;
+    if (__atomic_exchange_n(&left, 0, __ATOMIC_ACQ_REL) != generation) continue;
+    if (syscall(SYS_tgkill, getpid(), files[i].tid, 0) != 0 && errno == ESRCH) return &files[i];
+    __atomic_store_n(&left, generation, __ATOMIC_RELEASE);
   }
   return nullptr;
 }
@@ -109,29 +107,24 @@ ThreadFile* make_thread_file(ThreadState& state) {
   }
   const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
   ThreadFile* file = take_left_file(generation);
-  if (file) {
-    file->thread = number;
-    file->tid = tid;
-    file->sequence = 0;
-    if (!has_room(*file)) return nullptr;
-    const ThreadRecord begin{RecordType::thread, {}, number, tid, 0, monotonic_now().count, 0};
-    store(*file, &begin);
-  } else {
+  const bool is_new = !file;
+  if (is_new) {
     const uint32_t index = file_count.fetch_add(1, std::memory_order_relaxed);  // below `number`
     file = &files[index];
-    *file = {};
-    file->index = index;
-    file->thread = number;
-    file->tid = tid;
-    if (!grow(*file)) return nullptr;
-    FileHeader header{};
+    *file = {.index = index};
+  }
+  file->thread = number;
+  file->tid = tid;
+  file->sequence = 0;
+  if (!has_room(*file)) return nullptr;
+  const int64_t now = monotonic_now().count;
+  if (is_new) {
+    FileHeader header{.version = kTraceVersion, .thread = number, .tid = tid, .created_ns = now};
     memcpy(header.magic, kTraceMagic, sizeof kTraceMagic);
-    header.version = kTraceVersion;
-    header.thread = number;
-    header.tid = tid;
-    header.created_ns = monotonic_now().count;
-    memcpy(file->part, &header, sizeof header);
-    file->used = sizeof header;
+    store(*file, &header);
+  } else {
+    const ThreadRecord begin{.type = RecordType::thread, .thread = number, .tid = tid, .created_ns = now};
+    store(*file, &begin);
   }
   __atomic_fetch_add(&process_file()->threads, 1, __ATOMIC_RELAXED);
   return state.file = file;

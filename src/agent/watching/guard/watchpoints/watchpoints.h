@@ -41,8 +41,8 @@ bool no_watchpoints_here();  // for good
 
 // Puts a register on a piece, on all threads. read_only: only writes are seen. False: it is on nothing.
 bool arm_watchpoint(uint32_t index, AddressRange piece, Protection protection);
-// Takes it off for the calling thread. On others it may stay where it is: moving it there interrupts their
-// processor, which takes 10 us each on a virtual machine, and the next guard is often on the same piece.
+// Takes it off for the calling thread. On others it may stay where it is: to move it interrupts their processor,
+// 8 us each on the machine of an H100, and the next guard is often on the same piece.
 void disarm_watchpoint(uint32_t index);
 
 // Touches that the register has seen, on all threads, since it was armed. Of a register that cannot be read:
