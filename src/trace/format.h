@@ -46,7 +46,7 @@ enum class Drop : uint8_t {
 };
 inline constexpr int kDropCauses = 16;
 inline constexpr int kMaximumFrames = 128;
-inline constexpr int kMaximumThreads = 4096;
+inline constexpr int kMaximumThreads = 32'768;  // OperationId has 16 bits for it
 inline constexpr int kMaximumHooks = 1024;
 
 enum class HookState : uint8_t {

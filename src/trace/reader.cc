@@ -174,9 +174,9 @@ void read_threads(ProcessTrace& trace) {
   auto same = [](const auto& one, const auto& other) { return one.ordinal() == other.ordinal(); };
   if (auto rest = std::unique(trace.threads.begin(), trace.threads.end(), same);
       rest != trace.threads.end()) {
-    trace.missing.push_back(shown(trace.folder / "thread-*") + ": " +
-                            std::to_string(trace.threads.end() - rest) +
-                            " threads have the number of another and are left out; run the stage again");
+    trace.missing.push_back(shown(trace.folder / "thread-*") +
+                            ": threads left out because another has their number: " +
+                            std::to_string(trace.threads.end() - rest) + "; run the stage again");
     trace.threads.erase(rest, trace.threads.end());
   }
   if (trace.process.threads > trace.threads.size() && trace.process.threads <= kMaximumThreads)

@@ -95,15 +95,11 @@ void Judge::collect() {
   };
   for (auto& [stream, ticks] : live) sort(ticks);
   for (std::vector<uint32_t>& values : positions) sort(values);
-  entries_ = frontier_.size();
-  std::erase_if(synchronizing_, [&](ThreadNumber thread) {
-    CoverLog& log = of(thread).log;
-    log.prune(live, positions[thread.value]);
-    entries_ += log.size();
-    return log.empty();
-  });
+  const std::vector<bool> logged = log_.prune(live, positions);
+  entries_ = frontier_.size() + log_.size();
   auto wanted = [&](const Clock::Component& component) {
-    if (!is_stream(component.key)) return true;
+    if (const ThreadNumber thread{number_of(component.key)}; !is_stream(component.key))
+      return !views_.threads()[thread.value].ended || logged[thread.value];
     auto at = live.find(StreamNumber{number_of(component.key)});
     return at != live.end() && at->second.front() <= component.value;
   };

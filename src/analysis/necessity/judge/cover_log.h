@@ -1,7 +1,8 @@
-// Which synchronizations of one thread cover which work: what the candidates for a pair are found in.
-// In: each synchronization with what it covers. Out: for a piece of work, the latest instance of each site
-// that covers it directly, and the first instance at all that covers it, certainly or possibly.
+// Which synchronizations cover which work: what the candidates for a pair are found in.
+// In: each synchronization with what it covers. Out: for a piece of work, in each thread the latest instance of
+// each site that covers it directly, and the first instance at all that covers it, certainly or possibly.
 #pragma once
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -14,23 +15,28 @@ class CoverLog {
  public:
   // `position`: which synchronization of its thread, from 1.
   // Out: how many entries that made.
-  size_t add(InstanceIndex instance, SiteIndex site, uint32_t position, bool documented,
+  size_t add(ThreadNumber thread, InstanceIndex instance, SiteIndex site, uint32_t position, bool documented,
              const Knowledge& covered);
-  // Of each site, the latest instance up to `position` that covers it by GPU order alone.
-  void candidates(StreamNumber stream, uint32_t tick, uint32_t position,
+  // Of each thread and site, the latest instance known to `solid` that covers it by GPU order alone.
+  void candidates(StreamNumber stream, uint32_t tick, const Clock& solid,
                   std::vector<InstanceIndex>& into) const;
-  // The first instance that covers it; invalid: none.
-  InstanceIndex first_certain(StreamNumber stream, uint32_t tick) const;
-  InstanceIndex first_possible(StreamNumber stream, uint32_t tick) const;
-  // ... of those whose waiting is documented.
-  InstanceIndex first_documented(StreamNumber stream, uint32_t tick) const;
+  // In a thread, the first instances that cover it; invalid: there is none.
+  struct Firsts {
+    InstanceIndex certain, possible;
+    InstanceIndex documented;  // of those whose waiting is documented: the first that possibly does
+  };
+  Firsts firsts(ThreadNumber thread, StreamNumber stream, uint32_t tick) const;
+  template <typename Visit>  // of each thread in which there are any
+  void each_firsts(StreamNumber stream, uint32_t tick, Visit visit) const {
+    each_covering(stream, tick, [&](const OfThread& thread) { visit(thread.firsts(tick)); });
+  }
 
   // Forgets what nobody can ask for. `live`: of each stream the ticks of work that can still be asked for,
-  // `positions`: those up to which somebody knows this thread; both sorted.
+  // `positions`: of each thread those up to which somebody knows it; sorted.
   using LiveTicks = std::unordered_map<StreamNumber, std::vector<uint32_t>>;
-  void prune(const LiveTicks& live, const std::vector<uint32_t>& positions);
+  // Out: by thread, whether anything is left of it.
+  std::vector<bool> prune(const LiveTicks& live, const std::vector<std::vector<uint32_t>>& positions);
   size_t size() const;
-  bool empty() const { return streams_.empty(); }
 
  private:
   struct Direct {
@@ -43,13 +49,30 @@ class CoverLog {
     uint32_t tick;
     InstanceIndex instance;
   };
-  struct OfStream {
+  struct OfThread {
+    ThreadNumber thread;
     std::vector<Direct> direct;                       // by position
     std::vector<Step> certain, possible, documented;  // by tick
+
+    Firsts firsts(uint32_t tick) const;
+    void candidates(uint32_t tick, uint32_t position, std::vector<InstanceIndex>& into) const;
+    void prune(const std::vector<uint32_t>& ticks, const std::vector<uint32_t>& positions);
+    bool empty() const { return direct.empty() && certain.empty() && possible.empty(); }
   };
-  static void climb(std::vector<Step>& steps, uint32_t tick, InstanceIndex instance);
-  static InstanceIndex first(const std::vector<Step>& steps, uint32_t tick);
-  const OfStream* find(StreamNumber stream) const;
+  struct Place {
+    uint32_t most;  // no instance of the thread covers more
+    std::unique_ptr<OfThread> thread;
+  };
+  using OfStream = std::vector<Place>;  // by `most`: whoever covers a late tick is found without the others
+
+  template <typename Visit>
+  void each_covering(StreamNumber stream, uint32_t tick, Visit visit) const {
+    auto found = streams_.find(stream);
+    if (found == streams_.end()) return;
+    for (auto at = found->second.rbegin(); at != found->second.rend() && at->most >= tick; ++at)
+      visit(*at->thread);
+  }
+  static OfThread& reach(OfStream& stream, ThreadNumber thread, uint32_t tick);
 
   std::unordered_map<StreamNumber, OfStream> streams_;
 };

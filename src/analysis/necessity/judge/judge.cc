@@ -45,10 +45,7 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
   by_others.reason |= kOtherThread;  // no such synchronization may be moved
   if (user.certain.covers(stream, tick)) {
     std::vector<InstanceIndex> candidates;
-    for (const Clock::Component& component : user.solid.components()) {
-      if (is_stream(component.key)) continue;
-      of(ThreadNumber{number_of(component.key)}).log.candidates(stream, tick, component.value, candidates);
-    }
+    log_.candidates(stream, tick, user.solid, candidates);
     if (!candidates.empty()) {
       Use known = use;
       known.handed_on = true;
@@ -61,21 +58,17 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
       return {Sureness::certain, fixed, documented};
     }
     // Ordered by several in a row: with the first in each thread kept, each of them still follows the work.
-    for (const ThreadNumber thread : synchronizing_) {
-      const InstanceIndex first = of(thread).log.first_certain(stream, tick);
-      if (first.valid()) constraints_.require(first, by_others);
-    }
+    log_.each_firsts(stream, tick, [&](const CoverLog::Firsts& first) {
+      if (first.certain.valid()) constraints_.require(first.certain, by_others);
+    });
     return {Sureness::certain, true};
   }
-  for (const ThreadNumber thread : synchronizing_) {
-    const CoverLog& log = of(thread).log;
-    const InstanceIndex first = log.first_possible(stream, tick);
-    if (!first.valid()) continue;
-    constraints_.require(first, by_others);
-    if (constraints_.documented(first)) continue;
-    const InstanceIndex documented = log.first_documented(stream, tick);
-    if (documented.valid()) constraints_.require(documented, by_others);
-  }
+  log_.each_firsts(stream, tick, [&](const CoverLog::Firsts& first) {
+    if (!first.possible.valid()) return;
+    constraints_.require(first.possible, by_others);
+    if (first.documented.valid() && !constraints_.documented(first.possible))
+      constraints_.require(first.documented, by_others);
+  });
   return {user.possible.covers(stream, tick) ? Sureness::possible : Sureness::none, false};
 }
 
@@ -258,9 +251,7 @@ void Judge::covers(const Event& event) {
   note_freed(event, instance, covered);
   if (event.printed) constraints_.add_condition(instance, kConditionPrints);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
-  CoverLog& log = of(event.thread).log;
-  if (log.empty()) synchronizing_.push_back(event.thread);
-  entries_ += log.add(instance, event.site, position, event.wait.documented, covered);
+  entries_ += log_.add(event.thread, instance, event.site, position, event.wait.documented, covered);
   if (!gated_.empty()) lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);
@@ -303,7 +294,7 @@ void Judge::lets_go(ThreadNumber thread, const Clock& possible) {
         if (live.stream == gated.stream || !conflict(access, live.access)) return;
         if (gated.known->certain.covers(live.stream, live.tick) || !possible.covers(live.stream, live.tick))
           return;
-        const InstanceIndex first = of(thread).log.first_possible(live.stream, live.tick);
+        const InstanceIndex first = log_.firsts(thread, live.stream, live.tick).possible;
         if (first.valid()) constraints_.require(first, {kLetsGo, thread});
       });
     }
@@ -413,11 +404,7 @@ void Judge::unresolved() {
         continue;
       const Use use{kUnresolved, thread};
       std::vector<InstanceIndex> candidates;
-      for (const Clock::Component& component : known.solid.components()) {
-        if (is_stream(component.key)) continue;
-        const ThreadNumber other{number_of(component.key)};
-        of(other).log.candidates(live.stream, live.tick, component.value, candidates);
-      }
+      log_.candidates(live.stream, live.tick, known.solid, candidates);
       for (InstanceIndex candidate : candidates) constraints_.require(candidate, use);
       if (candidates.empty()) keep_order(live.stream, live.tick, known, use);
     }

@@ -53,7 +53,6 @@ class Judge : public EventSink {
     bool by_argument;
   };
   struct OfThread {
-    CoverLog log;
     int64_t released_ns = -1;  // when it last handed anything on
     std::vector<Running> running;
     Frontier::Watcher unwatched;  // by this thread still to be looked at
@@ -99,8 +98,8 @@ class Judge : public EventSink {
   OrderStates views_;
   Frontier frontier_;
   Constraints constraints_;
+  CoverLog log_;
   std::vector<OfThread> threads_;
-  std::vector<ThreadNumber> synchronizing_;  // those with something in their log; most threads never have
   std::vector<Gated> gated_;
   std::unordered_map<StreamNumber, uint32_t> last_by_argument_;  // work of which we know by arguments alone
   bool orderly_ = false;

@@ -8,8 +8,6 @@ constexpr size_t kMostAccesses = 1 << 16;  // of a memory, that cannot be told t
 
 }  // namespace
 
-// An access can go when a later one of its stream does the same, and nobody knows the one to be done and not
-// the other, in neither order: then whoever comes later knows of both or of none.
 // No thread can need anything for it any more, or its copy can go.
 bool BothOrders::is_settled(const LiveAccess& live) const {
   return live.is_dead_download() ||
@@ -18,6 +16,8 @@ bool BothOrders::is_settled(const LiveAccess& live) const {
          });
 }
 
+// An access can go when a later one of its stream does the same, and nobody knows the one to be done and not
+// the other, in neither order: then whoever comes later knows of both or of none.
 void BothOrders::prune(Frontier::List& list) {
   struct Pair {
     AccessIndex index;
@@ -79,7 +79,7 @@ void BothOrders::forget() {
                       [&](StreamNumber stream, uint32_t tick, const Knowledge&) { ask(stream, tick); });
   });
   auto wanted = [&](const Clock::Component& component) {
-    if (!is_stream(component.key)) return true;
+    if (!is_stream(component.key)) return !all_.threads()[number_of(component.key)].ended;
     auto at = first.find(StreamNumber{number_of(component.key)});
     return at != first.end() && at->second <= component.value;
   };

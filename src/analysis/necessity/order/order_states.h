@@ -138,7 +138,8 @@ class OrderStates {
   // const Knowledge&).
   template <typename VisitKnowledge, typename VisitPoint>
   void each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point);
-  size_t holders() const { return threads_.size() + streams_.size() + marks_.size() + objects_.size(); }
+  // What one such walk takes, about: the visits of the last one, and a look at who has ended.
+  size_t holders() const { return visits_ + (threads_.size() + objects_.size()) / 64; }
   bool waits_for_cpu(StreamNumber stream) const;  // its next work may
   template <typename Visit>
   void each_gate(Visit visit) const {
@@ -184,6 +185,7 @@ class OrderStates {
   void let_go(const Clock& direct, Knowledge& covered) const;
 
   uint64_t now_ = 0, walks_ = 0;
+  size_t visits_ = 0;
   std::vector<ThreadState> threads_;
   std::vector<ThreadNumber> living_;
   SharedKnowledge ended_threads_;                 // possible: what those knew that have ended
@@ -201,14 +203,17 @@ class OrderStates {
 template <typename VisitKnowledge, typename VisitPoint>
 void OrderStates::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point) {
   ++walks_;
+  visits_ = 0;
   auto held = [&](const SharedKnowledge& known) {
     Knowledge* shared = known.shared();
     if (!shared || shared->visited == walks_) return;  // many hold the same
     shared->visited = walks_;
+    ++visits_;
     visit_knowledge(*shared);
   };
   auto place = [&](const Point& point) {
     held(point.known);
+    ++visits_;
     if (point.stream.valid()) visit_point(point.stream, point.tick, *point.known);
   };
   for (ThreadState& thread : threads_) {
