@@ -41,13 +41,11 @@ std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteT
   std::vector<std::vector<Content>> contents(sites.size());
   for (const Process& process : memory_tracing.processes)
     for (const Thread& thread : process.threads)
-      for (uint32_t i = 0; i < thread.operations.size(); ++i) {
-        const SiteIndex site = thread.operations[i].site;
+      for (const CopyContent& content : thread.contents) {
+        const SiteIndex site = thread.operations[content.operation].site;
         const DriverFunction* driver = function_of(sites[site]);
-        if (!driver || driver->direction != Direction::device_to_host) continue;
-        auto found = process.contents.find(key_of({static_cast<uint16_t>(thread.ordinal), 0, i}));
-        if (found != process.contents.end())
-          contents[site.value].emplace_back(found->second.hash[0], found->second.hash[1]);
+        if (driver && driver->direction == Direction::device_to_host)
+          contents[site.value].emplace_back(content.hash[0], content.hash[1]);
       }
   std::vector<BroughtValues> result(sites.size());
   for (size_t site = 0; site < result.size(); ++site) result[site] = most_frequent(contents[site]);

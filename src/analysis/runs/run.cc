@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "analysis/in_background.h"
+#include "analysis/near_search.h"
 #include "analysis/necessity/judge_process.h"
 #include "analysis/runs/first_uses.h"
 #include "analysis/symbols/mixed_stack.h"
@@ -88,36 +89,35 @@ class ThreadLoader {
 
 class EvidenceLoader {
  public:
-  EvidenceLoader(Run& run, Process& process) : run_(run), process_(process) {
+  EvidenceLoader(Run& run, Process& process) : run_(run) {
     for (Thread& thread : process.threads) by_ordinal_[thread.ordinal] = &thread;
   }
   template <typename Record>
   void operator()(const Record&, uint32_t) {}
   void operator()(const HashRecord& record, uint32_t) {
-    Evidence* evidence = of(record.thread, record.sequence);
-    if (!evidence) return;
+    Thread* thread = thread_of(record.thread, record.sequence);
+    if (!thread) return;
     if (record.pattern_bytes > 0)
-      evidence->constant = record.pattern_bytes == 1 ? Constant::bytes : Constant::words;
-    process_.contents[key_of({record.thread, 0, record.sequence})] = {{record.hash[0], record.hash[1]},
-                                                                      record.held};
+      thread->evidence[record.sequence].constant =
+          record.pattern_bytes == 1 ? Constant::bytes : Constant::words;
+    thread->contents.push_back({{record.hash[0], record.hash[1]}, record.sequence, record.held});
   }
   void operator()(const ClockReadRecord& record, uint32_t) {
-    if (Evidence* evidence = of(record.thread, record.sequence))
-      evidence->clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatest);
+    if (Thread* thread = thread_of(record.thread, record.sequence))
+      thread->evidence[record.sequence].clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatest);
   }
 
  private:
-  Evidence* of(uint16_t thread, uint32_t sequence) {
+  Thread* thread_of(uint16_t thread, uint32_t sequence) {
     auto found = by_ordinal_.find(thread);
     if (found == by_ordinal_.end() || sequence >= found->second->evidence.size()) {
       ++run_.misplaced_records;
       return nullptr;
     }
-    return &found->second->evidence[sequence];
+    return found->second;
   }
 
   Run& run_;
-  Process& process_;
   std::unordered_map<uint32_t, Thread*> by_ordinal_;
 };
 
@@ -243,6 +243,19 @@ void load_more(Run& run, Process& process) {
   }
 }
 
+// Of one copy the last that was recorded stays.
+void sort_contents(std::vector<CopyContent>& contents) {
+  auto before = [](const CopyContent& one, const CopyContent& other) {
+    return one.operation < other.operation;
+  };
+  if (!std::is_sorted(contents.begin(), contents.end(), before))
+    std::stable_sort(contents.begin(), contents.end(), before);
+  auto same = [](const CopyContent& one, const CopyContent& other) {
+    return one.operation == other.operation;
+  };
+  contents.erase(contents.begin(), std::unique(contents.rbegin(), contents.rend(), same).base());
+}
+
 // What the judges of a run's processes read; the check goes on with it.
 struct Judging {
   necessity::PeerAccesses peers;
@@ -272,6 +285,7 @@ void load_evidence(Run& run, const SiteTable& sites, const std::shared_ptr<Judgi
     for (Process& process : run.processes) {
       if (process.trace->process.gpu_times == GpuTimesState::taken) load_more<GpuTimesLoader>(run, process);
       load_more<EvidenceLoader>(run, process);
+      for (Thread& thread : process.threads) sort_contents(thread.contents);
     }
   };
   if (options.by_hand) load_rest();  // it may write to what is read here
@@ -316,6 +330,15 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
   }
   if (load == Load::evidence) load_evidence(run, sites, judging, options);
   return run;
+}
+
+const CopyContent* content_of(const Thread& thread, uint32_t operation, size_t& near) {
+  const auto begin = thread.contents.begin(), end = thread.contents.end();
+  const auto from = begin + static_cast<ptrdiff_t>(std::min(near, thread.contents.size()));
+  const auto found = partition_point_near(
+      begin, from, end, [&](const CopyContent& content) { return content.operation < operation; });
+  near = static_cast<size_t>(found - begin);
+  return found != end && found->operation == operation ? &*found : nullptr;
 }
 
 const DriverFunction* function_of(const Site& site) { return driver_function(site.function); }

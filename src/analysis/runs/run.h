@@ -77,18 +77,19 @@ struct Operation {
   Constant constant = Constant::no;       // joined
   uint8_t conditions = 0;                 // joined: Condition
   uint8_t flags = 0;                      // OperationFlag
-  bool gpu_outlier = false;               // joined: `gpu` is far above what its site's calls take
-  bool pageable = false;                  // a transfer to or from pageable memory
-  bool after_placed = false;              // joined: `after` is this run's time, not that of another run
-  bool left_out = false;                  // stage 3, joined: not looked at, because of --max-overhead
-  bool reused = false;                    // a release: as many bytes are allocated again later in the process
-  bool ptx = false;                       // a load of code: it was given as PTX
-  bool outside = false;                   // of the part that the program marked (profiled_span.h)
+  bool gpu_outlier : 1 = false;           // joined: `gpu` is far above what its site's calls take
+  bool pageable : 1 = false;              // a transfer to or from pageable memory
+  bool after_placed : 1 = false;          // joined: `after` is this run's time, not that of another run
+  bool left_out : 1 = false;              // stage 3, joined: not looked at, because of --max-overhead
+  bool reused : 1 = false;                // a release: as many bytes are allocated again later in the process
+  bool ptx : 1 = false;                   // a load of code: it was given as PTX
+  bool outside : 1 = false;               // of the part that the program marked (profiled_span.h)
 
   bool has(OperationFlag flag) const { return (flags & flag) != 0; }
   Nanoseconds own() const { return call - waited; }
   Nanoseconds end() const { return begin + call; }
 };
+static_assert(sizeof(Operation) == 64);  // there can be tens of millions
 
 // Of the GPU work that one operation started: from the first piece's begin to the last one's end.
 struct RecordedGpuTime {
@@ -109,6 +110,13 @@ struct FirstUsePlace {
   Nanoseconds gap;                    // from that call to the next; -1: none follows
 };
 
+// What a copy brought, and what its destination held before.
+struct CopyContent {
+  uint64_t hash[2] = {};
+  uint32_t operation = 0;  // position in the thread
+  Held held = Held::unknown;
+};
+
 struct Thread {
   uint32_t ordinal = 0;
   bool main = false;                           // the process's first thread
@@ -116,6 +124,7 @@ struct Thread {
   std::vector<LongRecording> long_recordings;  // in the order of the operations
   std::vector<Evidence> evidence;              // stages 3 and 4: one for each operation
   std::vector<FirstUsePlace> first_uses;       // stages 3 and 4: by instance, ascending
+  std::vector<CopyContent> contents;           // stage 3: by operation, ascending
   std::vector<RecordedGpuTime> gpu_times;      // stage 3, run gpu-times: one for each operation; empty: none
 };
 
@@ -127,18 +136,11 @@ struct Reuse {
   } released, allocated;
 };
 
-// What a copy brought, and what its destination held before.
-struct CopyContent {
-  uint64_t hash[2] = {};
-  Held held = Held::unknown;
-};
-
 struct Process {
   const ProcessTrace* trace = nullptr;
   std::string identity;  // the same in every run: rank, executable, how many of these started before it
   std::vector<Thread> threads;
   std::vector<Reuse> reuses;
-  std::unordered_map<uint64_t, CopyContent> contents;  // stage 3: by key_of() of the copy
 };
 
 struct Run {
@@ -167,6 +169,8 @@ struct LoadOptions {
 Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
                      const LoadOptions& options = {});
 
+// Null: not known. `near`: where the last search in this thread ended, from 0.
+const CopyContent* content_of(const Thread& thread, uint32_t operation, size_t& near);
 const DriverFunction* function_of(const Site& site);
 std::string site_key_text(SiteKey key);  // as the keys of findings begin
 std::string operation_name(

@@ -3,17 +3,44 @@
 #include <algorithm>
 
 namespace diogenes::necessity {
+namespace {
+
+size_t number_of_contents(const Process& process) {
+  size_t number = 0;
+  for (const Thread& thread : process.threads) number += thread.contents.size();
+  return number;
+}
+
+}  // namespace
+
+RepeatedCopies::RepeatedCopies(const Process& process, const AccessHistory& history)
+    : history_(history), repeated_(number_of_contents(process)) {
+  for (const Thread& thread : process.threads) {
+    threads_[thread.ordinal] = {&thread, 0};
+    for (const CopyContent& content : thread.contents) repeated_.see(hash_of(content));
+  }
+}
+
+uint64_t RepeatedCopies::hash_of(const CopyContent& content) {
+  return HashOfContent()({content.hash[0], content.hash[1]});
+}
+
+const CopyContent* RepeatedCopies::content_of(OperationId operation) {
+  auto found = threads_.find(operation.thread);
+  if (found == threads_.end()) return nullptr;
+  auto& [thread, near] = found->second;
+  return diogenes::content_of(*thread, operation.sequence, near);
+}
 
 void RepeatedCopies::work(const Event& event, const Point& point, const Clock& known, CopyDirection copy) {
-  auto found = copy.to_device || copy.to_host ? process_.contents.find(key_of(event.operation))
-                                              : process_.contents.end();
+  const CopyContent* content = copy.to_device || copy.to_host ? content_of(event.operation) : nullptr;
   Copied copied{event.operation, {event.memory, event.range}, {}, event.stream, point.tick};
   bool whole = false;
   for (const Access& access : event.accesses) {
     (access.writes ? copied.to : copied.from) = {access.memory, access.range};
     whole |= access.writes && access.whole;
   }
-  bool is_known = found != process_.contents.end() && whole && copied.from.memory.valid();
+  const bool is_known = content && whole && copied.from.memory.valid();
   // What the agent looked at lies on the host: the source, or what the destination held.
   const bool staged = copy.to_device && event.memory.valid();
   bool stable = is_known && (staged ? history_.staged_source_is_stable(known, copied.from.memory)
@@ -22,12 +49,15 @@ void RepeatedCopies::work(const Event& event, const Point& point, const Clock& k
                           history_.writes_are_before(point.known->certain, copied.from.memory, event.stream);
   forget_overwritten(event);
   if (!is_known || (copy.to_device && !stable)) return;
-  const CopyContent& content = found->second;
-  Known& about = contents_[{content.hash[0], content.hash[1], event.context}];
+  if (!repeated_.maybe(hash_of(*content))) {
+    if (copy.to_host && source_is_stable) forget_unwritten(copied.from);
+    return;
+  }
+  Known& about = contents_[{content->hash[0], content->hash[1], event.context}];
   if (copy.to_device)
-    to_device(copied, content.held, point.known->certain, about);
+    to_device(copied, content->held, point.known->certain, about);
   else
-    to_host(copied, stable ? content.held : Held::unknown, source_is_stable, about);
+    to_host(copied, stable ? content->held : Held::unknown, source_is_stable, about);
 }
 
 bool RepeatedCopies::is_stable(const Clock& known, const Place& place) const {
@@ -94,9 +124,16 @@ void RepeatedCopies::to_host(const Copied& copy, Held held, bool source_is_stabl
   known.fetched = first != kNone ? first : append(known.brought, copy);
   if (known.fetched == kNone) return fetched_alone(copy, known);
   copies_[known.fetched].copy = copy;
-  std::erase_if(unwritten, [&](const auto& each) { return each.second == copy.from.range; });
+  forget_unwritten(copy.from);
   unwritten.emplace_back(copy.operation, copy.from.range);
 }
+
+// Another copy brings what lies there now.
+void RepeatedCopies::forget_unwritten(const Place& source) {
+  if (auto found = unwritten_.find(source.memory); found != unwritten_.end())
+    std::erase_if(found->second, [&](const auto& each) { return each.second == source.range; });
+}
+
 void RepeatedCopies::forget_overwritten(const Event& event) {
   for (const Access& access : event.accesses) {
     if (!access.writes) continue;

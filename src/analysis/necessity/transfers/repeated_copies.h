@@ -11,10 +11,13 @@
 // read while GPU work may still have written there counts as not known.
 // In: work with what it is ordered after. Out: findings.
 #pragma once
+#include <tsl/robin_map.h>
+
 #include <deque>
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/necessity/containers/seen_twice.h"
 #include "analysis/necessity/order/order_states.h"
 #include "analysis/necessity/tables/access_history.h"
 #include "analysis/runs/run.h"
@@ -28,8 +31,7 @@ struct CopyDirection {
 
 class RepeatedCopies {
  public:
-  RepeatedCopies(const Process& process, const AccessHistory& history)
-      : process_(process), history_(history) {}
+  RepeatedCopies(const Process& process, const AccessHistory& history);
 
   // Before the history has it. `known`: what is certainly done for the thread that gives it.
   void work(const Event& event, const Point& point, const Clock& known, CopyDirection copy);
@@ -54,9 +56,12 @@ class RepeatedCopies {
   };
   struct HashOfContent {
     size_t operator()(const Content& content) const noexcept {
-      return (content.low ^ (content.high + content.context) * 0x9e3779b97f4a7c15) * 0x9e3779b97f4a7c15;
+      const uint64_t both =
+          (content.low ^ (content.high + content.context) * 0x9e3779b97f4a7c15) * 0x9e3779b97f4a7c15;
+      return both ^ both >> 32;
     }
   };
+  static uint64_t hash_of(const CopyContent& content);  // in no context
   // A copy that later ones may repeat.
   struct Copied {
     OperationId operation;
@@ -64,7 +69,7 @@ class RepeatedCopies {
     StreamNumber stream;
     uint32_t tick = 0;
   };
-  // A list in copies_: most contents have one copy, and there can be millions.
+  // A list in copies_: most contents have few copies, and there can be millions.
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Listed {
     Copied copy;
@@ -88,14 +93,19 @@ class RepeatedCopies {
   uint32_t append(uint32_t& list, const Copied& copy);
   void fetched_alone(const Copied& copy, Known& known);
 
+  const CopyContent* content_of(OperationId operation);
   void to_device(const Copied& copy, Held held, const Clock& certain, Known& known);
   void to_host(const Copied& copy, Held held, bool source_is_stable, Known& known);
   void forget_overwritten(const Event& event);
+  void forget_unwritten(const Place& source);
   bool is_stable(const Clock& known, const Place& place) const;
 
-  const Process& process_;
   const AccessHistory& history_;
-  std::unordered_map<Content, Known, HashOfContent> contents_;
+  // Those that several copies brought; most bring what no other does.
+  tsl::robin_map<Content, Known, HashOfContent> contents_;
+  SeenTwice repeated_;  // by hash_of()
+  std::unordered_map<uint32_t, std::pair<const Thread*, size_t>>
+      threads_;  // by ordinal, with content_of()'s `near`
   // Copies to the host whose source no GPU work has written since, by the source.
   std::unordered_map<MemoryNumber, std::vector<std::pair<OperationId, AddressRange>>> unwritten_;
   std::deque<Listed> copies_;

@@ -255,6 +255,26 @@ TEST_F(Duplicates, ToTheHost) {
   EXPECT_EQ(duplicate(second), Duplicate::verified);
 }
 
+// Somebody has written the source whom nobody saw.
+TEST_F(Duplicates, ToTheHostBehindACopyThatBroughtOtherContent) {
+  auto first = download_unwatched(), between = download_unwatched(), second = download_unwatched();
+  brought(first, 7);
+  brought(between, 8, Held::other);
+  brought(second, 7, Held::same);
+  EXPECT_EQ(duplicate(second), Duplicate::none);
+}
+
+// The last that was recorded of a copy counts.
+TEST_F(Duplicates, RecordedInAnyOrder) {
+  auto first = upload(), second = upload(), third = upload();
+  brought(third, 8, Held::same);
+  brought(second, 9, Held::other);
+  brought(first, 7);
+  brought(second, 7, Held::same);
+  EXPECT_EQ(duplicate(second), Duplicate::verified);
+  EXPECT_EQ(duplicate(third), Duplicate::none);
+}
+
 // The program may have written it.
 TEST_F(Duplicates, ToADestinationOnTheHostThatHeldOthers) {
   auto first = download_unwatched(), second = download_unwatched();
