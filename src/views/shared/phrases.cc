@@ -101,6 +101,7 @@ namespace {
 
 // What is gained in the main loop is divided by its iterations where it is so much of the whole gain.
 constexpr double kWorthDividing = 0.1;
+constexpr double kNothing = 0.0005;  // of the whole; shown as less than 0.1%
 
 // What was proved of all findings at once, where it is not what was expected of them.
 const ReportProved* refuted(const Report& report) {
@@ -147,14 +148,22 @@ std::string headline(const Report& report, const Outline& outline) {
   // A range that reaches down to nothing says: do not count on it.
   const bool sure = !range || range->low_s > 0 || seconds_text(range->low_s) == seconds_text(range->high_s);
   const ReportProved* proved = refuted(report);
+  const std::string range_text =
+      range && seconds_text(range->low_s) != seconds_text(range->high_s)
+          ? fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s))
+          : "";
+  const double most = range ? std::max(gain, range->high_s) : gain;
+  if (!proved && most < kNothing * report.whole_s())
+    return fmt::format("fixing {} saves next to nothing: {} of {}{}", counted(places, "place"),
+                       seconds_text(gain), seconds_text(report.whole_s()), range_text) +
+           needed_part(report, gain);
   std::string text = fmt::format("{} of {} ({}) {} at {}{}", seconds_text(gain),
                                  seconds_text(report.whole_s()), percent_text(percent),
                                  proved ? "were expected to be saved"
                                  : sure ? "can be saved"
                                         : "may be saved",
-                                 counted(places, "place"), proved || sure ? "" : ", or nothing");
-  if (range && seconds_text(range->low_s) != seconds_text(range->high_s))
-    text += fmt::format(" [{} to {}]", seconds_text(range->low_s), seconds_text(range->high_s));
+                                 counted(places, "place"), proved || sure ? "" : ", or nothing") +
+                     range_text;
   if (proved)
     return fmt::format("{}, and {} +- {} was proved", text, seconds_text(proved->seconds),
                        seconds_text(proved->error_s));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "views/testing/sample_reports.h"
 #include "views/text/problem_text.h"
 
@@ -76,6 +78,15 @@ TEST(Phrases, Headline) {
   report.together->range = {-0.1, 0.6};
   EXPECT_EQ(headline(report, outline(report)),
             "270 ms of 1.25 s (21.6%) may be saved at 3 places, or nothing [-100 ms to 600 ms]");
+  const std::string needed = "; up to 190 ms lies in a wait that is needed as written (R1)";
+  const double gain = std::exchange(report.together->expected_benefit_s, 0);
+  report.together->range = {-0.0006, 0.0006};
+  EXPECT_EQ(headline(report, outline(report)),
+            "fixing 3 places saves next to nothing: 0 s of 1.25 s [-600 us to 600 us]" + needed);
+  report.together->range = {-0.1, 0.1};
+  EXPECT_EQ(headline(report, outline(report)),
+            "0 s of 1.25 s (21.6%) may be saved at 3 places, or nothing [-100 ms to 100 ms]" + needed);
+  report.together->expected_benefit_s = gain;
   report.together->range = {0.265, 0.275};
   report.proof = ReportProof{.findings = report.problems.size()};
   ReportProved& proved = report.proof->together.emplace();
