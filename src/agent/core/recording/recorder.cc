@@ -24,9 +24,8 @@ struct ThreadFile {
   uint8_t* part;      // the mapped part of the file
   size_t part_bytes, used;
   uint64_t file_bytes;
-  bool stopped;  // the disk or the limit ended it
-  uint32_t
-      left;  // the generation in which its thread said that it ends: when it is gone, another may take it
+  bool stopped;   // the disk or the limit ended it
+  uint32_t left;  // the generation in which its thread said that it ends; 0: it did not
 };
 
 namespace {
@@ -81,6 +80,7 @@ ThreadFile* take_left_file(uint32_t generation) {
   KeepErrno keep;
   for (uint32_t i = 0, count = file_count.load(std::memory_order_acquire); i < count; ++i) {
     uint32_t& left = files[i].left;
+    if (__atomic_load_n(&left, __ATOMIC_RELAXED) != generation) continue;  // its thread writes beside it
     if (__atomic_exchange_n(&left, 0, __ATOMIC_ACQ_REL) != generation) continue;
     if (syscall(SYS_tgkill, getpid(), files[i].tid, 0) != 0 && errno == ESRCH) return &files[i];
     __atomic_store_n(&left, generation, __ATOMIC_RELEASE);
