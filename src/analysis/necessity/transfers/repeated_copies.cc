@@ -16,7 +16,7 @@ size_t number_of_contents(const Process& process) {
 RepeatedCopies::RepeatedCopies(const Process& process, const AccessHistory& history)
     : history_(history), repeated_(number_of_contents(process)) {
   for (const Thread& thread : process.threads) {
-    threads_[thread.ordinal] = {&thread, 0};
+    threads_[thread.ordinal] = {&thread};
     for (const CopyContent& content : thread.contents) repeated_.see(hash_of(content));
   }
 }

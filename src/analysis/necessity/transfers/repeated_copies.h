@@ -69,7 +69,7 @@ class RepeatedCopies {
     StreamNumber stream;
     uint32_t tick = 0;
   };
-  // A list in copies_: most contents have few copies, and there can be millions.
+  // A list in copies_: most have few copies, and there can be millions.
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Listed {
     Copied copy;
@@ -104,8 +104,11 @@ class RepeatedCopies {
   // Those that several copies brought; most bring what no other does.
   tsl::robin_map<Content, Known, HashOfContent> contents_;
   SeenTwice repeated_;  // by hash_of()
-  std::unordered_map<uint32_t, std::pair<const Thread*, size_t>>
-      threads_;  // by ordinal, with content_of()'s `near`
+  struct OfThread {
+    const Thread* thread;
+    size_t near = 0;  // of content_of()
+  };
+  std::unordered_map<uint32_t, OfThread> threads_;  // by ordinal
   // Copies to the host whose source no GPU work has written since, by the source.
   std::unordered_map<MemoryNumber, std::vector<std::pair<OperationId, AddressRange>>> unwritten_;
   std::deque<Listed> copies_;
