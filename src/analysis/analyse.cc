@@ -245,7 +245,9 @@ class Analysis {
     if (!tracing_) return;
     if (memory_tracing && !has_gpu_run_ && tells_gpu_times(*memory_tracing)) take_gpu_times(*memory_tracing);
     graph_ = build_graph(*tracing_, sites_);
-    replay_.emplace(*tracing_, sites_, graph_, ReplayOptions{.machine = machine_, .calibrated = calibrated_});
+    replay_.emplace(
+        *tracing_, sites_, graph_,
+        ReplayOptions{.machine = machine_, .calibrated = calibrated_, .sleep_costs = session_.sleep_costs});
   }
 
   void join_memory_tracing() {

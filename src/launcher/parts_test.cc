@@ -18,6 +18,7 @@
 #include "launcher/measuring/plan_file.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/measuring/run_estimate.h"
+#include "launcher/measuring/sleep_costs.h"
 #include "launcher/measuring/stage_outcome.h"
 #include "launcher/measuring/target_environment.h"
 #include "launcher/process/standard_streams.h"
@@ -390,6 +391,16 @@ TEST_F(Streams, WhereTheFirstRunsOutputIsNotKnownTheLaterOnesAreCompared) {
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_EQ(notices[0], "3: stdout differs from an earlier run's at line 1, in numbers only");
   close(null);
+}
+
+TEST(SleepCosts, OfEachLengthOneMedian) {
+  const auto costs = measure_sleep_costs();
+  ASSERT_FALSE(costs.empty());
+  for (size_t i = 0; i < costs.size(); ++i) {
+    EXPECT_GT(costs[i].slept, i > 0 ? costs[i - 1].slept : 0);
+    EXPECT_GT(costs[i].wakes_after, 0);
+    EXPECT_GT(costs[i].waker_pays, 0);
+  }
 }
 
 }  // namespace

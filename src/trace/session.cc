@@ -110,6 +110,13 @@ Session from_json(const json& object) {
     take(item, "output_difference", run.output_difference);
     take(item, "repeat", run.repeat);
   }
+  for (const auto& item : array_at(object, "sleep_costs")) {
+    if (!item.is_object()) continue;
+    SleepCost& cost = session.sleep_costs.emplace_back();
+    take(item, "slept_ns", cost.slept);
+    take(item, "wakes_after_ns", cost.wakes_after);
+    take(item, "waker_pays_ns", cost.waker_pays);
+  }
   for (const auto& item : array_at(object, "gpu_code")) {
     if (!item.is_object()) continue;
     GpuCodeRecord& record = session.gpu_code.emplace_back();
@@ -124,7 +131,10 @@ Session from_json(const json& object) {
 
 json to_json(const Session& session) {
   json wait_functions = json::array(), runs = json::array(), environment = json::array(),
-       gpu_code = json::array();
+       gpu_code = json::array(), sleep_costs = json::array();
+  for (const SleepCost& cost : session.sleep_costs)
+    sleep_costs.push_back(
+        {{"slept_ns", cost.slept}, {"wakes_after_ns", cost.wakes_after}, {"waker_pays_ns", cost.waker_pays}});
   for (const auto& record : session.gpu_code)
     gpu_code.push_back({{"file", record.file},
                         {"native", record.native},
@@ -179,6 +189,7 @@ json to_json(const Session& session) {
             {"terminal", session.streams.terminal}}},
           {"runs", runs},
           {"gpu_code", gpu_code},
+          {"sleep_costs", sleep_costs},
           {"finished", session.finished},
           {"threshold_percent", session.threshold_percent},
           {"exit_status", session.exit_status},

@@ -78,6 +78,14 @@ struct GpuCodeRecord {
   std::vector<std::string> built_for;  // those `compiled`: "sm_70", "compute_75"
 };
 
+// What it takes on the machine of the session that a thread sleeps so long, until another one wakes it. Nanoseconds.
+struct SleepCost {
+  int64_t slept = 0;
+  int64_t wakes_after = 0;  // from waking it until it goes on
+  int64_t waker_pays = 0;   // for the call that wakes it
+};
+inline constexpr int64_t kLongestSleepCost = 1'000'000'000;  // what is more, was not measured
+
 struct Session {
   std::string schema = "diogenes-session/1";
   std::string tool_version;
@@ -96,6 +104,7 @@ struct Session {
   StreamsRecord streams;
   std::vector<StageRun> runs;
   std::vector<GpuCodeRecord> gpu_code;  // as the tracing run found the files
+  std::vector<SleepCost> sleep_costs;   // by `slept`; empty: not measured, because no thread woke another
   bool finished = false;                // all runs are complete, and the report was made
   double threshold_percent = 0.1;       // of the GPU phase, for misplaced synchronizations
   int exit_status = 0;

@@ -25,6 +25,7 @@ Session example() {
   session.request = {true, "rm -f x", 1.5, "off", 3, true, false, 1 << 20, 3, "step"};
   session.streams = {"stdin", 8, true, {"stdin", "stderr"}};
   session.gpu_code = {{"/app", 1, 2, 3, {"sm_70", "compute_70"}}};
+  session.sleep_costs = {{5'000, 7'100, 1'800}, {300'000, 14'000, 1'900}};
   session.finished = true;
   session.threshold_percent = 0.25;
   session.exit_status = 3;
@@ -62,6 +63,10 @@ TEST(Session, RoundTrip) {
   EXPECT_EQ(read->streams.input_begin, 8);
   EXPECT_TRUE(read->streams.joined);
   EXPECT_EQ(read->streams.terminal, (std::vector<std::string>{"stdin", "stderr"}));
+  ASSERT_EQ(read->sleep_costs.size(), 2u);
+  EXPECT_EQ(read->sleep_costs[1].slept, 300'000);
+  EXPECT_EQ(read->sleep_costs[1].wakes_after, 14'000);
+  EXPECT_EQ(read->sleep_costs[1].waker_pays, 1'900);
   ASSERT_EQ(read->gpu_code.size(), 1u);
   EXPECT_EQ(read->gpu_code[0].file, "/app");
   EXPECT_EQ(read->gpu_code[0].native, 1u);

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/runs/thread_sleeps.h"
 #include "measured.h"
 #include "trace/reader.h"
 
@@ -189,6 +190,24 @@ TEST(Peers, WhatTheyReachIsRecordedByThem) {
   for (const auto& notice : measured.report.value("notices", nlohmann::json::array()))
     said |= notice.value("text", "").find("48 times other processes read or wrote") != std::string::npos;
   EXPECT_TRUE(said) << measured.report_text;
+}
+
+// What a sleep costs on this machine is measured where threads wake each other, and only there.
+TEST(SleepCosts, AreMeasuredWhereThreadsWakeEachOther) {
+  const std::string schedule = built("bin/examples/schedule");
+  uint64_t sleeps = 0;
+  const auto threads =
+      run_measured({schedule, "backward", "--iterations", "400"}, "",
+                   [&](const std::string& session) { sleeps = count_thread_sleeps(session + "/tracing"); });
+  EXPECT_GE(sleeps, 50u);
+  const auto costs = threads.session["sleep_costs"];
+  ASSERT_EQ(costs.size(), 12u);
+  for (const auto& cost : costs) EXPECT_GT(cost["wakes_after_ns"], 0);
+  const auto one_thread =
+      run_measured({schedule, "cpu_bound", "--iterations", "100"}, "",
+                   [&](const std::string& session) { sleeps = count_thread_sleeps(session + "/tracing"); });
+  EXPECT_EQ(sleeps, 0u);
+  EXPECT_EQ(one_thread.session["sleep_costs"].size(), 0u);
 }
 
 }  // namespace

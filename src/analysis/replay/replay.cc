@@ -105,7 +105,7 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
   for (uint32_t t = 0; t < graph.origin.size(); ++t)
     graph_thread[graph.origin[t].first][graph.origin[t].second] = t;
   for (uint32_t p = 0; p < tracing.processes.size(); ++p) {
-    Schedule schedule = schedule_of(tracing.processes[p], sites);
+    Schedule schedule = schedule_of(tracing.processes[p], sites, replay::SleepCosts(options.sleep_costs));
     KnownTimes known;
     known.calibrated = known.all = options.calibrated;
     const Process& process = tracing.processes[p];

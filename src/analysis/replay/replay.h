@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "analysis/benefit/benefit.h"
 #include "analysis/replay/process.h"
@@ -27,6 +28,7 @@ inline constexpr replay::Machine kAssumedMachine{2'000, 1'000, 500, 1024, false,
 struct ReplayOptions {
   replay::Machine machine = kAssumedMachine;
   bool calibrated = false;  // `machine` was found from GPU times
+  std::vector<SleepCost> sleep_costs;
 };
 
 class Replay {

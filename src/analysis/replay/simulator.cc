@@ -28,10 +28,11 @@ struct ThreadState {
   std::span<const Edit> edits;  // from the next one on
   std::vector<MovedWait> moved;
   size_t next_moved = 0;
-  size_t armed = 0;     // moved waits that have still to happen
-  uint32_t passed = 0;  // of its points
-  int64_t slept = 0;    // of the recorded time of the CPU work before the node
-  bool awaits = false;  // others have to release it before its next point
+  size_t armed = 0;          // moved waits that have still to happen
+  uint32_t passed = 0;       // of its points
+  int64_t slept = 0;         // of the recorded time of the CPU work before the node
+  bool awaits = false;       // others have to release it before its next point
+  int64_t asleep_since = 0;  // where it does
 };
 
 struct Step {  // of a thread; what happens on the GPU at the same time comes first
@@ -215,16 +216,25 @@ class Simulator {
     if (!is_released(point)) {
       if (point.not_before <= now_) {
         thread.awaits = true;
+        thread.asleep_since = now_;
       } else {  // a thread of which no more is known releases it when it did
         thread.phase = Phase::point;
-        steps_.push({point.not_before + point.latency, t});
+        steps_.push({point.not_before + wakes_after(point, point.not_before - now_), t});
       }
       return false;
     }
     thread.slept += point.slept;
     ++thread.passed;
-    if (!point.acquires) release_others();
-    return goes_on(t, now_, Phase::gap);
+    if (point.acquires) return goes_on(t, now_, Phase::gap);
+    // Where waking others costs less than when it was recorded, there is so much less of its work left.
+    const int64_t more = release_others() - point.waking;
+    thread.gone += std::max<int64_t>(-more, 0);
+    return goes_on(t, now_ + std::max<int64_t>(more, 0), Phase::gap);
+  }
+
+  int64_t wakes_after(const OrderPoint& point, int64_t asleep) const {
+    if (point.starts) return point.latency;
+    return std::max<int64_t>(point.latency + in_.sleep_costs.wakes_after(asleep), 0);
   }
 
   // Nothing else can happen: damaged records name releases that never come.
@@ -246,7 +256,9 @@ class Simulator {
     return true;
   }
 
-  void release_others() {
+  // Returns what it costs to wake them.
+  int64_t release_others() {
+    int64_t cost = 0;
     for (uint32_t t = 0; t < threads_.size(); ++t) {
       ThreadState& thread = threads_[t];
       if (!thread.awaits) continue;
@@ -254,8 +266,11 @@ class Simulator {
       if (!is_released(point)) continue;
       thread.awaits = false;
       thread.phase = Phase::point;
-      steps_.push({now_ + point.latency, t});
+      const int64_t asleep = now_ - thread.asleep_since;
+      steps_.push({now_ + wakes_after(point, asleep), t});
+      if (!point.starts) cost += in_.sleep_costs.waker_pays(asleep);
     }
+    return cost;
   }
 
   const Edit* edit(uint32_t t) const {

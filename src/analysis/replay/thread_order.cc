@@ -62,15 +62,21 @@ class Placing {
     objects_[{object, address}].push_back({sequence, thread, add_release(thread, at), at});
   }
 
-  // After the last release of each other thread, up to `sequence`. Returns when the last of them was, or -1.
-  int64_t follow_all(OrderObject object, uint64_t address, uint32_t sequence, uint32_t thread,
-                     OrderPoint& point) {
-    int64_t last = -1;
+  // The last release that an acquire follows: when it was, or -1; and which, where it has a point.
+  struct Last {
+    int64_t at = -1;
+    OrderPoint::From release{kNone, 0};
+  };
+
+  // After the last release of each other thread, up to `sequence`.
+  Last follow_all(OrderObject object, uint64_t address, uint32_t sequence, uint32_t thread,
+                  OrderPoint& point) {
+    Last last;
     const auto& releases = objects_[{object, address}];
     for (size_t i = releases.size(), seen = 0; i-- > 0 && seen < kLookBack; ++seen) {
       const Released& release = releases[i];
       if (release.sequence > sequence || release.thread == thread) continue;
-      last = std::max(last, release.at);
+      if (release.at > last.at) last = {release.at, {release.thread, release.point}};
       if (!is_news(thread, release.thread, release.at)) continue;
       schedule_.releases.push_back({release.thread, release.point});
       ++point.count;
@@ -79,20 +85,29 @@ class Placing {
     return last;
   }
 
-  void follow(uint32_t releasing, int64_t at, uint32_t thread, OrderPoint& point) {
+  Last follow(uint32_t releasing, int64_t at, uint32_t thread, OrderPoint& point) {
     meets_[thread] = meets_[releasing] = true;
-    if (releasing == thread || !is_news(thread, releasing, at)) return;
-    schedule_.releases.push_back({releasing, add_release(releasing, at)});
+    if (releasing == thread || !is_news(thread, releasing, at)) return {at};
+    const OrderPoint::From release{releasing, add_release(releasing, at)};
+    schedule_.releases.push_back(release);
     ++point.count;
+    return {at, release};
   }
 
   void meets(uint32_t thread) { meets_[thread] = true; }
 
-  void acquire(uint32_t thread, OrderPoint point) {
+  void acquire(uint32_t thread, OrderPoint point, const OrderPoint::From& woken_by) {
     ThreadSchedule& to = schedule_.threads[thread];
     if (point.starts) to.start = point.at;
     point.node = node_at(to, point.at);
-    if (point.slept > 0) latencies_.push_back(point.latency);
+    if (point.slept > 0) {
+      const int64_t asleep = std::max<int64_t>(point.slept - point.latency, 0);
+      point.latency -= schedule_.sleep_costs.wakes_after(asleep);
+      latencies_.push_back(point.latency);
+      if (woken_by.thread != kNone)
+        schedule_.threads[woken_by.thread].points[woken_by.point].waking +=
+            schedule_.sleep_costs.waker_pays(asleep);
+    }
     schedule_.locks_taken_free |= !point.firm;
     to.points.push_back(point);
   }
@@ -192,20 +207,20 @@ void ThreadOrder::place(Schedule& schedule, const std::unordered_map<uint32_t, u
     point.starts = event.object == OrderObject::thread_start;
     point.firm = is_firm(event.object, event.slept > 0);
     point.first = static_cast<uint32_t>(schedule.releases.size());
-    int64_t last = event.released;
+    Placing::Last last{event.released};
     if (!event.names_release) {
       last = placing.follow_all(event.object, event.address, event.sequence, event.thread, point);
     } else if (const auto found = by_file.find(event.file); found != by_file.end()) {
-      placing.follow(found->second, event.released, event.thread, point);
+      last = placing.follow(found->second, event.released, event.thread, point);
     } else {
       point.not_before = event.released;
       placing.meets(event.thread);
     }
     if (point.count == 0 && point.not_before == 0) continue;
     // A sleep that began behind the release was for something else.
-    if (last >= event.at - event.slept) point.slept = event.slept;
-    point.latency = event.at - last;
-    placing.acquire(event.thread, point);
+    if (last.at >= event.at - event.slept) point.slept = event.slept;
+    point.latency = event.at - last.at;
+    placing.acquire(event.thread, point, last.release);
   }
   events_ = {};
   placing.finish();

@@ -117,6 +117,72 @@ TEST(ThreadOrder, ASleepForSomethingElseStaysWork) {
   EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 1)}), 30);
 }
 
+// Of a sleep of T: it wakes T / 10 late; who wakes it pays 1 for one of 10, 3 for one of 110.
+const std::vector<SleepCost> kSleepCosts = {{10'000, 1'000, 1'000}, {110'000, 11'000, 3'000}};
+
+TEST(ThreadOrder, AShorterSleepEndsSooner) {
+  // It slept 110 and went on 22 behind the release: 11 for such a sleep and 11 for other things. Then it sleeps 10.
+  const auto run = [](const std::vector<SleepCost>& costs) {
+    Recorded recorded;
+    recorded.with_sleep_costs(costs)
+        .on_thread(0)
+        .launch(100)
+        .sync(100, 0, Waits::stream)
+        .work(10)
+        .releases(1);
+    recorded.on_thread(1).on_stream(1).launch(1).takes(1, 132).work(200);
+    return recorded;
+  };
+  EXPECT_DOUBLE_EQ(run(kSleepCosts).end_us({}, kOverlapping), 332);
+  EXPECT_DOUBLE_EQ(benefit(run(kSleepCosts), {Recorded::remove_wait(1)}), 110);
+  EXPECT_DOUBLE_EQ(benefit(run({}), {Recorded::remove_wait(1)}), 100);
+}
+
+TEST(ThreadOrder, WhoWakesAnotherPaysForItsSleep) {
+  // 3 for the sleep of 110, 1 for that of 10.
+  Recorded run;
+  run.with_sleep_costs(kSleepCosts)
+      .on_thread(0)
+      .launch(100)
+      .sync(100, 0, Waits::stream)
+      .work(10)
+      .releases(1)
+      .work(300);
+  run.on_thread(1).on_stream(1).launch(1).takes(1, 132).work(50);
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 410);
+  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1)}), 102);
+}
+
+TEST(ThreadOrder, WhoDidNotSleepAndDoesHasToBeWoken) {
+  // The condition held already at 60. Without its wait the thread sleeps from 0 to 50: who lets it go on pays 1.8.
+  Recorded run;
+  run.with_sleep_costs(kSleepCosts).on_thread(0).launch(1).work(50).releases(1).work(100);
+  run.on_thread(1).on_stream(1).launch(60).sync(60, 0, Waits::stream).takes(1, 0).work(10);
+  EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 150);
+  EXPECT_DOUBLE_EQ(run.end_us({Recorded::remove_wait(1, 1)}, kOverlapping), 151.8);
+  // It goes on at 55.
+  EXPECT_EQ(
+      simulate(run.schedule(), run.durations(), kOverlapping, {}, std::vector{Recorded::remove_wait(1, 1)})
+          .threads[1],
+      65'000);
+}
+
+TEST(SleepCosts, LiesBetweenWhatWasMeasured) {
+  const replay::SleepCosts costs(std::vector<SleepCost>{{110'000, 11'000, 3'000}, {10'000, 1'000, 1'000}});
+  EXPECT_EQ(costs.wakes_after(0), 1'000);
+  EXPECT_EQ(costs.wakes_after(10'000), 1'000);
+  EXPECT_EQ(costs.wakes_after(60'000), 6'000);
+  EXPECT_EQ(costs.waker_pays(60'000), 2'000);
+  EXPECT_EQ(costs.waker_pays(1'000'000'000'000), 3'000);
+  EXPECT_EQ(replay::SleepCosts().wakes_after(50'000), 0);
+}
+
+TEST(SleepCosts, DamagedFiguresAreLeftOut) {
+  const int64_t huge = INT64_MAX;
+  EXPECT_EQ(replay::SleepCosts({{-1, 5, 5}, {huge, 1, 1}, {1, huge, 1}, {1, 1, -7}}).wakes_after(3), 0);
+  EXPECT_EQ(replay::SleepCosts({{5, 7, 1}, {5, 9, 1}}).wakes_after(5), 9);
+}
+
 TEST(ThreadOrder, DamagedRecordsEnd) {
   // The second thread lets the first one go on at 5, and begins at 20, made by the first at 15: each waits for the other.
   Recorded run;

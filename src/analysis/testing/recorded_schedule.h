@@ -35,6 +35,10 @@ class Recorded {
     schedule_.hooks_inside = schedule_.hooks_inside_wait = ns(us);
     return *this;
   }
+  Recorded& with_sleep_costs(std::vector<SleepCost> costs) {
+    schedule_.sleep_costs = replay::SleepCosts(std::move(costs));
+    return *this;
+  }
   Recorded& work(double us) {
     on_thread(thread_);
     clocks_[thread_] += ns(us);

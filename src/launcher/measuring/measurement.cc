@@ -14,6 +14,7 @@
 
 #include "analysis/analyse.h"
 #include "analysis/report/kept_report.h"
+#include "analysis/runs/thread_sleeps.h"
 #include "analysis/runs/watch_shares.h"
 #include "driver/catalogue.h"
 #include "launcher/command_line/version.h"
@@ -22,6 +23,7 @@
 #include "launcher/measuring/nvtx_region.h"
 #include "launcher/measuring/run_estimate.h"
 #include "launcher/measuring/session_folder.h"
+#include "launcher/measuring/sleep_costs.h"
 #include "launcher/measuring/target_environment.h"
 #include "views/exports/json.h"
 #include "views/text/text.h"
@@ -30,6 +32,9 @@ namespace diogenes::launcher {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Fewer change no estimate by as much as a millisecond.
+constexpr uint64_t kSleepsWorthMeasuring = 50;
 
 int64_t realtime_now() {
   timespec now{};
@@ -206,6 +211,11 @@ bool Measurement::tracing() {
   bool more = run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
   for (int i = 2; more && i <= options_.repeat; ++i)
     more = run_stage(Stage::tracing, "the same again", driver_->all, {.number = i});
+  if (session_.sleep_costs.empty() &&
+      count_thread_sleeps(folder_ / stage_name(Stage::tracing)) >= kSleepsWorthMeasuring) {
+    session_.sleep_costs = measure_sleep_costs();
+    save();
+  }
   return more;
 }
 

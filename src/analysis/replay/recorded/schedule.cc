@@ -55,8 +55,10 @@ bool in_host_memory(MemoryKind kind) { return kind == MemoryKind::pageable; }
 
 class Builder {
  public:
-  Builder(const Process& process, const SiteTable& sites) : process_(process), sites_(sites) {
+  Builder(const Process& process, const SiteTable& sites, SleepCosts sleep_costs)
+      : process_(process), sites_(sites) {
     origin_ = process.trace->process.started_ns;
+    schedule_.sleep_costs = std::move(sleep_costs);
   }
 
   Schedule build() {
@@ -312,8 +314,8 @@ std::vector<NodeAt> in_time_order(const Schedule& schedule) {
 
 bool is_gpu_work(const DriverFunction& function) { return on_gpu(work_of(function, function.direction)); }
 
-Schedule schedule_of(const Process& process, const SiteTable& sites) {
-  return Builder(process, sites).build();
+Schedule schedule_of(const Process& process, const SiteTable& sites, SleepCosts sleep_costs) {
+  return Builder(process, sites, std::move(sleep_costs)).build();
 }
 
 }  // namespace diogenes::replay

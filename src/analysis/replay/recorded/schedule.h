@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/replay/recorded/sleep_costs.h"
 #include "analysis/runs/run.h"
 
 namespace diogenes::replay {
@@ -57,11 +58,13 @@ struct OrderPoint {
   uint32_t first = 0, count = 0;  // of an acquire: the releases that it follows, in Schedule::releases
   int64_t at = 0;                 // recorded
   int64_t slept = 0;              // until `at`; 0: it found that the others had been there
-  int64_t latency = 0;            // from the last release until it goes on, where it sleeps
-  int64_t not_before = 0;         // released by a thread of which no more is known, then
-  bool acquires = false;          // else it releases
-  bool starts = false;            // the thread's own start
-  bool firm = true;               // false: a lock that was free; the order could have been another
+  // From the last release until it goes on, where it sleeps, beyond what such a sleep costs (SleepCosts::wakes_after).
+  int64_t latency = 0;
+  int64_t waking = 0;      // of a release: what it paid for those that it woke
+  int64_t not_before = 0;  // released by a thread of which no more is known, then
+  bool acquires = false;   // else it releases
+  bool starts = false;     // the thread's own start
+  bool firm = true;        // false: a lock that was free; the order could have been another
 };
 
 struct ThreadSchedule {
@@ -82,7 +85,8 @@ struct Schedule {
   bool order_recorded = false;             // else it is inferred: starts and joins alone
   bool order_complete = false;    // each thread with nodes meets others between its start and its end
   bool locks_taken_free = false;  // there are points that are not firm
-  uint32_t main_thread = kNone;   // position in threads
+  SleepCosts sleep_costs;
+  uint32_t main_thread = kNone;  // position in threads
   uint32_t streams = 0, events = 0, gpu_operations = 0;
   uint32_t legacy = kNone;  // the legacy default stream, where it is used
   // By stream: made as non-blocking, so that the legacy default stream does not order it.
@@ -116,7 +120,7 @@ std::vector<NodeAt> in_time_order(const Schedule& schedule);
 bool is_gpu_work(const DriverFunction& function);
 
 // Waits inside the driver's own threads are left out.
-Schedule schedule_of(const Process& process, const SiteTable& sites);
+Schedule schedule_of(const Process& process, const SiteTable& sites, SleepCosts sleep_costs = {});
 
 // Sets what is inferred: main thread, starts and joins where none was recorded, end, idle waits, work that was not seen.
 void finish_schedule(Schedule& schedule);
