@@ -201,7 +201,7 @@ TEST(SleepCosts, AreMeasuredWhereThreadsWakeEachOther) {
                    [&](const std::string& session) { sleeps = count_thread_sleeps(session + "/tracing"); });
   EXPECT_GE(sleeps, 50u);
   const auto costs = threads.session["sleep_costs"];
-  ASSERT_EQ(costs.size(), 12u);
+  ASSERT_EQ(costs.size(), 16u);
   for (const auto& cost : costs) EXPECT_GT(cost["wakes_after_ns"], 0);
   const auto one_thread =
       run_measured({schedule, "cpu_bound", "--iterations", "100"}, "",

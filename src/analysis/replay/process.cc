@@ -46,6 +46,8 @@ const char* sentence(Cause cause) {
       return "the calls are so short that tracing makes them longer";
     case Cause::wake_ups:
       return "threads woke sooner or later than in the run that recorded GPU times";
+    case Cause::sleeps:
+      return "threads sleep for another time, and how soon they wake then is not known well";
     case Cause::count_:
       break;
   }
@@ -172,6 +174,9 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
         simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
   if (schedule_.locks_taken_free)
     locks_in_order_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, in_order(), {});
+  if (schedule_.sleep_costs.known())
+    sleeps_as_recorded_ =
+        simulate(schedule_, variants_[0].durations, variants_[0].machine, sleeps_as_recorded(), {});
   if (schedule_.threads.size() > 1)
     independent_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, {});
 }
@@ -209,6 +214,14 @@ Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) 
       const Variant& variant = variants_[0];
       const Outcome changed = simulate(schedule_, variant.durations, variant.machine, in_order(), edits);
       spread.include(Cause::threads, locks_in_order_.end - changed.end);
+    }
+    if (schedule_.sleep_costs.known()) {
+      // Other threads, and how the host of a virtual machine shares it out, move the lengths at which costs step up. So
+      // what they change may be twice as much, or nothing.
+      const Variant& variant = variants_[0];
+      const Outcome changed =
+          simulate(schedule_, variant.durations, variant.machine, sleeps_as_recorded(), edits);
+      spread.widen(Cause::sleeps, std::abs(spread.middle() - (sleeps_as_recorded_.end - changed.end)));
     }
     if (!all_known_) {
       // Which thread's work a wait waited for is a guess then. Nothing, and all the time that goes, are

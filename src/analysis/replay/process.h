@@ -30,6 +30,7 @@ enum class Cause : uint8_t {
   instances,
   hooks,
   wake_ups,
+  sleeps,
   count_
 };
 
@@ -81,11 +82,13 @@ class ProcessReplay {
   // in any order, and the recorded order is in the range.
   static Setting setting() { return {true, true, true, false}; }
   static Setting in_order() { return {true, true, true, true}; }
+  static Setting sleeps_as_recorded() { return {true, true, true, false, false}; }
 
   Schedule schedule_;
   std::vector<Variant> variants_;  // the first is the estimate
   Outcome independent_;            // unchanged, threads taken as independent
   Outcome locks_in_order_;         // unchanged, free locks taken in the recorded order
+  Outcome sleeps_as_recorded_;     // unchanged, sleeps cost what they did
   int64_t mismatch_ = 0;
   int64_t calls_time_ = 0;  // of all nodes
   bool all_known_ = false;

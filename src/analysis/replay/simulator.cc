@@ -227,14 +227,17 @@ class Simulator {
     ++thread.passed;
     if (point.acquires) return goes_on(t, now_, Phase::gap);
     // Where waking others costs less than when it was recorded, there is so much less of its work left.
-    const int64_t more = release_others() - point.waking;
+    const int64_t waking = release_others();
+    const int64_t more = setting_.sleeps_cost ? waking - point.waking : 0;
     thread.gone += std::max<int64_t>(-more, 0);
     return goes_on(t, now_ + std::max<int64_t>(more, 0), Phase::gap);
   }
 
+  // It slept for another time when that was recorded.
   int64_t wakes_after(const OrderPoint& point, int64_t asleep) const {
-    if (point.starts) return point.latency;
-    return std::max<int64_t>(point.latency + in_.sleep_costs.wakes_after(asleep), 0);
+    if (point.starts || !setting_.sleeps_cost) return point.latency;
+    const int64_t recorded = point.asleep < 0 ? 0 : in_.sleep_costs.wakes_after(point.asleep);
+    return std::max<int64_t>(point.latency + in_.sleep_costs.wakes_after(asleep) - recorded, 0);
   }
 
   // Nothing else can happen: damaged records name releases that never come.

@@ -32,6 +32,7 @@ struct Setting {
   bool threads_joined = true;  // threads go on when others release them; else when they did
   bool moved_as_event = true;  // a moved wait waits for what it covered; else for all that is there by then
   bool locks_in_order = true;  // free locks are taken in the recorded order; else in any
+  bool sleeps_cost = true;     // by their length (SleepCosts); else as when they were recorded
 };
 
 // Points of an unchanged run of one thread at which the GPU was idle. Kept some nodes apart: more would cost

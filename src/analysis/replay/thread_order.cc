@@ -101,12 +101,11 @@ class Placing {
     if (point.starts) to.start = point.at;
     point.node = node_at(to, point.at);
     if (point.slept > 0) {
-      const int64_t asleep = std::max<int64_t>(point.slept - point.latency, 0);
-      point.latency -= schedule_.sleep_costs.wakes_after(asleep);
-      latencies_.push_back(point.latency);
+      point.asleep = std::max<int64_t>(point.slept - point.latency, 0);
+      sleeps_.push_back({point.latency, point.asleep});
       if (woken_by.thread != kNone)
         schedule_.threads[woken_by.thread].points[woken_by.point].waking +=
-            schedule_.sleep_costs.waker_pays(asleep);
+            schedule_.sleep_costs.waker_pays(point.asleep);
     }
     schedule_.locks_taken_free |= !point.firm;
     to.points.push_back(point);
@@ -116,15 +115,16 @@ class Placing {
     schedule_.order_complete = schedule_.order_recorded;
     for (size_t t = 0; t < schedule_.threads.size(); ++t)
       if (!schedule_.threads[t].nodes.empty() && !meets_[t]) schedule_.order_complete = false;
-    int64_t usual = 0;
-    if (!latencies_.empty()) {
-      const auto middle = latencies_.begin() + static_cast<ptrdiff_t>(latencies_.size() / 2);
-      std::nth_element(latencies_.begin(), middle, latencies_.end());
+    Sleep usual;
+    if (!sleeps_.empty()) {
+      const auto middle = sleeps_.begin() + static_cast<ptrdiff_t>(sleeps_.size() / 2);
+      std::nth_element(sleeps_.begin(), middle, sleeps_.end());
       usual = *middle;
     }
     for (ThreadSchedule& thread : schedule_.threads)
       for (OrderPoint& point : thread.points)
-        if (point.acquires && point.slept == 0 && !point.starts) point.latency = usual;
+        if (point.acquires && point.slept == 0 && !point.starts)
+          point.latency = usual.latency, point.asleep = usual.asleep;
     sort_points(schedule_);
   }
 
@@ -132,6 +132,11 @@ class Placing {
   struct Released {
     uint32_t sequence, thread, point;
     int64_t at;
+  };
+
+  struct Sleep {
+    int64_t latency = 0, asleep = -1;  // as in OrderPoint
+    auto operator<=>(const Sleep&) const = default;
   };
 
   static uint32_t node_at(const ThreadSchedule& thread, int64_t time) {
@@ -156,7 +161,7 @@ class Placing {
   Schedule& schedule_;
   std::map<std::pair<OrderObject, uint64_t>, std::vector<Released>> objects_;
   std::unordered_map<uint64_t, int64_t> known_;  // by acquiring and releasing thread
-  std::vector<int64_t> latencies_;
+  std::vector<Sleep> sleeps_;
   std::vector<bool> meets_;  // others, between its start and its end
 };
 

@@ -136,6 +136,11 @@ TEST(ThreadOrder, AShorterSleepEndsSooner) {
   EXPECT_DOUBLE_EQ(run(kSleepCosts).end_us({}, kOverlapping), 332);
   EXPECT_DOUBLE_EQ(benefit(run(kSleepCosts), {Recorded::remove_wait(1)}), 110);
   EXPECT_DOUBLE_EQ(benefit(run({}), {Recorded::remove_wait(1)}), 100);
+  // What the sleeps change may be nothing, or twice as much.
+  const Estimate found = run(kSleepCosts).estimate_with_gpu_times({Recorded::remove_wait(1)}, kOverlapping);
+  EXPECT_EQ(found.benefit.count, 110'000);
+  EXPECT_EQ(found.low.count, 100'000);
+  EXPECT_EQ(found.high.count, 120'000);
 }
 
 TEST(ThreadOrder, WhoWakesAnotherPaysForItsSleep) {

@@ -58,8 +58,8 @@ struct OrderPoint {
   uint32_t first = 0, count = 0;  // of an acquire: the releases that it follows, in Schedule::releases
   int64_t at = 0;                 // recorded
   int64_t slept = 0;              // until `at`; 0: it found that the others had been there
-  // From the last release until it goes on, where it sleeps, beyond what such a sleep costs (SleepCosts::wakes_after).
-  int64_t latency = 0;
+  int64_t latency = 0;            // from the last release until it goes on, where it sleeps
+  int64_t asleep = -1;     // for so long until that release when `latency` was recorded; -1: not recorded
   int64_t waking = 0;      // of a release: what it paid for those that it woke
   int64_t not_before = 0;  // released by a thread of which no more is known, then
   bool acquires = false;   // else it releases

@@ -13,6 +13,7 @@ class SleepCosts {
   SleepCosts() = default;  // not measured: all are 0
   explicit SleepCosts(std::vector<SleepCost> measured);
 
+  bool known() const { return !measured_.empty(); }
   // From waking it until it goes on. Between the lengths that were measured on a straight line, and level beyond them.
   int64_t wakes_after(int64_t slept) const { return at(slept, &SleepCost::wakes_after); }
   // What that takes of who wakes it.
