@@ -43,11 +43,11 @@ struct Access {
 enum class EventKind : uint8_t {
   call_begin,   // thread, operation
   work,         // thread gives a piece of work to `stream`: accesses, streams (below), gate, blind
-  record_mark,  // `mark` stands for all that was given to `stream` before the call; doubtful
+  record_mark,  // `mark` stands for all that was given to `stream` before the call; doubtful, marker
   wait_mark,    // work given to `stream` later is after `mark`
   covers,       // the call has waited: operation, site; streams or mark, own_work, may_cover, wait
   query,        // of `stream` or `mark`; succeeded. Covers what `covers` would
-  uses_mark,    // the call fails unless `mark`'s work is complete
+  uses_mark,    // the call fails unless `mark`, and with it its work, is complete
   allocates,    // `range` of `memory`, on the device, came into being, and nothing has named it yet
   releases,     // `memory` (`range` of it) is released, reused or overwritten by other means; `deferrable`
   call_end,     // thread
@@ -61,7 +61,7 @@ enum class EventKind : uint8_t {
   thread_ends,  // thread
   peer,         // memory, range, writes: another process reads or writes it, ordered with nothing here
   ends,         // the process ends orderly: what nobody touched by now is unused
-  mark_ends,    // the CUDA event is destroyed: nothing names `mark` from now on
+  mark_ends,    // the CUDA event is destroyed: nothing names `mark` (and `marker`) from now on
   stream_ends   // nothing names `stream` from now on, not even as one of all of a context
 };
 
@@ -88,6 +88,9 @@ struct Event {
   OperationId operation;  // call_begin, covers
   SiteIndex site;         // covers
   StreamNumber stream;
+  // record_mark: recording is a piece of work itself, in `stream`, and counts as the next one of this stream, which has
+  // no other. Invalid: nobody asks whether it is complete.
+  StreamNumber marker;
   MarkNumber mark;
   MemoryNumber memory;
   ObjectNumber object;

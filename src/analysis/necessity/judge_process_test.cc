@@ -116,6 +116,21 @@ TEST(JudgeProcess, AnElapsedTimeNeedsItsEvents) {
   EXPECT_NE(evidence(facts)[3].reasons, 0u);
 }
 
+TEST(JudgeProcess, AnElapsedTimeNeedsAWaitBehindTheRecord) {
+  Facts facts;
+  facts.call("cuEventRecord", {.begin = 0, .stream = kLegacyStream, .object = 2});
+  facts.call("cuMemsetD8_v2", {.begin = 20,
+                               .stream = kLegacyStream,
+                               .operands = {operand(kDevice, 64, kWrites | kWhole, MemoryKind::device)},
+                               .transfer = transfer_of(MemoryKind::device, MemoryKind::unknown, 64)});
+  facts.call("cuCtxSynchronize", {.begin = 30, .flags = kWaited});
+  facts.call("cuEventRecord", {.begin = 40, .stream = kLegacyStream, .object = 3});
+  facts.call("cuEventSynchronize", {.begin = 60, .flags = kWaited, .object = 3});
+  facts.call("cuEventElapsedTime", {.begin = 80, .object = 2, .stream2 = 3});
+  EXPECT_EQ(evidence(facts)[2].reasons, 0u);
+  EXPECT_NE(evidence(facts)[4].reasons, 0u);
+}
+
 // The memory goes by other means than the driver, while the copy could have been under way.
 // Nobody has used what the copy brought: the copy can go, and with it what the release conflicts with.
 TEST(JudgeProcess, MemoryThatIsUnmappedUnreadNeedsNoWait) {

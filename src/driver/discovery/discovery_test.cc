@@ -177,10 +177,11 @@ TEST(Hold, EndsAtItsLimitWhateverHappens) {
   Hold hold;
   hold.release();  // before there is anything to release
   hold.use(&word);
-  hold.begin({5'000'000});
+  hold.begin({3'600'000'000'000});  // longer than this thread can be kept from running
   EXPECT_EQ(word, 0u);
   hold.check();
   EXPECT_EQ(word, 0u);
+  hold.begin({5'000'000});
   const Nanoseconds until = monotonic_now() + Nanoseconds{6'000'000};
   while (monotonic_now() < until) usleep(500);
   hold.check();

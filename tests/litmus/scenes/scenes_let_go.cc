@@ -231,8 +231,40 @@ uint64_t play_elapsed(uint32_t value, const Action& wait) {
   return value + static_cast<uint64_t>(asked);
 }
 
+// All work of the stream is done when the end is recorded there, but for what it waits for in another. `then`: another
+// wait, or none.
+uint64_t play_elapsed_idle(uint32_t value, const Action& wait, const Action& then) {
+  Shared& s = *shared;
+  CHECK(cuEventRecord(s.start, s.first));
+  s.gpu.fill(s.device, value, kWords, kBusyUs, s.first);
+  CHECK(cuStreamSynchronize(s.first));
+  s.gpu.fill(s.other, value, kWords, kBusyUs, s.second);
+  CHECK(cuEventRecord(s.event, s.second));
+  CHECK(cuStreamWaitEvent(s.first, s.event, 0));
+  CHECK(cuEventRecord(s.end, s.first));
+  wait();
+  then();
+  float milliseconds = 0;
+  const CUresult asked = cuEventElapsedTime(&milliseconds, s.start, s.end);
+  finish();
+  return value + static_cast<uint64_t>(asked);
+}
+
 }  // namespace
 
+uint64_t elapsed_idle(uint32_t value) {
+  return play_elapsed_idle(
+      value, [] { TESTED(elapsed_idle, cuEventSynchronize, shared->end); }, [] {});
+}
+uint64_t elapsed_idle_stream(uint32_t value) {
+  return play_elapsed_idle(
+      value, [] { TESTED(elapsed_idle_stream, cuStreamSynchronize, shared->first); }, [] {});
+}
+uint64_t elapsed_covered(uint32_t value) {
+  return play_elapsed_idle(
+      value, [] { TESTED(elapsed_covered, cuEventSynchronize, shared->end); },
+      [] { CHECK(cuStreamSynchronize(shared->first)); });
+}
 uint64_t elapsed(uint32_t value) {
   return play_elapsed(value, [] { TESTED(elapsed, cuEventSynchronize, shared->end); });
 }

@@ -22,6 +22,7 @@ class CallInterpreter {
   // A CUDA event.
   struct Mark {
     MarkNumber number;      // once it was recorded
+    StreamNumber marker;    // of one that is timed
     bool known = false;     // what it stands for at least is known
     bool doubtful = false;  // it may stand for more
   };

@@ -27,6 +27,7 @@ void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
       if (call.driver.role != Role::event || found == marks_.end()) return;
       Event end = event(EventKind::mark_ends, call, at_ns);
       end.mark = found->second.number;
+      end.marker = found->second.marker;
       marks_.erase(found);
       if (end.mark.valid()) tables_.sink.take(end);
       return;
@@ -66,6 +67,9 @@ void CallInterpreter::record_mark(const CallView& call, int64_t at_ns) {
   record.stream = stream->number;
   record.mark = mark.number;
   record.doubtful = mark.doubtful;
+  if (!mark.marker.valid() && tables_.survey.is_timed(call.record().object))
+    mark.marker = tables_.streams.next_number();
+  record.marker = mark.marker;
   tables_.sink.take(record);
 }
 

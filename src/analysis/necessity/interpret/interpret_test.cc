@@ -184,9 +184,10 @@ TEST(Interpret, EventsAreRecordedWaitedForAskedAndUsed) {
   facts.call("cuEventSynchronize", {.begin = 70, .object = 2});
   facts.call("cuEventElapsedTime", {.begin = 80, .object = 2, .stream2 = 3});
   facts.call("cuEventDestroy_v2", {.begin = 90, .object = 2});
-  EXPECT_EQ(events(facts), (Lines{"30 record t0 s0 e0", "40 record t0 s0 e1", "50 wait_mark t0 s1 e0",
-                                  "60 query t0 e1 not_ready", "70 query t0 e1", "80 covers t0 e0",
-                                  "90 uses_mark t0 e0", "90 uses_mark t0 e1", "100 mark_ends t0 e0"}));
+  EXPECT_EQ(events(facts),
+            (Lines{"30 record t0 s0 e0 timed", "40 record t0 s0 e1 timed", "50 wait_mark t0 s3 e0",
+                   "60 query t0 e1 not_ready", "70 query t0 e1", "80 covers t0 e0", "90 uses_mark t0 e0",
+                   "90 uses_mark t0 e1", "100 mark_ends t0 e0"}));
 }
 
 TEST(Interpret, AnEventThatNobodyRecordedCoversNothingAndAnUnknownOneMayCoverAll) {

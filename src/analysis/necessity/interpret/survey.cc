@@ -3,13 +3,25 @@
 #include <algorithm>
 
 #include "analysis/necessity/interpret/record_cursor.h"
+#include "driver/catalogue.h"
 
 namespace diogenes::necessity {
 
 Survey::Survey(const ProcessTrace& process) {
   for (const ThreadTrace& thread : process.threads) {
+    bool asks_for_time = false;  // the last operation
     for (size_t i = 0; i < thread.record_count(); ++i) {
       switch (thread.type(i)) {
+        case RecordType::operation: {
+          const auto& record = thread.record<OperationRecord>(i);
+          const DriverFunction* driver = driver_function(record.function);
+          asks_for_time = driver && driver->arguments == Arguments::elapsed_time;
+          if (asks_for_time) timed_.insert(record.object);
+          break;
+        }
+        case RecordType::call:
+          if (asks_for_time) timed_.insert(thread.record<CallRecord>(i).stream2);
+          break;
         case RecordType::stream:
           look_at(thread.record<StreamRecord>(i), thread.ordinal());
           break;

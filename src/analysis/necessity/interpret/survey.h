@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,8 @@ class Survey {
   const std::vector<Sleeper>& sleepers() const { return sleepers_; }            // by time
   // One thread alone let others go on by this semaphore or condition, and nothing of it was missed.
   bool one_sender(OrderObject object, uint64_t address) const;
+  // Somebody asks for the time between this event and another, which fails unless both are complete.
+  bool is_timed(uint32_t event) const { return timed_.contains(event); }
   // How often threads went on because of this object, in all.
   uint32_t acquires(OrderObject object, uint64_t address) const;
 
@@ -58,6 +61,7 @@ class Survey {
   std::vector<Sleeper> sleepers_;
   std::map<std::pair<OrderObject, uint64_t>, Senders> senders_;
   std::map<std::pair<OrderObject, uint64_t>, uint32_t> acquires_;
+  std::unordered_set<uint32_t> timed_;
 };
 
 }  // namespace diogenes::necessity

@@ -324,9 +324,9 @@ int64_t Judge::use_time(const Event& event) {
 }
 
 void Judge::uses_mark(const Event& event) {
-  const Point point = views_.mark(event.mark).point;
-  if (!point.stream.valid() || point.tick == 0) return;
-  keep_order(point.stream, point.tick, *views_.thread(event.thread).known,
+  const auto [stream, tick] = views_.mark(event.mark).last();
+  if (!stream.valid() || tick == 0) return;
+  keep_order(stream, tick, *views_.thread(event.thread).known,
              {kDriverAccess, event.thread, use_time(event)});
 }
 

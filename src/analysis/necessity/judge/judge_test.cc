@@ -331,6 +331,40 @@ TEST(Judge, AnElapsedTimeUsesTheWorkBeforeItsEvent) {
   EXPECT_EQ(reasons(t), Reasons({kDriverAccess}));
 }
 
+// The event is recorded behind a wait, and nobody has waited for the record itself.
+TEST(Judge, AnElapsedTimeNeedsTheRecordToo) {
+  const StreamNumber marker{7};
+  Timeline t;
+  t.work(A, s0, {device_write(m0)})
+      .sync(A, {s0}, 0)
+      .record(A, s0, mark0, false, marker)
+      .sync_mark(A, mark0, 1);
+  t.uses_mark(A, mark0).ends();
+  EXPECT_EQ(reasons(t), Reasons({0, kDriverAccess}));
+  // A wait for the stream does as well.
+  Timeline by_stream;
+  by_stream.record(A, s0, mark0, false, marker).sync(A, {s0}, 0).uses_mark(A, mark0).ends();
+  EXPECT_EQ(reasons(by_stream), Reasons({kDriverAccess}));
+  // ... and so does one for what comes later in it, in any stream that is ordered behind.
+  Timeline by_another;
+  by_another.record(A, s0, mark0, false, marker)
+      .work(A, s0, {device_write(m0)})
+      .record(A, s0, mark1)
+      .wait(A, s1, mark1);
+  by_another.work(A, s1, {device_write(m1)}).sync(A, {s1}, 0).uses_mark(A, mark0).ends();
+  EXPECT_EQ(reasons(by_another), Reasons({kDriverAccess}));
+  // Not one that began before the record: no wait orders the two.
+  Timeline before;
+  before.begin(A)
+      .record(B, s0, mark0, false, marker)
+      .sync(A, {s0}, 0)
+      .end(A)
+      .sync(B, {s0}, 1)
+      .uses_mark(B, mark0)
+      .ends();
+  EXPECT_EQ(reasons(before), Reasons({0, kDriverAccess}));
+}
+
 TEST(Judge, AQueryThatSaidNotReadyOrders) {
   Timeline t;
   t.work(A, s0, {host_write(m0)}).query(A, s0, false).query(A, s0, true);

@@ -1,5 +1,7 @@
 #include "analysis/necessity/order/both_orders.h"
 
+#include <tuple>
+
 namespace diogenes::necessity {
 namespace {
 
@@ -76,8 +78,7 @@ void BothOrders::take(const Event& event) {
       break;
     case EventKind::uses_mark: {
       LiveAccess mark;
-      mark.stream = all_.mark(event.mark).point.stream;
-      mark.tick = all_.mark(event.mark).point.tick;
+      std::tie(mark.stream, mark.tick) = all_.mark(event.mark).last();
       if (mark.stream.valid() && mark.tick > 0) used_by(mark, event.thread);
       break;
     }

@@ -116,6 +116,21 @@ void OrderStates::record_mark(const Event& event) {
   mark.point.known.learn(thread(event.thread).known);
   mark.doubtful = event.doubtful;
   mark.gates = gates_.empty() ? Clock{} : state.gates;
+  mark.marker = event.marker;
+  if (event.marker.valid()) mark_itself(event, mark);
+}
+
+// The record is after what it stands for, and before what is given to the stream later.
+void OrderStates::mark_itself(const Event& event, MarkState& mark) {
+  const auto change = [this](StreamNumber number) -> Point& {
+    return stream(number).point.change(now_, [this] { return oldest(); });
+  };
+  Point& itself = change(event.marker);
+  itself.stream = event.marker;
+  mark.marker_tick = ++itself.tick;
+  mark.point.known.edit().raise(event.marker, mark.marker_tick);
+  itself.known = mark.point.known;
+  change(event.stream).known.edit().raise(event.marker, mark.marker_tick);
 }
 
 void OrderStates::wait_mark(const Event& event) {
@@ -140,14 +155,19 @@ void OrderStates::wait_mark(const Event& event) {
   if (!point.known->includes(after)) point.known.edit().join(after);
 }
 
-void OrderStates::mark_ends(const Event& event) { marks_.erase(event.mark); }
+void OrderStates::mark_ends(const Event& event) {
+  marks_.erase(event.mark);
+  if (event.marker.valid()) end_stream(event.marker);
+}
 
-void OrderStates::stream_ends(const Event& event) {
-  const Point& point = stream(event.stream).point.now();
+void OrderStates::stream_ends(const Event& event) { end_stream(event.stream); }
+
+void OrderStates::end_stream(StreamNumber number) {
+  const Point& point = stream(number).point.now();
   Knowledge& ended = ended_.edit();
   ended.possible.join(point.known->possible);
-  ended.possible.raise(key_of(event.stream), point.tick);
-  streams_.erase(event.stream);
+  ended.possible.raise(key_of(number), point.tick);
+  streams_.erase(number);
 }
 
 bool OrderStates::waits_for_cpu(StreamNumber number) const {

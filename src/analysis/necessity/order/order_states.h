@@ -90,6 +90,12 @@ struct StreamState {
 
 struct MarkState {
   Point point;
+  StreamNumber marker;  // of a mark whose completion is asked for: its own record,
+  uint32_t marker_tick = 0;
+  // What has to be complete for the mark to be. tick 0: nothing.
+  std::pair<StreamNumber, uint32_t> last() const {
+    return marker.valid() ? std::pair(marker, marker_tick) : std::pair(point.stream, point.tick);
+  }
   bool doubtful = false;
   Clock gates;
 };
@@ -176,6 +182,8 @@ class OrderStates {
     all.resize(number.value + 1);
   }
   Point& submit(StreamNumber stream, ThreadNumber thread);
+  void end_stream(StreamNumber number);
+  void mark_itself(const Event& event, MarkState& mark);
   uint64_t oldest() const;  // event number of the beginning of the oldest running call
   uint64_t call_of(ThreadNumber thread) {
     const ThreadState& state = this->thread(thread);

@@ -43,6 +43,7 @@ class StreamTable {
   Stream* find(uint32_t stream, uint16_t context, uint32_t thread);
   // Stands for all streams that are not known.
   Stream& unknown();
+  StreamNumber next_number() { return StreamNumber{next_++}; }
 
   // The streams of which the next work of this one is after all that was given to them.
   void before_next_in(const Stream& stream, std::vector<StreamNumber>& out) const;

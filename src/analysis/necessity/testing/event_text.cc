@@ -62,6 +62,7 @@ void add_flags(const Event& event, std::string& text) {
       break;
     case EventKind::record_mark:
       flag(event.doubtful, "doubtful");
+      flag(event.marker.valid(), "timed");
       break;
     case EventKind::releases:
       flag(event.lives_on, "lives_on");

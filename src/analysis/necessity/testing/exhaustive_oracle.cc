@@ -112,6 +112,7 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
       case EventKind::record_mark:
         order.gpu[i] = known | of_stream(event.stream, i);
         order.marked[i] = known | of_stream(event.stream, call);
+        if (event.marker.valid()) order.gpu[i].set(i), order.marked[i].set(i);
         marks[event.mark.value] = {order.marked[i], event.doubtful, i};
         streams[event.stream.value].push_back({i, order.gpu[i]});
         break;
@@ -265,6 +266,10 @@ void Oracle::find_pairs() {
       case EventKind::uses_mark:
         for (size_t r = i; r-- > 0;) {
           if (events_[r].kind != EventKind::record_mark || events_[r].mark != event.mark) continue;
+          if (events_[r].marker.valid()) {
+            pairs_.push_back({r, i, false});
+            break;
+          }
           for (size_t w = call_of(r); w-- > 0;) {  // the last work that it stands for
             if (events_[w].kind != EventKind::work || events_[w].stream != events_[r].stream) continue;
             pairs_.push_back({w, i, false});

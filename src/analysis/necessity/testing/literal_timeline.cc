@@ -65,11 +65,13 @@ Timeline& Timeline::blind(ThreadNumber thread, StreamNumber stream, uint32_t rea
   return in_call(work);
 }
 
-Timeline& Timeline::record(ThreadNumber thread, StreamNumber stream, MarkNumber mark, bool doubtful) {
+Timeline& Timeline::record(ThreadNumber thread, StreamNumber stream, MarkNumber mark, bool doubtful,
+                           StreamNumber marker) {
   Event record = event(EventKind::record_mark, thread);
   record.stream = stream;
   record.mark = mark;
   record.doubtful = doubtful;
+  record.marker = marker;
   return in_call(record);
 }
 

@@ -40,7 +40,8 @@ class Timeline {
   Timeline& work(ThreadNumber thread, StreamNumber stream, std::vector<Access> accesses);
   Timeline& gate(ThreadNumber thread, StreamNumber stream, std::vector<Access> accesses = {});
   Timeline& blind(ThreadNumber thread, StreamNumber stream, uint32_t reasons);
-  Timeline& record(ThreadNumber thread, StreamNumber stream, MarkNumber mark, bool doubtful = false);
+  Timeline& record(ThreadNumber thread, StreamNumber stream, MarkNumber mark, bool doubtful = false,
+                   StreamNumber marker = {});
   Timeline& wait(ThreadNumber thread, StreamNumber stream, MarkNumber mark);  // of a stream for an event
   // Synchronizations: of streams, of an event. `site` is also the number of the operation's stack.
   Timeline& sync(ThreadNumber thread, std::vector<StreamNumber> streams, uint32_t site, Wait wait = {});

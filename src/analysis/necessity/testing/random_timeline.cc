@@ -14,6 +14,7 @@ class Generator {
     streams_ = 1 + below(3);
     with_gates_ = below(3) == 0;
     with_watches_ = below(4) != 0;
+    timed_ = below(2) == 0;
     for (size_t i = 0; i < steps_; ++i) step();
     for (uint32_t thread = 0; thread < 3; ++thread) {
       if (in_call_[thread]) timeline_.end(ThreadNumber{thread});
@@ -142,7 +143,9 @@ class Generator {
         break;
       case 10:
         if (!any_call()) {
-          timeline_.record(who, stream(), MarkNumber{below(2)}, below(6) == 0);
+          const MarkNumber mark{below(2)};
+          timeline_.record(who, stream(), mark, below(6) == 0,
+                           timed_ ? StreamNumber{3 + mark.value} : StreamNumber{});
           recorded_ = true;
         }
         break;
@@ -182,7 +185,7 @@ class Generator {
           timeline_.releases(who, memory(), below(2) == 0);
         else if (below(4) == 0)
           timeline_.unwatched(MemoryNumber{2}, kGuardRefused, range());
-        else if (recorded_ && below(4) == 0)
+        else if (recorded_ && (timed_ || below(4) == 0))
           timeline_.uses_mark(who, MarkNumber{below(2)});
         break;
       case 21:  // a call that others run beside
@@ -202,7 +205,7 @@ class Generator {
   size_t steps_;
   Timeline timeline_;
   uint32_t threads_ = 2, streams_ = 2, watches_ = 0;
-  bool with_gates_ = false, with_watches_ = true, recorded_ = false;
+  bool with_gates_ = false, with_watches_ = true, recorded_ = false, timed_ = false;
   bool in_call_[3] = {};
 };
 
