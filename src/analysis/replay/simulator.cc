@@ -24,15 +24,13 @@ struct ThreadState {
   Phase phase = Phase::gap;
   int64_t clock = 0, gone = 0;  // `gone`: of the CPU work before the node
   Target waiting;
-  bool blocked = false;
   std::span<const Edit> edits;  // from the next one on
   std::vector<MovedWait> moved;
   size_t next_moved = 0;
   size_t armed = 0;          // moved waits that have still to happen
   uint32_t passed = 0;       // of its points
   int64_t slept = 0;         // of the recorded time of the CPU work before the node
-  bool awaits = false;       // others have to release it before its next point
-  int64_t asleep_since = 0;  // where it does
+  int64_t asleep_since = 0;  // where others have to release it before its next point
 };
 
 struct Step {  // of a thread; what happens on the GPU at the same time comes first
@@ -54,7 +52,8 @@ class Simulator {
         fill_(fill),
         use_(use),
         gpu_(schedule, durations, machine),
-        threads_(schedule.threads.size()) {
+        threads_(schedule.threads.size()),
+        awaiting_(schedule.threads.size()) {
     outcome_.threads.resize(threads_.size());
     for (uint32_t t = 0; t < threads_.size(); ++t) start_thread(t, edits);
   }
@@ -63,7 +62,7 @@ class Simulator {
     while (gpu_.next() != Gpu::kNever || !steps_.empty() || release_first()) {
       if (steps_.empty() || gpu_.next() <= steps_.top().time) {
         now_ = gpu_.next();
-        if (gpu_.step() && blocked_threads_ > 0) wake();
+        if (gpu_.step()) wake();
         continue;
       }
       const Step next = steps_.top();
@@ -90,7 +89,11 @@ class Simulator {
     });
     const auto& points = in_.threads[t].points;
     if (setting_.threads_joined && !points.empty() && points[0].starts) {
-      thread.awaits = true;
+      const uint32_t by = awaited(points[0]);
+      if (by == kNone)
+        steps_.push({now_, t}), thread.phase = Phase::point;
+      else
+        awaiting_[by].push_back(t);
       return;
     }
     thread.clock = in_.threads[t].start;
@@ -202,32 +205,36 @@ class Simulator {
 
   // ---- who lets whom go on
 
-  bool is_released(const OrderPoint& point) const {
-    if (!point.firm && !setting_.locks_in_order) return true;
-    if (now_ < point.not_before) return false;
-    for (uint32_t i = point.first; i < point.first + point.count; ++i)
-      if (threads_[in_.releases[i].thread].passed <= in_.releases[i].point) return false;
-    return true;
+  // The first thread that has still to release it; kNone: it may be passed. Its time (not_before) apart.
+  uint32_t awaited(const OrderPoint& point) const {
+    if (!point.firm && !setting_.locks_in_order) return kNone;
+    for (uint32_t i = point.first; i < point.first + point.count; ++i) {
+      const OrderPoint::From& from = in_.releases[i];
+      if (threads_[from.thread].passed <= from.point) return from.thread;
+    }
+    return kNone;
   }
+  const OrderPoint& next_point(uint32_t t) const { return in_.threads[t].points[threads_[t].passed]; }
 
   bool pass_point(uint32_t t) {
     ThreadState& thread = threads_[t];
     const OrderPoint& point = in_.threads[t].points[thread.passed];
-    if (!is_released(point)) {
-      if (point.not_before <= now_) {
-        thread.awaits = true;
-        thread.asleep_since = now_;
-      } else {  // a thread of which no more is known releases it when it did
-        thread.phase = Phase::point;
-        steps_.push({point.not_before + wakes_after(point, point.not_before - now_), t});
-      }
+    // A thread of which no more is known releases it when it did.
+    if (now_ < point.not_before && (point.firm || setting_.locks_in_order)) {
+      thread.phase = Phase::point;
+      steps_.push({point.not_before + wakes_after(point, point.not_before - now_), t});
+      return false;
+    }
+    if (const uint32_t by = awaited(point); by != kNone) {
+      awaiting_[by].push_back(t);
+      thread.asleep_since = now_;
       return false;
     }
     thread.slept += point.slept;
     ++thread.passed;
     if (point.acquires) return goes_on(t, now_, Phase::gap);
     // Where waking others costs less than when it was recorded, there is so much less of its work left.
-    const int64_t waking = release_others();
+    const int64_t waking = release_others(t);
     const int64_t more = setting_.sleeps_cost ? waking - point.waking : 0;
     thread.gone += std::max<int64_t>(-more, 0);
     return goes_on(t, now_ + std::max<int64_t>(more, 0), Phase::gap);
@@ -242,37 +249,39 @@ class Simulator {
 
   // Nothing else can happen: damaged records name releases that never come.
   bool release_first() {
-    const OrderPoint* first = nullptr;
-    uint32_t who = 0;
-    for (uint32_t t = 0; t < threads_.size(); ++t)
-      if (threads_[t].awaits) {
-        const OrderPoint& point = in_.threads[t].points[threads_[t].passed];
-        if (!first || point.at < first->at) first = &point, who = t;
-      }
-    if (!first) return false;
-    ThreadState& thread = threads_[who];
-    thread.awaits = false;
-    thread.slept += first->slept;
+    uint32_t first = kNone;
+    for (const auto& threads : awaiting_)
+      for (const uint32_t t : threads)
+        if (first == kNone || std::pair(next_point(t).at, t) < std::pair(next_point(first).at, first))
+          first = t;
+    if (first == kNone) return false;
+    for (auto& threads : awaiting_) std::erase(threads, first);
+    ThreadState& thread = threads_[first];
+    thread.slept += next_point(first).slept;
     ++thread.passed;
     thread.phase = Phase::gap;
-    steps_.push({now_, who});
+    steps_.push({now_, first});
     return true;
   }
 
-  // Returns what it costs to wake them.
-  int64_t release_others() {
+  // Those that await this thread go on, or await another one. Returns what it costs to wake them.
+  int64_t release_others(uint32_t by) {
     int64_t cost = 0;
-    for (uint32_t t = 0; t < threads_.size(); ++t) {
+    std::erase_if(awaiting_[by], [&](uint32_t t) {
+      const OrderPoint& point = next_point(t);
+      const uint32_t next = awaited(point);
+      if (next == by) return false;
+      if (next != kNone) {
+        awaiting_[next].push_back(t);
+        return true;
+      }
       ThreadState& thread = threads_[t];
-      if (!thread.awaits) continue;
-      const OrderPoint& point = in_.threads[t].points[thread.passed];
-      if (!is_released(point)) continue;
-      thread.awaits = false;
       thread.phase = Phase::point;
       const int64_t asleep = now_ - thread.asleep_since;
       steps_.push({now_ + wakes_after(point, asleep), t});
       if (!point.starts) cost += in_.sleep_costs.waker_pays(asleep);
-    }
+      return true;
+    });
     return cost;
   }
 
@@ -369,21 +378,18 @@ class Simulator {
     thread.phase = then;
     if (gpu_.reached(target)) return true;
     thread.waiting = target;
-    thread.blocked = true;
-    ++blocked_threads_;
+    blocked_.push_back(t);
     return false;
   }
 
   void wake() {
-    for (uint32_t t = 0; t < threads_.size(); ++t) {
-      ThreadState& thread = threads_[t];
-      if (!thread.blocked || !gpu_.reached(thread.waiting)) continue;
-      thread.blocked = false;
-      --blocked_threads_;
+    std::erase_if(blocked_, [&](uint32_t t) {
+      const ThreadState& thread = threads_[t];
+      if (!gpu_.reached(thread.waiting)) return false;
       // A place in the launch queue is polled for: no thread is woken.
-      int64_t delay = thread.phase == Phase::queue ? 0 : machine_.wake_up;
-      steps_.push({now_ + delay, t});
-    }
+      steps_.push({now_ + (thread.phase == Phase::queue ? 0 : machine_.wake_up), t});
+      return true;
+    });
   }
 
   const Schedule& in_;
@@ -396,7 +402,8 @@ class Simulator {
   std::priority_queue<Step, std::vector<Step>, std::greater<>> steps_;
   std::vector<ThreadState> threads_;
   int64_t now_ = 0;
-  uint32_t blocked_threads_ = 0;
+  std::vector<uint32_t> blocked_;                // threads that wait for the GPU
+  std::vector<std::vector<uint32_t>> awaiting_;  // ... for a thread to release them, by that thread
   Outcome outcome_;
 };
 
