@@ -34,7 +34,10 @@ CUresult record(Null null, CUevent handle, CUstream stream_handle) {
     return CUDA_SUCCESS;
   }
   event->captured.reset();
-  return enqueue(stream, Work{}, &event->op);
+  // On an idle stream, too, the GPU has to come to it first: right behind the call it is not complete.
+  Work work;
+  work.latency_ns = kEventRecordCost + kLaunchLatency;
+  return enqueue(stream, std::move(work), &event->op);
 }
 
 CUresult stream_wait(Null null, CUstream stream_handle, CUevent handle, unsigned flags) {
