@@ -103,13 +103,19 @@ TEST(JudgeProcess, DataThatGoesBackToTheDeviceIsUsed) {
   EXPECT_EQ(judged[0].unused, Unused::no);
 }
 
-TEST(JudgeProcess, AnElapsedTimeNeedsItsEvents) {
+// Event 2 is recorded, and then there is work.
+Facts recorded_and_filled() {
   Facts facts;
   facts.call("cuEventRecord", {.begin = 0, .stream = kLegacyStream, .object = 2});
   facts.call("cuMemsetD8_v2", {.begin = 20,
                                .stream = kLegacyStream,
                                .operands = {operand(kDevice, 64, kWrites | kWhole, MemoryKind::device)},
                                .transfer = transfer_of(MemoryKind::device, MemoryKind::unknown, 64)});
+  return facts;
+}
+
+TEST(JudgeProcess, AnElapsedTimeNeedsItsEvents) {
+  Facts facts = recorded_and_filled();
   facts.call("cuEventRecord", {.begin = 40, .stream = kLegacyStream, .object = 3});
   facts.call("cuEventSynchronize", {.begin = 60, .flags = kWaited, .object = 3});
   facts.call("cuEventElapsedTime", {.begin = 80, .object = 2, .stream2 = 3});
@@ -117,12 +123,7 @@ TEST(JudgeProcess, AnElapsedTimeNeedsItsEvents) {
 }
 
 TEST(JudgeProcess, AnElapsedTimeNeedsAWaitBehindTheRecord) {
-  Facts facts;
-  facts.call("cuEventRecord", {.begin = 0, .stream = kLegacyStream, .object = 2});
-  facts.call("cuMemsetD8_v2", {.begin = 20,
-                               .stream = kLegacyStream,
-                               .operands = {operand(kDevice, 64, kWrites | kWhole, MemoryKind::device)},
-                               .transfer = transfer_of(MemoryKind::device, MemoryKind::unknown, 64)});
+  Facts facts = recorded_and_filled();
   facts.call("cuCtxSynchronize", {.begin = 30, .flags = kWaited});
   facts.call("cuEventRecord", {.begin = 40, .stream = kLegacyStream, .object = 3});
   facts.call("cuEventSynchronize", {.begin = 60, .flags = kWaited, .object = 3});
