@@ -88,8 +88,8 @@ struct Event {
   OperationId operation;  // call_begin, covers
   SiteIndex site;         // covers
   StreamNumber stream;
-  // record_mark: recording is a piece of work itself, in `stream`, and counts as the next one of this stream, which has
-  // no other. Invalid: nobody asks whether it is complete.
+  // record_mark: the record is a piece of work itself. It comes in `stream`, and is counted in `marker`, a stream that holds
+  // the records of this one event and nothing else. Invalid: nobody asks whether the record is complete.
   StreamNumber marker;
   MarkNumber mark;
   MemoryNumber memory;

@@ -47,7 +47,7 @@ const char* sentence(Cause cause) {
     case Cause::wake_ups:
       return "threads woke sooner or later than in the run that recorded GPU times";
     case Cause::sleeps:
-      return "threads sleep for another time, and how soon they wake then is not known well";
+      return "threads sleep for longer or shorter, and how soon they wake then is not known well";
     case Cause::count_:
       break;
   }
@@ -174,11 +174,11 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
         simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
   if (schedule_.locks_taken_free)
     locks_in_order_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, in_order(), {});
+  if (schedule_.threads.size() < 2) return;
+  independent_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, {});
   if (schedule_.sleep_costs.known())
     sleeps_as_recorded_ =
         simulate(schedule_, variants_[0].durations, variants_[0].machine, sleeps_as_recorded(), {});
-  if (schedule_.threads.size() > 1)
-    independent_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, {});
 }
 
 // Benefits with the threads taken as independent: of the whole, and of all threads summed.

@@ -7,7 +7,7 @@
 // Both without the cost of tracing. The range spans what is not known: where between two known points the GPU
 // was busy (durations.h), whether kernels of different streams could overlap, whether a moved wait is
 // the same call (the figure assumes an event recorded where the wait was), how threads wait for each other,
-// which operations had no counterpart in the run that judged them, by how much replaying the recorded run
+// what sleeps cost that got longer or shorter, which operations had no counterpart in the run that judged them, by how much replaying the recorded run
 // misses its time, how far the instances of a site differ, what hooks add inside very short calls, and by how
 // much the wake-up differs between the run and the one that recorded GPU times.
 #pragma once

@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Fewer change no estimate by as much as a millisecond.
+// Of threads in the tracing run. Fewer change an estimate by a millisecond or two at most.
 constexpr uint64_t kSleepsWorthMeasuring = 50;
 
 int64_t realtime_now() {

@@ -3,36 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/necessity/testing/literal_timeline.h"
+#include "analysis/necessity/testing/judged.h"
 
 namespace diogenes::necessity::testing {
 namespace {
 
-constexpr MarkNumber mark0{0}, mark1{1};
 constexpr Wait kImplicit{true, true, true, false}, kUnchangeable{false, false, true, false};
 constexpr Wait kUndocumented{true, false, false, false}, kOwn{true, false, true, true};
-
-std::vector<Verdict> judged(const Timeline& timeline) {
-  Judge judge;
-  timeline.replay(judge);
-  judge.finish();
-  std::vector<Verdict> verdicts;
-  for (size_t i = 0; i < judge.size(); ++i) verdicts.push_back(judge.verdict(i));
-  return verdicts;
-}
-
-std::vector<uint32_t> reasons(const Timeline& timeline) {
-  std::vector<uint32_t> all;
-  for (const Verdict& verdict : judged(timeline)) all.push_back(verdict.reasons);
-  return all;
-}
-using Reasons = std::vector<uint32_t>;
-
-// A synchronization at whose end `memory` is watched.
-Timeline& watching_sync(Timeline& t, ThreadNumber thread, std::vector<StreamNumber> streams, uint32_t site,
-                        uint32_t watch, MemoryNumber memory = m0, bool read_only = false) {
-  return t.begin(thread).sync(thread, streams, site).watch(watch, memory, {0, 8}, read_only).end(thread);
-}
 
 TEST(Judge, AWaitBeforeTheFirstUseIsNeeded) {
   Timeline t;
@@ -63,14 +40,6 @@ TEST(Judge, AWaitForAnotherStreamIsNotNeeded) {
   t.work(A, s0, {host_write(m0)}).work(A, s1, {device_write(m1)}).sync(A, {s1}, 0);
   watching_sync(t, A, {s0}, 1, 0).touch(A, 0).ends();
   EXPECT_EQ(reasons(t), Reasons({0, kCpuAccess}));
-}
-
-TEST(Judge, AWaitForAnEventCoversWhatWasBeforeItsRecord) {
-  Timeline t;
-  t.work(A, s0, {host_write(m0)}).record(A, s0, mark0).work(A, s0, {host_write(m1)});
-  t.begin(A).sync_mark(A, mark0, 0).watch(0, m0).end(A).touch(A, 0);
-  t.begin(A).sync(A, {s0}, 1).watch(1, m1).end(A).touch(A, 1).ends();
-  EXPECT_EQ(reasons(t), Reasons({kCpuAccess, kCpuAccess}));
 }
 
 TEST(Judge, TheSameWaitIsChosenForEachUse) {
@@ -127,13 +96,6 @@ TEST(Judge, OrderBetweenStreamsByAWaitAlone) {
   Timeline t;
   t.work(A, s0, {device_write(m0)}).sync(A, {s0}, 0).work(A, s1, {device_read(m0)}).ends();
   EXPECT_EQ(reasons(t), Reasons({kOrder}));
-}
-
-TEST(Judge, OrderBetweenStreamsThatAnEventGivesToo) {
-  Timeline t;
-  t.work(A, s0, {device_write(m0)}).record(A, s0, mark0).sync(A, {s0}, 0).wait(A, s1, mark0);
-  t.work(A, s1, {device_read(m0)}).ends();
-  EXPECT_EQ(reasons(t), Reasons({0}));
 }
 
 TEST(Judge, DataThatGoesBackToTheGpuFromAnotherStream) {
@@ -325,64 +287,6 @@ TEST(Judge, ReleasesAreUsesUnlessTheyCanBeDeferred) {
   EXPECT_EQ(reasons(deferred), Reasons({0}));
 }
 
-TEST(Judge, AnElapsedTimeUsesTheWorkBeforeItsEvent) {
-  Timeline t;
-  t.work(A, s0, {device_write(m0)}).record(A, s0, mark0).sync_mark(A, mark0, 0).uses_mark(A, mark0).ends();
-  EXPECT_EQ(reasons(t), Reasons({kDriverAccess}));
-}
-
-// The event is recorded behind a wait, and nobody has waited for the record itself.
-TEST(Judge, AnElapsedTimeNeedsTheRecordToo) {
-  const StreamNumber marker{7};
-  Timeline t;
-  t.work(A, s0, {device_write(m0)})
-      .sync(A, {s0}, 0)
-      .record(A, s0, mark0, false, marker)
-      .sync_mark(A, mark0, 1);
-  t.uses_mark(A, mark0).ends();
-  EXPECT_EQ(reasons(t), Reasons({0, kDriverAccess}));
-  // A wait for the stream does as well.
-  Timeline by_stream;
-  by_stream.record(A, s0, mark0, false, marker).sync(A, {s0}, 0).uses_mark(A, mark0).ends();
-  EXPECT_EQ(reasons(by_stream), Reasons({kDriverAccess}));
-  // ... and so does one for what comes later in it, in any stream that is ordered behind.
-  Timeline by_another;
-  by_another.record(A, s0, mark0, false, marker)
-      .work(A, s0, {device_write(m0)})
-      .record(A, s0, mark1)
-      .wait(A, s1, mark1);
-  by_another.work(A, s1, {device_write(m1)}).sync(A, {s1}, 0).uses_mark(A, mark0).ends();
-  EXPECT_EQ(reasons(by_another), Reasons({kDriverAccess}));
-  // Not one that began before the record: no wait orders the two.
-  Timeline before;
-  before.begin(A)
-      .record(B, s0, mark0, false, marker)
-      .sync(A, {s0}, 0)
-      .end(A)
-      .sync(B, {s0}, 1)
-      .uses_mark(B, mark0)
-      .ends();
-  EXPECT_EQ(reasons(before), Reasons({0, kDriverAccess}));
-}
-
-TEST(Judge, AQueryThatSaidNotReadyOrders) {
-  Timeline t;
-  t.work(A, s0, {host_write(m0)}).query(A, s0, false).query(A, s0, true);
-  watching_sync(t, A, {s0}, 0, 0).touch(A, 0).ends();
-  EXPECT_EQ(reasons(t), Reasons({0}));
-  Timeline at_once;
-  at_once.work(A, s0, {host_write(m0)}).query(A, s0, true);
-  watching_sync(at_once, A, {s0}, 0, 0).touch(A, 0).ends();
-  EXPECT_EQ(reasons(at_once), Reasons({kCpuAccess}));
-}
-
-TEST(Judge, AQuerySaysNothingOfWorkThatWasGivenAfterItSaidNotReady) {
-  Timeline t;
-  t.work(A, s0, {host_write(m1)}).query(A, s0, false).work(A, s0, {host_write(m0)}).query(A, s0, true);
-  watching_sync(t, A, {s0}, 0, 0).touch(A, 0).ends();
-  EXPECT_NE(reasons(t)[0] & kCpuAccess, 0u);
-}
-
 TEST(Judge, WorkThatTheCpuLetsGoAfterAWaitNeedsTheWait) {
   // The kernel in s1 polls a flag. It was given before the wait, which is for s0, and runs on after it.
   Timeline t;
@@ -459,26 +363,6 @@ TEST(Judge, SaysWhenAFindingRestsOnKernelsArguments) {
   EXPECT_EQ(verdicts[0].reasons, 0u);
   EXPECT_EQ(verdicts[0].conditions, kConditionArguments);
   EXPECT_EQ(verdicts[1].conditions, 0);
-}
-
-TEST(Judge, ARecordAnewOfAnEventStandsForTheNewWorkOnly) {
-  Timeline t;
-  t.work(A, s0, {host_write(m0)}).record(A, s0, mark0).record(A, s1, mark0);
-  t.sync_mark(A, mark0, 0);
-  watching_sync(t, A, {s0}, 1, 0).touch(A, 0).ends();
-  EXPECT_EQ(reasons(t), Reasons({0, kCpuAccess}));
-}
-
-TEST(Judge, AnOlderWriteOfTheSameMemoryIsRememberedWhileAnEventTellsThemApart) {
-  // Both kernels may write all of m0, as far as is known; the CPU reads what the first one wrote, behind the
-  // event between them.
-  Timeline t;
-  t.work(A, s0, {host_write(m0)}).record(A, s0, mark0).work(A, s0, {host_write(m0)});
-  t.begin(A).sync_mark(A, mark0, 0).watch(0, m0).end(A).touch(A, 0).ends();
-  Judge judge(0);
-  t.replay(judge);
-  judge.finish();
-  EXPECT_EQ(judge.verdict(0).reasons, kCpuAccess);
 }
 
 // What is remembered grows with what is open: 20,000 rounds leave no more than some hundreds of entries.

@@ -90,14 +90,15 @@ struct StreamState {
 
 struct MarkState {
   Point point;
-  StreamNumber marker;  // of a mark whose completion is asked for: its own record,
-  uint32_t marker_tick = 0;
-  // What has to be complete for the mark to be. tick 0: nothing.
+  StreamNumber marker;       // Event::marker
+  uint32_t marker_tick = 0;  // the record's place in it
+  bool doubtful = false;
+  Clock gates;
+
+  // The work that has to be complete for the mark to be. 0: none.
   std::pair<StreamNumber, uint32_t> last() const {
     return marker.valid() ? std::pair(marker, marker_tick) : std::pair(point.stream, point.tick);
   }
-  bool doubtful = false;
-  Clock gates;
 };
 
 struct ThreadState {
