@@ -55,6 +55,7 @@ CUgraph node_by_node(uint32_t* to, uint32_t value) {
 struct Table {
   CUdeviceptr sides[2];
   explicit Table(const Mapped& to) : sides{address(to.words), shared->device} {}
+  explicit Table(const Pinned& to) : sides{address(to.words), shared->device} {}
 };
 
 // The table is made, the memory is registered, and the kernel looks it up.
@@ -70,6 +71,37 @@ uint64_t play_table(uint32_t value, const std::function<CUdeviceptr(const Table&
   const uint64_t seen = sum(memory.words, kWords);
   finish();
   return seen;
+}
+
+// The same with pinned memory, which no kernel is ever given.
+uint64_t play_table_of_pinned(uint32_t value, const std::function<CUdeviceptr(const Table&)>& make,
+                              const Action& wait) {
+  Shared& s = *shared;
+  Pinned result;
+  const CUdeviceptr table = make(Table(result));
+  s.gpu.fill(s.device, value, kWords, kBusyUs, s.first);
+  s.copy_by_table(table, kWords, s.first);
+  wait();
+  const uint64_t seen = sum(result.words, kWords);
+  finish();
+  return seen;
+}
+
+CUdeviceptr upload_table(const Table& table) {
+  CHECK(cuMemcpyHtoDAsync(shared->other, table.sides, sizeof table.sides, shared->first));
+  return shared->other;
+}
+CUdeviceptr write_table_by_stream(const Table& table) {
+  for (size_t i = 0; i < 2; ++i)
+    CHECK(cuStreamWriteValue64(shared->first, shared->other + i * 8, table.sides[i], 0));
+  return shared->other;
+}
+CUdeviceptr fill_table(const Table& table) {
+  for (size_t half = 0; half < 4; ++half) {
+    const auto bits = static_cast<uint32_t>(table.sides[half / 2] >> (half % 2 * 32));
+    CHECK(cuMemsetD32Async(shared->other + half * 4, bits, 1, shared->first));
+  }
+  return shared->other;
 }
 
 CUdeviceptr write_table(void* to, const Table& table) {
@@ -103,35 +135,77 @@ uint64_t table_managed_later(uint32_t value) {
       [] { TESTED(table_managed_later, cuStreamSynchronize, shared->first); });
 }
 uint64_t table_uploaded_later(uint32_t value) {
-  return play_table(
-      value,
-      [](const Table& table) {
-        CHECK(cuMemcpyHtoDAsync(shared->other, table.sides, sizeof table.sides, shared->first));
-        return shared->other;
-      },
-      [] { TESTED(table_uploaded_later, cuStreamSynchronize, shared->first); });
+  return play_table(value, upload_table,
+                    [] { TESTED(table_uploaded_later, cuStreamSynchronize, shared->first); });
 }
 uint64_t table_written_by_stream(uint32_t value) {
-  return play_table(
-      value,
-      [](const Table& table) {
-        for (size_t i = 0; i < 2; ++i)
-          CHECK(cuStreamWriteValue64(shared->first, shared->other + i * 8, table.sides[i], 0));
-        return shared->other;
-      },
-      [] { TESTED(table_written_by_stream, cuStreamSynchronize, shared->first); });
+  return play_table(value, write_table_by_stream,
+                    [] { TESTED(table_written_by_stream, cuStreamSynchronize, shared->first); });
 }
 uint64_t table_filled(uint32_t value) {
-  return play_table(
-      value,
-      [](const Table& table) {
-        for (size_t half = 0; half < 4; ++half) {
-          const auto bits = static_cast<uint32_t>(table.sides[half / 2] >> (half % 2 * 32));
-          CHECK(cuMemsetD32Async(shared->other + half * 4, bits, 1, shared->first));
-        }
-        return shared->other;
-      },
-      [] { TESTED(table_filled, cuStreamSynchronize, shared->first); });
+  return play_table(value, fill_table, [] { TESTED(table_filled, cuStreamSynchronize, shared->first); });
+}
+
+uint64_t pinned_by_upload(uint32_t value) {
+  return play_table_of_pinned(value, upload_table,
+                              [] { TESTED(pinned_by_upload, cuStreamSynchronize, shared->first); });
+}
+uint64_t pinned_by_stream(uint32_t value) {
+  return play_table_of_pinned(value, write_table_by_stream,
+                              [] { TESTED(pinned_by_stream, cuStreamSynchronize, shared->first); });
+}
+uint64_t pinned_by_fill(uint32_t value) {
+  return play_table_of_pinned(value, fill_table,
+                              [] { TESTED(pinned_by_fill, cuStreamSynchronize, shared->first); });
+}
+// The copy of the table is in a graph.
+uint64_t pinned_by_graph(uint32_t value) {
+  Pinned source;
+  const CUstream stream = shared->first;
+  const auto upload = [&](const Table& table) {
+    write_table(source.words, table);
+    CUgraph graph = nullptr;
+    CUgraphExec executable = nullptr;
+    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CHECK(cuMemcpyHtoDAsync(shared->other, source.words, sizeof table.sides, stream));
+    CHECK(cuStreamEndCapture(stream, &graph));
+    CHECK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+    CHECK(cuGraphDestroy(graph));
+    CHECK(cuGraphLaunch(executable, stream));
+    CHECK(cuGraphExecDestroy(executable));
+    return shared->other;
+  };
+  return play_table_of_pinned(value, upload,
+                              [] { TESTED(pinned_by_graph, cuStreamSynchronize, shared->first); });
+}
+// Half by half.
+uint64_t pinned_by_halves(uint32_t value) {
+  const auto upload = [](const Table& table) {
+    for (size_t i = 0; i < 4; ++i)
+      CHECK(cuMemcpyHtoD(shared->other + i * 4, reinterpret_cast<const char*>(table.sides) + i * 4, 4));
+    return shared->other;
+  };
+  return play_table_of_pinned(value, upload,
+                              [] { TESTED(pinned_by_halves, cuStreamSynchronize, shared->first); });
+}
+uint64_t pinned_by_mapped(uint32_t value) {
+  Pinned mapped(CU_MEMHOSTALLOC_DEVICEMAP);
+  return play_table_of_pinned(
+      value, [&](const Table& table) { return write_table(mapped.words, table); },
+      [] { TESTED(pinned_by_mapped, cuStreamSynchronize, shared->first); });
+}
+uint64_t pinned_by_managed(uint32_t value) {
+  Managed managed;
+  return play_table_of_pinned(
+      value, [&](const Table& table) { return write_table(managed.words, table); },
+      [] { TESTED(pinned_by_managed, cuStreamSynchronize, shared->first); });
+}
+// A table in memory that seems to be for copies alone, too.
+uint64_t pinned_by_pinned(uint32_t value) {
+  Pinned other;
+  return play_table_of_pinned(
+      value, [&](const Table& table) { return write_table(other.words, table); },
+      [] { TESTED(pinned_by_pinned, cuStreamSynchronize, shared->first); });
 }
 
 }  // namespace scenes

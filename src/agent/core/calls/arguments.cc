@@ -10,10 +10,6 @@ namespace diogenes::agent {
 
 namespace {
 
-uint64_t element_bytes(const DriverFunction& fill) {
-  return fill.has(Trait::elements_of_4) ? 4 : fill.has(Trait::elements_of_2) ? 2 : 1;
-}
-
 Direction direction_by_types(CUmemorytype source, CUmemorytype destination) {
   bool from_host = source == CU_MEMORYTYPE_HOST, to_host = destination == CU_MEMORYTYPE_HOST;
   if (source == CU_MEMORYTYPE_UNIFIED || destination == CU_MEMORYTYPE_UNIFIED) return Direction::unknown;
@@ -57,6 +53,10 @@ AddressRange block_of(uint64_t address, const uint64_t* known_bytes) {
 }
 
 }  // namespace
+
+uint64_t element_bytes(const DriverFunction& fill) {
+  return fill.has(Trait::elements_of_4) ? 4 : fill.has(Trait::elements_of_2) ? 2 : 1;
+}
 
 bool read_transfer(const Call& call, TransferArguments* out) {
   TransferArguments& transfer = *out;

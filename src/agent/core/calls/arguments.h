@@ -20,6 +20,8 @@ struct TransferArguments {
   uint64_t source_span() const { return height <= 1 ? width : source_pitch * (height - 1) + width; }
 };
 
+// Of a fill.
+uint64_t element_bytes(const DriverFunction& fill);
 // False: the call moves no data.
 bool read_transfer(const Call& call, TransferArguments* transfer);
 

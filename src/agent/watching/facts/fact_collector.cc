@@ -7,6 +7,7 @@
 #include "agent/core/running_stage.h"
 #include "agent/core/thread_state.h"
 #include "agent/watching/facts/content/corrected_transfers.h"
+#include "agent/watching/facts/content/hidden_addresses.h"
 #include "agent/watching/facts/content/readbacks.h"
 #include "agent/watching/facts/content/transfer_contents.h"
 #include "agent/watching/facts/context_numbers.h"
@@ -156,6 +157,7 @@ void add_allocation(const Call& call, const AllocationArguments& made, DecodedCa
     return;
   }
   Allocation& known = *state().memory.find(made.address);
+  state().host_allocations += is_host_side(made.kind);
   if (made.kind == MemoryKind::registered && state().host_addresses.may_hold(allocation.range)) {
     share(known);
     state().unlisted_memory = true;
@@ -346,6 +348,7 @@ void start() {
   all.kernels.reset();
   all.unlisted_memory = all.unlisted_host = all.variables = false;
   all.shared = 0;
+  all.host_allocations = 0;
   all.host_work = all.unknown_host = false;
   all.given = 0;
   all.launches = 0;
@@ -387,6 +390,7 @@ void before(Call& call) {
     give_up_readbacks();
   }
   if (stage_corrects()) {
+    look_at_upload(decoded);
     LockGuard guard(state().lock);
     slot->given = state().given;
     return;
@@ -505,6 +509,7 @@ Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
   decode(call, slot->decoded);
   const Undeferred why = corrected_transfer(slot->decoded, call.driver->asynchronous, transfer);
   if (why != Undeferred::none) return why;
+  look_at_upload(slot->decoded);
   LockGuard guard(state().lock);
   transfer.unwritten |= !state().dirty.may_be_written(AddressRange::of(transfer.host, transfer.bytes));
   return refusal();

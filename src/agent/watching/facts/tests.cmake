@@ -12,8 +12,8 @@ diogenes_test(agent_facts_test SOURCES
 diogenes_test(agent_collector_test SOURCES
   watching/facts/fact_collector_test.cc watching/facts/left_out_test.cc watching/facts/fact_collector.cc
   watching/facts/context_numbers.cc watching/facts/sampling.cc
-  watching/facts/content/transfer_contents_test.cc watching/facts/content/transfer_contents.cc
-  watching/facts/content/corrected_transfers.cc watching/facts/content/readbacks.cc
+  watching/facts/content/hidden_addresses_test.cc watching/facts/content/transfer_contents_test.cc watching/facts/content/transfer_contents.cc
+  watching/facts/content/corrected_transfers.cc watching/facts/content/hidden_addresses.cc watching/facts/content/readbacks.cc
   watching/facts/decoding/graph_operands_test.cc watching/facts/decoding/kernel_operands_test.cc
   watching/facts/decoding/decode.cc watching/facts/decoding/graph_operands.cc watching/facts/decoding/graph_reader.cc
   watching/facts/decoding/kernel_operands.cc watching/facts/decoding/operands.cc watching/facts/decoding/transfer_operands.cc

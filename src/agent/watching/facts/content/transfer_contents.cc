@@ -1,5 +1,8 @@
 #include "agent/watching/facts/content/transfer_contents.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
 #include "agent/watching/facts/content/readbacks.h"
@@ -18,8 +21,35 @@ struct Look {
   PatternFinder pattern;
 };
 
+// Of a word on the device, `count` bytes that come to `at`. Which memory an address means, its bytes 4 and 5 tell.
+bool holds_part_of_address(const unsigned char* bytes, uint64_t count, uint64_t at) {
+  const uint64_t first = at % 8;
+  if (first > 5 || first + count <= 5) return false;
+  uint64_t word = 0;
+  memcpy(reinterpret_cast<unsigned char*>(&word) + first, bytes, count);
+  const int below = first == 5 ? 40 : 32;
+  LockGuard guard(state().lock);
+  return share_addressed(word >> below, below);
+}
+
+// The words that are not whole at both ends.
+bool ends_hold_parts(const void* piece, uint64_t bytes, uint64_t destination) {
+  const auto* at = static_cast<const unsigned char*>(piece);
+  const uint64_t head = std::min(-destination & 7, bytes), tail = (bytes - head) % 8;
+  bool found = head > 0 && holds_part_of_address(at, head, destination);
+  if (tail > 0) found |= holds_part_of_address(at + bytes - tail, tail, destination + bytes - tail);
+  return found;
+}
+
+Look look_at(const TransferArguments& copy, bool hashed) {
+  Look look{.bounds = {}, .copy = &copy, .seen = 0, .hashed = hashed, .found = false, .pattern = {}};
+  LockGuard guard(state().lock);
+  look.bounds = state().memory.bounds();
+  return look;
+}
+
 // Every aligned word that lies where the driver gave memory.
-void look_for_addresses(void* context, const void* piece, uint64_t bytes) {
+void look_at_piece(void* context, const void* piece, uint64_t bytes) {
   auto& look = *static_cast<Look*>(context);
   KernelAddresses given;
   given.clear();
@@ -30,18 +60,14 @@ void look_for_addresses(void* context, const void* piece, uint64_t bytes) {
   look.seen += bytes;
   if (look.hashed) look.pattern.look(piece, bytes);
   scan_words(piece, bytes, destination, look.bounds, given);
-  look.found |= given.count > 0 || given.unknown;
+  look.found |= ends_hold_parts(piece, bytes, destination);
   if (given.count == 0) return;
+  look.found = true;
   LockGuard guard(state().lock);
+  if (given.unknown) share_all_host_memory();
   for (int i = 0; i < given.count; ++i)
     if (Allocation* allocation = state().memory.near(given.address[i]))
       if (is_host_side(allocation->kind)) share(*allocation);
-}
-
-bool copies_to_device(const DecodedCall& decoded) {
-  return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
-         decoded.transfer.bytes() > 0 && decoded.source.on_host() &&
-         decoded.source.kind != MemoryKind::unknown && decoded.destination.kind == MemoryKind::device;
 }
 
 bool copies_to_host(const DecodedCall& decoded) {
@@ -99,6 +125,20 @@ bool looks_at_destination(const DecodedCall& decoded) {
          last_fetched(decoded.transfer) != 0 && !is_shared(decoded);
 }
 
+bool copies_to_device(const DecodedCall& decoded) {
+  return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
+         decoded.transfer.bytes() > 0 && decoded.source.on_host() &&
+         decoded.source.kind != MemoryKind::unknown && decoded.destination.kind == MemoryKind::device;
+}
+
+bool look_for_addresses(const TransferArguments& copy) {
+  Look look = look_at(copy, false);
+  const bool read = content_if_there({copy.source, copy.width, copy.height, copy.source_pitch}, nullptr,
+                                     look_at_piece, &look, copy_watched_if_there);
+  if (look.found) note_addresses(copy.destination);
+  return read;
+}
+
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents) {
   contents = {};
   if (plan().plan->stage != Stage::memory_tracing) return;
@@ -110,15 +150,10 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   if (!copies_to_device(decoded)) return;
   const TransferArguments& copy = decoded.transfer;
   Rows rows{copy.source, copy.width, copy.height, copy.source_pitch};
-  Look look{
-      .bounds = {}, .copy = &copy, .seen = 0, .hashed = decoded.looked_at(), .found = false, .pattern = {}};
-  {
-    LockGuard guard(state().lock);
-    look.bounds = state().memory.bounds();
-  }
+  Look look = look_at(copy, decoded.looked_at());
   // The program may hand the driver memory that is not there. Addresses are looked for in any case: which
   // memory kernels reach must be known.
-  content_if_there(rows, look.hashed ? &contents.content : nullptr, look_for_addresses, &look,
+  content_if_there(rows, look.hashed ? &contents.content : nullptr, look_at_piece, &look,
                    copy_watched_if_there);
   contents.content.pattern = look.pattern.found();
   if (look.found) note_addresses(copy.destination);

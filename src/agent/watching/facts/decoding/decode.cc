@@ -68,7 +68,8 @@ void decode_transfer(const Call& call, bool may_ask, DecodedCall& decoded) {
   if (transfer.fill) {
     // Of few bytes, which are not zeros: a part of an address, perhaps.
     uint64_t value = call.argument(call.driver->arguments == Arguments::fill_2d ? 2 : 1);
-    if (value != 0 && transfer.width <= sizeof(uint64_t)) note_addresses(transfer.destination);
+    if (value != 0 && transfer.width <= sizeof(uint64_t))
+      note_part_of_address(transfer.destination, value, element_bytes(*call.driver));
     return;
   }
   decoded.source =
@@ -87,7 +88,7 @@ void decode_value(const Call& call, DecodedCall& decoded) {
     decoded.operands.flags |= kAnything;
     return;
   }
-  if (writes) note_addresses(call.argument(1));
+  if (writes) note_part_of_address(call.argument(1), call.argument(2), bytes);
   add_transfer_operand(operand, writes, writes, decoded);
 }
 

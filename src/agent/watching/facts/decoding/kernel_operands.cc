@@ -2,6 +2,7 @@
 //
 // Not seen, and so the condition of a verdict that rests on arguments: memory that a kernel reaches by an
 // address which another kernel put where it finds it; module variables whose address was never asked for.
+#include "agent/watching/facts/content/hidden_addresses.h"
 #include "agent/watching/facts/facts_state.h"
 
 namespace diogenes::agent::facts {
@@ -30,12 +31,13 @@ bool is_listed(const Allocation& allocation, const DecodedCall& decoded) {
   return false;
 }
 
-// Under the lock: all memory that kernels and the host share.
-void add_shared(DecodedCall& decoded) {
+// Under the lock: all memory that kernels and the host share. `hidden`: the host's other memory, too.
+void add_shared(DecodedCall& decoded, bool hidden) {
   if (state().unlisted_host) decoded.operands.flags |= kAnyHost;
   if (state().shared == 0) return;
   state().memory.for_each([&](Allocation& allocation) {
-    if (allocation.shared && !is_listed(allocation, decoded)) add_allocation(allocation, kReached, decoded);
+    const bool reached = allocation.shared || (hidden && is_host_side(allocation.kind));
+    if (reached && !is_listed(allocation, decoded)) add_allocation(allocation, kReached, decoded);
   });
 }
 
@@ -47,11 +49,25 @@ void share(Allocation& allocation) {
   ++state().shared;
 }
 
-void add_kernel_operands(DecodedCall& decoded) {
+void share_all_host_memory() {
+  state().memory.for_each([](Allocation& allocation) { share(allocation); });
+}
+
+bool share_addressed(uint64_t upper, int below) {
+  if (!state().memory.bounds().have_upper(upper, below)) return false;
+  state().memory.for_each([upper, below](Allocation& allocation) {
+    if (AddressBounds::has_upper(allocation.range, upper, below)) share(allocation);
+  });
+  return true;
+}
+
+// Under the lock: what the kernel is given, and by that, does it reach other memory of the host's?
+enum class Reaches : uint8_t { nothing, by_given, anything };
+
+static Reaches add_given(DecodedCall& decoded) {
   Operands& operands = decoded.operands;
   const KernelAddresses& kernel_addresses = decoded.kernel_addresses;
   operands.flags |= kHasKernel;
-  LockGuard guard(state().lock);
   const uint32_t number = ++state().launches;
   bool anything = kernel_addresses.unknown || state().unlisted_memory || decoded.page_tables;
   bool shared = false, addresses = false;
@@ -69,10 +85,7 @@ void add_kernel_operands(DecodedCall& decoded) {
     addresses |= allocation->holds_addresses;
     add_allocation(*allocation, kArgument, decoded);
   }
-  if (kernel_addresses.unknown)
-    state().memory.for_each([](Allocation& allocation) {
-      if (is_host_side(allocation.kind)) share(allocation);
-    });
+  if (kernel_addresses.unknown) share_all_host_memory();
   if (addresses) {
     // It may pass them on.
     for (int i = 0; i < kernel_addresses.count; ++i)
@@ -88,8 +101,20 @@ void add_kernel_operands(DecodedCall& decoded) {
     state().memory.for_each([&](Allocation& allocation) {
       if (allocation.variable) add_allocation(allocation, kReached, decoded);
     });
+  return anything || state().variables ? Reaches::anything : shared ? Reaches::by_given : Reaches::nothing;
+}
+
+void add_kernel_operands(DecodedCall& decoded) {
+  Reaches reaches;
+  {
+    LockGuard guard(state().lock);
+    reaches = add_given(decoded);
+  }
+  if (reaches == Reaches::nothing) return;
   // In one block that is shared lie the addresses of others.
-  if (anything || shared || state().variables) add_shared(decoded);
+  const bool hidden = reaches_any_host_memory(decoded.operands, reaches == Reaches::anything);
+  LockGuard guard(state().lock);
+  add_shared(decoded, hidden);
 }
 
 }  // namespace diogenes::agent::facts

@@ -112,6 +112,19 @@ void note_addresses(uint64_t address) {
     state().unlisted_memory = true;
 }
 
+void note_part_of_address(uint64_t at, uint64_t value, uint64_t bytes) {
+  note_addresses(at);
+  const int unused = 64 - static_cast<int>(8 * bytes);
+  LockGuard guard(state().lock);
+  share_addressed(value << unused >> unused, bytes == 8 ? 0 : bytes == 1 ? 40 : 32);
+}
+
+void note_any_address(uint64_t at) {
+  note_addresses(at);
+  LockGuard guard(state().lock);
+  share_all_host_memory();
+}
+
 void copy_addresses(uint64_t from, uint64_t to) {
   {
     LockGuard guard(state().lock);
