@@ -90,6 +90,10 @@ struct CorrectorServices {
   // has the copy, and its host memory is what guard() guards next.
   Undeferred (*begin_transfer)(const CorrectedCall& call, CorrectedTransfer* transfer);
   void (*end_transfer)(const CorrectedCall& call, bool given);
+  // Whole pages of a copy's source: from now on it is known whether somebody writes there. 0: that cannot be known.
+  uint32_t (*watch_source)(uint64_t begin, uint64_t bytes);
+  bool (*is_unwritten)(uint32_t watch);  // by anybody, since then
+  void (*end_watch)(uint32_t watch);
   void (*pass_hooks)(int change);                       // +1: the calling thread's calls are ours, until -1
   void* (*map_file)(const char* name, uint64_t bytes);  // in the process's folder; null: it could not be
   const Plan* plan;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -223,6 +224,94 @@ void sources() {
   say("pinned", sum(pinned));
 }
 
+// One source is sent again and again, so that its content is known without a look, and then somebody writes there.
+void send_often(const char* writer, void* source, const std::function<void()>& write) {
+  for (int i = 0; i < 5; ++i) CHECK(cuMemcpyHtoD(device, source, kBytes));
+  say(writer, on_device(device));
+  for (int i = 0; i < 2; ++i) {
+    write();
+    for (int again = 0; again < 3; ++again) CHECK(cuMemcpyHtoD(device, source, kBytes));
+    say(writer, on_device(device));
+  }
+}
+
+void rewritten_sources() {
+  Words pageable(kWords + 1024), registered(kWords);
+  auto* const pinned = reinterpret_cast<uint32_t*>(example::pinned_floats(kWords));
+  CHECK(cuMemHostRegister(registered.data(), kBytes, 0));
+  uint32_t value = 0;
+  for (uint32_t* const source : {pageable.data(), pageable.data() + 3, registered.data(), pinned}) {
+    uint32_t* const last = source + kWords - 1;
+    for (uint32_t i = 0; i < kWords; ++i) source[i] = ++value;
+    send_often("nobody", source, [] {});
+    send_often("the program, in the middle", source, [&] { ++source[kWords / 2]; });
+    send_often("the program, at the begin", source, [&] { ++*source; });
+    send_often("the program, at the end", source, [&] { ++*last; });
+    send_often("a blocking copy", source, [&] {
+      gpu->fill(other, ++value, kWords, 100);
+      CHECK(cuMemcpyDtoH(source + kWords / 2, other, kBytes / 2));
+    });
+    send_often("an asynchronous copy", source, [&] {
+      gpu->fill(other, ++value, kWords, 100);
+      CHECK(cuMemcpyDtoHAsync(source + 2048, other, kBytes / 4, nullptr));
+      CHECK(cuCtxSynchronize());
+    });
+    send_often("a system call", source, [&] {
+      int ends[2];
+      CHECK(pipe(ends) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+      const uint32_t words[2] = {++value, ++value};
+      CHECK(write(ends[1], words, sizeof words) == sizeof words ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+      CHECK(read(ends[0], source + 4000, sizeof words) == sizeof words ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+      close(ends[0]), close(ends[1]);
+    });
+    send_often("a child that shares nothing", source, [&] {
+      if (fork() == 0) {
+        ++*source;
+        _exit(0);
+      }
+      wait(nullptr);
+    });
+  }
+  CHECK(cuMemHostUnregister(registered.data()));
+  void* const mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  send_often("another mapping", mapped, [&] {
+    munmap(mapped, kBytes);
+    mmap(mapped, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    static_cast<uint32_t*>(mapped)[7] = ++value;
+  });
+  munmap(mapped, kBytes);
+}
+
+// By those beside whom less is corrected: a kernel that is given the source, another thread.
+void rewritten_by_others() {
+  auto* const pinned = reinterpret_cast<uint32_t*>(example::pinned_floats(kWords));
+  uint32_t value = 70;
+  CUdeviceptr seen_by_gpu = 0;
+  CHECK(cuMemHostGetDevicePointer(&seen_by_gpu, pinned, 0));
+  send_often("a kernel", pinned, [&] {
+    gpu->fill(seen_by_gpu, ++value, kWords / 2, 100);
+    CHECK(cuCtxSynchronize());
+  });
+  Words pageable(kWords);
+  send_often("another thread", pageable.data(), [&] { std::thread([&] { ++pageable[5000]; }).join(); });
+}
+
+// A file that is mapped: who writes the file, writes the source.
+void mapped_files() {
+  for (const int how : {MAP_SHARED, MAP_PRIVATE}) {
+    FILE* const file = tmpfile();
+    CHECK(file && ftruncate(fileno(file), kBytes) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+    void* const mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, how, fileno(file), 0);
+    uint32_t value = 40;
+    send_often("the file", mapped, [&] {
+      ++value;
+      CHECK(pwrite(fileno(file), &value, 4, 8192) == 4 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN);
+    });
+    munmap(mapped, kBytes);
+    fclose(file);
+  }
+}
+
 // What cannot be, stays an error.
 void refused() {
   say("nothing to read", static_cast<uint32_t>(cuMemcpyHtoD(device, nullptr, kBytes)));
@@ -251,10 +340,13 @@ int main() {
   CHECK(cuMemAlloc(&other, kBytes));
   results();
   sources();
+  rewritten_sources();
+  mapped_files();
   gone();
   beside_others();
   refused();
   without_files();
+  rewritten_by_others();
   handed_over();
   return 0;
 }

@@ -12,6 +12,7 @@ namespace diogenes::corrector {
 bool Transfers::start(const CorrectorServices& services) {
   services_ = &services;
   delivers_ = deliveries_.start(services);
+  sources_.start(services);
   const auto find = [&services](auto& function, const char* name) {
     const uintptr_t address = services.driver_symbol(name);
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);

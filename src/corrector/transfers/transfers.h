@@ -4,6 +4,7 @@
 #pragma once
 #include "corrector/transfers/deliveries.h"
 #include "corrector/transfers/known_contents.h"
+#include "corrector/transfers/known_sources.h"
 #include "corrector/transfers/staging.h"
 
 namespace diogenes::corrector {
@@ -28,11 +29,7 @@ class Transfers {
   Undeferred prepare(CopyUnderWay& copy, bool threads) {
     CorrectedTransfer& what = copy.what;
     if (what.to_host || !what.unwritten) copy.how = 0;
-    if (copy.how != 0 && is_readable(what)) {
-      look_at(reinterpret_cast<const void*>(what.host), copy);
-      Lock lock;
-      if (is_there(copy)) return Undeferred::none;
-    }
+    if (copy.how != 0 && is_known<Lock>(copy)) return Undeferred::none;
     // What is kept for the next time must not change meanwhile.
     if (copy.how & kKnowsContents) what.staged = true;
     if (!what.staged) return Undeferred::none;
@@ -78,6 +75,21 @@ class Transfers {
     Lock lock;
     return deliveries_.to_come(what.host, what.bytes, but_inside);
   }
+  // Can the copy be made without its bytes?
+  template <typename Lock>
+  bool is_known(CopyUnderWay& copy) {
+    const CorrectedTransfer& what = copy.what;
+    uint32_t reading;
+    {
+      Lock lock;
+      if (sources_.find(what.host, what.bytes, &copy.content, &reading)) return is_there(copy);
+    }
+    if (!is_readable(what)) return false;
+    look_at(reinterpret_cast<const void*>(what.host), copy);
+    Lock lock;
+    sources_.remember(what.host, what.bytes, copy.content, reading);
+    return is_there(copy);
+  }
   bool is_readable(const CorrectedTransfer& what) const;
   void look_at(const void* bytes, CopyUnderWay& copy);
   bool stage(CopyUnderWay& copy);
@@ -94,6 +106,7 @@ class Transfers {
   Counts& counts_;
   Staging staging_;
   KnownContents known_;
+  KnownSources sources_;
   bool delivers_;
   const CorrectorServices* services_;
   CUresult (*to_device_)(CUdeviceptr, const void*, size_t, CUstream);

@@ -54,7 +54,10 @@ MappingKind ask(AddressRange range, uint64_t stack_pointer, bool open_memory) {
   int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return MappingKind::unknown;
   MappingKind kind = MappingKind::private_memory;
-  for (uint64_t at = range.begin; at < range.end && kind == MappingKind::private_memory;) {
+  const auto is_private = [&kind] {
+    return kind == MappingKind::private_memory || kind == MappingKind::private_file;
+  };
+  for (uint64_t at = range.begin; at < range.end && is_private();) {
     char name[64] = {};
     ProcmapQuery query{};
     query.size = sizeof query;
@@ -77,6 +80,8 @@ MappingKind ask(AddressRange range, uint64_t stack_pointer, bool open_memory) {
     } else if (strcmp(name, "[stack]") == 0 ||
                (query.vma_start <= stack_pointer && stack_pointer < query.vma_end)) {
       kind = MappingKind::stack;
+    } else if (query.inode != 0) {
+      kind = MappingKind::private_file;
     }
     at = query.vma_end;
   }
@@ -85,7 +90,7 @@ MappingKind ask(AddressRange range, uint64_t stack_pointer, bool open_memory) {
 }
 
 // One line of the maps: begin-end rwxp offset device inode path.
-bool parse_line(const char* line, AddressRange* range, uint64_t* flags, bool* named_stack) {
+bool parse_line(const char* line, AddressRange* range, uint64_t* flags, bool* named_stack, bool* of_file) {
   char* at = nullptr;
   range->begin = strtoull(line, &at, 16);
   if (*at++ != '-') return false;
@@ -94,6 +99,9 @@ bool parse_line(const char* line, AddressRange* range, uint64_t* flags, bool* na
   *flags = (at[0] == 'r' ? kVmaRead : 0) | (at[1] == 'w' ? kVmaWrite : 0) | (at[2] == 'x' ? kVmaExecute : 0) |
            (at[3] == 's' ? kVmaShared : 0);
   *named_stack = strstr(at, "[stack]") != nullptr;
+  for (int field = 0; field < 3 && at; ++field)
+    if ((at = const_cast<char*>(strchr(at, ' ')))) ++at;
+  *of_file = !at || strtoull(at, nullptr, 10) != 0;
   return true;
 }
 
@@ -107,6 +115,7 @@ MappingKind mapping_kind_by_maps(AddressRange range, bool open_memory) {
   size_t filled = 0;
   uint64_t covered = range.begin;  // up to here, all is private
   MappingKind kind = MappingKind::unknown;
+  bool of_files = false;
   bool skipping = false;  // the rest of a line that is longer than the buffer
   for (bool done = false; !done;) {
     ssize_t got = read(file, buffer + filled, sizeof buffer - 1 - filled);
@@ -118,9 +127,11 @@ MappingKind mapping_kind_by_maps(AddressRange range, bool open_memory) {
       *end = 0;
       AddressRange mapping;
       uint64_t flags;
-      bool named_stack;
-      if (!skipping && parse_line(line, &mapping, &flags, &named_stack) && mapping.contains(covered)) {
+      bool named_stack, of_file;
+      if (!skipping && parse_line(line, &mapping, &flags, &named_stack, &of_file) &&
+          mapping.contains(covered)) {
         covered = mapping.end;
+        of_files |= of_file;
         if (flags & kVmaShared)
           kind = MappingKind::shared_memory, done = true;
         else if (!is_usable(flags, open_memory))
@@ -128,7 +139,7 @@ MappingKind mapping_kind_by_maps(AddressRange range, bool open_memory) {
         else if (named_stack || mapping.contains(stack_pointer))
           kind = MappingKind::stack, done = true;
         else if (covered >= range.end)
-          kind = MappingKind::private_memory, done = true;
+          kind = of_files ? MappingKind::private_file : MappingKind::private_memory, done = true;
         if (done) break;
       }
       skipping = false;
@@ -140,8 +151,10 @@ MappingKind mapping_kind_by_maps(AddressRange range, bool open_memory) {
       // A path longer than the buffer: its first part says all that is needed, once.
       AddressRange mapping;
       uint64_t flags;
-      bool named_stack;
-      if (!skipping && parse_line(buffer, &mapping, &flags, &named_stack) && mapping.overlaps(range)) break;
+      bool named_stack, of_file;
+      if (!skipping && parse_line(buffer, &mapping, &flags, &named_stack, &of_file) &&
+          mapping.overlaps(range))
+        break;
       skipping = true;
       filled = 0;
     }

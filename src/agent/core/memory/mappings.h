@@ -14,7 +14,8 @@
 namespace diogenes::agent {
 
 // unknown: memory that may be executed, too. Guards would give it back without that right.
-enum class MappingKind : uint8_t { unknown, private_memory, shared_memory, stack };
+// private_file: what others write to the file may be seen there.
+enum class MappingKind : uint8_t { unknown, private_memory, private_file, shared_memory, stack };
 
 MappingKind mapping_kind(AddressRange range, bool open_memory = false);
 // The same, asked anew: for answers that hold as long as memory is registered. Memory that may not be read

@@ -113,6 +113,14 @@ TEST(Regions, PrivateSharedAndStack) {
     EXPECT_EQ(ask(range(local)), MappingKind::stack);
     EXPECT_EQ(ask({0x1000, 0x2000}), MappingKind::unknown);
   }
+  // What others write to a file is seen in its mappings, until they are written themselves.
+  FILE* file = tmpfile();
+  ASSERT_TRUE(file && ftruncate(fileno(file), kBytes) == 0);
+  void* of_file = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(file), 0);
+  EXPECT_EQ(mapping_kind(range(of_file)), MappingKind::private_file);
+  EXPECT_EQ(mapping_kind_by_maps(range(of_file)), MappingKind::private_file);
+  munmap(of_file, kBytes);
+  fclose(file);
   // Split by a guard: still the same memory.
   mprotect(static_cast<char*>(own) + 4 * kPageSize, kPageSize, PROT_NONE);
   EXPECT_EQ(mapping_kind(range(own)), MappingKind::private_memory);

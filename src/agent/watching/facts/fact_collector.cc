@@ -117,6 +117,7 @@ WatchRefusal refusal_of(const AllocationArguments& allocation) {
   if (allocation.kind != MemoryKind::registered) return WatchRefusal::none;
   switch (mapping_kind_now(AddressRange::of(allocation.address, allocation.bytes))) {
     case MappingKind::private_memory:
+    case MappingKind::private_file:
       return WatchRefusal::none;
     case MappingKind::shared_memory:
       return WatchRefusal::shared_memory;
@@ -295,13 +296,25 @@ bool was_awaited(const Call& call, const DecodedCall& decoded) {
           between(decoded.source.kind, decoded.destination.kind));
 }
 
+// What the GPU may write on the host. `unknown`: anywhere.
+void note_writes(const DecodedCall& decoded, bool unknown) {
+  if (decoded.host_count == 0 && !unknown) return;
+  LockGuard guard(state().lock);
+  for (int i = 0; i < decoded.host_count; ++i)
+    if (decoded.hosts[i].protection == Protection::no_access)
+      state().sources.note_work(decoded.hosts[i].range);
+  if (unknown) state().sources.note_unknown_work();
+}
+
 // What a deferred wait could not cover.
 void note_undeferrable(const Call& call, const DecodedCall& decoded) {
   const uint32_t flags = decoded.operands.flags;
   if (call.printed) state().host_work = true;  // what kernels print comes out where the program waits
-  if ((flags & (kRunsOnHost | kWaitsForHost)) == 0 && (flags & (kAnyHost | kAnyPageable)) == 0 &&
-      decoded.host_count < DecodedCall::kHosts && (decoded.flags & (kSharesMemory | kUnlistedWork)) == 0)
-    return;
+  const bool listed = (flags & (kRunsOnHost | kWaitsForHost)) == 0 &&
+                      (flags & (kAnyHost | kAnyPageable)) == 0 && decoded.host_count < DecodedCall::kHosts &&
+                      (decoded.flags & (kSharesMemory | kUnlistedWork)) == 0;
+  note_writes(decoded, !listed);
+  if (listed) return;
   LockGuard guard(state().lock);
   if (flags & (kRunsOnHost | kWaitsForHost) || decoded.flags & kSharesMemory) {
     state().host_work = true;
@@ -343,6 +356,7 @@ void start() {
   all.lock.reset();
   all.memory.reset();
   all.dirty.reset(watch_share());
+  all.sources.reset();
   all.graphs.reset();
   all.host_addresses.reset();
   all.kernels.reset();
@@ -370,7 +384,9 @@ void before(Call& call) {
   if (is_idle(call)) return;
   Slot* slot = take_slot();
   if (!slot) {
+    LockGuard guard(state().lock);
     state().unknown_host = true;
+    state().sources.note_unknown_work();
     return;
   }
   call.pending = static_cast<uint32_t>(slot - slots) + 1;
@@ -516,7 +532,10 @@ Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
 }
 
 void end_transfer(Call& call, bool given) {
-  if (Slot* slot = slot_of(call); slot && given) mark_dirty(call, slot->decoded, true, true);
+  if (Slot* slot = slot_of(call); slot && given) {
+    note_writes(slot->decoded, false);
+    mark_dirty(call, slot->decoded, true, true);
+  }
   release_slot(call);
 }
 
@@ -525,6 +544,30 @@ Undeferred guard_dirty(Deferral deferral, const Call& call) {
   LockGuard guard(state().lock);
   const Undeferred why = refusal();
   return why == Undeferred::none ? state().dirty.defer(deferral, coverage, has_had_threads()) : why;
+}
+
+uint32_t watch_source(uint64_t begin, uint64_t bytes) {
+  const AddressRange pages = AddressRange::of(begin, bytes);
+  bool own_pages = false;
+  {
+    LockGuard guard(state().lock);
+    const Allocation* source = state().memory.find(begin);
+    own_pages = source && source->kind == MemoryKind::pinned;
+  }
+  // The driver's pages are nobody else's.
+  if (!own_pages && mapping_kind_now(pages) != MappingKind::private_memory) return 0;
+  LockGuard guard(state().lock);
+  return state().sources.watch(pages, own_pages);
+}
+
+bool is_unwritten(uint32_t watch) {
+  LockGuard guard(state().lock);
+  return state().sources.is_unwritten(watch);
+}
+
+void end_watch(uint32_t watch) {
+  LockGuard guard(state().lock);
+  state().sources.end(watch);
 }
 
 bool has_uncovered() {

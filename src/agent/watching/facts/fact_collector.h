@@ -32,6 +32,10 @@ void release_deferred(Deferral last);
 // A transfer that is corrected is not passed to before() and after(), but to these two.
 Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer);
 void end_transfer(Call& call, bool given);
+// Of its source (trace/corrector_services.h).
+uint32_t watch_source(uint64_t begin, uint64_t bytes);
+bool is_unwritten(uint32_t watch);
+void end_watch(uint32_t watch);
 bool has_uncovered();  // host memory that work was given to, and that no wait since has surely covered
 
 // Orderly end of the process.

@@ -8,6 +8,7 @@
 #include "agent/watching/facts/ranges/dirty_ranges.h"
 #include "agent/watching/facts/ranges/driver_memory.h"
 #include "agent/watching/facts/ranges/host_addresses.h"
+#include "agent/watching/facts/ranges/unwritten_sources.h"
 
 namespace diogenes::agent::facts {
 
@@ -15,6 +16,7 @@ struct State {
   Lock lock;  // of what follows, up to the next that has its own
   MemoryMap memory;
   DirtyRanges dirty;
+  UnwrittenSources sources;
   Graphs graphs;
   bool unlisted_memory;       // kernels reach memory that no allocation gave: textures, mappings of others
   bool unlisted_host;         // ... some of which the host may share

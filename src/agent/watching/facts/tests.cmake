@@ -1,6 +1,7 @@
 # Included by the agent's CMakeLists.txt: what the collector of facts decides about guards, with the guards replaced.
 diogenes_test(agent_facts_test SOURCES
   watching/facts/ranges/dirty_ranges_test.cc watching/facts/ranges/deferred_ranges_test.cc watching/facts/ranges/range_filter_test.cc
+  watching/facts/ranges/unwritten_sources_test.cc watching/facts/ranges/unwritten_sources.cc
   watching/facts/ranges/deferred_ranges.cc watching/facts/ranges/dirty_ranges.cc watching/facts/ranges/host_addresses_test.cc
   watching/facts/ranges/driver_memory_test.cc watching/facts/ranges/driver_memory.cc
   watching/facts/content/corrected_transfers_test.cc watching/facts/content/corrected_transfers.cc
@@ -19,6 +20,7 @@ diogenes_test(agent_collector_test SOURCES
   watching/facts/decoding/kernel_operands.cc watching/facts/decoding/operands.cc watching/facts/decoding/transfer_operands.cc
   watching/facts/testing/collected_program.cc
   watching/facts/ranges/deferred_ranges.cc watching/facts/ranges/dirty_ranges.cc watching/facts/ranges/driver_memory.cc
+  watching/facts/ranges/unwritten_sources.cc
   core/memory/address_bounds.cc core/memory/content.cc core/memory/content_avx2.cc core/memory/copy.cc
   core/memory/kernel_arguments.cc core/memory/mappings.cc
   core/calls/arguments.cc core/calls/stream_numbers.cc LINK diogenes_driver)

@@ -12,6 +12,7 @@ namespace {
 void describe_mapping(HostRange& host) {
   switch (mapping_kind(host.range)) {
     case MappingKind::private_memory:
+    case MappingKind::private_file:
       if (host.range.size() < kSmallestPageable) host.method = WatchMethod::watchpoints;
       return;
     case MappingKind::shared_memory:
