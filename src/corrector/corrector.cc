@@ -215,12 +215,20 @@ void note_event(const CorrectedCall& call, int stream) {
       *mark = {};
 }
 
+// A call that was made, and behind which the program may know that earlier work is done.
+bool tells_of_completion(const DriverFunction& driver) {
+  return driver.role == Role::synchronize || driver.role == Role::query ||
+         (driver.role == Role::transfer && driver.direction != Direction::host_to_device &&
+          driver.direction != Direction::device_to_device);
+}
+
 void after(const CorrectedCall& call, bool succeeded) {
   if (state == State::off || !driver_is_known) return;
   const DriverFunction& driver = *call.driver;
   Lock lock;
   if (driver.has(Trait::ends_capture) && captures > 0) --captures;
   if (!succeeded) return;
+  if (tells_of_completion(driver)) deferrals.note_wait(deferrals.latest(), kAllStreams, true);
   if (driver.arguments == Arguments::stream_destroy) marks.forget_stream(call.registers[0]);
   if (driver.has(Trait::hides_records)) events_are_known = false;
   // What another thread gave the GPU meanwhile was not waited for.

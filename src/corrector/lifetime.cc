@@ -24,6 +24,7 @@ void await_deferred(bool others) {
     if (!marked) streams = unmarked;
     unmarked = 0;
     last = deferrals.latest();
+    deferrals.note_wait(last, kAllStreams, true);  // the call may have told the program
   }
   for (int i = 0; i < kStreams; ++i)
     if (streams >> i & 1) marks.synchronize(i);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE. What is gained, and which findings
+# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE COVERED. What is gained, and which findings
 # there are beside those that were planted, is not looked at: it is a matter of the machine.
 set -u
-diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6
+diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6 covered=$7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -102,6 +102,12 @@ says out ' 1 of 40 +equal' 'fickle'
 says out 'was used, though nothing was to need it' 'fickle'
 "$diogenes" report fickle.diogenes >out 2>err || bad 'report, fickle'
 says out '^Withdrawn: P1, cuStreamSynchronize: needless wait, .*used what it waits for before any other wait' 'report, fickle'
+
+# A wait that the next copy's covers, which is made as before: the use behind that one says nothing.
+measure covered.diogenes "$covered"
+"$diogenes" prove covered.diogenes --pairs 2 >out 2>err </dev/null || bad 'covered: exit status'
+grep -q 'the report withdraws it' out && bad 'covered'
+says out 'P1 .* 20 of 20 +equal' 'covered'
 
 # A session whose driver or program is not there any more; one that was not finished.
 sed 's|"driver_build_id": "[0-9a-f]*"|"driver_build_id": "00"|' gaussian.diogenes/session.json >session.new

@@ -9,8 +9,9 @@
 
 namespace diogenes::corrector {
 
-inline constexpr int kStreams = 64;   // that are told apart
-inline constexpr int kMostMarks = 8;  // of one deferral
+inline constexpr int kStreams = 64;                    // that are told apart
+inline constexpr uint64_t kAllStreams = ~uint64_t{0};  // a bit each
+inline constexpr int kMostMarks = 8;                   // of one deferral
 
 // A place in a stream's work.
 struct Mark {
