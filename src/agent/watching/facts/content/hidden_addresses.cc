@@ -3,6 +3,7 @@
 #include "agent/core/memory/content.h"
 #include "agent/core/running_stage.h"
 #include "agent/watching/facts/content/transfer_contents.h"
+#include "agent/watching/facts/decoding/transfer_operands.h"
 #include "agent/watching/facts/facts_state.h"
 
 namespace diogenes::agent::facts {
@@ -106,7 +107,7 @@ void look_at_upload(const DecodedCall& decoded) {
   }
   const TransferArguments& copy = decoded.transfer;
   if (copy.bytes() > kBytes && was_looked_through(AddressRange::of(copy.source, copy.source_span()))) return;
-  look_for_addresses(copy);
+  if (!look_for_addresses(copy)) note_any_address(copy.destination);
 }
 
 bool reaches_any_host_memory(const Operands& operands, bool anything) {
