@@ -68,7 +68,8 @@ TEST_F(Kernels, PinnedMemoryThatIsGivenIsWatched) {
 TEST_F(Kernels, PinnedMemoryThatWasGivenOnceIsReachedByThoseWithoutMemory) {
   void* given = pinned(kBytes);
   launch(kStream, {address(given)});
-  const OperandRecord* reached = launch(kStream).operand(address(given));
+  const Recorded launched = launch(kStream);
+  const OperandRecord* reached = launched.operand(address(given));
   ASSERT_NE(reached, nullptr);
   EXPECT_NE(reached->flags & kReached, 0);
 }
