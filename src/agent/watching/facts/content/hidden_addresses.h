@@ -11,7 +11,7 @@ namespace diogenes::agent::facts {
 bool reaches_any_host_memory(const Operands& operands, bool anything);
 
 // Where waits are corrected: the host's memory that a copy to the device names is shared from now on. What is larger than
-// 64 KiB is looked through once, and again when there is other memory to name: so often, few programs make such tables.
+// 64 KiB is looked through once, and again when other memory was made since: a table that is so large is rarely filled later.
 void look_at_upload(const DecodedCall& decoded);
 
 }  // namespace diogenes::agent::facts
