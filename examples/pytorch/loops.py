@@ -9,7 +9,7 @@
   clean       none of these: pinned batches, all results stay on the GPU until the end
 
 --fixed: the same work with the habit corrected, which prints the same. --pairs N: runs original and fixed variant in turn,
-N times in this process, and prints the seconds of each, the median of their differences and its standard error, as JSON.
+N times in this process, and prints the seconds of each and the median of their differences, as JSON.
 """
 import argparse
 import dataclasses
@@ -256,13 +256,6 @@ def result_of(name, fixed, steps):
     return "\n".join(lines), seconds
 
 
-def median_error(values):
-    """The standard error of the median, from the median absolute deviation, as bench/benefit.cc has it."""
-    middle = statistics.median(values)
-    deviation = 1.4826 * statistics.median(abs(value - middle) for value in values)
-    return 1.2533 * deviation * math.sqrt(len(values)) / (len(values) - 0.8)
-
-
 def measure_pairs(name, steps, pairs):
     for fixed in (False, True):
         result_of(name, fixed, max(1, steps // 5))
@@ -280,7 +273,6 @@ def measure_pairs(name, steps, pairs):
         "same_results": len(printed) == 1,
         "loop_s": statistics.median(seconds[False]),
         "actual_s": statistics.median(differences),
-        "error_s": median_error(differences),
         "original_s": seconds[False],
         "fixed_s": seconds[True],
     }

@@ -132,6 +132,22 @@ TEST(Patterns, TheNextWaitAbsorbsIt) {
       benefit(Recorded().launch(40).sync(40).work(5).launch(40).sync(40), {Recorded::remove_call(1)}), 5);
 }
 
+TEST(Patterns, TheNextCopyToPageableMemoryWaitsInItsPlace) {
+  // L70 C W10 C W30. Each copy takes 5 to hand it over, 20 on the GPU and 100 of copying behind that, 125 in all; the first
+  // one waits for the kernel, too, until 190. The end is 190 + 10 + 125 + 30 = 355. Without that wait its data is there at
+  // 190 all the same, and the second one's at 310, since it was handed over at 5 + 10 + 5. The end is 340.
+  Recorded run = Recorded().launch(70);
+  run.copy(Work::to_host, 120, 105, 1 << 20, 85, true).work(10);
+  run.copy(Work::to_host, 120, 105, 1 << 20, 20, true).work(30);
+  EXPECT_DOUBLE_EQ(run.recorded_us(), 355);
+  expect_range(run.estimate_with_gpu_times({Recorded::remove_wait(1)}), 15, 15, 15);
+  // W300 in place of W10, with the end at 645: the second copy is handed over at 310, when the first is complete. 310 + 120 + 30.
+  Recorded late = Recorded().launch(70);
+  late.copy(Work::to_host, 120, 105, 1 << 20, 85, true).work(300);
+  late.copy(Work::to_host, 120, 105, 1 << 20, 20, true).work(30);
+  expect_range(late.estimate_with_gpu_times({Recorded::remove_wait(1)}), 185, 185, 185);
+}
+
 TEST(Patterns, MisplacedAndUsedFarOff) {
   // The use lies 1000 behind a wait of 50: the wait is gone, not 1000.
   Recorded run = Recorded().launch(50).sync(50).work(2000);

@@ -50,10 +50,10 @@ class Recorded {
     return on_gpu(node, gpu_us, {});
   }
   Recorded& copy(replay::Work direction, double gpu_us, double own_us, uint64_t bytes = 0,
-                 double waited_us = -1) {
+                 double waited_us = -1, bool pageable = false) {
     auto waits = waited_us >= 0 ? replay::Waits::own : replay::Waits::no;
     replay::Node& node = add(direction, waits, own_us, std::max(waited_us, 0.0));
-    return on_gpu(node, gpu_us, {bytes, true, false});
+    return on_gpu(node, gpu_us, {bytes, true, pageable});
   }
   Recorded& sync(double waited_us, double own_us = 0, replay::Waits waits = replay::Waits::context) {
     add(replay::Work::none, waits, own_us, waited_us);

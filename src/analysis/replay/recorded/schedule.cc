@@ -285,6 +285,20 @@ void find_idle_waits(Schedule& schedule) {
   }
 }
 
+// The driver brings a copy to pageable memory into memory of its own first, and copies it from there when it is complete. So
+// what the call takes longer than to hand it over lies behind the GPU's work, and is part of the copy: nothing that comes
+// before it in the stream can go on meanwhile.
+void complete_pageable_copies(Schedule& schedule) {
+  for (ThreadSchedule& thread : schedule.threads)
+    for (Node& node : thread.nodes) {
+      if (node.work != Work::to_host || node.waits != Waits::own || !schedule.copies[node.gpu].pageable)
+        continue;
+      const int64_t behind = std::max<int64_t>(node.own - kBeforePageableCopy, 0);
+      node.own -= behind;
+      node.waited += behind;
+    }
+}
+
 }  // namespace
 
 void finish_schedule(Schedule& schedule) {
@@ -296,6 +310,7 @@ void finish_schedule(Schedule& schedule) {
     if (thread.counts()) schedule.end = std::max(schedule.end, thread.exit);
   }
   find_idle_waits(schedule);
+  complete_pageable_copies(schedule);
   if (!schedule.order_recorded) infer_order(schedule);
 }
 

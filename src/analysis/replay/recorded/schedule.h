@@ -18,6 +18,10 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 // to 2.3 us on the H200, however long ago that ended, the next ones 0.2; what is not known of took as long.
 inline constexpr int64_t kLongestWaitForNothing = 2'500;
 
+// What a call that copies to pageable memory takes before it gives the GPU anything: one of 4 bytes takes 8 us in all on the
+// H200.
+inline constexpr int64_t kBeforePageableCopy = 5'000;
+
 enum class Work : uint8_t { none, kernel, to_device, to_host, on_device, record, wait_event };
 enum class Waits : uint8_t { no, own, stream, event, context };
 
@@ -122,7 +126,8 @@ bool is_gpu_work(const DriverFunction& function);
 // Waits inside the driver's own threads are left out.
 Schedule schedule_of(const Process& process, const SiteTable& sites, SleepCosts sleep_costs = {});
 
-// Sets what is inferred: main thread, starts and joins where none was recorded, end, idle waits, work that was not seen.
+// Sets what is inferred: main thread, starts and joins where none was recorded, end, idle waits, work that was not seen,
+// what copies to pageable memory copy behind their wait.
 void finish_schedule(Schedule& schedule);
 
 }  // namespace diogenes::replay
