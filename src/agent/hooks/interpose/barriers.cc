@@ -48,11 +48,16 @@ EXPORTED int pthread_barrier_wait(Barrier* barrier) noexcept {
   if (!next) return ENOSYS;
   if (!follows_order(__builtin_return_address(0))) {
     note_unfollowed(diogenes::OrderObject::barrier, barrier, __builtin_return_address(0));
+    LockCall unseen;
     return next(barrier);
   }
   uint32_t round = before_barrier(barrier);
   int64_t begin = begin_sleep();
-  int result = next(barrier);
+  int result;
+  {
+    LockCall unseen;
+    result = next(barrier);
+  }
   Blocked blocked = end_sleep(begin);
   if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) after_barrier(barrier, round, blocked);
   return result;

@@ -50,11 +50,11 @@ int wait(Condition* condition, Mutex* mutex, const void* caller, Call&& call) {
 int signal(Next<int(Condition*)>& next_function, Condition* condition, const void* caller) {
   auto* next = next_function.get();
   if (!next) return 0;
-  if (!follows_order(caller)) {
+  if (follows_order(caller))
+    before_signal(condition);
+  else
     note_unfollowed(OrderObject::condition, condition, caller);
-    return next(condition);
-  }
-  before_signal(condition);
+  LockCall unseen;
   return next(condition);
 }
 
@@ -63,7 +63,10 @@ int signal(Next<int(Condition*)>& next_function, Condition* condition, const voi
 EXPORTED int pthread_cond_wait(Condition* condition, Mutex* mutex) {
   auto* next = next_wait.get();
   if (!next) return EINVAL;
-  return wait(condition, mutex, CALLER, [=] { return next(condition, mutex); });
+  return wait(condition, mutex, CALLER, [=] {
+    LockCall unseen;
+    return next(condition, mutex);
+  });
 }
 
 EXPORTED int pthread_cond_timedwait(Condition* condition, Mutex* mutex, const timespec* until) {

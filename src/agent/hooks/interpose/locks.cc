@@ -42,6 +42,12 @@ __attribute__((constructor)) void look_up() {
   next_destroy.get(), next_rwdestroy.get();
 }
 
+template <typename Object>
+inline int unseen(int (*call)(Object*), Object* object) {
+  LockCall unseen;
+  return call(object);
+}
+
 template <typename Object, typename Wait>
 inline int take(OrderObject kind, Object* object, uint8_t flags, int (*attempt)(Object*), Wait&& wait) {
   Blocked blocked;
@@ -92,7 +98,7 @@ constexpr int kNobodyElseRuns = 0;  // the dynamic linker asks for memory while 
 EXPORTED int pthread_mutex_lock(Mutex* mutex) noexcept {
   auto* next = next_lock.get();
   if (!next) return kNobodyElseRuns;
-  return take_mutex(mutex, CALLER, [=] { return next(mutex); });
+  return take_mutex(mutex, CALLER, [=] { return unseen(next, mutex); });
 }
 
 EXPORTED int pthread_mutex_trylock(Mutex* mutex) noexcept {
@@ -121,9 +127,9 @@ EXPORTED int pthread_mutex_clocklock(Mutex* mutex, clockid_t clock, const timesp
 EXPORTED int pthread_mutex_unlock(Mutex* mutex) noexcept {
   auto* next = next_unlock.get();
   if (!next) return kNobodyElseRuns;
-  if (!follows_order(CALLER)) return next(mutex);
-  before_unlock(OrderObject::mutex, mutex, 0);
-  return next(mutex);
+  if (follows_order(CALLER)) before_unlock(OrderObject::mutex, mutex, 0);
+  // As glibc has it: a thread waits for it, or may.
+  return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 1 ? next(mutex) : unseen(next, mutex);
 }
 
 EXPORTED int pthread_mutex_destroy(Mutex* mutex) noexcept {
@@ -133,7 +139,7 @@ EXPORTED int pthread_mutex_destroy(Mutex* mutex) noexcept {
 EXPORTED int pthread_rwlock_rdlock(Lock* lock) noexcept {
   auto* next = next_rdlock.get();
   if (!next) return kNobodyElseRuns;
-  return take_to_read(lock, CALLER, [=] { return next(lock); });
+  return take_to_read(lock, CALLER, [=] { return unseen(next, lock); });
 }
 
 EXPORTED int pthread_rwlock_tryrdlock(Lock* lock) noexcept {
@@ -161,7 +167,7 @@ EXPORTED int pthread_rwlock_clockrdlock(Lock* lock, clockid_t clock, const times
 EXPORTED int pthread_rwlock_wrlock(Lock* lock) noexcept {
   auto* next = next_wrlock.get();
   if (!next) return kNobodyElseRuns;
-  return take_to_write(lock, CALLER, [=] { return next(lock); });
+  return take_to_write(lock, CALLER, [=] { return unseen(next, lock); });
 }
 
 EXPORTED int pthread_rwlock_trywrlock(Lock* lock) noexcept {
@@ -188,11 +194,12 @@ EXPORTED int pthread_rwlock_clockwrlock(Lock* lock, clockid_t clock, const times
 EXPORTED int pthread_rwlock_unlock(Lock* lock) noexcept {
   auto* next = next_rwunlock.get();
   if (!next) return kNobodyElseRuns;
-  if (!follows_order(CALLER)) return next(lock);
-  // The caller holds it, so whoever writes now is the caller.
-  bool writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
-  before_unlock(OrderObject::read_write_lock, lock, writer ? 0 : diogenes::kShared);
-  return next(lock);
+  if (follows_order(CALLER)) {
+    // The caller holds it, so whoever writes now is the caller.
+    bool writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
+    before_unlock(OrderObject::read_write_lock, lock, writer ? 0 : diogenes::kShared);
+  }
+  return unseen(next, lock);
 }
 
 EXPORTED int pthread_rwlock_destroy(Lock* lock) noexcept {

@@ -109,19 +109,23 @@ EXPORTED sem_t* sem_open(const char* name, int flags, ...) noexcept {
 EXPORTED int sem_post(sem_t* semaphore) noexcept {
   auto* next = next_post.get();
   if (!next) return unsupported();
-  if (!follows_order(CALLER)) {
+  if (follows_order(CALLER)) {
+    note_if_new(semaphore, value_of(semaphore));
+    before_post(semaphore);
+  } else {
     note_unfollowed(OrderObject::semaphore, semaphore, CALLER);
-    return next(semaphore);
   }
-  note_if_new(semaphore, value_of(semaphore));
-  before_post(semaphore);
+  LockCall unseen;
   return next(semaphore);
 }
 
 EXPORTED int sem_wait(sem_t* semaphore) {
   auto* next = next_wait.get();
   if (!next) return unsupported();
-  return wait(semaphore, CALLER, [=] { return next(semaphore); });
+  return wait(semaphore, CALLER, [=] {
+    LockCall unseen;
+    return next(semaphore);
+  });
 }
 
 EXPORTED int sem_trywait(sem_t* semaphore) noexcept {

@@ -23,6 +23,7 @@ using namespace diogenes::agent;
 using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 Next<Create> next_create("pthread_create");
 Next<int(pthread_t)> next_detach("pthread_detach");
+Next<int(pthread_t)> next_cancel("pthread_cancel");
 Next<int(pthread_t, void**)> next_join("pthread_join");
 Next<int(pthread_t, void**)> next_tryjoin("pthread_tryjoin_np");
 Next<int(pthread_t, void**, const timespec*)> next_timedjoin("pthread_timedjoin_np");
@@ -190,6 +191,13 @@ EXPORTED int pthread_detach(pthread_t thread) noexcept {
   if (!next) return ESRCH;
   // Before: its handle may be another thread's as soon as it is detached.
   if (follows_order(__builtin_return_address(0))) note_detached(static_cast<uint64_t>(thread));
+  return next(thread);
+}
+
+EXPORTED int pthread_cancel(pthread_t thread) {
+  auto* next = next_cancel.get();
+  if (!next) return ESRCH;
+  note_cancellation();
   return next(thread);
 }
 

@@ -64,6 +64,7 @@ void on_other(int signal, siginfo_t* info, void* opaque) {
       registers[REG_RIP] = static_cast<greg_t>(site - 2);
       if (Slot* slot = guard_thread.slot) slot->call_pending.store(0, std::memory_order_seq_cst);
     }
+  leave_lock_call();
   // It may have interrupted the driver, whose system calls are not dispatched.
   ProgramCode before;
   enter_program_code(before);
@@ -348,6 +349,7 @@ void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context) {
     die_of(signal, info, context, comes_again);
     return;
   }
+  leave_lock_call();
   value_source->interrupted(nullptr);
   SignalBits blocked = frame_mask(context) | hidden_now | action.mask;
   if (!(action.flags & SA_NODEFER)) blocked |= signal_bit(signal);

@@ -44,21 +44,24 @@ std::atomic<uint32_t> arrivals{0};   // registrations so far
 std::atomic<uint32_t> creations_begun{0}, creations_ended{0};
 std::atomic<bool> foreign{false};    // refuse_for_good
 std::atomic<bool> callbacks{false};  // the program's code was seen on a thread of the driver
+std::atomic<bool> cancels{false};    // note_cancellation
 std::atomic<uint32_t> driver_threads[kDriverThreads];
 std::atomic<uint32_t> driver_thread_at{0};
 std::atomic<uintptr_t> driver_begin{0}, driver_end{0};
 int64_t looked_at = 0;
 
-// The selector follows `watched` and `depth`, whoever changed which of them last.
+bool hands_over_calls(const Slot& slot) {
+  return slot.watched.load(std::memory_order_seq_cst) && !slot.depth.load(std::memory_order_seq_cst) &&
+         (!slot.in_lock.load(std::memory_order_seq_cst) || cancels.load(std::memory_order_seq_cst));
+}
+
+// The selector follows all of these, whoever changed which of them last.
 void update_selector(Slot& slot) {
-  for (;;) {
-    uint8_t watched = slot.watched.load(std::memory_order_seq_cst);
-    uint8_t depth = slot.depth.load(std::memory_order_seq_cst);
-    slot.selector.store(watched && !depth ? kBlock : kAllow, std::memory_order_seq_cst);
-    if (slot.watched.load(std::memory_order_seq_cst) == watched &&
-        slot.depth.load(std::memory_order_seq_cst) == depth)
-      return;
-  }
+  bool hands_over;
+  do {
+    hands_over = hands_over_calls(slot);
+    slot.selector.store(hands_over ? kBlock : kAllow, std::memory_order_seq_cst);
+  } while (hands_over_calls(slot) != hands_over);
 }
 
 void set_watched(Slot& slot) {
@@ -77,6 +80,7 @@ void free_slot(Slot& slot) {
   slot.before.store(0, std::memory_order_relaxed);
   slot.ready.store(0, std::memory_order_relaxed);
   slot.asleep.store(0, std::memory_order_relaxed);
+  slot.in_lock.store(0, std::memory_order_relaxed);
   slot.depth.store(0, std::memory_order_relaxed);
   slot.asleep_runs[0] = 0;
   slot.range_count.store(0, std::memory_order_relaxed);
@@ -482,6 +486,35 @@ void enter_undispatched(Slot& slot) {
 
 void leave_undispatched(Slot& slot) {
   if (slot.depth.fetch_sub(1, std::memory_order_seq_cst) == 1) update_selector(slot);
+}
+
+Slot* LockCall::begin() {
+  Slot* slot = guard_thread.slot;
+  if (!slot || !slot->watched.load(std::memory_order_relaxed) || guard_thread.depth > 0 ||
+      cancels.load(std::memory_order_relaxed))
+    return nullptr;
+  begin_call(*slot, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+  slot->in_lock.store(1, std::memory_order_seq_cst);
+  update_selector(*slot);
+  return slot;
+}
+
+void LockCall::end() {
+  slot_->in_lock.store(0, std::memory_order_seq_cst);
+  slot_->call_pending.store(0, std::memory_order_seq_cst);
+  update_selector(*slot_);
+}
+
+void leave_lock_call() {
+  Slot* slot = guard_thread.slot;
+  if (slot && slot->in_lock.exchange(0, std::memory_order_seq_cst)) update_selector(*slot);
+}
+
+void note_cancellation() {
+  if (cancels.exchange(true, std::memory_order_seq_cst)) return;
+  const uint32_t used = slots_used.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < used; ++i)
+    if (slots[i].thread.load(std::memory_order_acquire) != 0) update_selector(slots[i]);
 }
 
 void allow_system_calls() {

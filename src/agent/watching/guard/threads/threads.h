@@ -33,6 +33,7 @@ struct alignas(64) Slot {
       0};  // `before_ranges` holds: the call it was in when it was watched from outside
   std::atomic<uint8_t> ready{0};    // the dispatch is on
   std::atomic<uint8_t> asleep{0};   // between begin_sleep() and end_sleep() (order/order.h)
+  std::atomic<uint8_t> in_lock{0};  // a LockCall lives
   std::atomic<uint32_t> thread{0};  // kernel's id; 0: the slot is free
   std::atomic<uint32_t> range_count{0};
   AddressRange ranges[kPendingCallRanges];  // memory of the pending call
@@ -94,6 +95,28 @@ class Undispatched {
  private:
   Slot* slot_;
 };
+
+// What libc asks of the kernel for a lock, a condition, a barrier or a semaphore without a time concerns nothing but that
+// object. While one of these lives, the kernel does not hand such calls over, which would take longer than they do; the thread
+// counts as inside one call. It ends before a handler of the program's runs that interrupts it (leave_lock_call), and there is
+// none any more once the program cancels a thread: that one would go without its end.
+class LockCall {
+ public:
+  LockCall() : slot_(begin()) {}
+  ~LockCall() {
+    if (slot_) end();
+  }
+  LockCall(const LockCall&) = delete;
+  LockCall& operator=(const LockCall&) = delete;
+
+ private:
+  static Slot* begin();  // null: this thread's calls are not handed over
+  void end();
+
+  Slot* slot_;
+};
+void leave_lock_call();
+void note_cancellation();  // before a thread is cancelled
 
 bool in_driver_code(uintptr_t instruction);  // set_driver_range
 AddressRange thread_variables();  // of the calling thread, libc's among them: whole pages, never guarded
