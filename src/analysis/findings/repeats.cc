@@ -79,9 +79,10 @@ void unite_items(std::vector<Item>& items, const std::vector<std::map<std::strin
 
 // In the order of their figures, with ids by it. Out: new ids by old ones.
 template <typename Item>
-std::map<std::string, std::string> put_in_order(std::vector<Item>& items, const std::string& letter) {
+std::map<std::string, std::string> put_in_order(std::vector<Item>& items, double Item::*figure,
+                                                const std::string& letter) {
   std::stable_sort(items.begin(), items.end(),
-                   [](const Item& a, const Item& b) { return a.expected_benefit_s > b.expected_benefit_s; });
+                   [&](const Item& a, const Item& b) { return a.*figure > b.*figure; });
   std::map<std::string, std::string> renamed;
   for (size_t i = 0; i < items.size(); ++i) {
     std::string id = letter + std::to_string(i + 1);
@@ -135,10 +136,18 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
     }
     function.expected_benefit_s = median(benefits);
   }
-  const auto renamed = put_in_order(report.problems, "P");
+  for (ReportRequired& required : report.required)
+    for (const Report& other : others)
+      for (const ReportRequired& same : other.required)
+        if (same.key == required.key && same.up_to_s > required.up_to_s) {
+          required.up_to_s = same.up_to_s;
+          required.up_to_percent = report.whole_s() > 0 ? 100 * same.up_to_s / report.whole_s() : 0;
+        }
+  put_in_order(report.required, &ReportRequired::up_to_s, "R");
+  const auto renamed = put_in_order(report.problems, &ReportProblem::expected_benefit_s, "P");
   for (ReportGroup& group : report.groups)
     for (std::string& member : group.members) member = renamed.at(member);
-  put_in_order(report.groups, "G");
+  put_in_order(report.groups, &ReportGroup::expected_benefit_s, "G");
 }
 
 }  // namespace diogenes

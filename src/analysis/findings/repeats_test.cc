@@ -51,6 +51,28 @@ TEST(Repeats, FiguresAreMediansAndRangesHoldEveryRuns) {
   EXPECT_DOUBLE_EQ(first.together->range.high_s, 1.7);
 }
 
+ReportRequired required(const char* id, const char* key, double up_to_s) {
+  ReportRequired made;
+  made.id = id;
+  made.key = key;
+  made.up_to_s = up_to_s;
+  return made;
+}
+
+TEST(Repeats, NeededWaitsCostTheMostOfAll) {
+  Report first = report({}), second = report({});
+  first.required = {required("R1", "a", 1.0), required("R2", "b", 0.9), required("R3", "c", 0.8)};
+  second.required = {required("R1", "b", 1.5), required("R2", "a", 0.7)};
+  unite_repeats(first, {second});
+  ASSERT_EQ(first.required.size(), 3u);
+  EXPECT_EQ(first.required[0].key, "b");
+  EXPECT_EQ(first.required[0].id, "R1");
+  EXPECT_DOUBLE_EQ(first.required[0].up_to_s, 1.5);
+  EXPECT_DOUBLE_EQ(first.required[0].up_to_percent, 15);
+  EXPECT_DOUBLE_EQ(first.required[1].up_to_s, 1.0);
+  EXPECT_DOUBLE_EQ(first.required[2].up_to_s, 0.8);
+}
+
 TEST(Repeats, WhatTheMainLoopGainsIsAMedianToo) {
   std::vector<Report> reports(4);
   for (int i = 0; i < 3; ++i) reports[i].main_loop = {100, 4, 0.1 * (i + 1)};

@@ -6,15 +6,24 @@
 namespace diogenes {
 namespace {
 
+// A wait that moves to the first use is needed still. Where that gains less than half of what is waited, the rest is for
+// those who ask for the result less often, or not on the CPU.
+bool leaves_most(const Problem& problem) {
+  return problem.kind == ProblemKind::misplaced_synchronization &&
+         2 * problem.benefit.count < problem.waited.count;
+}
+
 // By thread of the graph and operation: what the problems change stays theirs.
 std::vector<std::vector<bool>> changed_by(const std::vector<Problem>& problems, size_t threads) {
   std::vector<std::vector<bool>> changed(threads);
-  for (const Problem& problem : problems)
+  for (const Problem& problem : problems) {
+    if (leaves_most(problem)) continue;
     for (const Change& change : problem.changes) {
       std::vector<bool>& operations = changed[change.thread];
       if (operations.size() <= change.operation) operations.resize(change.operation + 1);
       operations[change.operation] = true;
     }
+  }
   return changed;
 }
 

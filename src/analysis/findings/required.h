@@ -19,7 +19,7 @@ std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteT
 
 struct Required {
   SiteIndex site;
-  uint64_t count = 0;       // needed waits that no problem changes
+  uint64_t count = 0;       // needed waits that no problem changes, or only moves and gains little by it
   uint64_t not_judged = 0;  // of `count`: they count as needed, because nobody saw whether they were
   uint64_t instances = 0;   // all waits of the site
   Nanoseconds waited, call;

@@ -59,6 +59,19 @@ TEST(Required, LeavesOutWhatWaitsLessAndWhatAProblemMoves) {
   EXPECT_TRUE(find_required(input_of(analysed), analysed.problems.found, Nanoseconds{5000}, 10).empty());
 }
 
+// 15 of 40 are gained where the result is used; the other 25 only by those who do not ask for it.
+TEST(Required, HoldsWhatAMoveGainsLittleOf) {
+  auto trace = timeline();
+  trace.launch(1).sync(lasting(40)).from(0x100).first_use(after(15)).work(60);
+  Analysed analysed(trace);
+  ASSERT_EQ(analysed.problems.found.size(), 1u);
+  EXPECT_EQ(analysed.problems.found[0].kind, ProblemKind::misplaced_synchronization);
+  auto required = find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 10);
+  ASSERT_EQ(required.size(), 1u);
+  EXPECT_EQ(required[0].count, 1u);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to), 40);
+}
+
 // Two were not looked at, and one of them was seen to be used all the same.
 TEST(Required, SaysHowManyWereNotJudged) {
   auto trace = timeline();
