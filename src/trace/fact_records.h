@@ -129,12 +129,13 @@ struct TouchRecord {
   RecordType type;
   Toucher by;
   Touching access;
-  uint8_t late;    // 1: of another thread, or of an earlier time than the records before it
-  uint32_t watch;  // number
-  int64_t at_ns;
-  uint64_t address;  // first byte touched, inside the range
-  uint32_t stack;    // of the touching code; kNoStack: none
-  uint32_t thread;   // late: the toucher's thread file, or 0xffffffff: it has none, or is not known
+  uint8_t late;           // 1: of another thread, or of an earlier time than the records before it
+  uint32_t watch;         // number
+  int64_t at_ns;          // when the memory was there to be touched
+  uint64_t address : 48;  // first byte touched, inside the range
+  uint64_t held_us : 16;  // so long before `at_ns` the toucher had come, and was held by us
+  uint32_t stack;         // of the touching code; kNoStack: none
+  uint32_t thread;        // late: the toucher's thread file, or 0xffffffff: it has none, or is not known
 };
 static_assert(sizeof(TouchRecord) == 32);
 
@@ -260,7 +261,7 @@ struct ValueRecord {
   uint8_t flags;  // ValueFlag
   uint8_t reserved;
   uint32_t touch_stack;  // TouchRecord::stack
-  int64_t touched_ns;    // TouchRecord::at_ns
+  int64_t touched_ns;    // when the toucher came: TouchRecord::at_ns less held_us
   int64_t at_ns;         // of the use, or when following ended
   uint32_t stack;        // of the use; kNoStack: none
   uint32_t steps;        // instructions that were followed

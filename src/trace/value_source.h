@@ -33,7 +33,7 @@ struct TouchedValue {
   AddressRange range;  // that was watched
   uintptr_t address;   // the first byte of it that was touched, as far as it is known
   uint32_t stack;
-  int64_t at_ns;
+  int64_t at_ns;  // when the toucher came
   uint32_t back;  // bytes behind the instruction that are certain to be of it; 0: it is still to be executed
 };
 

@@ -83,7 +83,8 @@ enum class MayCover : uint8_t {
 struct Event {
   EventKind kind{};
   ThreadNumber thread;
-  int64_t at_ns = 0;  // CLOCK_MONOTONIC. Of call_end: when the program went on
+  int64_t at_ns = 0;    // CLOCK_MONOTONIC. Of call_end: when the program went on
+  int64_t held_ns = 0;  // touch: so long before that it had come, and was held by the agent
 
   OperationId operation;  // call_begin, covers
   SiteIndex site;         // covers

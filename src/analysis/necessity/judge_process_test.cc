@@ -45,6 +45,18 @@ TEST(JudgeProcess, AWaitWhoseDataIsReadIsNeeded) {
   EXPECT_EQ(judged[1].after_ns, 15);
 }
 
+// The same, read at 60,045: for 50 us the reader was held, until other threads were at rest.
+TEST(JudgeProcess, WhatATouchIsHeldForIsNoTimeToIt) {
+  Facts facts;
+  facts.call("cuMemcpyDtoHAsync_v2", download(10));
+  facts.watch(1, kHost, 64, 42);
+  facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited})
+      .touch(1, 60'045, Touching::reads, Toucher::program, 50);
+  auto judged = evidence(facts);
+  EXPECT_EQ(judged[1].reasons, uint32_t{kCpuAccess});
+  EXPECT_EQ(judged[1].after_ns, 10'000);
+}
+
 TEST(JudgeProcess, AWaitWhoseDataNobodyTouchedIsNotNeeded) {
   Facts facts;
   facts.call("cuMemcpyDtoHAsync_v2", download(10));

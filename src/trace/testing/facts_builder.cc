@@ -166,8 +166,9 @@ Facts& Facts::watch(uint32_t number, uint64_t begin, uint64_t bytes, int64_t at,
   return put(record, RecordType::watch);
 }
 
-Facts& Facts::touch(uint32_t number, int64_t at, Touching access, Toucher by) {
+Facts& Facts::touch(uint32_t number, int64_t at, Touching access, Toucher by, uint16_t held_us) {
   TouchRecord record{};
+  record.held_us = held_us;
   record.watch = number;
   record.at_ns = at;
   record.access = access;

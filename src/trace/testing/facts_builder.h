@@ -59,7 +59,8 @@ class Facts {
   Facts& call(const char* symbol, const CallFacts& facts);
   Facts& watch(uint32_t number, uint64_t begin, uint64_t bytes, int64_t at, WatchRefusal refusal = {},
                WatchProtection protection = WatchProtection::no_access);
-  Facts& touch(uint32_t number, int64_t at, Touching access = Touching::reads, Toucher by = Toucher::program);
+  Facts& touch(uint32_t number, int64_t at, Touching access = Touching::reads, Toucher by = Toucher::program,
+               uint16_t held_us = 0);
   // A touch whose stack is known, and what became of the value behind it.
   Facts& touch_at(uint32_t number, int64_t at, const std::vector<Frame>& stack);
   Facts& value(int64_t touched, const std::vector<Frame>& stack, ValueUse use, unsigned flags, int64_t at,

@@ -37,6 +37,10 @@ struct Touch {
   uintptr_t address = 0;  // first byte touched inside the range
   uint32_t stack = 0;     // StackIndex of the touching code; kNoStack where none
   uint32_t steps = 0;     // accesses beside the range that were stepped over before
+  // So long before `at` the toucher had come: its stack was walked, others were awaited.
+  Nanoseconds held;
+
+  Nanoseconds came() const { return at - held; }
 };
 
 enum class Protection : uint8_t { no_access, read_only };  // read_only: against writing (reuse of a source)

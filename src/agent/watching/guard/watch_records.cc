@@ -1,5 +1,6 @@
 #include "agent/watching/guard/watch_records.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "agent/core/recording/recorder.h"
@@ -68,6 +69,7 @@ void write(const End& end, bool is_late) {
                      .watch = end.watch,
                      .at_ns = end.touch.at.count,
                      .address = end.touch.address,
+                     .held_us = static_cast<uint16_t>(std::min<int64_t>(end.touch.held.count / 1000, 0xffff)),
                      .stack = end.touch.stack,
                      .thread = is_late ? end.thread : 0});
 }

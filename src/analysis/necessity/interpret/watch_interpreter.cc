@@ -98,6 +98,7 @@ void WatchInterpreter::take(const TouchRecord& record, uint32_t thread, int64_t 
   event.by = host_function ? Toucher::program : record.by;
   event.stack = record.stack;
   event.address = record.address;
+  event.held_ns = static_cast<int64_t>(record.held_us) * 1000;
   end(record.watch);
   tables_.sink.take(event);
   // The driver's threads touch nothing else unseen, and a call on a program's thread ends with an event.

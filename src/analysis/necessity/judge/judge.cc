@@ -357,7 +357,8 @@ void Judge::touch(const Event& event) {
     live.used = true;
     const Knowledge& known = *views_.thread(event.thread.valid() ? event.thread : ThreadNumber{0}).known;
     if (event.thread.valid() && (live.access.writes || event.writes) && !is_behind_replacement(live, known)) {
-      const Use use{reason_of(event.by, live.access), event.thread, event.at_ns, event.stack, event.address};
+      const Use use{reason_of(event.by, live.access), event.thread, event.at_ns - event.held_ns, event.stack,
+                    event.address};
       examine(live, key_of(event.thread), known, use);
     }
     if (live.unwatched) expose(live);

@@ -197,9 +197,11 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
   }
   // Outside of the lock: walking takes long. Another thread may be the first after all; then this walk was
   // for nothing.
+  const Nanoseconds came = monotonic_now();
   if (touched) touch.stack = capture_interrupted_stack(context);
   if (touched && !driver) await_bystanders();
   touch.at = monotonic_now();
+  touch.held = touch.at - came;
   Section section(Section::in_handler, fault.page);
   uint32_t count = 0;
   GuardList near = pages_closed_over(fault.page);
@@ -218,7 +220,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
   }
   AddressRange range = count > 0 ? guard_at(marked[0])->range : AddressRange{};
   mark_touched_and_open({marked, count}, touch);
-  value = {range, fault.address, touch.stack, touch.at.count, 0};
+  value = {range, fault.address, touch.stack, touch.came().count, 0};
   if (touch.by != TouchBy::program || fault.write) value.range = {};
   return true;
 }

@@ -60,9 +60,11 @@ bool use_memory(Dispatched& call, AddressRange range, Access access) {
   }
   if (!concerned) return true;
   Touch touch{TouchBy::system_call, access, {}, range.begin, 0};
+  const Nanoseconds came = monotonic_now();
   if (touched) touch.stack = capture_interrupted_stack(call.context);
   if (touched) await_bystanders();
   touch.at = monotonic_now();
+  touch.held = touch.at - came;
   Section section(Section::in_handler, range.pages());
   static uint32_t touched_ids[kMaximumGuards], beside_ids[kMaximumGuards];
   uint32_t touched_count = 0, beside_count = 0;

@@ -153,12 +153,14 @@ bool take_watch_trap(siginfo_t* info, ucontext_t* context) {
   bool driver = in_driver_now() || (guard_thread.driver && !guard_thread.slot) || in_driver_code(next - back);
   if (!driver && !guard_thread.slot && !guard_thread.driver) note_callback();
   Touch touch{driver ? TouchBy::driver : TouchBy::program, Access::unknown, {}, 0, 0};
+  const Nanoseconds came = monotonic_now();
   if (ours && is_late_trap(info))
     touch.by = TouchBy::exposed;  // by whom is not known
   else
     touch.stack = capture_interrupted_stack(context, back);  // outside of the lock: walking takes long
   if (touch.by == TouchBy::program) await_bystanders();
   touch.at = monotonic_now();
+  touch.held = touch.at - came;
   AddressRange range;
   {
     Section section(Section::in_handler);
@@ -170,7 +172,7 @@ bool take_watch_trap(siginfo_t* info, ucontext_t* context) {
     }
   }
   if (touch.by == TouchBy::program && !range.empty())
-    value_source->touched({range, touch.address, touch.stack, touch.at.count, back}, context);
+    value_source->touched({range, touch.address, touch.stack, touch.came().count, back}, context);
   return ours;
 }
 
