@@ -100,6 +100,7 @@ class Placing {
     ThreadSchedule& to = schedule_.threads[thread];
     if (point.starts) to.start = point.at;
     point.node = node_at(to, point.at);
+    point.usual = point.latency;
     if (point.slept > 0) {
       point.asleep = std::max<int64_t>(point.slept - point.latency, 0);
       sleeps_.push_back({point.latency, point.asleep});
@@ -115,16 +116,13 @@ class Placing {
     schedule_.order_complete = schedule_.order_recorded;
     for (size_t t = 0; t < schedule_.threads.size(); ++t)
       if (!schedule_.threads[t].nodes.empty() && !meets_[t]) schedule_.order_complete = false;
-    Sleep usual;
-    if (!sleeps_.empty()) {
-      const auto middle = sleeps_.begin() + static_cast<ptrdiff_t>(sleeps_.size() / 2);
-      std::nth_element(sleeps_.begin(), middle, sleeps_.end());
-      usual = *middle;
-    }
-    for (ThreadSchedule& thread : schedule_.threads)
+    const Sleep usual = middle_of(sleeps_);
+    for (ThreadSchedule& thread : schedule_.threads) {
+      find_usual(thread);
       for (OrderPoint& point : thread.points)
         if (point.acquires && point.slept == 0 && !point.starts)
-          point.latency = usual.latency, point.asleep = usual.asleep;
+          point.latency = point.usual = usual.latency, point.asleep = usual.asleep;
+    }
     sort_points(schedule_);
   }
 
@@ -138,6 +136,27 @@ class Placing {
     int64_t latency = 0, asleep = -1;  // as in OrderPoint
     auto operator<=>(const Sleep&) const = default;
   };
+
+  static Sleep middle_of(std::vector<Sleep>& sleeps) {
+    if (sleeps.empty()) return {};
+    const auto middle = sleeps.begin() + static_cast<ptrdiff_t>(sleeps.size() / 2);
+    std::nth_element(sleeps.begin(), middle, sleeps.end());
+    return *middle;
+  }
+
+  // What a wake-up is late beyond the thread's median, as far as their lengths do not tell it.
+  void find_usual(ThreadSchedule& thread) const {
+    std::vector<Sleep> sleeps;
+    for (const OrderPoint& point : thread.points)
+      if (point.slept > 0 && !point.starts) sleeps.push_back({point.latency, point.asleep});
+    const Sleep middle = middle_of(sleeps);
+    for (OrderPoint& point : thread.points) {
+      if (point.slept == 0 || point.starts) continue;
+      const int64_t of_length = middle.latency + schedule_.sleep_costs.wakes_after(point.asleep) -
+                                schedule_.sleep_costs.wakes_after(middle.asleep);
+      point.usual = std::clamp<int64_t>(of_length, 0, point.latency);
+    }
+  }
 
   static uint32_t node_at(const ThreadSchedule& thread, int64_t time) {
     return static_cast<uint32_t>(

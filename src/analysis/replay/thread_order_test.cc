@@ -143,6 +143,24 @@ TEST(ThreadOrder, AShorterSleepEndsSooner) {
   EXPECT_EQ(found.high.count, 120'000);
 }
 
+TEST(ThreadOrder, AShorterSleepIsNotHeldUpAsALongOneWas) {
+  // Three times the thread sleeps for 110. It goes on 22 behind the release, and the third time 62: 40 too late. Without the
+  // waits it sleeps for 10 each time, and goes on 12 behind the release: 110 are gained twice, and then 150.
+  Recorded run;
+  run.with_sleep_costs({{10'000, 1'000, 0}, {110'000, 11'000, 0}});
+  for (int round = 0; round < 3; ++round) {
+    const double late = round == 2 ? 62 : 22;
+    run.on_thread(0).on_stream(0).launch(100).sync(100, 0, Waits::stream).work(10).releases(1);
+    run.on_thread(1).on_stream(1).launch(0).takes(1, 110 + late).work(10).releases(2);
+    run.on_thread(0).takes(2, late + 10);
+  }
+  run.work(400);
+  const double recorded = run.end_us({}, kOverlapping);
+  const std::vector<replay::Edit> all = {Recorded::remove_wait(1), Recorded::remove_wait(3),
+                                         Recorded::remove_wait(5)};
+  EXPECT_DOUBLE_EQ(recorded - run.end_us(all, kOverlapping), 110 + 110 + 150);
+}
+
 TEST(ThreadOrder, WhoWakesAnotherPaysForItsSleep) {
   // 3 for the sleep of 110, 1 for that of 10.
   Recorded run;

@@ -63,6 +63,7 @@ struct OrderPoint {
   int64_t at = 0;                 // recorded
   int64_t slept = 0;              // until `at`; 0: it found that the others had been there
   int64_t latency = 0;            // from the last release until it goes on, where it sleeps
+  int64_t usual = 0;       // the same of the thread's sleeps of that length, and no more than `latency`
   int64_t asleep = -1;     // for so long until that release when `latency` was recorded; -1: not recorded
   int64_t waking = 0;      // of a release: what it paid for those that it woke
   int64_t not_before = 0;  // released by a thread of which no more is known, then
