@@ -2,9 +2,9 @@
 // which a page stands open for a step (fault.cc): what nobody could touch was not touched.
 //
 // A thread is at rest
-//   - inside one dispatched system call, from before the first moment until after the second. The dispatcher
-//     counts calls (Slot::calls) and the call's stub clears Slot::call_pending before it goes back, so it is
-//     enough that both are the same at both moments. A signal handler of the program's would run meanwhile
+//   - inside one dispatched system call, or one LockCall (threads.h), from before the first moment until after
+//     the second. Slot::calls counts them, and Slot::call_pending is cleared before the thread goes back, so it
+//     is enough that both are the same at both moments. A signal handler of the program's would run meanwhile
 //     and change neither: this holds only where the program has none;
 //   - or asleep in the kernel: off its processor, as the kernel says (/proc/self/task/ID/syscall), and with
 //   the

@@ -43,7 +43,7 @@ struct alignas(64) Slot {
   uintptr_t call_stack = 0;     // stack pointer of the pending call
   AddressRange own_memory[3];   // never guarded: stack, thread-local storage, alternate stack
 
-  std::atomic<uint32_t> calls{0};  // dispatched so far; never back to 0
+  std::atomic<uint32_t> calls{0};  // dispatched so far, and LockCalls; never back to 0
 
   // What a step saw of it when it began, and when it last was asleep (threads_at_rest.cc). Under the table's
   // lock.
