@@ -5,8 +5,8 @@ Measures each loop of examples/pytorch/loops.py with PORTABLE/bin/diogenes, a se
 variants in pairs without it, in several processes: the CPU's part of a step differs by some percent within a process, and by
 up to a fifth between two. NAME: of the loops, default all, which takes 7 minutes: a start of PyTorch takes 8 s. OUT gets
 loops.md, a table for docs/lab; NAME.json, NAME.txt and NAME.diogenes, the reports and sessions; every reading, a file a process.
-$PROCESSES (3), $PAIRS in each (4); $LIMIT: seconds for all of it (560). Exit status 0: all loops were measured, their variants
-print the same, and what the report says of each holds.
+$REPEAT: traced runs of a session (1); $PROCESSES (3), $PAIRS in each (4); $LIMIT: seconds for all of it (560). Exit status 0:
+all loops were measured, their variants print the same, and what the report says of each holds.
 """
 import json
 import math
@@ -36,8 +36,9 @@ def call(command, output=None):
 
 def measure(tool, out, name):
     begin = time.monotonic()
-    status = call([tool, "run", "--force", "--timeout", "60", "--output", os.path.join(out, name + ".diogenes"), "--report",
-                   os.path.join(out, name + ".txt"), "--", sys.executable, SCRIPT, "--loop", name])
+    status = call([tool, "run", "--force", "--timeout", "60", "--repeat", os.environ.get("REPEAT", "1"), "--output",
+                   os.path.join(out, name + ".diogenes"), "--report", os.path.join(out, name + ".txt"), "--", sys.executable,
+                   SCRIPT, "--loop", name])
     print(f"{name}: measured, status {status}, {time.monotonic() - begin:.1f} s", flush=True)
 
 
