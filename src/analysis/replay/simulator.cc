@@ -241,7 +241,7 @@ class Simulator {
   }
 
   // It slept for another time when that was recorded. What woke it later than usual is part of long sleeps, as the host of a
-  // virtual machine has taken the processor away by then: one that costs clearly less than it did has none of that.
+  // virtual machine has taken the processor away by then: one whose wake-up costs a tenth less than it did has none of that.
   int64_t wakes_after(const OrderPoint& point, int64_t asleep) const {
     if (point.starts || !setting_.sleeps_cost) return point.latency;
     const int64_t recorded = point.asleep < 0 ? 0 : in_.sleep_costs.wakes_after(point.asleep);

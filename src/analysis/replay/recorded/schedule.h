@@ -18,8 +18,8 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 // to 2.3 us on the H200, however long ago that ended, the next ones 0.2; what is not known of took as long.
 inline constexpr int64_t kLongestWaitForNothing = 2'500;
 
-// What a call that copies to pageable memory takes before it gives the GPU anything: one of 4 bytes takes 8 us in all on the
-// H200.
+// What a call that copies to pageable memory takes before it gives the GPU anything: assumed, as one of 4 bytes takes 8 us in
+// all on the H200, and some of that is the GPU's.
 inline constexpr int64_t kBeforePageableCopy = 5'000;
 
 enum class Work : uint8_t { none, kernel, to_device, to_host, on_device, record, wait_event };
