@@ -77,6 +77,10 @@ struct GuardThread {
 };
 extern __attribute__((tls_model("initial-exec"))) thread_local constinit GuardThread guard_thread;
 
+// calls.cc: what follows up to note_cancellation, and the pending call below.
+
+inline constexpr uint8_t kAllow = 0, kBlock = 1;  // Slot::selector: SYSCALL_DISPATCH_FILTER_*
+void update_selector(Slot& slot);  // after a change of what it follows: `watched`, `depth`, `in_lock`
 void enter_undispatched(Slot& slot);
 void leave_undispatched(Slot& slot);
 
