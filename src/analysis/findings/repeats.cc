@@ -60,19 +60,19 @@ std::string key_of(const Report& report, const ReportGroup& group) {
 
 template <typename Item, typename Key>
 void unite_items(std::vector<Item>& items, const std::vector<std::map<std::string, const Item*>>& others,
-                 Key key, double runtime_s) {
+                 Key key, double Item::*figure, double Item::*percent, double runtime_s) {
   for (Item& item : items) {
     Figures figures;
-    ReportRange range = item.range.value_or(ReportRange{item.expected_benefit_s, item.expected_benefit_s});
-    figures.add(item.expected_benefit_s, range);
+    ReportRange range = item.range.value_or(ReportRange{item.*figure, item.*figure});
+    figures.add(item.*figure, range);
     for (const auto& other : others) {
       auto found = other.find(key(item));
       if (found == other.end())
         figures.add_none();
       else
-        figures.add(found->second->expected_benefit_s, found->second->range.value_or(ReportRange{}));
+        figures.add(found->second->*figure, found->second->range.value_or(ReportRange{}));
     }
-    figures.unite(item.expected_benefit_s, item.expected_benefit_percent, range, runtime_s);
+    figures.unite(item.*figure, item.*percent, range, runtime_s);
     item.range = range;
   }
 }
@@ -106,15 +106,20 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
   if (others.empty()) return;
   std::vector<std::map<std::string, const ReportProblem*>> problems(others.size());
   std::vector<std::map<std::string, const ReportGroup*>> groups(others.size());
+  std::vector<std::map<std::string, const ReportRequired*>> required(others.size());
   for (size_t i = 0; i < others.size(); ++i) {
     for (const ReportProblem& problem : others[i].problems) problems[i][problem.key] = &problem;
     for (const ReportGroup& group : others[i].groups) groups[i][key_of(others[i], group)] = &group;
+    for (const ReportRequired& wait : others[i].required) required[i][wait.key] = &wait;
   }
   unite_items(
       report.groups, groups, [&](const ReportGroup& group) { return key_of(report, group); },
-      report.whole_s());
-  unite_items(
-      report.problems, problems, [](const ReportProblem& problem) { return problem.key; }, report.whole_s());
+      &ReportGroup::expected_benefit_s, &ReportGroup::expected_benefit_percent, report.whole_s());
+  const auto key = [](const auto& item) { return item.key; };
+  unite_items(report.problems, problems, key, &ReportProblem::expected_benefit_s,
+              &ReportProblem::expected_benefit_percent, report.whole_s());
+  unite_items(report.required, required, key, &ReportRequired::up_to_s, &ReportRequired::up_to_percent,
+              report.whole_s());
   if (report.together) {
     std::vector<ReportTogether> together;
     for (const Report& other : others) together.push_back(other.together.value_or(ReportTogether{}));
@@ -136,13 +141,9 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
     }
     function.expected_benefit_s = median(benefits);
   }
-  for (ReportRequired& required : report.required)
-    for (const Report& other : others)
-      for (const ReportRequired& same : other.required)
-        if (same.key == required.key && same.up_to_s > required.up_to_s) {
-          required.up_to_s = same.up_to_s;
-          required.up_to_percent = report.whole_s() > 0 ? 100 * same.up_to_s / report.whole_s() : 0;
-        }
+  for (ReportRequired& wait : report.required)
+    if (wait.used_by && wait.used_by->value && wait.used_by->value->moved_up_to_s)
+      wait.used_by->value->moved_up_to_s = std::min(*wait.used_by->value->moved_up_to_s, wait.up_to_s);
   put_in_order(report.required, &ReportRequired::up_to_s, "R");
   const auto renamed = put_in_order(report.problems, &ReportProblem::expected_benefit_s, "P");
   for (ReportGroup& group : report.groups)

@@ -8,9 +8,8 @@
 
 namespace diogenes {
 
-// A problem (by key), a group (by grouping, title and members' keys) or a function that another run did not
-// show gains nothing there. What a needed wait costs at most is the most of all. Problems, groups and needed waits are put in
-// the order of the new figures, and get their ids by it.
+// A problem or needed wait (by key), a group (by grouping, title and members' keys) or a function that another run did
+// not show gains nothing there. They are put in the order of the new figures, and get their ids by it.
 void unite_repeats(Report& report, const std::vector<Report>& others);
 // The same for the figure of some problems together.
 void unite_repeats(ReportTogether& together, const std::vector<ReportTogether>& others, double runtime_s);

@@ -56,21 +56,27 @@ ReportRequired required(const char* id, const char* key, double up_to_s) {
   made.id = id;
   made.key = key;
   made.up_to_s = up_to_s;
+  made.range = ReportRange{up_to_s - 0.01, up_to_s + 0.01};
   return made;
 }
 
-TEST(Repeats, NeededWaitsCostTheMostOfAll) {
-  Report first = report({}), second = report({});
+TEST(Repeats, NeededWaitsToo) {
+  Report first = report({}), second = report({}), third = report({});
   first.required = {required("R1", "a", 1.0), required("R2", "b", 0.9), required("R3", "c", 0.8)};
   second.required = {required("R1", "b", 1.5), required("R2", "a", 0.7)};
-  unite_repeats(first, {second});
+  third.required = {required("R1", "b", 1.4), required("R2", "a", 0.6), required("R3", "c", 0.5)};
+  unite_repeats(first, {second, third});
   ASSERT_EQ(first.required.size(), 3u);
   EXPECT_EQ(first.required[0].key, "b");
   EXPECT_EQ(first.required[0].id, "R1");
-  EXPECT_DOUBLE_EQ(first.required[0].up_to_s, 1.5);
-  EXPECT_DOUBLE_EQ(first.required[0].up_to_percent, 15);
-  EXPECT_DOUBLE_EQ(first.required[1].up_to_s, 1.0);
-  EXPECT_DOUBLE_EQ(first.required[2].up_to_s, 0.8);
+  EXPECT_DOUBLE_EQ(first.required[0].up_to_s, 1.4);
+  EXPECT_DOUBLE_EQ(first.required[0].up_to_percent, 14);
+  EXPECT_DOUBLE_EQ(first.required[0].range->low_s, 0.89);
+  EXPECT_DOUBLE_EQ(first.required[0].range->high_s, 1.51);
+  EXPECT_EQ(first.required[0].range->reason, "the runs differ from each other (--repeat)");
+  EXPECT_DOUBLE_EQ(first.required[1].up_to_s, 0.7);
+  EXPECT_DOUBLE_EQ(first.required[2].up_to_s, 0.5);  // the second run does not show it
+  EXPECT_DOUBLE_EQ(first.required[2].range->low_s, 0);
 }
 
 TEST(Repeats, WhatTheMainLoopGainsIsAMedianToo) {

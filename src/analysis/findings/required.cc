@@ -126,7 +126,7 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
   const std::vector<Figure> figures = (input.models ? *input.models : paper).figures(alone);
   for (size_t i = 0; i < found.size(); ++i) {
     Required& required = found[i];
-    required.up_to = figures[i].benefit;
+    required.up_to = figures[i];
     if (auto& times = after[required.site.value]; !times.empty()) {
       const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
       std::nth_element(times.begin(), middle, times.end());
@@ -134,9 +134,9 @@ std::vector<Required> find_required(const ProblemInput& input, const std::vector
     }
     if (required.site.value < input.verdicts.size()) required.uses = input.verdicts[required.site.value].uses;
   }
-  std::erase_if(found, [](const Required& required) { return required.up_to.count <= 0; });
+  std::erase_if(found, [](const Required& required) { return required.up_to.benefit.count <= 0; });
   std::stable_sort(found.begin(), found.end(),
-                   [](const Required& a, const Required& b) { return a.up_to > b.up_to; });
+                   [](const Required& a, const Required& b) { return a.up_to.benefit > b.up_to.benefit; });
   return found;
 }
 

@@ -23,7 +23,7 @@ struct Required {
   uint64_t not_judged = 0;  // of `count`: they count as needed, because nobody saw whether they were
   uint64_t instances = 0;   // all waits of the site
   Nanoseconds waited, call;
-  Nanoseconds up_to;                     // the run would be shorter by
+  Figure up_to;                          // the run would be shorter by
   std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
   std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
   std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)

@@ -26,7 +26,7 @@ TEST(Required, IsWhatTheLoopWouldGainWithoutItsNeededWait) {
   EXPECT_EQ(required[0].count, 2u);
   EXPECT_EQ(required[0].instances, 2u);
   EXPECT_DOUBLE_EQ(us(required[0].waited), 40);
-  EXPECT_DOUBLE_EQ(us(required[0].up_to), 40);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to.benefit), 40);
   EXPECT_EQ(required[0].reasons.at(kCpuAccess), 2u);
 }
 
@@ -42,7 +42,7 @@ TEST(Required, TakesTheCopiesToTheHostAlong) {
   auto required = find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 10);
   ASSERT_EQ(required.size(), 1u);
   EXPECT_EQ(required[0].count, 2u);
-  EXPECT_DOUBLE_EQ(us(required[0].up_to), 2 * (20 + 2 + 5));
+  EXPECT_DOUBLE_EQ(us(required[0].up_to.benefit), 2 * (20 + 2 + 5));
 }
 
 TEST(Required, LeavesOutWhatWaitsLessAndWhatAProblemMoves) {
@@ -69,7 +69,7 @@ TEST(Required, HoldsWhatAMoveGainsLittleOf) {
   auto required = find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 10);
   ASSERT_EQ(required.size(), 1u);
   EXPECT_EQ(required[0].count, 1u);
-  EXPECT_DOUBLE_EQ(us(required[0].up_to), 40);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to.benefit), 40);
 }
 
 // Two were not looked at, and one of them was seen to be used all the same.
@@ -97,8 +97,8 @@ TEST(Required, TakesNoMoreThanAsked) {
   Analysed analysed(trace);
   auto required = find_required(input_of(analysed), analysed.problems.found, Nanoseconds{1000}, 2);
   ASSERT_EQ(required.size(), 2u);
-  EXPECT_DOUBLE_EQ(us(required[0].up_to), 30);
-  EXPECT_DOUBLE_EQ(us(required[1].up_to), 20);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to.benefit), 30);
+  EXPECT_DOUBLE_EQ(us(required[1].up_to.benefit), 20);
 }
 
 }  // namespace

@@ -30,6 +30,10 @@ struct Expected {
   bool up_to = false;
 };
 
+Expected expected_of(const ReportRequired& required) {
+  return {required.up_to_s, 0, required.range ? required.range->high_s : required.up_to_s, true};
+}
+
 template <typename Finding>
 Expected expected_of(const Finding& finding) {
   const ReportRange range =
@@ -189,7 +193,7 @@ void add_to_findings(const ProvedSession& proved, const ProvedCorrection& one, R
       if (problem.key == one.keys[0]) problem.proved = proved_of(proved, one, expected_of(problem), whole_s);
     for (ReportRequired& required : report.required)
       if (required.key == one.keys[0])
-        required.proved = proved_of(proved, one, {required.up_to_s, 0, required.up_to_s, true}, whole_s);
+        required.proved = proved_of(proved, one, expected_of(required), whole_s);
     return;
   }
   const std::set<std::string> keys = set_of(one.keys);

@@ -149,8 +149,9 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();
   out.call_s = required.call.seconds();
-  out.up_to_s = required.up_to.seconds();
-  out.up_to_percent = percent(required.up_to);
+  out.up_to_s = required.up_to.benefit.seconds();
+  out.up_to_percent = percent(required.up_to.benefit);
+  out.range = range_of(required.up_to);
   out.reasons = by_code(required.reasons);
   uint64_t most = 0;
   uint32_t main_reason = 0;
@@ -166,7 +167,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
     out.used_by = ReportUse{required.after ? std::optional(required.after->seconds()) : std::nullopt,
                             most_frequent(required.uses), std::nullopt};
   if (out.used_by)
-    out.used_by->value = value_of(required.site, required.count, required.after, required.up_to);
+    out.used_by->value = value_of(required.site, required.count, required.after, required.up_to.benefit);
   if (required.site.value < brought.size()) {
     out.same_value = brought[required.site.value].same;
     out.values = brought[required.site.value].all;

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "diogenes-kept-report/1\n";
+constexpr std::string_view kMagic = "diogenes-kept-report/2\n";
 constexpr const char* kFile = "report.kept";
 
 // The members of each type, once for both directions. The bindings do not compile when a member is added or removed.
@@ -98,11 +98,11 @@ void members(Archive& archive, ReportProblem& value) {
 template <typename Archive>
 void members(Archive& archive, ReportRequired& value) {
   auto& [id, key, source_key, operation, api, count, instances, not_judged, waited_s, call_s, up_to_s,
-         percent, reasons, used_for, used_by, same_value, values, where, via, stack, occurrences, proved] =
-      value;
+         percent, range, reasons, used_for, used_by, same_value, values, where, via, stack, occurrences,
+         proved] = value;
   static_cast<void>(proved);
   archive(id, key, source_key, operation, api, count, instances, not_judged, waited_s, call_s, up_to_s,
-          percent, reasons, used_for, used_by, same_value, values, where, via, stack, occurrences);
+          percent, range, reasons, used_for, used_by, same_value, values, where, via, stack, occurrences);
 }
 template <typename Archive>
 void members(Archive& archive, ReportCoverage& value) {

@@ -146,6 +146,7 @@ struct ReportRequired {
   uint64_t not_judged = 0;            // of `count`: not seen to be needed, and count as such
   double waited_s = 0, call_s = 0;
   double up_to_s = 0, up_to_percent = 0;                  // gained if the CPU did not have to wait there
+  std::optional<ReportRange> range;                       // of up_to_s
   std::vector<std::pair<std::string, uint64_t>> reasons;  // reason_code(): how many; most frequent first
   std::string used_for;                                   // in words
   std::optional<ReportUse> used_by;

@@ -39,7 +39,7 @@ Correction correction_of(const ReportRequired& required) {
           fmt::format("needed {}, {}", required.operation, where_text(required.where, "", kTitleWidth)),
           required.up_to_s,
           0,
-          required.up_to_s,
+          required.range ? required.range->high_s : required.up_to_s,
           true,
           {required.key},
           {}};

@@ -82,9 +82,10 @@ Json counts_json(const std::vector<std::pair<std::string, uint64_t>>& counts) {
   return result;
 }
 
-void put_range(Json& result, const std::optional<ReportRange>& range) {
+void put_range(Json& result, const std::optional<ReportRange>& range,
+               const char* name = "expected_benefit_range_s") {
   if (!range) return;
-  result["expected_benefit_range_s"] = {finite(range->low_s), finite(range->high_s)};
+  result[name] = {finite(range->low_s), finite(range->high_s)};
   result["range_reason"] = range->reason.empty() ? Json(nullptr) : Json(range->reason);
   result["models"] = {{"paper", finite(range->paper_s)}, {"replay", finite(range->replay_s)}};
 }
@@ -222,6 +223,7 @@ Json required_json(const ReportRequired& required) {
       {"same_value",
        required.values > 0 ? Json{{"count", required.same_value}, {"of", required.values}} : Json(nullptr)},
       {"stack", frames_json(required.stack)}};
+  put_range(result, required.range, "up_to_range_s");
   put_proved(result, required.proved);
   return result;
 }

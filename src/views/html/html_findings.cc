@@ -56,6 +56,7 @@ class Entries {
     text += proved(required.proved);
     text += item("why", html(use_text(required, reader_.folder)));
     text += item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
+    text += range(required.range);
     if (required.used_by) text += place("used at", required.used_by->stack);
     text += item("cost", cost(required.count, required.instances, required.waited_s, required.call_s, 0));
     text += item("in", html(occurrences_text(report_.processes, required.occurrences)));

@@ -143,6 +143,7 @@ Report als_report() {
   error.call_s = 0.21;
   error.up_to_s = 0.19;
   error.up_to_percent = 15.2;
+  error.range = ReportRange{.low_s = 0.17, .high_s = 0.2};
   error.reasons = {{"cpu-access", 498}, {"small-range", 1}};
   error.used_for = "the CPU uses its result";
   error.used_by = ReportUse{0.000002, {at("als::converged(float)", source, 251, 0x2d00)}};

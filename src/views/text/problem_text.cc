@@ -295,6 +295,7 @@ void required_details(Page& page, const ReportRequired& required, const ProblemT
                                        seconds_text(required.call_s)));
   details.occurs(required.occurrences);
   if (required.used_by) details.stack("used", required.used_by->stack, kFrames);
+  details.range(required.range);
 }
 
 }  // namespace diogenes

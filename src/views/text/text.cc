@@ -21,6 +21,12 @@ constexpr size_t kRequired = 3;  // needed waits
 constexpr size_t kNotices = 3;
 constexpr int kDefaultTop = 10;
 
+// "[170 ms to 200 ms]; " where it is wide.
+std::string range_before(const std::optional<ReportRange>& range) {
+  if (!range || range->reason.empty()) return "";
+  return fmt::format("[{} to {}]; ", seconds_text(range->low_s), seconds_text(range->high_s));
+}
+
 class Writer {
  public:
   Writer(const Report& report, const TextOptions& options)
@@ -211,7 +217,8 @@ class Writer {
       const size_t room = page.width() - std::min(page.width() - 30, 26 + what.size());
       page.line("  " + figures + page.bold(what) + "  " + where_text(required.where, folder_, room));
       page.wrapped(std::string(25, ' '), 25,
-                   counted(calls_in(required), "time") + "; " + use_text(required, folder_) +
+                   range_before(required.range) + counted(calls_in(required), "time") + "; " +
+                       use_text(required, folder_) +
                        (required.proved ? "; " + proof_text(*required.proved) : "") + "  " + required.id);
     }
     if (shown < required_.size()) page.line("  and " + counted(required_.size() - shown, "more place"));

@@ -177,6 +177,18 @@ TEST(Text, ARangeHasItsReasonWhereAllIsSaid) {
       << to_text(report, one);
 }
 
+TEST(Text, ANeededWaitSaysTheRangeOfWhatItCosts) {
+  Report report = als_report();
+  EXPECT_EQ(to_text(report, options()).find("[170 ms"), std::string::npos);  // not a wide one
+  report.required.at(0).range->reason = "why";
+  EXPECT_NE(to_text(report, options()).find(" [170 ms to 200 ms]; 499 times; the CPU uses"),
+            std::string::npos);
+  TextOptions one = options();
+  one.details = "R1";
+  EXPECT_NE(to_text(report, one).find("range    170 ms to 200 ms: why\n"), std::string::npos)
+      << to_text(report, one);
+}
+
 TEST(Text, NoLineIsWiderThanTheTerminal) {
   for (int width : {72, 80, 100, 160}) {
     for (const char* details : {"", "all"})
