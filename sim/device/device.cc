@@ -217,9 +217,7 @@ void Device::after_effect(const OpPtr& op, Effect result, int64_t took_ns, int64
     return;
   }
   op->effect_ran = true;
-  // Where the simulator is slower than the modelled GPU, device time slips with it; but not where its thread
-  // only came late.
-  op->end_ns = std::max(op->end_ns, op->begin_ns + took_ns);
+  op->took_ns = took_ns;
   if (op->end_ns > now)
     push(op->end_ns, op);
   else
@@ -231,10 +229,13 @@ void Device::fail(Op& op, CUresult error) {
 }
 
 void Device::complete(const OpPtr& op, int64_t end_ns) {
-  op->end_ns = end_ns;
+  // Where the simulator is slower than the modelled GPU (not where its thread only came late), what follows may make up for
+  // it: that begins as modelled. Where nothing follows, device time slips.
+  const int64_t there_ns = std::max(end_ns, std::max(op->begin_ns, op->inputs_ns) + op->took_ns);
+  op->end_ns = op->dependents.empty() && op->work.kind == Kind::timed ? there_ns : end_ns;
   note_ended(*op);
   int64_t& engine_free = engine_free_ns_[static_cast<int>(op->work.engine)];
-  if (op->work.engine != Engine::none) engine_free = std::max(engine_free, end_ns);
+  if (op->work.engine != Engine::none) engine_free = std::max(engine_free, op->end_ns);
   if (op->stream) {
     op->stream->queued.fetch_sub(1, std::memory_order_relaxed);
     op->stream.reset();
@@ -244,7 +245,8 @@ void Device::complete(const OpPtr& op, int64_t end_ns) {
   op->after.clear();
   op->done.store(true, std::memory_order_release);
   for (const OpPtr& dependent : op->dependents) {
-    dependent->ready_ns = std::max(dependent->ready_ns, end_ns);
+    dependent->ready_ns = std::max(dependent->ready_ns, op->end_ns);
+    dependent->inputs_ns = std::max(dependent->inputs_ns, there_ns);
     if (--dependent->pending == 0) schedule(dependent);
   }
   op->dependents.clear();

@@ -73,6 +73,8 @@ struct Op {
   uint32_t pending = 0;
   bool effect_ran = false;
   int64_t ready_ns = 0, begin_ns = 0, end_ns = 0;
+  int64_t inputs_ns = 0;             // by then what it depends on can have changed memory
+  int64_t took_ns = 0;               // to change memory, of a large effect
   uint64_t recorded_for = 0;         // gpu_times_table.h; 0: nobody asked
   std::atomic<bool> running{false};  // by_host: it is the host's turn; release, pairs with acquire in wait.cc
   std::atomic<bool> done{
