@@ -7,7 +7,7 @@
 //   calls that tell of completion, or release memory      await all that was deferred
 //   the end of the process                                awaits it, too
 // Memory whose release would have waited is kept for the next allocation of its size.
-// Copies are given to the GPU without waiting, and the wait that was in them is deferred (transfers.h).
+// Copies and fills are given to the GPU without waiting, and the wait that was in them is deferred (transfers.h).
 // What cannot be kept so is not deferred: the call waits as before, and is counted.
 #include "corrector/lifetime.h"
 #include "corrector/transfers/copies.h"
@@ -175,7 +175,8 @@ bool started() {
 }
 
 bool correct(const CorrectedCall& call, int32_t* result) {
-  const int copied_at = call.driver->role == Role::transfer ? counts.find(call.site, call.function) : -1;
+  const bool moves = call.driver->role == Role::transfer || call.driver->role == Role::fill;
+  const int copied_at = moves ? counts.find(call.site, call.function) : -1;
   *result = CUDA_SUCCESS;
   if (copied_at >= 0 && correct_transfer(call, copied_at)) return true;
   Step step;

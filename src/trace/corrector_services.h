@@ -27,7 +27,8 @@ enum class Undeferred : uint8_t {
   unknown_block,  // a release: of memory whose allocation was not seen
   pool_full,      // as much memory as may be is kept already
   was_needed,     // what one of the site's deferred waits protects was used, though nothing was to need it
-  form,  // a copy: of several rows, to or from other than the device's memory, or pinned and not waiting
+  form,  // a copy: of several rows, to or from other than the device's memory, or pinned and not waiting; a fill: of several
+         // rows, or of the device's memory, for which nobody waits
   count,
 };
 
@@ -39,7 +40,7 @@ constexpr bool allocates_device_memory(const DriverFunction& driver) {
 
 // Calls that a plan may name.
 constexpr bool is_corrected(const DriverFunction& driver) {
-  return driver.role == Role::synchronize || driver.role == Role::transfer ||
+  return driver.role == Role::synchronize || driver.role == Role::transfer || driver.role == Role::fill ||
          releases_device_memory(driver) || allocates_device_memory(driver);
 }
 
@@ -58,12 +59,14 @@ struct CorrectedCall {
   const void* of_agent;  // for `guard`
 };
 
-// A copy between the device's memory and the host's, of one row.
+// A copy between the device's memory and the host's, of one row; or a fill of the host's.
 struct CorrectedTransfer {
-  uint64_t host, device, bytes;
+  uint64_t host, device, bytes;  // a fill: both the same
   bool to_host;
-  bool staged;     // the host's side is pageable; else it is pinned, and the GPU reaches it by itself
-  bool unwritten;  // no work that the GPU was given may still write the host's side
+  bool staged;          // the host's side is pageable; else it is pinned, and the GPU reaches it by itself
+  bool unwritten;       // no work that the GPU was given may still write the host's side
+  uint8_t value_bytes;  // of a fill: 1, 2 or 4
+  uint32_t value;       // its lowest bytes are set
 };
 
 // Of bytes on the host: a hash of 128 bits, and the value of 1, 2 or 4 bytes that they repeat.
@@ -86,8 +89,8 @@ struct CorrectorServices {
   bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
   // `values`: do they repeat one?
   void (*content)(const void* from, uint64_t bytes, bool values, TransferContent* content);
-  // The copy that the call makes; none: it can be made without waiting. end_transfer() follows, once. `given`: the GPU
-  // has the copy, and its host memory is what guard() guards next.
+  // The copy or fill that the call makes; none: it can be made without waiting. end_transfer() follows, once. `given`: the
+  // GPU has it, and its host memory is what guard() guards next.
   Undeferred (*begin_transfer)(const CorrectedCall& call, CorrectedTransfer* transfer);
   void (*end_transfer)(const CorrectedCall& call, bool given);
   // Whole pages of a copy's source: from now on it is known whether somebody writes there. 0: that cannot be known.

@@ -312,6 +312,45 @@ void mapped_files() {
   }
 }
 
+// Of memory that the host reaches, behind a kernel: the CPU reads, writes or sends it on at once.
+void fills() {
+  CUdeviceptr managed = 0, pinned = 0;
+  auto* const host = reinterpret_cast<uint32_t*>(example::pinned_floats(kWords));
+  CHECK(cuMemHostGetDevicePointer(&pinned, host, 0));
+  CHECK(cuMemAllocManaged(&managed, kBytes, CU_MEM_ATTACH_GLOBAL));
+  for (const CUdeviceptr memory : {managed, pinned}) {
+    auto* const words =
+        reinterpret_cast<uint32_t*>(memory == managed ? managed : reinterpret_cast<uintptr_t>(host));
+    const auto behind_kernel = [&](uint32_t value) { gpu->fill(memory, value, kWords, kWorkUs); };
+    for (uint32_t round = 0; round < 3; ++round) {
+      behind_kernel(30 + round);
+      CHECK(cuMemsetD8(memory, static_cast<unsigned char>(round), kBytes));
+      say("filled", sum(words));
+    }
+    behind_kernel(31);
+    CHECK(cuMemsetD32(memory, 0x12345678, kWords / 2));
+    say("half of it", sum(words));
+    behind_kernel(32);
+    CHECK(cuMemsetD16(memory + 4096, 0x1234, kWords));
+    words[1500] = 33;
+    say("filled, and written", sum(words));
+    behind_kernel(34);
+    CHECK(cuMemsetD8(memory, 1, kBytes));
+    CHECK(cuMemsetD8(memory + 2, 2, 7));
+    CHECK(cuMemcpyHtoD(other, words, kBytes));
+    say("filled, and sent on", on_device(other));
+    behind_kernel(35);
+    CHECK(cuMemsetD2D8(memory, 128, 3, 64, kBytes / 128));
+    say("rows", sum(words));
+    gpu->fill(device, 36, kWords, kWorkUs);
+    CHECK(cuMemsetD8(memory, 4, kBytes));
+    say("behind other work", sum(words));
+  }
+  say("fill of nothing", static_cast<uint32_t>(cuMemsetD8(managed, 1, 0)));
+  say("fill of too much", static_cast<uint32_t>(cuMemsetD8(managed, 1, kBytes * 1000)));
+  CHECK(cuMemFree(managed));
+}
+
 // What cannot be, stays an error.
 void refused() {
   say("nothing to read", static_cast<uint32_t>(cuMemcpyHtoD(device, nullptr, kBytes)));
@@ -346,6 +385,7 @@ int main() {
   beside_others();
   refused();
   without_files();
+  fills();
   rewritten_by_others();
   handed_over();
   return 0;

@@ -53,7 +53,8 @@ void await_copy(const CorrectedCall& call, const CopyUnderWay& copy, Given given
 bool correct_transfer(const CorrectedCall& call, int site) {
   counts.add_call(site);
   CopyUnderWay copy;
-  copy.how = agent.sites[site].how & (kKnowsContents | kSetsOneValue);
+  const bool fills = call.driver->role == Role::fill;
+  copy.how = fills ? 0 : agent.sites[site].how & (kKnowsContents | kSetsOneValue);
   const bool content = copy.how != 0;
   copy.context = marks.current_context();
   Given given = Given::no;

@@ -1,4 +1,4 @@
-// How a copy is made without waiting (transfers.h), and its wait deferred.
+// How a copy or fill is made without waiting (transfers.h), and its wait deferred.
 #pragma once
 #include "corrector/corrector_state.h"
 

@@ -59,15 +59,16 @@ bool Transfers::is_one_value(const CopyUnderWay& copy) const {
 
 bool Transfers::give(const CopyUnderWay& copy, CUstream stream) {
   const CorrectedTransfer& what = copy.what;
+  if (what.value_bytes != 0) return set_value(what, what.value, what.value_bytes, stream);
   if (!what.to_host) return to_device(copy, stream);
   void* to = what.staged ? copy.block->memory : reinterpret_cast<void*>(what.host);
   return to_host_(to, what.device, what.bytes, stream) == CUDA_SUCCESS;
 }
 
-bool Transfers::set_value(const CopyUnderWay& copy, CUstream stream) {
-  const uint64_t device = copy.what.device, count = copy.what.bytes / copy.content.value_bytes;
-  const uint32_t value = copy.content.value;
-  switch (copy.content.value_bytes) {
+bool Transfers::set_value(const CorrectedTransfer& what, uint32_t value, uint8_t value_bytes,
+                          CUstream stream) {
+  const uint64_t device = what.device, count = what.bytes / value_bytes;
+  switch (value_bytes) {
     case 1:
       return set_8_(device, static_cast<unsigned char>(value), count, stream) == CUDA_SUCCESS;
     case 2:
@@ -79,7 +80,7 @@ bool Transfers::set_value(const CopyUnderWay& copy, CUstream stream) {
 
 bool Transfers::to_device(const CopyUnderWay& copy, CUstream stream) {
   const CorrectedTransfer& what = copy.what;
-  if (is_one_value(copy)) return set_value(copy, stream);
+  if (is_one_value(copy)) return set_value(what, copy.content.value, copy.content.value_bytes, stream);
   if (copy.how & kKnowsContents)
     if (const uint64_t known = known_.find(copy.content, what.bytes, copy.context))
       return on_device_(what.device, known, what.bytes, stream) == CUDA_SUCCESS;

@@ -1,6 +1,6 @@
 // Copies that are made without waiting. To the device: from pinned memory of ours; bytes that repeat one value are set there,
 // and a content that was sent before is copied on the device. To the host: into pinned memory of ours, and delivered later.
-// The program's own pinned memory takes part itself, guarded.
+// The program's own pinned memory takes part itself, guarded; fills of the host's memory do, too.
 #pragma once
 #include "corrector/transfers/deliveries.h"
 #include "corrector/transfers/known_contents.h"
@@ -9,7 +9,7 @@
 
 namespace diogenes::corrector {
 
-// A copy under way.
+// A copy or fill under way.
 struct CopyUnderWay {
   CorrectedTransfer what;
   uint32_t how = 0;  // of HowCorrected, what is looked for in its bytes
@@ -28,6 +28,7 @@ class Transfers {
   template <typename Lock>
   Undeferred prepare(CopyUnderWay& copy, bool threads) {
     CorrectedTransfer& what = copy.what;
+    if (what.value_bytes != 0) return Undeferred::none;
     if (what.to_host || !what.unwritten) copy.how = 0;
     if (copy.how != 0 && is_known<Lock>(copy)) return Undeferred::none;
     // What is kept for the next time must not change meanwhile.
@@ -99,7 +100,7 @@ class Transfers {
            ((copy.how & kKnowsContents) && known_.find(copy.content, copy.what.bytes, copy.context));
   }
   bool to_device(const CopyUnderWay& copy, CUstream stream);
-  bool set_value(const CopyUnderWay& copy, CUstream stream);
+  bool set_value(const CorrectedTransfer& what, uint32_t value, uint8_t value_bytes, CUstream stream);
 
   Deferrals& deferrals_;
   Deliveries& deliveries_;

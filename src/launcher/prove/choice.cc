@@ -169,9 +169,9 @@ Status find_sites(const std::filesystem::path& tracing, Choice& choice) {
   }
   std::erase_if(choice.corrections, [&](const Correction& one) {
     if (one.sites.empty())
-      choice.left_out.push_back(fmt::format(
-          "{} is a call that is not corrected (an allocation, a fill, a release of pinned memory)",
-          one.id.empty() ? "what was found" : one.id));
+      choice.left_out.push_back(
+          fmt::format("{} is a call that is not corrected (an allocation, a release of pinned memory)",
+                      one.id.empty() ? "what was found" : one.id));
     return one.sites.empty();
   });
   for (Correction& one : choice.corrections)

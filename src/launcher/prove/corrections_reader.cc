@@ -105,7 +105,7 @@ const char* undeferred_text(Undeferred why) {
     case Undeferred::was_needed:
       return "what one of these calls waits for was used, though nothing was to need it";
     case Undeferred::form:
-      return "the copy has several rows, or is not between the device's memory and the host's";
+      return "it has several rows, or is no copy between the device's memory and the host's and no fill of the host's";
     case Undeferred::count:
       break;
   }

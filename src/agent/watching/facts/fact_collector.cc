@@ -399,6 +399,10 @@ Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
   decode(call, slot->decoded);
   const Undeferred why = corrected_transfer(slot->decoded, call.driver->asynchronous, transfer);
   if (why != Undeferred::none) return why;
+  if (slot->decoded.transfer.fill) {
+    transfer.value_bytes = static_cast<uint8_t>(element_bytes(*call.driver));
+    transfer.value = static_cast<uint32_t>(call.argument(1));
+  }
   look_at_upload(slot->decoded);
   LockGuard guard(state().lock);
   transfer.unwritten |= !state().dirty.may_be_written(AddressRange::of(transfer.host, transfer.bytes));

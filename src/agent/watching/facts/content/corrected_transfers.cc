@@ -25,10 +25,21 @@ Undeferred why_unguardable(const HostRange& host) {
   }
 }
 
-Undeferred corrected_transfer(const DecodedCall& decoded, bool asynchronous, CorrectedTransfer& transfer) {
-  const TransferArguments& made = decoded.transfer;
-  if (!decoded.is_transfer || !made.decoded || made.fill || made.height > 1 || made.width == 0)
-    return Undeferred::form;
+// What reaches behind an allocation's end is an error of the program's.
+static bool is_allocated(const TransferOperand& operand, const DecodedCall& decoded) {
+  return operand.host.range.size() == decoded.transfer.width && !decoded.page_tables;
+}
+
+static Undeferred corrected_fill(const DecodedCall& decoded, bool asynchronous, CorrectedTransfer& transfer) {
+  const TransferOperand& host = decoded.destination;
+  const bool waits = !asynchronous && (host.kind == MemoryKind::pinned || host.kind == MemoryKind::managed);
+  if (!waits) return Undeferred::form;
+  if (!is_allocated(host, decoded)) return Undeferred::unknown_memory;
+  transfer = {host.host.range.begin, decoded.transfer.destination, decoded.transfer.width, true};
+  return why_unguardable(host.host);
+}
+
+static Undeferred corrected_copy(const DecodedCall& decoded, bool asynchronous, CorrectedTransfer& transfer) {
   const bool to_host = decoded.source.kind == MemoryKind::device;
   const TransferOperand& host = to_host ? decoded.destination : decoded.source;
   const TransferOperand& device = to_host ? decoded.source : decoded.destination;
@@ -36,12 +47,18 @@ Undeferred corrected_transfer(const DecodedCall& decoded, bool asynchronous, Cor
   const bool pinned = host.kind == MemoryKind::pinned || host.kind == MemoryKind::registered;
   if (device.kind != MemoryKind::device || !(pageable || pinned) || (pinned && asynchronous))
     return Undeferred::form;
-  // What reaches behind an allocation's end is an error of the program's.
-  if (host.host.range.size() != made.width || device.host.range.size() != made.width || decoded.page_tables)
-    return Undeferred::unknown_memory;
-  transfer = {host.host.range.begin, device.host.range.begin, made.width, to_host, pageable, pageable};
+  if (!is_allocated(host, decoded) || !is_allocated(device, decoded)) return Undeferred::unknown_memory;
+  transfer = {
+      host.host.range.begin, device.host.range.begin, decoded.transfer.width, to_host, pageable, pageable};
   const bool read_at_once = pageable && !to_host;
   return read_at_once ? Undeferred::none : why_unguardable(host.host);
+}
+
+Undeferred corrected_transfer(const DecodedCall& decoded, bool asynchronous, CorrectedTransfer& transfer) {
+  const TransferArguments& made = decoded.transfer;
+  if (!decoded.is_transfer || !made.decoded || made.height > 1 || made.width == 0) return Undeferred::form;
+  return made.fill ? corrected_fill(decoded, asynchronous, transfer)
+                   : corrected_copy(decoded, asynchronous, transfer);
 }
 
 }  // namespace diogenes::agent::facts

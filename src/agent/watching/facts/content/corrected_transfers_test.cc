@@ -51,12 +51,35 @@ TEST(CorrectedTransfers, NeedOneRowBetweenHostAndDevice) {
   auto rows = copied(MemoryKind::pageable, true);
   rows->transfer.height = 2;
   EXPECT_EQ(why(*rows), Undeferred::form);
-  auto fill = copied(MemoryKind::pageable, true);
-  fill->transfer.fill = true;
-  EXPECT_EQ(why(*fill), Undeferred::form);
   EXPECT_EQ(why(*copied(MemoryKind::device, true)), Undeferred::form);
   EXPECT_EQ(why(*copied(MemoryKind::managed, true)), Undeferred::form);
   EXPECT_EQ(why(*copied(MemoryKind::unknown, false)), Undeferred::form);
+}
+
+TEST(CorrectedTransfers, FillsAreOfTheHostsMemory) {
+  const auto filled = [](MemoryKind kind) {
+    auto fill = copied(kind, true);
+    fill->source = {};
+    fill->transfer.fill = true;
+    fill->transfer.destination = kDevice;  // where the GPU has it
+    return fill;
+  };
+  CorrectedTransfer transfer;
+  for (const MemoryKind kind : {MemoryKind::managed, MemoryKind::pinned}) {
+    ASSERT_EQ(corrected_transfer(*filled(kind), false, transfer), Undeferred::none);
+    EXPECT_EQ(transfer.device, kDevice);
+    EXPECT_EQ(transfer.host, kHost);
+    EXPECT_EQ(transfer.bytes, kBytes);
+    EXPECT_FALSE(transfer.staged);
+    EXPECT_EQ(why(*filled(kind), true), Undeferred::form);  // it does not wait
+  }
+  EXPECT_EQ(why(*filled(MemoryKind::device)), Undeferred::form);
+  auto rows = filled(MemoryKind::managed);
+  rows->transfer.height = 2;
+  EXPECT_EQ(why(*rows), Undeferred::form);
+  auto beyond = filled(MemoryKind::managed);
+  beyond->destination.host.range.end -= 1;
+  EXPECT_EQ(why(*beyond), Undeferred::unknown_memory);
 }
 
 TEST(CorrectedTransfers, MustNotReachBehindAnAllocation) {
