@@ -235,6 +235,11 @@ class Generator : Order {
     work(now ? Kind::download_now : Kind::download, to, from, s);
     if (now || is_staged(to)) waited(streams_[static_cast<size_t>(s)]);
   }
+  void set_now() {
+    static constexpr int kinds[] = {kManaged, kMapped, kPinnedA, kPinnedB};
+    work(Kind::set_now, not_lent([&] { return kinds[below(4)]; }), -1, 0);
+    waited(streams_[0]);
+  }
   void host_function() {
     const int from = chance(50) ? dma_host() : kManaged, s = below(kStreams);
     work(Kind::host_function, kCell, from, s);
@@ -373,6 +378,7 @@ class Generator : Order {
       case 11:
         return download(true);
       case 12:
+        if (chance(40)) return set_now();
         return work(Kind::set, device(), -1, below(kStreams));
       case 13:
       case 14:

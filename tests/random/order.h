@@ -92,7 +92,7 @@ class Order {
   // before implicit ones, and then those of the thread that uses the data, which is not known yet.
   static int rank(Kind kind) {
     if (kind == Kind::context || kind == Kind::stream || kind == Kind::event) return 2;
-    return kind == Kind::upload_now || kind == Kind::download_now ? 1 : 0;
+    return kind == Kind::upload_now || kind == Kind::download_now || kind == Kind::set_now ? 1 : 0;
   }
   void guess_better(int by, int work) {
     const Operation& latest = operations_[waits_[static_cast<size_t>(by)].operation];

@@ -48,6 +48,7 @@ enum class Kind : uint8_t {
   upload_now,      // blocking, legacy default stream
   download_now,    // "
   set,             // asynchronous fill: to
+  set_now,         // blocking fill of memory that the host reaches, legacy default stream: to
   read,            // by the CPU: from
   write,           // "         to
   call,            // by a system call: from

@@ -34,12 +34,11 @@ constexpr size_t kPrograms = 300;  // of one process
 constexpr size_t kBytes = 16384, kLargeBytes = 96 * 1024, kMostSmallBytes = 64;
 
 const char* const kKindNames[] = {
-    "fill",         "copy",       "upload",     "download",      "upload_now",
-    "download_now", "set",        "read",       "write",         "call",
-    "context",      "stream",     "record",     "event",         "query_event",
-    "query_stream", "wait_event", "graph",      "host_function", "alloc_ordered",
-    "free_ordered", "free_other", "free_again", "pinned_again",  "register_again",
-    "lend",         "take_in",    "poll",       "open"};
+    "fill",         "copy",           "upload",        "download",     "upload_now",   "download_now",
+    "set",          "set_now",        "read",          "write",        "call",         "context",
+    "stream",       "record",         "event",         "query_event",  "query_stream", "wait_event",
+    "graph",        "host_function",  "alloc_ordered", "free_ordered", "free_other",   "free_again",
+    "pinned_again", "register_again", "lend",          "take_in",      "poll",         "open"};
 static_assert(sizeof kKindNames / sizeof kKindNames[0] == static_cast<size_t>(Kind::count));
 
 // What a host function is given; kept to the program's end.
@@ -184,6 +183,9 @@ void play(const Operation& o) {
       break;
     case Kind::download_now:
       CHECK(cuMemcpyDtoH(w.host[o.to], address(o.from), bytes));
+      break;
+    case Kind::set_now:
+      CHECK(cuMemsetD32(address(o.to), o.value, bytes / 4));
       break;
     case Kind::read:
       mix(w.host[o.from], bytes);
