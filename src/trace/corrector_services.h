@@ -109,14 +109,15 @@ struct Corrector {
   // Before the driver's function. True: it must not be called, and the call returns `*result`.
   bool (*before)(const CorrectedCall& call, int32_t* result);
   void (*after)(const CorrectedCall& call, bool succeeded);
-  // These may be called in a signal's handler, as note_fault() may; await() under no lock of the agent's.
+  // These may be called in a signal's handler, as note_guarding() may; await() under no lock of the agent's.
   bool (*done)(Deferral deferral);
   int64_t (*await)(Deferral deferral);  // how long it waited for the GPU, in ns
   // The program used what this wait surely protects, and has not waited since.
   void (*note_use)(Deferral deferral);
-  // Our own cost, in ns: of a call at `site` that was not corrected; of a fault, the waiting left out.
+  // Our own cost, in ns: of a call at `site` that was not corrected; of guards: of a fault, the waiting left out, and of taking
+  // them down behind a wait.
   void (*note_passed)(uint64_t site, uint16_t function, int64_t ns);
-  void (*note_fault)(int64_t ns);
+  void (*note_guarding)(int64_t ns);
   void (*finish)();  // orderly end: all that was deferred is awaited
   void (*forget)();  // in a forked child
 };

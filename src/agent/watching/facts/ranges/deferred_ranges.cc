@@ -6,6 +6,24 @@
 
 namespace diogenes::agent::facts {
 
+namespace {
+
+// Counts as what correcting takes: many pages take long, and the GPU is done by then and hides none of it.
+class TakingDown {
+ public:
+  ~TakingDown() {
+    if (begin_.count != 0) corrector->note_guarding((monotonic_now() - begin_).count);
+  }
+  void next(GuardHandle guard) {
+    if (guard != kNoGuard && begin_.count == 0) begin_ = monotonic_now();
+  }
+
+ private:
+  Nanoseconds begin_;  // 0: there was no guard yet
+};
+
+}  // namespace
+
 Undeferred DirtyRanges::refusal(bool threads) const {
   if (count_ == kMaximumDirty) return Undeferred::unguarded;  // some may have found no room
   for (int i = 0; i < count_; ++i) {
@@ -64,9 +82,11 @@ bool DirtyRanges::may_be_written(AddressRange range) const {
 }
 
 void DirtyRanges::forget_deferred(Deferral last) {
+  TakingDown taking_down;
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];
     if (dirty.deferral == 0 || dirty.deferral > last) continue;
+    taking_down.next(dirty.guard);
     if (dirty.covered) {
       remove(i);
     } else {
@@ -77,11 +97,14 @@ void DirtyRanges::forget_deferred(Deferral last) {
 }
 
 void DirtyRanges::forget_waited(const Coverage& coverage) {
+  TakingDown taking_down;
   for (int i = count_; i-- > 0;) {
     // What the GPU brought may still have to be delivered there.
     const Dirty& dirty = dirty_[i];
     const bool delivered = dirty.deferral == 0 ? !dirty.host.staged : corrector->done(dirty.deferral);
-    if (coverage.covers(dirty.host) && delivered) remove(i);
+    if (!coverage.covers(dirty.host) || !delivered) continue;
+    taking_down.next(dirty.guard);
+    remove(i);
   }
 }
 

@@ -11,9 +11,16 @@
 namespace diogenes::agent {
 
 static Deferral done_until = ~Deferral{0};
-static const Corrector all_done{
-    sizeof(Corrector), nullptr, nullptr, nullptr, [](Deferral deferral) { return deferral <= done_until; },
-    nullptr,           nullptr, nullptr, nullptr};
+static int taken_down = 0;
+static const Corrector all_done{sizeof(Corrector),
+                                nullptr,
+                                nullptr,
+                                nullptr,
+                                [](Deferral deferral) { return deferral <= done_until; },
+                                nullptr,
+                                nullptr,
+                                nullptr,
+                                [](int64_t ns) { taken_down += ns > 0; }};
 const Corrector* corrector = &all_done;
 
 std::map<GuardHandle, Deferral>& fake_deferrals();          // dirty_ranges_test.cc
@@ -118,6 +125,22 @@ TEST_F(Deferred, ACallThatWaitedForgetsItsStream) {
   EXPECT_FALSE(dirty->overlaps(kOther));
   dirty->forget_waited({.all = true});
   EXPECT_TRUE(dirty->empty());
+}
+
+TEST_F(Deferred, TakingGuardsDownIsACostOfCorrecting) {
+  taken_down = 0;
+  dirty->add(written(kOne, kFirst));
+  dirty->forget_waited({.stream = kFirst});
+  EXPECT_EQ(taken_down, 0);  // there was none
+  dirty->add(written(kOne, kFirst));
+  dirty->add(written(kOther, kFirst));
+  wait(1, kFirst);
+  dirty->forget_waited({.stream = kFirst});
+  EXPECT_EQ(taken_down, 1);  // both together
+  dirty->add(written(kOne, kFirst));
+  wait(2, kFirst);
+  dirty->forget_deferred(2);
+  EXPECT_EQ(taken_down, 2);
 }
 
 TEST_F(Deferred, WhatIsNotDeliveredOutlivesTheWait) {

@@ -46,7 +46,7 @@ struct Spent {
   ~Spent() {
     const Nanoseconds took = monotonic_now() - begin + around;
     facts::spend(took);
-    if (stage_corrects()) corrector->note_fault(took.count - (guard_thread.awaited_ns - awaited_ns));
+    if (stage_corrects()) corrector->note_guarding(took.count - (guard_thread.awaited_ns - awaited_ns));
   }
 };
 
