@@ -254,5 +254,42 @@ TEST_F(Api, TellsWhenItsWorkRan) {
   EXPECT_EQ(source.take(times, 4), 0u);
 }
 
+// Copies inside the device take the simulator longer than they are modelled. The kernel behind the first one hides that;
+// nothing hides it behind the last.
+TEST_F(Api, DeviceTimeSlipsWhereNothingFollows) {
+  constexpr size_t kBytes = 64 << 20;
+  constexpr int64_t kModelled = 1500 + kBytes / 2000;  // ns, at 2 TB/s
+  CUdeviceptr from, to;
+  OK(cuMemAlloc(&from, kBytes));
+  OK(cuMemAlloc(&to, kBytes));
+  OK(cuMemsetD8(from, 1, kBytes));
+  OK(cuMemsetD8(to, 2, kBytes));
+  OK(cuCtxSynchronize());
+  const auto& source = *static_cast<const GpuTimesSource*>(table->gpu_times);
+  EXPECT_EQ(source.start(), nullptr);
+  hold();
+  source.begin(1);
+  OK(cuMemcpyDtoDAsync(to, from, kBytes, nullptr));
+  source.end();
+  source.begin(2);
+  busy(500000000);
+  source.end();
+  source.begin(3);
+  OK(cuMemcpyDtoDAsync(from, to, kBytes, nullptr));
+  source.end();
+  release();
+  OK(cuCtxSynchronize());
+  GpuTime times[4];
+  ASSERT_EQ(source.take(times, 4), 3u);
+  EXPECT_EQ(times[0].end_ns - times[0].begin_ns, kModelled);
+  EXPECT_EQ(times[1].begin_ns, times[0].end_ns);
+  EXPECT_EQ(times[1].end_ns - times[1].begin_ns, 500000000);
+  EXPECT_EQ(times[2].begin_ns, times[1].end_ns);
+  EXPECT_GT(times[2].end_ns - times[2].begin_ns, 10 * kModelled);
+  EXPECT_EQ(word_at(to + kBytes - 4), 0x01010101u);
+  OK(cuMemFree(from));
+  OK(cuMemFree(to));
+}
+
 }  // namespace
 }  // namespace diogenes::sim

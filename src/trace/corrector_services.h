@@ -61,7 +61,7 @@ struct CorrectedCall {
 
 // A copy between the device's memory and the host's, of one row; or a fill of the host's.
 struct CorrectedTransfer {
-  uint64_t host, device, bytes;  // a fill: both the same
+  uint64_t host, device, bytes;  // of a fill: two addresses of the same memory
   bool to_host;
   bool staged;          // the host's side is pageable; else it is pinned, and the GPU reaches it by itself
   bool unwritten;       // no work that the GPU was given may still write the host's side

@@ -65,6 +65,7 @@ TEST(Repeats, NeededWaitsToo) {
   first.required = {required("R1", "a", 1.0), required("R2", "b", 0.9), required("R3", "c", 0.8)};
   second.required = {required("R1", "b", 1.5), required("R2", "a", 0.7)};
   third.required = {required("R1", "b", 1.4), required("R2", "a", 0.6), required("R3", "c", 0.5)};
+  first.required.push_back(required("R4", "d", 0.3));  // the others do not show it
   unite_repeats(first, {second, third});
   ASSERT_EQ(first.required.size(), 3u);
   EXPECT_EQ(first.required[0].key, "b");

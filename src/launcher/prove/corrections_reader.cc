@@ -105,7 +105,7 @@ const char* undeferred_text(Undeferred why) {
     case Undeferred::was_needed:
       return "what one of these calls waits for was used, though nothing was to need it";
     case Undeferred::form:
-      return "it has several rows, or is no copy between the device's memory and the host's and no fill of the host's";
+      return "it is neither a copy of one row between the GPU's memory and the host's, nor a fill of one row of the host's";
     case Undeferred::count:
       break;
   }

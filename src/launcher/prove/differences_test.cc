@@ -57,8 +57,8 @@ TEST(ProvedTable, SaysAfterTheFirstPairWhatIsMostlyNotCorrected) {
   counts.undeferred[static_cast<int>(Undeferred::form)] = 2;
   EXPECT_EQ(
       little_corrected(made.correction, made.counts),
-      "P1: 3 of 4 calls are not corrected; what is proved says little of it (most often: it has several "
-      "rows, or is no copy between the device's memory and the host's and no fill of the host's)");
+      "P1: 3 of 4 calls are not corrected; what is proved says little of it (most often: it is "
+      "neither a copy of one row between the GPU's memory and the host's, nor a fill of one row of the host's)");
   EXPECT_EQ(little_corrected(made.correction, {}), "");
 }
 
