@@ -21,8 +21,9 @@ Positions positions_of(const Process& process, size_t sites) {
   Positions positions(sites);
   std::vector<uint32_t> order(process.threads.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return process.threads[a].main > process.threads[b].main; });
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return process.threads[a].behind_main < process.threads[b].behind_main;
+  });
   for (uint32_t thread : order) {
     const auto& operations = process.threads[thread].operations;
     for (uint32_t i = 0; i < operations.size(); ++i) {

@@ -1,8 +1,9 @@
 // Joins runs: what stages 3 and 4 found out about an instance goes to the same instance of stage 2.
 // Two instances are the same when they are the same occurrence of the same site, in the same process (by
-// rank, executable and order of start) and in the same thread (by order among the threads that have this
-// site, the main thread first). So neither addresses nor thread ids nor the operations between them matter:
-// each stage hooks different ones. What does not match stays unknown, which counts as needed, and is counted.
+// rank, executable and order of start) and in the same thread (by the order in which the threads that have this site
+// were made, the main thread first; which of them calls the driver first is a race). So neither addresses nor thread
+// ids nor the operations between them matter: each stage hooks different ones. What does not match stays unknown,
+// which counts as needed, and is counted.
 #pragma once
 #include <functional>
 

@@ -44,6 +44,19 @@ TEST(Join, ThreadsArePairedBySiteNotByFile) {
   EXPECT_EQ(operation(analysed, 1, 0).reasons, 0u);
 }
 
+// Four workers of a pool run the same code. Which of them calls the driver first, and so has the first file, is a race.
+TEST(Join, ThreadsWithTheSameSitesArePairedAsTheyWereMade) {
+  auto trace = timeline().sync(lasting(1)).from(0x100).needed(kOrder);
+  trace.on_thread(1).sync(lasting(1)).from(0x200).needed(kOrder);
+  trace.on_thread(2).sync(lasting(1)).from(0x200).unnecessary();
+  auto later = timeline().sync(lasting(1)).from(0x100).needed(kOrder);
+  later.on_thread(1).made_as(2).sync(lasting(1)).from(0x200).unnecessary();
+  later.on_thread(2).made_as(1).sync(lasting(1)).from(0x200).needed(kOrder);
+  Analysed analysed(trace, {}, {}, &later);
+  EXPECT_EQ(operation(analysed, 1, 0).reasons, kOrder);
+  EXPECT_EQ(operation(analysed, 2, 0).reasons, 0u);
+}
+
 TEST(Join, WhatDoesNotMatchIsNeededAndCounted) {
   auto trace = timeline();
   for (int i = 0; i < 4; ++i) trace.sync(lasting(1)).from(0x100).unnecessary().work(5);

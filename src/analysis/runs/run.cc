@@ -224,7 +224,9 @@ void load_operations(Process& process, SiteTable& sites, necessity::PeerAccesses
   for (const ThreadTrace& thread : process.trace->threads) {
     Thread& loaded = process.threads.emplace_back();
     loaded.ordinal = thread.ordinal();
-    loaded.main = thread.tid() == static_cast<uint32_t>(process.trace->process.pid);
+    // Ids are given in turn, and from the first again when the last was given.
+    loaded.behind_main = thread.tid() - static_cast<uint32_t>(process.trace->process.pid);
+    loaded.main = loaded.behind_main == 0;
     loaded.operations.reserve(thread.operation_count());
     thread.visit(
         ThreadLoader(process, static_cast<uint32_t>(process.threads.size() - 1), sites, allocations, peers));

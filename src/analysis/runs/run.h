@@ -119,8 +119,9 @@ struct CopyContent {
 
 struct Thread {
   uint32_t ordinal = 0;
-  bool main = false;                           // the process's first thread
-  std::vector<Operation> operations;           // the index is the `sequence` of the records
+  bool main = false;                  // the process's first thread
+  uint32_t behind_main = 0;           // kernel thread ids behind that thread's: ascends as threads are made
+  std::vector<Operation> operations;  // the index is the `sequence` of the records
   std::vector<LongRecording> long_recordings;  // in the order of the operations
   std::vector<Evidence> evidence;              // stages 3 and 4: one for each operation
   std::vector<FirstUsePlace> first_uses;       // stages 3 and 4: by instance, ascending

@@ -109,7 +109,7 @@ class ThreadFiles {
   std::string& file(int thread) {
     return files_.try_emplace(thread, header(static_cast<uint32_t>(thread), tid(thread))).first->second;
   }
-  uint32_t tid(int thread) const { return static_cast<uint32_t>(options_.pid + thread); }
+  uint32_t tid(int thread) const { return static_cast<uint32_t>(options_.pid + trace_.made(thread)); }
 
   void write_operation(const Step& step) {
     bool unhooked = step.launch && options_.stage == Stage::tracing && !options_.launches_traced;
@@ -223,6 +223,16 @@ Timeline& Timeline::on_thread(int ordinal) {
   thread_ = ordinal;
   if (clocks_.size() <= static_cast<size_t>(ordinal)) clocks_.resize(static_cast<size_t>(ordinal) + 1, 0);
   return *this;
+}
+
+Timeline& Timeline::made_as(int nth) {
+  made_[thread_] = nth;
+  return *this;
+}
+
+int Timeline::made(int thread) const {
+  const auto found = made_.find(thread);
+  return found == made_.end() ? thread : found->second;
 }
 
 Timeline& Timeline::work(double us) {

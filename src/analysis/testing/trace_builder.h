@@ -11,6 +11,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,9 @@ struct Step {
 class Timeline {
  public:
   // Clock and thread.
-  Timeline& on_thread(int ordinal);
-  Timeline& work(double us);  // W
+  Timeline& on_thread(int ordinal);  // of its file
+  Timeline& made_as(int nth);        // thread of the process; else the order of the files is theirs
+  Timeline& work(double us);         // W
   Timeline& at(At time);
 
   // Operations. A site of its own for every step, unless from() says otherwise.
@@ -103,12 +105,14 @@ class Timeline {
   int last() const { return static_cast<int>(steps_.size()) - 1; }
   const std::vector<Step>& steps() const { return steps_; }
   int64_t end_ns() const;  // of the longest thread
+  int made(int thread) const;
 
  private:
   Step& add(const char* symbol, int64_t own_ns, int64_t waited_ns);
 
   std::vector<Step> steps_;
   std::vector<int64_t> clocks_ = {0};
+  std::map<int, int> made_;
   int thread_ = 0;
 };
 
