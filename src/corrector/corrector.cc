@@ -139,6 +139,15 @@ Step before_allocation(const CorrectedCall& call) {
   return pool.stands_in_the_way_of(bytes) ? Step::give_back : Step::pass;
 }
 
+// A call that is made gives the stream work behind the waits that were deferred. What their marks take now is a cost of
+// correcting those waits.
+bool give_behind_deferred(const CorrectedCall& call, int stream) {
+  const int64_t before = marks.in_driver_ns();
+  const bool given = mark_own(call, stream) && mark_others(stream) && deferrals.order_behind_all(stream);
+  counts.add_correcting(marks.in_driver_ns() - before);
+  return given;
+}
+
 Step step_before(const CorrectedCall& call) {
   const DriverFunction& driver = *call.driver;
   if (driver.role == Role::synchronize) return before_synchronize(call);
@@ -157,9 +166,7 @@ Step step_before(const CorrectedCall& call) {
     unknown_work = true;
     return Step::await_all;
   }
-  return mark_own(call, stream) && mark_others(stream) && deferrals.order_behind_all(stream)
-             ? Step::pass
-             : Step::await_all;
+  return give_behind_deferred(call, stream) ? Step::pass : Step::await_all;
 }
 
 bool started() {

@@ -84,6 +84,8 @@ struct CorrectorServices {
   Undeferred (*guard)(Deferral deferral, const CorrectedCall& call);
   // Is there host memory that work was given to and that no wait has covered since?
   bool (*has_unguarded)();
+  // Of a launch: can the kernel see what the CPU writes meanwhile? Then it may wait for that.
+  bool (*may_see_host)(const CorrectedCall& call);
   // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
   bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written

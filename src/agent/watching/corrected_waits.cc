@@ -64,6 +64,7 @@ void pass_hooks(int change) { thread_state.pass += change; }
 Undeferred begin_transfer(const CorrectedCall& call, CorrectedTransfer* transfer) {
   return facts::begin_transfer(call_of(call), *transfer);
 }
+bool may_see_host(const CorrectedCall& call) { return facts::may_see_host(call_of(call)); }
 void end_transfer(const CorrectedCall& call, bool given) { facts::end_transfer(call_of(call), given); }
 void read_content(const void* from, uint64_t bytes, bool values, TransferContent* content) {
   const Content found = content_of(from, bytes);
@@ -110,6 +111,7 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
                                    diogenes_raw_syscall,
                                    guard_of,
                                    has_unguarded,
+                                   may_see_host,
                                    release,
                                    diogenes_copy,
                                    read_content,

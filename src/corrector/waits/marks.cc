@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "corrector/memory/own_pages.h"
+#include "corrector/waits/wait_clock.h"
 
 namespace diogenes::corrector {
 
@@ -113,9 +114,11 @@ bool Marks::put(int stream, Mark& mark) {
   // The handle of a default stream means that of the current context.
   if ((to.handle == kLegacy || to.handle == kPerThread) && to.context != current_context()) return false;
   const auto address = reinterpret_cast<uintptr_t>(word(stream));
-  if (write_value_(as_stream(to.handle), static_cast<CUdeviceptr>(address), to.sequence + 1, 0) !=
-      CUDA_SUCCESS)
-    return false;
+  const int64_t begun = now();
+  const CUresult written =
+      write_value_(as_stream(to.handle), static_cast<CUdeviceptr>(address), to.sequence + 1, 0);
+  in_driver_ns_ += now() - begun;
+  if (written != CUDA_SUCCESS) return false;
   mark = {stream, ++to.sequence};
   return true;
 }
@@ -125,9 +128,11 @@ Order Marks::order_behind(int stream, const Mark& mark) {
   if (mark.stream == stream || reached(mark)) return Order::given;
   if (static_cast<int32_t>(ordered_[stream][mark.stream] - mark.sequence) >= 0) return Order::given;
   const auto address = reinterpret_cast<uintptr_t>(word(mark.stream));
-  if (wait_value_(as_stream(later.handle), static_cast<CUdeviceptr>(address), mark.sequence,
-                  CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
-    return Order::refused;
+  const int64_t begun = now();
+  const CUresult given = wait_value_(as_stream(later.handle), static_cast<CUdeviceptr>(address),
+                                     mark.sequence, CU_STREAM_WAIT_VALUE_GEQ);
+  in_driver_ns_ += now() - begun;
+  if (given != CUDA_SUCCESS) return Order::refused;
   ordered_[stream][mark.stream] = mark.sequence;
   return Order::made;
 }

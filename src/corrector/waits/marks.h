@@ -48,6 +48,7 @@ class Marks {
   bool put(int stream, Mark& mark);
   // The stream's later work begins after the mark.
   Order order_behind(int stream, const Mark& mark);
+  int64_t in_driver_ns() const { return in_driver_ns_; }  // for both, so far
   // Can any thread wait for all of the stream's work, by the driver? Then it does. The latter not under the lock.
   bool may_synchronize(int stream) const { return streams_[stream].thread == 0; }
   void synchronize(int stream) const;
@@ -76,6 +77,7 @@ class Marks {
   uint64_t given_;
   uint32_t ordered_[kStreams][kStreams];  // by stream: the others' marks that its work is behind already
   int last_;                              // that was asked for
+  int64_t in_driver_ns_;
   volatile uint32_t* words_;
   const CorrectorServices* services_;
   CUresult (*write_value_)(CUstream, CUdeviceptr, uint32_t, unsigned);

@@ -18,11 +18,19 @@ bool mark_others(int stream) {
   return true;
 }
 
+namespace {
+
+// Of what a call gives the GPU.
+bool ends_by_itself(const CorrectedCall& call) {
+  const Role role = call.driver->role;
+  return role == Role::transfer || role == Role::fill || (role == Role::launch && !agent.may_see_host(call));
+}
+
+}  // namespace
+
 bool mark_own(const CorrectedCall& call, int stream) {
   const uint64_t own = unmarked & bits(&stream, 1);
-  const Role role = call.driver->role;
-  const bool plain = role == Role::launch || role == Role::transfer || role == Role::fill;
-  if (own == 0 || (plain && !call.threads && !marks.several())) return true;
+  if (own == 0 || (!marks.several() && ends_by_itself(call))) return true;
   if (deferrals.full() || !deferrals.put_marks(deferrals.begin(-1), own)) return false;
   unmarked &= ~own;
   return true;

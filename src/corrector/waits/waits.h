@@ -9,8 +9,9 @@ uint64_t bits(const int* streams, int count);
 
 // What a stream (-1: a new one) is given now must come behind waits for others that have no mark yet. False: await them.
 bool mark_others(int stream);
-// A wait without a mark gets it before its own stream is given more, where others may come to wait for it: it must not
-// wait for what came later. In a program of one stream that is given plain work, nobody does. False: await it.
+// A wait without a mark gets it before its own stream is given what may wait for the CPU: who awaits it later, and without a
+// mark all of its stream, might be the one that lets that work go on. So it does before any work, where other streams may come
+// to wait for it. False: await it.
 bool mark_own(const CorrectedCall& call, int stream);
 
 // What keeps the site's calls from being corrected now; none: nothing.

@@ -76,8 +76,13 @@ void KernelArguments::forget_functions() {
   known_.clear();
 }
 
+bool copy_read(void* to, const void* from, uint64_t bytes) {
+  memcpy(to, from, bytes);
+  return true;
+}
+
 void KernelArguments::scan(const Call& call, const AddressBounds& bounds, bool may_ask,
-                           KernelAddresses& addresses) {
+                           KernelAddresses& addresses, CopyIfThere copy) {
   uint64_t function = 0;
   void** parameters = nullptr;
   void** extra = nullptr;
@@ -95,11 +100,12 @@ void KernelArguments::scan(const Call& call, const AddressBounds& bounds, bool m
       addresses.unknown = true;
       return;
   }
-  scan(function, parameters, extra, bounds, may_ask, addresses);
+  scan(function, parameters, extra, bounds, may_ask, addresses, copy);
 }
 
 void KernelArguments::scan(uint64_t function, void* const* parameters, void* const* extra,
-                           const AddressBounds& bounds, bool may_ask, KernelAddresses& addresses) {
+                           const AddressBounds& bounds, bool may_ask, KernelAddresses& addresses,
+                           CopyIfThere copy) {
   Sizes sizes;
   const bool known = sizes_of(function, may_ask, sizes);
   if (known && sizes.count == 0) return;  // the driver has read nothing, so it may not be there
@@ -110,14 +116,17 @@ void KernelArguments::scan(uint64_t function, void* const* parameters, void* con
     }
     for (int i = 0; i < sizes.count; ++i) {
       // From the parameter's own start: it need not be aligned where the program keeps it.
-      auto* at = static_cast<const unsigned char*>(parameters[i]);
+      const unsigned char* at = nullptr;
+      addresses.unknown |= !copy(&at, parameters + i, sizeof at);
       if (!at) continue;
       for (uint64_t offset = 0; offset + sizeof(uint64_t) <= sizes.bytes[i]; offset += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, at + offset, sizeof word);
+        uint64_t word = 0;
+        addresses.unknown |= !copy(&word, at + offset, sizeof word);
         addresses.add(word, bounds);
       }
     }
+  } else if (extra && copy != copy_read) {
+    addresses.unknown = true;  // seldom used
   } else if (extra) {
     const void* buffer = nullptr;
     size_t bytes = 0;

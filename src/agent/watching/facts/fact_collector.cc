@@ -33,15 +33,21 @@ struct Slot {
 constexpr int kSlots = 256;
 alignas(64) Slot slots[kSlots];
 std::atomic<uint32_t> next_slot{0};
+// The one that this thread had last, counted from 1: it is in its processor's cache. 0: it had none yet.
+__attribute__((tls_model("initial-exec"))) thread_local constinit uint32_t last_slot = 0;
 Nanoseconds started;
 
 alignas(64) unsigned char storage[sizeof(State)];  // all zeros is the start of every table
 
 Slot* take_slot() {
-  for (uint32_t i = 0, first = next_slot.fetch_add(1, std::memory_order_relaxed); i < kSlots; ++i) {
-    Slot& slot = slots[(first + i) % kSlots];
-    if (!slot.used.load(std::memory_order_relaxed) && !slot.used.exchange(true, std::memory_order_acquire))
-      return &slot;
+  const uint32_t first = last_slot ? last_slot - 1 : next_slot.fetch_add(1, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < kSlots; ++i) {
+    const uint32_t at = (first + i) % kSlots;
+    Slot& slot = slots[at];
+    if (slot.used.load(std::memory_order_relaxed) || slot.used.exchange(true, std::memory_order_acquire))
+      continue;
+    last_slot = at + 1;
+    return &slot;
   }
   count_drop(Drop::objects_full);
   return nullptr;
@@ -453,6 +459,28 @@ bool has_uncovered() {
   LockGuard guard(state().lock);
   return state().host_work || state().unknown_host || state().unlisted_host || state().shared > 0 ||
          state().dirty.has_uncovered();
+}
+
+bool may_see_host(const Call& call) {
+  const NumberedContext& context = thread_state.context;
+  if (context.number == 0 || context.page_tables || has_uncovered()) return true;
+  AddressBounds bounds;
+  bool host = false;
+  {
+    LockGuard guard(state().lock);
+    bounds = state().memory.bounds();
+    state().memory.for_each([&](const Allocation& allocation) { host |= is_host_side(allocation.kind); });
+  }
+  if (!host) return false;
+  KernelAddresses given;
+  given.clear();
+  state().kernels.scan(call, bounds, state().captures.load(std::memory_order_relaxed) == 0, given,
+                       copy_watched_if_there);
+  LockGuard guard(state().lock);
+  for (int i = 0; i < given.count && !given.unknown; ++i)
+    if (const Allocation* allocation = state().memory.near(given.address[i]))
+      given.unknown = is_host_side(allocation->kind);
+  return given.unknown;
 }
 
 void release_deferred(Deferral last) {

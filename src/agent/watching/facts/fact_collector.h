@@ -37,6 +37,8 @@ uint32_t watch_source(uint64_t begin, uint64_t bytes);
 bool is_unwritten(uint32_t watch);
 void end_watch(uint32_t watch);
 bool has_uncovered();  // host memory that work was given to, and that no wait since has surely covered
+// Of a launch, before it: can the kernel see what the CPU writes meanwhile? Then it may wait for that.
+bool may_see_host(const Call& call);
 
 // Orderly end of the process.
 void finish();
