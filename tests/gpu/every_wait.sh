@@ -1,6 +1,6 @@
 #!/bin/sh
 # every_wait.sh TOP [OUT]: do programs print the same on this machine's driver when each of their waits, releases and copies
-# is deferred, needed ones too? The litmus cells, the scenes and random programs, under the corrector. TOP: the unpacked
+# is deferred, needed ones too? The litmus cells, the scenes, asks and random programs, under the corrector. TOP: the unpacked
 # folder of the target portable-tests, or a build's output folder. OUT (default: $OUT, or ./gpu-every-wait) gets
 # every-wait.txt. $DRIVER: system (default) or simulated. $PROGRAMS_COUNT, $FIRST: random programs (300 from 1), ten to a
 # process. $LIMIT: seconds for all of it (240). Exit status 0: all printed the same.
@@ -42,6 +42,8 @@ part() {
 
 part "$programs/litmus"
 part "$programs/scenes"
+part "$programs/asks"
+part "$programs/asks" thread
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do
   part "$programs/random-program" "$at" 10

@@ -98,6 +98,33 @@ TEST_F(Kernels, OnADeviceThatReadsPageTablesReachAll) {
   EXPECT_NE(launch(kStream, {a}).flags & kAnyPageable, 0u);
 }
 
+// Before the launch: the driver has not looked at its parameters yet.
+TEST_F(Kernels, SeeTheHostWhereTheyAreGivenItsMemory) {
+  EXPECT_FALSE(may_see_host({a, 5}));
+  void* host = pinned(kBytes);
+  EXPECT_FALSE(may_see_host({a, 5})) << "nobody gave it to a kernel";
+  EXPECT_TRUE(may_see_host({a, address(host) + 128}));
+  launch(kStream, {address(host)});
+  synchronize(kStream);
+  EXPECT_TRUE(may_see_host({a, 5})) << "a kernel may have kept its address";
+}
+
+TEST_F(Kernels, WhoseParametersAreNotThereMaySeeTheHost) {
+  EXPECT_FALSE(may_see_host({a}, reinterpret_cast<void**>(8))) << "there is no memory of the host's";
+  pinned(kBytes);
+  EXPECT_TRUE(may_see_host({a}, reinterpret_cast<void**>(8)));
+  void* nowhere[] = {reinterpret_cast<void*>(8)};
+  EXPECT_TRUE(may_see_host({a}, nowhere));
+}
+
+TEST_F(Kernels, OnADeviceThatReadsPageTablesSeeTheHost) {
+  world().page_tables = 1;
+  world().context = 0x200;
+  launch(kStream, {a});
+  synchronize(kStream);
+  EXPECT_TRUE(may_see_host({a}));
+}
+
 TEST_F(Kernels, HostFunctionsReachWhatTheyLike) {
   const Recorded launched = call("cuLaunchHostFunc", {kStream, 0x1, 0});
   EXPECT_EQ(launched.flags, uint32_t{kAnyDevice | kAnyHost | kAnyPageable | kRunsOnHost});

@@ -293,12 +293,34 @@ Recorded Program::call(const char* symbol, std::vector<uint64_t> arguments, bool
   return recorded;
 }
 
-Recorded Program::launch(uint64_t stream, std::vector<uint64_t> parameters) {
+// The driver is asked once a function; each count of parameters is another function.
+static uint64_t function_with(size_t parameters) {
+  const uint64_t function = kFunction + 16 * parameters;
+  world().parameters[function].assign(parameters, 8);
+  return function;
+}
+
+static std::vector<void*> addresses_of(std::vector<uint64_t>& parameters) {
   std::vector<void*> pointers;
   for (uint64_t& parameter : parameters) pointers.push_back(&parameter);
-  // The driver is asked once a function; each count of parameters is another function.
-  const uint64_t function = kFunction + 16 * parameters.size();
-  world().parameters[function].assign(parameters.size(), 8);
+  return pointers;
+}
+
+bool Program::may_see_host(std::vector<uint64_t> parameters, void** pointers) {
+  std::vector<void*> own = addresses_of(parameters);
+  uint64_t on_stack[10] = {0, 0, kStream, address(pointers ? pointers : own.data())};
+  Call call;
+  call.function = find_driver_function("cuLaunchKernel");
+  call.driver = driver_function(call.function);
+  call.arguments.integer[0] = function_with(parameters.size());
+  call.arguments.on_stack = on_stack;
+  PassThrough pass;
+  return facts::may_see_host(call);
+}
+
+Recorded Program::launch(uint64_t stream, std::vector<uint64_t> parameters) {
+  std::vector<void*> pointers = addresses_of(parameters);
+  const uint64_t function = function_with(parameters.size());
   return call("cuLaunchKernel", {function, 1, 1, 1, 1, 1, 1, 0, stream, address(pointers.data()), 0});
 }
 
