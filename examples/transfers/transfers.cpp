@@ -28,6 +28,7 @@ class Simulation {
       CHECK(cuMemAlloc(memory, kBytes));
     for (CUdeviceptr* memory : {&block_, &sum_}) CHECK(cuMemAlloc(memory, kBlockBytes));
     block_host_ = example::pinned_floats(kBlockWords);
+    parameters_host_ = example::pinned_floats(kWords);
     for (size_t i = 0; i < kWords; ++i) table_host_[i] = 0.25f * static_cast<float>(i % 1000);
     for (size_t i = 0; i < kBlockWords; ++i) block_pageable_[i] = 0.5f * static_cast<float>(i % 100);
     std::memcpy(block_host_, block_pageable_.data(), kBlockBytes);
@@ -60,7 +61,7 @@ class Simulation {
     static const std::vector<float> zeros(kWords, 0.0f);
     for (size_t i = 0; i < kWords; ++i) parameters_host_[i] = static_cast<float>(number) + 0.125f * (i % 8);
     if (!fixed_) CHECK(cuMemcpyHtoD(parameters_, zeros.data(), kBytes));  // PLANTED: transfers-cleared
-    CHECK(cuMemcpyHtoD(parameters_, parameters_host_.data(), kBytes));
+    CHECK(cuMemcpyHtoDAsync(parameters_, parameters_host_, kBytes, stream_));
   }
 
   void send_table(CUdeviceptr table) {
@@ -102,10 +103,10 @@ class Simulation {
   bool fixed_;
   CUstream stream_ = nullptr;
   CUdeviceptr parameters_ = 0, tables_[2] = {}, kept_ = 0, state_ = 0, result_ = 0, block_ = 0, sum_ = 0;
-  std::vector<float> parameters_host_ = std::vector<float>(kWords), table_host_ = std::vector<float>(kWords),
-                     state_host_ = std::vector<float>(kWords), result_host_ = std::vector<float>(kWords),
-                     log_ = std::vector<float>(kWords), block_pageable_ = std::vector<float>(kBlockWords);
-  float* block_host_ = nullptr;
+  std::vector<float> table_host_ = std::vector<float>(kWords), state_host_ = std::vector<float>(kWords),
+                     result_host_ = std::vector<float>(kWords), log_ = std::vector<float>(kWords),
+                     block_pageable_ = std::vector<float>(kBlockWords);
+  float *parameters_host_ = nullptr, *block_host_ = nullptr;
   double mean_ = 0, weights_ = 0.5;
   uint64_t checksum_ = 0;
 };
