@@ -29,11 +29,13 @@ uint64_t unmarked = 0;
 bool unknown_work = false;
 bool events_are_known = true;
 int captures = 0;
+int being_given = 0;
 
 namespace {
 
-// Of the calling thread: the work that was given before its call.
+// Of the calling thread: the work that was given before its call; and it is in a call that gives a stream work.
 __attribute__((tls_model("initial-exec"))) thread_local uint64_t given_before = 0;
+__attribute__((tls_model("initial-exec"))) thread_local bool gives = false;
 std::atomic<bool> driver_is_known{false};
 
 int64_t clock_takes = 0;  // of what lies between two readings
@@ -166,6 +168,7 @@ Step step_before(const CorrectedCall& call) {
     unknown_work = true;
     return Step::await_all;
   }
+  gives = true, ++being_given;
   return give_behind_deferred(call, stream) ? Step::pass : Step::await_all;
 }
 
@@ -234,6 +237,7 @@ void after(const CorrectedCall& call, bool succeeded) {
   if (state == State::off || !driver_is_known) return;
   const DriverFunction& driver = *call.driver;
   Lock lock;
+  if (gives) gives = false, --being_given;
   if (driver.has(Trait::ends_capture) && captures > 0) --captures;
   if (!succeeded) return;
   if (tells_of_completion(driver)) deferrals.note_wait(deferrals.latest(), kAllStreams, true);

@@ -30,6 +30,7 @@ static_assert(kStreams <= 64);
 extern bool unknown_work;      // work was given to streams that are not known
 extern bool events_are_known;  // graphs record some out of sight
 extern int captures;           // streams under capture
+extern int being_given;        // calls under way that give streams work
 
 // Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
 class Lock {

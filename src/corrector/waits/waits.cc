@@ -55,7 +55,8 @@ bool targets_of(const CorrectedCall& call, int (&streams)[kMostMarks], int& coun
 }
 
 bool needs_no_mark(const CorrectedCall& call, const int* streams, int count) {
-  if (call.driver->role != Role::synchronize || agent.has_unguarded()) return false;
+  // What another thread is giving now came past mark_own() already, and is not behind this wait for certain.
+  if (call.driver->role != Role::synchronize || being_given > 0 || agent.has_unguarded()) return false;
   for (int i = 0; i < count; ++i)
     if (!marks.may_synchronize(streams[i])) return false;
   return true;
