@@ -1,6 +1,6 @@
-// asks: work and its wait; then memory for a flag and, in the same stream, a kernel that polls it. The program asks whether that stream is done,
-// finds that it is not, and sets the flag. So whoever waits there for all of the stream waits for ever. `asks thread`: another
-// thread gives it the kernel.
+// asks: work and its wait; then memory for a flag and, in the same stream, a kernel that polls it. The program asks whether
+// that stream is done, finds that it is not, and sets the flag. So whoever waits there for all of the stream waits for ever.
+// `asks thread`: another thread gives it the kernel.
 #include <cstdio>
 #include <cstring>
 #include <thread>

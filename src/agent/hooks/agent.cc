@@ -28,6 +28,7 @@
 #include "agent/hooks/process_end.h"
 #include "agent/hooks/x86_64/patcher.h"
 #include "agent/watching/corrected_waits.h"
+#include "agent/watching/facts/deferring.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/order/order.h"

@@ -10,6 +10,7 @@
 #include "agent/core/stacks/stack.h"
 #include "agent/core/stacks/stack_table.h"
 #include "agent/core/thread_state.h"
+#include "agent/watching/facts/deferring.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/system_calls/undispatched_code.h"

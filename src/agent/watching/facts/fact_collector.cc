@@ -430,64 +430,6 @@ Undeferred guard_dirty(Deferral deferral, const Call& call) {
   return why == Undeferred::none ? state().dirty.defer(deferral, coverage, has_had_threads()) : why;
 }
 
-uint32_t watch_source(uint64_t begin, uint64_t bytes) {
-  const AddressRange pages = AddressRange::of(begin, bytes);
-  bool own_pages = false;
-  {
-    LockGuard guard(state().lock);
-    const Allocation* source = state().memory.find(begin);
-    own_pages = source && source->kind == MemoryKind::pinned;
-  }
-  // The driver's pages are nobody else's.
-  if (!own_pages && mapping_kind_now(pages) != MappingKind::private_memory) return 0;
-  LockGuard guard(state().lock);
-  return state().sources.watch(pages, own_pages);
-}
-
-bool is_unwritten(uint32_t watch) {
-  LockGuard guard(state().lock);
-  return state().sources.is_unwritten(watch);
-}
-
-void end_watch(uint32_t watch) {
-  LockGuard guard(state().lock);
-  state().sources.end(watch);
-}
-
-bool has_uncovered() {
-  if (others_may_look()) return true;
-  LockGuard guard(state().lock);
-  return state().host_work || state().unknown_host || state().unlisted_host || state().shared > 0 ||
-         state().dirty.has_uncovered();
-}
-
-bool may_see_host(const Call& call) {
-  const NumberedContext& context = thread_state.context;
-  if (context.number == 0 || context.page_tables || has_uncovered()) return true;
-  AddressBounds bounds;
-  bool host = false;
-  {
-    LockGuard guard(state().lock);
-    bounds = state().memory.bounds();
-    state().memory.for_each([&](const Allocation& allocation) { host |= is_host_side(allocation.kind); });
-  }
-  if (!host) return false;
-  KernelAddresses given;
-  given.clear();
-  state().kernels.scan(call, bounds, state().captures.load(std::memory_order_relaxed) == 0, given,
-                       copy_watched_if_there);
-  LockGuard guard(state().lock);
-  for (int i = 0; i < given.count && !given.unknown; ++i)
-    if (const Allocation* allocation = state().memory.near(given.address[i]))
-      given.unknown = is_host_side(allocation->kind);
-  return given.unknown;
-}
-
-void release_deferred(Deferral last) {
-  LockGuard guard(state().lock);
-  state().dirty.forget_deferred(last);
-}
-
 void finish() {
   record_sleepers();
   give_up_readbacks();

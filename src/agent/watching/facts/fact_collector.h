@@ -25,20 +25,11 @@ void after_acquire();
 void note_release(AddressRange range);
 bool may_be_dirty(AddressRange range);
 
-// Where waits are corrected (trace/corrector_services.h): guards for all that is dirty where `call`'s wait
-// is deferred, and the end of them.
+// Where waits are corrected (deferring.h): guards for all that is dirty where `call`'s wait is deferred.
 Undeferred guard_dirty(Deferral deferral, const Call& call);
-void release_deferred(Deferral last);
 // A transfer that is corrected is not passed to before() and after(), but to these two.
 Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer);
 void end_transfer(Call& call, bool given);
-// Of its source (trace/corrector_services.h).
-uint32_t watch_source(uint64_t begin, uint64_t bytes);
-bool is_unwritten(uint32_t watch);
-void end_watch(uint32_t watch);
-bool has_uncovered();  // host memory that work was given to, and that no wait since has surely covered
-// Of a launch, before it: can the kernel see what the CPU writes meanwhile? Then it may wait for that.
-bool may_see_host(const Call& call);
 
 // Orderly end of the process.
 void finish();

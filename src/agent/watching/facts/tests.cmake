@@ -11,7 +11,7 @@ diogenes_test(agent_facts_test SOURCES
 
 # The collector outside a target, with the agent's other parts replaced.
 diogenes_test(agent_collector_test SOURCES
-  watching/facts/fact_collector_test.cc watching/facts/left_out_test.cc watching/facts/fact_collector.cc
+  watching/facts/fact_collector_test.cc watching/facts/left_out_test.cc watching/facts/fact_collector.cc watching/facts/deferring.cc
   watching/facts/allocations.cc
   watching/facts/context_numbers.cc watching/facts/sampling.cc
   watching/facts/content/hidden_addresses_test.cc watching/facts/content/transfer_contents_test.cc watching/facts/content/transfer_contents.cc

@@ -17,6 +17,7 @@
 #include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
 #include "agent/watching/facts/decoding/operands.h"
+#include "agent/watching/facts/deferring.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/releases.h"
 #include "agent/watching/guard/threads/threads.h"
