@@ -6,8 +6,15 @@
 
 namespace diogenes::agent {
 
-// Looked up once. dlsym may itself come back into an interposed function: `looking` says so, and the caller
-// then does with what it has.
+// What the calling thread is looking up, the innermost first.
+struct Lookup {
+  const void* next;
+  const Lookup* outer;
+};
+inline __attribute__((tls_model("initial-exec"))) thread_local constinit const Lookup* lookups = nullptr;
+
+// Looked up once, or once by each of the threads that come first at the same time. dlsym may itself come back into
+// an interposed function: get() is null then, and the caller does with what it has.
 template <typename Function>
 class Next {
  public:
@@ -16,22 +23,26 @@ class Next {
 
   Function* get() {
     auto* found = found_.load(std::memory_order_acquire);
-    if (found) return found;
-    if (looking_) return nullptr;
-    looking_ = true;
+    return found ? found : look_up();
+  }
+
+ private:
+  Function* look_up() {
+    for (const Lookup* outer = lookups; outer; outer = outer->outer)
+      if (outer->next == this) return nullptr;
+    const Lookup lookup{this, lookups};
+    lookups = &lookup;
+    Function* found = nullptr;
     if (version_) found = reinterpret_cast<Function*>(dlvsym(RTLD_NEXT, name_, version_));
     if (!found) found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_));
-    looking_ = false;
+    lookups = lookup.outer;
     found_.store(found, std::memory_order_release);
     return found;
   }
 
- private:
   const char* name_;
   const char* version_;
   std::atomic<Function*> found_{nullptr};
-  // Only threads that begin while no constructor has run could meet here, and there are none.
-  bool looking_ = false;
 };
 
 }  // namespace diogenes::agent

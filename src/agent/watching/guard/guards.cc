@@ -196,8 +196,10 @@ void note_coroutine_stack(AddressRange stack) {
 
 void guard_this_thread(size_t stack_bytes) {
   KeepErrno keep;
-  register_this_thread(stack_bytes);
-  if (guards_active()) watch_this_thread();
+  if (guards_active())
+    watch_this_thread(stack_bytes);
+  else
+    register_this_thread(stack_bytes);
 }
 
 GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
@@ -302,15 +304,8 @@ void enter_program_code(ProgramCode& before) {
     return;
   }
   KeepErrno keep;
-  SignalBits hidden = me.hidden_mask | (kernel_sigmask(SIG_UNBLOCK, kGuardSignals) & kGuardSignals);
   me.depth = 0;
-  {
-    // In one piece: a guard that is raised by another thread finds this one watched, or not there at all.
-    Section section(Section::outside);
-    register_this_thread();
-    before.registered = watch_this_thread();
-  }
-  me.hidden_mask = hidden;
+  before.registered = watch_this_thread();
   if (!before.registered) end_guarding();
 }
 

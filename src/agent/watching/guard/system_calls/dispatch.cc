@@ -107,7 +107,10 @@ void begin_fork(Slot& slot) {
 // be watched again, and no guard is up meanwhile.
 void let_go(Dispatched& call) {
   value_source->interrupted(call.context);
-  unwatch_this_thread(call.context);
+  {
+    Section section(Section::in_handler);
+    unwatch_this_thread(call.context);
+  }
   give_up_everything();
 }
 
@@ -465,7 +468,9 @@ void on_sys(int signal, siginfo_t* info, void* opaque) {
     return true;
   };
   take_on_handler_stack(take, info, context);
-  if (ending) forget_this_thread();  // its slot is the next thread's, with the stack that was just left
+  if (!ending) return;
+  Section section(Section::in_handler);
+  forget_this_thread();  // its slot is the next thread's, with the stack that was just left
 }
 
 }  // namespace diogenes::agent

@@ -44,8 +44,10 @@ bool let_go_for_room(ucontext_t* context) {
       here - reinterpret_cast<uintptr_t>(alternate.ss_sp) >= needed)
     return false;
   value_source->interrupted(context);
-  unwatch_this_thread(context);
-  { Section barrier(Section::outside); }  // a raise that did not see it has ended
+  {
+    Section section(Section::outside);  // a raise that did not see it has ended
+    unwatch_this_thread(context);
+  }
   open_every_guard(TouchBy::given_up, Section::outside);
   return true;
 }

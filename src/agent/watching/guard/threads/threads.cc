@@ -165,27 +165,8 @@ uintptr_t top_of_stack(uintptr_t stack, uintptr_t at_most) {
   return std::min(at_most, AddressRange{stack, control + kControlBlock}.pages().end);
 }
 
-}  // namespace
-
-void set_driver_range(AddressRange range) {
-  driver_end.store(range.end, std::memory_order_relaxed);
-  driver_begin.store(range.begin, std::memory_order_release);
-}
-
-bool in_driver_code(uintptr_t instruction) {
-  return instruction >= driver_begin.load(std::memory_order_acquire) &&
-         instruction < driver_end.load(std::memory_order_relaxed);
-}
-
-// What lies below these pages is somebody else's: the main thread's variables are in a mapping of their own,
-// and the program's memory comes to lie right under it.
-AddressRange thread_variables() {
-  uintptr_t local = reinterpret_cast<uintptr_t>(&guard_thread);
-  uintptr_t lowest = std::min(local, reinterpret_cast<uintptr_t>(&errno)) - kNearVariables;
-  return {AddressRange{lowest, local}.pages().begin, top_of_stack(local, local + kPageSize)};
-}
-
-void register_this_thread(size_t stack_bytes) {
+// Under the table's lock: what register_this_thread does.
+void take_slot(size_t stack_bytes) {
   GuardThread& me = guard_thread;
   if (me.slot) return;
   Slot* slot = nullptr;
@@ -231,23 +212,54 @@ void register_this_thread(size_t stack_bytes) {
   slot->ready.store(1, std::memory_order_release);
 }
 
+}  // namespace
+
+void set_driver_range(AddressRange range) {
+  driver_end.store(range.end, std::memory_order_relaxed);
+  driver_begin.store(range.begin, std::memory_order_release);
+}
+
+bool in_driver_code(uintptr_t instruction) {
+  return instruction >= driver_begin.load(std::memory_order_acquire) &&
+         instruction < driver_end.load(std::memory_order_relaxed);
+}
+
+// What lies below these pages is somebody else's: the main thread's variables are in a mapping of their own,
+// and the program's memory comes to lie right under it.
+AddressRange thread_variables() {
+  uintptr_t local = reinterpret_cast<uintptr_t>(&guard_thread);
+  uintptr_t lowest = std::min(local, reinterpret_cast<uintptr_t>(&errno)) - kNearVariables;
+  return {AddressRange{lowest, local}.pages().begin, top_of_stack(local, local + kPageSize)};
+}
+
 uint64_t stack_left() {
   const Slot* slot = guard_thread.slot;
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   return slot && slot->own_memory[0].contains(here) ? here - slot->own_memory[0].begin : 0;
 }
 
-bool watch_this_thread() {
+void register_this_thread(size_t stack_bytes) {
+  Section section(Section::outside);
+  take_slot(stack_bytes);
+}
+
+bool watch_this_thread(size_t stack_bytes) {
   GuardThread& me = guard_thread;
-  if (!me.slot) return false;
-  if (me.slot->watched.load(std::memory_order_relaxed)) return true;
-  if (!me.driver) note_unseen_actions();  // what it did up to now was not dispatched
-  SignalBits blocked = kernel_sigmask() & kGuardSignals;
-  if (blocked) kernel_sigmask(SIG_UNBLOCK, blocked);
-  me.hidden_mask |= blocked;
-  end_calls(*me.slot);
-  set_watched(*me.slot);
-  return true;
+  if (me.slot && me.slot->watched.load(std::memory_order_relaxed)) return true;
+  const SignalBits blocked = kernel_sigmask(SIG_UNBLOCK, kGuardSignals) & kGuardSignals;
+  {
+    Section section(Section::outside);
+    take_slot(stack_bytes);
+    if (me.slot) {
+      if (!me.driver) note_unseen_actions();  // what it did up to now was not dispatched
+      me.hidden_mask |= blocked;
+      end_calls(*me.slot);
+      set_watched(*me.slot);
+      return true;
+    }
+  }
+  kernel_sigmask(SIG_BLOCK, blocked);
+  return false;
 }
 
 void unwatch_this_thread(ucontext_t* context) {

@@ -125,13 +125,16 @@ void note_cancellation();  // before a thread is cancelled
 bool in_driver_code(uintptr_t instruction);  // set_driver_range
 AddressRange thread_variables();  // of the calling thread, libc's among them: whole pages, never guarded
 
+// A thread comes, is watched, is let go, and goes, all under the table's lock: another thread that tries to watch
+// it from outside finds it in one of these states, and finds it there until it is done.
 // Dispatch on, selector ALLOW. `stack_bytes`: of a thread that has just begun; 0: not known.
 void register_this_thread(size_t stack_bytes = 0);
-bool watch_this_thread();  // false: not registered
-void unwatch_this_thread(
-    ucontext_t* context);   // from the dispatcher: the program's mask becomes the kernel's again
-void end_dispatch();        // of this thread, which goes on
-void forget_this_thread();  // its last system call, or after end_dispatch
+// Registered first where it is not, in one piece: a raise finds it watched, or not there. False: it could not be.
+bool watch_this_thread(size_t stack_bytes = 0);
+// Of these the caller holds the lock.
+void unwatch_this_thread(ucontext_t* context);  // in a handler: the program's mask becomes the kernel's again
+void end_dispatch();                            // of this thread, which goes on
+void forget_this_thread();                      // its last system call, or after end_dispatch
 void forget_threads_in_child();
 
 void note_driver_thread();  // runs on it

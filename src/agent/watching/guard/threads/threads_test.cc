@@ -301,6 +301,30 @@ TEST(Threads, ManyThatComeAndGo) {
   });
 }
 
+// Threads that go while a raise tries to watch them from outside: once, each of them left the count of those
+// that are not watched wrong, and no guard came any more.
+TEST(Threads, ThatGoWhileTheyAreLookedAt) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    char* memory = pages(1);
+    std::atomic<bool> end{false};
+    std::vector<std::thread> makers;
+    for (int m = 0; m < 6; ++m)
+      makers.emplace_back([&] {
+        while (!end) std::thread([] {}).join();
+      });
+    for (int i = 0; i < 1500; ++i) {
+      lower_guard(guard_over(memory, 100));  // most are refused: some thread is on its way
+      usleep(500);
+    }
+    end = true;
+    for (auto& maker : makers) maker.join();
+    GuardHandle guard = guard_soon(memory, 100);
+    CHECK(guard != kNoGuard);
+    lower_guard(guard);
+  });
+}
+
 TEST(Threads, ResultsExitsAttributesAndCancellation) {
   RUN_IN_CHILD({
     CHECK(start_guards());
