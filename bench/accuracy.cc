@@ -135,6 +135,8 @@ class Bench {
     row["range_s"] = found.at("expected_benefit_range_s");
     row["range_reason"] = found.at("range_reason");
     row["functions"] = report.value("functions", json::array());
+    for (const auto& notice : report.at("notices"))
+      if (notice.at("code") == "model-mismatch") row["mismatch"] = notice.at("text");
     const Actual actual = trial_.actual(name, command(name, false), command(name, true), options_.pairs);
     row["runtime_s"] = actual.runtime_s;
     row["noted_s"] = actual.noted_s;
@@ -170,6 +172,8 @@ class Bench {
     const Agreement found =
         agreement(actual.benefit_s, actual.error_s, proved.benefit_s, proved.error_s, proved.hidden_s);
     constexpr const char* kNames[] = {"yes", "with the cost of correcting", "no"};
+    json agrees;  // null: another change
+    if (proved.same_change) agrees = proved.too_dear ? "not proved" : kNames[static_cast<int>(found)];
     row["proved"] = {{"benefit_s", proved.benefit_s},
                      {"error_s", proved.error_s},
                      {"hidden_s", proved.hidden_s},
@@ -178,7 +182,7 @@ class Bench {
                      {"results_equal", proved.results_equal},
                      {"left_out", proved.left_out},
                      {"same_change", proved.same_change},
-                     {"agrees", proved.same_change ? json(kNames[static_cast<int>(found)]) : json(nullptr)}};
+                     {"agrees", agrees}};
   }
 
   // Right: off by no more than the largest of a part of the actual benefit, 1% of the run and two standard
@@ -214,9 +218,13 @@ std::string text(const char* format, double a, double b = 0) {
 
 std::string ms(double seconds) { return text("%.1f", seconds * 1000); }
 
+bool same_change_tried(const json& row) {
+  return row.contains("proved") && !row["proved"]["agrees"].is_null();
+}
+
 // What was proved, and does it agree; '-': the same change could not be made, or was not tried.
 std::string proved_of(const json& row) {
-  if (!row.contains("proved") || row["proved"]["agrees"].is_null()) return "- | -";
+  if (!same_change_tried(row)) return "- | -";
   const json& proved = row["proved"];
   return ms(proved["benefit_s"]) + " +- " + ms(proved["error_s"]) + " (" + ms(proved["hidden_s"]) + ") | " +
          proved["agrees"].get<std::string>() + (proved["results_equal"] ? "" : ", results DIFFERENT");
@@ -230,6 +238,7 @@ std::string row_of(const json& row) {
            (row[name + "_right"] ? "" : " *");
   };
   std::string reason = row["range_reason"].is_null() ? "" : row["range_reason"].get<std::string>();
+  if (row.contains("mismatch")) reason += (reason.empty() ? "" : "; ") + row["mismatch"].get<std::string>();
   return "| " + row["program"].get<std::string>() + " | " + ms(runtime) + " | " + ms(row["profiled_s"]) +
          " | " + one("paper") + " | " + one("replay") + " | " + ms(row["range_s"][0]) + " to " +
          ms(row["range_s"][1]) + (row["in_range"] ? "" : " *") + " | " + ms(actual) + " +- " +
@@ -264,9 +273,10 @@ std::string tables(const json& rows) {
   std::string out =
       "Milliseconds. profiled: time in the calls of the problems; *: outside the tolerance. actual: by hand. proved: by "
       "diogenes prove (and what correcting took); -: it cannot make the same change. agrees: within 5% of the "
-      "actual benefit, or two standard errors.\n\n"
+      "actual benefit, or two standard errors; not proved: nothing was gained, and correcting took as long as there was to "
+      "gain.\n\n"
       "| program | run time | profiled | paper | accuracy | replay | accuracy | range | actual | of the run "
-      "| proved | agrees | wide because |\n"
+      "| proved | agrees | wide, or wrong, because |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   int random = 0;
   for (const json& row : rows) {
@@ -282,7 +292,7 @@ std::string tables(const json& rows) {
       paper += row["paper_right"].get<bool>();
       replay += row["replay_right"].get<bool>();
       in_range += row["in_range"].get<bool>();
-      if (row.contains("proved") && !row["proved"]["agrees"].is_null()) {
+      if (same_change_tried(row) && row["proved"]["agrees"] != "not proved") {
         ++comparable;
         agree += row["proved"]["agrees"] != "no";
       }

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
+#include "analysis/proof/proved.h"
 #include "benefit.h"
 
 namespace diogenes::bench {
@@ -30,10 +32,10 @@ double noted_seconds(const fs::path& file) {
   return in >> seconds ? seconds : -1;
 }
 
-json json_of(const fs::path& file) {
+std::string text_of(const fs::path& file) {
   std::ifstream in(file);
   if (!in) throw std::runtime_error(file.string() + ": cannot be read");
-  return json::parse(in);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 bool precise_enough(const Actual& actual) {
@@ -62,7 +64,7 @@ json Trial::report(const std::string& name, const Command& program, const Comman
   must_succeed(
       run_process({layout_.diogenes, "export", session, "--format", "json", "-o", exported, "--force"}),
       "diogenes export of " + name);
-  return json_of(exported);
+  return json::parse(text_of(exported));
 }
 
 ProvedBenefit Trial::proved(const std::string& name, const json& report, int pairs) const {
@@ -71,24 +73,27 @@ ProvedBenefit Trial::proved(const std::string& name, const json& report, int pai
                                      {.limit_s = pairs * kLimit_s});
   ProvedBenefit result;
   // Exit status 1: results were not the same, or, without a file, there was nothing to correct.
-  const bool made = fs::exists(session / "proved.json");
+  const bool made = fs::exists(session / kProvedFile);
   if (run.exit_status != 1 || (!made && run.errors.find("nothing to correct") == std::string::npos))
     must_succeed(run, "diogenes prove of " + name);
   if (!made) {
     result.left_out = {"there is nothing to correct in this report"};
     return result;
   }
-  const json all = json_of(session / "proved.json");
-  const json& first = all.at("corrections").at(0);  // all together, or the only one
-  result.same_change = all.at("left_out").empty() && first.at("keys").size() == report.at("problems").size();
+  const auto all = proved_from_json(text_of(session / kProvedFile));
+  if (!all.ok() || all.value().corrections.empty())
+    throw std::runtime_error("diogenes prove of " + name + ": no figures");
+  const ProvedCorrection& first = all.value().corrections.front();  // all together, or the only one
+  result.same_change = all.value().left_out.empty() && first.keys.size() == report.at("problems").size();
   // Fixed by hand, streams run side by side; here they keep the order in which the waits put them.
-  result.same_change = result.same_change && first.at("ordered") == 0;
-  result.benefit_s = first.at("proved_s");
-  result.error_s = first.at("error_s").get<double>() / 2;
-  result.hidden_s = first.at("correcting_s");
-  result.calls = first.at("calls"), result.applied = first.at("applied");
-  result.results_equal = first.at("results_equal");
-  result.left_out = all.at("left_out").get<std::vector<std::string>>();
+  result.same_change = result.same_change && first.ordered == 0;
+  result.benefit_s = first.proved_s;
+  result.error_s = first.error_s / 2;
+  result.hidden_s = first.correcting_s;
+  result.too_dear = is_too_dear(first);
+  result.calls = first.calls, result.applied = first.applied;
+  result.results_equal = first.difference.empty();
+  result.left_out = all.value().left_out;
   return result;
 }
 

@@ -44,6 +44,7 @@ struct ProvedBenefit {
   bool same_change = false;  // it corrected all that was found, so it is the change that was made by hand
   double benefit_s = 0, error_s = 0;  // error_s: a standard error
   double hidden_s = 0;                // of a run: spent in corrected calls, which the benefit lacks
+  bool too_dear = false;              // nothing is proved (analysis/proof/proved.h)
   uint64_t calls = 0, applied = 0;
   bool results_equal = true;
   std::vector<std::string> left_out;  // what it did not correct, and why
