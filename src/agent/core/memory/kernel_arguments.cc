@@ -13,6 +13,31 @@ namespace {
 
 constinit Lock functions_lock;
 
+// Parameters in one buffer, which the options in `extra` name. False: it could not be read.
+bool scan_buffer(void* const* extra, const AddressBounds& bounds, KernelAddresses& addresses,
+                 CopyIfThere copy) {
+  constexpr int kOptions = 8;
+  constexpr size_t kMostBytes = 1 << 16, kPiece = 512;
+  const unsigned char* buffer = nullptr;
+  size_t bytes = 0;
+  for (int i = 0; i < kOptions; ++i, extra += 2) {
+    void *name = nullptr, *value = nullptr;
+    if (!copy(&name, extra, sizeof name)) return false;
+    if (name == CU_LAUNCH_PARAM_END) break;
+    if (!copy(&value, extra + 1, sizeof value)) return false;
+    if (name == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = static_cast<unsigned char*>(value);
+    if (name == CU_LAUNCH_PARAM_BUFFER_SIZE && value && !copy(&bytes, value, sizeof bytes)) return false;
+  }
+  if (!buffer || bytes > kMostBytes) return false;
+  for (size_t at = 0; at < bytes; at += kPiece) {
+    unsigned char piece[kPiece];
+    const size_t length = std::min(bytes - at, kPiece);
+    if (!copy(piece, buffer + at, length)) return false;
+    scan_words(piece, length, 0, bounds, addresses);
+  }
+  return true;
+}
+
 }  // namespace
 
 void scan_words(const void* data, uint64_t bytes, uint64_t destination, const AddressBounds& bounds,
@@ -125,20 +150,8 @@ void KernelArguments::scan(uint64_t function, void* const* parameters, void* con
         addresses.add(word, bounds);
       }
     }
-  } else if (extra && copy != copy_read) {
-    addresses.unknown = true;  // seldom used
   } else if (extra) {
-    const void* buffer = nullptr;
-    size_t bytes = 0;
-    for (int i = 0; i < 16 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
-      if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[i + 1];
-      if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
-        bytes = *static_cast<size_t*>(extra[i + 1]);
-    }
-    if (buffer && bytes <= 1 << 16)
-      scan_words(buffer, bytes, 0, bounds, addresses);
-    else
-      addresses.unknown = true;
+    addresses.unknown |= !scan_buffer(extra, bounds, addresses, copy);
   }
 }
 

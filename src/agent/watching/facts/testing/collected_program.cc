@@ -307,9 +307,10 @@ static std::vector<void*> addresses_of(std::vector<uint64_t>& parameters) {
   return pointers;
 }
 
-bool Program::may_see_host(std::vector<uint64_t> parameters, void** pointers) {
+bool Program::may_see_host(std::vector<uint64_t> parameters, void** pointers, void** extra) {
   std::vector<void*> own = addresses_of(parameters);
-  uint64_t on_stack[10] = {0, 0, kStream, address(pointers ? pointers : own.data())};
+  if (!pointers && !extra) pointers = own.data();
+  uint64_t on_stack[10] = {0, 0, kStream, address(pointers), address(extra)};
   Call call;
   call.function = find_driver_function("cuLaunchKernel");
   call.driver = driver_function(call.function);
