@@ -4,7 +4,7 @@
 set(old_glibc_pthread 2.2.5 __pthread_key_create pthread_attr_getstacksize pthread_condattr_getpshared pthread_create pthread_detach
   pthread_getspecific pthread_key_create pthread_once pthread_setspecific pthread_sigmask sem_getvalue
   2.3.3 pthread_barrierattr_getpshared)
-set(old_glibc_dl 2.2.5 dlopen dlsym dlvsym)
+set(old_glibc_dl 2.2.5 dladdr dlopen dlsym dlvsym)
 
 function(old_glibc_stand_in name soname)
   set(code "")

@@ -155,7 +155,7 @@ Step step_before(const CorrectedCall& call) {
   if (driver.role == Role::synchronize) return before_synchronize(call);
   if (releases_device_memory(driver)) return before_release(call);
   if (driver.has(Trait::begins_capture)) ++captures;
-  if (driver.has(Trait::ends_context)) return Step::end;
+  if (driver.has(Trait::ends_context)) return stop_deferring(), Step::end;
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
   if (driver.role == Role::allocate && before_allocation(call) == Step::give_back) return Step::give_back;
   if (driver.role == Role::mapping) return keeps_memory() ? Step::give_back : Step::await_all;
@@ -202,6 +202,11 @@ bool correct(const CorrectedCall& call, int32_t* result) {
   if (step == Step::await_all) await_deferred(others);
   if (step == Step::give_back || step == Step::end) give_back(others);
   if (step == Step::end) end();
+  // Before the call: another thread may be given the same handle as soon as the driver has let it go.
+  if (call.driver->arguments == Arguments::stream_destroy) {
+    Lock lock;
+    marks.forget_stream(call.registers[0]);
+  }
   *result = step == Step::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   return step == Step::not_made || step == Step::refused;
 }
@@ -239,9 +244,12 @@ void after(const CorrectedCall& call, bool succeeded) {
   Lock lock;
   if (gives) gives = false, --being_given;
   if (driver.has(Trait::ends_capture) && captures > 0) --captures;
+  if (driver.arguments == Arguments::stream_destroy && !succeeded) unknown_work = true;  // it may be there
   if (!succeeded) return;
+  // What it was recorded behind before is no place of it any more, whether or not the new one can be told.
+  if (driver.role == Role::event_record)
+    if (Mark* mark = events.find(call.registers[0])) *mark = {};
   if (tells_of_completion(driver)) deferrals.note_wait(deferrals.latest(), kAllStreams, true);
-  if (driver.arguments == Arguments::stream_destroy) marks.forget_stream(call.registers[0]);
   if (driver.has(Trait::hides_records)) events_are_known = false;
   // What another thread gave the GPU meanwhile was not waited for.
   if (driver.role == Role::synchronize && driver.stream_of == StreamOf::context) {

@@ -12,7 +12,7 @@
 
 namespace diogenes::corrector {
 
-enum class State { idle, on, off };
+enum class State { idle, on, ending, off };  // ending: nothing more is deferred, and what was is awaited
 
 extern CorrectorServices agent;
 extern Marks marks;
@@ -36,13 +36,28 @@ extern int being_given;        // calls under way that give streams work
 class Lock {
  public:
   Lock() {
-    while (held.exchange(true, std::memory_order_acquire))
+    while (held_.exchange(true, std::memory_order_acquire))
       agent.system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+    holder_.store(__builtin_thread_pointer(), std::memory_order_relaxed);
   }
-  ~Lock() { held.store(false, std::memory_order_release); }
+  ~Lock() {
+    holder_.store(nullptr, std::memory_order_relaxed);
+    held_.store(false, std::memory_order_release);
+  }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
-  static inline std::atomic<bool> held{false};
+
+  // By the calling thread: a handler of the program's has interrupted it, and ends the process.
+  static bool held_here() { return holder_.load(std::memory_order_relaxed) == __builtin_thread_pointer(); }
+  // In a forked child, where the holder does not exist.
+  static void reset() {
+    holder_.store(nullptr, std::memory_order_relaxed);
+    held_.store(false, std::memory_order_relaxed);
+  }
+
+ private:
+  static inline std::atomic<bool> held_{false};
+  static inline std::atomic<void*> holder_{nullptr};
 };
 
 }  // namespace diogenes::corrector

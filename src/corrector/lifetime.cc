@@ -13,7 +13,7 @@ static std::atomic<bool> has_begun{false};  // this process came to a site of th
 static bool sees_the_end = false;           // at_exit() is registered
 
 void await_deferred(bool others) {
-  if (state != State::on) return;
+  if (state != State::on && state != State::ending) return;
   uint64_t streams = 0;
   Deferral last;
   agent.pass_hooks(+1);  // at the end of the process, no hook is under way
@@ -36,7 +36,11 @@ void await_deferred(bool others) {
 
 void await_and_deliver(bool others) {
   await_deferred(others);
-  const Deferral last = deferrals.latest();
+  Deferral last;
+  {
+    Lock lock;  // one that another thread has begun has its marks then
+    last = deferrals.latest();
+  }
   deferrals.await_all(last, agent);
   agent.release(last);
 }
@@ -71,17 +75,25 @@ void give_back(bool others) {
   transfers.free_all<Lock>();
 }
 
+void stop_deferring() {
+  if (state == State::on) state = State::ending;
+  if (state == State::idle) state = State::off;
+}
+
 void end() {
-  if (state == State::on) {
-    await_and_deliver(false);
-    deferrals.end();
+  {
+    Lock lock;
+    stop_deferring();
   }
+  if (state != State::ending) return;
+  await_and_deliver(false);
+  deferrals.end();
   state = State::off;
 }
 
 // The thread may have no context any more.
 static void at_exit() {
-  end();
+  if (!Lock::held_here()) end();  // else: what was deferred is awaited by who comes for it
   if (has_begun) counts.note_end(now());
 }
 
@@ -111,7 +123,7 @@ void finish() {
 void forget() {
   state = State::off;
   has_begun = false;  // the file is the parent's
-  Lock::held.store(false, std::memory_order_relaxed);
+  Lock::reset();
 }
 
 }  // namespace diogenes::corrector

@@ -6,6 +6,7 @@ namespace diogenes::corrector {
 
 // At the first site, under the lock. False: nothing can be corrected.
 bool begin();
+void stop_deferring();  // under the lock: end() comes
 // What comes before the first site of the plan is the same in each run, and may scatter by more than there is to gain.
 void note_first_call(const CorrectedCall& call);
 

@@ -1,5 +1,5 @@
-// While one of these lives, the calling thread's hooks pass straight through: the agent's own calls into the
-// driver.
+// While one of these lives, the calling thread is about the agent's own work: its hooks pass straight through, and it is not
+// cancelled, since files are opened here, and locks are held.
 #pragma once
 
 namespace diogenes::agent {
@@ -10,6 +10,9 @@ class PassThrough {
   ~PassThrough();
   PassThrough(const PassThrough&) = delete;
   PassThrough& operator=(const PassThrough&) = delete;
+
+ private:
+  int cancel_state_;  // before
 };
 
 }  // namespace diogenes::agent

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "agent/core/lock.h"
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/elf_image.h"
 #include "agent/core/recording/module_map.h"
@@ -31,6 +32,7 @@
 #include "agent/watching/facts/deferring.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/system_calls/kernel.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/value_follower.h"
 
@@ -39,6 +41,7 @@ namespace diogenes::agent {
 namespace {
 
 std::atomic<bool> started{false};
+long own_process = 0;  // kernel's id
 
 r_debug* dynamic_linker_state() {
   auto* headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
@@ -88,6 +91,8 @@ void watch_loader() {
 
 void child_after_fork() {
   if (!started.load(std::memory_order_relaxed)) return;
+  own_process = raw_syscall(SYS_getpid);
+  Lock::free_all_in_child();
   forget_process_folder();
   forget_stacks();
   forget_python();
@@ -109,6 +114,7 @@ void start() {
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });
   pthread_atfork(nullptr, nullptr, child_after_fork);
   watch_loader();
+  own_process = raw_syscall(SYS_getpid);
   started.store(true, std::memory_order_relaxed);
   hook_driver_if_mapped();
   if (process_folder()) update_modules();
@@ -121,11 +127,15 @@ __attribute__((destructor)) void on_unload() { finish_process(ProcessEnd::orderl
 }  // namespace
 
 void finish_process(ProcessEnd end) {
-  if (!started.load(std::memory_order_relaxed)) return;
+  // A child of vfork() that ends in its parent's memory ends nothing.
+  if (!started.load(std::memory_order_relaxed) || raw_syscall(SYS_getpid) != own_process) return;
   KeepErrno keep;
+  // A handler of the program's may end the process inside a call of the driver's, or of the agent's.
+  const ThreadState& state = thread_state;
+  const bool inside = state.pass > 0 || state.public_depth > 0 || state.wait_depth > 0 || locks_held_here > 0;
   PassThrough pass;
   enter_driver();
-  stop_collecting(end);
+  stop_collecting(end, inside);
   leave_driver();
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "agent/core/calls/stream_numbers.h"
+#include "agent/core/lock.h"
 #include "agent/core/recording/gpu_times_recorder.h"
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/recording/recorder.h"
@@ -29,6 +30,7 @@ namespace {
 std::atomic<bool> running{false};
 // In a forked child until its first call of the driver: most children never make one, and clearing costs.
 std::atomic<bool> tables_are_the_parents{false};
+Lock starting;  // one thread at a time starts what there is one of
 std::atomic<int64_t> hook_cost_total{0}, hook_cost_count{0};
 
 constexpr int64_t kUsualRecording = 2'000;  // ns; what takes longer is noted by itself
@@ -57,14 +59,17 @@ void note_initialized(const Call& call) {
       {reinterpret_cast<uintptr_t>(diogenes_thunk), reinterpret_cast<uintptr_t>(diogenes_thunk_end)});
   if (stage_uses_guards() && process_file()->earlier_threads == 0)
     process_file()->earlier_threads = threads_running();
+  LockGuard guard(starting);
   // Before there are guards: it opens files and makes threads, which are the driver's to the guards.
   if (takes_gpu_times()) start_gpu_times();
   if (stage_uses_guards() && host_functions_are_hooked() && start_guards()) publish_guards();
 }
 
 void watch_before(Call& call) {
-  if (tables_are_the_parents.load(std::memory_order_relaxed) && tables_are_the_parents.exchange(false)) {
-    facts::start();  // empty, with a lock that nobody holds
+  if (tables_are_the_parents.load(std::memory_order_acquire)) {
+    LockGuard guard(starting);
+    if (tables_are_the_parents.load(std::memory_order_relaxed)) facts::start();
+    tables_are_the_parents.store(false, std::memory_order_release);
   }
   facts::before(call);
 }
@@ -79,16 +84,18 @@ void start_collecting() {
   if (is(Stage::tracing) || is(Stage::proving) || takes_gpu_times()) probe_hooks();
 }
 
-void stop_collecting(ProcessEnd end) {
+void stop_collecting(ProcessEnd end, bool inside) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
-  value_source->finish();
   corrector->finish();
-  if (stage_uses_guards()) facts::finish();
-  if (takes_gpu_times()) finish_gpu_times();
-  if (ProcessFile* process = process_file()) {
-    process->ended_ns = monotonic_now().count;
-    process->end = end;
+  ProcessFile* process = process_file();
+  if (!process) return;  // a forked child that never used the driver
+  if (!inside) {
+    value_source->finish();
+    if (stage_uses_guards()) facts::finish();
+    if (takes_gpu_times()) finish_gpu_times();
   }
+  process->ended_ns = monotonic_now().count;
+  process->end = end;
 }
 
 void restart_collecting_in_child() {

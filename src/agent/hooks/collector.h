@@ -13,8 +13,9 @@ namespace diogenes::agent {
 // Between start_collecting() and stop_collecting(), and not in a process that could not open its folder.
 bool collecting();
 void start_collecting();
-// Orderly end: closes what is open, marks the process file. Hooks pass straight through from then on.
-void stop_collecting(ProcessEnd end);
+// Orderly end: closes what is open, marks the process file. Hooks pass straight through from then on. `inside`: the thread is in
+// a call of the driver's or the agent's, which may hold locks: then only the end is marked.
+void stop_collecting(ProcessEnd end, bool inside);
 // In a forked child: starts anew.
 void restart_collecting_in_child();
 

@@ -6,6 +6,8 @@
 //
 // The outermost public call of a thread owns the record; the waits inside it are summed into it; public calls
 // nested in it and waits nested in a wait jump straight on.
+#include <pthread.h>
+
 #include <atomic>
 
 #include "agent/core/memory/copy.h"
@@ -27,8 +29,15 @@ namespace diogenes::agent {
 
 __attribute__((tls_model("initial-exec"))) thread_local constinit ThreadState thread_state;
 
-PassThrough::PassThrough() { ++thread_state.pass; }
-PassThrough::~PassThrough() { --thread_state.pass; }
+PassThrough::PassThrough() {
+  ++thread_state.pass;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
+}
+
+PassThrough::~PassThrough() {
+  pthread_setcancelstate(cancel_state_, nullptr);
+  --thread_state.pass;
+}
 
 namespace {
 

@@ -118,9 +118,9 @@ void forget_process_folder() {
   process.store(nullptr, std::memory_order_relaxed);
   failed.store(false, std::memory_order_relaxed);
   generation.fetch_add(1, std::memory_order_relaxed);
-  folder_lock.reset();
   memset(unopened_drops, 0, sizeof unopened_drops);
   forget_written_modules();
+  forget_thread_files();
 }
 
 bool within_file_limit(uint64_t bytes) {

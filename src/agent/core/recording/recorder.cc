@@ -34,7 +34,6 @@ constexpr size_t kFirstPart = 64 << 10, kLargestPart = 4 << 20;
 ThreadFile files[kMaximumThreads];
 std::atomic<uint32_t> thread_count{0}, file_count{0};
 std::atomic<uint64_t> recorded_bytes{0};
-std::atomic<uint32_t> counted_generation{0};
 
 bool grow(ThreadFile& file) {
   size_t bytes = file.part_bytes == 0             ? kFirstPart
@@ -91,12 +90,6 @@ ThreadFile* take_left_file(uint32_t generation) {
 ThreadFile* make_thread_file(ThreadState& state) {
   if (!open_process_folder()) return nullptr;
   uint32_t generation = folder_generation();
-  // A forked child starts counting again; the first of its threads here resets the counters.
-  if (counted_generation.exchange(generation, std::memory_order_relaxed) != generation) {
-    thread_count.store(0, std::memory_order_relaxed);
-    file_count.store(0, std::memory_order_relaxed);
-    recorded_bytes.store(0, std::memory_order_relaxed);
-  }
   state.file_generation = generation;
   state.file = nullptr;
   state.news = 0;
@@ -152,6 +145,12 @@ class Appending {
 };
 
 }  // namespace
+
+void forget_thread_files() {
+  thread_count.store(0, std::memory_order_relaxed);
+  file_count.store(0, std::memory_order_relaxed);
+  recorded_bytes.store(0, std::memory_order_relaxed);
+}
 
 bool append_record(const void* record, OperationId* id) {
   Appending appending;

@@ -26,6 +26,7 @@ inline bool append(const OperationRecord& record, OperationId* id = nullptr) {
 
 // Is the calling thread in append() just now, interrupted by a signal? Then it cannot append here.
 bool is_appending();
+void forget_thread_files();  // in a forked child
 // The number of the calling thread in the trace, 0xffffffff: it has none (yet).
 uint32_t own_thread_file();
 // The calling thread is about to end: when it is gone, another may go on with its file.

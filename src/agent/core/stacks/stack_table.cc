@@ -171,7 +171,6 @@ std::span<const Frame> frames_of(uint32_t stack) {
 }
 
 void forget_stacks() {
-  lock.reset();
   if (file_memory) munmap(file_memory, kMaximumFileBytes);
   file_memory = nullptr;
   mapped_bytes = used_bytes = used_entries = 0;

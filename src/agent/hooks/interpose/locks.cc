@@ -42,6 +42,9 @@ __attribute__((constructor)) void look_up() {
   next_destroy.get(), next_rwdestroy.get();
 }
 
+// Of a read-write lock, libc looks at the time first, and takes no lock where it is none.
+inline bool is_time(const timespec* until) { return until->tv_nsec >= 0 && until->tv_nsec < 1'000'000'000; }
+
 template <typename Object>
 inline int unseen(int (*call)(Object*), Object* object) {
   LockCall unseen;
@@ -154,13 +157,15 @@ EXPORTED int pthread_rwlock_tryrdlock(Lock* lock) noexcept {
 EXPORTED int pthread_rwlock_timedrdlock(Lock* lock, const timespec* until) noexcept {
   auto* next = next_timedrdlock.get();
   if (!next) return ENOSYS;
+  if (!is_time(until)) return next(lock, until);
   return take_to_read(lock, CALLER, [=] { return next(lock, until); });
 }
 
 EXPORTED int pthread_rwlock_clockrdlock(Lock* lock, clockid_t clock, const timespec* until) noexcept {
   auto* next = next_clockrdlock.get();
   if (!next) return ENOSYS;
-  if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) return next(lock, clock, until);
+  if ((clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) || !is_time(until))
+    return next(lock, clock, until);
   return take_to_read(lock, CALLER, [=] { return next(lock, clock, until); });
 }
 
@@ -181,13 +186,15 @@ EXPORTED int pthread_rwlock_trywrlock(Lock* lock) noexcept {
 EXPORTED int pthread_rwlock_timedwrlock(Lock* lock, const timespec* until) noexcept {
   auto* next = next_timedwrlock.get();
   if (!next) return ENOSYS;
+  if (!is_time(until)) return next(lock, until);
   return take_to_write(lock, CALLER, [=] { return next(lock, until); });
 }
 
 EXPORTED int pthread_rwlock_clockwrlock(Lock* lock, clockid_t clock, const timespec* until) noexcept {
   auto* next = next_clockwrlock.get();
   if (!next) return ENOSYS;
-  if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) return next(lock, clock, until);
+  if ((clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) || !is_time(until))
+    return next(lock, clock, until);
   return take_to_write(lock, CALLER, [=] { return next(lock, clock, until); });
 }
 

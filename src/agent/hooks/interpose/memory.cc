@@ -24,15 +24,21 @@ Next<void(void*)> next_free("free");
 Next<void*(void*, size_t)> next_realloc("realloc");
 Next<void*(void*, size_t, size_t)> next_reallocarray("reallocarray");
 Next<size_t(void*)> next_usable_size("malloc_usable_size");
+size_t (*usable_size)(void*) =
+    nullptr;  // the same allocator's; null: it has none, and another's would read what is not there
 
 __attribute__((constructor)) void look_up() {
-  next_free.get(), next_realloc.get(), next_reallocarray.get(), next_usable_size.get();
+  next_free.get(), next_realloc.get(), next_reallocarray.get();
+  Dl_info of_free, of_size;
+  auto* size = next_usable_size.get();
+  if (size && dladdr(reinterpret_cast<void*>(next_free.get()), &of_free) &&
+      dladdr(reinterpret_cast<void*>(size), &of_size) && of_free.dli_fbase == of_size.dli_fbase)
+    usable_size = size;
 }
 
 inline void open_block(void* block, TouchBy by) {
   if (!any_guard_up() || !block) return;
   KeepErrno keep;
-  auto* usable_size = next_usable_size.get();
   size_t bytes = usable_size ? usable_size(block) : 0;
   auto begin = reinterpret_cast<uintptr_t>(block);
   open_range(diogenes::AddressRange::of(begin, bytes ? bytes : 1), by);
@@ -46,9 +52,8 @@ inline void note_freed(void* block) {
   auto begin = reinterpret_cast<uintptr_t>(block);
   if (!facts::may_be_dirty(diogenes::AddressRange::of(begin, 1))) return;
   KeepErrno keep;
-  auto* usable_size = next_usable_size.get();
-  if (size_t bytes = usable_size ? usable_size(block) : 0)
-    facts::note_release(diogenes::AddressRange::of(begin, bytes));
+  size_t bytes = usable_size ? usable_size(block) : 0;
+  facts::note_release(diogenes::AddressRange::of(begin, bytes ? bytes : 1));
 }
 
 EXPORTED void free(void* block) noexcept {

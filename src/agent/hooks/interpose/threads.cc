@@ -92,14 +92,11 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   start->routine = routine;
   start->argument = argument;
   bool followed = start->followed = stage_follows_threads() && follows_order(caller);
-  uint32_t number = 0;
-  bool detached = false;
   if (followed) {
     int state = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &state);
-    start->detached = detached = state == PTHREAD_CREATE_DETACHED;
+    start->detached = state == PTHREAD_CREATE_DETACHED;
     before_thread_start(start->order);
-    number = start->order.number;
   }
   if (guarded) note_thread_coming();
   ++guard_thread.creating;
@@ -110,9 +107,6 @@ int create(Create* next, pthread_t* thread, const pthread_attr_t* attributes, vo
   if (result != 0) {
     start->used.store(false, std::memory_order_release);
     if (guarded) note_thread_came();
-  } else if (followed && !detached) {
-    // A detached one may be gone by now, and its handle with it.
-    note_thread_handle(static_cast<uint64_t>(*thread), number, false);
   }
   return result;
 }
@@ -129,6 +123,7 @@ int join(pthread_t thread, const void* caller, Call&& call) {
   int64_t begin = begin_sleep();
   int result = call();
   Blocked blocked = end_sleep(begin);
+  if (number == 0) number = number_of_thread(handle);  // it has begun since, and told its handle
   if (result == 0) after_join(handle, number, blocked);
   return result;
 }

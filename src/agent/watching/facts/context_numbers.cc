@@ -139,7 +139,6 @@ uint16_t contexts_seen() {
 }
 
 void forget_names() {
-  lock.reset();
   contexts.clear();
   streams.clear();
   context_count = 0;

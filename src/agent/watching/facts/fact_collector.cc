@@ -55,12 +55,14 @@ Slot* take_slot() {
 
 Slot* slot_of(const Call& call) { return call.pending ? &slots[call.pending - 1] : nullptr; }
 
+// False: a handler of the program's has interrupted the agent on this thread, or the holder was stopped.
+bool lock_in_release() { return locks_held_here == 0 && state().lock.try_lock_long(); }
+
 void lower_for_release(AddressRange range) {
-  // A handler of the program's interrupted the agent on this thread. The guards fall by themselves; what they
-  // watched counts as touched.
-  if (state().lock.held_here()) return open_range(range, TouchBy::exposed);
-  await_deferred(range.pages());
-  LockGuard guard(state().lock);
+  if (locks_held_here == 0) await_deferred(range.pages());
+  // The guards fall by themselves; what they watched counts as touched.
+  if (!lock_in_release()) return open_range(range, TouchBy::exposed);
+  LockGuard guard(state().lock, Taken{});
   state().dirty.lower(range);
 }
 
@@ -69,8 +71,8 @@ void after_release(AddressRange range, bool gone) {
     note_release(range);
     forget_mappings();  // what comes there may be shared memory
   }
-  if (state().lock.held_here()) return;
-  LockGuard guard(state().lock);
+  if (!lock_in_release()) return;
+  LockGuard guard(state().lock, Taken{});
   state().dirty.restore(range);
 }
 
@@ -98,7 +100,7 @@ void lower(DecodedCall& decoded, AddressRange range) {
 
 // The driver's code, or the agent's, is about to use memory that may be guarded.
 void lower_for(const Call& call, DecodedCall& decoded) {
-  if (state().dirty.empty()) return;
+  if (state().dirty.empty() && !stage_corrects()) return;  // which has guards over sources, too
   if (call.driver->arguments == Arguments::register_host)
     return lower(decoded, AddressRange::of(call.argument(0), call.argument(1)).pages());
   if (call.driver->arguments == Arguments::release || call.driver->arguments == Arguments::unregister_host) {
@@ -233,7 +235,6 @@ State& state() { return *reinterpret_cast<State*>(storage); }
 
 void start() {
   State& all = state();
-  all.lock.reset();
   all.memory.reset();
   all.dirty.reset(watch_share());
   all.sources.reset();
@@ -283,7 +284,7 @@ void before(Call& call) {
   lower_for(call, decoded);
   if (call.driver->has(Trait::ends_context)) {
     decoded.argument = end_context(call.argument(0));
-    give_up_readbacks();
+    end_readbacks_in(static_cast<uint16_t>(decoded.argument));
   }
   if (stage_corrects()) {
     look_at_upload(decoded);
@@ -368,15 +369,15 @@ void record_call(const Call& call) {
 }
 
 void after_acquire() {
-  if (state().dirty.empty() || stage_corrects()) return;
+  if (state().dirty.empty() || stage_corrects() || locks_held_here > 0) return;
   LockGuard guard(state().lock);
   state().dirty.raise(true);
 }
 
 bool may_be_dirty(AddressRange range) {
   if (state().dirty.empty() || !state().dirty.may_overlap(range)) return false;
-  if (state().lock.held_here()) return true;
-  LockGuard guard(state().lock);
+  if (!lock_in_release()) return true;
+  LockGuard guard(state().lock, Taken{});
   return state().dirty.overlaps(range);
 }
 
@@ -386,8 +387,8 @@ void note_release(AddressRange range) {
                            .begin = range.begin,
                            .bytes = range.size(),
                            .at_ns = monotonic_now().count});
-  if (state().lock.held_here()) return;  // its guards are gone, and collect() finds that
-  LockGuard guard(state().lock);
+  if (!lock_in_release()) return;  // its guards are gone, and collect() finds that
+  LockGuard guard(state().lock, Taken{});
   state().dirty.forget(range);
 }
 

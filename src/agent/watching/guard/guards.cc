@@ -65,6 +65,7 @@ constexpr uint32_t kLookForHandlers = 16;  // between two looks whether our hand
 
 enum class Start : uint8_t { not_yet, done, failed };
 Start start_state = Start::not_yet;
+bool wiped_by_kernel = false;
 uint32_t most_live = kMaximumGuards;
 uint32_t raises = 0;
 bool looked_at_files = false;
@@ -82,7 +83,8 @@ uint32_t quarter_of_map_count() {
 int32_t slot_offset() {
   uintptr_t base;
   asm("mov %%fs:0, %0" : "=r"(base));
-  return static_cast<int32_t>(reinterpret_cast<intptr_t>(&guard_thread.slot) - static_cast<intptr_t>(base));
+  return static_cast<int32_t>(reinterpret_cast<intptr_t>(&guard_thread.cleared_by_stubs) -
+                              static_cast<intptr_t>(base));
 }
 
 // Forks that are not dispatched: on a thread of the driver, or inside a call into it.
@@ -95,9 +97,9 @@ void before_fork() {
 void after_fork_in_parent() { wiped.forking.fetch_sub(1, std::memory_order_seq_cst); }
 
 void after_fork_in_child() {
+  if (!wiped_by_kernel) new (&wiped) WipedOnFork;
   if (start_state == Start::not_yet) {
     if (guard_thread.hidden_mask) kernel_sigmask(SIG_BLOCK, guard_thread.hidden_mask);
-    new (&wiped) WipedOnFork;  // the kernel did not
     return forget_threads_in_child();
   }
   give_back_signals();
@@ -117,6 +119,7 @@ bool start() {
     if (!no_foreign_threads()) return false;
   }
   if (raw_syscall(SYS_madvise, &wiped, sizeof wiped, kWipeOnFork) != 0) return false;
+  wiped_by_kernel = true;
   if (!follow_forks()) return false;
   prepare_rest_check();
   most_live = std::min(kMaximumGuards, quarter_of_map_count());
@@ -266,10 +269,14 @@ Touch lower_guard(GuardHandle handle) {
   return touch;
 }
 
-void defer_guard(GuardHandle handle, Deferral deferral, bool tells) {
+bool defer_guard(GuardHandle handle, Deferral deferral, bool tells) {
   uint32_t id;
   Section section(Section::outside);
-  if (Guard* guard = guard_of(handle, id)) guard->deferral = deferral, guard->tells = tells;
+  Guard* guard = guard_of(handle, id);
+  if (!guard || guard->state.load(std::memory_order_relaxed) != Guard::live) return false;
+  guard->deferral = deferral, guard->tells = tells;
+  // Who steps over it just now has its page open, for others, too: that one meets the closed page instead.
+  return !rest_check_under_way() || guard->by_watchpoints || protect_pages(guard->range.pages());
 }
 
 void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section::outside); }

@@ -115,8 +115,8 @@ uint32_t touch_count();
 // word on it.
 Touch lower_guard(GuardHandle guard);
 
-// A guard that is up stands for another deferral from now on.
-void defer_guard(GuardHandle guard, Deferral deferral, bool tells);
+// A guard that is up stands for another deferral from now on. False: it is not up any more.
+bool defer_guard(GuardHandle guard, Deferral deferral, bool tells);
 
 // Waits until everything that guards over these pages were deferred for is done; `reading`: for guards against reading.
 // Whatever takes a guard down from outside does so first.

@@ -36,7 +36,7 @@ void hand_on(OrderObject kind, const void* object) {
   if (!recording() || used_alone(kind, object)) return;
   KeepErrno keep;
   OrderThread& me = this_thread();
-  OwnWork own;
+  PassThrough own;
   if (own_news() != 0) prepare(me);
   LockedObject it(kind, address_of(object), kMake);
   if (!it) return;
@@ -51,7 +51,7 @@ void take_over(OrderObject kind, const void* object, uint8_t flags, Blocked bloc
   if (!recording() || used_alone(kind, object)) return;
   KeepErrno keep;
   OrderThread& me = this_thread();
-  OwnWork own;
+  PassThrough own;
   OrderRecord record = record_of(kind, address_of(object), flags | kAcquires | kNamesRelease);
   set_blocked(record, blocked);
   {

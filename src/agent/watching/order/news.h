@@ -6,7 +6,6 @@
 //
 // In: what order.cc and thread_order.cc see the program do. Out: OrderRecords, and the knowledge itself.
 #pragma once
-#include <pthread.h>
 
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/process_folder.h"
@@ -21,19 +20,6 @@ namespace diogenes::agent {
 
 struct Knows {
   Knowledge certain, known, tells;
-};
-
-// What the agent does here: the hooks pass through, and a file that grows is no place to be cancelled.
-class OwnWork {
- public:
-  OwnWork() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~OwnWork() { pthread_setcancelstate(before_, nullptr); }
-  OwnWork(const OwnWork&) = delete;
-  OwnWork& operator=(const OwnWork&) = delete;
-
- private:
-  PassThrough pass_;
-  int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
 OrderThread& this_thread();  // numbered, and of this generation
@@ -80,7 +66,7 @@ void hear(OrderObject kind, uint64_t address, uint8_t flags, Blocked blocked, Se
   finish_pending(me);
   if (!recording()) return;
   {
-    OwnWork own;  // to the end: a handler's records come before this one or after it
+    PassThrough own;  // to the end: a handler's records come before this one or after it
     Heard heard = Heard::no_file;
     OrderRecord record{};
     for (int attempt = 0; attempt < 2 && heard == Heard::no_file; ++attempt) {
@@ -102,7 +88,7 @@ template <typename Change>
 void tell(OrderObject kind, uint64_t address, uint8_t flags, LockedObject::Absent absent, Change&& change) {
   OrderThread& me = this_thread();
   finish_pending(me);
-  OwnWork own;
+  PassThrough own;
   OrderRecord record{};
   bool tells = false;
   if (recording() && (version(me) != 0 || order_is_for_times)) prepare(me);

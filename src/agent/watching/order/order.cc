@@ -41,7 +41,7 @@ void note_unfollowed(OrderObject kind, const void* object, const void* caller) {
 
 void note_semaphore(const void* semaphore, uint32_t value, bool fresh, bool others_reach_it) {
   if (order_is_for_times) return;
-  OwnWork own;
+  PassThrough own;
   LockedObject object(OrderObject::semaphore, address_of(semaphore), kMake);
   if (!object || (!fresh && !object.made())) return;
   object->reset(value);
@@ -64,7 +64,7 @@ void after_semaphore_wait(const void* semaphore, Blocked blocked) {
   KeepErrno keep;
   uint32_t named = 0;
   {
-    OwnWork own;
+    PassThrough own;
     LockedObject object(OrderObject::semaphore, address_of(semaphore), kLeave);
     if (!object) return;
     ++object->acquires;
@@ -79,7 +79,7 @@ void after_semaphore_wait(const void* semaphore, Blocked blocked) {
 void note_condition(const void* condition, bool others_reach_it) {
   forget_object(OrderObject::condition, condition);
   if (!others_reach_it) return;
-  OwnWork own;
+  PassThrough own;
   LockedObject object(OrderObject::condition, address_of(condition), kMake);
   if (object) object->unseen.store(true, std::memory_order_relaxed);
 }
@@ -92,7 +92,7 @@ void before_signal(const void* condition) {
 
 uint32_t begin_condition_wait(const void* condition) {
   if (order_is_for_times) return 0;
-  OwnWork own;
+  PassThrough own;
   LockedObject object(OrderObject::condition, address_of(condition), kLeave);
   return object ? object->sequence : 0;
 }
@@ -108,7 +108,7 @@ void after_condition_wait(const void* condition, uint32_t before, Blocked blocke
 }
 
 void note_barrier(const void* barrier, uint32_t threads, bool others_reach_it) {
-  OwnWork own;
+  PassThrough own;
   LockedObject object(OrderObject::barrier, address_of(barrier), kMake);
   if (!object) return;
   object->reset(threads);
@@ -136,7 +136,7 @@ void after_barrier(const void* barrier, uint32_t round, Blocked blocked) {
   KeepErrno keep;
   uint8_t flags = 0;
   {
-    OwnWork own;
+    PassThrough own;
     LockedObject object(OrderObject::barrier, address_of(barrier), kLeave);
     if (!object) return;
     object->acquires = std::max(object->acquires, round);
@@ -149,7 +149,7 @@ void after_barrier(const void* barrier, uint32_t round, Blocked blocked) {
 
 void forget_object(OrderObject kind, const void* object) {
   if (glance(kind, address_of(object), 0, 0) == Glance::absent) return;
-  OwnWork own;
+  PassThrough own;
   LockedObject(kind, address_of(object), kLeave).remove();
 }
 

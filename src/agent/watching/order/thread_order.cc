@@ -57,7 +57,7 @@ void before_thread_start(ThreadStart& start) {
   if (!recording()) return;
   OrderThread& me = this_thread();
   finish_pending(me);
-  OwnWork own;
+  PassThrough own;
   if (!prepare(me)) return;
   start.told = knows_now(me).tells;
   start.certainly = me.knows->certain;
@@ -70,7 +70,7 @@ void before_thread_start(ThreadStart& start) {
 }
 
 void note_thread_handle(uint64_t handle, uint32_t number, bool detached) {
-  OwnWork own;
+  PassThrough own;
   LockedObject object(kThreadHandle, handle, kMake);
   if (!object || object->count >= number) return;  // used again meanwhile
   object->reset(number);
@@ -83,7 +83,7 @@ void begin_ordered_thread(const ThreadStart& start) {
   pthread_setspecific(end_key, reinterpret_cast<void*>(uintptr_t{1}));
   OrderThread& me = this_thread();
   if (!recording()) return;
-  OwnWork own;
+  PassThrough own;
   me.start_file = start.file;
   me.start_ns = monotonic_now().count;
   me.owes_start = thread_state.owes_order = true;
@@ -108,7 +108,7 @@ void write_owed_order() {
   OrderThread& me = this_thread();
   thread_state.owes_order = false;
   if (me.owes_start) {
-    OwnWork own;
+    PassThrough own;
     prepare(me);
   }
   finish_futex_wait();
@@ -127,7 +127,7 @@ void end_ordered_thread() {
   auto handle = static_cast<uint64_t>(pthread_self());
   bool joined = true;
   {
-    OwnWork own;
+    PassThrough own;
     LockedObject object(kThreadHandle, handle, kLeave);
     if (object && object->count == me.number && object->acquires != 0) {
       joined = false;
@@ -136,7 +136,7 @@ void end_ordered_thread() {
   }
   if (!recording()) return;
   finish_pending(me);
-  OwnWork own;
+  PassThrough own;
   if (!me.knows && (version(me) == 0 || !prepare(me))) {
     me.owes_start = thread_state.owes_order = false;  // who joins it says that it ended
     return;
@@ -157,7 +157,7 @@ void end_ordered_thread() {
 }
 
 void note_detached(uint64_t handle) {
-  OwnWork own;
+  PassThrough own;
   uint32_t number = 0;
   {
     LockedObject object(kThreadHandle, handle, kLeave);
@@ -169,7 +169,7 @@ void note_detached(uint64_t handle) {
 }
 
 uint32_t number_of_thread(uint64_t handle) {
-  OwnWork own;
+  PassThrough own;
   LockedObject object(kThreadHandle, handle, kLeave);
   return object ? object->count : 0;
 }
@@ -178,7 +178,7 @@ void after_join(uint64_t handle, uint32_t number, Blocked blocked) {
   if (number == 0) return;
   KeepErrno keep;
   hear(OrderObject::thread_end, number, kForced, blocked, [](LockedObject& object) { return object->last; });
-  OwnWork own;
+  PassThrough own;
   bool recorded = glance(OrderObject::thread_end, number, 0, 0) != Glance::absent;
   if (recorded) {
     LockedObject(OrderObject::thread_end, number, kLeave).remove();

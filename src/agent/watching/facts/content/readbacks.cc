@@ -7,6 +7,7 @@
 #include "agent/core/lock.h"
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/recorder.h"
+#include "agent/core/thread_state.h"
 #include "agent/watching/facts/content/transfer_contents.h"
 #include "agent/watching/facts/facts_state.h"
 
@@ -31,8 +32,9 @@ struct Readback {
   uint32_t stream;
   uint16_t context;
   SampledSite site;
-  uint64_t begin, bytes;  // in the staging memory
-  Content content;        // what the program's copy brings
+  unsigned char* at;  // in the staging memory
+  uint64_t bytes;
+  Content content;  // what the program's copy brings
   OperationId id;
 };
 
@@ -57,6 +59,9 @@ uint64_t staging_used = 0;    // taken again from the start when no readback is 
 Download downloads[kDownloads];
 uint32_t download_count = 0;
 unsigned char* staging = nullptr;
+uint16_t staging_context = 0;  // it goes with this one
+uint32_t stagings_lost = 0;
+constexpr uint32_t kMostStagings = 4;
 bool staging_failed = false;
 
 uint64_t mix(uint64_t content, uint64_t address, uint64_t bytes) {
@@ -81,6 +86,7 @@ bool have_staging() {
     return false;
   LockGuard guard(lock);
   staging = static_cast<unsigned char*>(memory);
+  staging_context = thread_state.context.number;
   staging_failed = false;
   return true;
 }
@@ -135,11 +141,11 @@ uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& 
   }
   if (!have_staging()) return 0;
   uint32_t number = 0;
-  uint64_t begin = 0;
+  unsigned char* at = nullptr;
   {
     LockGuard guard(lock);
     uint64_t bytes = (copy.bytes() + 63) & ~63ull;
-    if (staging_used + bytes > kStagingBytes) {
+    if (!staging || staging_used + bytes > kStagingBytes) {
       count_drop(Drop::verification_full);
       return 0;
     }
@@ -149,16 +155,16 @@ uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& 
       count_drop(Drop::verification_full);
       return 0;
     }
-    begin = staging_used;
+    at = staging + staging_used;
     staging_used += bytes;
     ++readback_count;
     readbacks[number - 1] = {
-        Readback::enqueued, call.stream, decoded.context, decoded.site, begin, copy.bytes(), content, {}};
+        Readback::enqueued, call.stream, decoded.context, decoded.site, at, copy.bytes(), content, {}};
   }
   CUresult result;
   {
     PassThrough pass;
-    result = driver_calls.memcpy_dtoh_async(staging + begin, copy.destination, copy.bytes(),
+    result = driver_calls.memcpy_dtoh_async(at, copy.destination, copy.bytes(),
                                             reinterpret_cast<CUstream>(handle));
   }
   if (result == CUDA_SUCCESS) return number;
@@ -232,7 +238,7 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
       readback.state = Readback::taken;
     }
     const Nanoseconds begin = monotonic_now();
-    const Content held = content_of(staging + readback.begin, readback.bytes);
+    const Content held = content_of(readback.at, readback.bytes);
     sampling().charge_since(readback.site, begin);
     append_content(readback.id, readback.content, compare(held, readback.content));
     LockGuard guard(lock);
@@ -253,8 +259,15 @@ void give_up_readbacks() {
   }
 }
 
+void end_readbacks_in(uint16_t context) {
+  give_up_readbacks();
+  LockGuard guard(lock);
+  if (!staging || (context != 0 && context != staging_context)) return;
+  staging = nullptr;  // not freed: where the context lives on after all, copies may still come there
+  if (++stagings_lost == kMostStagings) staging_failed = true;
+}
+
 void forget_readbacks() {
-  lock.reset();
   for (There& one : there) one.used = false;
   for (std::atomic<uint32_t>& number : fetched) number = 0;
   for (Readback& one : readbacks) one.state = Readback::unused;
@@ -262,6 +275,7 @@ void forget_readbacks() {
   there_count = readback_count = download_count = 0;
   staging_used = 0;
   staging = nullptr;
+  stagings_lost = 0;
   staging_failed = false;
 }
 

@@ -30,8 +30,9 @@ void forget_downloads(AddressRange range);
 
 // The call has waited: what it covers for sure is looked at.
 void look_at_covered(const Call& call, const DecodedCall& decoded);
-// The context that owns the staging memory may be gone, or the process ends: the rest stays unverified.
-void give_up_readbacks();
+void give_up_readbacks();  // the process ends: the rest stays unverified
+// ... and the memory that they are brought to goes with this context, if it was made there. 0: with one that is not known.
+void end_readbacks_in(uint16_t context);
 void forget_readbacks();  // in a forked child
 
 }  // namespace diogenes::agent::facts

@@ -137,7 +137,6 @@ uint32_t intern_operands(const Operands& operands, bool* lost) {
 }
 
 void forget_operands() {
-  lock.reset();
   if (file_memory) munmap(file_memory, kMaximumFileBytes);
   file_memory = nullptr;
   mapped_bytes = used_bytes = used_entries = 0;

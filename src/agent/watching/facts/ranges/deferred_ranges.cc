@@ -58,7 +58,10 @@ bool DirtyRanges::defer(Dirty& dirty, Deferral deferral) {
   dirty.deferral = deferral;
   // Which of the memory that they are given kernels write is not known here.
   const bool tells = dirty.covered && !dirty.host.by_kernel;
-  if (dirty.guard != kNoGuard) return defer_guard(dirty.guard, deferral, tells), true;
+  if (dirty.guard != kNoGuard) {
+    if (defer_guard(dirty.guard, deferral, tells)) return true;
+    lower(dirty);  // touched since it was asked
+  }
   if (is_down(dirty)) --down_;
   dirty.guard = raise_guard(dirty.watched, dirty.host.protection,
                             {dirty.host.method, dirty.host.frame, dirty.host.own_pages, 0, deferral, tells});

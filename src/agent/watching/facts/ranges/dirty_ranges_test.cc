@@ -72,10 +72,12 @@ Touch lower_guard(GuardHandle guard) {
   fake_deferrals().erase(guard);
   return {};
 }
-void defer_guard(GuardHandle guard, Deferral deferral, bool tells) {
+bool defer_guard(GuardHandle guard, Deferral deferral, bool tells) {
+  if (fake.fallen.contains(guard)) return false;
   fake_deferrals()[guard] = deferral;
   telling_guards().erase(guard);
   if (tells) telling_guards().insert(guard);
+  return true;
 }
 uint32_t touch_count() { return fake.touches; }
 NoWatchpoints why_no_watchpoints() { return NoWatchpoints::all_taken; }

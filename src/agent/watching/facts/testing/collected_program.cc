@@ -62,7 +62,7 @@ uint32_t touch_count() {
 void open_range(AddressRange, TouchBy) {}
 void end_guarding() {}
 void await_deferred(AddressRange, bool) {}
-void defer_guard(GuardHandle, Deferral, bool) {}
+bool defer_guard(GuardHandle, Deferral, bool) { return true; }
 void collect_unseen() {}
 bool copy_watched_if_there(void* to, const void* from, uint64_t bytes) {
   return copy_if_there(to, from, bytes);

@@ -102,6 +102,8 @@ bool end_rest_check() {
   return every_other(threads, [&](Slot& slot) { return ++left, still_at_rest(slot); }) && left == others;
 }
 
+bool rest_check_under_way() { return owner != nullptr; }
+
 void forget_rest_check_in_child() { owner = nullptr; }
 
 }  // namespace diogenes::agent

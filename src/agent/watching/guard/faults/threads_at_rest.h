@@ -23,6 +23,7 @@ void prepare_rest_check();
 // All under the table's lock. One thread at a time is between the two; for any other the answer is no.
 bool begin_rest_check();  // before pages open
 bool end_rest_check();    // after they were closed again; ends it
+bool rest_check_under_way();
 
 void forget_rest_check_in_child();
 

@@ -208,7 +208,7 @@ void take_slot(size_t stack_bytes) {
     refuse_for_good();
     return;
   }
-  me.slot = slot;
+  me.slot = me.cleared_by_stubs = slot;
   slot->ready.store(1, std::memory_order_release);
 }
 
@@ -277,7 +277,7 @@ void forget_this_thread() {
   GuardThread& me = guard_thread;
   if (!me.slot) return;
   free_slot(*me.slot);
-  me.slot = nullptr;
+  me.slot = nullptr, me.cleared_by_stubs = &no_slot;
 }
 
 void forget_threads_in_child() {

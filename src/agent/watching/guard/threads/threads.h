@@ -63,9 +63,13 @@ struct Step {
   uintptr_t pages[kStepPages] = {};
 };
 
+inline Slot no_slot;  // of threads that have none
+
 // This thread's; part of the library's one block of thread-local storage, of the initial-exec model.
 struct GuardThread {
   Slot* slot = nullptr;
+  Slot* cleared_by_stubs =
+      &no_slot;         // the same; a child may come back into a stub that its parent's thread was in
   uint32_t depth = 0;   // inside the driver, also on threads without a slot
   bool driver = false;  // made by the driver
   Step step;
