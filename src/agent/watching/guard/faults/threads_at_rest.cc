@@ -22,16 +22,14 @@ uint32_t actions_at_begin = 0;
 uint32_t others = 0;
 bool trusts_calls = false;  // the program has no signal handlers
 
-// "0 0 0": a kernel that does not count.
-bool read_runs(const Slot& slot, char (&text)[kRunsText]) {
-  size_t bytes = read_task_file(slot.thread.load(std::memory_order_relaxed), "schedstat", text, sizeof text);
-  return bytes > 0 && bytes < sizeof text - 1 && text[0] != '0';
+bool runs_of(const Slot& slot, char (&text)[kRunsText]) {
+  return read_runs(slot.thread.load(std::memory_order_relaxed), text);
 }
 
 bool asleep(Slot& slot) {
   // The runs first: those that end before the thread is found asleep make a difference later, which is the
   // safe side.
-  if (!read_runs(slot, slot.seen_runs)) return false;
+  if (!runs_of(slot, slot.seen_runs)) return false;
   // Found asleep earlier, and no run since: it still is.
   if (slot.asleep_runs[0] && strcmp(slot.asleep_runs, slot.seen_runs) == 0) return true;
   char call[128];
@@ -59,7 +57,7 @@ bool every_other(const Threads& threads, Visit&& visit) {
 bool still_at_rest(const Slot& slot) {
   if (!slot.seen_in_call) {
     char runs[kRunsText];
-    return read_runs(slot, runs) && strcmp(runs, slot.seen_runs) == 0;
+    return runs_of(slot, runs) && strcmp(runs, slot.seen_runs) == 0;
   }
   // In this order: calls only grow, so where they are still what they were, the thread was inside that same
   // call when call_pending was read, which is after the pages were closed. The other way round it could

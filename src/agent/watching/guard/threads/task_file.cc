@@ -36,4 +36,9 @@ size_t read_task_file(uint32_t thread, const char* name, char* text, size_t room
   return static_cast<size_t>(bytes);
 }
 
+bool read_runs(uint32_t thread, char (&text)[kRunsText]) {
+  const size_t bytes = read_task_file(thread, "schedstat", text, sizeof text);
+  return bytes > 0 && bytes < sizeof text - 1 && text[0] != '0';
+}
+
 }  // namespace diogenes::agent

@@ -65,19 +65,28 @@ void free_slot(Slot& slot) {
   slot.ready.store(0, std::memory_order_relaxed);
   slot.asleep.store(0, std::memory_order_relaxed);
   slot.in_lock.store(0, std::memory_order_relaxed);
+  slot.creating.store(0, std::memory_order_relaxed);
   slot.depth.store(0, std::memory_order_relaxed);
   slot.asleep_runs[0] = 0;
+  slot.seen_sleeps = -1;
   slot.range_count.store(0, std::memory_order_relaxed);
   registered.fetch_sub(1, std::memory_order_relaxed);
   slot.thread.store(0, std::memory_order_release);
 }
 
-// Blocks none of kGuardSignals at this moment.
-bool signals_open(uint32_t thread) {
+// At this moment.
+struct ThreadStatus {
+  bool signals_open = false;  // it blocks none of kGuardSignals
+  int64_t slept = -1;         // how often it has waited for something; -1: not known
+};
+
+ThreadStatus status_of(uint32_t thread) {
   char text[2048];
-  if (!read_task_file(thread, "status", text, sizeof text)) return false;
+  if (!read_task_file(thread, "status", text, sizeof text)) return {};
   const char* blocked = strstr(text, "\nSigBlk:");
-  return blocked && (strtoull(blocked + 8, nullptr, 16) & kGuardSignals) == 0;
+  const char* slept = strstr(text, "\nvoluntary_ctxt_switches:");
+  return {blocked && (strtoull(blocked + 8, nullptr, 16) & kGuardSignals) == 0,
+          slept ? strtoll(slept + 25, nullptr, 10) : -1};
 }
 
 bool read_self(void* to, const void* from, size_t bytes) {
@@ -89,16 +98,25 @@ bool read_self(void* to, const void* from, size_t bytes) {
          static_cast<long>(bytes);
 }
 
-// The memory of the call that the thread is inside of, if it is: such a call was not dispatched. Where it
-// cannot be told, all memory, until the thread's next call.
-void note_call_under_way(Slot& slot) {
-  char text[256];
+// Time that the kernel's ticks found it to run in user mode; -1: not known.
+int64_t user_ticks(const Slot& slot) {
+  char text[512];
+  const char* at = nullptr;
+  if (read_task_file(slot.thread.load(std::memory_order_relaxed), "stat", text, sizeof text))
+    at = strrchr(text, ')');   // the name may have any other character
+  constexpr int kFields = 12;  // from there to utime
+  for (int i = 0; at && i < kFields; ++i) at = strchr(at + 1, ' ');
+  return at ? strtoll(at, nullptr, 10) : -1;
+}
+
+// What the thread is inside of was not dispatched: the memory of that call (/proc/self/task/ID/syscall), or all memory where it
+// cannot be told.
+void note_call_under_way(Slot& slot, const char* call) {
   uint32_t count = 0;
   bool told = false;
-  if (read_task_file(slot.thread.load(std::memory_order_relaxed), "syscall", text, sizeof text)) {
-    if (text[0] == '-' || text[0] == 'r') return;  // "running", or -1: not in one
+  if (call) {
     char* at = nullptr;
-    const long number = strtol(text, &at, 10);
+    const long number = strtol(call, &at, 10);
     uint64_t arguments[6];
     for (auto& argument : arguments) argument = strtoull(at, &at, 16);
     told = for_each_piece(syscall_entry(number), arguments, read_self, [&](AddressRange range, Access) {
@@ -106,24 +124,50 @@ void note_call_under_way(Slot& slot) {
       return ++count <= kPendingCallRanges;
     });
   }
-  if (!told) slot.before_ranges[0] = {0, ~uintptr_t{0}}, count = 1;
+  if (!told) {
+    slot.before_ranges[0] = {0, ~uintptr_t{0}}, count = 1;
+    slot.ticks_before = user_ticks(slot);
+  }
   for (uint32_t i = count; i < kPendingCallRanges; ++i) slot.before_ranges[i] = {};
-  slot.before.store(1, std::memory_order_seq_cst);
+  slot.before.store(told ? Slot::told : Slot::untold, std::memory_order_seq_cst);
 }
 
-bool try_to_watch(Slot& slot) {
-  if (!slot.ready.load(std::memory_order_acquire)) return false;
+// Has it left the call that it was in when it was watched? Its next one tells; or time that it runs in user mode, by more than
+// rounding makes.
+bool has_left_call(Slot& slot) {
+  if (slot.before.load(std::memory_order_seq_cst) != Slot::untold) return false;
+  if (slot.ticks_before < 0 || user_ticks(slot) < slot.ticks_before + 2) return false;
+  slot.before.store(0, std::memory_order_seq_cst);
+  return true;
+}
+
+// Watched first: a call that begins after that is dispatched, one that began before is seen in /proc. Not so in the moments in
+// which libc blocks all signals, of which it does not tell: a call that is dispatched there ends the program.
+void try_to_watch(Slot& slot) {
+  if (!slot.ready.load(std::memory_order_acquire)) return;
   uint32_t thread = slot.thread.load(std::memory_order_relaxed);
   if (raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) != 0) {
-    free_slot(slot);  // gone without a word
-    return true;
+    return free_slot(slot);  // gone without a word
   }
-  if (!signals_open(thread)) return false;
+  char runs[kRunsText], later[kRunsText], call[256];
+  const bool counted = read_runs(thread, runs);
+  const bool sleeps =
+      counted && read_task_file(thread, "syscall", call, sizeof call) && call[0] >= '0' && call[0] <= '9';
+  const ThreadStatus status = status_of(thread);
+  // One that sleeps now and then is met asleep; while it runs it may be anywhere. One that never does makes no such calls.
+  const bool spins = status.slept >= 0 && status.slept == slot.seen_sleeps;
+  slot.seen_sleeps = status.slept;
+  if (!status.signals_open || !(sleeps || spins) || slot.creating.load(std::memory_order_seq_cst)) return;
   note_unseen_actions();  // what it did up to now was not dispatched
-  // Watched first: a call that begins after this is dispatched, one that began before is seen in /proc.
   set_watched(slot);
-  note_call_under_way(slot);
-  return true;
+  // It slept from the first look to this: it is still in that call, and blocks what it blocked.
+  const bool slept = sleeps && read_runs(thread, later) && strcmp(runs, later) == 0;
+  if ((sleeps && !slept) || slot.creating.load(std::memory_order_seq_cst)) {
+    if (slot.watched.exchange(0, std::memory_order_seq_cst))
+      unwatched.fetch_add(1, std::memory_order_seq_cst);
+    return update_selector(slot);
+  }
+  note_call_under_way(slot, slept ? call : nullptr);
 }
 
 bool known_thread(uint32_t thread) {
@@ -332,6 +376,7 @@ ThreadsMade threads_made() {
 
 void note_creation(bool ends) {
   (ends ? creations_ended : creations_begun).fetch_add(1, std::memory_order_seq_cst);
+  if (Slot* slot = guard_thread.slot) slot->creating.store(!ends, std::memory_order_seq_cst);
 }
 
 void note_callback() { callbacks.store(true, std::memory_order_relaxed); }
@@ -362,7 +407,7 @@ bool all_threads_watched() {
     Slot& slot = slots[i];
     if (slot.thread.load(std::memory_order_acquire) == 0 || slot.watched.load(std::memory_order_relaxed))
       continue;
-    if (!try_to_watch(slot)) return false;
+    try_to_watch(slot);
   }
   return unwatched.load(std::memory_order_seq_cst) == 0;
 }
@@ -377,7 +422,7 @@ bool in_pending_call(AddressRange wanted) {
   for (uint32_t i = 0; i < used; ++i) {
     Slot& slot = slots[i];
     if (slot.thread.load(std::memory_order_acquire) == 0) continue;
-    if (slot.before.load(std::memory_order_seq_cst))
+    if (slot.before.load(std::memory_order_seq_cst) && !has_left_call(slot))
       for (const AddressRange& range : slot.before_ranges)
         if (range.overlaps(wanted)) return true;
     // seq_cst: either this sees the call, or the call's dispatcher sees the guard (may_be_guarded).

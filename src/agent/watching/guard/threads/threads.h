@@ -5,7 +5,7 @@
 // kGuardSignals in the kernel. A thread that was only registered has the dispatch on with the selector at
 // ALLOW. Guards are raised only while every thread of the program is watched. A thread is made watched by
 // itself (watch_this_thread), or, where it was registered before start_guards() or had to be let go, from
-// outside at a time when /proc says that it blocks none of the signals.
+// outside while /proc says that it blocks none of the signals, and that it sleeps or never does.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -13,6 +13,7 @@
 
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/system_calls/kernel.h"
+#include "agent/watching/guard/threads/task_file.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
@@ -20,7 +21,6 @@ namespace diogenes::agent {
 inline constexpr uint32_t kMaximumGuardedThreads = 1024;
 inline constexpr uint32_t kPendingCallRanges = 8;
 inline constexpr uint32_t kStepPages = 8;
-inline constexpr uint32_t kRunsText = 56;  // /proc/self/task/ID/schedstat: three numbers
 
 struct alignas(64) Slot {
   std::atomic<uint8_t> selector{0};      // read by the kernel at each system call
@@ -29,15 +29,18 @@ struct alignas(64) Slot {
   std::atomic<uint8_t> depth{0};  // inside the driver
   std::atomic<uint8_t> forking{0};
   std::atomic<uint8_t> nested{0};  // `ranges` holds those of a call that a signal handler interrupted, too
+  enum : uint8_t { told = 1, untold };
   std::atomic<uint8_t> before{
       0};  // `before_ranges` holds: the call it was in when it was watched from outside
-  std::atomic<uint8_t> ready{0};    // the dispatch is on
-  std::atomic<uint8_t> asleep{0};   // between begin_sleep() and end_sleep() (order/order.h)
-  std::atomic<uint8_t> in_lock{0};  // a LockCall lives
-  std::atomic<uint32_t> thread{0};  // kernel's id; 0: the slot is free
+  std::atomic<uint8_t> ready{0};     // the dispatch is on
+  std::atomic<uint8_t> asleep{0};    // between begin_sleep() and end_sleep() (order/order.h)
+  std::atomic<uint8_t> in_lock{0};   // a LockCall lives
+  std::atomic<uint8_t> creating{0};  // inside pthread_create, where libc blocks all signals
+  std::atomic<uint32_t> thread{0};   // kernel's id; 0: the slot is free
   std::atomic<uint32_t> range_count{0};
   AddressRange ranges[kPendingCallRanges];  // memory of the pending call
   AddressRange before_ranges[kPendingCallRanges];
+  int64_t ticks_before = -1;  // in user mode, when it was watched; of an untold call
   std::atomic<uint8_t> on_handler_stack{0};
   uintptr_t handler_stack = 0;  // mapped once; the slot's next thread has it, too
   uintptr_t call_stack = 0;     // stack pointer of the pending call
@@ -48,6 +51,7 @@ struct alignas(64) Slot {
   // What a step saw of it when it began, and when it last was asleep (threads_at_rest.cc). Under the table's
   // lock.
   uint32_t seen_calls = 0;
+  int64_t seen_sleeps = -1;   // when it was last looked at, to be watched from outside
   bool seen_in_call = false;  // else: seen_runs holds
   char seen_runs[kRunsText] = {};
   char asleep_runs[kRunsText] = {};

@@ -301,6 +301,48 @@ TEST(Threads, ManyThatComeAndGo) {
   });
 }
 
+// One that is in no call, and makes none: the guards come once it is seen to run by itself.
+TEST(Threads, OneFromBeforeThatSpins) {
+  RUN_IN_CHILD({
+    char* memory = pages(1);
+    std::atomic<bool> end{false};
+    std::atomic<bool> begun{false};
+    std::thread spinning([&] {
+      begun = true;
+      while (!end) __builtin_ia32_pause();
+    });
+    while (!begun) usleep(100);
+    CHECK(start_guards());
+    GuardHandle guard = kNoGuard;
+    for (int i = 0; i < 20 && guard == kNoGuard; ++i) guard = guard_soon(memory, 100);
+    CHECK(guard != kNoGuard);
+    lower_guard(guard);
+    end = true;
+    spinning.join();
+  });
+}
+
+// The kernel writes there for long, on a processor: no guard may stop it half way.
+TEST(Threads, ALongReadFromBeforeIsNotCutShort) {
+  RUN_IN_CHILD({
+    constexpr size_t kPages = 32 << 10;
+    char* memory = pages(kPages);
+    std::atomic<bool> begun{false};
+    std::thread reader([&] {
+      const int file = open("/dev/zero", O_RDONLY);
+      begun = true;
+      for (int i = 0; i < 4; ++i) CHECK(read(file, memory, kPages * 4096) == kPages * 4096);
+    });
+    while (!begun) usleep(100);
+    CHECK(start_guards());
+    for (int i = 0; i < 200; ++i) {
+      lower_guard(guard_over(memory + (kPages - 1) * 4096, 100));
+      usleep(300);
+    }
+    reader.join();
+  });
+}
+
 // Threads that go while a raise tries to watch them from outside: once, each of them left the count of those
 // that are not watched wrong, and no guard came any more.
 TEST(Threads, ThatGoWhileTheyAreLookedAt) {
