@@ -30,7 +30,8 @@ namespace {
 std::atomic<bool> running{false};
 // In a forked child until its first call of the driver: most children never make one, and clearing costs.
 std::atomic<bool> tables_are_the_parents{false};
-Lock starting;  // one thread at a time starts what there is one of
+Lock renewing;                      // ... and one thread makes them this process's
+std::atomic<bool> starting{false};  // of what there is one of, and calls the driver: one thread at a time
 std::atomic<int64_t> hook_cost_total{0}, hook_cost_count{0};
 
 constexpr int64_t kUsualRecording = 2'000;  // ns; what takes longer is noted by itself
@@ -59,15 +60,16 @@ void note_initialized(const Call& call) {
       {reinterpret_cast<uintptr_t>(diogenes_thunk), reinterpret_cast<uintptr_t>(diogenes_thunk_end)});
   if (stage_uses_guards() && process_file()->earlier_threads == 0)
     process_file()->earlier_threads = threads_running();
-  LockGuard guard(starting);
+  if (starting.exchange(true, std::memory_order_acquire)) return;
   // Before there are guards: it opens files and makes threads, which are the driver's to the guards.
   if (takes_gpu_times()) start_gpu_times();
   if (stage_uses_guards() && host_functions_are_hooked() && start_guards()) publish_guards();
+  starting.store(false, std::memory_order_release);
 }
 
 void watch_before(Call& call) {
   if (tables_are_the_parents.load(std::memory_order_acquire)) {
-    LockGuard guard(starting);
+    LockGuard guard(renewing);
     if (tables_are_the_parents.load(std::memory_order_relaxed)) facts::start();
     tables_are_the_parents.store(false, std::memory_order_release);
   }
