@@ -155,7 +155,10 @@ Step step_before(const CorrectedCall& call) {
   if (driver.role == Role::synchronize) return before_synchronize(call);
   if (releases_device_memory(driver)) return before_release(call);
   if (driver.has(Trait::begins_capture)) ++captures;
-  if (driver.has(Trait::ends_context)) return stop_deferring(), Step::end;
+  if (driver.has(Trait::ends_context)) {
+    stop_deferring();
+    return Step::end;
+  }
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
   if (driver.role == Role::allocate && before_allocation(call) == Step::give_back) return Step::give_back;
   if (driver.role == Role::mapping) return keeps_memory() ? Step::give_back : Step::await_all;

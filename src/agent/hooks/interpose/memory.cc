@@ -24,8 +24,8 @@ Next<void(void*)> next_free("free");
 Next<void*(void*, size_t)> next_realloc("realloc");
 Next<void*(void*, size_t, size_t)> next_reallocarray("reallocarray");
 Next<size_t(void*)> next_usable_size("malloc_usable_size");
-size_t (*usable_size)(void*) =
-    nullptr;  // the same allocator's; null: it has none, and another's would read what is not there
+// Of the same allocator as free(). Null: it has none, and another's would read what is not there.
+size_t (*usable_size)(void*) = nullptr;
 
 __attribute__((constructor)) void look_up() {
   next_free.get(), next_realloc.get(), next_reallocarray.get();

@@ -5,7 +5,6 @@
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
-#include "agent/core/thread_state.h"
 #include "agent/watching/facts/allocations.h"
 #include "agent/watching/facts/content/corrected_transfers.h"
 #include "agent/watching/facts/content/hidden_addresses.h"

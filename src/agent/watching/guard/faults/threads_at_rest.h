@@ -7,9 +7,8 @@
 //     is enough that both are the same at both moments. A signal handler of the program's would run meanwhile
 //     and change neither: this holds only where the program has none;
 //   - or asleep in the kernel: off its processor, as the kernel says (/proc/self/task/ID/syscall), and with
-//   the
-//     same time and number of runs (schedstat) at both moments. This costs three files, and holds for every
-//     thread, whatever it does.
+//     the same time and number of runs (schedstat) at both moments. This costs three files, and holds for
+//     every thread, whatever it does.
 // Threads that are not registered are the driver's; the program's code on them registers them (guards.h,
 // enter_program_code). Whatever else they do is the driver's doing. A thread that comes in between counts as
 // one that ran.
@@ -21,9 +20,9 @@ namespace diogenes::agent {
 void prepare_rest_check();
 
 // All under the table's lock. One thread at a time is between the two; for any other the answer is no.
-bool begin_rest_check();  // before pages open
-bool end_rest_check();    // after they were closed again; ends it
-bool rest_check_under_way();
+bool begin_rest_check();      // before pages open
+bool end_rest_check();        // after they were closed again; ends it
+bool rest_check_under_way();  // pages may stand open for a thread's step
 
 void forget_rest_check_in_child();
 

@@ -146,9 +146,8 @@ bool has_left_call(Slot& slot) {
 void try_to_watch(Slot& slot) {
   if (!slot.ready.load(std::memory_order_acquire)) return;
   uint32_t thread = slot.thread.load(std::memory_order_relaxed);
-  if (raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) != 0) {
-    return free_slot(slot);  // gone without a word
-  }
+  const bool gone = raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), thread, 0) != 0;
+  if (gone) return free_slot(slot);  // without a word
   char runs[kRunsText], later[kRunsText], call[256];
   const bool counted = read_runs(thread, runs);
   const bool sleeps =

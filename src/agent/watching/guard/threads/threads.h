@@ -73,7 +73,7 @@ inline Slot no_slot;  // of threads that have none
 struct GuardThread {
   Slot* slot = nullptr;
   Slot* cleared_by_stubs =
-      &no_slot;         // the same; a child may come back into a stub that its parent's thread was in
+      &no_slot;         // `slot`, and never null: a forked child may return into its parent's stub
   uint32_t depth = 0;   // inside the driver, also on threads without a slot
   bool driver = false;  // made by the driver
   Step step;
