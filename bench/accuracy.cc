@@ -269,26 +269,26 @@ std::string table_2(const json& row) {
   return table;
 }
 
-std::string tables(const json& rows) {
-  std::string out =
-      "Milliseconds. profiled: time in the calls of the problems; *: outside the tolerance. actual: by hand. proved: by "
-      "diogenes prove (and what correcting took); -: it cannot make the same change. agrees: within 5% of the "
-      "actual benefit, or two standard errors; not proved: nothing was gained, and correcting took as long as there was to "
-      "gain.\n\n"
-      "| program | run time | profiled | paper | accuracy | replay | accuracy | range | actual | of the run "
-      "| proved | agrees | wide, or wrong, because |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
-  int random = 0;
-  for (const json& row : rows) {
-    const bool is_random = row["program"].get<std::string>().starts_with("random ");
-    random += is_random;
-    if (!is_random) out += row_of(row);
-  }
+constexpr const char* kHead =
+    "Milliseconds. profiled: time in the calls of the problems; *: outside the tolerance. actual: by hand. proved: by "
+    "diogenes prove (and what correcting took); -: it cannot make the same change. agrees: within 5% of the "
+    "actual benefit, or two standard errors; not proved: nothing was gained, and correcting took as long as there was to "
+    "gain.\n\n"
+    "| program | run time | profiled | paper | accuracy | replay | accuracy | range | actual | of the run "
+    "| proved | agrees | wide, or wrong, because |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+
+bool is_random(const json& row) { return row["program"].get<std::string>().starts_with("random "); }
+
+// What stands below the rows: the random schedules, which have none, and the functions of the examples.
+std::string totals(const json& rows) {
+  std::string out;
+  const auto random = std::count_if(rows.begin(), rows.end(), is_random);
   if (random > 0) {
     int paper = 0, replay = 0, in_range = 0, worth = 0, comparable = 0, agree = 0;
     double paper_sum = 0, replay_sum = 0;
     for (const json& row : rows) {
-      if (!row["program"].get<std::string>().starts_with("random ")) continue;
+      if (!is_random(row)) continue;
       paper += row["paper_right"].get<bool>();
       replay += row["replay_right"].get<bool>();
       in_range += row["in_range"].get<bool>();
@@ -322,22 +322,15 @@ std::string tables(const json& rows) {
   return out;
 }
 
-int run(const Options& options) {
-  Bench bench(options);
-  json rows = json::array();
-  bool failed = false;
-  for (const auto& name : options.programs) {
-    try {
-      rows.push_back(bench.measure(name));
-      if (isatty(STDERR_FILENO)) std::fprintf(stderr, "%s", row_of(rows.back()).c_str());
-    } catch (const std::exception& problem) {
-      std::fprintf(stderr, "bench-accuracy: %s\n", problem.what());
-      failed = true;
-    }
+// What was measured until now: a run takes minutes, and may be ended before it is through.
+void write_files(const Options& options, const json& rows) {
+  if (!options.markdown.empty()) {
+    std::ofstream out(options.markdown);
+    out << kHead;
+    for (const json& row : rows)
+      if (!is_random(row)) out << row_of(row);
+    out << totals(rows);
   }
-  const std::string result = tables(rows);
-  std::printf("%s", result.c_str());
-  if (!options.markdown.empty()) std::ofstream(options.markdown) << result;
   if (!options.json_file.empty())
     std::ofstream(options.json_file) << json{{"schema", "diogenes-bench-accuracy/1"},
                                              {"driver", options.driver},
@@ -346,6 +339,33 @@ int run(const Options& options) {
                                              {"programs", rows}}
                                             .dump(2)
                                      << "\n";
+}
+
+void print(const std::string& text) {
+  std::printf("%s", text.c_str());
+  std::fflush(stdout);
+}
+
+int run(const Options& options) {
+  Bench bench(options);
+  json rows = json::array();
+  bool failed = false;
+  print(kHead);
+  for (const auto& name : options.programs) {
+    try {
+      rows.push_back(bench.measure(name));
+    } catch (const std::exception& problem) {
+      std::fprintf(stderr, "bench-accuracy: %s\n", problem.what());
+      failed = true;
+      continue;
+    }
+    if (!is_random(rows.back()))
+      print(row_of(rows.back()));
+    else if (isatty(STDERR_FILENO))
+      std::fprintf(stderr, "%s", row_of(rows.back()).c_str());
+    write_files(options, rows);
+  }
+  print(totals(rows));
   return failed ? 1 : 0;
 }
 
