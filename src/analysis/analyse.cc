@@ -103,14 +103,19 @@ class Analysis {
 
   // Of the problems with these keys; none of them is in this run: nothing. After run().
   std::optional<Figure> together(const std::set<std::string>& keys) const {
-    std::vector<uint32_t> members;
-    for (uint32_t i = 0; i < keys_.size(); ++i)
-      if (keys.contains(keys_[i])) members.push_back(i);
+    const std::vector<uint32_t> members = with_keys(keys);
     if (members.empty()) return std::nullopt;
     return diogenes::together({*tracing_, sites_, graph_, problems_.found, &*models_}, members);
   }
 
  private:
+  std::vector<uint32_t> with_keys(const std::set<std::string>& keys) const {
+    std::vector<uint32_t> members;
+    for (uint32_t i = 0; i < keys_.size(); ++i)
+      if (keys.contains(keys_[i])) members.push_back(i);
+    return members;
+  }
+
   OwnerChoices owners() const {
     OwnerChoices all = session_.owners;
     all.own.insert(all.own.end(), options_.owners.own.begin(), options_.owners.own.end());
@@ -330,7 +335,8 @@ class Analysis {
     for (const auto& [operation, parts] : by_operation)
       functions_[operation].expected_benefit_s = of_each[next++].benefit.seconds();
     GroupingInput grouping{*tracing_, sites_, graph_, problems.found, &models};
-    std::vector<Group> groups = find_groups(grouping, names_);
+    const std::vector<Group> groups =
+        options_.groups ? groups_asked_for(grouping) : find_groups(grouping, names_);
     for (const Group& group : groups) description.add(group);
     add_parts(grouping, groups, description);
     const Nanoseconds worth{static_cast<int64_t>(report_.gpu_phase_s * 1e9 * kRequiredShare)};
@@ -378,6 +384,18 @@ class Analysis {
       else
         description.add(subsequence(grouping, names_, groups[position - 1], part.first, part.last));
     }
+  }
+
+  std::vector<Group> groups_asked_for(const GroupingInput& grouping) const {
+    std::vector<Group> groups;
+    std::vector<std::vector<uint32_t>> members;
+    for (const std::set<std::string>& keys : *options_.groups) members.push_back(with_keys(keys));
+    for (Figure& figure : diogenes::together(grouping, members)) {
+      Group& group = groups.emplace_back();
+      group.benefit = figure.benefit;
+      group.figure = std::move(figure);
+    }
+    return groups;
   }
 
   // All problems but those that are allowed.
@@ -474,6 +492,17 @@ Result<Report> run_analysis(std::unique_ptr<Analysis>& analysis, const fs::path&
   return analysis->run();
 }
 
+std::vector<std::set<std::string>> members_of_groups(const Report& report) {
+  std::map<std::string, std::string> keys;
+  for (const ReportProblem& problem : report.problems) keys[problem.id] = problem.key;
+  std::vector<std::set<std::string>> groups;
+  for (const ReportGroup& group : report.groups) {
+    std::set<std::string>& members = groups.emplace_back();
+    for (const std::string& id : group.members) members.insert(keys.at(id));
+  }
+  return groups;
+}
+
 // `kept`: gets the analyses of the tracing run and of its repeats, in this order; null: each goes when it is done.
 Result<Report> analyse_all(const fs::path& session_folder, const AnalysisOptions& options,
                            FurtherRuns* further, Analyses* kept) {
@@ -487,11 +516,12 @@ Result<Report> analyse_all(const fs::path& session_folder, const AnalysisOptions
   if (kept) kept->push_back(std::move(analysis));
   analysis.reset();
   std::vector<Report> repeats;
+  AnalysisOptions again = options;
+  again.parts.clear();  // they are among the groups
+  again.timeline = 0;
+  again.groups = members_of_groups(*report);
   for (const std::string& repeat : repeats_of(*session, options.tracing_run)) {
-    AnalysisOptions again = options;
     again.tracing_run = repeat;
-    again.parts.clear();  // ids are the first run's
-    again.timeline = 0;
     std::unique_ptr<Analysis> other;
     Result<Report> of_repeat = run_analysis(other, session_folder, *session, again);
     if (!of_repeat) {

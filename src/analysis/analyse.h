@@ -3,6 +3,7 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -35,6 +36,8 @@ struct AnalysisOptions {
   OwnerChoices owners;                  // added to the session's own
   size_t timeline = 0;                  // intervals that the report's timeline may have; 0: it has none
   std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
+  // Problems by their keys, set by set: these are the report's groups, in place of those that are found.
+  std::optional<std::vector<std::set<std::string>>> groups;
 };
 
 // Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is

@@ -84,21 +84,50 @@ TEST(Estimator, OneProblemGainsItsOwnFigure) {
   EXPECT_FALSE(estimator->together({"P99"}).ok());
 }
 
-// `diogenes run --repeat 2`
-TEST(Estimator, OfSeveralTracingRunsItIsTheMedian) {
-  TemporaryFolder folder;
-  Session session = write_session(folder.path(), four_in_a_row(), {.launches_traced = true}, 70'000);
-  fs::copy(folder.path() / "tracing", folder.path() / "tracing-2", fs::copy_options::recursive);
+// `diogenes run --repeat 2`: the tracing run of `second` is the second one.
+void write_repeated(const fs::path& folder, const Timeline& first, const Timeline& second) {
+  TemporaryFolder other;
+  write_session(other.path(), second, {.launches_traced = true}, 70'000);
+  Session session = write_session(folder, first, {.launches_traced = true}, 70'000);
+  fs::copy(other.path() / "tracing", folder / "tracing-2", fs::copy_options::recursive);
   session.runs.push_back(
       {.name = "tracing-2", .folder = "tracing-2", .state = "complete", .runtime_s = 0.07});
-  ASSERT_TRUE(diogenes::write_session(folder.path(), session).ok());
-  auto estimator = Estimator::make(folder.path(), {.judge = verdicts_by_hand});
-  ASSERT_TRUE(estimator.ok());
-  for (const ReportGroup& group : estimator->report().groups) {
-    auto figure = estimator->together(group.members);
+  ASSERT_TRUE(diogenes::write_session(folder, session).ok());
+}
+
+void expect_same_groups(const Estimator& estimator) {
+  for (const ReportGroup& group : estimator.report().groups) {
+    auto figure = estimator.together(group.members);
     ASSERT_TRUE(figure.ok());
     expect_same(*figure, group);
   }
+}
+
+TEST(Estimator, OfSeveralTracingRunsItIsTheMedian) {
+  TemporaryFolder folder;
+  write_repeated(folder.path(), four_in_a_row(), four_in_a_row());
+  auto estimator = Estimator::make(folder.path(), {.judge = verdicts_by_hand});
+  ASSERT_TRUE(estimator.ok());
+  expect_same_groups(*estimator);
+}
+
+// The second run has no B and no D, so none of its groups is one of the first run's. What fixing A and C gains there counts.
+TEST(Estimator, AGroupIsJudgedInEachRunByWhatItsMembersGainThere) {
+  auto two_in_a_row = timeline();
+  for (int i = 0; i < 300; ++i) {
+    two_in_a_row.launch(0).sync(lasting(100)).from(0x100).unnecessary().work(102);
+    two_in_a_row.launch(0).sync(lasting(10)).from(0x300).unnecessary().work(4);
+    two_in_a_row.sync(lasting(0)).from(0x500).needed(kOrder);
+  }
+  TemporaryFolder folder;
+  write_repeated(folder.path(), four_in_a_row(), two_in_a_row);
+  auto estimator = Estimator::make(folder.path(), {.model = Model::paper, .judge = verdicts_by_hand});
+  ASSERT_TRUE(estimator.ok());
+  expect_same_groups(*estimator);
+  // 100 and 4 in each run: as in all of four_in_a_row().
+  const ReportGroup& sequence = sequence_of(estimator->report());
+  EXPECT_EQ(sequence.members.size(), 4u);
+  EXPECT_NEAR(sequence.expected_benefit_s, 300 * 104e-6, 1e-9);
 }
 
 }  // namespace

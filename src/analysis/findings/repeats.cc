@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -47,34 +48,38 @@ class Figures {
   std::vector<ReportRange> ranges_;
 };
 
-std::string key_of(const Report& report, const ReportGroup& group) {
-  std::vector<std::string> members;
-  for (const std::string& id : group.members)
-    for (const ReportProblem& problem : report.problems)
-      if (problem.id == id) members.push_back(problem.key);
-  std::sort(members.begin(), members.end());
-  std::string key = group.grouping + "\n" + group.title;
-  for (const std::string& member : members) key += "\n" + member;
-  return key;
-}
+// `found`: the same item in another run, by its position among `items`; null: that run does not show it.
+template <typename Item>
+using Found = std::function<const Item*(const Report& other, size_t position)>;
 
-template <typename Item, typename Key>
-void unite_items(std::vector<Item>& items, const std::vector<std::map<std::string, const Item*>>& others,
-                 Key key, double Item::*figure, double Item::*percent, double runtime_s) {
-  for (Item& item : items) {
+template <typename Item>
+void unite_items(std::vector<Item>& items, const std::vector<Report>& others, const Found<Item>& found,
+                 double Item::*figure, double Item::*percent, double runtime_s) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    Item& item = items[i];
     Figures figures;
     ReportRange range = item.range.value_or(ReportRange{item.*figure, item.*figure});
     figures.add(item.*figure, range);
-    for (const auto& other : others) {
-      auto found = other.find(key(item));
-      if (found == other.end())
-        figures.add_none();
+    for (const Report& other : others) {
+      const Item* same = found(other, i);
+      if (same)
+        figures.add(same->*figure, same->range.value_or(ReportRange{}));
       else
-        figures.add(found->second->*figure, found->second->range.value_or(ReportRange{}));
+        figures.add_none();
     }
     figures.unite(item.*figure, item.*percent, range, runtime_s);
     item.range = range;
   }
+}
+
+// By their keys.
+template <typename Item>
+Found<Item> by_key(const std::vector<Item>& items, std::vector<Item> Report::*list) {
+  return [&items, list](const Report& other, size_t position) -> const Item* {
+    for (const Item& item : other.*list)
+      if (item.key == items[position].key) return &item;
+    return nullptr;
+  };
 }
 
 // In the order of their figures, with ids by it. Out: new ids by old ones.
@@ -104,22 +109,13 @@ void unite_repeats(ReportTogether& together, const std::vector<ReportTogether>& 
 
 void unite_repeats(Report& report, const std::vector<Report>& others) {
   if (others.empty()) return;
-  std::vector<std::map<std::string, const ReportProblem*>> problems(others.size());
-  std::vector<std::map<std::string, const ReportGroup*>> groups(others.size());
-  std::vector<std::map<std::string, const ReportRequired*>> required(others.size());
-  for (size_t i = 0; i < others.size(); ++i) {
-    for (const ReportProblem& problem : others[i].problems) problems[i][problem.key] = &problem;
-    for (const ReportGroup& group : others[i].groups) groups[i][key_of(others[i], group)] = &group;
-    for (const ReportRequired& wait : others[i].required) required[i][wait.key] = &wait;
-  }
-  unite_items(
-      report.groups, groups, [&](const ReportGroup& group) { return key_of(report, group); },
+  unite_items<ReportGroup>(
+      report.groups, others, [](const Report& other, size_t i) { return &other.groups.at(i); },
       &ReportGroup::expected_benefit_s, &ReportGroup::expected_benefit_percent, report.whole_s());
-  const auto key = [](const auto& item) { return item.key; };
-  unite_items(report.problems, problems, key, &ReportProblem::expected_benefit_s,
-              &ReportProblem::expected_benefit_percent, report.whole_s());
-  unite_items(report.required, required, key, &ReportRequired::up_to_s, &ReportRequired::up_to_percent,
-              report.whole_s());
+  unite_items(report.problems, others, by_key(report.problems, &Report::problems),
+              &ReportProblem::expected_benefit_s, &ReportProblem::expected_benefit_percent, report.whole_s());
+  unite_items(report.required, others, by_key(report.required, &Report::required), &ReportRequired::up_to_s,
+              &ReportRequired::up_to_percent, report.whole_s());
   if (report.together) {
     std::vector<ReportTogether> together;
     for (const Report& other : others) together.push_back(other.together.value_or(ReportTogether{}));

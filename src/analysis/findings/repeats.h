@@ -8,9 +8,9 @@
 
 namespace diogenes {
 
-// A problem or needed wait (by key), a group (by grouping, title and members' keys) or a function that another run did
-// not show gains nothing there. They are put in the order of the new figures, and get their ids by it; a
-// needed wait that costs nothing then is left out.
+// The groups of `others` are those of the report, in its order: what fixing the same problems gains there. A problem or
+// needed wait (by key) or a function that another run did not show gains nothing there. They are put in the order of the
+// new figures, and get their ids by it; a needed wait that costs nothing then is left out.
 void unite_repeats(Report& report, const std::vector<Report>& others);
 // The same for the figure of some problems together.
 void unite_repeats(ReportTogether& together, const std::vector<ReportTogether>& others, double runtime_s);
