@@ -157,6 +157,10 @@ std::string headline(const Report& report, const Outline& outline) {
     return fmt::format("fixing {} saves next to nothing: {} of {}{}", counted(places, "place"),
                        seconds_text(gain), seconds_text(report.whole_s()), range_text) +
            needed_part(report, gain);
+  if (!proved && gain <= 0)
+    return fmt::format("fixing {} may save up to {} of {}, or nothing{}", counted(places, "place"),
+                       seconds_text(most), seconds_text(report.whole_s()), range_text) +
+           needed_part(report, 0);
   std::string text = fmt::format("{} of {} ({}) {} at {}{}", seconds_text(gain),
                                  seconds_text(report.whole_s()), percent_text(percent),
                                  proved ? "were expected to be saved"
