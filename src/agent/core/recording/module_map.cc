@@ -32,7 +32,23 @@ void executable_path(char* out, size_t size) {
   out[length > 0 ? length : 0] = 0;
 }
 
-void visit(const LoadedImage& image, void* changed) {
+struct Update {
+  bool begun = false, changed = false;
+  uint32_t before = 0;  // of record_count
+};
+
+// The dynamic linker's lock is taken first, then the stack lock: where the program visits the linker's list and calls the
+// driver, they are taken in this order, too.
+void begin(Update& update) {
+  stack_lock().lock();
+  memset(seen, 0, record_count);
+  update.before = record_count;
+  update.begun = true;
+}
+
+void visit(const LoadedImage& image, void* data) {
+  Update& update = *static_cast<Update*>(data);
+  if (!update.begun) begin(update);
   AddressRange range = image.range();
   if (range.empty()) return;
   for (uint32_t i = 0; i < loaded_count; ++i) {
@@ -45,7 +61,7 @@ void visit(const LoadedImage& image, void* changed) {
       return;
     }
   }
-  *static_cast<bool*>(changed) = true;
+  update.changed = true;
   if (record_count == kMaximumModules) {
     count_drop(Drop::modules_full);
     return;
@@ -86,18 +102,17 @@ void write_new() {
 }  // namespace
 
 void update_modules() {
-  LockGuard guard(stack_lock());
-  bool changed = false;
-  memset(seen, 0, record_count);
-  uint32_t before = record_count;
-  for_each_image(visit, &changed);
+  Update update;
+  for_each_image(visit, &update);
+  if (!update.begun) return;
+  LockGuard guard(stack_lock(), Taken{});
   uint32_t kept = 0;
   for (uint32_t i = 0; i < loaded_count; ++i)
     if (seen[loaded[i]]) loaded[kept++] = loaded[i];
-  changed |= kept != loaded_count;
+  update.changed |= kept != loaded_count;
   loaded_count = kept;
-  for (uint32_t i = before; i < record_count; ++i) loaded[loaded_count++] = i;
-  if (changed) {
+  for (uint32_t i = update.before; i < record_count; ++i) loaded[loaded_count++] = i;
+  if (update.changed) {
     std::sort(loaded, loaded + loaded_count,
               [](uint32_t a, uint32_t b) { return records[a].begin < records[b].begin; });
     generation.fetch_add(1, std::memory_order_relaxed);  // readers hold the same lock when it matters

@@ -94,12 +94,24 @@ int writable_parts(AddressRange code, AddressRange* parts, int limit) {
   return count;
 }
 
+void store_code(uintptr_t address, const uint8_t* bytes, size_t count) {
+  const size_t at = address % 8;
+  if (at + count > 8) {
+    memcpy(reinterpret_cast<void*>(address), bytes, count);
+    return;
+  }
+  auto* word = reinterpret_cast<uint64_t*>(address - at);
+  uint64_t value = *word;
+  memcpy(reinterpret_cast<uint8_t*>(&value) + at, bytes, count);
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
 bool overwrite_code(uintptr_t address, const uint8_t* bytes, size_t count) {
   AddressRange pages = AddressRange::of(address, count).pages();
   auto* start = reinterpret_cast<void*>(pages.begin);
   // Executable all the while: other threads may run code on these pages.
   if (mprotect(start, pages.size(), PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
-  memcpy(reinterpret_cast<void*>(address), bytes, count);
+  store_code(address, bytes, count);
   return mprotect(start, pages.size(), PROT_READ | PROT_EXEC) == 0;
 }
 

@@ -19,7 +19,11 @@ bool make_executable(uint8_t* memory, size_t bytes);
 // not.
 int writable_parts(AddressRange code, AddressRange* parts, int limit);
 
-// Overwrites code in place, its pages writable for a moment and then as they were (readable, executable).
+// Into writable code; in one store where it lies within eight aligned bytes, as an entry's jump does: another thread may come
+// there at any time.
+void store_code(uintptr_t address, const uint8_t* bytes, size_t count);
+
+// The same where code is not writable, its pages writable for a moment and then as they were (readable, executable).
 // False: the kernel refused, nothing written.
 bool overwrite_code(uintptr_t address, const uint8_t* bytes, size_t count);
 

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <array>
 #include <cstring>
 
 #include "agent/hooks/x86_64/near_memory.h"
@@ -65,12 +66,14 @@ bool well_formed(const HookSite& site, AddressRange code, uintptr_t base) {
          code.contains(AddressRange::of(base + site.entry, site.displaced));
 }
 
-bool write_jump(uintptr_t from, uintptr_t to) {
-  int64_t displacement = static_cast<int64_t>(to) - static_cast<int64_t>(from + 5);
-  auto narrow = static_cast<int32_t>(displacement);
-  uint8_t jump[5] = {0xe9};
-  memcpy(jump + 1, &narrow, 4);
-  return narrow == displacement && overwrite_code(from, jump, sizeof jump);
+using Jump = std::array<uint8_t, 5>;
+
+// Both are near each other.
+Jump jump(uintptr_t from, uintptr_t to) {
+  const auto displacement = static_cast<int32_t>(static_cast<int64_t>(to) - static_cast<int64_t>(from + 5));
+  Jump bytes{0xe9};
+  memcpy(&bytes[1], &displacement, 4);
+  return bytes;
 }
 
 size_t round_to_pages(size_t bytes) { return (bytes + kPageSize - 1) & ~(kPageSize - 1); }
@@ -106,14 +109,13 @@ void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, Addres
   bool writable = executable && mprotect(pages, code.pages().size(), PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
   for (uint32_t i = 0; i < count; ++i) {
     if (states[i] != static_cast<uint8_t>(HookState::installed)) continue;
-    uintptr_t entry = base + sites[i].entry, stub = reinterpret_cast<uintptr_t>(stubs + i * kStubBytes);
-    auto displacement = static_cast<int32_t>(static_cast<int64_t>(stub) - static_cast<int64_t>(entry + 5));
     if (!writable) {
       state_of(i, HookState::protected_);
       continue;
     }
-    *reinterpret_cast<uint8_t*>(entry) = 0xe9;
-    memcpy(reinterpret_cast<void*>(entry + 1), &displacement, 4);
+    const uintptr_t entry = base + sites[i].entry;
+    const Jump to_stub = jump(entry, reinterpret_cast<uintptr_t>(stubs + i * kStubBytes));
+    store_code(entry, to_stub.data(), to_stub.size());
   }
   if (!writable) return;
   uintptr_t begin = code.pages().begin;
@@ -136,7 +138,8 @@ bool hook_empty_function(uintptr_t function, AddressRange code, void (*target)()
   if (!stub) return false;
   CodeWriter writer(stub);
   writer.jump_to(reinterpret_cast<uintptr_t>(target));
-  return make_executable(stub, kPageSize) && write_jump(function, reinterpret_cast<uintptr_t>(stub));
+  const Jump to_stub = jump(function, reinterpret_cast<uintptr_t>(stub));
+  return make_executable(stub, kPageSize) && overwrite_code(function, to_stub.data(), to_stub.size());
 }
 
 }  // namespace diogenes::agent

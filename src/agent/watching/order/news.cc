@@ -15,14 +15,18 @@ Knows threads_know[kMaximumThreads];  // by thread file
 const Knows knows_nothing{};
 std::atomic<uint32_t> threads_numbered{0};
 
-// Of the folder's generation; a number is used again by a thread that knows all that came from it before.
+// A number is used again by a thread that knows all that came from it before.
+enum class SourceState : uint32_t { in_use = 1, ended = 2 };
 struct Source {
-  std::atomic<uint32_t> state{0};  // 0: free, 1: in use, 2: its thread has ended
+  std::atomic<uint32_t> state{0};  // with the folder's generation: in another process it is free
   uint32_t last_news = 0;
 };
 Source sources[Knowledge::kUnlisted];
-std::atomic<uint32_t> sources_generation{0};
 std::atomic<uint32_t> unlisted_news{0};
+
+uint32_t marked(SourceState state, uint32_t generation) {
+  return generation << 2 | static_cast<uint32_t>(state);
+}
 
 void take_source(OrderThread& me) {
   me.source = Knowledge::kUnlisted;
@@ -30,10 +34,14 @@ void take_source(OrderThread& me) {
   for (uint32_t i = 0; i < Knowledge::kUnlisted; ++i) {
     Source& source = sources[i];
     uint32_t state = source.state.load(std::memory_order_acquire);
-    if (state == 1 || (state == 2 && me.knows->certain.of[i] < source.last_news)) continue;
-    if (!source.state.compare_exchange_strong(state, 1, std::memory_order_acq_rel)) continue;
+    const bool ended = state == marked(SourceState::ended, me.generation);
+    if (state == marked(SourceState::in_use, me.generation)) continue;
+    if (ended && me.knows->certain.of[i] < source.last_news) continue;
+    if (!source.state.compare_exchange_strong(state, marked(SourceState::in_use, me.generation),
+                                              std::memory_order_acq_rel))
+      continue;
     me.source = i;
-    me.source_base = state == 2 ? source.last_news : 0;
+    me.source_base = ended ? source.last_news : 0;
     return;
   }
 }
@@ -88,8 +96,6 @@ OrderThread& this_thread() {
     me.knows = nullptr;
     me.learned = 0;
     me.awaits_futex = me.owes_start = false;
-    if (sources_generation.exchange(generation, std::memory_order_relaxed) != generation)
-      for (auto& source : sources) source.state.store(0, std::memory_order_relaxed);
   }
   return me;
 }
@@ -128,7 +134,7 @@ Knows& knows_now(OrderThread& me) {
 void end_source(OrderThread& me) {
   if (!me.knows || me.source >= Knowledge::kUnlisted) return;
   sources[me.source].last_news = me.knows->tells.of[me.source];
-  sources[me.source].state.store(2, std::memory_order_release);
+  sources[me.source].state.store(marked(SourceState::ended, me.generation), std::memory_order_release);
   me.source = Knowledge::kUnlisted;
 }
 

@@ -16,14 +16,20 @@ namespace {
 // Making a file takes longer than making a thread: where so many come, only those get one that have news.
 constexpr uint32_t kFilesOfStarts = 256;
 
-std::atomic<uint32_t> running_generation{0};
-std::atomic<int32_t> running{0};  // beside the main thread, or the one that forked
+// How many there are beside the main thread, or the one that forked; above that the folder's generation: a count of
+// another process is none.
+std::atomic<uint64_t> running{0};
 
-std::atomic<int32_t>& running_now() {
-  uint32_t generation = folder_generation();
-  if (running_generation.exchange(generation, std::memory_order_relaxed) != generation)
-    running.store(0, std::memory_order_relaxed);
-  return running;
+int32_t running_of(uint64_t value, uint32_t generation) {
+  return value >> 32 == generation ? static_cast<int32_t>(static_cast<uint32_t>(value)) : 0;
+}
+
+void count_running(int32_t change) {
+  const uint32_t generation = folder_generation();
+  uint64_t before = running.load(std::memory_order_relaxed), after;
+  do {
+    after = uint64_t{generation} << 32 | static_cast<uint32_t>(running_of(before, generation) + change);
+  } while (!running.compare_exchange_weak(before, after, std::memory_order_relaxed));
 }
 
 // Thread-specific data is destroyed in rounds: ours in the last, when the program's own destructors have run.
@@ -79,7 +85,7 @@ void note_thread_handle(uint64_t handle, uint32_t number, bool detached) {
 
 void begin_ordered_thread(const ThreadStart& start) {
   order_thread.number = start.number;
-  running_now().fetch_add(1, std::memory_order_relaxed);
+  count_running(1);
   pthread_setspecific(end_key, reinterpret_cast<void*>(uintptr_t{1}));
   OrderThread& me = this_thread();
   if (!recording()) return;
@@ -116,13 +122,13 @@ void write_owed_order() {
 
 uint32_t threads_running() {
   if (!order_wanted.load(std::memory_order_relaxed)) return ~0u;
-  int32_t others = running_now().load(std::memory_order_relaxed);
+  const int32_t others = running_of(running.load(std::memory_order_relaxed), folder_generation());
   return others < 0 ? 1 : static_cast<uint32_t>(others) + 1;  // the one that forked may end before others
 }
 
 void end_ordered_thread() {
   KeepErrno keep;
-  running_now().fetch_sub(1, std::memory_order_relaxed);
+  count_running(-1);
   OrderThread& me = this_thread();
   auto handle = static_cast<uint64_t>(pthread_self());
   bool joined = true;
