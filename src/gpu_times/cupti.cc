@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -97,7 +98,11 @@ void buffer_completed(void*, uint32_t, uint8_t* buffer, size_t bytes, size_t val
   munmap(buffer, bytes);
 }
 
+pid_t own_process = 0;
+
+// A child of a fork has its parent's records, and what was arranged for the parent's end.
 void flush() {
+  if (getpid() != own_process) return;
   // relaxed: whoever is first flushes; what it brings comes through the channel.
   if (!flushed.exchange(true, std::memory_order_relaxed)) functions.flush_all(kFlushForced);
 }
@@ -167,6 +172,7 @@ const char* start() {
     return "libcupti does not record kernels and copies here";
   }
   flushed.store(false, std::memory_order_relaxed);
+  own_process = getpid();
   // Runs before the driver's own way out, which was arranged earlier.
   atexit(flush);
   return nullptr;

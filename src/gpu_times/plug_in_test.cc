@@ -1,6 +1,8 @@
 // The built plug-in, with a library that plays CUPTI.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -94,6 +96,20 @@ TEST_F(PlugIn, WorkOfNobodysOperationAndWorkWithoutTimesIsLeftOut) {
 TEST_F(PlugIn, IsFlushedOnce) {
   ASSERT_EQ(source_->start(), nullptr);
   source_->finish();
+  source_->finish();
+  EXPECT_EQ(cupti_->flushes, 1);
+}
+
+TEST_F(PlugIn, OfTheParentIsNotFlushedByAChild) {
+  ASSERT_EQ(source_->start(), nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    source_->finish();
+    _exit(cupti_->flushes);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
   source_->finish();
   EXPECT_EQ(cupti_->flushes, 1);
 }

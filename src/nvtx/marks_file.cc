@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/mapped_file.h"
 #include "nvtx/process_id.h"
 
 namespace diogenes::nvtx {
@@ -30,28 +30,11 @@ struct File {
 char folder[576];
 std::atomic<File*> file{nullptr};
 
-// A file that grows beyond the limit raises SIGXFSZ in the program.
-bool within_file_limit(uint64_t bytes) {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
-}
-
-void* map_part(const char* path, int flags, uint64_t offset, size_t bytes) {
-  if (!within_file_limit(offset + bytes)) return nullptr;
-  const int opened = open(path, O_RDWR | O_CLOEXEC | flags, 0666);
-  if (opened < 0) return nullptr;
-  void* memory = MAP_FAILED;
-  if (posix_fallocate(opened, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0)
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, opened, static_cast<off_t>(offset));
-  close(opened);
-  return memory == MAP_FAILED ? nullptr : memory;
-}
-
 void make_file(File& made, const char* host) {
   for (int i = 0; i < 1000 && !made.header; ++i) {
     snprintf(made.path, sizeof made.path, "%s/%s%s-%d.%d", folder, kNvtxFilePrefix, host, made.pid, i);
     if (access(made.path, F_OK) == 0) continue;
-    made.header = static_cast<NvtxHeader*>(map_part(made.path, O_CREAT | O_EXCL, 0, kNvtxMarksAt));
+    made.header = static_cast<NvtxHeader*>(map_part_of_file(made.path, O_CREAT | O_EXCL, 0, kNvtxMarksAt));
     if (!made.header && access(made.path, F_OK) != 0) return;
   }
 }
@@ -92,7 +75,8 @@ File* own_file() {
 NvtxMark* part_of(File& own, uint64_t number) {
   NvtxMark* part = own.parts[number].load(std::memory_order_acquire);
   if (part) return part;
-  auto* made = static_cast<NvtxMark*>(map_part(own.path, 0, kNvtxMarksAt + number * kPartBytes, kPartBytes));
+  auto* made =
+      static_cast<NvtxMark*>(map_part_of_file(own.path, 0, kNvtxMarksAt + number * kPartBytes, kPartBytes));
   if (!made) return nullptr;
   if (own.parts[number].compare_exchange_strong(part, made, std::memory_order_acq_rel,
                                                 std::memory_order_acquire))

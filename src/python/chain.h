@@ -140,6 +140,7 @@ class ChainReader {
     View view;
     if (text % 8 != 0 || !Memory::look(text, at_.ascii_bytes, view)) return false;
     const auto state = view.template get<uint32_t>(at_.text_state) >> at_.kind_shift;
+    if (!(state & 8)) return false;  // not compact: its text lies elsewhere, and it is no plain str
     const bool ascii = (state & 16) != 0;
     return end_of(text, at_.text_length, ascii ? at_.ascii_bytes : at_.compact_bytes, (state & 4) ? 1 : 0,
                   end);

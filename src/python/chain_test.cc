@@ -96,6 +96,18 @@ TEST_P(Chain, ThatIsNoneIsRefused) {
   EXPECT_FALSE(reader.read(0x1000, reading));
 }
 
+// The name of a file, of a class of the program's: its text lies elsewhere.
+TEST_P(Chain, WithTextElsewhereIsRefused) {
+  Frames image(GetParam());
+  image.frame(image.step, 1, false);
+  PythonReading reading;
+  const ChainReader<InPlace> reader(image.interpreter);
+  ASSERT_TRUE(reader.read(image.state, reading));
+  image.put(image.file + GetParam().text_state, 1u << GetParam().kind_shift);
+  image.put(image.file + GetParam().text_length, uint64_t{15} << 20);  // nothing is there
+  EXPECT_FALSE(reader.read(image.state, reading));
+}
+
 // A frame that leads back to itself: as many frames as are kept, or none.
 TEST_P(Chain, ThatHasNoEndComesToAnEnd) {
   Frames image(GetParam());

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "base/memory_probe.h"
 #include "python/thread_list.h"
 #include "python/waiter.h"
 
@@ -19,7 +20,8 @@ constexpr int kMostCandidates = 8;
 Interpreter candidates[kMostCandidates];
 uint32_t versions[kMostCandidates];
 std::atomic<int> candidate_count{0};
-std::atomic<uintptr_t> code_type{0};  // of the first file that has one, as the dynamic linker takes it
+std::atomic<bool> gone[kMostCandidates];  // its file is not loaded any more
+std::atomic<uintptr_t> code_type{0};      // of the first file that has one, as the dynamic linker takes it
 std::atomic<const Interpreter*> running{nullptr};
 std::atomic<bool> refused{false};
 std::atomic<uint32_t> calls{0};  // where there are several candidates
@@ -80,6 +82,7 @@ void look(PythonSummary& summary) {
   const int count = candidate_count.load(std::memory_order_acquire);
   const Interpreter* found = nullptr;
   for (int i = 0; i < count; ++i) {
+    if (gone[i].load(std::memory_order_relaxed)) continue;
     if (!candidates[i].layout.known()) {
       if (!found) summary.version = versions[i];
       if (count == 1) return refuse(summary, PythonState::unknown_version);
@@ -111,6 +114,15 @@ Check check(const Interpreter& interpreter, uintptr_t state, PythonReading& scra
       thread != static_cast<uintptr_t>(pthread_self()))
     return Check::other;
   return ChainReader<ThroughKernel>(interpreter).read(state, scratch) ? Check::good : Check::wrong;
+}
+
+// Is what was this thread's state still its? It may have been deleted, by another thread too, and its memory be used again.
+bool is_own(const Interpreter& interpreter, uintptr_t state) {
+  const Layout& at = interpreter.layout;
+  const uintptr_t thread = state + at.thread_id, frame = state + at.frame;
+  if (!is_there(thread) || (thread / kProbedPage != frame / kProbedPage && !is_there(frame))) return false;
+  return __atomic_load_n(reinterpret_cast<const uintptr_t*>(thread), __ATOMIC_RELAXED) ==
+         static_cast<uintptr_t>(pthread_self());
 }
 
 uintptr_t value_of(int of_key) {
@@ -178,6 +190,17 @@ void add_image(const void* image, uintptr_t (*symbol_of)(const void* image, cons
   candidate_count.store(count + 1, std::memory_order_release);
 }
 
+void drop_image(uintptr_t begin, uintptr_t end) {
+  const int count = candidate_count.load(std::memory_order_relaxed);
+  for (int i = 0; i < count; ++i) {
+    if (candidates[i].runtime < begin || candidates[i].runtime >= end) continue;
+    gone[i].store(true, std::memory_order_relaxed);
+    if (running.load(std::memory_order_relaxed) != &candidates[i]) continue;
+    running.store(nullptr, std::memory_order_relaxed);
+    key.store(-1, std::memory_order_relaxed);
+  }
+}
+
 const Interpreter* running_interpreter(PythonSummary& summary) {
   // acquire pairs with the release in look().
   const Interpreter* found = running.load(std::memory_order_acquire);
@@ -196,7 +219,7 @@ uintptr_t thread_state_here(const Interpreter& interpreter, PythonReading& scrat
       interpreter.layout.threads != 0 ? listed_state(interpreter) : kept_state(interpreter, scratch, summary);
   if (state == 0 || (state == known.wanting && known.times >= kMostTimes)) return 0;
   if (is_finalizing(interpreter, state)) return 0;
-  if (state == known.state) return state;
+  if (state == known.state && is_own(interpreter, state)) return state;
   if (check(interpreter, state, scratch) != Check::good) {
     __atomic_fetch_add(&summary.unreadable, 1, __ATOMIC_RELAXED);
     known = {0, state, known.wanting == state ? known.times + 1 : 1};

@@ -10,6 +10,9 @@ namespace diogenes::python {
 // A file was loaded. Not in a signal's handler.
 void add_image(const void* image, uintptr_t (*symbol)(const void* image, const char* name));
 
+// What lay here was unloaded: its interpreter is gone. Not in a signal's handler.
+void drop_image(uintptr_t begin, uintptr_t end);
+
 // The one that was started, or null. Cheap once there is one.
 const Interpreter* running_interpreter(PythonSummary& summary);
 // Once more, because another may have been started meanwhile.

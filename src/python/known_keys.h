@@ -3,7 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "base/clear_pages.h"
 
 namespace diogenes::python {
 
@@ -33,7 +34,7 @@ class KnownKeys {
   bool full() const { return used_ >= kEntries / 2; }
   void clear() {
     if (used_ == 0) return;
-    memset(static_cast<void*>(entries_), 0, sizeof entries_);
+    clear_pages(static_cast<void*>(entries_), sizeof entries_);
     used_ = 0;
   }
 

@@ -64,7 +64,7 @@ bool add_frames(const Interpreter& interpreter, const PythonReading* reading, ui
 
 // kNoStack: it could not be kept.
 uint32_t make_stack(const Interpreter& interpreter, uint32_t stack, const Found& found, bool in_signal) {
-  Frame frames[kMaximumFrames];
+  static Frame frames[kMaximumFrames];  // whoever makes a stack is Held
   int count = 0;
   if (!add_frames(interpreter, found.own, Frame::kPython, frames, count) ||
       !add_frames(interpreter, found.waiter, Frame::kPythonOfWaiter, frames, count))
@@ -109,14 +109,38 @@ uint32_t with_frames(const Interpreter& interpreter, uint32_t stack, const Found
   return made;
 }
 
-uint32_t add(uint32_t stack, bool in_signal, PythonSummary& summary) {
-  const Interpreter* interpreter = running_interpreter(summary);
-  if (!interpreter) return stack;
-  PythonReading reading;
+uint32_t add_read(const Interpreter* interpreter, uint32_t stack, bool in_signal, PythonReading& reading,
+                  PythonSummary& summary) {
   Found found;
   if (read(*interpreter, in_signal, reading, summary)) found.own = &reading;
   if (!in_signal) found.waiter = frames_of_waiter(*interpreter);
   return found.own || found.waiter ? with_frames(*interpreter, stack, found, in_signal, summary) : stack;
+}
+
+// Five KiB each: kept off the program's stack, which may be small.
+struct Scratch {
+  PythonReading reading;
+  std::atomic<bool> taken{false};
+};
+constinit Scratch scratches[16];
+
+// All are taken: 16 threads read at once, or a forked child has those of threads that it does not have.
+[[gnu::noinline]] uint32_t add_on_own_stack(const Interpreter* interpreter, uint32_t stack, bool in_signal,
+                                            PythonSummary& summary) {
+  PythonReading reading;
+  return add_read(interpreter, stack, in_signal, reading, summary);
+}
+
+uint32_t add(uint32_t stack, bool in_signal, PythonSummary& summary) {
+  const Interpreter* interpreter = running_interpreter(summary);
+  if (!interpreter) return stack;
+  for (Scratch& scratch : scratches) {
+    if (scratch.taken.exchange(true, std::memory_order_acquire)) continue;  // pairs with the release below
+    const uint32_t with = add_read(interpreter, stack, in_signal, scratch.reading, summary);
+    scratch.taken.store(false, std::memory_order_release);
+    return with;
+  }
+  return add_on_own_stack(interpreter, stack, in_signal, summary);
 }
 
 void forget() {
@@ -135,6 +159,7 @@ extern "C" __attribute__((visibility("default"))) const PythonSource diogenes_py
       set_map_part(of_agent.map_part);
     },
     [](const void* image) { add_image(image, services.symbol); },
+    drop_image,
     add,
     forget,
 };

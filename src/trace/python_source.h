@@ -20,9 +20,10 @@ struct PythonServices {
 };
 
 struct PythonSource {
-  uint64_t bytes;                                 // of this structure
-  void (*start)(const PythonServices& services);  // once, before all else
-  void (*loaded)(const void* image);              // a file was; never in a signal's handler
+  uint64_t bytes;                                    // of this structure
+  void (*start)(const PythonServices& services);     // once, before all else
+  void (*loaded)(const void* image);                 // a file was; never in a signal's handler
+  void (*unloaded)(uintptr_t begin, uintptr_t end);  // what lay here is gone
   // The stack with the frames of Python that the calling thread is in, or as it was.
   uint32_t (*add)(uint32_t stack, bool in_signal, PythonSummary& summary);
   void (*forget)();  // in a forked child: the parent's stacks and files are not ours

@@ -48,8 +48,9 @@ struct ValueSource {
   void (*system_call)(AddressRange memory, ucontext_t* context);  // one is given this memory
   // A signal handler of the program's begins. With a context: single steps are not possible there any more.
   void (*interrupted)(ucontext_t* context);
-  void (*finish)();  // orderly end: what is still under way is recorded
-  void (*forget)();  // in a forked child
+  void (*finish)();                                // orderly end: what is still under way is recorded
+  void (*closing)(uint64_t first, uint64_t last);  // the program closes files with these numbers
+  void (*forget)();                                // in a forked child
 };
 
 inline constexpr const char* kValueSourceSymbol = "diogenes_value_source";  // a ValueSource

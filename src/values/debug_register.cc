@@ -45,7 +45,8 @@ bool DebugRegister::open(uint32_t type, uintptr_t address, uint64_t bytes, const
   // A high number: programs count on getting the lowest.
   rlimit limit{};
   services.system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, reinterpret_cast<long>(&limit), 0, 0);
-  const long lowest = static_cast<long>(std::min<uint64_t>(limit.rlim_cur, 4096)) - 64;
+  const auto most = static_cast<long>(std::min<uint64_t>(limit.rlim_cur, 4096));
+  const long lowest = most > 256 ? most - 64 : most / 4 * 3;
   const long high =
       lowest > file ? services.system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, lowest, 0, 0, 0) : -1;
   if (high >= 0) services.system_call(SYS_close, file, 0, 0, 0, 0, 0);

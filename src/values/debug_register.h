@@ -18,7 +18,11 @@ class DebugRegister {
   // 1, 2, 4 or 8 bytes, aligned to their size.
   bool watch(AddressRange bytes, const ValueServices& services);
   void off(const ValueServices& services);
-  void forget() { file_ = -1; }  // in a forked child, which has a copy of the file: closed by off()
+  // The program closes files with these numbers, ours too: the number may be of a file of its own then.
+  void closing(uint64_t first, uint64_t last) {
+    if (file_ >= 0 && first <= static_cast<uint64_t>(file_) && static_cast<uint64_t>(file_) <= last)
+      file_ = -1;
+  }
 
  private:
   bool open(uint32_t type, uintptr_t address, uint64_t bytes, const ValueServices& services);

@@ -505,6 +505,10 @@ void finish() {
   }
 }
 
+void closing(uint64_t first, uint64_t last) {
+  for (Follow& follow : follows) follow.debug_register.closing(first, last);
+}
+
 void forget() {
   for (Follow& follow : follows) {
     follow.debug_register.off(services);

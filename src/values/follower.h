@@ -17,6 +17,7 @@ bool trap(const siginfo_t* info, ucontext_t* context);
 void system_call(AddressRange memory, ucontext_t* context);
 void interrupted(ucontext_t* context);
 void finish();
+void closing(uint64_t first, uint64_t last);
 void forget();
 
 }  // namespace diogenes::values

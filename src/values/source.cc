@@ -53,7 +53,7 @@ bool start_in_agent(const ValueServices& services) {
 
 // The agent looks for it by name (trace/value_source.h).
 extern "C" __attribute__((visibility("default"))) const ValueSource diogenes_value_source = {
-    sizeof(ValueSource), start_in_agent, touched, trap, system_call, interrupted, finish, forget,
+    sizeof(ValueSource), start_in_agent, touched, trap, system_call, interrupted, finish, closing, forget,
 };
 
 }  // namespace diogenes::values

@@ -112,6 +112,14 @@ TEST_P(EmbeddedPython, ShowsItsLines) {
   EXPECT_EQ(instances, 8) << measured.report_text;
 }
 
+// What was its thread state, or its runtime, is something else now.
+TEST_P(EmbeddedPython, MayBeGone) {
+  for (const char* what : {"state", "library"}) {
+    const auto measured = unchanged({built("bin/tests/programs/lost_python"), GetParam(), what});
+    EXPECT_EQ(measured.run.output, std::string(what) + " lost\n");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, EmbeddedPython, testing::ValuesIn(libraries()), title);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EmbeddedPython);
 

@@ -63,14 +63,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Program{"end", "kill", kSignal + 9, false}, Program{"end", "term", kSignal + 15, false},
                     Program{"endings", "handler", 7}, Program{"endings", "vfork"},
                     Program{"endings", "locks"}, Program{"endings", "asleep"}, Program{"contexts"},
-                    Program{"handles"}, Program{"handles", "cancel"}, Program{"handlers", "before"},
-                    Program{"handlers", "after"}, Program{"host_functions"}, Program{"raw_threads"},
-                    Program{"neighbours"}, Program{"unload"}, Program{"visits"}, Program{"peers", nullptr, 5},
-                    Program{"bad_addresses"}, Program{"interrupted"}, Program{"rights", "before"},
-                    Program{"rights", "after"}, Program{"stacks"}, Program{"children", "only"},
-                    Program{"children", "several"}, Program{"children", "daemon"}, Program{"helpers"},
-                    Program{"overlapped_copies"}, Program{"late_reader"},
-                    Program{"no_cuda", nullptr, 7, false}),
+                    Program{"cancelled"}, Program{"handles"}, Program{"handles", "cancel"},
+                    Program{"handlers", "before"}, Program{"handlers", "after"}, Program{"host_functions"},
+                    Program{"raw_threads"}, Program{"neighbours"}, Program{"unload"}, Program{"visits"},
+                    Program{"peers", nullptr, 5}, Program{"bad_addresses"}, Program{"interrupted"},
+                    Program{"rights", "before"}, Program{"rights", "after"}, Program{"stacks"},
+                    Program{"children", "only"}, Program{"children", "several"},
+                    Program{"children", "daemon"}, Program{"helpers"}, Program{"overlapped_copies"},
+                    Program{"late_reader"}, Program{"no_cuda", nullptr, 7, false}),
     title);
 
 // The patch of the program's own is in force: its calls arrive there, ours beside it or not at all.

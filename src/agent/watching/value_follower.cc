@@ -22,6 +22,7 @@ const ValueSource nobody{sizeof(ValueSource),
                          [](AddressRange, ucontext_t*) {},
                          [](ucontext_t*) {},
                          [] {},
+                         [](uint64_t, uint64_t) {},
                          [] {}};
 
 CodeOf code_of(uintptr_t address) {

@@ -18,6 +18,17 @@ AddressRange segments(const LoadedImage& image, uint32_t wanted_flags) {
   return range.begin == UINTPTR_MAX ? AddressRange{} : range;
 }
 
+// Within what was mapped of the file. The linker needs no notes, so they may be said to lie where nothing is.
+bool is_mapped(const LoadedImage& image, AddressRange bytes) {
+  for (int i = 0; i < image.header_count; ++i) {
+    const auto& header = image.headers[i];
+    if (header.p_type != PT_LOAD || !(header.p_flags & PF_R)) continue;
+    const AddressRange part = AddressRange::of(image.bias + header.p_vaddr, header.p_filesz);
+    if (bytes.begin >= part.begin && bytes.end <= part.end && bytes.begin <= bytes.end) return true;
+  }
+  return false;
+}
+
 uint32_t gnu_hash(const char* name) {
   uint32_t hash = 5381;
   for (; *name; ++name) hash = hash * 33 + static_cast<uint8_t>(*name);
@@ -33,8 +44,10 @@ BuildId LoadedImage::build_id() const {
   BuildId id;
   for (int i = 0; i < header_count; ++i) {
     if (headers[i].p_type != PT_NOTE) continue;
-    auto* note = reinterpret_cast<const uint8_t*>(bias + headers[i].p_vaddr);
-    auto* end = note + headers[i].p_memsz;
+    const AddressRange notes = AddressRange::of(bias + headers[i].p_vaddr, headers[i].p_filesz);
+    if (!is_mapped(*this, notes)) continue;
+    auto* note = reinterpret_cast<const uint8_t*>(notes.begin);
+    auto* end = note + notes.size();
     while (note + sizeof(ElfW(Nhdr)) <= end) {
       auto* header = reinterpret_cast<const ElfW(Nhdr)*>(note);
       auto* name = note + sizeof *header;

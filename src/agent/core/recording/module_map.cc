@@ -13,6 +13,7 @@
 #include "agent/core/recording/recorder.h"
 #include "agent/core/stacks/python_frames.h"
 #include "agent/core/stacks/stack_table.h"
+#include "base/mapped_file.h"
 
 namespace diogenes::agent {
 
@@ -107,8 +108,13 @@ void update_modules() {
   if (!update.begun) return;
   LockGuard guard(stack_lock(), Taken{});
   uint32_t kept = 0;
-  for (uint32_t i = 0; i < loaded_count; ++i)
-    if (seen[loaded[i]]) loaded[kept++] = loaded[i];
+  for (uint32_t i = 0; i < loaded_count; ++i) {
+    const ModuleRecord& module = records[loaded[i]];
+    if (seen[loaded[i]])
+      loaded[kept++] = loaded[i];
+    else
+      take_from_python({module.begin, module.end});
+  }
   update.changed |= kept != loaded_count;
   loaded_count = kept;
   for (uint32_t i = update.before; i < record_count; ++i) loaded[loaded_count++] = i;

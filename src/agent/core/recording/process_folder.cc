@@ -1,8 +1,6 @@
 #include "agent/core/recording/process_folder.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "agent/core/recording/module_map.h"
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
+#include "base/mapped_file.h"
 #include "base/units.h"
 
 namespace diogenes::agent {
@@ -123,28 +122,11 @@ void forget_process_folder() {
   forget_thread_files();
 }
 
-bool within_file_limit(uint64_t bytes) {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
-}
-
 void* map_file_part(const char* name, uint64_t offset, size_t bytes, void* where) {
-  if (!within_file_limit(offset + bytes)) {
-    count_drop(Drop::file_failed);
-    return nullptr;
-  }
   char path[704];
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  void* memory = MAP_FAILED;
-  if (file >= 0 && posix_fallocate(file, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0)
-    memory = mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (where ? MAP_FIXED : 0), file,
-                  static_cast<off_t>(offset));
-  if (file >= 0) close(file);
-  if (memory == MAP_FAILED) {
-    count_drop(Drop::file_failed);
-    return nullptr;
-  }
+  void* memory = map_part_of_file(path, O_CREAT, offset, bytes, where);
+  if (!memory) count_drop(Drop::file_failed);
   return memory;
 }
 

@@ -27,7 +27,4 @@ void forget_process_folder();
 // know. Maps [offset, offset + bytes) of the file, at `where` if given. Null: failed, counted.
 void* map_file_part(const char* name, uint64_t offset, size_t bytes, void* where = nullptr);
 
-// Would a file of this size raise SIGXFSZ in the program? True: no.
-bool within_file_limit(uint64_t bytes);
-
 }  // namespace diogenes::agent

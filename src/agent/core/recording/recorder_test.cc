@@ -15,6 +15,7 @@
 #include <functional>
 #include <thread>
 
+#include "agent/core/recording/elf_image.h"
 #include "agent/core/recording/module_map.h"
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/running_stage.h"
@@ -257,6 +258,27 @@ TEST_F(Recorder, AForkedChildWritesItsOwnFolder) {
   std::sort(all.begin(), all.end());
   EXPECT_EQ(all[0], (std::vector<int64_t>{1, 4}));
   EXPECT_EQ(all[1], (std::vector<int64_t>{2, 3}));
+}
+
+// The linker needs no notes: they may be said to lie where nothing is.
+TEST(LoadedImages, NotesThatAreNotMappedAreNotRead) {
+  alignas(8) struct {
+    ElfW(Nhdr) header{4, 4, NT_GNU_BUILD_ID};
+    char name[4] = {'G', 'N', 'U', 0};
+    uint8_t content[4] = {1, 2, 3, 4};
+  } note;
+  ElfW(Phdr) headers[2]{};
+  headers[0].p_type = PT_LOAD;
+  headers[0].p_flags = PF_R;
+  headers[0].p_filesz = headers[0].p_memsz = sizeof note;
+  headers[1].p_type = PT_NOTE;
+  headers[1].p_filesz = headers[1].p_memsz = sizeof note;
+  const LoadedImage image{"", reinterpret_cast<uintptr_t>(&note), headers, 2};
+  EXPECT_EQ(image.build_id().length, 4);
+  headers[1].p_vaddr = uintptr_t{1} << 40;
+  EXPECT_EQ(image.build_id().length, 0);
+  headers[1].p_vaddr = 8;  // its end lies outside
+  EXPECT_EQ(image.build_id().length, 0);
 }
 
 TEST_F(Recorder, EqualStacksAreOneAndNameModuleAndOffset) {

@@ -34,6 +34,10 @@ void offer_to_python(const LoadedImage& image) {
   if (source) source->loaded(&image);
 }
 
+void take_from_python(AddressRange unloaded) {
+  if (source) source->unloaded(unloaded.begin, unloaded.end);
+}
+
 uint32_t with_python_frames(uint32_t stack, bool in_signal) {
   ProcessFile* process = source ? process_file() : nullptr;
   return process ? source->add(stack, in_signal, process->python) : stack;

@@ -10,6 +10,8 @@ namespace diogenes::agent {
 void find_python_source();
 // A file was loaded.
 void offer_to_python(const LoadedImage& image);
+// What lay here was unloaded.
+void take_from_python(AddressRange unloaded);
 // The stack with the frames of Python that the calling thread is in, or as it was.
 uint32_t with_python_frames(uint32_t stack, bool in_signal);
 // In a forked child.

@@ -13,6 +13,7 @@
 #include "agent/core/recording/module_map.h"
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/recording/recorder.h"
+#include "base/clear_pages.h"
 #include "trace/format.h"
 
 namespace diogenes::agent {
@@ -174,7 +175,7 @@ void forget_stacks() {
   if (file_memory) munmap(file_memory, kMaximumFileBytes);
   file_memory = nullptr;
   mapped_bytes = used_bytes = used_entries = 0;
-  memset(static_cast<void*>(entries), 0, sizeof entries);
+  clear_pages(static_cast<void*>(entries), sizeof entries);
 }
 
 }  // namespace diogenes::agent

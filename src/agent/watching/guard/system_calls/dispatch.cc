@@ -167,17 +167,22 @@ void use_futex(Dispatched& call) {
   }
 }
 
+void close_numbers(uint64_t first, uint64_t last) {
+  note_closing(first, last);
+  value_source->closing(first, last);
+}
+
 // Watchpoints hang on files: those that the program closes without knowing are given up first.
 void before_closing(const Dispatched& call) {
   const auto& arguments = call.arguments;
   switch (call.number) {
     case SYS_close:
-      return note_closing(arguments[0] & 0xffffffff, arguments[0] & 0xffffffff);
+      return close_numbers(arguments[0] & 0xffffffff, arguments[0] & 0xffffffff);
     case SYS_close_range:
-      return note_closing(arguments[0] & 0xffffffff, arguments[1] & 0xffffffff);
+      return close_numbers(arguments[0] & 0xffffffff, arguments[1] & 0xffffffff);
     case SYS_dup2:
     case SYS_dup3:
-      return note_closing(arguments[1] & 0xffffffff, arguments[1] & 0xffffffff);
+      return close_numbers(arguments[1] & 0xffffffff, arguments[1] & 0xffffffff);
     default:
       break;
   }
