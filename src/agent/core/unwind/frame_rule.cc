@@ -285,7 +285,7 @@ class Program {
 FrameRule read_rule(uintptr_t address) {
   dwarf_eh_bases bases{};
   const auto* entry = static_cast<const uint8_t*>(_Unwind_Find_FDE(reinterpret_cast<void*>(address), &bases));
-  if (!entry) return {.kind = FrameRule::Cfa::last};
+  if (!entry) return {.kind = FrameRule::Cfa::unlisted};
   Bytes bytes = entry_at(entry);
   const uint8_t* here = bytes.at();
   const CommonEntry common = read_common_entry(here - bytes.fixed<int32_t>());

@@ -14,7 +14,8 @@ namespace diogenes::agent {
 struct FrameRule {
   enum class Cfa : uint8_t {
     other,         // not one of these
-    last,          // this frame has no caller, or none that is known
+    last,          // this frame has no caller
+    unlisted,      // no rule is listed for the code there
     from_rsp,      // rsp + cfa
     from_rbp,      // rbp + cfa
     stored_at_rbp  // the word at rbp + cfa

@@ -29,6 +29,12 @@ bool are_readable(uintptr_t begin, uintptr_t end) {
   return true;
 }
 
+// Libgcc looks at nine bytes of code that no rule is listed for: are they a signal's way back?
+bool is_code_there(uintptr_t address) {
+  KeepErrno keep;
+  return is_readable(address) && is_readable(address + 1);
+}
+
 // The part of the stack that is known to be there. What was found before is remembered: a stack does not go
 // while its thread runs on it.
 AddressRange& readable() { return thread_state.readable_stack; }
@@ -87,6 +93,8 @@ Walked walk_frames(const Registers& from, Frames& to, WordsRead& words) {
       cfa += rbp;
     else if (rule.kind == FrameRule::Cfa::stored_at_rbp)
       cfa = is_word_above(rsp, rbp + cfa) ? read(rbp + cfa) : 0;
+    else if (rule.kind == FrameRule::Cfa::unlisted)
+      return is_code_there(address) ? Walked::whole : Walked::astray;
     else
       return rule.kind == FrameRule::Cfa::last ? Walked::whole : Walked::gave_up;
     if (cfa <= rsp || cfa % sizeof(uintptr_t) != 0 || !is_there(rsp, cfa)) return Walked::astray;

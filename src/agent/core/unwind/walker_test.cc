@@ -316,8 +316,8 @@ TEST(FrameRule, IsForgottenWhenModulesChange) {
 }
 
 TEST(FrameRule, CodeThatNobodyDescribesIsTheLast) {
-  EXPECT_EQ(read_rule(0).kind, FrameRule::Cfa::last);
-  EXPECT_EQ(read_rule(reinterpret_cast<uintptr_t>(&modules_changed)).kind, FrameRule::Cfa::last);
+  EXPECT_EQ(read_rule(0).kind, FrameRule::Cfa::unlisted);
+  EXPECT_EQ(read_rule(reinterpret_cast<uintptr_t>(&modules_changed)).kind, FrameRule::Cfa::unlisted);
 }
 
 }  // namespace

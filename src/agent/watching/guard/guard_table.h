@@ -99,8 +99,8 @@ Deferral deferred_over(AddressRange pages, bool reading);
 // The guard was touched: who deferred what it stands for hears of it, if the program used it.
 void tell_of_use(const Guard& guard);
 
-// Pages that no guard may close, all under the lock: the program took rights from them, or gave them that of
-// executing, and would get others back; stacks of coroutines.
+// Pages that no guard may close, all under the lock: the program took rights from them, or gave them that of executing, and
+// would get others back; stacks of threads that have ended; stacks of coroutines.
 extern RangeSet other_rights, coroutine_stacks;
 
 // The index of live guards, by `begin`; and where it is, for agents of other processes (peer_memory.h).

@@ -7,8 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include "agent/core/recording/recorder.h"
 #include "agent/core/stacks/stack.h"
@@ -188,9 +191,28 @@ void before_closing(const Dispatched& call) {
   }
 }
 
+// Some options hold pointers, which the kernel follows.
+void before_socket_option(Dispatched& call) {
+  const uint64_t level = call.arguments[1], option = call.arguments[2];
+  constexpr uint64_t kAttachFilter = 26, kAttachPortFilter = 51, kFirstOfNetfilter = 64, kXdp = 283;
+  if (level == SOL_SOCKET && (option == kAttachFilter || option == kAttachPortFilter)) {
+    sock_fprog program{};
+    if (diogenes_copy(&program, reinterpret_cast<const void*>(call.arguments[3]), sizeof program))
+      use_memory(
+          call,
+          AddressRange::of(reinterpret_cast<uintptr_t>(program.filter), program.len * sizeof(sock_filter)),
+          Access::read);
+  } else if (level == kXdp || ((level == SOL_IP || level == SOL_IPV6) && option >= kFirstOfNetfilter)) {
+    hold_everything_off(call);
+  }
+}
+
 void before_control(Dispatched& call) {
   const auto& arguments = call.arguments;
   switch (call.number) {
+    case SYS_setsockopt:
+      before_socket_option(call);
+      break;
     case SYS_fcntl:
       if (int bytes = fcntl_bytes(arguments[1]))
         use_memory(call, AddressRange::of(arguments[2], static_cast<uint64_t>(bytes)), Access::write);

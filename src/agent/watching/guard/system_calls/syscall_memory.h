@@ -30,7 +30,7 @@ enum class Action : uint8_t {
   advise,
   move_break,
   device,   // ioctl
-  control,  // prctl, arch_prctl, fcntl: by their operation
+  control,  // prctl, arch_prctl, fcntl, setsockopt: by their operation
   closes,   // files of ours, perhaps
   futex,    // its other arguments are pointers by operation
 };

@@ -200,12 +200,16 @@ size_t usual_stack() {
 
 // What lies above a thread's stack is somebody else's memory, and may be guarded: a thread of pthread_create
 // has its control block at the very top of its stack.
-uintptr_t top_of_stack(uintptr_t stack, uintptr_t at_most) {
-  constexpr uintptr_t kControlBlock = 2304;  // of glibc
+AddressRange control_block() {
+  constexpr uintptr_t kBytes = 2304;  // of glibc
   uintptr_t control;
   asm("mov %%fs:0, %0" : "=r"(control));
-  if (control < stack || control >= at_most) return at_most;
-  return std::min(at_most, AddressRange{stack, control + kControlBlock}.pages().end);
+  return AddressRange::of(control, kBytes);
+}
+uintptr_t top_of_stack(uintptr_t stack, uintptr_t at_most) {
+  const AddressRange control = control_block();
+  if (control.begin < stack || control.begin >= at_most) return at_most;
+  return std::min(at_most, control.pages().end);
 }
 
 // Under the table's lock: what register_this_thread does.
@@ -237,6 +241,8 @@ void take_slot(size_t stack_bytes) {
   }
   slot->own_memory[1] = thread_variables();
   slot->own_memory[2] = {};
+  slot->own_memory[3] = control_block().pages();
+  slot->libc_has_stack = stack_bytes != 0;
   stack_t alternate{};
   if (raw_syscall(SYS_sigaltstack, nullptr, &alternate) == 0) set_alternate_stack(*slot, alternate);
   slot->depth.store(me.depth > 0, std::memory_order_relaxed);
@@ -319,6 +325,8 @@ void end_dispatch() { raw_syscall(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SY
 void forget_this_thread() {
   GuardThread& me = guard_thread;
   if (!me.slot) return;
+  // Libc gives the stack to the next thread, which runs on it before it could handle a fault.
+  if (me.slot->libc_has_stack) other_rights.add(me.slot->own_memory[0].pages());
   free_slot(*me.slot);
   me.slot = nullptr, me.cleared_by_stubs = &no_slot;
 }

@@ -44,7 +44,10 @@ struct alignas(64) Slot {
   std::atomic<uint8_t> on_handler_stack{0};
   uintptr_t handler_stack = 0;  // mapped once; the slot's next thread has it, too
   uintptr_t call_stack = 0;     // stack pointer of the pending call
-  AddressRange own_memory[3];   // never guarded: stack, thread-local storage, alternate stack
+  // Never guarded: stack, thread-local storage near ours, alternate stack, the thread's control block, which the program's own
+  // thread-local storage may share a page with.
+  AddressRange own_memory[4];
+  bool libc_has_stack = false;  // made by pthread_create: it stays when the thread has ended
 
   std::atomic<uint32_t> calls{0};  // dispatched so far, and LockCalls; never back to 0
 
