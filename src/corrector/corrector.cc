@@ -13,6 +13,7 @@
 #include "corrector/transfers/copies.h"
 #include "corrector/waits/wait_clock.h"
 #include "corrector/waits/waits.h"
+#include "driver/launch_attributes.h"
 
 namespace diogenes::corrector {
 
@@ -141,6 +142,12 @@ Step before_allocation(const CorrectedCall& call) {
   return pool.stands_in_the_way_of(bytes) ? Step::give_back : Step::pass;
 }
 
+// Order in a stream does not hold for such a kernel, so the program must have waited where it needed to.
+bool starts_early(const CorrectedCall& call) {
+  return call.driver->arguments == Arguments::launch_ex &&
+         launch_attributes(reinterpret_cast<const void*>(call.registers[0]), agent.copy).starts_early;
+}
+
 // A call that is made gives the stream work behind the waits that were deferred. What their marks take now is a cost of
 // correcting those waits.
 bool give_behind_deferred(const CorrectedCall& call, int stream) {
@@ -165,7 +172,7 @@ Step step_before(const CorrectedCall& call) {
   // What comes in another stream must not come behind what this one is given meanwhile.
   if (driver.arguments == Arguments::stream_create && !mark_others(-1)) return Step::await_all;
   if (is_no_matter(driver)) return Step::pass;
-  if (!has_place(call) || is_capture(call)) return Step::await_all;
+  if (!has_place(call) || is_capture(call) || starts_early(call)) return Step::await_all;
   const int stream = call.names_stream ? marks.stream_of(call) : -1;
   if (stream < 0) {
     unknown_work = true;

@@ -29,12 +29,14 @@ struct OperandRecord {
 static_assert(sizeof(OperandRecord) == 24);
 
 enum OperandListFlag : uint32_t {
-  kAnyDevice = 1,     // may also read and write device memory that is not listed
-  kAnyHost = 2,       // ... and memory that the host shares with the device (managed, mapped)
-  kAnyPageable = 4,   // ... and any memory of the process (host functions, page tables shared with the CPU)
-  kHasKernel = 8,     // a kernel is among the work: it reaches memory by the addresses that it is given
-  kRunsOnHost = 16,   // a host function is among the work
-  kWaitsForHost = 32  // a wait for a value in memory is among the work
+  kAnyDevice = 1,      // may also read and write device memory that is not listed
+  kAnyHost = 2,        // ... and memory that the host shares with the device (managed, mapped)
+  kAnyPageable = 4,    // ... and any memory of the process (host functions, page tables shared with the CPU)
+  kHasKernel = 8,      // a kernel is among the work: it reaches memory by the addresses that it is given
+  kRunsOnHost = 16,    // a host function is among the work
+  kWaitsForHost = 32,  // a wait for a value in memory is among the work
+  kStartsEarly =
+      64  // a kernel may begin before what its stream was given earlier is done (programmatic launch)
 };
 struct OperandListHeader {
   uint32_t count;  // + 1, so that 0 ends the file

@@ -10,7 +10,7 @@ enum Reason : uint32_t {
   kCpuAccess = 1u << 0,       // 1: the CPU touched data that the covered work wrote
   kSourceReuse = 1u << 1,     // 1: the CPU wrote data that the covered work read
   kSystemCall = 1u << 2,      // 2: a system call took the range
-  kDeviceReuse = 1u << 3,     // 1: the data went back to a GPU from host memory
+  kDeviceReuse = 1u << 3,     // 1: the data went to a GPU again, from host memory for one
   kOrder = 1u << 4,           // 3: it ordered GPU work that no stream or event orders
   kSharedMemory = 1u << 5,    // 2: other processes or devices reach the range
   kSmallRange = 1u << 6,      // 4: smaller than a page (stack, globals, heap), and no watchpoint for it

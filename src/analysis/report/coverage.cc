@@ -20,7 +20,7 @@ constexpr ReasonText kReasons[] = {
     {kCpuAccess, "cpu-access", "the CPU uses its result"},
     {kSourceReuse, "source-reuse", "the CPU writes its source again"},
     {kSystemCall, "system-call", "its result goes into a system call"},
-    {kDeviceReuse, "device-reuse", "its result goes back to the GPU from host memory"},
+    {kDeviceReuse, "device-reuse", "the GPU is given its result again"},
     {kOrder, "order", "it orders GPU work that no stream or event orders"},
     {kSharedMemory, "shared-memory", "other processes or devices can reach its result"},
     {kSmallRange, "small-range", kNotWatched},

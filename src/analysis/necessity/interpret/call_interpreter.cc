@@ -118,7 +118,22 @@ void CallInterpreter::work(const CallView& call, int64_t at_ns) {
   }
   bool kernel = call.recorded.call && (operand_flags(call) & kHasKernel);
   if (stream->page_tables && kernel) work.blind |= kUnknownMemory;
+  if (operand_flags(call) & kStartsEarly) begins_early(call, work, at_ns);
   give(call, *stream, work, at_ns);
+}
+
+// A kernel that may begin before its stream's earlier work is done: the call is as good as its first use of its memory.
+// (Whether it waits for that work itself, as it can, is not seen.)
+void CallInterpreter::begins_early(const CallView& call, const Work& work, int64_t at_ns) {
+  for (const Access& access : work.accesses) {
+    Event use = event(EventKind::releases, call, at_ns);
+    use.memory = access.memory;
+    use.range = access.range;
+    use.writes = access.writes;
+    use.lives_on = true;
+    use.by = Toucher::driver;
+    tables_.sink.take(use);
+  }
 }
 
 uint32_t CallInterpreter::operand_flags(const CallView& call) const {

@@ -46,6 +46,7 @@ class CallInterpreter {
   void gather_operand(const OperandRecord& operand, uint32_t list_flags, Work& work);
   void give(const CallView& call, StreamTable::Stream& stream, const Work& work, int64_t at_ns);
   void uses(const CallView& call, const std::vector<Place>& places, int64_t at_ns);
+  void begins_early(const CallView& call, const Work& work, int64_t at_ns);
   void allocations(const CallView& call, int64_t at_ns);
   void releases(const CallView& call, int64_t at_ns);
   void unregisters(const CallView& call, int64_t at_ns);

@@ -308,6 +308,16 @@ TEST(Interpret, GatesAreWhatTheCpuMayLetGoOn) {
              "60 work t0 s0 [any w host] gate blind=0x800", "80 work t0 s0 [m1 0x70000000+4 r] gate"}));
 }
 
+// The call is the kernel's first use of what it is given.
+TEST(Interpret, AKernelThatBeginsEarlyUsesItsMemoryAtOnce) {
+  CallFacts early = launch(30);
+  early.list_flags |= kStartsEarly;
+  EXPECT_EQ(events(Facts().call("cuLaunchKernel", launch(10)).call("cuLaunchKernelEx", early)),
+            (Lines{"20 work t0 s0 [m0 0x70000000+64 r argument] [m0 0x70000000+64 w argument]",
+                   "40 releases t0 m0 0x70000000+64 lives_on", "40 releases t0 m0 0x70000000+64 lives_on",
+                   "40 work t0 s0 [m0 0x70000000+64 r argument] [m0 0x70000000+64 w argument]"}));
+}
+
 TEST(Interpret, WhatIsLostMayBeAnything) {
   CallFacts list = launch(10), none = launch(30), record = launch(50);
   list.lost_list = true;

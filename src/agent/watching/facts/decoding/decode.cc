@@ -2,11 +2,13 @@
 
 #include "agent/core/calls/driver_calls.h"
 #include "agent/core/calls/stream_numbers.h"
+#include "agent/core/memory/copy.h"
 #include "agent/core/pass_through.h"
 #include "agent/watching/facts/context_numbers.h"
 #include "agent/watching/facts/decoding/transfer_operands.h"
 #include "agent/watching/facts/facts_state.h"
 #include "driver/cuda_abi.h"
+#include "driver/launch_attributes.h"
 
 namespace diogenes::agent::facts {
 
@@ -92,6 +94,12 @@ void decode_value(const Call& call, DecodedCall& decoded) {
   add_transfer_operand(operand, writes, writes, decoded);
 }
 
+void decode_attributes(const Call& call, DecodedCall& decoded) {
+  const LaunchAttributes attributes = launch_attributes(call.pointer<const void*>(0), copy_if_there);
+  if (attributes.starts_early) decoded.operands.flags |= kStartsEarly;
+  if (attributes.records_event) decoded.flags |= kRecordsUnknown;
+}
+
 void decode_work(const Call& call, bool may_ask, DecodedCall& decoded) {
   switch (call.driver->role) {
     case Role::launch:  // its parameters are read when the driver has (decode_launched)
@@ -99,6 +107,7 @@ void decode_work(const Call& call, bool may_ask, DecodedCall& decoded) {
         decoded.flags |= kUnlistedWork;
         decoded.operands.flags |= kAnything | kHasKernel;
       }
+      if (call.driver->arguments == Arguments::launch_ex) decode_attributes(call, decoded);
       return;
     case Role::graph_launch:
       decode_graph_launch(call, decoded);
