@@ -219,8 +219,6 @@ void Judge::work(const Event& event) {
       };
       if (live.stream == event.stream) return replace();
       if (!conflict(access, live.access) || is_behind_replacement(live, *point.known)) return;
-      if (may_poll(live.access, access) && !point.known->certain.covers(live.stream, live.tick))
-        polling_.add(live.stream, live.tick);
       Use use{kOrder, event.thread, giver.call_at_ns};
       if (access.on_host && only_reads(event, access)) use.reason = kDeviceReuse;
       if (gated && !point.known->certain.covers(live.stream, live.tick)) {
