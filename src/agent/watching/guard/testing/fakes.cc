@@ -26,6 +26,7 @@ const ValueSource nobody{0,
                          [](AddressRange, ucontext_t*) {},
                          [](ucontext_t*) {},
                          nullptr,
+                         [](uint64_t, uint64_t) {},
                          nullptr};
 const ValueSource* value_source = &nobody;
 uint32_t registers_of_values() { return 0; }
