@@ -83,6 +83,7 @@ TEST(MemoryProbe, TellsWhatIsThere) {
   errno = 5;
   EXPECT_TRUE(is_there(reinterpret_cast<uintptr_t>(two) + 4095));
   EXPECT_FALSE(is_there(reinterpret_cast<uintptr_t>(two) + 4096));
+  EXPECT_FALSE(is_there(0));
   EXPECT_FALSE(is_there(8));
   EXPECT_FALSE(is_there(~uintptr_t{0}));
   EXPECT_EQ(errno, 5);

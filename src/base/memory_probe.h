@@ -15,7 +15,7 @@ inline constexpr uintptr_t kProbedPage = 4096;
 inline bool is_there(uintptr_t address) {
   const int kept = errno;
   const uintptr_t word = address & ~uintptr_t{7};
-  const bool there = syscall(SYS_rt_sigprocmask, ~0, word, nullptr, 8) == 0 || errno != EFAULT;
+  const bool there = word != 0 && (syscall(SYS_rt_sigprocmask, ~0, word, nullptr, 8) == 0 || errno != EFAULT);
   errno = kept;
   return there;
 }

@@ -1,12 +1,8 @@
 #include "agent/core/unwind/walker.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "agent/core/thread_state.h"
 #include "agent/core/unwind/frame_rule.h"
+#include "base/memory_probe.h"
 
 namespace diogenes::agent {
 
@@ -15,24 +11,16 @@ namespace {
 constexpr uintptr_t kPage = 4096;
 constexpr uintptr_t kLargestFrame = 64 << 20;
 
-// Asks the kernel, which reads eight bytes before it sees that it was asked for nothing.
-bool is_readable(uintptr_t address) {
-  return address != 0 &&
-         (syscall(SYS_rt_sigprocmask, ~0, address, nullptr, sizeof(uint64_t)) == 0 || errno != EFAULT);
-}
-
 // Makes sure of the pages from `begin` to the one that holds the byte before `end`.
 bool are_readable(uintptr_t begin, uintptr_t end) {
-  KeepErrno keep;
   for (uintptr_t page = begin; page < end; page += kPage)
-    if (!is_readable(page)) return false;
+    if (!diogenes::is_there(page)) return false;
   return true;
 }
 
 // Libgcc looks at nine bytes of code that no rule is listed for: are they a signal's way back?
 bool is_code_there(uintptr_t address) {
-  KeepErrno keep;
-  return is_readable(address) && is_readable(address + 1);
+  return diogenes::is_there(address) && diogenes::is_there(address + 8);
 }
 
 // The part of the stack that is known to be there. What was found before is remembered: a stack does not go
