@@ -21,6 +21,7 @@ void Worker::start(CUcontext context) {
       answered_.release();
     }
   }).detach();
+  asked_.await_sleeper();
 }
 
 World::World() {

@@ -1,8 +1,10 @@
 // What all cells share: device memory, streams, events, threads, and a second context.
 #pragma once
 #include <cuda.h>
+#include <sched.h>
 #include <semaphore.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +21,11 @@ class Semaphore {
     while (sem_wait(&semaphore_) != 0) {
     }
   }
+  // Until somebody is in acquire(). glibc counts who waits in the upper half of the semaphore; the tool took
+  // note before that.
+  void await_sleeper() const {
+    while (reinterpret_cast<const std::atomic<uint64_t>&>(semaphore_).load() >> 32 == 0) sched_yield();
+  }
   Semaphore() { sem_init(&semaphore_, 0, 0); }
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
@@ -27,7 +34,8 @@ class Semaphore {
   sem_t semaphore_;
 };
 
-// A thread that is there from the start, and does what it is asked to while the asking one waits.
+// A thread that is there from the start, and does what it is asked to while the asking one waits. Else it sleeps:
+// a thread that was just about to could touch whatever stands open.
 class Worker {
  public:
   void start(CUcontext context);  // current there; null: none
@@ -35,6 +43,7 @@ class Worker {
     work_ = std::move(work);
     asked_.release();
     answered_.acquire();
+    asked_.await_sleeper();
   }
 
  private:
