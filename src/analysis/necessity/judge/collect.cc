@@ -3,7 +3,7 @@
 
 namespace diogenes::necessity {
 
-void Judge::add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind) {
+AccessIndex Judge::add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind) {
   const AccessIndex index = frontier_.add(access, stream, tick, blind);
   ++entries_;
   Frontier::List& list = frontier_.list_of(frontier_[index]);
@@ -17,6 +17,7 @@ void Judge::add(const Access& access, StreamNumber stream, uint32_t tick, uint32
     }
   }
   if (list.accesses.size() > list.most) prune(list);
+  return index;
 }
 
 // No thread can need anything for it any more, or its copy can go.
@@ -41,7 +42,10 @@ void Judge::prune(Frontier::List& list) {
   for (AccessIndex index : list.accesses) {
     const LiveAccess& live = frontier_[index];
     if (live.replaced == 0) continue;
-    pairs.push_back({index, key_of(live.stream), key_of(live.replaced_in), live.tick, live.replaced});
+    // Who knows work of a stream knows what came there before, so few tell apart two of one stream.
+    const bool there = live.replaced_there != 0;
+    pairs.push_back({index, key_of(live.stream), key_of(there ? live.stream : live.replaced_in), live.tick,
+                     there ? live.replaced_there : live.replaced});
   }
   auto in_clock = [&](const Clock& clock) {
     std::erase_if(pairs, [&](const Pair& pair) {
@@ -78,7 +82,10 @@ void Judge::collect() {
   });
   CoverLog::LiveTicks live;
   frontier_.each([&](AccessIndex index) { live[frontier_[index].stream].push_back(frontier_[index].tick); });
-  for (const Gated& gated : gated_) live[gated.stream].push_back(gated.tick);
+  gated_pairs_.forget([&](GatedPairs::Work work, AccessIndex index) {
+    return !frontier_[index].is_of(work.stream, work.tick);
+  });
+  gated_pairs_.each_gated([&](GatedPairs::Work gated) { live[gated.stream].push_back(gated.tick); });
   views_.each_gate([&](StreamNumber stream, uint32_t tick) { live[stream].push_back(tick); });
   std::vector<std::vector<uint32_t>> positions(threads_.size());
   views_.each_holder(
@@ -96,7 +103,7 @@ void Judge::collect() {
   for (auto& [stream, ticks] : live) sort(ticks);
   for (std::vector<uint32_t>& values : positions) sort(values);
   const std::vector<bool> logged = log_.prune(live, positions);
-  entries_ = frontier_.size() + log_.size();
+  entries_ = frontier_.size() + log_.size() + gated_pairs_.size();
   auto wanted = [&](const Clock::Component& component) {
     if (const ThreadNumber thread{number_of(component.key)}; !is_stream(component.key))
       return !views_.threads()[thread.value].ended || logged[thread.value];

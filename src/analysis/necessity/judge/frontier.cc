@@ -61,7 +61,8 @@ void Frontier::forget_if_empty(MemoryNumber memory) {
 void Frontier::stands_for(List& list, const LiveAccess& live) {
   for (AccessIndex index : list.accesses) {
     LiveAccess& later = accesses_[index.value];
-    if (later.stream == live.replaced_in && later.tick == live.replaced) later.stands_for_used = true;
+    if (later.is_of(live.replaced_in, live.replaced) || later.is_of(live.stream, live.replaced_there))
+      later.stands_for_used = true;
   }
 }
 

@@ -26,6 +26,7 @@ struct LiveAccess {
   uint32_t blind = 0;   // Reason bits: why it cannot be watched
   bool effect = false;  // no access to any memory we know of, but something that cannot be watched
   bool alive = false;
+  bool gated = false;                 // its work may wait for the CPU
   bool used = false;                  // somebody has used it since, or may have
   bool exposed = false;               // anybody awake may be touching it unseen
   bool stands_for_used = false;       // it replaced one that somebody may have used
@@ -36,6 +37,7 @@ struct LiveAccess {
   // nobody can know this one to be done and not that one, this one can go. 0: there is none.
   StreamNumber replaced_in;
   uint32_t replaced = 0;
+  uint32_t replaced_there = 0;  // the first of its own stream that is such
   // Who came after it, and how surely: they need no second look.
   struct Held {
     ClockKey by;
@@ -46,6 +48,10 @@ struct LiveAccess {
   // A download that nobody has used: where its memory is released, the copy can go, and with it this access.
   bool is_dead_download() const {
     return access.on_host && access.writes && !access.argument && !used && !stands_for_used && !effect;
+  }
+  // False: it has gone, and another one may be at its place.
+  bool is_of(StreamNumber of_stream, uint32_t of_tick) const {
+    return alive && stream == of_stream && tick == of_tick;
   }
   Sureness held_by(ClockKey by) const;
   void hold(ClockKey by, Sureness sureness);

@@ -208,30 +208,35 @@ void Judge::work(const Event& event) {
   const Point point = views_.give_work(event);
   const ThreadState& giver = views_.thread(event.thread);
   const bool gated = views_.waits_for_cpu(event.stream);
+  std::vector<std::pair<const Access*, GatedPairs::Work>> let_go;  // perhaps behind that access
   for (const Access& access : event.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
       if (!access.writes) live.used = true;
       auto replace = [&] {
-        if (live.replaced != 0 || !does_all_of(access, live.access)) return;
+        if (!does_all_of(access, live.access)) return;
+        if (live.stream == event.stream && live.replaced_there == 0) live.replaced_there = point.tick;
+        if (live.replaced != 0) return;
         live.replaced_in = event.stream;
         live.replaced = point.tick;
       };
       if (live.stream == event.stream) return replace();
       if (!conflict(access, live.access) || is_behind_replacement(live, *point.known)) return;
+      if (live.gated && !gated_pairs_.is_done({live.stream, live.tick}))
+        let_go.push_back({&access, {live.stream, live.tick}});
       Use use{kOrder, event.thread, giver.call_at_ns};
       if (access.on_host && only_reads(event, access)) use.reason = kDeviceReuse;
       if (gated && !point.known->certain.covers(live.stream, live.tick)) {
         // Any thread may let it go: what held for work before it says nothing.
         use.reason |= kLetsGo;
         keep_order(live.stream, live.tick, *point.known, use);
+        ++entries_;
+        gated_pairs_.add({live.stream, live.tick}, index, {event.stream, point.tick});
       } else {
         if (examine(live, key_of(event.stream), *point.known, use)) replace();
       }
     });
   }
-  if (gated)
-    gated_.push_back({event.stream, point.tick, point.known, {event.accesses.begin(), event.accesses.end()}});
   add_conditions(event, point);
   for (const Access& access : event.accesses) {
     // What conflicts with a range that a kernel reads conflicts with its being written by the kernel, too.
@@ -239,9 +244,16 @@ void Judge::work(const Event& event) {
       return other.writes && other.argument && other.memory == access.memory &&
              other.range.contains(access.range);
     };
-    if (access.writes || std::none_of(event.accesses.begin(), event.accesses.end(), writes_it))
-      add(access, event.stream, point.tick, 0);
+    if (!access.writes && std::any_of(event.accesses.begin(), event.accesses.end(), writes_it)) continue;
+    const AccessIndex added = add(access, event.stream, point.tick, 0);
+    frontier_[added].gated = gated;
+    for (const auto& [behind, work] : let_go) {
+      if (behind != &access) continue;
+      ++entries_;
+      gated_pairs_.add({event.stream, point.tick}, added, work);
+    }
   }
+  if (gated) gated_pairs_.add_gated(event.stream);
   if (event.blind != 0) add({}, event.stream, point.tick, event.blind);
 }
 
@@ -252,7 +264,7 @@ void Judge::covers(const Event& event) {
   if (event.printed) constraints_.add_condition(instance, kConditionPrints);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
   entries_ += log_.add(event.thread, instance, event.site, position, event.wait.documented, covered);
-  if (!gated_.empty()) lets_go(event.thread, covered.possible);
+  lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);
 }
@@ -285,20 +297,12 @@ void Judge::add_conditions(const Event& work, const Point& point) {
 
 // Work that was given earlier and waits for the CPU may go on because of what this thread does from now on.
 void Judge::lets_go(ThreadNumber thread, const Clock& possible) {
-  const Knowledge& known = *views_.thread(thread).known;
-  std::erase_if(gated_, [&](const Gated& gated) { return known.certain.covers(gated.stream, gated.tick); });
-  for (const Gated& gated : gated_) {
-    for (const Access& access : gated.accesses) {
-      frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
-        const LiveAccess& live = frontier_[index];
-        if (live.stream == gated.stream || !conflict(access, live.access)) return;
-        if (gated.known->certain.covers(live.stream, live.tick) || !possible.covers(live.stream, live.tick))
-          return;
-        const InstanceIndex first = log_.firsts(thread, live.stream, live.tick).possible;
-        if (first.valid()) constraints_.require(first, {kLetsGo, thread});
-      });
-    }
-  }
+  gated_pairs_.done(views_.thread(thread).known->certain);
+  gated_pairs_.covered(thread, possible, [&](GatedPairs::Work work, AccessIndex index) {
+    if (!frontier_[index].is_of(work.stream, work.tick)) return;
+    const InstanceIndex first = log_.firsts(thread, work.stream, work.tick).possible;
+    if (first.valid()) constraints_.require(first, {kLetsGo, thread});
+  });
 }
 
 void Judge::call_end(const Event& event) {

@@ -9,6 +9,7 @@
 #include "analysis/necessity/judge/constraints.h"
 #include "analysis/necessity/judge/cover_log.h"
 #include "analysis/necessity/judge/frontier.h"
+#include "analysis/necessity/judge/gated_pairs.h"
 #include "analysis/necessity/order/order_states.h"
 
 namespace diogenes::necessity {
@@ -36,13 +37,6 @@ class Judge : public EventSink {
   struct Running {
     InstanceIndex instance;
     Clock possible;
-  };
-  // Work that may wait for the CPU.
-  struct Gated {
-    StreamNumber stream;
-    uint32_t tick;
-    SharedKnowledge known;
-    std::vector<Access> accesses;
   };
   // A synchronization behind which other streams' work was free to start: that this did not need it may rest
   // on what is known of kernels' memory.
@@ -90,7 +84,7 @@ class Judge : public EventSink {
     if (thread.value >= threads_.size()) threads_.resize(thread.value + 1);
     return threads_[thread.value];
   }
-  void add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind);
+  AccessIndex add(const Access& access, StreamNumber stream, uint32_t tick, uint32_t blind);
   bool is_settled(const LiveAccess& live) const;
   void prune(Frontier::List& list);
   void collect();  // forgets what no later event can ask for
@@ -100,11 +94,11 @@ class Judge : public EventSink {
   Constraints constraints_;
   CoverLog log_;
   std::vector<OfThread> threads_;
-  std::vector<Gated> gated_;
+  GatedPairs gated_pairs_;
   std::unordered_map<StreamNumber, uint32_t> last_by_argument_;  // work of which we know by arguments alone
   bool orderly_ = false;
   size_t forgets_after_;
-  size_t entries_ = 0, most_entries_;  // of the logs and the frontier
+  size_t entries_ = 0, most_entries_;  // of the logs, the frontier and the pairs
 };
 
 }  // namespace diogenes::necessity

@@ -161,8 +161,8 @@ void BothOrders::work(const Event& event) {
     });
   }
   if (all_.waits_for_cpu(event.stream)) {
-    gated_.push_back(
-        {event.stream, all.tick, all.known, kept.known, {event.accesses.begin(), event.accesses.end()}});
+    gated_.add(event.stream, all.tick,
+               {all.known, kept.known, {event.accesses.begin(), event.accesses.end()}});
   }
   for (const Access& access : event.accesses) {
     const bool written = std::any_of(event.accesses.begin(), event.accesses.end(), [&](const Access& other) {
@@ -188,11 +188,8 @@ void BothOrders::add(const Access& access, const Event& event, uint32_t tick, ui
 
 void BothOrders::covers(const Event& event) {
   const Knowledge all = all_.covered(event), kept = kept_.covered(event);
-  std::erase_if(gated_, [&](const Gated& gated) {
-    if (!all.certain.covers(gated.stream, gated.tick)) return false;
-    let_go(gated);
-    return true;
-  });
+  gated_.done(all.certain,
+              [this](StreamNumber stream, uint32_t, const Gated& gated) { let_go(stream, gated); });
   const size_t instance = instance_++;
   all_.returns(event.thread, all, event.wait.own_work);
   if (instance >= needed_.size() || needed_[instance]) {
@@ -205,7 +202,7 @@ void BothOrders::covers(const Event& event) {
 }
 
 // Any thread may have let it go: then what that thread knew came before it.
-void BothOrders::let_go(const Gated& gated) {
+void BothOrders::let_go(StreamNumber stream, const Gated& gated) {
   Knowledge all, kept;
   all.possible = all_.known_to_ended();
   kept.possible = kept_.known_to_ended();
@@ -215,7 +212,7 @@ void BothOrders::let_go(const Gated& gated) {
   for (const Access& access : gated.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
       const LiveAccess& live = frontier_[index];
-      if (live.stream == gated.stream || !(live.access.writes || access.writes)) return;
+      if (live.stream == stream || !(live.access.writes || access.writes)) return;
       if (!gated.all->certain.covers(live.stream, live.tick)) compare(live, all, kept);
     });
   }
@@ -248,7 +245,7 @@ void BothOrders::touch(const Event& event, bool by_thread) {
 }
 
 void BothOrders::finish() {
-  for (const Gated& gated : gated_) let_go(gated);
+  gated_.each([this](StreamNumber stream, uint32_t, const Gated& gated) { let_go(stream, gated); });
   if (orderly_) return;
   frontier_.each([&](AccessIndex index) {
     if (!on_host(frontier_[index])) return;

@@ -31,8 +31,6 @@ class BothOrders : public EventSink {
     Clock possible;
   };
   struct Gated {
-    StreamNumber stream;
-    uint32_t tick;
     SharedKnowledge all, kept;
     std::vector<Access> accesses;
   };
@@ -56,7 +54,7 @@ class BothOrders : public EventSink {
   void covers(const Event& event);
   void call_end(const Event& event);
   void touch(const Event& event, bool by_thread);
-  void let_go(const Gated& gated);
+  void let_go(StreamNumber stream, const Gated& gated);
   void add(const Access& access, const Event& event, uint32_t tick, uint32_t blind);
   bool is_settled(const LiveAccess& live) const;
   void prune(Frontier::List& list);
@@ -67,7 +65,7 @@ class BothOrders : public EventSink {
   OrderStates all_, kept_;  // with all synchronizations; with those that are needed
   Frontier frontier_;
   std::vector<OfThread> threads_;
-  std::vector<Gated> gated_;
+  UntilDone<Gated> gated_;
   std::vector<Broken> broken_;
   size_t instance_ = 0, event_ = 0, unchecked_ = 0;
   bool orderly_ = false;

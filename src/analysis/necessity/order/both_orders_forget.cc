@@ -72,7 +72,7 @@ void BothOrders::forget() {
     value = std::min(value, tick);
   };
   frontier_.each([&](AccessIndex index) { ask(frontier_[index].stream, frontier_[index].tick); });
-  for (const Gated& gated : gated_) ask(gated.stream, gated.tick);
+  gated_.each([&](StreamNumber stream, uint32_t tick, const Gated&) { ask(stream, tick); });
   both([&](OrderStates& views) {
     views.each_gate(ask);
     views.each_holder([](const Knowledge&) {},

@@ -100,7 +100,7 @@ Point OrderStates::give_work(const Event& event) {
   if (gates_.empty()) state.gates = {};
   if (event.gate) {
     state.gates.raise(key_of(event.stream), point.tick);
-    gates_.push_back({event.stream, point.tick});
+    gates_.add(event.stream, point.tick, {});
   }
   if (giver.call != 0) giver.own_work.push_back(point);
   return point;
@@ -173,10 +173,7 @@ void OrderStates::end_stream(StreamNumber number) {
 bool OrderStates::waits_for_cpu(StreamNumber number) const {
   if (gates_.empty()) return false;
   const StreamState* state = streams_.find(number);
-  if (!state) return false;
-  const Clock& gates = state->gates;
-  return std::any_of(gates_.begin(), gates_.end(),
-                     [&](const Gate& gate) { return gates.covers(gate.stream, gate.tick); });
+  return state && gates_.any_done(state->gates);
 }
 
 void OrderStates::add_everything(Knowledge& target, Clock& direct) const {
@@ -193,15 +190,12 @@ void OrderStates::add_everything(Knowledge& target, Clock& direct) const {
 
 // Work that waits for the CPU may have been let go by any thread: then what that thread knew came before it.
 void OrderStates::let_go(const Clock& direct, Knowledge& covered) const {
-  for (const Gate& gate : gates_) {
-    if (!direct.covers(gate.stream, gate.tick)) continue;
-    for (const ThreadState& thread : threads_) covered.possible.join(thread.known->possible);
-    return;
-  }
+  if (!gates_.any_done(direct)) return;
+  for (const ThreadState& thread : threads_) covered.possible.join(thread.known->possible);
 }
 
 void OrderStates::done(const Clock& certain) {
-  std::erase_if(gates_, [&](const Gate& gate) { return certain.covers(gate.stream, gate.tick); });
+  gates_.done(certain, [](StreamNumber, uint32_t, Gate) {});
 }
 
 Knowledge OrderStates::covered(const Event& event) {

@@ -9,6 +9,7 @@
 
 #include "analysis/necessity/containers/number_map.h"
 #include "analysis/necessity/events.h"
+#include "analysis/necessity/order/until_done.h"
 #include "analysis/necessity/order/vector_clock.h"
 
 namespace diogenes::necessity {
@@ -150,7 +151,7 @@ class OrderStates {
   bool waits_for_cpu(StreamNumber stream) const;  // its next work may
   template <typename Visit>
   void each_gate(Visit visit) const {
-    for (const Gate& gate : gates_) visit(gate.stream, gate.tick);
+    gates_.each([&](StreamNumber stream, uint32_t tick, Gate) { visit(stream, tick); });
   }
 
   void begin_call(const Event& event);
@@ -202,11 +203,8 @@ class OrderStates {
   NumberMap<MarkNumber, Versions<MarkState>> marks_;
   SharedKnowledge ended_;  // possible: what is in streams that have
   std::vector<ObjectState> objects_;
-  struct Gate {
-    StreamNumber stream;
-    uint32_t tick;
-  };
-  std::vector<Gate> gates_;  // work that may wait for the CPU, until somebody knows that it is done
+  struct Gate {};
+  UntilDone<Gate> gates_;  // of work that may wait for the CPU
 };
 
 template <typename VisitKnowledge, typename VisitPoint>
