@@ -29,26 +29,41 @@ void note_verdicts(const Judge& judge, Process& process) {
 }  // namespace
 
 Judgement ProcessJudge::judge(Check check) {
-  Judge judge;
+  auto judge = std::make_unique<Judge>();
   Judgement judgement;
-  judgement.unclear = interpretation_.replay(judge);
-  judge.finish();
-  needed_ = judge.needed();
+  judgement.unclear = interpretation_.replay(*judge);
+  if (!judge->polling().empty()) {
+    polling_ = judge->polling();
+    judge = std::make_unique<Judge>();
+    GateMarker marked(polling_, *judge);
+    interpretation_.replay(marked);
+  }
+  judge->finish();
+  needed_ = judge->needed();
   if (check == Check::first) {
-    CheckResult checked = withdraw_unsound([&](EventSink& sink) { interpretation_.replay(sink); }, needed_);
-    judge.keep(needed_);
+    CheckResult checked = withdraw_unsound(
+        [&](EventSink& sink) {
+          GateMarker marked(polling_, sink);
+          interpretation_.replay(marked);
+        },
+        needed_);
+    judge->keep(needed_);
     judgement.withdrawn = checked.withdrawn;
     judgement.unchecked = checked.unchecked;
   }
   for (const PeerAccess& peer : peers_) ++(peer.range.empty() ? judgement.devices : judgement.peers);
-  note_verdicts(judge, process_);
+  note_verdicts(*judge, process_);
   return judgement;
 }
 
 bool ProcessJudge::holds() const {
   std::vector<bool> needed = needed_;
-  const CheckResult checked =
-      withdraw_unsound([&](EventSink& sink) { interpretation_.replay_without_sites(sink); }, needed);
+  const CheckResult checked = withdraw_unsound(
+      [&](EventSink& sink) {
+        GateMarker marked(polling_, sink);
+        interpretation_.replay_without_sites(marked);
+      },
+      needed);
   return checked.withdrawn == 0 && checked.unchecked == 0;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/necessity/interpret/interpret.h"
+#include "analysis/necessity/judge/polling.h"
 #include "analysis/necessity/judgement.h"
 #include "analysis/necessity/transfers/dead_transfers.h"
 #include "analysis/runs/run.h"
@@ -33,6 +34,7 @@ class ProcessJudge {
   const SiteTable& sites_;
   std::span<const PeerAccess> peers_;
   const Interpretation interpretation_;
+  Works polling_;
   std::vector<bool> needed_;
   std::unique_ptr<TransferJudge> transfers_;
 };

@@ -109,6 +109,25 @@ uint64_t let_go_by_thread(uint32_t value) {
   return seen;
 }
 
+uint64_t let_go_by_fill(uint32_t value) {
+  static CUstream third = nullptr;
+  if (!third) CHECK(cuStreamCreate(&third, CU_STREAM_NON_BLOCKING));
+  Shared& s = *shared;
+  CHECK(cuMemsetD32(s.other, 0, 1));
+  CHECK(cuCtxSynchronize());
+  return play_gate(
+      value,
+      [&] {
+        void* parameters[] = {&s.other};
+        CHECK(cuLaunchKernel(s.spin_until, 1, 1, 1, 1, 1, 1, 0, s.second, parameters, nullptr));
+      },
+      [] { TESTED(let_go_by_fill, cuStreamSynchronize, shared->first); },
+      [&] {
+        CHECK(cuMemsetD32Async(s.other, 1, 1, third));
+        CHECK(cuStreamSynchronize(third));
+      });
+}
+
 uint64_t let_go_late(uint32_t value) {
   return play_gate(
       value, poll, [] { TESTED(let_go_late, cuStreamSynchronize, shared->first); },

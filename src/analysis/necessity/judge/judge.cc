@@ -224,6 +224,8 @@ void Judge::work(const Event& event) {
       if (!conflict(access, live.access) || is_behind_replacement(live, *point.known)) return;
       if (live.gated && !gated_pairs_.is_done({live.stream, live.tick}))
         let_go.push_back({&access, {live.stream, live.tick}});
+      if (may_poll(live.access, access) && !point.known->certain.covers(live.stream, live.tick))
+        polling_.add(live.stream, live.tick);
       Use use{kOrder, event.thread, giver.call_at_ns};
       if (access.on_host && only_reads(event, access)) use.reason = kDeviceReuse;
       if (gated && !point.known->certain.covers(live.stream, live.tick)) {

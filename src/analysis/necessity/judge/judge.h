@@ -10,6 +10,7 @@
 #include "analysis/necessity/judge/cover_log.h"
 #include "analysis/necessity/judge/frontier.h"
 #include "analysis/necessity/judge/gated_pairs.h"
+#include "analysis/necessity/judge/polling.h"
 #include "analysis/necessity/order/order_states.h"
 
 namespace diogenes::necessity {
@@ -29,6 +30,7 @@ class Judge : public EventSink {
     return constraints_.verdict(InstanceIndex{static_cast<uint32_t>(number)});
   }
   std::vector<bool> needed() const;
+  const Works& polling() const { return polling_; }
   // The check (check.h) found that these have to stay, too: they become kUnresolved.
   void keep(const std::vector<bool>& needed);
 
@@ -95,6 +97,7 @@ class Judge : public EventSink {
   CoverLog log_;
   std::vector<OfThread> threads_;
   GatedPairs gated_pairs_;
+  Works polling_;
   std::unordered_map<StreamNumber, uint32_t> last_by_argument_;  // work of which we know by arguments alone
   bool orderly_ = false;
   size_t forgets_after_;

@@ -122,6 +122,54 @@ TEST(Judge, WorkOfAnotherThreadInTheSecondStreamInheritsTheOrder) {
   EXPECT_EQ(reasons(t), Reasons({kOrder | kOtherThread}));
 }
 
+Access argument(MemoryNumber memory) {
+  Access access = device_write(memory);
+  access.argument = true;
+  return access;
+}
+
+// The kernel in s1 was given m1 and is pending; a fill in s2 writes m1 behind the wait, and s1's next work reads
+// what s0 wrote.
+TEST(Judge, AKernelMayPollWhatOtherWorkWritesLater) {
+  Timeline t;
+  t.work(A, s0, {device_write(m0)}).work(A, s1, {argument(m1)}).work(A, s1, {device_read(m0)});
+  t.sync(A, {s0}, 0).work(A, s2, {device_write(m1)}).ends();
+  Judge first;
+  t.replay(first);
+  EXPECT_TRUE(first.polling().contains(s1, 1));
+  EXPECT_FALSE(first.polling().contains(s1, 2));
+  Judge second;
+  GateMarker marked(first.polling(), second);
+  t.replay(marked);
+  second.finish();
+  EXPECT_EQ(second.verdict(0).reasons, kLetsGo);
+}
+
+TEST(Judge, AKernelPollsNothingThatIsWrittenWhenItIsDoneOrByItsOwnKind) {
+  const auto polls = [](const Timeline& timeline) {
+    Judge judge;
+    timeline.replay(judge);
+    return !judge.polling().empty();
+  };
+  Timeline waited, ordered, kernel, copy, large;
+  waited.work(A, s1, {argument(m1)}).sync(A, {s1}, 0).work(A, s2, {device_write(m1)}).ends();
+  EXPECT_FALSE(polls(waited));
+  ordered.work(A, s1, {argument(m1)})
+      .record(A, s1, MarkNumber{0})
+      .wait(A, s2, MarkNumber{0})
+      .work(A, s2, {device_write(m1)})
+      .ends();
+  EXPECT_FALSE(polls(ordered));
+  kernel.work(A, s1, {argument(m1)}).work(A, s2, {argument(m1)}).ends();
+  EXPECT_FALSE(polls(kernel));
+  copy.work(A, s1, {device_read(m1)}).work(A, s2, {device_write(m1)}).ends();
+  EXPECT_FALSE(polls(copy));
+  Access batch = argument(m1);
+  batch.range.end = batch.range.begin + (1 << 20);
+  large.work(A, s1, {batch}).work(A, s2, {device(m1, 0, 4097, true)}).ends();
+  EXPECT_FALSE(polls(large));
+}
+
 TEST(Judge, TwoWaitsInARowOfTwoThreadsAreBothNeeded) {
   // s0's work -> A's wait -> work in s1 -> B's wait -> work in s2 that reads what s0 wrote.
   Timeline t;
