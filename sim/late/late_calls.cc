@@ -13,6 +13,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstring>
 #include <vector>
 
 // Its `syscall` instruction is the one that the filter lets pass.
@@ -47,25 +49,53 @@ void (*report_touch)(uintptr_t, uintptr_t) = nullptr;
 // What a call does with it is not asked: memory that is released was a source, perhaps, and is to stay until
 // it was read. How a call names its memory: the arguments' numbers, from 0.
 enum class Names : uint8_t { bytes, vector, message };
+enum class At : uint8_t {
+  none,
+  position,
+  fourth
+};  // where in a file: at its position, or as the argument says
 struct Stopped {
   long number;
   Names names;
   int address, count;
+  At at = At::none;
 };
-constexpr Stopped kStopped[] = {{SYS_read, Names::bytes, 1, 2},      {SYS_write, Names::bytes, 1, 2},
-                                {SYS_pread64, Names::bytes, 1, 2},   {SYS_pwrite64, Names::bytes, 1, 2},
-                                {SYS_sendto, Names::bytes, 1, 2},    {SYS_recvfrom, Names::bytes, 1, 2},
-                                {SYS_getrandom, Names::bytes, 0, 1}, {SYS_munmap, Names::bytes, 0, 1},
-                                {SYS_readv, Names::vector, 1, 2},    {SYS_writev, Names::vector, 1, 2},
-                                {SYS_preadv, Names::vector, 1, 2},   {SYS_pwritev, Names::vector, 1, 2},
-                                {SYS_preadv2, Names::vector, 1, 2},  {SYS_pwritev2, Names::vector, 1, 2},
-                                {SYS_sendmsg, Names::message, 1, 0}, {SYS_recvmsg, Names::message, 1, 0}};
+constexpr Stopped kStopped[] = {{SYS_read, Names::bytes, 1, 2, At::position},
+                                {SYS_write, Names::bytes, 1, 2, At::position},
+                                {SYS_pread64, Names::bytes, 1, 2, At::fourth},
+                                {SYS_pwrite64, Names::bytes, 1, 2, At::fourth},
+                                {SYS_sendto, Names::bytes, 1, 2},
+                                {SYS_recvfrom, Names::bytes, 1, 2},
+                                {SYS_getrandom, Names::bytes, 0, 1},
+                                {SYS_munmap, Names::bytes, 0, 1},
+                                {SYS_readv, Names::vector, 1, 2, At::position},
+                                {SYS_writev, Names::vector, 1, 2, At::position},
+                                {SYS_preadv, Names::vector, 1, 2, At::fourth},
+                                {SYS_pwritev, Names::vector, 1, 2, At::fourth},
+                                {SYS_preadv2, Names::vector, 1, 2, At::fourth},
+                                {SYS_pwritev2, Names::vector, 1, 2, At::fourth},
+                                {SYS_sendmsg, Names::message, 1, 0},
+                                {SYS_recvmsg, Names::message, 1, 0}};
 
-void touch_vector(const iovec* pieces, size_t count) {
+// Out: bytes in all.
+size_t touch_vector(const iovec* pieces, size_t count) {
+  size_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
     const auto begin = reinterpret_cast<uintptr_t>(pieces[i].iov_base);
     report_touch(begin, begin + pieces[i].iov_len);
+    bytes += pieces[i].iov_len;
   }
+  return bytes;
+}
+
+// The file may be this program's own memory, /proc/PID/mem.
+void touch_file(long file, At at, uintptr_t place, size_t bytes) {
+  char link[32], path[64] = {}, own[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%ld", file);
+  snprintf(own, sizeof own, "/proc/%d/mem", getpid());
+  if (readlink(link, path, sizeof path - 1) < 0 || strcmp(path, own) != 0) return;
+  if (at == At::position) place = static_cast<uintptr_t>(lseek(static_cast<int>(file), 0, SEEK_CUR));
+  report_touch(place, place + bytes);
 }
 
 void on_stopped(int, siginfo_t* info, void* context) {
@@ -76,14 +106,16 @@ void on_stopped(int, siginfo_t* info, void* context) {
   for (const Stopped& call : kStopped) {
     if (call.number != info->si_syscall) continue;
     const auto address = static_cast<uintptr_t>(arguments[call.address]);
+    auto bytes = static_cast<size_t>(arguments[call.count]);
     if (call.names == Names::bytes) {
-      report_touch(address, address + static_cast<uintptr_t>(arguments[call.count]));
+      report_touch(address, address + bytes);
     } else if (call.names == Names::vector) {
-      touch_vector(reinterpret_cast<const iovec*>(address), static_cast<size_t>(arguments[call.count]));
+      bytes = touch_vector(reinterpret_cast<const iovec*>(address), bytes);
     } else {
       const auto* message = reinterpret_cast<const msghdr*>(address);
       touch_vector(message->msg_iov, message->msg_iovlen);
     }
+    if (call.at != At::none) touch_file(arguments[0], call.at, static_cast<uintptr_t>(arguments[3]), bytes);
   }
   registers[REG_RAX] = unstopped_call(info->si_syscall, arguments[0], arguments[1], arguments[2],
                                       arguments[3], arguments[4], arguments[5]);

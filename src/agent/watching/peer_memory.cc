@@ -14,6 +14,8 @@
 #include "agent/core/running_stage.h"
 #include "agent/core/thread_state.h"
 #include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/system_calls/kernel.h"
+#include "agent/watching/guard/system_calls/syscall_memory.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "base/units.h"
 
@@ -159,6 +161,20 @@ int process_of_file(int file) {
   return atoi(path + 6);
 }
 
+// System calls that move bytes: how they say which.
+struct TransferCall {
+  long number;
+  bool writes, vectors;
+  bool placed;  // where in the file is the fourth argument; -1: at its position
+};
+constexpr TransferCall kTransferCalls[] = {
+    {SYS_read, false, false, false},   {SYS_pread64, false, false, true}, {SYS_readv, false, true, false},
+    {SYS_preadv, false, true, true},   {SYS_preadv2, false, true, true},  {SYS_write, true, false, false},
+    {SYS_pwrite64, true, false, true}, {SYS_writev, true, true, false},   {SYS_pwritev, true, true, true},
+    {SYS_pwritev2, true, true, true},
+};
+constexpr uint64_t kMostVectors = 1024;  // UIO_MAXIOV
+
 }  // namespace
 
 ssize_t finish_peer_copy(const PeerCopy& copy, ssize_t result, int errno_before) {
@@ -207,9 +223,44 @@ void note_transferred(int file, int64_t at, ssize_t bytes, Touching access) {
   if (bytes <= 0) return;
   Inside inside;
   const int process = process_of_file(file);
-  if (process == 0) return;
+  if (process == 0 || guard_thread.slot) return;  // a guarded thread's was seen already
   if (at < 0) at = raw_syscall(SYS_lseek, file, 0, SEEK_CUR) - bytes;
   record(access, process, static_cast<uint64_t>(at), static_cast<uint64_t>(bytes));
+}
+
+void note_opening(long number, const uint64_t (&arguments)[6]) {
+  const uint64_t path = arguments[number == SYS_open ? 0 : 1];
+  bool whole = false;
+  const uint64_t length = text_bytes(path, diogenes_copy, whole);  // with its zero byte
+  char end[4] = {};
+  if (!whole || length < sizeof end) return;
+  if (!diogenes_copy(end, reinterpret_cast<const char*>(path) + length - sizeof end, sizeof end)) return;
+  if (memcmp(end, "mem", sizeof end) == 0) peer_file_opened.store(true, std::memory_order_relaxed);
+}
+
+PeerAccess peer_access(long number, const uint64_t (&arguments)[6]) {
+  const TransferCall* call = std::find_if(std::begin(kTransferCalls), std::end(kTransferCalls),
+                                          [&](const TransferCall& one) { return one.number == number; });
+  if (call == std::end(kTransferCalls)) return {};
+  const auto file = static_cast<int>(arguments[0]);
+  const int process = process_of_file(file);
+  if (process == 0) return {};
+  auto at = call->placed ? static_cast<int64_t>(arguments[3]) : -1;
+  if (at < 0) at = raw_syscall(SYS_lseek, file, 0, SEEK_CUR);
+  if (at < 0) return {};
+  uint64_t bytes = call->vectors ? 0 : arguments[2];
+  for (uint64_t i = 0; call->vectors && i < std::min<uint64_t>(arguments[2], kMostVectors); ++i) {
+    iovec piece{};
+    if (!diogenes_copy(&piece, reinterpret_cast<const iovec*>(arguments[1]) + i, sizeof piece)) break;
+    bytes += piece.iov_len;
+  }
+  const auto begin = static_cast<uint64_t>(at);
+  return {process, AddressRange::of(begin, std::min(bytes, ~uint64_t{0} - begin)),
+          call->writes ? Touching::writes : Touching::reads};
+}
+
+void note_peer_access(const PeerAccess& access) {
+  record(access.touching, access.process, access.range.begin, access.range.size());
 }
 
 void publish_guards() {

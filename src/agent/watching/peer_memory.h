@@ -4,14 +4,17 @@
 // refuses those to process_vm_readv and not to /proc/PID/mem, so what the guards kept back is copied again by
 // that way. All of it in stages that guard; nothing here allocates or waits.
 //
-// Not seen: system calls made without libc's functions, stdio on /proc/PID/mem, files that another process
-// has opened, RDMA. Source: process_vm_readv(2), proc(5).
+// In a process that is guarded, files are seen however they are used, since its system calls are dispatched:
+// what it does to its own memory by them is a touch, as by any system call. In one that is not, libc's functions
+// are seen alone, and neither stdio nor system calls of its own. Nor are files that another process has opened,
+// ptrace, and RDMA. Source: process_vm_readv(2), proc(5).
 #pragma once
 #include <sys/uio.h>
 
 #include <atomic>
 #include <cstdint>
 
+#include "base/range.h"
 #include "trace/fact_records.h"
 
 namespace diogenes::agent {
@@ -39,6 +42,16 @@ extern std::atomic<bool> peer_file_opened;
 
 // The program moved so many bytes from or to a file; `at`: where in it, -1: before its position.
 void note_transferred(int file, int64_t at, ssize_t bytes, Touching access);
+
+// A guarded thread is about to make these system calls: of Action::open, and of Action::transfer.
+void note_opening(long number, const uint64_t (&arguments)[6]);
+struct PeerAccess {
+  int process = 0;  // 0: the file is something else
+  AddressRange range;
+  Touching touching;  // what the kernel does to that memory
+};
+PeerAccess peer_access(long number, const uint64_t (&arguments)[6]);
+void note_peer_access(const PeerAccess& access);
 
 // Lets the agents of other processes see which pages of this one are guarded: where the list of guards lies
 // goes to the file guards-HOST-PID in the stage's folder. Once, when guards are started.

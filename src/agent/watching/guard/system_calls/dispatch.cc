@@ -25,6 +25,7 @@
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/guard/watchpoints/watch_guards.h"
 #include "agent/watching/order/order.h"
+#include "agent/watching/peer_memory.h"
 #include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
@@ -207,6 +208,18 @@ void before_socket_option(Dispatched& call) {
   }
 }
 
+// The file may be a process's memory (peer_memory.h).
+void before_transfer(Dispatched& call) {
+  if (!peer_file_opened.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  const PeerAccess access = peer_access(call.number, call.arguments);
+  if (access.process == 0) return;
+  if (access.process == static_cast<int>(raw_syscall(SYS_getpid)))
+    use_memory(call, access.range, access.touching == Touching::writes ? Access::write : Access::read);
+  else
+    note_peer_access(access);
+}
+
 void before_control(Dispatched& call) {
   const auto& arguments = call.arguments;
   switch (call.number) {
@@ -323,6 +336,7 @@ void before_call(Dispatched& call) {
       case SYS_io_setup:
       case SYS_io_submit:
       case SYS_userfaultfd:
+      case SYS_vmsplice:
       case SYS_process_vm_readv:
       case SYS_process_vm_writev:
         refuse_for_good();
@@ -441,6 +455,12 @@ void before_call(Dispatched& call) {
       break;
     case Action::closes:
       before_closing(call);
+      break;
+    case Action::open:
+      note_opening(call.number, call.arguments);
+      break;
+    case Action::transfer:
+      before_transfer(call);
       break;
     default:
       break;

@@ -7,6 +7,7 @@
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/order/thread.h"
+#include "agent/watching/peer_memory.h"
 #include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
@@ -35,6 +36,12 @@ uint32_t registers_of_values() { return 0; }
 bool correcting = false;
 bool stage_corrects() { return correcting; }
 const Corrector* corrector = nullptr;
+
+// No file is a process's memory.
+std::atomic<bool> peer_file_opened{false};
+void note_opening(long, const uint64_t (&)[6]) {}
+PeerAccess peer_access(long, const uint64_t (&)[6]) { return {}; }
+void note_peer_access(const PeerAccess&) {}
 
 // Nothing is recorded here.
 bool append_record(const void*, OperationId*) { return true; }
