@@ -1,0 +1,121 @@
+#include "analysis/joined_runs.h"
+
+#include <utility>
+
+#include "analysis/findings/required.h"
+#include "analysis/report/notices.h"
+#include "analysis/runs/first_uses.h"
+#include "analysis/runs/watch_shares.h"
+
+namespace diogenes {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void drop_operations(Run& run) {
+  for (Process& process : run.processes)
+    for (Thread& thread : process.threads) {
+      // Assigning {} would keep the memory.
+      std::vector<Operation>().swap(thread.operations);
+      std::vector<Evidence>().swap(thread.evidence);
+      std::vector<FirstUsePlace>().swap(thread.first_uses);
+      std::vector<RecordedGpuTime>().swap(thread.gpu_times);
+    }
+}
+
+}  // namespace
+
+const StageRun* run_of(const Session& session, const std::string& name) {
+  for (const StageRun& run : session.runs)
+    if (run.name == name) return &run;
+  return nullptr;
+}
+
+std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
+  const std::string name = stage == Stage::tracing ? choices_.tracing_run : stage_name(stage);
+  const StageRun* state = run_of(session_, name);
+  fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
+  std::error_code failed;
+  if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
+  auto run =
+      stage == Stage::memory_tracing
+          ? load_memory_tracing(folder_, sites,
+                                {choices_.judge, [this](const Run& of) { build(&of); }, choices_.check})
+          : load_run(stage_folder, sites, what, {.by_hand = choices_.judge});
+  if (!run) {
+    notices.push_back({"session", run.error().c_str()});
+    return std::nullopt;
+  }
+  stage_notices(*run, name, notices);
+  for (std::string& sentence : lost_operations(*run, name)) lost.push_back(std::move(sentence));
+  if (stage == Stage::tracing) python_notice(*run, notices);
+  return std::move(*run);
+}
+
+// One stage after the other: what stages 3 and 4 say of the operations goes to those of stage 2, and their
+// own are let go.
+void JoinedRuns::load(const std::function<std::string(const Site&)>& called) {
+  tracing = load_stage(Stage::tracing, Load::operations);
+  if (tracing) load_gpu_times();
+  memory_tracing = load_stage(Stage::memory_tracing, Load::evidence);
+  if (!replay) build(nullptr);
+  verdicts.assign(sites.size(), {});
+  if (memory_tracing) {
+    if (gpu_times_) gpu_times_notices(*memory_tracing, *gpu_times_, notices);
+    if (tracing) join_memory_tracing(called);
+    drop_operations(*memory_tracing);
+  }
+  sync_use = load_stage(Stage::sync_use, Load::evidence);
+  verdicts.resize(sites.size());
+  if (!sync_use) return;
+  followed = followed_values(*sync_use, sites);
+  if (tracing) first_use_join_notice(join_first_uses(*tracing, *sync_use, sites, first_uses), notices);
+  drop_operations(*sync_use);
+}
+
+// A run of its own for them comes before stage 3's, which disturbs the program more.
+void JoinedRuns::load_gpu_times() {
+  std::optional<Run> run = load_stage(Stage::gpu_times, Load::gpu_times);
+  has_gpu_run = run.has_value();
+  if (!run) return;
+  take_gpu_times(*run);
+  gpu_times_notices(*run, *gpu_times_, notices);
+  gpu_times_.reset();
+}
+
+void JoinedRuns::take_gpu_times(const Run& run) {
+  gpu_times_ = join_gpu_times(*tracing, run, sites, kAssumedMachine);
+  calibrated = gpu_times_->known > 0;
+  machine_ = gpu_times_->machine;
+}
+
+// The graph and the model of the run: no verdict matters for them, so they are made while stage 3 is judged.
+void JoinedRuns::build(const Run* memory_tracing_run) {
+  if (!tracing) return;
+  if (memory_tracing_run && !has_gpu_run && tells_gpu_times(*memory_tracing_run))
+    take_gpu_times(*memory_tracing_run);
+  graph = build_graph(*tracing, sites);
+  replay.emplace(
+      *tracing, sites, graph,
+      ReplayOptions{.machine = machine_, .calibrated = calibrated, .sleep_costs = session_.sleep_costs});
+}
+
+void JoinedRuns::join_memory_tracing(const std::function<std::string(const Site&)>& called) {
+  JoinResult joined = join_verdicts(*tracing, *memory_tracing, sites, verdicts);
+  join_notices(joined, "memory-tracing", notices);
+  auto all = static_cast<double>(joined.matched + joined.unmatched);
+  if (all > 0) unmatched = static_cast<double>(joined.unmatched) / all;
+  unwatched_notices(*memory_tracing, notices);
+  left_out_notice(
+      *memory_tracing, session_.request.max_overhead, [&](SiteIndex index) { return called(sites[index]); },
+      notices);
+  call_contexts = call_contexts_of(*memory_tracing, sites);
+  brought = brought_values(*memory_tracing, sites);
+}
+
+bool JoinedRuns::verdicts_hold() {
+  return !memory_tracing || !memory_tracing->verdicts_hold.valid() || memory_tracing->verdicts_hold.get();
+}
+
+}  // namespace diogenes

@@ -1,0 +1,69 @@
+// What the runs of a session say of the same operations, joined: times from one run, verdicts and first uses from
+// others. In: a session's folder. Out: the tracing run with all of that, its graph and its model.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/benefit/models.h"
+#include "analysis/report/report.h"
+#include "analysis/runs/followed_values.h"
+#include "analysis/runs/gpu_times.h"
+#include "analysis/runs/join.h"
+#include "analysis/runs/run.h"
+#include "trace/session.h"
+
+namespace diogenes {
+
+// The session's run of that name; null: there was none.
+const StageRun* run_of(const Session& session, const std::string& name);
+
+class JoinedRuns {
+ public:
+  struct Choices {
+    std::string tracing_run = "tracing";  // which of those that repeat each other
+    JudgeProcess judge = nullptr;         // for tests; null: the judges
+    necessity::Check check{};
+  };
+  JoinedRuns(std::filesystem::path folder, const Session& session, Choices choices)
+      : folder_(std::move(folder)), session_(session), choices_(std::move(choices)) {}
+  JoinedRuns(const JoinedRuns&) = delete;
+  JoinedRuns& operator=(const JoinedRuns&) = delete;
+
+  // Once. Takes what is there. `called`: a place in words, for notices.
+  void load(const std::function<std::string(const Site&)>& called);
+  // False: the verdicts do not hold together. After load(), once.
+  bool verdicts_hold();
+
+  SiteTable sites;
+  std::optional<Run> tracing, memory_tracing, sync_use;  // the last two without their operations
+  std::vector<SiteVerdicts> verdicts;                    // by site, as the others
+  std::vector<SiteFirstUses> first_uses;
+  std::vector<CallContext> call_contexts;
+  std::vector<BroughtValues> brought;
+  std::vector<FollowedValues> followed;
+  EventGraph graph;
+  std::optional<Replay> replay;  // where there is `tracing`
+  double unmatched = 0;      // of the memory tracing run's operations, which share the tracing run has not
+  bool calibrated = false;   // of some of the GPU's work it is known when it was
+  bool has_gpu_run = false;  // by a run of its own
+  std::vector<ReportNotice> notices;
+  std::vector<std::string> lost;  // what runs could not record
+
+ private:
+  std::optional<Run> load_stage(Stage stage, Load what);
+  void load_gpu_times();
+  void take_gpu_times(const Run& run);
+  void build(const Run* memory_tracing_run);
+  void join_memory_tracing(const std::function<std::string(const Site&)>& called);
+
+  std::filesystem::path folder_;
+  const Session& session_;
+  Choices choices_;
+  std::optional<GpuTimesFound> gpu_times_;  // of stage 3's run
+  replay::Machine machine_ = kAssumedMachine;
+};
+
+}  // namespace diogenes
