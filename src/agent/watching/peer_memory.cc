@@ -173,6 +173,7 @@ constexpr TransferCall kTransferCalls[] = {
     {SYS_pwrite64, true, false, true}, {SYS_writev, true, true, false},   {SYS_pwritev, true, true, true},
     {SYS_pwritev2, true, true, true},
 };
+constexpr int kFilesLookedAt = 1024;     // the usual limit of a process
 constexpr uint64_t kMostVectors = 1024;  // UIO_MAXIOV
 
 }  // namespace
@@ -264,6 +265,9 @@ void note_peer_access(const PeerAccess& access) {
 }
 
 void publish_guards() {
+  // Files that were opened before by what is not looked at.
+  for (int opened = 0; opened < kFilesLookedAt; ++opened)
+    if (process_of_file(opened) != 0) peer_file_opened.store(true, std::memory_order_relaxed);
   const GuardIndexPlace place = guard_index_place();
   char path[640];
   name_guards_file(path, getpid());
