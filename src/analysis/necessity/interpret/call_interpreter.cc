@@ -48,6 +48,8 @@ void CallInterpreter::begin(const RecordedCall& recorded, uint32_t ordinal, int6
     releasing_[ordinal] = known ? *known : Allocation{};
   }
   if (!recorded.call) ++tables_.unclear.calls;
+  if (ordinal >= begun_.size()) begun_.resize(ordinal + 1);
+  begun_[ordinal] = tables_.streams.now();
   tables_.sink.take(event(EventKind::call_begin, call, at_ns));
 }
 
@@ -59,6 +61,8 @@ void CallInterpreter::end(const RecordedCall& recorded, uint32_t ordinal, int64_
 void CallInterpreter::body(const RecordedCall& recorded, uint32_t ordinal, int64_t at_ns) {
   if (!is_programs(recorded)) return;
   CallView call = view(tables_, recorded, ordinal);
+  const uint64_t begin = ordinal < begun_.size() ? begun_[ordinal] : 0;
+  alone_ = begin == tables_.streams.now();
   if (call.has(kCapturing)) {
     // Calls of a stream under capture do no work now. What they do later is the graph's.
     if (call.driver.arguments == Arguments::event_record) marks_[call.record().object].doubtful = true;

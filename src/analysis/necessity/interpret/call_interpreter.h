@@ -74,8 +74,10 @@ class CallInterpreter {
   // What a call under way releases, as it was when the call began: its address may be given out again before
   // the call returns. By thread; `serial` 0: nothing that was seen allocated.
   std::unordered_map<uint32_t, Allocation> releasing_;
-  uint32_t blind_ = 0;          // of all work from now on
-  bool marks_unknown_ = false;  // events may have been recorded out of sight
+  std::vector<uint64_t> begun_;  // StreamTable::now() at the begin of the call, by thread
+  bool alone_ = true;            // nobody else has given anything since then
+  uint32_t blind_ = 0;           // of all work from now on
+  bool marks_unknown_ = false;   // events may have been recorded out of sight
   // Used again and again.
   std::vector<StreamNumber> order_;
   Work work_;

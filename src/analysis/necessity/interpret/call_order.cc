@@ -42,6 +42,7 @@ void CallInterpreter::records_and_waits(const CallView& call, int64_t at_ns) {
       wait.stream = stream->number;
       wait.mark = mark->number;
       tables_.sink.take(wait);
+      tables_.streams.acted(*stream);
       return;
     }
     case Arguments::elapsed_time:
@@ -62,7 +63,7 @@ void CallInterpreter::record_mark(const CallView& call, int64_t at_ns) {
     return;
   }
   if (!mark.number.valid()) mark.number = {next_mark_++};
-  mark.doubtful = call.has(kExternalEvent) || (stream->legacy && tables_.streams.others_are_ahead(*stream));
+  mark.doubtful = call.has(kExternalEvent) || tables_.streams.others_are_ahead(*stream);
   Event record = event(EventKind::record_mark, call, at_ns);
   record.stream = stream->number;
   record.mark = mark.number;
@@ -71,6 +72,7 @@ void CallInterpreter::record_mark(const CallView& call, int64_t at_ns) {
     mark.marker = tables_.streams.next_number();
   record.marker = mark.marker;
   tables_.sink.take(record);
+  tables_.streams.acted(*stream);
 }
 
 void CallInterpreter::use_mark(const CallView& call, uint32_t event_number, int64_t at_ns) {
@@ -181,7 +183,8 @@ void CallInterpreter::covers(const CallView& call, const BlockingCopy& copy, con
   cover.covers_own_work = copy.covers_itself;
   cover.wait = wait_of(call, copy, scope.new_work);
   tables_.sink.take(cover);
-  tables_.streams.covered(scope);
+  // What other threads gave while the call ran is not known to be covered.
+  tables_.streams.covered(scope, alone_ ? tables_.streams.now() : begun_[call.ordinal]);
 }
 
 }  // namespace diogenes::necessity

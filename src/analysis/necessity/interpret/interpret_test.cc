@@ -172,6 +172,33 @@ TEST(Interpret, ALegacyStreamsOwnWaitMayCoverBlockingStreamsThatAreAhead) {
   EXPECT_EQ(lines[5], "120 covers t0 certain=s0");
 }
 
+TEST(Interpret, AnEventInABlockingStreamMayStandForLegacyWorkBeforeIt) {
+  Facts facts;
+  facts.stream(2).stream(3, kCertainStream);
+  facts.call("cuLaunchKernel", launch(10));
+  facts.call("cuEventRecord", {.begin = 30, .stream = 2, .object = 2});
+  facts.call("cuEventRecord", {.begin = 50, .stream = 3, .object = 3});
+  facts.call("cuLaunchKernel", launch(70, 2));
+  facts.call("cuEventRecord", {.begin = 90, .stream = 2, .object = 2});
+  auto lines = events(facts);
+  EXPECT_EQ(lines[1], "40 record t0 s1 e0 doubtful");
+  EXPECT_EQ(lines[2], "60 record t0 s2 e1");   // a non-blocking one
+  EXPECT_EQ(lines[4], "100 record t0 s1 e0");  // its own work came behind the legacy stream's
+}
+
+// A stream that holds a wait alone is ordered with the legacy stream as if it held work.
+TEST(Interpret, AStreamsWaitIsAheadOfTheLegacyStream) {
+  Facts facts;
+  facts.stream(2).stream(3, kCertainStream);
+  facts.call("cuEventRecord", {.begin = 10, .stream = 3, .object = 2});
+  facts.call("cuStreamWaitEvent", {.begin = 30, .stream = 2, .object = 2});
+  facts.call("cuStreamSynchronize", {.begin = 50, .stream = kLegacy});
+  facts.call("cuLaunchKernel", launch(70));
+  auto lines = events(facts);
+  EXPECT_EQ(lines[2], "60 covers t0 certain=s2 may=s1");
+  EXPECT_TRUE(lines[3].ends_with(" behind=s1")) << lines[3];
+}
+
 TEST(Interpret, EventsAreRecordedWaitedForAskedAndUsed) {
   Facts facts;
   facts.stream(2, kCertainStream).stream(3, kCertainStream);

@@ -12,7 +12,8 @@ namespace {
 // Which findings the broken pairs take back: all that covered the work before it was used.
 class Withdrawals : public EventSink {
  public:
-  Withdrawals(const std::vector<Broken>& broken, std::vector<bool>& needed);
+  Withdrawals(const std::vector<Broken>& broken, const std::vector<LettingGo>& letting_go,
+              std::vector<bool>& needed);
   void take(const Event& event) override;
   size_t withdrawn() const { return withdrawn_; }
 
@@ -25,12 +26,16 @@ class Withdrawals : public EventSink {
   bool orders_broken(const Clock& covered) const;
 
   std::unordered_map<StreamNumber, std::vector<Used>> broken_;
+  const std::vector<LettingGo>& letting_go_;
+  size_t next_ = 0;  // of them
   std::vector<bool>& needed_;
   OrderStates views_;
   size_t instance_ = 0, event_ = 0, withdrawn_ = 0;
 };
 
-Withdrawals::Withdrawals(const std::vector<Broken>& broken, std::vector<bool>& needed) : needed_(needed) {
+Withdrawals::Withdrawals(const std::vector<Broken>& broken, const std::vector<LettingGo>& letting_go,
+                         std::vector<bool>& needed)
+    : letting_go_(letting_go), needed_(needed) {
   for (const Broken& pair : broken) broken_[pair.stream].push_back({pair.use, pair.tick});
   for (auto& [stream, used] : broken_) {
     std::sort(used.begin(), used.end(),
@@ -59,6 +64,10 @@ void Withdrawals::take(const Event& event) {
       break;
     case EventKind::work:
       views_.give_work(event);
+      for (; next_ < letting_go_.size() && letting_go_[next_].since == event_; ++next_) {
+        const LettingGo& pair = letting_go_[next_];
+        views_.may_let_go(pair.gate, pair.gate_tick, pair.by, pair.by_tick);
+      }
       break;
     case EventKind::record_mark:
       views_.record_mark(event);
@@ -109,7 +118,7 @@ CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed, si
     orders.finish();
     result.unchecked = orders.unchecked();
     if (orders.broken().empty()) return result;
-    Withdrawals withdrawals(orders.broken(), needed);
+    Withdrawals withdrawals(orders.broken(), orders.letting_go(), needed);
     replay(withdrawals);
     if (withdrawals.withdrawn() == 0) return result;
     result.withdrawn += withdrawals.withdrawn();

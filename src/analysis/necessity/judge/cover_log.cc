@@ -38,7 +38,7 @@ CoverLog::OfThread& CoverLog::reach(OfStream& stream, ThreadNumber thread, uint3
 }
 
 size_t CoverLog::add(ThreadNumber thread, InstanceIndex instance, SiteIndex site, uint32_t position,
-                     bool documented, const Knowledge& covered) {
+                     uint32_t releases, bool documented, const Knowledge& covered) {
   size_t added = 0;
   auto solid = covered.solid.components().begin();
   auto certain = covered.certain.components().begin();
@@ -49,7 +49,9 @@ size_t CoverLog::add(ThreadNumber thread, InstanceIndex instance, SiteIndex site
     OfThread& log = reach(streams_[StreamNumber{number_of(possible.key)}], thread, possible.value);
     if (solid != covered.solid.components().end() && solid->key == possible.key) {
       const uint32_t most = log.direct.empty() ? 0 : log.direct.back().most;
-      log.direct.push_back({position, solid->value, std::max(most, solid->value), instance, site});
+      log.direct.push_back({position, releases, solid->value, std::max(most, solid->value), instance, site});
+      if (documented && (log.first_direct.empty() || log.first_direct.back().tick < solid->value))
+        log.first_direct.push_back({{solid->value, instance}, releases});
       ++added;
     }
     if (certain != covered.certain.components().end() && certain->key == possible.key) {
@@ -61,20 +63,32 @@ size_t CoverLog::add(ThreadNumber thread, InstanceIndex instance, SiteIndex site
   return added;
 }
 
-void CoverLog::candidates(StreamNumber stream, uint32_t tick, const Clock& solid,
+void CoverLog::candidates(StreamNumber stream, uint32_t tick, const Clock& solid, ThreadNumber user,
                           std::vector<InstanceIndex>& into) const {
   each_covering(stream, tick, [&](const OfThread& log) {
-    if (const uint32_t position = solid[key_of(log.thread)]) log.candidates(tick, position, into);
+    const uint32_t position = solid[key_of(log.thread)];
+    if (position == 0) return;
+    const size_t before = into.size();
+    log.candidates(tick, position, {}, into);
+    if (!user.valid() || log.thread == user || into.size() == before) return;
+    // What is not documented to wait is relied on by nobody.
+    const auto first = std::lower_bound(log.first_direct.begin(), log.first_direct.end(), tick,
+                                        [](const Step& step, uint32_t wanted) { return step.tick < wanted; });
+    if (first == log.first_direct.end()) return;
+    into.resize(before);
+    log.candidates(tick, position, first->releases, into);
+    if (std::find(into.begin() + static_cast<ptrdiff_t>(before), into.end(), first->instance) == into.end())
+      into.push_back(first->instance);
   });
 }
 
-void CoverLog::OfThread::candidates(uint32_t tick, uint32_t position,
+void CoverLog::OfThread::candidates(uint32_t tick, uint32_t position, std::optional<uint32_t> releases,
                                     std::vector<InstanceIndex>& into) const {
   std::vector<SiteIndex> seen;
   for (size_t i = direct.size(); i-- > 0;) {
     const Direct& one = direct[i];
     if (one.most < tick) break;
-    if (one.position > position || one.tick < tick) continue;
+    if (one.position > position || one.tick < tick || (releases && one.releases != *releases)) continue;
     if (std::find(seen.begin(), seen.end(), one.site) != seen.end()) continue;
     seen.push_back(one.site);
     into.push_back(one.instance);
@@ -94,7 +108,7 @@ CoverLog::Firsts CoverLog::firsts(ThreadNumber thread, StreamNumber stream, uint
 }
 
 void CoverLog::OfThread::prune(const std::vector<uint32_t>& ticks, const std::vector<uint32_t>& positions) {
-  auto prune_steps = [&](std::vector<Step>& steps) {
+  auto prune_steps = [&](auto& steps) {
     uint32_t before = 0;
     std::erase_if(steps, [&](const Step& step) {
       auto asked = std::upper_bound(ticks.begin(), ticks.end(), before);
@@ -102,6 +116,7 @@ void CoverLog::OfThread::prune(const std::vector<uint32_t>& ticks, const std::ve
       return asked == ticks.end() || *asked > step.tick;
     });
   };
+  prune_steps(first_direct);
   prune_steps(certain);
   prune_steps(possible);
   prune_steps(documented);

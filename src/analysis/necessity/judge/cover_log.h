@@ -3,6 +3,7 @@
 // each site that covers it directly, and the first instance at all that covers it, certainly or possibly.
 #pragma once
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -13,12 +14,14 @@ namespace diogenes::necessity {
 
 class CoverLog {
  public:
-  // `position`: which synchronization of its thread, from 1.
+  // `position`: which synchronization of its thread, from 1. `releases`: how often the thread had let others go on.
   // Out: how many entries that made.
-  size_t add(ThreadNumber thread, InstanceIndex instance, SiteIndex site, uint32_t position, bool documented,
-             const Knowledge& covered);
-  // Of each thread and site, the latest instance known to `solid` that covers it by GPU order alone.
-  void candidates(StreamNumber stream, uint32_t tick, const Clock& solid,
+  size_t add(ThreadNumber thread, InstanceIndex instance, SiteIndex site, uint32_t position,
+             uint32_t releases, bool documented, const Knowledge& covered);
+  // Instances known to `solid` that cover it by GPU order alone: of each thread and site the latest. With a `user`, of
+  // each other thread only the first, and those before it let others go on again: in another run the user may go on
+  // from there.
+  void candidates(StreamNumber stream, uint32_t tick, const Clock& solid, ThreadNumber user,
                   std::vector<InstanceIndex>& into) const;
   // In a thread, the first instances that cover it; invalid: there is none.
   struct Firsts {
@@ -40,7 +43,7 @@ class CoverLog {
 
  private:
   struct Direct {
-    uint32_t position, tick;
+    uint32_t position, releases, tick;
     uint32_t most;  // tick of this one or an earlier one
     InstanceIndex instance;
     SiteIndex site;
@@ -49,13 +52,19 @@ class CoverLog {
     uint32_t tick;
     InstanceIndex instance;
   };
+  struct FirstDirect : Step {  // by GPU order alone, and documented
+    uint32_t releases;
+  };
   struct OfThread {
     ThreadNumber thread;
     std::vector<Direct> direct;                       // by position
     std::vector<Step> certain, possible, documented;  // by tick
+    std::vector<FirstDirect> first_direct;
 
     Firsts firsts(uint32_t tick) const;
-    void candidates(uint32_t tick, uint32_t position, std::vector<InstanceIndex>& into) const;
+    // `releases`: only those with so many; none: all.
+    void candidates(uint32_t tick, uint32_t position, std::optional<uint32_t> releases,
+                    std::vector<InstanceIndex>& into) const;
     void prune(const std::vector<uint32_t>& ticks, const std::vector<uint32_t>& positions);
     bool empty() const { return direct.empty() && certain.empty() && possible.empty(); }
   };

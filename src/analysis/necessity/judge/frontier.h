@@ -26,7 +26,8 @@ struct LiveAccess {
   uint32_t blind = 0;   // Reason bits: why it cannot be watched
   bool effect = false;  // no access to any memory we know of, but something that cannot be watched
   bool alive = false;
-  bool gated = false;                 // its work may wait for the CPU
+  bool gate = false;                  // its work may wait for the CPU
+  bool gated = false;                 // ... or comes behind such work
   bool used = false;                  // somebody has used it since, or may have
   bool exposed = false;               // anybody awake may be touching it unseen
   bool stands_for_used = false;       // it replaced one that somebody may have used

@@ -45,7 +45,9 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
   by_others.reason |= kOtherThread;  // no such synchronization may be moved
   if (user.certain.covers(stream, tick)) {
     std::vector<InstanceIndex> candidates;
-    log_.candidates(stream, tick, user.solid, candidates);
+    // Who is seen to use it may learn of it sooner in another run, by a flag that it looks at before it blocks.
+    const bool seen = (use.reason & kUnwatchedReasons) == 0;
+    log_.candidates(stream, tick, user.solid, seen ? use.thread : ThreadNumber{}, candidates);
     if (!candidates.empty()) {
       Use known = use;
       known.handed_on = true;
@@ -178,6 +180,7 @@ void Judge::take(const Event& event) {
       break;
     case EventKind::release:
       of(event.thread).released_ns = event.at_ns;
+      ++of(event.thread).releases;
       views_.release(event);
       break;
     case EventKind::acquire:
@@ -224,8 +227,13 @@ void Judge::work(const Event& event) {
       if (!conflict(access, live.access) || is_behind_replacement(live, *point.known)) return;
       if (live.gated && !gated_pairs_.is_done({live.stream, live.tick}))
         let_go.push_back({&access, {live.stream, live.tick}});
-      if (may_poll(live.access, access) && !point.known->certain.covers(live.stream, live.tick))
-        polling_.add(live.stream, live.tick);
+      if (!point.known->certain.covers(live.stream, live.tick)) {
+        if (may_poll(live.access, access)) polling_.add(live.stream, live.tick);
+        if (may_poll(access, live.access)) polling_.add(event.stream, point.tick);
+        if (live.gate && access.writes) views_.may_let_go(live.stream, live.tick, event.stream, point.tick);
+        if (event.gate && live.access.writes)
+          views_.may_let_go(event.stream, point.tick, live.stream, live.tick);
+      }
       Use use{kOrder, event.thread, giver.call_at_ns};
       if (access.on_host && only_reads(event, access)) use.reason = kDeviceReuse;
       if (gated && !point.known->certain.covers(live.stream, live.tick)) {
@@ -249,6 +257,7 @@ void Judge::work(const Event& event) {
     if (!access.writes && std::any_of(event.accesses.begin(), event.accesses.end(), writes_it)) continue;
     const AccessIndex added = add(access, event.stream, point.tick, 0);
     frontier_[added].gated = gated;
+    frontier_[added].gate = event.gate;
     for (const auto& [behind, work] : let_go) {
       if (behind != &access) continue;
       ++entries_;
@@ -265,7 +274,8 @@ void Judge::covers(const Event& event) {
   note_freed(event, instance, covered);
   if (event.printed) constraints_.add_condition(instance, kConditionPrints);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
-  entries_ += log_.add(event.thread, instance, event.site, position, event.wait.documented, covered);
+  entries_ += log_.add(event.thread, instance, event.site, position, of(event.thread).releases,
+                       event.wait.documented, covered);
   lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);
@@ -411,7 +421,7 @@ void Judge::unresolved() {
         continue;
       const Use use{kUnresolved, thread};
       std::vector<InstanceIndex> candidates;
-      log_.candidates(live.stream, live.tick, known.solid, candidates);
+      log_.candidates(live.stream, live.tick, known.solid, {}, candidates);
       for (InstanceIndex candidate : candidates) constraints_.require(candidate, use);
       if (candidates.empty()) keep_order(live.stream, live.tick, known, use);
     }

@@ -170,6 +170,42 @@ TEST(Judge, AKernelPollsNothingThatIsWrittenWhenItIsDoneOrByItsOwnKind) {
   EXPECT_FALSE(polls(large));
 }
 
+// s0's result, then s0 lets go what waits in s1: a wait for s1 covers both.
+TEST(Judge, WorkThatOtherWorkLetsGoComesBehindIt) {
+  Timeline t;
+  t.work(A, s0, {host_write(m0)}).work(A, s0, {device_write(m1)}).gate(A, s1, {device_read(m1)});
+  watching_sync(t, A, {s1}, 0, 0).touch(A, 0).ends();
+  EXPECT_NE(reasons(t)[0], 0u);
+  Timeline later;  // the writer is given later
+  later.work(A, s0, {host_write(m0)}).gate(A, s1, {device_read(m1)}).work(A, s0, {device_write(m1)});
+  watching_sync(later, A, {s1}, 0, 0).touch(A, 0).ends();
+  EXPECT_NE(reasons(later)[0], 0u);
+  Timeline other;  // it writes something else
+  other.work(A, s0, {host_write(m0)})
+      .work(A, s0, {device_write(MemoryNumber{7})})
+      .gate(A, s1, {device_read(m1)});
+  watching_sync(other, A, {s1}, 0, 0).touch(A, 0).ends();
+  EXPECT_EQ(reasons(other)[0], 0u);
+}
+
+// A waits twice, and B uses the result behind the second hand-over. Behind the first one it could have, had it been
+// later.
+TEST(Judge, AWaitBeforeAnEarlierHandOverIsNeededByWhomTheLaterOneLetsGo) {
+  const auto twice = [](bool between) {
+    Timeline t;
+    t.sleep(B).work(A, s0, {host_write(m0)});
+    watching_sync(t, A, {s0}, 0, 0);
+    if (between) t.release(A, 1);
+    t.sync(A, {s0}, 1).release(A, 0).acquire(B, 0, true).touch(B, 0).ends();
+    return reasons(t);
+  };
+  const Reasons handed = twice(true);
+  EXPECT_NE(handed[0], 0u);
+  EXPECT_EQ(handed[1], 0u);
+  const Reasons at_once = twice(false);
+  EXPECT_EQ((at_once[0] != 0) + (at_once[1] != 0), 1);
+}
+
 TEST(Judge, TwoWaitsInARowOfTwoThreadsAreBothNeeded) {
   // s0's work -> A's wait -> work in s1 -> B's wait -> work in s2 that reads what s0 wrote.
   Timeline t;

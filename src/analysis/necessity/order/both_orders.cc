@@ -153,7 +153,13 @@ void BothOrders::work(const Event& event) {
       LiveAccess& live = frontier_[index];
       if (!access.writes) live.used = true;
       if (live.stream != event.stream) {
-        if (live.access.writes || access.writes) compare(live, *all.known, *kept.known);
+        if (!live.access.writes && !access.writes) return;
+        if (!all.known->certain.covers(live.stream, live.tick)) {
+          if (live.gate && access.writes) lets_go({live.stream, live.tick, event.stream, all.tick, event_});
+          if (event.gate && live.access.writes)
+            lets_go({event.stream, all.tick, live.stream, live.tick, event_});
+        }
+        compare(live, *all.known, *kept.known);
       } else if (live.replaced == 0 && does_all_of(access, live.access)) {
         live.replaced_in = event.stream;
         live.replaced = all.tick;
@@ -173,8 +179,14 @@ void BothOrders::work(const Event& event) {
   if (event.blind != 0) add({}, event, all.tick, event.blind);
 }
 
+void BothOrders::lets_go(const LettingGo& pair) {
+  both([&](OrderStates& views) { views.may_let_go(pair.gate, pair.gate_tick, pair.by, pair.by_tick); });
+  letting_go_.push_back(pair);
+}
+
 void BothOrders::add(const Access& access, const Event& event, uint32_t tick, uint32_t blind) {
   const AccessIndex added = frontier_.add(access, event.stream, tick, blind);
+  frontier_[added].gate = event.gate && blind == 0;
   if (until_forgetting_ > 0) --until_forgetting_;
   Frontier::List& list = frontier_.list_of(frontier_[added]);
   if (blind != 0) {

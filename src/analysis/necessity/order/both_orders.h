@@ -17,6 +17,15 @@ struct Broken {
   size_t use;  // event
 };
 
+// Work that may let go other work, as OrderStates::may_let_go() takes it, since an event.
+struct LettingGo {
+  StreamNumber gate;
+  uint32_t gate_tick;
+  StreamNumber by;
+  uint32_t by_tick;
+  size_t since;
+};
+
 class BothOrders : public EventSink {
  public:
   BothOrders(const std::vector<bool>& needed, size_t forgets_after)
@@ -24,6 +33,7 @@ class BothOrders : public EventSink {
   void take(const Event& event) override;
   void finish();  // after the last event
   const std::vector<Broken>& broken() const { return broken_; }
+  const std::vector<LettingGo>& letting_go() const { return letting_go_; }
   size_t unchecked() const { return unchecked_; }
 
  private:
@@ -66,6 +76,8 @@ class BothOrders : public EventSink {
   Frontier frontier_;
   std::vector<OfThread> threads_;
   UntilDone<Gated> gated_;
+  void lets_go(const LettingGo& pair);
+  std::vector<LettingGo> letting_go_;
   std::vector<Broken> broken_;
   size_t instance_ = 0, event_ = 0, unchecked_ = 0;
   bool orderly_ = false;

@@ -148,6 +148,10 @@ void OrderStates::wait_mark(const Event& event) {
       after.meet(one);
     }
     first = false;
+    if (mark.doubtful) {
+      Clock direct;
+      add_everything(possible, direct);
+    }
     if (!gates_.empty()) state.gates.join(mark.gates);
   });
   after.possible.join(possible.possible);
@@ -188,14 +192,27 @@ void OrderStates::add_everything(Knowledge& target, Clock& direct) const {
   }
 }
 
-// Work that waits for the CPU may have been let go by any thread: then what that thread knew came before it.
+void OrderStates::may_let_go(StreamNumber gate, uint32_t gate_tick, StreamNumber by, uint32_t by_tick) {
+  Gate* found = gates_.find(gate, gate_tick);
+  if (!found) return;
+  found->let_go_by.raise(key_of(by), by_tick);
+  if (const StreamState* state = streams_.find(by)) found->let_go_by.join(state->point.now().known->possible);
+}
+
+// Work that waits for the CPU may have been let go by any thread, or by other work: then what that thread knew, or
+// that work was after, came before it.
 void OrderStates::let_go(const Clock& direct, Knowledge& covered) const {
-  if (!gates_.any_done(direct)) return;
+  bool any = false;
+  gates_.each_done(direct, [&](const Gate& gate) {
+    any = true;
+    covered.possible.join(gate.let_go_by);
+  });
+  if (!any) return;
   for (const ThreadState& thread : threads_) covered.possible.join(thread.known->possible);
 }
 
 void OrderStates::done(const Clock& certain) {
-  gates_.done(certain, [](StreamNumber, uint32_t, Gate) {});
+  gates_.done(certain, [](StreamNumber, uint32_t, const Gate&) {});
 }
 
 Knowledge OrderStates::covered(const Event& event) {

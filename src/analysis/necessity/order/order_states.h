@@ -151,11 +151,13 @@ class OrderStates {
   bool waits_for_cpu(StreamNumber stream) const;  // its next work may
   template <typename Visit>
   void each_gate(Visit visit) const {
-    gates_.each([&](StreamNumber stream, uint32_t tick, Gate) { visit(stream, tick); });
+    gates_.each([&](StreamNumber stream, uint32_t tick, const Gate&) { visit(stream, tick); });
   }
 
   void begin_call(const Event& event);
   void end_call(ThreadNumber thread);
+  // Work that may let go a piece of work that may wait (Event::gate): then the latter comes behind it. Both were given.
+  void may_let_go(StreamNumber gate, uint32_t gate_tick, StreamNumber by, uint32_t by_tick);
   // The work's place in its stream: what it knows beside itself is known.
   Point give_work(const Event& event);
   void record_mark(const Event& event);
@@ -203,7 +205,9 @@ class OrderStates {
   NumberMap<MarkNumber, Versions<MarkState>> marks_;
   SharedKnowledge ended_;  // possible: what is in streams that have
   std::vector<ObjectState> objects_;
-  struct Gate {};
+  struct Gate {
+    Clock let_go_by;
+  };
   UntilDone<Gate> gates_;  // of work that may wait for the CPU
 };
 

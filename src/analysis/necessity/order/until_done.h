@@ -26,6 +26,24 @@ class UntilDone {
       return known.covers(one.stream, one.waiting.front().first);
     });
   }
+  // Null: it is not there.
+  Value* find(StreamNumber stream, uint32_t tick) {
+    for (OfStream& one : streams_) {
+      if (one.stream != stream) continue;
+      auto at = std::lower_bound(one.waiting.begin(), one.waiting.end(), tick,
+                                 [](const auto& waiting, uint32_t wanted) { return waiting.first < wanted; });
+      return at != one.waiting.end() && at->first == tick ? &at->second : nullptr;
+    }
+    return nullptr;
+  }
+  template <typename Visit>  // visit(const Value&) for those whose work is done
+  void each_done(const Clock& known, Visit visit) const {
+    for (const OfStream& one : streams_) {
+      const uint32_t until = known[key_of(one.stream)];
+      for (auto at = one.waiting.begin(); at != one.waiting.end() && at->first <= until; ++at)
+        visit(at->second);
+    }
+  }
   // Forgets those whose work is done. visit(StreamNumber, tick, Value&) before that.
   template <typename Visit>
   void done(const Clock& known, Visit visit) {

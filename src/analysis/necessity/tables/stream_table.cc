@@ -1,5 +1,7 @@
 #include "analysis/necessity/tables/stream_table.h"
 
+#include <algorithm>
+
 namespace diogenes::necessity {
 
 StreamTable::Stream& StreamTable::add(const Key& key, const StreamFacts* facts, bool is_default) {
@@ -41,14 +43,18 @@ void StreamTable::before_next_in(const Stream& stream, std::vector<StreamNumber>
   out.clear();
   if (!stream.certain || !stream.blocking) return;
   for (const auto& [number, other] : streams_)
-    if (&other != &stream && other.last_work > 0 && other.certain && other.blocking &&
+    if (&other != &stream && other.last_action > 0 && other.certain && other.blocking &&
         other.context == stream.context && (stream.legacy || other.legacy))
       out.push_back(other.number);
 }
 
-bool StreamTable::others_are_ahead(const Stream& legacy) const {
-  for (const auto& [number, other] : streams_)
-    if (is_other_blocking(other, legacy) && other.last_work > legacy.last_work) return true;
+bool StreamTable::others_are_ahead(const Stream& stream) const {
+  if (stream.certain && !stream.blocking) return false;
+  for (const auto& [number, other] : streams_) {
+    if (other.last_action <= stream.last_action) continue;
+    if (stream.legacy ? is_other_blocking(other, stream) : other.legacy && is_other_blocking(stream, other))
+      return true;
+  }
   return false;
 }
 
@@ -57,7 +63,7 @@ void StreamTable::cover_stream(const Stream& stream, Scope& scope) const {
   scope.new_work = stream.last_work > stream.known;
   if (!stream.legacy) return;
   for (const auto& [number, other] : streams_) {
-    if (!is_other_blocking(other, stream) || other.last_work <= stream.last_work) continue;
+    if (!is_other_blocking(other, stream) || other.last_action <= stream.last_action) continue;
     scope.may.push_back(other.number);
     scope.may_cover = MayCover::streams;
     scope.new_work |= other.last_work > other.known;
@@ -67,7 +73,7 @@ void StreamTable::cover_stream(const Stream& stream, Scope& scope) const {
 void StreamTable::cover_context(uint16_t context, bool non_blocking_too, Scope& scope) const {
   if (context == 0) return cover_everything(scope);
   for (const auto& [number, stream] : streams_) {
-    if (stream.last_work == 0) continue;
+    if (stream.last_action == 0) continue;
     bool certain = stream.certain && stream.context == context && (stream.blocking || non_blocking_too);
     bool maybe = !stream.certain || stream.context == context;
     if (!certain && !maybe) continue;
@@ -82,10 +88,10 @@ void StreamTable::cover_everything(Scope& scope) const {
   for (const auto& [number, stream] : streams_) scope.new_work |= stream.last_work > stream.known;
 }
 
-void StreamTable::covered(const Scope& scope) {
+void StreamTable::covered(const Scope& scope, uint64_t begin) {
   for (StreamNumber number : scope.certain) {
     Stream& stream = streams_.at(number.value);
-    stream.known = stream.last_work;
+    stream.known = std::max(stream.known, std::min(stream.last_work, begin));
   }
 }
 

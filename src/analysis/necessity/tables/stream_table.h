@@ -36,8 +36,10 @@ class StreamTable {
     StreamNumber number;
     uint16_t context = 0;
     bool blocking = false, certain = false, legacy = false, page_tables = false;
-    bool destroyed = false;             // its work may still be under way
-    uint64_t last_work = 0, known = 0;  // ordinals of work, over all streams
+    bool destroyed = false;  // its work may still be under way
+    // Ordinals over all streams: of work, of anything that is done in the order of the stream (records and waits,
+    // too), and of the work of which a wait is known to have covered it.
+    uint64_t last_work = 0, last_action = 0, known = 0;
   };
   // Null: it is not known which stream that is.
   Stream* find(uint32_t stream, uint16_t context, uint32_t thread);
@@ -47,17 +49,19 @@ class StreamTable {
 
   // The streams of which the next work of this one is after all that was given to them.
   void before_next_in(const Stream& stream, std::vector<StreamNumber>& out) const;
-  void gave_work(Stream& stream) { stream.last_work = ++work_; }
+  void gave_work(Stream& stream) { stream.last_work = stream.last_action = ++now_; }
+  void acted(Stream& stream) { stream.last_action = ++now_; }
+  uint64_t now() const { return now_; }
 
   void cover_stream(const Stream& stream, Scope& scope) const;
   // All streams of the context, or only those that its legacy stream is ordered with.
   void cover_context(uint16_t context, bool non_blocking_too, Scope& scope) const;
   void cover_everything(Scope& scope) const;
-  // Does the legacy stream's own last work stand for the other blocking streams of its context? New work
-  // would wait for them; that a wait or an event without new work does is not documented.
-  bool others_are_ahead(const Stream& legacy) const;
-  // A call has waited for these.
-  void covered(const Scope& scope);
+  // Is there something that new work of this stream would wait for, by the rules of default streams, and that its
+  // last work did not? That an event or a wait without new work does is not documented.
+  bool others_are_ahead(const Stream& stream) const;
+  // A call that began at `begin` (now()) has waited for these.
+  void covered(const Scope& scope, uint64_t begin);
 
   // Nothing names it any more, but waits for its context cover its work.
   void destroy(Stream& stream);
@@ -76,7 +80,7 @@ class StreamTable {
   std::map<Key, Stream*> by_key_;
   uint32_t next_ = 0;
   size_t destroyed_ = 0;
-  uint64_t work_ = 0;
+  uint64_t now_ = 0;
 };
 
 }  // namespace diogenes::necessity

@@ -62,8 +62,37 @@ Oracle::Oracle(const std::vector<Event>& events) : events_(events) {
       if (events[e].thread.valid()) lets_go_[g].push_back(e);
     }
   }
+  find_work_that_lets_go();
   possible_ = order(Level::possible, none);
   find_pairs();
+}
+
+// What a gate was given, and other work writes in no order with it.
+void Oracle::find_work_that_lets_go() {
+  let_go_by_.resize(events_.size());
+  const auto gone = [&](const Access& access, size_t from, size_t until) {
+    return std::any_of(events_.begin() + from, events_.begin() + until, [&](const Event& event) {
+      return event.kind == EventKind::releases && access.memory.valid() && access.memory == event.memory &&
+             event.range.contains(access.range);
+    });
+  };
+  const auto writes_it = [&](size_t writer, size_t gate) {
+    for (const Access& write : events_[writer].accesses)
+      for (const Access& access : events_[gate].accesses)
+        if (write.writes && overlap(write, access.memory, access.range) &&
+            !gone(writer < gate ? write : access, std::min(writer, gate), std::max(writer, gate)))
+          return true;
+    return false;
+  };
+  for (size_t g = 0; g < events_.size(); ++g) {
+    if (events_[g].kind != EventKind::work || !events_[g].gate) continue;
+    for (size_t k = 0; k < events_.size(); ++k) {
+      const size_t first = std::min(g, k), later = std::max(g, k);
+      if (k == g || events_[k].kind != EventKind::work || events_[k].stream == events_[g].stream) continue;
+      if (certain_.gpu[later][first] || !writes_it(k, g)) continue;
+      let_go_by_[g].push_back({k, later});
+    }
+  }
 }
 
 Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const {
@@ -117,7 +146,9 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         streams[event.stream.value].push_back({i, order.gpu[i]});
         break;
       case EventKind::wait_mark: {
-        EventSet done = known | of_stream(event.stream, i) | marks[event.mark.value].done;
+        const Mark& mark = marks[event.mark.value];
+        EventSet done = known | of_stream(event.stream, i) | mark.done;
+        if (mark.doubtful && level == Level::possible) done |= everything();
         order.gpu[i] = done;
         streams[event.stream.value].push_back({i, done});
         break;
@@ -171,6 +202,14 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
             if (done_before_[i][g]) continue;
             for (size_t e : lets_go_[g]) {
               if (e < i) let_go |= order.cpu[e];
+            }
+            for (const auto& [work, since] : let_go_by_[g]) {
+              if (since >= i) continue;
+              const StreamNumber stream = events_[work].stream;
+              EventSet before = of_stream(stream, since + 1);
+              for (size_t later = work + 1; later <= since; ++later)
+                if (events_[later].stream == stream) before.reset(later);
+              let_go |= before;
             }
           }
           covered |= let_go;

@@ -40,6 +40,7 @@ class Oracle {
   enum class Level { solid, certain, possible };
   Order order(Level level, const std::vector<bool>& removed) const;
   void find_pairs();
+  void find_work_that_lets_go();
   bool ordered(const Order& order, const Pair& pair) const {
     return (pair.on_gpu ? order.gpu : order.cpu)[pair.use][pair.work];
   }
@@ -52,7 +53,9 @@ class Oracle {
   std::vector<size_t> number_;            // of an event: which synchronization it is
   Order solid_, certain_, possible_;
   std::vector<std::vector<size_t>> lets_go_;  // for work behind a gate: the events that may let it go
-  std::vector<EventSet> done_before_;         // work that some thread knew to be done before event i
+  // For a gate: the work that may let it go, and since which event both are there.
+  std::vector<std::vector<std::pair<size_t, size_t>>> let_go_by_;
+  std::vector<EventSet> done_before_;  // work that some thread knew to be done before event i
   std::vector<Pair> pairs_;
 };
 

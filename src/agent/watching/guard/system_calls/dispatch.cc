@@ -192,10 +192,18 @@ void before_closing(const Dispatched& call) {
   }
 }
 
-// Some options hold pointers, which the kernel follows.
+// Some options hold pointers, which the kernel follows; and a filter that is asked for has a length in instructions.
 void before_socket_option(Dispatched& call) {
   const uint64_t level = call.arguments[1], option = call.arguments[2];
   constexpr uint64_t kAttachFilter = 26, kAttachPortFilter = 51, kFirstOfNetfilter = 64, kXdp = 283;
+  if (call.number == SYS_getsockopt) {
+    socklen_t instructions = 0;
+    if (level == SOL_SOCKET && option == SO_GET_FILTER &&
+        diogenes_copy(&instructions, reinterpret_cast<const void*>(call.arguments[4]), sizeof instructions))
+      use_memory(call, AddressRange::of(call.arguments[3], instructions * sizeof(sock_filter)),
+                 Access::write);
+    return;
+  }
   if (level == SOL_SOCKET && (option == kAttachFilter || option == kAttachPortFilter)) {
     sock_fprog program{};
     if (diogenes_copy(&program, reinterpret_cast<const void*>(call.arguments[3]), sizeof program))
@@ -224,6 +232,7 @@ void before_control(Dispatched& call) {
   const auto& arguments = call.arguments;
   switch (call.number) {
     case SYS_setsockopt:
+    case SYS_getsockopt:
       before_socket_option(call);
       break;
     case SYS_fcntl:
@@ -234,6 +243,8 @@ void before_control(Dispatched& call) {
       call.stub = Stub::plain;  // %fs may be another one after it
       if (arguments[0] == ARCH_GET_FS || arguments[0] == ARCH_GET_GS)
         use_memory(call, AddressRange::of(arguments[1], 8), Access::write);
+      else if (arguments[0] != ARCH_SET_FS && arguments[0] != ARCH_SET_GS)
+        hold_everything_off(call);
       break;
     case SYS_prctl:
       switch (arguments[0]) {
