@@ -9,6 +9,8 @@
 // Memory whose release would have waited is kept for the next allocation of its size.
 // Copies and fills are given to the GPU without waiting, and the wait that was in them is deferred (transfers.h).
 // What cannot be kept so is not deferred: the call waits as before, and is counted.
+#include <string.h>
+
 #include "corrector/lifetime.h"
 #include "corrector/transfers/copies.h"
 #include "corrector/waits/wait_clock.h"
@@ -121,6 +123,12 @@ Step before_release(const CorrectedCall& call) {
   return Step::not_made;
 }
 
+// Does it take of the device's memory, tell how much there is, or hand it to others?
+bool is_about_free_memory(const DriverFunction& driver) {
+  return driver.has(Trait::shares) || strcmp(driver.symbol, "cuMemGetInfo") == 0 ||
+         strcmp(driver.symbol, "cuMemGetInfo_v2") == 0 || strcmp(driver.symbol, "cuMemCreate") == 0;
+}
+
 bool keeps_memory() { return !pool.empty() || transfers.keeps_memory(); }
 
 Step before_allocation(const CorrectedCall& call) {
@@ -168,7 +176,8 @@ Step step_before(const CorrectedCall& call) {
   }
   if (driver.role == Role::allocate && driver.stream_argument < 0) return before_allocation(call);
   if (driver.role == Role::allocate && before_allocation(call) == Step::give_back) return Step::give_back;
-  if (driver.role == Role::mapping) return keeps_memory() ? Step::give_back : Step::await_all;
+  if (driver.role == Role::mapping)
+    return keeps_memory() && is_about_free_memory(driver) ? Step::give_back : Step::await_all;
   // What comes in another stream must not come behind what this one is given meanwhile.
   if (driver.arguments == Arguments::stream_create && !mark_others(-1)) return Step::await_all;
   if (is_no_matter(driver)) return Step::pass;
@@ -210,12 +219,16 @@ bool correct(const CorrectedCall& call, int32_t* result) {
   }
   if (step == Step::give_back && captures > 0) step = Step::await_all;  // a release would end the capture
   if (step == Step::await_all) await_deferred(others);
-  if (step == Step::give_back || step == Step::end) give_back(others);
+  // Where the GPU does not come to rest: an allocation that fails is worse than one that comes late.
+  constexpr int64_t kForAllocations = 5'000'000'000, kElse = 200'000'000;  // ns
+  if (step == Step::give_back || step == Step::end)
+    give_back(others, call.driver->role == Role::allocate ? kForAllocations : kElse);
   if (step == Step::end) end();
   // Before the call: another thread may be given the same handle as soon as the driver has let it go.
   if (call.driver->arguments == Arguments::stream_destroy) {
     Lock lock;
-    marks.forget_stream(call.registers[0]);
+    const uint64_t handle = call.registers[0];
+    if (!((!marks.is_working(handle) || begin()) && marks.end_stream(handle))) unknown_work = true;
   }
   *result = step == Step::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   return step == Step::not_made || step == Step::refused;
@@ -253,7 +266,8 @@ void after(const CorrectedCall& call, bool succeeded) {
   const DriverFunction& driver = *call.driver;
   Lock lock;
   if (gives) gives = false, --being_given;
-  if (driver.has(Trait::ends_capture) && captures > 0) --captures;
+  if (captures > 0 && (driver.has(Trait::ends_capture) || (driver.has(Trait::begins_capture) && !succeeded)))
+    --captures;
   if (driver.arguments == Arguments::stream_destroy && !succeeded) unknown_work = true;  // it may be there
   if (!succeeded) return;
   // What it was recorded behind before is no place of it any more, whether or not the new one can be told.

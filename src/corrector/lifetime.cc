@@ -69,8 +69,10 @@ bool start_watchman() {
 
 }  // namespace
 
-void give_back(bool others) {
+void give_back(bool others, int64_t patience_ns) {
   await_deferred(others);
+  // A release waits for the whole context: where its work waits for the CPU, what this thread does next lets it go.
+  if (!marks.idle_within(patience_ns)) return;
   pool.free_all<Lock>();
   transfers.free_all<Lock>();
 }

@@ -20,7 +20,7 @@ void await_deferred(bool others);
 // ... and all is delivered.
 void await_and_deliver(bool others);
 // ... and what the pool and the contents keep is freed.
-void give_back(bool others);
+void give_back(bool others, int64_t patience_ns);
 // ... and nothing more is corrected.
 void end();
 

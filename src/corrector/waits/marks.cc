@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "corrector/memory/own_pages.h"
@@ -73,11 +74,12 @@ int Marks::stream_of(const CorrectedCall& call) {
     if (is(streams_[i])) return last_ = i;
     // A stream that was destroyed may still be about to write its last mark.
     const bool is_idle = !words_ || *word(i) == streams_[i].sequence;
+    if (streams_[i].ended && is_idle) streams_[i].used = streams_[i].working = streams_[i].ended = false;
     if (!streams_[i].used && is_idle && unused < 0) unused = i;
   }
   if (unused < 0) return -1;
   Stream& stream = streams_[unused];
-  stream = {handle, context, thread, stream.sequence, true, false, 0};  // its word goes on counting
+  stream = {handle, context, thread, stream.sequence, true, false, false, 0};  // its word goes on counting
   for (int i = 0; i < kStreams; ++i) ordered_[unused][i] = words_ ? *word(i) : 0;
   return last_ = unused;
 }
@@ -92,9 +94,38 @@ void Marks::synchronize(int stream) const {
   if (other) ctx_set_current_(current);
 }
 
-void Marks::forget_stream(uint64_t handle) {
-  for (Stream& stream : streams_)
-    if (stream.used && stream.handle == handle) stream.used = stream.working = false;
+bool Marks::is_working(uint64_t handle) const {
+  for (const Stream& stream : streams_)
+    if (stream.used && stream.working && !stream.ended && stream.handle == handle) return true;
+  return false;
+}
+
+bool Marks::end_stream(uint64_t handle) {
+  for (int i = 0; i < kStreams; ++i) {
+    Stream& stream = streams_[i];
+    if (!stream.used || stream.ended || stream.handle != handle) continue;
+    Mark last;
+    if (stream.working && !put(i, last)) return false;
+    stream.ended = stream.working;
+    stream.used = stream.working;
+    stream.handle = 0;  // no call names it any more
+  }
+  return true;
+}
+
+bool Marks::idle_within(int64_t ns) const {
+  const int64_t begun = now();
+  for (int i = 0; i < kStreams; ++i) {
+    const Stream& stream = streams_[i];
+    if (!stream.used || !stream.working || stream.thread != 0) continue;
+    while (stream.ended ? !reached({i, stream.sequence})
+                        : stream_query_(as_stream(stream.handle)) == CUDA_ERROR_NOT_READY) {
+      if (now() - begun > ns) return false;
+      timespec nap{0, 100'000};
+      services_->system_call(SYS_nanosleep, reinterpret_cast<long>(&nap), 0, 0, 0, 0, 0);
+    }
+  }
+  return true;
 }
 
 bool Marks::several() const {
@@ -111,6 +142,7 @@ void Marks::note_done(uint64_t given) {
 
 bool Marks::put(int stream, Mark& mark) {
   Stream& to = streams_[stream];
+  if (to.ended) return mark = {stream, to.sequence}, true;
   // The handle of a default stream means that of the current context.
   if ((to.handle == kLegacy || to.handle == kPerThread) && to.context != current_context()) return false;
   const auto address = reinterpret_cast<uintptr_t>(word(stream));
@@ -143,7 +175,7 @@ int Marks::working(uint64_t context, int (&streams)[kMostMarks]) const {
     const Stream& stream = streams_[i];
     if (!stream.used) continue;
     if (stream.context != context) return -1;  // to which one a stream belongs is not known
-    if (!stream.working) continue;
+    if (!stream.working || (stream.ended && reached({i, stream.sequence}))) continue;
     if (count == kMostMarks || (stream.thread != 0 && stream.thread != this_thread())) return -1;
     streams[count++] = i;
   }
@@ -154,7 +186,7 @@ bool Marks::failed(int stream) const {
   const Stream& asked = streams_[stream];
   if (ctx_set_current_(reinterpret_cast<CUcontext>(asked.context)) != CUDA_SUCCESS) return false;
   // A thread's own default stream means the asking thread's; an error is the context's.
-  const int result = stream_query_(as_stream(asked.thread != 0 ? kLegacy : asked.handle));
+  const int result = stream_query_(as_stream(asked.thread != 0 || asked.ended ? kLegacy : asked.handle));
   return result == kUncorrectableMemory || (result >= kFirstFailure && result <= kLastFailure) ||
          result == kUnknown;
 }

@@ -35,8 +35,12 @@ class Marks {
   // The stream of a call in the calling thread's context; -1: too many.
   int stream_of(const CorrectedCall& call);
   CUstream handle_of(int stream) const { return reinterpret_cast<CUstream>(streams_[stream].handle); }
-  void forget_stream(uint64_t handle);  // it was destroyed
-  bool several() const;                 // more than one stream is known
+  bool is_working(uint64_t handle) const;
+  // Before it is destroyed. Its work may go on: that is told by a last mark. False: there is none.
+  bool end_stream(uint64_t handle);
+  // Is all work done that the known streams were given, or is it within this time?
+  bool idle_within(int64_t ns) const;
+  bool several() const;  // more than one stream is known
   void note_work(int stream) {
     streams_[stream].working = true;
     streams_[stream].given = ++given_;
@@ -50,7 +54,7 @@ class Marks {
   Order order_behind(int stream, const Mark& mark);
   int64_t in_driver_ns() const { return in_driver_ns_; }  // for both, so far
   // Can any thread wait for all of the stream's work, by the driver? Then it does. The latter not under the lock.
-  bool may_synchronize(int stream) const { return streams_[stream].thread == 0; }
+  bool may_synchronize(int stream) const { return streams_[stream].thread == 0 && !streams_[stream].ended; }
   void synchronize(int stream) const;
   bool reached(const Mark& mark) const {
     return static_cast<int32_t>(*word(mark.stream) - mark.sequence) >= 0;
@@ -68,6 +72,7 @@ class Marks {
     uint32_t thread;           // whose own default stream it is; 0: no thread's
     uint32_t sequence;         // of the last mark
     bool used, working;        // working: it was given work since all was waited for
+    bool ended;                // it was destroyed, and its last mark is not reached yet, as far as was seen
     uint64_t given;            // the latest of it
   };
 

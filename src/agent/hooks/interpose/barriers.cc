@@ -48,14 +48,14 @@ EXPORTED int pthread_barrier_wait(Barrier* barrier) noexcept {
   if (!next) return ENOSYS;
   if (!follows_order(__builtin_return_address(0))) {
     note_unfollowed(diogenes::OrderObject::barrier, barrier, __builtin_return_address(0));
-    LockCall unseen;
+    LockCall unseen(barrier);
     return next(barrier);
   }
   uint32_t round = before_barrier(barrier);
   int64_t begin = begin_sleep();
   int result;
   {
-    LockCall unseen;
+    LockCall unseen(barrier);
     result = next(barrier);
   }
   Blocked blocked = end_sleep(begin);

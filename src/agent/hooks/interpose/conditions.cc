@@ -54,7 +54,7 @@ int signal(Next<int(Condition*)>& next_function, Condition* condition, const voi
     before_signal(condition);
   else
     note_unfollowed(OrderObject::condition, condition, caller);
-  LockCall unseen;
+  LockCall unseen(condition);
   return next(condition);
 }
 
@@ -64,7 +64,7 @@ EXPORTED int pthread_cond_wait(Condition* condition, Mutex* mutex) {
   auto* next = next_wait.get();
   if (!next) return EINVAL;
   return wait(condition, mutex, CALLER, [=] {
-    LockCall unseen;
+    LockCall unseen(condition, mutex);
     return next(condition, mutex);
   });
 }

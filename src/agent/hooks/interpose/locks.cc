@@ -50,7 +50,7 @@ __attribute__((noipa)) bool is_time(const timespec* until) {
 
 template <typename Object>
 inline int unseen(int (*call)(Object*), Object* object) {
-  LockCall unseen;
+  LockCall unseen(object);
   return call(object);
 }
 

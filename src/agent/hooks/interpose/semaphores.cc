@@ -115,7 +115,7 @@ EXPORTED int sem_post(sem_t* semaphore) noexcept {
   } else {
     note_unfollowed(OrderObject::semaphore, semaphore, CALLER);
   }
-  LockCall unseen;
+  LockCall unseen(semaphore);
   return next(semaphore);
 }
 
@@ -123,7 +123,7 @@ EXPORTED int sem_wait(sem_t* semaphore) {
   auto* next = next_wait.get();
   if (!next) return unsupported();
   return wait(semaphore, CALLER, [=] {
-    LockCall unseen;
+    LockCall unseen(semaphore);
     return next(semaphore);
   });
 }

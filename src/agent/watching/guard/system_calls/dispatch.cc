@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -216,6 +217,25 @@ void before_socket_option(Dispatched& call) {
   }
 }
 
+// Of a thread that ends, the kernel marks the robust locks that it still holds.
+void use_robust_locks(Dispatched& call) {
+  constexpr int kMost = 2048;  // as many as the kernel looks at
+  robust_list_head* head = nullptr;
+  size_t bytes = 0;
+  if (raw_syscall(SYS_get_robust_list, 0, &head, &bytes) != 0 || !head) return;
+  robust_list_head list{};
+  if (!diogenes_copy(&list, head, sizeof list)) return;
+  const auto first = reinterpret_cast<uintptr_t>(head);
+  auto entry = reinterpret_cast<uintptr_t>(list.list.next) & ~uintptr_t{1};  // the lowest bit is a flag
+  for (int i = 0; i < kMost && entry != 0 && entry != first; ++i) {
+    use_memory(call, AddressRange::of(entry, sizeof(robust_list)), Access::read);
+    use_memory(call, AddressRange::of(entry + static_cast<uintptr_t>(list.futex_offset), 4), Access::write);
+    robust_list next{};
+    if (!diogenes_copy(&next, reinterpret_cast<const void*>(entry), sizeof next)) return;
+    entry = reinterpret_cast<uintptr_t>(next.next) & ~uintptr_t{1};
+  }
+}
+
 // The file may be a process's memory (peer_memory.h).
 void before_transfer(Dispatched& call) {
   if (!peer_file_opened.load(std::memory_order_relaxed)) [[likely]]
@@ -411,6 +431,7 @@ void before_call(Dispatched& call) {
       before_fork(call);
       break;
     case Action::end_thread:
+      use_robust_locks(call);
       call.stub = Stub::plain;
       break;
     case Action::release:

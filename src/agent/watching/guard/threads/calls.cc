@@ -76,12 +76,19 @@ void leave_undispatched(Slot& slot) {
   if (slot.depth.fetch_sub(1, std::memory_order_seq_cst) == 1) update_selector(slot);
 }
 
-Slot* LockCall::begin() {
+Slot* LockCall::begin(std::initializer_list<AddressRange> objects) {
   Slot* slot = guard_thread.slot;
   if (!slot || !slot->watched.load(std::memory_order_relaxed) || guard_thread.depth > 0 ||
       cancels.load(std::memory_order_relaxed))
     return nullptr;
   begin_call(*slot, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+  // First, so that a guard that is raised now sees it or is seen.
+  for (const AddressRange& object : objects) add_range(*slot, object);
+  for (const AddressRange& object : objects) {
+    if (!may_be_guarded(object)) continue;
+    slot->call_pending.store(0, std::memory_order_seq_cst);
+    return nullptr;
+  }
   slot->in_lock.store(1, std::memory_order_seq_cst);
   update_selector(*slot);
   return slot;

@@ -114,10 +114,13 @@ class Undispatched {
 // What libc asks of the kernel for a lock, a condition, a barrier or a semaphore without a time concerns nothing but that
 // object. While one of these lives, the kernel does not hand such calls over, which would take longer than they do; the thread
 // counts as inside one call. It ends before a handler of the program's runs that interrupts it (leave_lock_call), and there is
-// none any more once the program cancels a thread: that one would go without its end.
+// none any more once the program cancels a thread: that one would go without its end. Nor is there one of an object on a
+// guarded page, which the kernel would not reach; and no guard is raised over an object while there is one of it.
 class LockCall {
  public:
-  LockCall() : slot_(begin()) {}
+  template <typename... Objects>
+  explicit LockCall(const Objects*... objects)
+      : LockCall({AddressRange::of(reinterpret_cast<uintptr_t>(objects), sizeof(Objects))...}) {}
   ~LockCall() {
     if (slot_) end();
   }
@@ -125,7 +128,9 @@ class LockCall {
   LockCall& operator=(const LockCall&) = delete;
 
  private:
-  static Slot* begin();  // null: this thread's calls are not handed over
+  explicit LockCall(std::initializer_list<AddressRange> objects) : slot_(begin(objects)) {}
+  // Null: this thread's calls are not handed over, or each of them is.
+  static Slot* begin(std::initializer_list<AddressRange> objects);
   void end();
 
   Slot* slot_;

@@ -191,7 +191,7 @@ TEST(LockCalls, CountAsOneCall) {
     CHECK(start_guards());
     CHECK(dispatched(five_calls) == 5);
     CHECK(dispatched([] {
-            LockCall unseen;
+            LockCall unseen{};
             five_calls();
           }) == 1);
     CHECK(dispatched(five_calls) == 5);
@@ -203,13 +203,13 @@ TEST(LockCalls, EndBeforeAHandlerOfTheProgram) {
     CHECK(start_guards());
     signal(SIGUSR1, [](int) { five_calls(); });
     CHECK(dispatched([] {
-            LockCall unseen;
+            LockCall unseen{};
             five_calls();
             raise(SIGUSR1);
           }) >= 6);                              // and the return from the handler
     signal(SIGTRAP, [](int) { five_calls(); });  // one of those that the guards need themselves
     CHECK(dispatched([] {
-            LockCall unseen;
+            LockCall unseen{};
             raise(SIGTRAP);
           }) >= 6);
     CHECK(dispatched(five_calls) == 5);
@@ -220,12 +220,12 @@ TEST(LockCalls, EndWhereThreadsAreCancelled) {
   RUN_IN_CHILD({
     CHECK(start_guards());
     CHECK(dispatched([] {
-            LockCall unseen;
+            LockCall unseen{};
             note_cancellation();
             five_calls();
           }) == 6);
     CHECK(dispatched([] {
-            LockCall unseen;
+            LockCall unseen{};
             five_calls();
           }) == 5);
   });
@@ -242,7 +242,7 @@ TEST(LockCalls, AThreadThatWaitsInOneIsWatched) {
     std::thread waiter([&] {
       begun = true;
       {
-        LockCall unseen;
+        LockCall unseen{};
         pthread_mutex_lock(&mutex);
       }
       memory[100] = 1;
