@@ -62,13 +62,16 @@ class CudaUser {
 
   // The same into pinned memory, asynchronously, then waited for.
   void compute_pinned(uint32_t* pinned, uint32_t value) {
+    begin_pinned(pinned, value, nullptr);
+    CHECK(cuStreamSynchronize(nullptr));
+  }
+  void begin_pinned(uint32_t* pinned, uint32_t value, CUstream stream) {
     CUdeviceptr memory = 0;
     CHECK(cuMemAlloc(&memory, kBytes));
     uint64_t words = kWords, ns = 200'000;
     void* parameters[] = {&memory, &value, &words, &ns};
-    CHECK(cuLaunchKernel(fill_, 8, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr));
-    CHECK(cuMemcpyDtoHAsync(pinned, memory, kBytes, nullptr));
-    CHECK(cuStreamSynchronize(nullptr));
+    CHECK(cuLaunchKernel(fill_, 8, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));
+    CHECK(cuMemcpyDtoHAsync(pinned, memory, kBytes, stream));
   }
 
   static uint32_t* pinned() {
