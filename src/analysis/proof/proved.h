@@ -70,9 +70,11 @@ bool meets_expected(const ProvedCorrection& one, double hidden_s, double expecte
 // Nothing was gained, and correcting the calls took as long as there was to gain: nothing is proved, one way or the other.
 bool is_too_dear(const ProvedCorrection& one);
 
-// Does the figure say something of the finding? Half of the calls were corrected, and the error is known.
+// Does the figure say something of the finding? The results were the same, half of the calls were corrected, and the error
+// is known.
 inline bool says_something(const ProvedCorrection& one) {
-  return one.applied > 0 && 2 * one.applied >= one.calls && one.differences_s.size() > 1;
+  return one.difference.empty() && one.applied > 0 && 2 * one.applied >= one.calls &&
+         one.differences_s.size() > 1;
 }
 
 // A finding that is withdrawn, and why.

@@ -83,6 +83,9 @@ TEST(Proved, HalfOfTheCallsMustBeCorrectedToSaySomething) {
   ProvedCorrection one = correction("P1", {"a"}, 0.1);
   one.calls = 10, one.applied = 5;
   EXPECT_TRUE(says_something(one));
+  one.difference = "stdout differs";
+  EXPECT_FALSE(says_something(one));
+  one.difference.clear();
   one.differences_s = {0.1};  // one pair: how far off it may be is not known
   EXPECT_FALSE(says_something(one));
   one.differences_s = {0.1, 0.1};

@@ -38,6 +38,10 @@ TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
   ProvedTable bad{.runtime_s = 9, .whole_s = 10, .pairs = 2, .rows = {row(1.0, 0.8, 1.1, {0.2, 0.2})}};
   EXPECT_EQ(proved_text(bad).find("P1: expected was 10.0%, and 2.0% +- 0.0 was gained."), 0u)
       << proved_text(bad);
+  bad.rows[0].differences_s = {-0.2, -0.2};
+  EXPECT_EQ(proved_text(bad).find("P1: expected was 10.0%, and 2.0% +- 0.0 was lost."), 0u)
+      << proved_text(bad);
+  bad.rows[0].differences_s = {0.2, 0.2};
   bad.rows[0].counts.by_site[7].deferred = 1;  // of four: it says little of the finding
   EXPECT_EQ(proved_text(bad).find("          expected"), 0u) << proved_text(bad);
   EXPECT_NE(proved_text(bad).find("2.0% +- 0.0"), std::string::npos) << proved_text(bad);
@@ -46,6 +50,8 @@ TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
   bad.rows[0].difference = "stdout differs";
   EXPECT_EQ(proved_text(bad).find("P1: the results are not the same"), 0u) << proved_text(bad);
   EXPECT_NE(proved_text(bad).find("DIFFERENT"), std::string::npos);
+  bad.rows[0].counts.by_site[7].deferred = 3;
+  EXPECT_EQ(proved_text(bad).find("2.0%"), std::string::npos) << proved_text(bad);  // no figure
 }
 
 TEST(ProvedTable, SaysAfterTheFirstPairWhatIsMostlyNotCorrected) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "views/shared/figures.h"
 
@@ -17,13 +18,15 @@ std::string expected_text(const Proved& row, double whole) {
                      percent_text(percent(row.correction.expected_s, whole)));
 }
 
-std::string gain_text(const Proved& row, double whole) {
-  const PairedGain gain = row.gain();
+std::string gain_text(const Proved& row, double whole, bool without_sign = false) {
+  PairedGain gain = row.gain();
+  if (without_sign) gain.median_s = std::abs(gain.median_s);
   if (row.differences_s.size() < 2) return fmt::format("{:.1f}% +- ?", percent(gain.median_s, whole));
   return fmt::format("{:.1f}% +- {:.1f}", percent(gain.median_s, whole), percent(gain.error_s, whole));
 }
 
 std::string proved_column(const Proved& row, const ProvedCorrection& one, double whole) {
+  if (!one.difference.empty()) return "-";  // a run that does something else says nothing of times
   if (one.applied == 0) return "not corrected";
   return is_too_dear(one) ? "not proved" : gain_text(row, whole);
 }
@@ -58,8 +61,9 @@ void say_unexpected(const ProvedTable& table, const ProvedSession& session, std:
                           name_of(row), seconds_text(one.correcting_s));
     else if (says_something(one) &&
              !meets_expected(one, session.most_hidden_s(one), one.expected_s, one.low_s, one.high_s))
-      text += fmt::format("{}: expected was {}, and {} was gained.\n", name_of(row),
-                          expected_text(row, table.whole_s), gain_text(row, table.whole_s));
+      text += fmt::format("{}: expected was {}, and {} was {}.\n", name_of(row),
+                          expected_text(row, table.whole_s), gain_text(row, table.whole_s, true),
+                          row.gain().median_s < 0 ? "lost" : "gained");
   }
 }
 
@@ -69,7 +73,8 @@ void say_rest(const ProvedTable& table, std::string& text) {
     if (sum.calls == 0) text += fmt::format("{}: none of its calls was made in these runs.\n", name_of(row));
     if (sum.touched > 0)
       text += fmt::format(
-          "{}: in {} of {} calls somebody came for the results before the GPU was done, and waited then.\n",
+          "{}: in {} of {} calls of all these runs, somebody came for the results before the GPU was done, and waited "
+          "then.\n",
           name_of(row), count_text(sum.touched), count_text(sum.deferred));
     for (int i = 1; i < static_cast<int>(Undeferred::count); ++i)
       if (sum.undeferred[i] > 0)

@@ -95,8 +95,9 @@ Result<TrialRun> Trial::run(const Correction* correction) {
   if (result->interrupted_by != 0) return error("interrupted by signal %d", result->interrupted_by);
   if (result->exec_error != 0)
     return error("%s", exec_problem(program_.path, result->exec_error).problem.c_str());
-  if (result->timed_out) add(run.ended, fmt::format("it was ended after {:.0f} s", run.runtime_s));
-  if (result->exit_status != session_.exit_status)
+  if (result->timed_out)
+    add(run.ended, fmt::format("diogenes ended it after {:.0f} s", run.runtime_s));
+  else if (result->exit_status != session_.exit_status)
     add(run.ended,
         fmt::format("it {}, and in the session it {}", ended_text(result->exit_status, result->signal),
                     ended_text(session_.exit_status, 0)));
