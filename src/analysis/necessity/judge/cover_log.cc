@@ -38,7 +38,7 @@ CoverLog::OfThread& CoverLog::reach(OfStream& stream, ThreadNumber thread, uint3
 }
 
 size_t CoverLog::add(ThreadNumber thread, InstanceIndex instance, SiteIndex site, uint32_t position,
-                     uint32_t releases, bool documented, const Knowledge& covered) {
+                     uint32_t epoch, bool documented, const Knowledge& covered) {
   size_t added = 0;
   auto solid = covered.solid.components().begin();
   auto certain = covered.certain.components().begin();
@@ -49,9 +49,9 @@ size_t CoverLog::add(ThreadNumber thread, InstanceIndex instance, SiteIndex site
     OfThread& log = reach(streams_[StreamNumber{number_of(possible.key)}], thread, possible.value);
     if (solid != covered.solid.components().end() && solid->key == possible.key) {
       const uint32_t most = log.direct.empty() ? 0 : log.direct.back().most;
-      log.direct.push_back({position, releases, solid->value, std::max(most, solid->value), instance, site});
+      log.direct.push_back({position, epoch, solid->value, std::max(most, solid->value), instance, site});
       if (documented && (log.first_direct.empty() || log.first_direct.back().tick < solid->value))
-        log.first_direct.push_back({{solid->value, instance}, releases});
+        log.first_direct.push_back({{solid->value, instance}, epoch});
       ++added;
     }
     if (certain != covered.certain.components().end() && certain->key == possible.key) {
@@ -76,19 +76,19 @@ void CoverLog::candidates(StreamNumber stream, uint32_t tick, const Clock& solid
                                         [](const Step& step, uint32_t wanted) { return step.tick < wanted; });
     if (first == log.first_direct.end()) return;
     into.resize(before);
-    log.candidates(tick, position, first->releases, into);
+    log.candidates(tick, position, first->epoch, into);
     if (std::find(into.begin() + static_cast<ptrdiff_t>(before), into.end(), first->instance) == into.end())
       into.push_back(first->instance);
   });
 }
 
-void CoverLog::OfThread::candidates(uint32_t tick, uint32_t position, std::optional<uint32_t> releases,
+void CoverLog::OfThread::candidates(uint32_t tick, uint32_t position, std::optional<uint32_t> epoch,
                                     std::vector<InstanceIndex>& into) const {
   std::vector<SiteIndex> seen;
   for (size_t i = direct.size(); i-- > 0;) {
     const Direct& one = direct[i];
     if (one.most < tick) break;
-    if (one.position > position || one.tick < tick || (releases && one.releases != *releases)) continue;
+    if (one.position > position || one.tick < tick || (epoch && one.epoch != *epoch)) continue;
     if (std::find(seen.begin(), seen.end(), one.site) != seen.end()) continue;
     seen.push_back(one.site);
     into.push_back(one.instance);

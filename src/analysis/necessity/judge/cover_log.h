@@ -14,13 +14,13 @@ namespace diogenes::necessity {
 
 class CoverLog {
  public:
-  // `position`: which synchronization of its thread, from 1. `releases`: how often the thread had let others go on.
+  // `position`: which synchronization of its thread, from 1. `epoch`: another one where the thread has let others go on
+  // since the last, and none of them has answered.
   // Out: how many entries that made.
-  size_t add(ThreadNumber thread, InstanceIndex instance, SiteIndex site, uint32_t position,
-             uint32_t releases, bool documented, const Knowledge& covered);
+  size_t add(ThreadNumber thread, InstanceIndex instance, SiteIndex site, uint32_t position, uint32_t epoch,
+             bool documented, const Knowledge& covered);
   // Instances known to `solid` that cover it by GPU order alone: of each thread and site the latest. With a `user`, of
-  // each other thread only the first, and those before it let others go on again: in another run the user may go on
-  // from there.
+  // each other thread only those of the first one's epoch: in another run the user may go on from there.
   void candidates(StreamNumber stream, uint32_t tick, const Clock& solid, ThreadNumber user,
                   std::vector<InstanceIndex>& into) const;
   // In a thread, the first instances that cover it; invalid: there is none.
@@ -43,7 +43,7 @@ class CoverLog {
 
  private:
   struct Direct {
-    uint32_t position, releases, tick;
+    uint32_t position, epoch, tick;
     uint32_t most;  // tick of this one or an earlier one
     InstanceIndex instance;
     SiteIndex site;
@@ -53,7 +53,7 @@ class CoverLog {
     InstanceIndex instance;
   };
   struct FirstDirect : Step {  // by GPU order alone, and documented
-    uint32_t releases;
+    uint32_t epoch;
   };
   struct OfThread {
     ThreadNumber thread;
@@ -62,8 +62,8 @@ class CoverLog {
     std::vector<FirstDirect> first_direct;
 
     Firsts firsts(uint32_t tick) const;
-    // `releases`: only those with so many; none: all.
-    void candidates(uint32_t tick, uint32_t position, std::optional<uint32_t> releases,
+    // `epoch`: only those of it; none: all.
+    void candidates(uint32_t tick, uint32_t position, std::optional<uint32_t> epoch,
                     std::vector<InstanceIndex>& into) const;
     void prune(const std::vector<uint32_t>& ticks, const std::vector<uint32_t>& positions);
     bool empty() const { return direct.empty() && certain.empty() && possible.empty(); }

@@ -180,11 +180,12 @@ void Judge::take(const Event& event) {
       break;
     case EventKind::release:
       of(event.thread).released_ns = event.at_ns;
-      ++of(event.thread).releases;
+      of(event.thread).unanswered = true;
       views_.release(event);
       break;
     case EventKind::acquire:
       appeared |= views_.acquire(event);
+      if (event.forced) of(event.thread).unanswered = false;
       break;
     case EventKind::sleep:
       views_.thread(event.thread).asleep = true;
@@ -274,8 +275,10 @@ void Judge::covers(const Event& event) {
   note_freed(event, instance, covered);
   if (event.printed) constraints_.add_condition(instance, kConditionPrints);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
-  entries_ += log_.add(event.thread, instance, event.site, position, of(event.thread).releases,
-                       event.wait.documented, covered);
+  OfThread& thread = of(event.thread);
+  if (std::exchange(thread.unanswered, false)) ++thread.epoch;
+  entries_ +=
+      log_.add(event.thread, instance, event.site, position, thread.epoch, event.wait.documented, covered);
   lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);

@@ -50,7 +50,8 @@ class Judge : public EventSink {
   };
   struct OfThread {
     int64_t released_ns = -1;  // when it last handed anything on
-    uint32_t releases = 0;     // how often it did
+    bool unanswered = false;   // nobody has let it go on since
+    uint32_t epoch = 0;        // counts synchronizations between which that was so
     std::vector<Running> running;
     Frontier::Watcher unwatched;  // by this thread still to be looked at
     std::vector<Freed> freed;     // the latest synchronizations, by whose returning other streams could start
