@@ -69,10 +69,24 @@ bool start_watchman() {
 
 }  // namespace
 
+// Under the lock at each look: another thread destroys no stream meanwhile.
+static bool comes_to_rest(int64_t patience_ns) {
+  const int64_t begun = now();
+  for (;;) {
+    {
+      Lock lock;
+      if (marks.is_idle()) return true;
+    }
+    if (now() - begun > patience_ns) return false;
+    timespec nap{0, 100'000};
+    agent.system_call(SYS_nanosleep, reinterpret_cast<long>(&nap), 0, 0, 0, 0, 0);
+  }
+}
+
 void give_back(bool others, int64_t patience_ns) {
   await_deferred(others);
   // A release waits for the whole context: where its work waits for the CPU, what this thread does next lets it go.
-  if (!marks.idle_within(patience_ns)) return;
+  if (!comes_to_rest(patience_ns)) return;
   pool.free_all<Lock>();
   transfers.free_all<Lock>();
 }

@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "corrector/memory/own_pages.h"
@@ -113,17 +112,13 @@ bool Marks::end_stream(uint64_t handle) {
   return true;
 }
 
-bool Marks::idle_within(int64_t ns) const {
-  const int64_t begun = now();
+bool Marks::is_idle() const {
   for (int i = 0; i < kStreams; ++i) {
     const Stream& stream = streams_[i];
     if (!stream.used || !stream.working || stream.thread != 0) continue;
-    while (stream.ended ? !reached({i, stream.sequence})
-                        : stream_query_(as_stream(stream.handle)) == CUDA_ERROR_NOT_READY) {
-      if (now() - begun > ns) return false;
-      timespec nap{0, 100'000};
-      services_->system_call(SYS_nanosleep, reinterpret_cast<long>(&nap), 0, 0, 0, 0, 0);
-    }
+    if (stream.ended ? !reached({i, stream.sequence})
+                     : stream_query_(as_stream(stream.handle)) == CUDA_ERROR_NOT_READY)
+      return false;
   }
   return true;
 }

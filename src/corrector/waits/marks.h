@@ -38,8 +38,8 @@ class Marks {
   bool is_working(uint64_t handle) const;
   // Before it is destroyed. Its work may go on: that is told by a last mark. False: there is none.
   bool end_stream(uint64_t handle);
-  // Is all work done that the known streams were given, or is it within this time?
-  bool idle_within(int64_t ns) const;
+  // Is all work done that the known streams were given? Asks the driver.
+  bool is_idle() const;
   bool several() const;  // more than one stream is known
   void note_work(int stream) {
     streams_[stream].working = true;
