@@ -3,31 +3,18 @@
 // kept here (signals.h).
 #include "agent/watching/guard/system_calls/dispatch.h"
 
-#include <asm/prctl.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/futex.h>
-#include <netinet/in.h>
 #include <sched.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 
 #include "agent/core/recording/recorder.h"
-#include "agent/core/stacks/stack.h"
 #include "agent/core/thread_state.h"
-#include "agent/watching/guard/faults/bystanders.h"
-#include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/releases.h"
+#include "agent/watching/guard/system_calls/odd_calls.h"
 #include "agent/watching/guard/system_calls/syscall_memory.h"
-#include "agent/watching/guard/system_calls/undispatched_code.h"
 #include "agent/watching/guard/threads/signals.h"
-#include "agent/watching/guard/threads/threads.h"
-#include "agent/watching/guard/watchpoints/watch_guards.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/peer_memory.h"
-#include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
 
@@ -35,96 +22,18 @@ namespace {
 
 constexpr int kUserDispatch = 2;  // SYS_USER_DISPATCH
 
-struct Dispatched {
-  ucontext_t* context;
-  Slot& slot;
-  long number;
-  uint64_t arguments[6];
-  uintptr_t site;
-  Stub stub = Stub::clearing;
-  bool done = false;  // here; its result is set
-};
-
-// The memory is about to be read or written by the kernel.
-bool use_memory(Dispatched& call, AddressRange range, Access access) {
-  add_range(call.slot, range);  // first, so that a guard that is raised now sees it or is seen
-  if (access == Access::read) value_source->system_call(range, call.context);
-  if (!may_be_guarded(range)) return true;
-  bool touched = false, concerned = false;
-  auto concerns = [&](const Guard& guard) {
-    if (guard.by_watchpoints && !guard.range.overlaps(range)) return false;
-    return guard.protection == Protection::no_access || access != Access::read;
-  };
-  {
-    Section section(Section::in_handler);
-    for (uint32_t id : live_over(range.pages())) {
-      const Guard& guard = *guard_at(id);
-      concerned |= concerns(guard);
-      touched |= concerns(guard) && guard.range.overlaps(range);
-    }
-  }
-  if (!concerned) return true;
-  Touch touch{TouchBy::system_call, access, {}, range.begin, 0};
-  const Nanoseconds came = monotonic_now();
-  if (touched) touch.stack = capture_interrupted_stack(call.context);
-  if (touched) await_bystanders();
-  touch.at = monotonic_now();
-  touch.held = touch.at - came;
-  Section section(Section::in_handler, range.pages());
-  static uint32_t touched_ids[kMaximumGuards], beside_ids[kMaximumGuards];
-  uint32_t touched_count = 0, beside_count = 0;
-  for (uint32_t id : live_over(range.pages())) {
-    const Guard& guard = *guard_at(id);
-    if (!concerns(guard)) continue;
-    if (guard.range.overlaps(range))
-      touched_ids[touched_count++] = id;
-    else
-      beside_ids[beside_count++] = id;
-  }
-  mark_touched_and_open({touched_ids, touched_count}, touch);
-  // The page is open from now on: what the guard would have seen there is lost.
-  touch.by = TouchBy::exposed;
-  touch.stack = 0;
-  mark_touched_and_open({beside_ids, beside_count}, touch);
-  return true;
-}
-
-void give_up_everything() {
-  // What made guards impossible was said before this; a raise that did not see it has ended when the table is
-  // free.
-  { Section barrier(Section::in_handler); }
-  open_every_guard(TouchBy::given_up, Section::in_handler);
-}
-
-// What the call may touch is not known, nor for how long: it holds all guards off until it is back.
-void hold_everything_off(Dispatched& call) {
-  add_range(call.slot, {0, ~uintptr_t{0} & ~(kPageSize - 1)});
-  give_up_everything();
-}
-
-// Until this thread's next step no guard is raised: a child may share or copy this memory.
-void begin_fork(Slot& slot) {
-  if (!slot.forking.exchange(1)) wiped.forking.fetch_add(1, std::memory_order_seq_cst);
-  give_up_everything();
-}
-
-// The thread makes a call that the guards cannot follow (a foreign mask, no stub): it is let go until it can
-// be watched again, and no guard is up meanwhile.
-void let_go(Dispatched& call) {
-  value_source->interrupted(call.context);
-  {
-    Section section(Section::in_handler);
-    unwatch_this_thread(call.context);
-  }
-  give_up_everything();
-}
-
 AddressRange memory(uint64_t begin, uint64_t bytes) {
   uint64_t most = ~uint64_t{0} - begin;
   return AddressRange::of(begin, bytes < most ? bytes : most).pages();
 }
 
 void set_result(Dispatched& call, long result) { call.context->uc_mcontext.gregs[REG_RAX] = result; }
+
+// Until this thread's next step no guard is raised: a child may share or copy this memory.
+void begin_fork(Slot& slot) {
+  if (!slot.forking.exchange(1)) wiped.forking.fetch_add(1, std::memory_order_seq_cst);
+  give_up_everything();
+}
 
 // The call is made here where somebody follows what it releases. False: it is not, and still to be made.
 bool release_here(Dispatched& call, AddressRange range, bool destroys) {
@@ -146,170 +55,6 @@ void note_rights(AddressRange pages, int rights) {
     other_rights.remove(pages);
   else
     other_rights.add(pages);
-}
-
-void use_futex(Dispatched& call) {
-  const auto& arguments = call.arguments;
-  order_by_futex(arguments[0], arguments[1], call.site);
-  switch (arguments[1] & 0x7f) {
-    case 0:
-    case 6:
-    case 9:
-    case 13:  // WAIT, LOCK_PI, WAIT_BITSET, LOCK_PI2
-      if (arguments[3]) use_memory(call, AddressRange::of(arguments[3], sizeof(timespec)), Access::read);
-      break;
-    case 11:  // WAIT_REQUEUE_PI
-      if (arguments[3]) use_memory(call, AddressRange::of(arguments[3], sizeof(timespec)), Access::read);
-      [[fallthrough]];
-    case 3:
-    case 4:
-    case 5:
-    case 12:  // REQUEUE, CMP_REQUEUE, WAKE_OP, CMP_REQUEUE_PI
-      use_memory(call, AddressRange::of(arguments[4], 4), Access::write);
-      break;
-    default:
-      break;
-  }
-}
-
-void close_numbers(uint64_t first, uint64_t last) {
-  note_closing(first, last);
-  value_source->closing(first, last);
-}
-
-// Watchpoints hang on files: those that the program closes without knowing are given up first.
-void before_closing(const Dispatched& call) {
-  const auto& arguments = call.arguments;
-  switch (call.number) {
-    case SYS_close:
-      return close_numbers(arguments[0] & 0xffffffff, arguments[0] & 0xffffffff);
-    case SYS_close_range:
-      return close_numbers(arguments[0] & 0xffffffff, arguments[1] & 0xffffffff);
-    case SYS_dup2:
-    case SYS_dup3:
-      return close_numbers(arguments[1] & 0xffffffff, arguments[1] & 0xffffffff);
-    default:
-      break;
-  }
-}
-
-// Some options hold pointers, which the kernel follows; and a filter that is asked for has a length in instructions.
-void before_socket_option(Dispatched& call) {
-  const uint64_t level = call.arguments[1], option = call.arguments[2];
-  constexpr uint64_t kAttachFilter = 26, kAttachPortFilter = 51, kFirstOfNetfilter = 64, kXdp = 283;
-  if (call.number == SYS_getsockopt) {
-    socklen_t instructions = 0;
-    if (level == SOL_SOCKET && option == SO_GET_FILTER &&
-        diogenes_copy(&instructions, reinterpret_cast<const void*>(call.arguments[4]), sizeof instructions))
-      use_memory(call, AddressRange::of(call.arguments[3], instructions * sizeof(sock_filter)),
-                 Access::write);
-    return;
-  }
-  if (level == SOL_SOCKET && (option == kAttachFilter || option == kAttachPortFilter)) {
-    sock_fprog program{};
-    if (diogenes_copy(&program, reinterpret_cast<const void*>(call.arguments[3]), sizeof program))
-      use_memory(
-          call,
-          AddressRange::of(reinterpret_cast<uintptr_t>(program.filter), program.len * sizeof(sock_filter)),
-          Access::read);
-  } else if (level == kXdp || ((level == SOL_IP || level == SOL_IPV6) && option >= kFirstOfNetfilter)) {
-    hold_everything_off(call);
-  }
-}
-
-// Of a thread that ends, the kernel marks the robust locks that it still holds.
-void use_robust_locks(Dispatched& call) {
-  constexpr int kMost = 2048;  // as many as the kernel looks at
-  robust_list_head* head = nullptr;
-  size_t bytes = 0;
-  if (raw_syscall(SYS_get_robust_list, 0, &head, &bytes) != 0 || !head) return;
-  robust_list_head list{};
-  if (!diogenes_copy(&list, head, sizeof list)) return;
-  const auto first = reinterpret_cast<uintptr_t>(head);
-  auto entry = reinterpret_cast<uintptr_t>(list.list.next) & ~uintptr_t{1};  // the lowest bit is a flag
-  for (int i = 0; i < kMost && entry != 0 && entry != first; ++i) {
-    use_memory(call, AddressRange::of(entry, sizeof(robust_list)), Access::read);
-    use_memory(call, AddressRange::of(entry + static_cast<uintptr_t>(list.futex_offset), 4), Access::write);
-    robust_list next{};
-    if (!diogenes_copy(&next, reinterpret_cast<const void*>(entry), sizeof next)) return;
-    entry = reinterpret_cast<uintptr_t>(next.next) & ~uintptr_t{1};
-  }
-}
-
-// The file may be a process's memory (peer_memory.h).
-void before_transfer(Dispatched& call) {
-  if (!peer_file_opened.load(std::memory_order_relaxed)) [[likely]]
-    return;
-  const PeerAccess access = peer_access(call.number, call.arguments);
-  if (access.process == 0) return;
-  if (access.process == static_cast<int>(raw_syscall(SYS_getpid)))
-    use_memory(call, access.range, access.touching == Touching::writes ? Access::write : Access::read);
-  else
-    note_peer_access(access);
-}
-
-void before_control(Dispatched& call) {
-  const auto& arguments = call.arguments;
-  switch (call.number) {
-    case SYS_setsockopt:
-    case SYS_getsockopt:
-      before_socket_option(call);
-      break;
-    case SYS_fcntl:
-      if (int bytes = fcntl_bytes(arguments[1]))
-        use_memory(call, AddressRange::of(arguments[2], static_cast<uint64_t>(bytes)), Access::write);
-      break;
-    case SYS_arch_prctl:
-      call.stub = Stub::plain;  // %fs may be another one after it
-      if (arguments[0] == ARCH_GET_FS || arguments[0] == ARCH_GET_GS)
-        use_memory(call, AddressRange::of(arguments[1], 8), Access::write);
-      else if (arguments[0] != ARCH_SET_FS && arguments[0] != ARCH_SET_GS)
-        hold_everything_off(call);
-      break;
-    case SYS_prctl:
-      switch (arguments[0]) {
-        case PR_SET_NAME:
-        case PR_GET_NAME:
-          use_memory(call, AddressRange::of(arguments[1], 16), Access::write);
-          break;
-        case 0x53564d41:  // PR_SET_VMA: names memory
-          use_memory(call, AddressRange::of(arguments[4], 80), Access::read);
-          break;
-        case PR_SET_DUMPABLE:
-        case PR_GET_DUMPABLE:
-        case PR_SET_NO_NEW_PRIVS:
-        case PR_GET_NO_NEW_PRIVS:
-        case PR_SET_TIMERSLACK:
-        case PR_GET_TIMERSLACK:
-        case PR_CAPBSET_READ:
-        case PR_SET_THP_DISABLE:
-        case PR_GET_THP_DISABLE:
-        case PR_SET_KEEPCAPS:
-        case PR_GET_KEEPCAPS:
-          break;
-        case PR_GET_PDEATHSIG:
-        case PR_GET_CHILD_SUBREAPER:
-          use_memory(call, AddressRange::of(arguments[1], 4), Access::write);
-          break;
-        case PR_SET_PDEATHSIG:
-        case PR_SET_CHILD_SUBREAPER:
-          break;
-        case PR_SET_PTRACER:  // others are let in: copies from process to process, as MPI makes them
-          refuse_for_good();
-          give_up_everything();
-          break;
-        case 59:  // PR_SET_SYSCALL_USER_DISPATCH: the program wants it for itself
-          refuse_for_good();
-          let_go(call);
-          break;
-        default:
-          hold_everything_off(call);
-          break;
-      }
-      break;
-    default:
-      break;
-  }
 }
 
 void before_fork(Dispatched& call) {
@@ -378,8 +123,10 @@ void before_call(Dispatched& call) {
     hold_everything_off(call);
     return;
   }
-  for_each_piece(entry, arguments, diogenes_copy,
-                 [&](AddressRange range, Access access) { return use_memory(call, range, access); });
+  for_each_piece(entry, arguments, diogenes_copy, [&](AddressRange range, Access access) {
+    use_memory(call, range, access);
+    return true;
+  });
   switch (entry.action) {
     case Action::set_mask:
       use_memory(call, AddressRange::of(arguments[1], sizeof(SignalBits)), Access::read);
@@ -431,7 +178,7 @@ void before_call(Dispatched& call) {
       before_fork(call);
       break;
     case Action::end_thread:
-      use_robust_locks(call);
+      before_end_of_thread(call);
       call.stub = Stub::plain;
       break;
     case Action::release:
@@ -483,7 +230,7 @@ void before_call(Dispatched& call) {
       before_control(call);
       break;
     case Action::futex:
-      use_futex(call);
+      before_futex(call);
       break;
     case Action::closes:
       before_closing(call);

@@ -1,0 +1,18 @@
+// System calls whose memory, or what they do to guards, no table says (syscalls.def): it depends on what their arguments ask
+// for. Each is looked at before the call is made.
+#pragma once
+#include "agent/watching/guard/system_calls/dispatched.h"
+
+namespace diogenes::agent {
+
+void before_futex(Dispatched& call);
+// Watchpoints hang on files: those that the program closes without knowing are given up first.
+void before_closing(const Dispatched& call);
+// The file may be a process's memory (peer_memory.h).
+void before_transfer(Dispatched& call);
+// prctl, arch_prctl, fcntl, options of sockets.
+void before_control(Dispatched& call);
+// Of a thread that ends, the kernel marks the robust locks that it still holds.
+void before_end_of_thread(Dispatched& call);
+
+}  // namespace diogenes::agent
