@@ -58,10 +58,11 @@ void add_allocation(const Call& call, const AllocationArguments& made, DecodedCa
   }
   Allocation& known = *state().memory.find(made.address);
   state().host_allocations += is_host_side(made.kind);
-  if (made.kind == MemoryKind::registered && state().host_addresses.may_hold(allocation.range)) {
+  if (made.kind == MemoryKind::registered && state().graph_words.may_hold(allocation.range)) {
     share(known);
     state().unlisted_memory = true;
   }
+  if (is_host_side(made.kind) && state().released.may_hold(allocation.range)) share(known);
   if (!is_mapped_for_kernels(call, made.kind)) return;
   decoded.flags |= kMappedMemory;
   share(known);
@@ -76,7 +77,11 @@ void remove_allocation(uint64_t address, bool registered) {
     state().dirty.forget(known->range);
     forget_downloads(known->range);
   }
-  if (known->shared) --state().shared;
+  if (known->shared) {
+    --state().shared;
+    // Where the address was found, it still lies: in a table on the device, in memory that kernels are given.
+    if (known->kind != MemoryKind::device) state().released.add(known->range);
+  }
   state().memory.remove(known->range.begin);
 }
 

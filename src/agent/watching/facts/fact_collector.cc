@@ -238,7 +238,8 @@ void start() {
   all.dirty.reset(watch_share());
   all.sources.reset();
   all.graphs.reset();
-  all.host_addresses.reset();
+  all.graph_words.reset();
+  all.released.reset();
   all.kernels.reset();
   all.unlisted_memory = all.unlisted_host = all.variables = false;
   all.shared = 0;

@@ -28,6 +28,20 @@ TEST_F(HiddenAddresses, Uploaded) {
   EXPECT_TRUE(is_reached_by_table());
 }
 
+// The word still lies in the table.
+TEST_F(HiddenAddresses, OfMemoryThatIsGivenOnceMore) {
+  const uint64_t word = address(hidden);
+  h2d(table, &word, sizeof word);
+  call("cuMemFreeHost", {address(hidden)});
+  EXPECT_FALSE(is_reached_by_table());
+  void* again = hidden;
+  call("cuMemHostAlloc", {address(&again), kBytes, 0});
+  EXPECT_TRUE(is_reached_by_table());
+  call("cuMemFreeHost", {address(hidden)});
+  call("cuMemHostRegister_v2", {address(hidden), kBytes, 0});
+  EXPECT_TRUE(is_reached_by_table());
+}
+
 TEST_F(HiddenAddresses, BehindMoreAddressesThanAreKept) {
   std::vector<uint64_t> words(1000, table);
   words.back() = address(hidden);

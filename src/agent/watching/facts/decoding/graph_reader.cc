@@ -37,7 +37,7 @@ void read_kernel(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, GraphContent& content
     } else if (state().memory.device_bounds().contain(given.address[i])) {
       content.add_word(given.address[i]);
     } else {
-      state().host_addresses.add(given.address[i]);
+      state().graph_words.add(given.address[i]);
     }
   }
   // What a kernel without memory works on is not known.

@@ -1,7 +1,6 @@
-// Words that looked like addresses of host memory which the driver did not know, where they were given to
-// kernels to come or copied to the device: in graphs and in tables of pointers. If such memory is registered
-// later, kernels may reach it without being given it then. Kept by stretches of 2 MiB, many to a bit: a wrong
-// yes costs precision only. All zeros is empty.
+// Addresses of host memory that the driver does not know, or no longer, but that kernels may find: words of graphs, and memory
+// that kernels reached before it was released. If memory is registered or allocated there later, kernels may reach it without
+// being given it then. Kept by stretches of 2 MiB, many to a bit: a wrong yes costs precision only. All zeros is empty.
 #pragma once
 #include <cstdint>
 
@@ -14,21 +13,28 @@ inline constexpr uint64_t kLowestAddress = 0x5500'0000'0000, kBehindAddresses = 
 
 class HostAddresses {
  public:
+  // Of a graph: perhaps an address.
   void add(uint64_t word) {
-    if (word >= kLowestAddress && word < kBehindAddresses)
-      bits_[place(word) / 64] |= 1ull << place(word) % 64;
+    if (word >= kLowestAddress && word < kBehindAddresses) bits_[place(word) / 64] |= bit(word);
+  }
+  void add(AddressRange range) {
+    int left = kBits;  // then all are set
+    for (uint64_t at = first(range); at < range.end && left-- > 0; at += kStretch)
+      bits_[place(at) / 64] |= bit(at);
   }
   bool may_hold(AddressRange range) const {
     if (range.size() / kStretch >= kBits) return true;
-    for (uint64_t at = range.begin & ~(kStretch - 1); at < range.end; at += kStretch)
-      if (bits_[place(at) / 64] & 1ull << place(at) % 64) return true;
+    for (uint64_t at = first(range); at < range.end; at += kStretch)
+      if (bits_[place(at) / 64] & bit(at)) return true;
     return false;
   }
   void reset() { *this = {}; }
 
  private:
   static constexpr uint64_t kStretch = 2 << 20, kBits = 4096;
+  static uint64_t first(AddressRange range) { return range.begin & ~(kStretch - 1); }
   static uint64_t place(uint64_t word) { return (word / kStretch) * 0x9e3779b97f4a7c15 >> 52; }
+  static uint64_t bit(uint64_t word) { return uint64_t{1} << place(word) % 64; }
   uint64_t bits_[kBits / 64];
 };
 

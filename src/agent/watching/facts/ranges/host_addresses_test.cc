@@ -19,6 +19,15 @@ TEST(HostAddresses, TakeNoNumbersForAddresses) {
   EXPECT_FALSE(words.may_hold({0, 4096}));
 }
 
+TEST(HostAddresses, KnowMemoryThatWasReleased) {
+  constexpr uint64_t kBegin = 0x2'0040'0000;
+  HostAddresses words{};
+  words.add(AddressRange{kBegin, kBegin + (6 << 20)});
+  EXPECT_TRUE(words.may_hold({kBegin, kBegin + 4096}));
+  EXPECT_TRUE(words.may_hold({kBegin + (5 << 20), kBegin + (9 << 20)}));
+  EXPECT_FALSE(words.may_hold({kBegin + (6 << 20), kBegin + (9 << 20)}));
+}
+
 TEST(HostAddresses, SayYesOfMemoryThatIsTooLargeToLookAt) {
   HostAddresses words{};
   EXPECT_TRUE(words.may_hold({0x7000'0000'0000, 0x7100'0000'0000}));
