@@ -15,6 +15,8 @@ namespace diogenes {
 
 // ReportNotice::code where others than the program's own threads and the GPU reach its memory.
 inline constexpr const char* kReachedFromOutside = "reached-from-outside";
+// ... where work of the GPU's failed.
+inline constexpr const char* kWorkFailed = "work-failed";
 
 const char* drop_sentence(Drop cause);            // drops.cc: follows 'N times: '
 const char* unwatched_sentence(uint32_t reason);  // of one bit of kUnwatchedReasons

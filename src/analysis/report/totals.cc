@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/benefit/graph.h"
+#include "analysis/report/notices.h"
 #include "analysis/report/wording.h"
 
 namespace diogenes {
@@ -11,7 +12,7 @@ namespace diogenes {
 // Waits on threads that make no public call (the driver's own) are kept apart.
 void add_totals(const Run& tracing, const SiteTable& sites, Report& report,
                 std::map<std::string, ReportFunction>& functions) {
-  uint64_t private_waits = 0;
+  uint64_t private_waits = 0, failed_waits = 0;
   std::vector<ReportFunction*> of_site(sites.size());
   for (const Process& process : tracing.processes)
     for (const Thread& thread : process.threads) {
@@ -31,6 +32,7 @@ void add_totals(const Run& tracing, const SiteTable& sites, Report& report,
         report.waited_s += operation.waited.seconds();
         report.synchronizations += is_wait(operation) && !operation.has(kCapturing);
         private_waits += operation.has(kDriverThread) && is_wait(operation);
+        failed_waits += operation.has(kFailed) && is_wait(operation);
         if (function && function->role == Role::transfer && !operation.has(kFailed) &&
             !operation.has(kCapturing)) {
           ++report.transfers;
@@ -44,6 +46,10 @@ void add_totals(const Run& tracing, const SiteTable& sites, Report& report,
          counted(private_waits, "wait", "waits") +
              " happened outside every function that was hooked (private interface of the driver); they count "
              "as needed"});
+  if (failed_waits > 0)
+    report.notices.push_back(
+        {kWorkFailed, counted(failed_waits, "wait", "waits") +
+                          " failed: work that the GPU had been given ended in an error"});
 }
 
 }  // namespace diogenes

@@ -114,11 +114,14 @@ bool is_unneeded(const ReportProblem& problem) {
 
 Result<Choice> choose_corrections(const Report& report, const std::vector<std::string>& only) {
   Choice choice;
-  for (const ReportNotice& notice : report.notices)
-    if (notice.code == kReachedFromOutside) {
-      choice.left_out.push_back(notice.text + "; that cannot be guarded, so nothing is corrected");
-      return choice;
-    }
+  for (const ReportNotice& notice : report.notices) {
+    const char* why = notice.code == kReachedFromOutside ? "that cannot be guarded"
+                      : notice.code == kWorkFailed       ? "a wait that is deferred cannot tell that"
+                                                         : nullptr;
+    if (!why) continue;
+    choice.left_out.push_back(fmt::format("{}; {}, so nothing is corrected", notice.text, why));
+    return choice;
+  }
   for (const ReportProblem& problem : report.problems) {
     choice.ids[problem.key] = problem.id;
     if (is_unneeded(problem)) choice.unneeded.insert(problem.key);
