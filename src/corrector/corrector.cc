@@ -169,7 +169,8 @@ Step step_before(const CorrectedCall& call) {
   const DriverFunction& driver = *call.driver;
   if (driver.role == Role::synchronize) return before_synchronize(call);
   if (releases_device_memory(driver)) return before_release(call);
-  if (driver.has(Trait::begins_capture)) ++captures;
+  // While a capture is under way, memory can be neither kept nor given back.
+  if (driver.has(Trait::begins_capture) && captures++ == 0 && keeps_memory()) return Step::give_back;
   if (driver.has(Trait::ends_context)) {
     stop_deferring();
     return Step::end;
@@ -203,7 +204,10 @@ bool started() {
   return state != State::off;
 }
 
-bool correct(const CorrectedCall& call, int32_t* result) {
+// Where the GPU does not come to rest: an allocation that fails is worse than one that comes late. In ns.
+constexpr int64_t kForAllocations = 5'000'000'000, kElse = 200'000'000;
+
+bool correct(const CorrectedCall& call, int32_t* result, int64_t* awaited) {
   const bool moves = call.driver->role == Role::transfer || call.driver->role == Role::fill;
   const int copied_at = moves ? counts.find(call.site, call.function) : -1;
   *result = CUDA_SUCCESS;
@@ -217,10 +221,10 @@ bool correct(const CorrectedCall& call, int32_t* result) {
     given_before = marks.given();
     others = call.threads || marks.several();
   }
-  if (step == Step::give_back && captures > 0) step = Step::await_all;  // a release would end the capture
-  if (step == Step::await_all) await_deferred(others);
-  // Where the GPU does not come to rest: an allocation that fails is worse than one that comes late.
-  constexpr int64_t kForAllocations = 5'000'000'000, kElse = 200'000'000;  // ns
+  // A release would end the capture.
+  const int own = call.driver->has(Trait::begins_capture) ? 1 : 0;
+  if (step == Step::give_back && captures > own) step = Step::await_all;
+  if (step == Step::await_all) *awaited = await_deferred(others);
   if (step == Step::give_back || step == Step::end)
     give_back(others, call.driver->role == Role::allocate ? kForAllocations : kElse);
   if (step == Step::end) end();
@@ -234,15 +238,15 @@ bool correct(const CorrectedCall& call, int32_t* result) {
   return step == Step::not_made || step == Step::refused;
 }
 
-bool before(const CorrectedCall& call, int32_t* result) {
+bool before(const CorrectedCall& call, int32_t* result, int64_t* awaited) {
   if (state == State::off || !started()) return false;
-  if (call.site == 0) return correct(call, result);
+  if (call.site == 0) return correct(call, result, awaited);
   note_first_call(call);
   // Reading the clock takes as long as deferring a wait does: of waits, one in so many is timed, and counts for them all.
   const int64_t stands_for = call.driver->role == Role::synchronize ? kWaitsForEachTimed : 1;
-  if (stands_for > 1 && !is_timed_wait()) return correct(call, result);
+  if (stands_for > 1 && !is_timed_wait()) return correct(call, result, awaited);
   const int64_t begun = now();
-  const bool corrected = correct(call, result);
+  const bool corrected = correct(call, result, awaited);
   if (corrected) counts.add_correcting((now() - begun - clock_takes) * stands_for);
   return corrected;
 }
@@ -295,6 +299,19 @@ void after(const CorrectedCall& call, bool succeeded) {
   marks.note_work(stream);
 }
 
+// What is kept may have been in the way though as much was free: it splits the memory, and calls of other kinds take some.
+bool make_room(const CorrectedCall& call) {
+  if (state == State::off || !driver_is_known) return false;
+  bool others;
+  {
+    Lock lock;
+    if (captures > 0 || !keeps_memory()) return false;
+    others = call.threads || marks.several();
+  }
+  give_back(others, kForAllocations);
+  return true;
+}
+
 bool start(const CorrectorServices& services) {
   agent = services;
   return agent.plan->corrected_count > 0;
@@ -308,6 +325,7 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     start,
     before,
     after,
+    make_room,
     [](Deferral deferral) { return deferrals.done(deferral); },
     [](Deferral deferral) { return deferrals.await(deferral, true, agent); },
     [](Deferral deferral) { deferrals.note_use(deferral); },

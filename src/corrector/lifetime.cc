@@ -12,8 +12,23 @@ namespace diogenes::corrector {
 static std::atomic<bool> has_begun{false};  // this process came to a site of the plan
 static bool sees_the_end = false;           // at_exit() is registered
 
-void await_deferred(bool others) {
-  if (state != State::on && state != State::ending) return;
+namespace {
+
+// Where waits have no mark.
+int64_t synchronize(uint64_t streams) {
+  if (streams == 0) return 0;
+  const int64_t begun = now();
+  for (int i = 0; i < kStreams; ++i)
+    if (streams >> i & 1) marks.synchronize(i);
+  const int64_t waited = now() - begun;
+  counts.add_awaited(waited);
+  return waited;
+}
+
+}  // namespace
+
+int64_t await_deferred(bool others) {
+  if (state != State::on && state != State::ending) return 0;
   uint64_t streams = 0;
   Deferral last;
   agent.pass_hooks(+1);  // at the end of the process, no hook is under way
@@ -26,12 +41,12 @@ void await_deferred(bool others) {
     last = deferrals.latest();
     deferrals.note_wait(last, kAllStreams, true);  // the call may have told the program
   }
-  for (int i = 0; i < kStreams; ++i)
-    if (streams >> i & 1) marks.synchronize(i);
+  int64_t waited = synchronize(streams);
   agent.pass_hooks(-1);
-  deferrals.await_gpu(last, agent);
+  waited += deferrals.await_gpu(last, agent);
   const Deferral undelivered = deliveries.next(last);
   agent.release(undelivered == 0 ? last : undelivered - 1);
+  return waited;
 }
 
 void await_and_deliver(bool others) {

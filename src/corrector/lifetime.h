@@ -15,8 +15,8 @@ void note_first_call(const CorrectedCall& call);
 
 // All that the GPU was given before deferred waits is done when it returns; what it brought may still have to be delivered,
 // behind guards that stay. `others`: there are threads that make calls meanwhile, or streams that may be given work: waits
-// that have no mark get one then, and what is given now comes behind it.
-void await_deferred(bool others);
+// that have no mark get one then, and what is given now comes behind it. Out: how long it waited for the GPU, in ns.
+int64_t await_deferred(bool others);
 // ... and all is delivered.
 void await_and_deliver(bool others);
 // ... and what the pool and the contents keep is freed.

@@ -84,8 +84,6 @@ struct CorrectorServices {
   Undeferred (*guard)(Deferral deferral, const CorrectedCall& call);
   // Is there host memory that work was given to and that no wait has covered since?
   bool (*has_unguarded)();
-  // Of a launch: can the kernel see what the CPU writes meanwhile? Then it may wait for that.
-  bool (*may_see_host)(const CorrectedCall& call);
   // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
   bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
@@ -108,9 +106,12 @@ struct CorrectorServices {
 struct Corrector {
   uint64_t bytes;                                    // of this structure
   bool (*start)(const CorrectorServices& services);  // once, when the driver is there; false: it cannot work
-  // Before the driver's function. True: it must not be called, and the call returns `*result`.
-  bool (*before)(const CorrectedCall& call, int32_t* result);
+  // Before the driver's function. True: it must not be called, and the call returns `*result`. Out: how long it waited for
+  // the GPU, in ns.
+  bool (*before)(const CorrectedCall& call, int32_t* result, int64_t* awaited);
   void (*after)(const CorrectedCall& call, bool succeeded);
+  // Of a call that failed for want of memory, before after(). True: some was given back; it is made once more.
+  bool (*make_room)(const CorrectedCall& call);
   // These may be called in a signal's handler, as note_guarding() may; await() under no lock of the agent's.
   bool (*done)(Deferral deferral);
   int64_t (*await)(Deferral deferral);  // how long it waited for the GPU, in ns

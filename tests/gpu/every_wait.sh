@@ -44,6 +44,8 @@ part "$programs/litmus"
 part "$programs/scenes"
 part "$programs/asks"
 part "$programs/asks" thread
+part "$programs/asks" device
+part "$programs/full"
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do
   part "$programs/random-program" "$at" 10

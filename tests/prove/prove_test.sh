@@ -1,8 +1,8 @@
 #!/bin/sh
-# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE COVERED. What is gained, and which findings
+# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE COVERED FAILS. What is gained, and which findings
 # there are beside those that were planted, is not looked at: it is a matter of the machine.
 set -u
-diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6 covered=$7
+diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6 covered=$7 fails=$8
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -108,6 +108,10 @@ measure covered.diogenes "$covered"
 "$diogenes" prove covered.diogenes --pairs 2 >out 2>err </dev/null || bad 'covered: exit status'
 grep -q 'the report withdraws it' out && bad 'covered'
 says out 'P1 .* 20 of 20 +equal' 'covered'
+
+# Work that failed: who was told so by a wait is told there.
+measure fails.diogenes "$fails"
+refused 1 '1 wait failed: .*, so nothing is corrected' fails.diogenes
 
 # A session whose driver or program is not there any more; one that was not finished.
 sed 's|"driver_build_id": "[0-9a-f]*"|"driver_build_id": "00"|' gaussian.diogenes/session.json >session.new

@@ -180,7 +180,7 @@ void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
   facts::spend(before + after);
   if (call.site != 0) {
     // A wait that the GPU ends is over no later because it began later.
-    const bool ended_by_gpu = call.waited > before;
+    const bool ended_by_gpu = call.waited + call.awaited > before;
     const int32_t inside = call.waited_at_all() ? cost_inside_waiting_call() : cost_inside_call();
     corrector->note_passed(call.site, call.function, ended_by_gpu ? after.count : nanoseconds + inside);
   }

@@ -20,6 +20,7 @@
 #include "agent/hooks/hook_probe.h"
 #include "agent/hooks/x86_64/thunk.h"
 #include "agent/watching/clock_reads.h"
+#include "agent/watching/corrected_waits.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/host_functions.h"
@@ -109,7 +110,7 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   collect_before(call);
   if (call.not_made) {
     leave_driver();
-    frame->rax = static_cast<uint32_t>(call.result);
+    frame->result = static_cast<uint32_t>(call.result);
     return kNotMade;
   }
   if (stage_uses_guards()) wrap_host_function(call, frame->integer);
@@ -118,11 +119,13 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   return 1;
 }
 
-void exit_public(ThreadState& state, ThunkFrame* frame) {
+// True: it is to be made again.
+bool exit_public(ThreadState& state, ThunkFrame* frame) {
   PassThrough pass;
   Call& call = frame->call;
   call.end = monotonic_now();
-  call.result = static_cast<int32_t>(frame->rax);
+  call.result = static_cast<int32_t>(frame->result);
+  if (makes_room(call)) return true;
   call.waited = {state.waited_ns};
   call.flags |= state.flags;
   call.printed = state.printed;
@@ -133,9 +136,10 @@ void exit_public(ThreadState& state, ThunkFrame* frame) {
   // What recording added: the time in the hook on both sides, less one clock reading that the call's own time
   // holds.
   Nanoseconds now = monotonic_now();
-  count_hook_cost(call, call.begin - Nanoseconds{frame->entered_ns}, now - call.end);
+  count_hook_cost(call, call.begin - Nanoseconds{frame->entered_ns} - call.awaited, now - call.end);
   leave_driver();
   await_clock_read(state, call, now);
+  return false;
 }
 
 }  // namespace
@@ -149,14 +153,15 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   return enters == 1 && !stack_words_are_there(frame) ? 2 : enters;
 }
 
-extern "C" void diogenes_on_exit(ThunkFrame* frame) {
+extern "C" bool diogenes_on_exit(ThunkFrame* frame) {
   KeepErrno keep;
   if (is_wait(frame->hook->function))
     exit_wait(thread_state, frame);
   else if (__builtin_expect(frame->hook->function == kProbedFunction, 0))
     exit_probe(thread_state, frame);
   else
-    exit_public(thread_state, frame);
+    return exit_public(thread_state, frame);
+  return false;
 }
 
 }  // namespace diogenes::agent

@@ -16,6 +16,7 @@
 #include "agent/watching/guard/system_calls/undispatched_code.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "base/fixed_map.h"
+#include "driver/cuda_abi.h"
 #include "trace/site_key.h"
 
 namespace diogenes::agent {
@@ -24,8 +25,9 @@ namespace {
 
 const Corrector nobody{sizeof(Corrector),
                        [](const CorrectorServices&) { return true; },
-                       [](const CorrectedCall&, int32_t*) { return false; },
+                       [](const CorrectedCall&, int32_t*, int64_t*) { return false; },
                        [](const CorrectedCall&, bool) {},
+                       [](const CorrectedCall&) { return false; },
                        [](Deferral) { return true; },
                        [](Deferral) { return int64_t{0}; },
                        [](Deferral) {},
@@ -65,7 +67,6 @@ void pass_hooks(int change) { thread_state.pass += change; }
 Undeferred begin_transfer(const CorrectedCall& call, CorrectedTransfer* transfer) {
   return facts::begin_transfer(call_of(call), *transfer);
 }
-bool may_see_host(const CorrectedCall& call) { return facts::may_see_host(call_of(call)); }
 void end_transfer(const CorrectedCall& call, bool given) { facts::end_transfer(call_of(call), given); }
 void read_content(const void* from, uint64_t bytes, bool values, TransferContent* content) {
   const Content found = content_of(from, bytes);
@@ -112,7 +113,6 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
                                    diogenes_raw_syscall,
                                    guard_of,
                                    has_unguarded,
-                                   may_see_host,
                                    release,
                                    diogenes_copy,
                                    read_content,
@@ -133,7 +133,13 @@ bool correct_before(Call& call) {
   if (corrector == &nobody) return false;
   if (named[call.function] && (call.stack = capture_stack()) != kNoStack) call.site = site_key_of(call);
   const CorrectedCall made = described(call);
-  return corrector->before(made, &call.result);
+  return corrector->before(made, &call.result, &call.awaited.count);
+}
+
+bool makes_room(Call& call) {
+  if (call.result != CUDA_ERROR_OUT_OF_MEMORY || corrector == &nobody || call.made_again) return false;
+  call.made_again = true;
+  return corrector->make_room(described(call));
 }
 
 void correct_after(const Call& call) {

@@ -16,5 +16,7 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
 // Before the driver's function, and after it. True: the call is deferred, and must not be made.
 bool correct_before(Call& call);
 void correct_after(const Call& call);
+// Behind a call. True: it failed for want of memory, and what the corrector kept is free now: it is to be made once more.
+bool makes_room(Call& call);
 
 }  // namespace diogenes::agent

@@ -126,9 +126,11 @@ void Deferrals::await_all(Deferral last, const CorrectorServices& services) {
   deliver(last, services);
 }
 
-void Deferrals::await_gpu(Deferral last, const CorrectorServices& services) {
+int64_t Deferrals::await_gpu(Deferral last, const CorrectorServices& services) {
+  int64_t waited = 0;
   for (Deferral i = first_.load(std::memory_order_relaxed); i <= last; ++i)
-    if (!reached(i)) wait_for(i, services);
+    if (!reached(i)) waited += wait_for(i, services);
+  return waited;
 }
 
 int64_t Deferrals::wait_for(Deferral deferral, const CorrectorServices& services) {

@@ -123,6 +123,15 @@ bool Marks::is_idle() const {
   return true;
 }
 
+bool Marks::is_at_rest(int stream) {
+  const Stream& asked = streams_[stream];
+  if (asked.ended) return false;
+  const int64_t begun = now();
+  const CUresult result = stream_query_(as_stream(asked.handle));
+  in_driver_ns_ += now() - begun;
+  return result == CUDA_SUCCESS;
+}
+
 bool Marks::several() const {
   int used = 0;
   for (const Stream& stream : streams_) used += stream.used;

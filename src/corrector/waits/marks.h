@@ -48,11 +48,13 @@ class Marks {
   uint64_t given() const { return given_; }  // pieces of work so far
   void note_done(uint64_t given);            // of the calling thread's context, up to this one
 
+  // Is all done that this one was given? Asks the driver; not while anything is captured.
+  bool is_at_rest(int stream);
   // Behind the work that the stream has now. False: the driver refused.
   bool put(int stream, Mark& mark);
   // The stream's later work begins after the mark.
   Order order_behind(int stream, const Mark& mark);
-  int64_t in_driver_ns() const { return in_driver_ns_; }  // for both, so far
+  int64_t in_driver_ns() const { return in_driver_ns_; }  // for these three, so far
   // Can any thread wait for all of the stream's work, by the driver? Then it does. The latter not under the lock.
   bool may_synchronize(int stream) const { return streams_[stream].thread == 0 && !streams_[stream].ended; }
   void synchronize(int stream) const;

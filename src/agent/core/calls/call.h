@@ -32,9 +32,11 @@ struct Call {
   Nanoseconds entered;          // when the program made the call; recording lies between this and begin
   Nanoseconds begin, end;       // end: in after() only
   Nanoseconds waited;           // after() only: inside the wait functions
+  Nanoseconds awaited;          // between entered and begin, for the GPU (corrected_waits.h)
   int32_t result = 0;           // after() only: CUresult
   bool printed = false;         // after() only: what kernels printed came out
   bool not_made = false;        // the driver is not called (corrected_waits.h); `result` is the call's
+  bool made_again = false;      // it failed, and the driver is called once more (corrected_waits.h)
   uint8_t flags = 0;            // OperationFlag; collectors may add kCapturing
   uint32_t stream = kNoStream;  // numbers as in OperationRecord; filled by the collector of stages 2 to 4
   uint32_t object = 0;

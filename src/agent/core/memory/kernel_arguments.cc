@@ -13,31 +13,6 @@ namespace {
 
 constinit Lock functions_lock;
 
-// Parameters in one buffer, which the options in `extra` name. False: it could not be read.
-bool scan_buffer(void* const* extra, const AddressBounds& bounds, KernelAddresses& addresses,
-                 CopyIfThere copy) {
-  constexpr int kOptions = 8;
-  constexpr size_t kMostBytes = 1 << 16, kPiece = 512;
-  const unsigned char* buffer = nullptr;
-  size_t bytes = 0;
-  for (int i = 0; i < kOptions; ++i, extra += 2) {
-    void *name = nullptr, *value = nullptr;
-    if (!copy(&name, extra, sizeof name)) return false;
-    if (name == CU_LAUNCH_PARAM_END) break;
-    if (!copy(&value, extra + 1, sizeof value)) return false;
-    if (name == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = static_cast<unsigned char*>(value);
-    if (name == CU_LAUNCH_PARAM_BUFFER_SIZE && value && !copy(&bytes, value, sizeof bytes)) return false;
-  }
-  if (!buffer || bytes > kMostBytes) return false;
-  for (size_t at = 0; at < bytes; at += kPiece) {
-    unsigned char piece[kPiece];
-    const size_t length = std::min(bytes - at, kPiece);
-    if (!copy(piece, buffer + at, length)) return false;
-    scan_words(piece, length, 0, bounds, addresses);
-  }
-  return true;
-}
-
 }  // namespace
 
 void scan_words(const void* data, uint64_t bytes, uint64_t destination, const AddressBounds& bounds,
@@ -101,13 +76,8 @@ void KernelArguments::forget_functions() {
   known_.clear();
 }
 
-bool copy_read(void* to, const void* from, uint64_t bytes) {
-  memcpy(to, from, bytes);
-  return true;
-}
-
 void KernelArguments::scan(const Call& call, const AddressBounds& bounds, bool may_ask,
-                           KernelAddresses& addresses, CopyIfThere copy) {
+                           KernelAddresses& addresses) {
   uint64_t function = 0;
   void** parameters = nullptr;
   void** extra = nullptr;
@@ -125,12 +95,11 @@ void KernelArguments::scan(const Call& call, const AddressBounds& bounds, bool m
       addresses.unknown = true;
       return;
   }
-  scan(function, parameters, extra, bounds, may_ask, addresses, copy);
+  scan(function, parameters, extra, bounds, may_ask, addresses);
 }
 
 void KernelArguments::scan(uint64_t function, void* const* parameters, void* const* extra,
-                           const AddressBounds& bounds, bool may_ask, KernelAddresses& addresses,
-                           CopyIfThere copy) {
+                           const AddressBounds& bounds, bool may_ask, KernelAddresses& addresses) {
   Sizes sizes;
   const bool known = sizes_of(function, may_ask, sizes);
   if (known && sizes.count == 0) return;  // the driver has read nothing, so it may not be there
@@ -141,17 +110,26 @@ void KernelArguments::scan(uint64_t function, void* const* parameters, void* con
     }
     for (int i = 0; i < sizes.count; ++i) {
       // From the parameter's own start: it need not be aligned where the program keeps it.
-      const unsigned char* at = nullptr;
-      addresses.unknown |= !copy(&at, parameters + i, sizeof at);
+      auto* at = static_cast<const unsigned char*>(parameters[i]);
       if (!at) continue;
       for (uint64_t offset = 0; offset + sizeof(uint64_t) <= sizes.bytes[i]; offset += sizeof(uint64_t)) {
-        uint64_t word = 0;
-        addresses.unknown |= !copy(&word, at + offset, sizeof word);
+        uint64_t word;
+        memcpy(&word, at + offset, sizeof word);
         addresses.add(word, bounds);
       }
     }
   } else if (extra) {
-    addresses.unknown |= !scan_buffer(extra, bounds, addresses, copy);
+    const void* buffer = nullptr;
+    size_t bytes = 0;
+    for (int i = 0; i < 16 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+      if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = extra[i + 1];
+      if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
+        bytes = *static_cast<size_t*>(extra[i + 1]);
+    }
+    if (buffer && bytes <= 1 << 16)
+      scan_words(buffer, bytes, 0, bounds, addresses);
+    else
+      addresses.unknown = true;
   }
 }
 

@@ -8,7 +8,6 @@
 
 #include "agent/core/calls/call.h"
 #include "agent/core/memory/address_bounds.h"
-#include "agent/core/memory/copy.h"
 #include "base/fixed_map.h"
 #include "base/range.h"
 
@@ -35,17 +34,12 @@ struct KernelAddresses {
 void scan_words(const void* data, uint64_t bytes, uint64_t destination, const AddressBounds& bounds,
                 KernelAddresses& addresses);
 
-// What the driver has read already is there.
-bool copy_read(void* to, const void* from, uint64_t bytes);
-
 // The sizes of each function's parameters, asked of the driver once.
 class KernelArguments {
  public:
-  // `copy`: where the driver has not read the parameters yet, one that survives a bad address.
-  void scan(const Call& call, const AddressBounds& bounds, bool may_ask, KernelAddresses& addresses,
-            CopyIfThere copy = copy_read);
+  void scan(const Call& call, const AddressBounds& bounds, bool may_ask, KernelAddresses& addresses);
   void scan(uint64_t function, void* const* parameters, void* const* extra, const AddressBounds& bounds,
-            bool may_ask, KernelAddresses& addresses, CopyIfThere copy = copy_read);
+            bool may_ask, KernelAddresses& addresses);
   void forget_functions();  // a module was unloaded: handles may come again
   void reset() { forget_functions(); }
 

@@ -8,7 +8,7 @@
         .hidden diogenes_on_enter
         .hidden diogenes_on_exit
         .type   diogenes_thunk, @function
-        .set    FRAME, 448
+        .set    FRAME, 464
         .set    STACK_WORDS, 12      // no driver function has more stack arguments
 diogenes_thunk:
         .cfi_startproc
@@ -42,9 +42,11 @@ diogenes_thunk:
         call    diogenes_on_enter
         cmp     eax, 3
         je      .Lnot_made
+        mov     [rsp + 240], eax
+.Lmake:
         mov     r11, [rsp + 64]
         mov     r11, [r11]
-        cmp     eax, 1
+        cmp     DWORD PTR [rsp + 240], 1
         mov     rdi, [rsp]
         mov     rsi, [rsp + 8]
         mov     rdx, [rsp + 16]
@@ -71,14 +73,16 @@ diogenes_thunk:
 .Lcall:
         call    r11
         add     rsp, 8 * STACK_WORDS
-        mov     [rsp + 48], rax
-        mov     [rsp + 56], rdx
-        movaps  [rsp + 96], xmm0
+        mov     [rsp + 56], rax
+        mov     [rsp + 88], rdx
+        movaps  [rsp + 224], xmm0
         mov     rdi, rsp
         call    diogenes_on_exit
-        mov     rax, [rsp + 48]
-        mov     rdx, [rsp + 56]
-        movaps  xmm0, [rsp + 96]
+        test    al, al
+        jnz     .Lmake
+        mov     rax, [rsp + 56]
+        mov     rdx, [rsp + 88]
+        movaps  xmm0, [rsp + 224]
         leave
         .cfi_remember_state
         .cfi_def_cfa rsp, 8
@@ -111,7 +115,7 @@ diogenes_thunk:
         jmp     r11
 .Lnot_made:
         .cfi_restore_state
-        mov     rax, [rsp + 48]
+        mov     rax, [rsp + 56]
         leave
         .cfi_def_cfa rsp, 8
         .cfi_restore rbp

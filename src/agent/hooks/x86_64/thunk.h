@@ -3,7 +3,7 @@
 // A hooked entry jumps to a stub near the driver, which loads r11 with its Hook and jumps to diogenes_thunk
 // (thunk.S). The thunk saves the argument registers, vector ones included, asks on_enter(), and then either
 // jumps on as if nothing had been there (0), or copies the stack arguments, calls the moved function, and
-// hands the result to on_exit() (1).
+// hands the result to on_exit() (1), which may have the call made again.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,28 +20,34 @@ struct Hook {
 
 // Built by thunk.S on the caller's stack. Offsets are known there.
 struct alignas(16) ThunkFrame {
-  uint64_t integer[6];  // 0: rdi rsi rdx rcx r8 r9
-  uint64_t rax, rdx;    // 48, 56: rax at entry and results at exit
-  const Hook* hook;     // 64
-  uint64_t* caller;     // 72: the return address, then the stack arguments
-  uint64_t r10;         // 80
-  uint64_t padding;
-  uint8_t vector[8][16];  // 96: xmm0 to xmm7; xmm0 at exit
+  uint64_t integer[6];        // 0: rdi rsi rdx rcx r8 r9
+  uint64_t rax;               // 48: at entry
+  uint64_t result;            // 56: rax at exit
+  const Hook* hook;           // 64
+  uint64_t* caller;           // 72: the return address, then the stack arguments
+  uint64_t r10;               // 80
+  uint64_t second;            // 88: rdx at exit
+  uint8_t vector[8][16];      // 96: xmm0 to xmm7 at entry
+  uint8_t vector_result[16];  // 224: xmm0 at exit
+  uint64_t how;               // 240: what on_enter answered
   // The rest belongs to C++.
   int64_t entered_ns;
   Call call;
 };
-static_assert(offsetof(ThunkFrame, rax) == 48 && offsetof(ThunkFrame, hook) == 64 &&
-              offsetof(ThunkFrame, caller) == 72 && offsetof(ThunkFrame, r10) == 80 &&
-              offsetof(ThunkFrame, vector) == 96);
-static_assert(sizeof(ThunkFrame) <= 448, "thunk.S reserves 448 bytes");
+static_assert(offsetof(ThunkFrame, rax) == 48 && offsetof(ThunkFrame, result) == 56 &&
+              offsetof(ThunkFrame, hook) == 64 && offsetof(ThunkFrame, caller) == 72 &&
+              offsetof(ThunkFrame, r10) == 80 && offsetof(ThunkFrame, second) == 88 &&
+              offsetof(ThunkFrame, vector) == 96 && offsetof(ThunkFrame, vector_result) == 224 &&
+              offsetof(ThunkFrame, how) == 240);
+static_assert(sizeof(ThunkFrame) <= 464, "thunk.S reserves 464 bytes");
 
 extern "C" void diogenes_thunk();
 extern "C" char diogenes_thunk_end[];
 // 0: the call is passed on, and there will be no exit; 1: made here, with all stack words that it may have;
 // 2: with those of the return address's page, since the next one is not there; 3: the call is not made, and returns what
-// the frame has for rax.
+// the frame has as `result`.
 extern "C" int diogenes_on_enter(ThunkFrame* frame);
-extern "C" void diogenes_on_exit(ThunkFrame* frame);
+// True: the call is made once more, as it was, and on_exit comes again.
+extern "C" bool diogenes_on_exit(ThunkFrame* frame);
 
 }  // namespace diogenes::agent

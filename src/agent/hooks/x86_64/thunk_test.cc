@@ -14,7 +14,8 @@
 namespace diogenes::agent {
 namespace {
 
-int decision = 1;  // what on_enter answers
+int decision = 1;    // what on_enter answers
+int made_again = 0;  // how often on_exit has the call made again
 int entered = 0, exited = 0;
 uint64_t seen_arguments[16];
 uint64_t seen_result = 0;
@@ -34,10 +35,11 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   return decision;
 }
 
-extern "C" void diogenes_on_exit(ThunkFrame* frame) {
+extern "C" bool diogenes_on_exit(ThunkFrame* frame) {
   ++exited;
-  seen_result = frame->rax;
-  asm volatile("pxor %%xmm0, %%xmm0; xor %%rax, %%rax; xor %%rdx, %%rdx" ::: "xmm0", "rax", "rdx");
+  seen_result = frame->result;
+  asm volatile("pxor %%xmm0, %%xmm0; xor %%rcx, %%rcx; xor %%rdx, %%rdx" ::: "xmm0", "rcx", "rdx");
+  return exited <= made_again;
 }
 
 namespace {
@@ -102,7 +104,7 @@ class Thunk : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     decision = GetParam();
-    entered = exited = 0;
+    entered = exited = made_again = 0;
   }
 };
 
@@ -129,6 +131,25 @@ TEST_P(Thunk, CanBeUnwoundThrough) {
   int direct = count_frames();
   EXPECT_EQ(hooked(count_frames)(), direct + decision);  // the thunk's own frame, where it has one
   EXPECT_THROW(hooked(throws)(7), int);
+}
+
+int times_called = 0;
+double numbered(int a, double x, long b, long c, long d, long e, long f, long g, double y) {
+  const double sum = a + x + b + c + d + e + f + g + y;
+  a = 0, b = c = d = e = f = g = 0, x = y = 0;  // arguments are the callee's own
+  asm volatile("" : "+m"(g) : "r"(a), "r"(b), "r"(c), "r"(d), "r"(e), "r"(f), "x"(x), "x"(y));
+  return 1000 * ++times_called + sum;
+}
+
+TEST(CallMadeAgain, HasItsArgumentsAndReturnsTheLastResult) {
+  for (decision = 1; decision <= 2; ++decision) {
+    entered = exited = times_called = 0;
+    made_again = 2;
+    EXPECT_EQ(hooked(numbered)(1, 0.5, 2, 3, 4, 5, 6, 7, 0.25), 3028.75);
+    EXPECT_EQ(entered, 1);
+    EXPECT_EQ(exited, 3);
+  }
+  made_again = 0;
 }
 
 INSTANTIATE_TEST_SUITE_P(CallThroughAndPassOn, Thunk, testing::Values(1, 0));

@@ -38,28 +38,6 @@ bool has_uncovered() {
          state().dirty.has_uncovered();
 }
 
-bool may_see_host(const Call& call) {
-  const NumberedContext& context = thread_state.context;
-  if (context.number == 0 || context.page_tables || has_uncovered()) return true;
-  AddressBounds bounds;
-  bool host = false;
-  {
-    LockGuard guard(state().lock);
-    bounds = state().memory.bounds();
-    state().memory.for_each([&](const Allocation& allocation) { host |= is_host_side(allocation.kind); });
-  }
-  if (!host) return false;
-  KernelAddresses given;
-  given.clear();
-  state().kernels.scan(call, bounds, state().captures.load(std::memory_order_relaxed) == 0, given,
-                       copy_watched_if_there);
-  LockGuard guard(state().lock);
-  for (int i = 0; i < given.count && !given.unknown; ++i)
-    if (const Allocation* allocation = state().memory.near(given.address[i]))
-      given.unknown = is_host_side(allocation->kind);
-  return given.unknown;
-}
-
 void release_deferred(Deferral last) {
   LockGuard guard(state().lock);
   state().dirty.forget_deferred(last);

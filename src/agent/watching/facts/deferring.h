@@ -7,8 +7,6 @@
 namespace diogenes::agent::facts {
 
 bool has_uncovered();  // host memory that work was given to, and that no wait since has surely covered
-// Of a launch, before it: can the kernel see what the CPU writes meanwhile? Then it may wait for that.
-bool may_see_host(const Call& call);
 void release_deferred(Deferral last);  // ends the guards of fact_collector.h's guard_dirty()
 
 // Of the source of a copy.

@@ -34,6 +34,7 @@ const Corrector one_deferral{sizeof(Corrector),
                              nullptr,
                              nullptr,
                              nullptr,
+                             nullptr,
                              [](Deferral) { return done.load(); },
                              [](Deferral deferral) {
                                CHECK(deferral == 7);

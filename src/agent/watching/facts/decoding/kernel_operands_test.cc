@@ -98,56 +98,6 @@ TEST_F(Kernels, OnADeviceThatReadsPageTablesReachAll) {
   EXPECT_NE(launch(kStream, {a}).flags & kAnyPageable, 0u);
 }
 
-// Before the launch: the driver has not looked at its parameters yet.
-TEST_F(Kernels, SeeTheHostWhereTheyAreGivenItsMemory) {
-  EXPECT_FALSE(may_see_host({a, 5}));
-  void* host = pinned(kBytes);
-  EXPECT_FALSE(may_see_host({a, 5})) << "nobody gave it to a kernel";
-  EXPECT_TRUE(may_see_host({a, address(host) + 128}));
-  launch(kStream, {address(host)});
-  synchronize(kStream);
-  EXPECT_TRUE(may_see_host({a, 5})) << "a kernel may have kept its address";
-}
-
-TEST_F(Kernels, WhoseParametersAreNotThereMaySeeTheHost) {
-  EXPECT_FALSE(may_see_host({a}, reinterpret_cast<void**>(8))) << "there is no memory of the host's";
-  pinned(kBytes);
-  EXPECT_TRUE(may_see_host({a}, reinterpret_cast<void**>(8)));
-  void* nowhere[] = {reinterpret_cast<void*>(8)};
-  EXPECT_TRUE(may_see_host({a}, nowhere));
-}
-
-TEST_F(Kernels, ABufferOfParametersIsReadBeforeTheLaunchToo) {
-  void* host = pinned(kBytes);
-  launch(kStream, {a});
-  synchronize(kStream);
-  std::vector<uint64_t> buffer(300, a);  // more than is copied at once
-  size_t bytes = buffer.size() * 8;
-  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
-                   CU_LAUNCH_PARAM_END};
-  std::vector<uint64_t> parameters(3);
-  EXPECT_TRUE(may_see_host(parameters, nullptr, extra)) << "more addresses than are kept";
-  buffer.assign(300, 7);
-  buffer[100] = a;
-  EXPECT_FALSE(may_see_host(parameters, nullptr, extra));
-  buffer[200] = address(host) + 64;
-  EXPECT_TRUE(may_see_host(parameters, nullptr, extra));
-  buffer[200] = 7;
-  extra[3] = reinterpret_cast<void*>(8);
-  EXPECT_TRUE(may_see_host(parameters, nullptr, extra)) << "its size cannot be read";
-  extra[3] = &bytes, extra[1] = reinterpret_cast<void*>(8);
-  EXPECT_TRUE(may_see_host(parameters, nullptr, extra)) << "it is not there";
-  EXPECT_TRUE(may_see_host(parameters, nullptr, reinterpret_cast<void**>(8)));
-}
-
-TEST_F(Kernels, OnADeviceThatReadsPageTablesSeeTheHost) {
-  world().page_tables = 1;
-  world().context = 0x200;
-  launch(kStream, {a});
-  synchronize(kStream);
-  EXPECT_TRUE(may_see_host({a}));
-}
-
 TEST_F(Kernels, HostFunctionsReachWhatTheyLike) {
   const Recorded launched = call("cuLaunchHostFunc", {kStream, 0x1, 0});
   EXPECT_EQ(launched.flags, uint32_t{kAnyDevice | kAnyHost | kAnyPageable | kRunsOnHost});

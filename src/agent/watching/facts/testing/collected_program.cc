@@ -307,19 +307,6 @@ static std::vector<void*> addresses_of(std::vector<uint64_t>& parameters) {
   return pointers;
 }
 
-bool Program::may_see_host(std::vector<uint64_t> parameters, void** pointers, void** extra) {
-  std::vector<void*> own = addresses_of(parameters);
-  if (!pointers && !extra) pointers = own.data();
-  uint64_t on_stack[10] = {0, 0, kStream, address(pointers), address(extra)};
-  Call call;
-  call.function = find_driver_function("cuLaunchKernel");
-  call.driver = driver_function(call.function);
-  call.arguments.integer[0] = function_with(parameters.size());
-  call.arguments.on_stack = on_stack;
-  PassThrough pass;
-  return facts::may_see_host(call);
-}
-
 Recorded Program::launch(uint64_t stream, std::vector<uint64_t> parameters) {
   std::vector<void*> pointers = addresses_of(parameters);
   const uint64_t function = function_with(parameters.size());

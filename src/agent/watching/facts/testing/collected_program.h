@@ -73,9 +73,6 @@ class Program {
   Recorded call(const char* symbol, std::vector<uint64_t> arguments, bool waits = false, int32_t result = 0,
                 uint8_t flags = 0);
   Recorded launch(uint64_t stream, std::vector<uint64_t> parameters = {});
-  // facts::may_see_host() of such a launch, which is not made. `pointers`: in place of where they are; `extra`: they are in a
-  // buffer.
-  bool may_see_host(std::vector<uint64_t> parameters, void** pointers = nullptr, void** extra = nullptr);
   Recorded launch_graph() { return call("cuGraphLaunch", {kExecutable, kStream}); }
   void instantiate(uint64_t graph = kGraph, uint64_t flags = 0);
   Recorded synchronize(uint64_t stream) { return call("cuStreamSynchronize", {stream}, true); }
