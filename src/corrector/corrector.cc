@@ -29,6 +29,7 @@ RecordedEvents events;
 Transfers transfers(deferrals, deliveries, counts);
 std::atomic<State> state{State::idle};
 uint64_t unmarked = 0;
+uint64_t placed = 0;
 bool unknown_work = false;
 bool events_are_known = true;
 int captures = 0;

@@ -14,12 +14,17 @@ static bool sees_the_end = false;           // at_exit() is registered
 
 namespace {
 
-// Where waits have no mark.
-int64_t synchronize(uint64_t streams) {
+// Where waits have no mark. `places`: of these streams, what lies behind the wait is left out.
+int64_t synchronize(uint64_t streams, uint64_t places) {
   if (streams == 0) return 0;
   const int64_t begun = now();
-  for (int i = 0; i < kStreams; ++i)
-    if (streams >> i & 1) marks.synchronize(i);
+  for (int i = 0; i < kStreams; ++i) {
+    if (!(streams >> i & 1)) continue;
+    if (places >> i & 1)
+      marks.await_place(i);
+    else
+      marks.synchronize(i);
+  }
   const int64_t waited = now() - begun;
   counts.add_awaited(waited);
   return waited;
@@ -29,19 +34,20 @@ int64_t synchronize(uint64_t streams) {
 
 int64_t await_deferred(bool others) {
   if (state != State::on && state != State::ending) return 0;
-  uint64_t streams = 0;
+  uint64_t streams = 0, places = 0;
   Deferral last;
   agent.pass_hooks(+1);  // at the end of the process, no hook is under way
   {
     Lock lock;
-    const bool marked =
-        others && unmarked != 0 && !deferrals.full() && deferrals.put_marks(deferrals.begin(-1), unmarked);
-    if (!marked) streams = unmarked;
-    unmarked = 0;
+    streams = unmarked, places = placed;
+    const uint64_t open = unmarked & ~placed;
+    if (others && open != 0 && !deferrals.full() && deferrals.put_marks(deferrals.begin(-1), open))
+      streams = placed;
+    unmarked = placed = 0;
     last = deferrals.latest();
     deferrals.note_wait(last, kAllStreams, true);  // the call may have told the program
   }
-  int64_t waited = synchronize(streams);
+  int64_t waited = synchronize(streams, places);
   agent.pass_hooks(-1);
   waited += deferrals.await_gpu(last, agent);
   const Deferral undelivered = deliveries.next(last);

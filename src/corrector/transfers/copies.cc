@@ -28,7 +28,7 @@ Undeferred give(const CorrectedCall& call, const CopyUnderWay& copy, int site, G
   if (!deferrals.add_pending(deferral)) return Undeferred::unknown_work;
   const Undeferred why = agent.guard(deferral, call);
   if (why != Undeferred::none) return why;
-  unmarked = 0;
+  unmarked = placed = 0;
   deferrals.note_wait(deferral, bits(&stream, 1), (agent.sites[site].how & kIsNeeded) != 0);
   return Undeferred::none;
 }

@@ -38,6 +38,8 @@ bool Marks::start(const CorrectorServices& services) {
          find(services, wait_value_, "cuStreamWaitValue32_v2", "cuStreamWaitValue32") &&
          find(services, stream_query_, "cuStreamQuery") &&
          find(services, stream_synchronize_, "cuStreamSynchronize") &&
+         find(services, event_create_, "cuEventCreate") && find(services, event_record_, "cuEventRecord") &&
+         find(services, event_synchronize_, "cuEventSynchronize") &&
          find(services, ctx_get_current_, "cuCtxGetCurrent") &&
          find(services, ctx_set_current_, "cuCtxSetCurrent");
 }
@@ -123,15 +125,6 @@ bool Marks::is_idle() const {
   return true;
 }
 
-bool Marks::is_at_rest(int stream) {
-  const Stream& asked = streams_[stream];
-  if (asked.ended) return false;
-  const int64_t begun = now();
-  const CUresult result = stream_query_(as_stream(asked.handle));
-  in_driver_ns_ += now() - begun;
-  return result == CUDA_SUCCESS;
-}
-
 bool Marks::several() const {
   int used = 0;
   for (const Stream& stream : streams_) used += stream.used;
@@ -158,6 +151,25 @@ bool Marks::put(int stream, Mark& mark) {
   mark = {stream, ++to.sequence};
   return true;
 }
+
+bool Marks::place(int stream) {
+  const Stream& at = streams_[stream];
+  Place& place = places_[stream];
+  if (at.ended) return false;
+  const int64_t begun = now();
+  bool there = place.event && place.context == at.context;
+  if (!there) {
+    place.context = at.context;
+    there = event_create_(&place.event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
+    if (!there) place.event = nullptr;
+  }
+  there = there && event_record_(place.event, as_stream(at.handle)) == CUDA_SUCCESS;
+  in_driver_ns_ += now() - begun;
+  place.behind = at.sequence;
+  return there;
+}
+
+void Marks::await_place(int stream) const { event_synchronize_(places_[stream].event); }
 
 Order Marks::order_behind(int stream, const Mark& mark) {
   const Stream& later = streams_[stream];

@@ -13,6 +13,7 @@ uint64_t bits(const int* streams, int count) {
 bool mark_others(int stream) {
   const uint64_t others = stream < 0 ? unmarked : unmarked & ~bits(&stream, 1);
   if (others == 0) return true;
+  if ((others & placed) != 0) return false;
   if (deferrals.full() || !deferrals.put_marks(deferrals.begin(-1), others)) return false;
   unmarked &= ~others;
   return true;
@@ -28,10 +29,12 @@ bool ends_by_itself(const CorrectedCall& call) {
 }  // namespace
 
 bool mark_own(const CorrectedCall& call, int stream) {
-  const uint64_t own = unmarked & bits(&stream, 1);
-  if (own == 0 || (!marks.several() && ends_by_itself(call))) return true;
-  if (captures == 0 && marks.is_at_rest(stream)) {  // asking takes a quarter of the time
-    unmarked &= ~own;
+  const uint64_t own = unmarked & ~placed & bits(&stream, 1);
+  if (own == 0) return true;
+  if (!marks.several()) {
+    if (ends_by_itself(call)) return true;
+    if (!marks.place(stream)) return false;
+    placed |= own;
     return true;
   }
   if (deferrals.full() || !deferrals.put_marks(deferrals.begin(-1), own)) return false;
@@ -83,16 +86,20 @@ Undeferred defer(const CorrectedCall& call, int site) {
     return Undeferred::unknown_work;
   }
   const uint64_t targets = recorded ? uint64_t{1} << recorded->stream : bits(streams, count);
+  // A mark that is put now would lie behind what came there since.
+  const uint64_t covered = recorded && !marks.is_behind_place(*recorded) ? 0 : targets;
+  if ((placed & ~covered) != 0) return Undeferred::unknown_work;
   const bool is_needed = site < 0 || (agent.sites[site].how & kIsNeeded) != 0;
   if (!recorded && needs_no_mark(call, streams, count)) {
-    unmarked |= targets;
+    unmarked |= targets, placed &= ~targets;
     if (is_needed) deferrals.note_wait(deferrals.latest(), targets, true);
     return Undeferred::none;
   }
   if (deferrals.full()) return Undeferred::unknown_work;
   const Deferral deferral = deferrals.begin(site);
   if (recorded) deferrals.add(deferral, *recorded);
-  if (!deferrals.put_marks(deferral, recorded ? unmarked : targets | unmarked)) return Undeferred::no_mark;
+  if (!deferrals.put_marks(deferral, recorded ? unmarked & ~placed : targets | unmarked))
+    return Undeferred::no_mark;
   // When the call returns, the program knows of all that it waited for before, too.
   if (!deferrals.add_pending(deferral)) {
     deferrals.cancel(deferral);
@@ -101,7 +108,7 @@ Undeferred defer(const CorrectedCall& call, int site) {
   // Where it fails, guards may stand for this deferral already: it stays, and is awaited.
   const Undeferred why = agent.guard(deferral, call);
   if (why != Undeferred::none) return why;
-  unmarked = 0;
+  unmarked = placed = 0;
   deferrals.note_wait(deferral, targets, is_needed);
   return Undeferred::none;
 }

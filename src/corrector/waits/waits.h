@@ -9,9 +9,9 @@ uint64_t bits(const int* streams, int count);
 
 // What a stream (-1: a new one) is given now must come behind waits for others that have no mark yet. False: await them.
 bool mark_others(int stream);
-// A wait without a mark gets it before its own stream is given what may wait for the CPU: who awaits it later, and without a
-// mark all of its stream, might be the one that lets that work go on. So it does before any work, where other streams may come
-// to wait for it. False: await it.
+// Before its own stream is given more, the place of a wait without a mark is kept: who awaits it later, and without that all of
+// its stream, might be the one that lets the new work go on. Where there are several streams, others may come to wait for
+// it: it gets its mark. False: await it.
 bool mark_own(const CorrectedCall& call, int stream);
 
 // What keeps the site's calls from being corrected now; none: nothing.
