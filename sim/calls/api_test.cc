@@ -53,6 +53,23 @@ TEST_F(Api, ProcAddressesAreTheExports) {
   dlclose(library);
 }
 
+// They run behind the main thread's own destructors.
+TEST_F(Api, HandlersOfExitHaveTheMainThreadsContext) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr int kThere = 7, kNotThere = 8;
+  EXPECT_EXIT(
+      {
+        atexit([] {
+          CUcontext current = nullptr;
+          _exit(cuCtxGetCurrent(&current) == CUDA_SUCCESS && current && cuCtxSynchronize() == CUDA_SUCCESS
+                    ? kThere
+                    : kNotThere);
+        });
+        exit(0);
+      },
+      testing::ExitedWithCode(kThere), "");
+}
+
 TEST_F(Api, UnknownHandlesAreErrors) {
   int memory = 0;
   const auto stream = reinterpret_cast<CUstream>(&memory);

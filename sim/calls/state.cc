@@ -1,5 +1,7 @@
 #include "state.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "graphs/graphs.h"
@@ -20,9 +22,28 @@ ThreadState::~ThreadState() {
   default_streams.clear();
 }
 
+namespace {
+
+constinit thread_local ThreadState* the_state = nullptr;
+
+// The main thread's is there until the process is gone: its destructors run before the handlers of exit(), which may call the
+// driver, as what runs at the end of another thread may behind this.
+struct EndOfThread {
+  ~EndOfThread() {
+    if (gettid() == getpid()) return;
+    delete the_state;
+    the_state = nullptr;
+  }
+};
+
+}  // namespace
+
 ThreadState& thread_state() {
-  static thread_local ThreadState the_state;
-  return the_state;
+  if (!the_state) [[unlikely]] {
+    static thread_local EndOfThread end;
+    the_state = new ThreadState;
+  }
+  return *the_state;
 }
 
 void ApiCall::find_context() {

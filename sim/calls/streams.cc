@@ -142,7 +142,7 @@ CUresult write_value(Null null, CUstream handle, CUdeviceptr address, T value) {
   work.effect = [address, value]() {
     return memory_map().write(address, &value, sizeof value) ? Effect::done : Effect::illegal_address;
   };
-  return submit(null, handle, std::move(work), kSubmitCost);
+  return submit(null, handle, std::move(work), kWriteValueCost);
 }
 
 CUresult attach(Null null, CUstream handle, CUdeviceptr address) {

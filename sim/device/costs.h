@@ -20,11 +20,12 @@ inline constexpr int64_t kHostFreeCost = 40000;
 inline constexpr int64_t kRegisterCost = 20000;
 inline constexpr int64_t kAsyncAllocateCost = 1500;
 inline constexpr int64_t kModuleCost = 100000;
-inline constexpr int64_t kSubmitCost = 3000;        // assumed: handing a copy or fill to the device
-inline constexpr int64_t kEventRecordCost = 700;    // assumed
+inline constexpr int64_t kSubmitCost = 3000;      // assumed: handing a copy or fill to the device
+inline constexpr int64_t kEventRecordCost = 400;  // H100: 300 in a non-blocking stream, 500 in the legacy one
+inline constexpr int64_t kWriteValueCost = 1300;  // H100
 inline constexpr int64_t kStreamCreateCost = 8000;  // assumed
 inline constexpr int64_t kEventCreateCost = 400;    // assumed
-inline constexpr int64_t kQueryCost = 250;          // assumed
+inline constexpr int64_t kQueryCost = 350;          // H100; 1,700 of the legacy stream at rest
 inline constexpr int64_t kGraphLaunchCost = 5000;   // assumed
 
 // Launch + cuCtxSynchronize takes 8.8 us in all: what is not the two calls passes between launch and

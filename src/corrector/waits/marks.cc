@@ -85,14 +85,19 @@ int Marks::stream_of(const CorrectedCall& call) {
   return last_ = unused;
 }
 
-void Marks::synchronize(int stream) const {
-  const Stream& asked = streams_[stream];
+template <typename Call>
+void Marks::in_context(uint64_t context, Call call) const {
   CUcontext current = nullptr;
   ctx_get_current_(&current);
-  const bool other = reinterpret_cast<uint64_t>(current) != asked.context;
-  if (other) ctx_set_current_(reinterpret_cast<CUcontext>(asked.context));
-  stream_synchronize_(as_stream(asked.handle));
+  const bool other = reinterpret_cast<uint64_t>(current) != context;
+  if (other) ctx_set_current_(reinterpret_cast<CUcontext>(context));
+  call();
   if (other) ctx_set_current_(current);
+}
+
+void Marks::synchronize(int stream) const {
+  const Stream& asked = streams_[stream];
+  in_context(asked.context, [&] { stream_synchronize_(as_stream(asked.handle)); });
 }
 
 bool Marks::is_working(uint64_t handle) const {
@@ -169,7 +174,10 @@ bool Marks::place(int stream) {
   return there;
 }
 
-void Marks::await_place(int stream) const { event_synchronize_(places_[stream].event); }
+void Marks::await_place(int stream) const {
+  const Place& place = places_[stream];
+  in_context(place.context, [&] { event_synchronize_(place.event); });
+}
 
 Order Marks::order_behind(int stream, const Mark& mark) {
   const Stream& later = streams_[stream];

@@ -90,6 +90,8 @@ class Marks {
     uint32_t behind;   // the stream's last mark then
   };
 
+  template <typename Call>
+  void in_context(uint64_t context, Call call) const;  // of a thread that may have another one, or none
   volatile uint32_t* word(int stream) const { return words_ + stream * 16; }  // a cache line each
 
   Stream streams_[kStreams];
