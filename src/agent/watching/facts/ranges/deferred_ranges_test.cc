@@ -12,16 +12,11 @@ namespace diogenes::agent {
 
 static Deferral done_until = ~Deferral{0};
 static int taken_down = 0;
-static const Corrector all_done{sizeof(Corrector),
-                                nullptr,
-                                nullptr,
-                                nullptr,
-                                nullptr,
-                                [](Deferral deferral) { return deferral <= done_until; },
-                                nullptr,
-                                nullptr,
-                                nullptr,
-                                [](int64_t ns) { taken_down += ns > 0; }};
+static const Corrector all_done{sizeof(Corrector), nullptr,
+                                nullptr,           nullptr,
+                                nullptr,           [](Deferral deferral) { return deferral <= done_until; },
+                                nullptr,           nullptr,
+                                nullptr,           [](int64_t ns) { taken_down += ns > 0; }};
 const Corrector* corrector = &all_done;
 
 std::map<GuardHandle, Deferral>& fake_deferrals();          // dirty_ranges_test.cc
