@@ -30,6 +30,7 @@ Transfers transfers(deferrals, deliveries, counts);
 std::atomic<State> state{State::idle};
 uint64_t unmarked = 0;
 uint64_t placed = 0;
+int awaiting_places = 0;
 bool unknown_work = false;
 bool events_are_known = true;
 int captures = 0;
@@ -227,7 +228,7 @@ bool correct(const CorrectedCall& call, int32_t* result, int64_t* awaited) {
   if (step == Step::give_back && captures > own) step = Step::await_all;
   if (step == Step::await_all) *awaited = await_deferred(others);
   if (step == Step::give_back || step == Step::end)
-    give_back(others, call.driver->role == Role::allocate ? kForAllocations : kElse);
+    *awaited = give_back(others, call.driver->role == Role::allocate ? kForAllocations : kElse, own);
   if (step == Step::end) end();
   // Before the call: another thread may be given the same handle as soon as the driver has let it go.
   if (call.driver->arguments == Arguments::stream_destroy) {
@@ -306,11 +307,12 @@ bool make_room(const CorrectedCall& call) {
   bool others;
   {
     Lock lock;
-    if (captures > 0 || !keeps_memory()) return false;
+    if (captures > 0 || !keeps_memory() || marks.current_context() == 0) return false;
     others = call.threads || marks.several();
   }
-  give_back(others, kForAllocations);
-  return true;
+  give_back(others, kForAllocations, 0);
+  Lock lock;
+  return !keeps_memory();
 }
 
 bool start(const CorrectorServices& services) {

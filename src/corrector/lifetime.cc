@@ -42,12 +42,20 @@ int64_t await_deferred(bool others) {
     streams = unmarked, places = placed;
     const uint64_t open = unmarked & ~placed;
     if (others && open != 0 && !deferrals.full() && deferrals.put_marks(deferrals.begin(-1), open))
-      streams = placed;
-    unmarked = placed = 0;
+      streams = places;
+    // What has no mark is not forgotten before it was awaited: other threads come behind it, too.
+    unmarked = placed = others ? places : 0;
+    awaiting_places += places != 0;
     last = deferrals.latest();
     deferrals.note_wait(last, kAllStreams, true);  // the call may have told the program
   }
   int64_t waited = synchronize(streams, places);
+  if (places != 0) {
+    Lock lock;
+    --awaiting_places;
+    const uint64_t done = placed & places;  // where no later wait was deferred
+    unmarked &= ~done, placed &= ~done;
+  }
   agent.pass_hooks(-1);
   waited += deferrals.await_gpu(last, agent);
   const Deferral undelivered = deliveries.next(last);
@@ -104,12 +112,15 @@ static bool comes_to_rest(int64_t patience_ns) {
   }
 }
 
-void give_back(bool others, int64_t patience_ns) {
-  await_deferred(others);
+int64_t give_back(bool others, int64_t patience_ns, int own_captures) {
+  const int64_t waited = await_deferred(others), begun = now();
   // A release waits for the whole context: where its work waits for the CPU, what this thread does next lets it go.
-  if (!comes_to_rest(patience_ns)) return;
-  pool.free_all<Lock>();
-  transfers.free_all<Lock>();
+  const bool at_rest = comes_to_rest(patience_ns);
+  const int64_t rested = now();
+  const auto may_free = [own_captures] { return captures <= own_captures; };  // it would end the capture
+  if (at_rest) pool.free_all<Lock>(may_free);
+  if (at_rest) transfers.free_all<Lock>(may_free);
+  return waited + rested - begun;
 }
 
 void stop_deferring() {

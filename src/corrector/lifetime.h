@@ -19,8 +19,8 @@ void note_first_call(const CorrectedCall& call);
 int64_t await_deferred(bool others);
 // ... and all is delivered.
 void await_and_deliver(bool others);
-// ... and what the pool and the contents keep is freed.
-void give_back(bool others, int64_t patience_ns);
+// ... and what the pool and the contents keep is freed, if the GPU comes to rest, and nobody but the caller captures.
+int64_t give_back(bool others, int64_t patience_ns, int own_captures);
 // ... and nothing more is corrected.
 void end();
 

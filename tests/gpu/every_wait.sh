@@ -45,6 +45,7 @@ part "$programs/scenes"
 part "$programs/asks"
 part "$programs/asks" thread
 part "$programs/asks" device
+part "$programs/beside"
 part "$programs/full"
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do

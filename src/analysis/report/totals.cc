@@ -32,7 +32,8 @@ void add_totals(const Run& tracing, const SiteTable& sites, Report& report,
         report.waited_s += operation.waited.seconds();
         report.synchronizations += is_wait(operation) && !operation.has(kCapturing);
         private_waits += operation.has(kDriverThread) && is_wait(operation);
-        failed_waits += operation.has(kFailed) && is_wait(operation);
+        failed_waits += operation.has(kFailed) && is_wait(operation) && function &&
+                        (function->role == Role::synchronize || function->role == Role::transfer);
         if (function && function->role == Role::transfer && !operation.has(kFailed) &&
             !operation.has(kCapturing)) {
           ++report.transfers;

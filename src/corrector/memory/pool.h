@@ -39,13 +39,13 @@ class Pool {
   bool stands_in_the_way_of(uint64_t bytes);
   void forget_what_is_free() { free_ = 0; }  // memory was taken by other means
   // Gives back all that is kept; everything deferred is done. Takes the lock by itself.
-  template <typename Lock>
-  void free_all() {
+  template <typename Lock, typename MayFree>
+  void free_all(MayFree may_free) {
     for (;;) {
       uint64_t address = 0;
       {
         Lock lock;
-        if (count_ == 0) return;
+        if (count_ == 0 || !may_free()) return;
         address = blocks_[--count_].address;
         kept_bytes_ -= blocks_[count_].bytes;
         note_release(address);

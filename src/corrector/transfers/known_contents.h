@@ -18,14 +18,14 @@ class KnownContents {
 
   bool empty() const { return count_ == 0; }
   // Memory is short: gives all of it back, and keeps nothing more. Everything deferred is done. Takes the lock by itself.
-  template <typename Lock>
-  void free_all() {
+  template <typename Lock, typename MayFree>
+  void free_all(MayFree may_free) {
     for (;;) {
       uint64_t at = 0;
       {
         Lock lock;
         over_ |= count_ > 0;
-        if (count_ == 0) return;
+        if (count_ == 0 || !may_free()) return;
         at = known_[--count_].at;
       }
       mem_free_(at);

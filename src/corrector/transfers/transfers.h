@@ -60,9 +60,9 @@ class Transfers {
   }
 
   bool keeps_memory() const { return !known_.empty(); }
-  template <typename Lock>
-  void free_all() {
-    known_.free_all<Lock>();
+  template <typename Lock, typename MayFree>
+  void free_all(MayFree may_free) {
+    known_.free_all<Lock>(may_free);
   }
 
  private:

@@ -165,10 +165,11 @@ bool Marks::place(int stream) {
   bool there = place.event && place.context == at.context;
   if (!there) {
     place.context = at.context;
-    there = event_create_(&place.event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
-    if (!there) place.event = nullptr;
+    in_context(at.context,
+               [&] { there = event_create_(&place.event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS; });
   }
   there = there && event_record_(place.event, as_stream(at.handle)) == CUDA_SUCCESS;
+  if (!there) place.event = nullptr;
   in_driver_ns_ += now() - begun;
   place.behind = at.sequence;
   return there;

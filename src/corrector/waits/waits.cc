@@ -33,9 +33,10 @@ bool mark_own(const CorrectedCall& call, int stream) {
   if (own == 0) return true;
   if (!marks.several()) {
     if (ends_by_itself(call)) return true;
-    if (!marks.place(stream)) return false;
-    placed |= own;
-    return true;
+    if (awaiting_places == 0 && marks.place(stream)) {
+      placed |= own;
+      return true;
+    }
   }
   if (deferrals.full() || !deferrals.put_marks(deferrals.begin(-1), own)) return false;
   unmarked &= ~own;

@@ -18,9 +18,11 @@ class HostAddresses {
     if (word >= kLowestAddress && word < kBehindAddresses) bits_[place(word) / 64] |= bit(word);
   }
   void add(AddressRange range) {
-    int left = kBits;  // then all are set
-    for (uint64_t at = first(range); at < range.end && left-- > 0; at += kStretch)
-      bits_[place(at) / 64] |= bit(at);
+    if (range.size() / kStretch >= kBits) {
+      for (uint64_t& bits : bits_) bits = ~uint64_t{0};
+      return;
+    }
+    for (uint64_t at = first(range); at < range.end; at += kStretch) bits_[place(at) / 64] |= bit(at);
   }
   bool may_hold(AddressRange range) const {
     if (range.size() / kStretch >= kBits) return true;

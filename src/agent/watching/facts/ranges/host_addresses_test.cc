@@ -28,6 +28,14 @@ TEST(HostAddresses, KnowMemoryThatWasReleased) {
   EXPECT_FALSE(words.may_hold({kBegin + (6 << 20), kBegin + (9 << 20)}));
 }
 
+TEST(HostAddresses, KnowAllOfMuchMemoryThatWasReleased) {
+  constexpr uint64_t kBegin = 0x7f00'0000'0000, kBytes = 20ull << 30, kStretch = 2 << 20;
+  HostAddresses words{};
+  words.add(AddressRange{kBegin, kBegin + kBytes});
+  for (uint64_t at = kBegin; at < kBegin + kBytes; at += kStretch)
+    ASSERT_TRUE(words.may_hold({at, at + 4096})) << at;
+}
+
 TEST(HostAddresses, SayYesOfMemoryThatIsTooLargeToLookAt) {
   HostAddresses words{};
   EXPECT_TRUE(words.may_hold({0x7000'0000'0000, 0x7100'0000'0000}));
