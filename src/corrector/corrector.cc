@@ -30,6 +30,7 @@ Transfers transfers(deferrals, deliveries, counts);
 std::atomic<State> state{State::idle};
 uint64_t unmarked = 0;
 uint64_t placed = 0;
+uint64_t unmarked_waits = 0;
 int awaiting_places = 0;
 bool unknown_work = false;
 bool events_are_known = true;

@@ -27,7 +27,8 @@ extern std::atomic<State> state;
 // 4 us, and the GPU more than a short kernel.
 extern uint64_t unmarked;
 extern uint64_t placed;  // ... of which an event tells the place, since more came behind it (Marks::place)
-extern int awaiting_places;  // threads that do; the events stay where they are
+extern uint64_t unmarked_waits;  // so far
+extern int awaiting_places;      // threads that do; the events stay where they are
 static_assert(kStreams <= 64);
 extern bool unknown_work;      // work was given to streams that are not known
 extern bool events_are_known;  // graphs record some out of sight

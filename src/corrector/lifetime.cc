@@ -34,26 +34,28 @@ int64_t synchronize(uint64_t streams, uint64_t places) {
 
 int64_t await_deferred(bool others) {
   if (state != State::on && state != State::ending) return 0;
-  uint64_t streams = 0, places = 0;
+  uint64_t streams = 0, places = 0, open = 0, seen = 0;
   Deferral last;
   agent.pass_hooks(+1);  // at the end of the process, no hook is under way
   {
     Lock lock;
     streams = unmarked, places = placed;
-    const uint64_t open = unmarked & ~placed;
+    open = unmarked & ~placed;
     if (others && open != 0 && !deferrals.full() && deferrals.put_marks(deferrals.begin(-1), open))
-      streams = places;
+      streams = places, open = 0;
     // What has no mark is not forgotten before it was awaited: other threads come behind it, too.
-    unmarked = placed = others ? places : 0;
+    unmarked = others ? streams : 0, placed = others ? places : 0;
+    seen = unmarked_waits;
     awaiting_places += places != 0;
     last = deferrals.latest();
     deferrals.note_wait(last, kAllStreams, true);  // the call may have told the program
   }
   int64_t waited = synchronize(streams, places);
-  if (places != 0) {
+  if (streams != 0) {
     Lock lock;
-    --awaiting_places;
-    const uint64_t done = placed & places;  // where no later wait was deferred
+    awaiting_places -= places != 0;
+    // Where no later wait was deferred: that would have taken the place away.
+    const uint64_t done = (placed & places) | (unmarked_waits == seen ? open : 0);
     unmarked &= ~done, placed &= ~done;
   }
   agent.pass_hooks(-1);
@@ -63,8 +65,8 @@ int64_t await_deferred(bool others) {
   return waited;
 }
 
-void await_and_deliver(bool others) {
-  await_deferred(others);
+void await_and_deliver() {
+  await_deferred(true);
   Deferral last;
   {
     Lock lock;  // one that another thread has begun has its marks then
@@ -134,7 +136,7 @@ void end() {
     stop_deferring();
   }
   if (state != State::ending) return;
-  await_and_deliver(false);
+  await_and_deliver();
   deferrals.end();
   state = State::off;
 }

@@ -17,8 +17,8 @@ void note_first_call(const CorrectedCall& call);
 // behind guards that stay. `others`: there are threads that make calls meanwhile, or streams that may be given work: waits
 // that have no mark get one then, and what is given now comes behind it. Out: how long it waited for the GPU, in ns.
 int64_t await_deferred(bool others);
-// ... and all is delivered.
-void await_and_deliver(bool others);
+// ... and all is delivered. Other threads go on meanwhile.
+void await_and_deliver();
 // ... and what the pool and the contents keep is freed, if the GPU comes to rest, and nobody but the caller captures.
 int64_t give_back(bool others, int64_t patience_ns, int own_captures);
 // ... and nothing more is corrected.

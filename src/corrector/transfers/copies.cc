@@ -45,7 +45,7 @@ void await_copy(const CorrectedCall& call, const CopyUnderWay& copy, Given given
     Lock lock;
     transfers.follow(copy, deferrals.latest());
   }
-  await_and_deliver(true);
+  await_and_deliver();
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ Undeferred defer(const CorrectedCall& call, int site) {
   const bool is_needed = site < 0 || (agent.sites[site].how & kIsNeeded) != 0;
   if (!recorded && needs_no_mark(call, streams, count)) {
     unmarked |= targets, placed &= ~targets;
+    ++unmarked_waits;
     if (is_needed) deferrals.note_wait(deferrals.latest(), targets, true);
     return Undeferred::none;
   }
