@@ -20,6 +20,7 @@ int64_t await_deferred(bool others);
 // ... and all is delivered. Other threads go on meanwhile.
 void await_and_deliver();
 // ... and what the pool and the contents keep is freed, if the GPU comes to rest, and nobody but the caller captures.
+// Out: how long it waited for the GPU, in ns.
 int64_t give_back(bool others, int64_t patience_ns, int own_captures);
 // ... and nothing more is corrected.
 void end();

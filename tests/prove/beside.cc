@@ -44,9 +44,9 @@ void print_what_was_read() {
 
 int main(int count, char** arguments) {
   const bool exits = count > 1 && strcmp(arguments[1], "exit") == 0;
-  if (exits)
-    atexit(print_what_was_read);  // before the driver is there, so it runs behind whoever comes with it
-  gpu = new example::Gpu;         // never deleted
+  // Before the driver is there, so it runs behind the handlers of whoever comes with it.
+  if (exits) atexit(print_what_was_read);
+  gpu = new example::Gpu;  // never deleted
   CUdeviceptr other = 0;
   CUstream stream = nullptr;
   CUevent event = nullptr;

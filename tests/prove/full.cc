@@ -36,8 +36,8 @@ int main() {
   size_t free = 0, total = 0;
   CHECK(cuMemGetInfo(&free, &total));
   const size_t piece = free / (2 * kPieces) / kGranularity * kGranularity;
-  const size_t large =
-      (kPieces + 1) * piece;  // more than half, less than what is free beside pieces of a quarter
+  // More than half, less than what is free beside pieces of a quarter.
+  const size_t large = (kPieces + 1) * piece;
   CUdeviceptr memory = 0;
   take_and_release(gpu, piece);
   CHECK(cuMemAlloc(&memory, large));

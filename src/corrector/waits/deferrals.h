@@ -32,8 +32,8 @@ class Deferrals {
   // `touched`: somebody came for the results; else a call has to see them done. Out: how long it waited for the GPU, in ns.
   int64_t await(Deferral deferral, bool touched, const CorrectorServices& services);
   void await_all(Deferral last, const CorrectorServices& services);  // and all before
-  int64_t await_gpu(Deferral last,
-                    const CorrectorServices& services);  // ... which delivers nothing; as await() does
+  // As await_all(), and delivers nothing. Out: as await().
+  int64_t await_gpu(Deferral last, const CorrectorServices& services);
   // What it surely protects was used, and no wait since was made: if nothing was to need it, that was wrong, and the site
   // is corrected no more. Where one that something needs came later, that one told the program.
   void note_use(Deferral deferral);

@@ -52,8 +52,8 @@ class Marks {
   bool put(int stream, Mark& mark);
   // The stream's later work begins after the mark.
   Order order_behind(int stream, const Mark& mark);
-  // An event where the stream's work ends now, in place of the one before. That takes a fifth of the time of a mark, but only
-  // the driver knows when it is reached. False: the driver refused.
+  // An event where the stream's work ends now, in place of the one before. That takes a quarter to a third of the time of a
+  // mark (docs/driver-facts.md), but only the driver knows when it is reached. False: the driver refused.
   bool place(int stream);
   void await_place(int stream) const;  // not under the lock
   // Was it put into its stream behind the event?
