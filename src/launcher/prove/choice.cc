@@ -115,11 +115,13 @@ bool is_unneeded(const ReportProblem& problem) {
 Result<Choice> choose_corrections(const Report& report, const std::vector<std::string>& only) {
   Choice choice;
   for (const ReportNotice& notice : report.notices) {
-    const char* why = notice.code == kReachedFromOutside ? "that cannot be guarded"
-                      : notice.code == kWorkFailed       ? "a wait that is deferred cannot tell that"
-                                                         : nullptr;
+    const char* why =
+        notice.code == kReachedFromOutside ? "that cannot be guarded, so nothing is corrected"
+        : notice.code == kWorkFailed
+            ? "a wait that is deferred cannot tell that, so nothing is corrected; mend it, and measure again"
+            : nullptr;
     if (!why) continue;
-    choice.left_out.push_back(fmt::format("{}; {}, so nothing is corrected", notice.text, why));
+    choice.left_out.push_back(fmt::format("{}; {}", notice.text, why));
     return choice;
   }
   for (const ReportProblem& problem : report.problems) {
