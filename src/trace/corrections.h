@@ -5,7 +5,7 @@
 
 namespace diogenes {
 
-inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '6'};
+inline constexpr char kCorrectionsMagic[8] = {'D', 'I', 'O', 'C', 'O', 'R', 'R', '7'};
 struct CorrectionsHeader {
   char magic[8];
   uint64_t sites;

@@ -26,6 +26,7 @@ enum class Undeferred : uint8_t {
   no_mark,       // this driver does not write marks
   unknown_block,  // a release: of memory whose allocation was not seen
   pool_full,      // as much memory as may be is kept already
+  threads,        // the plan leaves them as they are
   was_needed,     // what one of the site's deferred waits protects was used, though nothing was to need it
   form,  // a copy: of several rows, to or from other than the device's memory, or pinned and not waiting; a fill: of several
          // rows, or of the device's memory, for which nobody waits
@@ -54,8 +55,8 @@ struct CorrectedCall {
   bool names_stream;          // the call says which
   bool per_thread;            // a null stream is the thread's own
   bool capturing;             // into a graph
-  bool threads;               // the program has several
-  uint64_t site;         // native_site_key(); 0: the plan names no such function, or its stack is not known
+  bool threads;   // the program has several, or may be interrupted where the plan leaves those as they are
+  uint64_t site;  // native_site_key(); 0: the plan names no such function, or its stack is not known
   const void* of_agent;  // for `guard`
 };
 

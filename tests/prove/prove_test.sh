@@ -1,8 +1,8 @@
 #!/bin/sh
-# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE COVERED FAILS. What is gained, and which findings
+# `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE COVERED FAILS TURNS. What is gained, and which findings
 # there are beside those that were planted, is not looked at: it is a matter of the machine.
 set -u
-diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6 covered=$7 fails=$8
+diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6 covered=$7 fails=$8 turns=$9
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -112,6 +112,17 @@ says out 'P1 .* 20 of 20 +equal' 'covered'
 # Work that failed: who was told so by a wait is told there.
 measure fails.diogenes "$fails"
 refused 1 '1 wait failed: .*, so nothing is corrected' fails.diogenes
+
+# Parts of the program that wait for each other by way of the GPU: it does not end where such a wait is corrected, and is run
+# again with those waits as they are. The limit is of whole runs, which take a twentieth of it.
+measure turns.diogenes "$turns" thread
+"$diogenes" prove turns.diogenes --only R1 --pairs 1 --timeout 20 >out 2>err </dev/null || bad 'turns: exit status'
+says err 'R1: corrected, the program did not end within [0-9.]+ s; from here on' 'turns'
+says out 'waited as before: the program had several threads, or handlers' 'turns'
+says out 'R1 .* 0 of 1 +equal' 'turns'
+measure turns.diogenes "$turns" signal
+"$diogenes" prove turns.diogenes --only R1 --pairs 1 --timeout 20 >out 2>err </dev/null || bad 'turns by a signal: exit status'
+says out 'R1 .* of 1 +equal' 'turns by a signal'
 
 # A session whose driver or program is not there any more; one that was not finished.
 sed 's|"driver_build_id": "[0-9a-f]*"|"driver_build_id": "00"|' gaussian.diogenes/session.json >session.new

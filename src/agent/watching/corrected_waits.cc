@@ -14,6 +14,7 @@
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/system_calls/undispatched_code.h"
+#include "agent/watching/guard/threads/signals.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "base/fixed_map.h"
 #include "driver/cuda_abi.h"
@@ -53,10 +54,16 @@ Call& call_of(const CorrectedCall& call) {
   return *const_cast<Call*>(static_cast<const Call*>(call.of_agent));
 }
 
+// Where the plan leaves threads as they are, a handler counts for one: it may run while a call waits.
+bool may_go_on_elsewhere() {
+  uint32_t unused;
+  return has_had_threads() || (plan().plan->leaves_threads != 0 && program_has_handlers(unused));
+}
+
 CorrectedCall described(const Call& call) {
   CorrectedCall made{
       call.driver, call.function, call.arguments.integer,         call.arguments.on_stack, 0,
-      false,       false,         (call.flags & kCapturing) != 0, has_had_threads(),       call.site,
+      false,       false,         (call.flags & kCapturing) != 0, may_go_on_elsewhere(),   call.site,
       &call};
   made.names_stream = read_stream(call, &made.stream, &made.per_thread);
   return made;

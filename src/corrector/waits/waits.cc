@@ -73,6 +73,7 @@ bool needs_no_mark(const CorrectedCall& call, const int* streams, int count) {
 
 Undeferred refusal(const CorrectedCall& call, int site) {
   if (captures > 0 || call.capturing) return Undeferred::capturing;
+  if (call.threads && agent.plan->leaves_threads) return Undeferred::threads;
   if (site >= 0 && counts.was_used(site)) return Undeferred::was_needed;
   return begin() ? Undeferred::none : Undeferred::no_mark;
 }

@@ -23,6 +23,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   memcpy(plan.build_id, contents.driver.bytes.data(), sizeof plan.build_id);
   plan.watch_share = contents.watch_share;
   plan.gpu_times = contents.gpu_times;
+  plan.leaves_threads = contents.leaves_threads;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());
   plan.recorded_bytes_limit = contents.recorded_bytes_limit;
   plan.max_overhead = contents.max_overhead;

@@ -22,6 +22,7 @@ struct PlanContents {
   std::vector<FollowedPlace> followed;   // at most kMostFollowedPlaces
   std::vector<CorrectedSite> corrected;  // at most kMostCorrectedSites
   uint64_t pool_limit = kHalfOfWhatIsFree;
+  bool leaves_threads = false;
 };
 
 Status write_plan(const std::filesystem::path& file, const PlanContents& contents);

@@ -24,6 +24,8 @@ struct Correction {
   std::vector<std::string> keys;  // of findings
   std::vector<CorrectedSite> sites;
   CorrectedSites by_key;  // of each finding
+  bool leaves_threads =
+      false;  // what one of several threads waits for is not corrected (Plan::leaves_threads)
 };
 
 struct Choice {

@@ -102,6 +102,8 @@ const char* undeferred_text(Undeferred why) {
       return "the memory's allocation was not seen";
     case Undeferred::pool_full:
       return "as much memory as may be was kept already";
+    case Undeferred::threads:
+      return "the program had several threads, or handlers of signals, and did not end when such waits were corrected";
     case Undeferred::was_needed:
       return "what one of these calls waits for was used, though nothing was to need it";
     case Undeferred::form:

@@ -54,6 +54,21 @@ TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
   EXPECT_EQ(proved_text(bad).find("2.0%"), std::string::npos) << proved_text(bad);  // no figure
 }
 
+TEST(ProvedTable, WhatDidNotEndIsSaidAndNotProved) {
+  ProvedTable table{.runtime_s = 9, .whole_s = 10, .pairs = 1};
+  table.without_end.push_back({row(1.0, 0.8, 1.1, {}).correction, 75});
+  const std::string text = proved_text(table);
+  EXPECT_EQ(
+      text.find("P1: corrected, the program did not end within 75.0 s, and was ended; nothing is proved"), 0u)
+      << text;
+  EXPECT_NE(text.find("10.0%                 -                         -   it did not end\n     a wait"),
+            std::string::npos)
+      << text;
+  const ProvedSession session = proved_session(table, 0, "");
+  EXPECT_TRUE(session.corrections.empty());  // so nothing is withdrawn
+  EXPECT_EQ(session.left_out.size(), 1u);
+}
+
 TEST(ProvedTable, SaysAfterTheFirstPairWhatIsMostlyNotCorrected) {
   Proved made = row(1, 1, 1, {1});
   CorrectionCounts& counts = made.counts.by_site[7];

@@ -13,9 +13,9 @@ namespace {
 
 double percent(double seconds, double whole) { return whole > 0 ? 100 * seconds / whole : 0; }
 
-std::string expected_text(const Proved& row, double whole) {
-  return fmt::format("{}{}", row.correction.up_to ? "up to " : "",
-                     percent_text(percent(row.correction.expected_s, whole)));
+std::string expected_text(const Correction& correction, double whole) {
+  return fmt::format("{}{}", correction.up_to ? "up to " : "",
+                     percent_text(percent(correction.expected_s, whole)));
 }
 
 std::string gain_text(const Proved& row, double whole, bool without_sign = false) {
@@ -31,7 +31,19 @@ std::string proved_column(const Proved& row, const ProvedCorrection& one, double
   return is_too_dear(one) ? "not proved" : gain_text(row, whole);
 }
 
-std::string name_of(const Proved& row) { return row.correction.id.empty() ? "all" : row.correction.id; }
+std::string name_of(const Correction& correction) { return correction.id.empty() ? "all" : correction.id; }
+std::string name_of(const Proved& row) { return name_of(row.correction); }
+
+std::string sentence_of(const WithoutEnd& one) {
+  return fmt::format("{}: corrected, the program did not end within {}, and was ended; nothing is proved",
+                     name_of(one.correction), seconds_text(one.after_s));
+}
+
+std::string row_text(const Correction& correction, const std::string& expected, const std::string& proved,
+                     const std::string& calls, const std::string& results) {
+  return fmt::format("{:<5}{:>13}{:>18}{:>26}   {}\n     {}\n", name_of(correction), expected, proved, calls,
+                     results, correction.title);
+}
 
 // Of waits that nothing was to need: how many were needed.
 uint64_t used_at(const std::vector<CorrectedSite>& sites, const CountsOfRun& counts) {
@@ -49,6 +61,7 @@ void say_unexpected(const ProvedTable& table, const ProvedSession& session, std:
       text += fmt::format(
           "{}: the results are not the same: {}. This finding must not be trusted; please report it.\n",
           name_of(row), row.difference);
+  for (const WithoutEnd& one : table.without_end) text += sentence_of(one) + " (docs/proving.md).\n";
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const Proved& row = table.rows[i];
     const ProvedCorrection& one = session.corrections[i];
@@ -62,7 +75,7 @@ void say_unexpected(const ProvedTable& table, const ProvedSession& session, std:
     else if (says_something(one) &&
              !meets_expected(one, session.most_hidden_s(one), one.expected_s, one.low_s, one.high_s))
       text += fmt::format("{}: expected was {}, and {} was {}.\n", name_of(row),
-                          expected_text(row, table.whole_s), gain_text(row, table.whole_s, true),
+                          expected_text(row.correction, table.whole_s), gain_text(row, table.whole_s, true),
                           row.gain().median_s < 0 ? "lost" : "gained");
   }
 }
@@ -107,9 +120,9 @@ std::string little_corrected(const Correction& correction, const CountsOfRun& co
   const CorrectionCounts sum = counts.all_sites();
   if (2 * sum.deferred >= sum.calls) return "";
   const auto* most = std::max_element(std::begin(sum.undeferred) + 1, std::end(sum.undeferred));
-  return fmt::format("{}: {} of {} are not corrected; what is proved says little of it (most often: {})",
-                     correction.id.empty() ? "all" : correction.id, count_text(sum.calls - sum.deferred),
-                     counted(sum.calls, "call"),
+  return fmt::format("{}: {} of {} {} not corrected; what is proved says little of it (most often: {})",
+                     name_of(correction), count_text(sum.calls - sum.deferred), counted(sum.calls, "call"),
+                     sum.calls == 1 ? "is" : "are",
                      undeferred_text(static_cast<Undeferred>(most - std::begin(sum.undeferred))));
 }
 
@@ -126,12 +139,14 @@ std::string proved_text(const ProvedTable& table) {
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const Proved& row = table.rows[i];
     const CorrectionCounts sum = row.counts.all_sites();
-    text += fmt::format("{:<5}{:>13}{:>18}{:>26}   {}\n     {}\n", name_of(row),
-                        expected_text(row, table.whole_s),
-                        proved_column(row, session.corrections[i], table.whole_s),
-                        fmt::format("{} of {}", of_a_run(sum.deferred), of_a_run(sum.calls)),
-                        row.difference.empty() ? "equal" : "DIFFERENT", row.correction.title);
+    text += row_text(row.correction, expected_text(row.correction, table.whole_s),
+                     proved_column(row, session.corrections[i], table.whole_s),
+                     fmt::format("{} of {}", of_a_run(sum.deferred), of_a_run(sum.calls)),
+                     row.difference.empty() ? "equal" : "DIFFERENT");
   }
+  for (const WithoutEnd& one : table.without_end)
+    text +=
+        row_text(one.correction, expected_text(one.correction, table.whole_s), "-", "-", "it did not end");
   text += fmt::format(
       "\nOf {}, as in the report; these runs took {} as it is. Medians of {}, and two standard errors.\n"
       "{} {}, which cost {:.1f}% +- {:.1f}.\n",
@@ -156,6 +171,7 @@ ProvedSession proved_session(const ProvedTable& table, int64_t started_ns, const
                        .pairs = static_cast<uint64_t>(table.pairs),
                        .corrections = {},
                        .left_out = table.left_out};
+  for (const WithoutEnd& one : table.without_end) proved.left_out.push_back(sentence_of(one));
   for (const Proved& row : table.rows) {
     const CorrectionCounts sum = row.counts.all_sites();
     const PairedGain gain = row.gain();

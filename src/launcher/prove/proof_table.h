@@ -8,6 +8,7 @@
 #include "launcher/prove/choice.h"
 #include "launcher/prove/corrections_reader.h"
 #include "launcher/prove/differences.h"
+#include "launcher/prove/rounds.h"
 
 namespace diogenes::launcher {
 
@@ -32,6 +33,7 @@ struct ProvedTable {
   std::vector<Proved> rows;
   std::map<std::string, std::string> ids;  // of findings, by key
   std::vector<std::string> left_out;       // sentences
+  std::vector<WithoutEnd> without_end;
 };
 
 std::string proved_text(const ProvedTable& table);

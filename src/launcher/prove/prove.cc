@@ -17,6 +17,7 @@
 #include "launcher/prove/choice.h"
 #include "launcher/prove/outputs.h"
 #include "launcher/prove/proof_table.h"
+#include "launcher/prove/rounds.h"
 #include "launcher/prove/trial.h"
 #include "views/shared/figures.h"
 
@@ -30,12 +31,6 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : values[values.size() / 2];
 }
-
-// The runs of a pair.
-struct Round {
-  TrialRun as_it_is, hooked;        // hooked: as the corrected ones, and nothing corrected
-  std::vector<TrialRun> corrected;  // by correction
-};
 
 std::string content(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -61,67 +56,16 @@ void compare_outputs(const std::vector<Round>& rounds, std::vector<Proved>& rows
   }
 }
 
-bool same_place(const CorrectedSite& a, const CorrectedSite& b) {
-  return a.key == b.key && a.function == b.function;
-}
-
-// All places of these corrections, left as they are: hooked as in a corrected run, and timed from the same call on.
-std::vector<CorrectedSite> only_timed(const std::vector<Correction>& corrections) {
-  std::vector<CorrectedSite> all;
-  for (const Correction& one : corrections)
-    for (const CorrectedSite& site : one.sites)
-      if (all.size() < kMostCorrectedSites &&
-          std::none_of(all.begin(), all.end(),
-                       [&](const CorrectedSite& known) { return same_place(known, site); }))
-        all.push_back({site.key, site.function, kOnlyTimed});
-  return all;
-}
-
-// `one`, with the places of the others only timed.
-Correction among(std::vector<CorrectedSite> all, const Correction& one) {
-  for (CorrectedSite& place : all)
-    for (const CorrectedSite& site : one.sites)
-      if (same_place(place, site)) place.how = site.how;
-  Correction result = one;
-  result.sites = std::move(all);
-  return result;
-}
-
-// Error: said why, or interrupted.
-Result<Round> make_round(Trial& trial, const std::string& heading,
-                         const std::vector<Correction>& corrections) {
-  Progress progress;
-  auto make = [&](const std::string& name, const Correction* correction) {
-    progress.begin(heading, name, false);
-    Result<TrialRun> run = trial.run(correction);
-    progress.end(run ? seconds_text(run->runtime_s) : "failed");
-    if (!run) say(fmt::format("{}: {}", name, run.error().c_str()));
-    return run;
-  };
-  Result<TrialRun> as_it_is = make("as it is", nullptr);
-  if (!as_it_is) return as_it_is.error();
-  const std::vector<CorrectedSite> places = only_timed(corrections);
-  const Correction none = among(places, {});
-  Result<TrialRun> hooked = make("hooked, nothing corrected", &none);
-  if (!hooked) return hooked.error();
-  Round round{std::move(*as_it_is), std::move(*hooked), {}};
-  for (const Correction& one : corrections) {
-    const Correction corrected = among(places, one);
-    Result<TrialRun> run = make(fmt::format("corrected: {}", one.id.empty() ? "all" : one.id), &corrected);
-    if (!run) return run.error();
-    round.corrected.push_back(std::move(*run));
-  }
-  return round;
-}
-
 bool knows_first_call(const Round& round) {
   return round.hooked.counts.from_first_call_s() > 0 &&
          std::all_of(round.corrected.begin(), round.corrected.end(),
                      [](const TrialRun& run) { return run.counts.from_first_call_s() > 0; });
 }
 
-ProvedTable table_of(const std::vector<Round>& rounds, Choice choice, double whole_s) {
+ProvedTable table_of(const Rounds& made, Choice choice, double whole_s) {
+  const std::vector<Round>& rounds = made.rounds();
   ProvedTable table;
+  table.without_end = made.without_end();
   table.pairs = static_cast<int>(rounds.size());
   table.from_first_call = std::all_of(rounds.begin(), rounds.end(), knows_first_call);
   std::vector<double> as_it_is, own;
@@ -133,8 +77,8 @@ ProvedTable table_of(const std::vector<Round>& rounds, Choice choice, double who
   }
   table.runtime_s = median(as_it_is), table.own = paired_gain(own);
   table.whole_s = whole_s;
-  for (size_t i = 0; i < choice.corrections.size(); ++i) {
-    Proved row{.correction = std::move(choice.corrections[i])};
+  for (size_t i = 0; i < made.corrections().size(); ++i) {
+    Proved row{.correction = made.corrections()[i]};
     for (const Round& round : rounds) {
       const TrialRun& run = round.corrected[i];
       row.differences_s.push_back(table.from_first_call
@@ -192,25 +136,22 @@ int prove(const ProveOptions& options) {
 
   const double first_s = session->runs.front().runtime_s;
   const int64_t started_ns = session->started_ns;
-  const double limit_s = options.timeout_s > 0 ? options.timeout_s : 20 * first_s + 60;
   const size_t runs_in_all = static_cast<size_t>(options.pairs) * (2 + choice->corrections.size());
   say(fmt::format("{}, about {}", counted(runs_in_all, "run"),
                   seconds_text(first_s * static_cast<double>(runs_in_all))));
-  Trial trial(folder, std::move(*session), limit_s, options.pool_limit.value_or(kHalfOfWhatIsFree));
+  Trial trial(folder, std::move(*session), options.pool_limit.value_or(kHalfOfWhatIsFree));
   if (Status ready = trial.open(); !ready) return fail(kOwnFailure, ready.error().c_str());
-  std::vector<Round> rounds;
-  while (static_cast<int>(rounds.size()) < options.pairs) {
-    Result<Round> round = make_round(trial, fmt::format("pair {} of {}", rounds.size() + 1, options.pairs),
-                                     choice->corrections);
-    if (!round) break;
-    rounds.push_back(std::move(*round));
-    if (rounds.size() > 1) continue;
-    for (size_t i = 0; i < choice->corrections.size(); ++i)
-      if (const std::string little = little_corrected(choice->corrections[i], rounds[0].corrected[i].counts);
+  Rounds rounds(trial, std::move(choice->corrections), options.timeout_s, first_s);
+  while (rounds.count() < options.pairs && !rounds.corrections().empty()) {
+    if (!rounds.make_one(fmt::format("pair {} of {}", rounds.count() + 1, options.pairs))) break;
+    if (rounds.count() > 1) continue;
+    for (size_t i = 0; i < rounds.corrections().size(); ++i)
+      if (const std::string little =
+              little_corrected(rounds.corrections()[i], rounds.rounds()[0].corrected[i].counts);
           !little.empty())
         say(little);
   }
-  if (rounds.empty()) return kOwnFailure;
+  if (rounds.count() == 0) return kOwnFailure;
 
   const ProvedTable table = table_of(rounds, std::move(*choice), report->whole_s());
   fmt::print("{}", proved_text(table));
@@ -219,7 +160,7 @@ int prove(const ProveOptions& options) {
     return fail(kOwnFailure, fmt::format("cannot write {}", path.string()));
   const bool equal = std::all_of(table.rows.begin(), table.rows.end(),
                                  [](const Proved& row) { return row.difference.empty(); });
-  return equal && table.pairs == options.pairs ? kSuccess : kProblems;
+  return equal && table.without_end.empty() && table.pairs == options.pairs ? kSuccess : kProblems;
 }
 
 }  // namespace diogenes::launcher

@@ -23,11 +23,10 @@ void add(std::string& sentences, const std::string& sentence) {
 
 }  // namespace
 
-Trial::Trial(fs::path session_folder, Session session, double timeout_s, uint64_t pool_limit)
+Trial::Trial(fs::path session_folder, Session session, uint64_t pool_limit)
     : folder_(std::move(session_folder)),
       runs_(folder_ / stage_name(Stage::proving)),
       session_(std::move(session)),
-      timeout_s_(timeout_s),
       pool_limit_(pool_limit),
       installation_(find_installation()),
       environment_(own_environment()) {}
@@ -61,7 +60,7 @@ Status Trial::open() {
   return Done{};
 }
 
-Result<TrialRun> Trial::run(const Correction* correction) {
+Result<TrialRun> Trial::run(const Correction* correction, double limit_s) {
   const Prepared prepared = run_prepare_command(session_.request.prepare, environment_);
   if (!prepared.problem.empty())
     return error("the --prepare command %s; no further runs", prepared.problem.c_str());
@@ -75,7 +74,8 @@ Result<TrialRun> Trial::run(const Correction* correction) {
                                                   .hooks = driver_->all,
                                                   .recorded_bytes_limit = 1 << 20,
                                                   .corrected = correction->sites,
-                                                  .pool_limit = pool_limit_});
+                                                  .pool_limit = pool_limit_,
+                                                  .leaves_threads = correction->leaves_threads});
     if (!planned) return planned.error();
     settings.agent = installation_.agent;
     settings.plan = folder / "plan";
@@ -85,12 +85,12 @@ Result<TrialRun> Trial::run(const Correction* correction) {
   Target target{.program = program_.path,
                 .arguments = session_.command,
                 .environment = target_environment(environment_, settings),
-                .limit = {static_cast<int64_t>(timeout_s_ * 1e9)},
+                .limit = {static_cast<int64_t>(limit_s * 1e9)},
                 .ends_with_us = true};
   streams_->route(target, folder);
   Result<TargetResult> result = run_target(target);
   if (!result) return result.error();
-  TrialRun run{result->runtime.seconds(), folder, "", {}};
+  TrialRun run{result->runtime.seconds(), folder, "", result->timed_out, {}};
   streams_->finish(*result);  // what is compared are these runs with each other
   if (result->interrupted_by != 0) return error("interrupted by signal %d", result->interrupted_by);
   if (result->exec_error != 0)

@@ -21,22 +21,23 @@ struct TrialRun {
   double runtime_s = 0;
   std::filesystem::path folder;  // with `stdout` and `stderr`, as far as they were kept
   std::string ended;             // how it ended otherwise than the session's first run; empty: it did not
+  bool timed_out = false;        // we ended it
   CountsOfRun counts;
 };
 
 class Trial {
  public:
-  Trial(std::filesystem::path session_folder, Session session, double timeout_s, uint64_t pool_limit);
+  Trial(std::filesystem::path session_folder, Session session, uint64_t pool_limit);
 
   // Error: why the program cannot be run as it was.
   Status open();
-  // `correction` null: as it is. Error: no further runs; they were interrupted, or cannot be made.
-  Result<TrialRun> run(const Correction* correction);
+  // `correction` null: as it is. After `limit_s` the run is ended. Error: no further runs; they were interrupted, or cannot be
+  // made.
+  Result<TrialRun> run(const Correction* correction, double limit_s);
 
  private:
   std::filesystem::path folder_, runs_;  // runs_: of these runs, in the session
   Session session_;
-  double timeout_s_;
   uint64_t pool_limit_;
   Installation installation_;
   FoundProgram program_;
