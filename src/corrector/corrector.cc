@@ -24,14 +24,11 @@ Marks marks;
 Counts counts;
 Deliveries deliveries;
 Deferrals deferrals(marks, counts, deliveries);
+OpenWaits open_waits(marks, deferrals);
 Pool pool;
 RecordedEvents events;
 Transfers transfers(deferrals, deliveries, counts);
 std::atomic<State> state{State::idle};
-uint64_t unmarked = 0;
-uint64_t placed = 0;
-uint64_t unmarked_waits = 0;
-int awaiting_places = 0;
 bool unknown_work = false;
 bool events_are_known = true;
 int captures = 0;
@@ -163,7 +160,8 @@ bool starts_early(const CorrectedCall& call) {
 // correcting those waits.
 bool give_behind_deferred(const CorrectedCall& call, int stream) {
   const int64_t before = marks.in_driver_ns();
-  const bool given = mark_own(call, stream) && mark_others(stream) && deferrals.order_behind_all(stream);
+  const bool given = open_waits.mark_own(stream, gives_by(call)) && open_waits.mark_others(stream) &&
+                     deferrals.order_behind_all(stream);
   counts.add_correcting(marks.in_driver_ns() - before);
   return given;
 }
@@ -183,7 +181,7 @@ Step step_before(const CorrectedCall& call) {
   if (driver.role == Role::mapping)
     return keeps_memory() && is_about_free_memory(driver) ? Step::give_back : Step::await_all;
   // What comes in another stream must not come behind what this one is given meanwhile.
-  if (driver.arguments == Arguments::stream_create && !mark_others(-1)) return Step::await_all;
+  if (driver.arguments == Arguments::stream_create && !open_waits.mark_others(-1)) return Step::await_all;
   if (is_no_matter(driver)) return Step::pass;
   if (!has_place(call) || is_capture(call) || starts_early(call)) return Step::await_all;
   const int stream = call.names_stream ? marks.stream_of(call) : -1;

@@ -8,6 +8,7 @@
 #include "corrector/memory/pool.h"
 #include "corrector/transfers/transfers.h"
 #include "corrector/waits/deferrals.h"
+#include "corrector/waits/open_waits.h"
 #include "corrector/waits/recorded_events.h"
 
 namespace diogenes::corrector {
@@ -19,17 +20,11 @@ extern Marks marks;
 extern Counts counts;
 extern Deliveries deliveries;
 extern Deferrals deferrals;
+extern OpenWaits open_waits;
 extern Pool pool;
 extern RecordedEvents events;
 extern Transfers transfers;
 extern std::atomic<State> state;
-// Streams whose waits were deferred without a mark, one bit each: no host memory depended on them. A mark takes the CPU 1 to
-// 4 us, and the GPU more than a short kernel.
-extern uint64_t unmarked;
-extern uint64_t placed;  // ... of which an event tells the place, since more came behind it (Marks::place)
-extern uint64_t unmarked_waits;  // so far
-extern int awaiting_places;      // threads that do; the events stay where they are
-static_assert(kStreams <= 64);
 extern bool unknown_work;      // work was given to streams that are not known
 extern bool events_are_known;  // graphs record some out of sight
 extern int captures;           // streams under capture

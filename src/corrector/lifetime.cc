@@ -12,51 +12,25 @@ namespace diogenes::corrector {
 static std::atomic<bool> has_begun{false};  // this process came to a site of the plan
 static bool sees_the_end = false;           // at_exit() is registered
 
-namespace {
-
-// Where waits have no mark. `places`: of these streams, what lies behind the wait is left out.
-int64_t synchronize(uint64_t streams, uint64_t places) {
-  if (streams == 0) return 0;
-  const int64_t begun = now();
-  for (int i = 0; i < kStreams; ++i) {
-    if (!(streams >> i & 1)) continue;
-    if (places >> i & 1)
-      marks.await_place(i);
-    else
-      marks.synchronize(i);
-  }
-  const int64_t waited = now() - begun;
-  counts.add_awaited(waited);
-  return waited;
-}
-
-}  // namespace
-
 int64_t await_deferred(bool others) {
   if (state != State::on && state != State::ending) return 0;
-  uint64_t streams = 0, places = 0, open = 0, seen = 0;
+  OpenWaits::Awaited open;
   Deferral last;
   agent.pass_hooks(+1);  // at the end of the process, no hook is under way
   {
     Lock lock;
-    streams = unmarked, places = placed;
-    open = unmarked & ~placed;
-    if (others && open != 0 && !deferrals.full() && deferrals.put_marks(deferrals.begin(-1), open))
-      streams = places, open = 0;
-    // What has no mark is not forgotten before it was awaited: other threads come behind it, too.
-    unmarked = others ? streams : 0, placed = others ? places : 0;
-    seen = unmarked_waits;
-    awaiting_places += places != 0;
+    open = open_waits.begin_await(others);
     last = deferrals.latest();
     deferrals.note_wait(last, kAllStreams, true);  // the call may have told the program
   }
-  int64_t waited = synchronize(streams, places);
-  if (streams != 0) {
+  int64_t waited = 0;
+  if (open.streams != 0) {
+    const int64_t begun = now();
+    open_waits.wait_for(open);
+    waited = now() - begun;
+    counts.add_awaited(waited);
     Lock lock;
-    awaiting_places -= places != 0;
-    // Where no later wait was deferred: that would have taken the place away.
-    const uint64_t done = (placed & places) | (unmarked_waits == seen ? open : 0);
-    unmarked &= ~done, placed &= ~done;
+    open_waits.end_await(open);
   }
   agent.pass_hooks(-1);
   waited += deferrals.await_gpu(last, agent);
@@ -121,7 +95,7 @@ int64_t give_back(bool others, int64_t patience_ns, int own_captures) {
   const int64_t rested = now();
   const auto may_free = [own_captures] { return captures <= own_captures; };  // it would end the capture
   if (at_rest) pool.free_all<Lock>(may_free);
-  if (at_rest) transfers.free_all<Lock>(may_free);
+  if (at_rest) transfers.free_all<Lock>(may_free, own_captures == 0);
   return waited + rested - begun;
 }
 

@@ -14,21 +14,21 @@ Undeferred give(const CorrectedCall& call, const CopyUnderWay& copy, int site, G
   Lock lock;
   if (state != State::on) return Undeferred::no_mark;
   const int stream = marks.stream_of(call);
-  if (stream < 0 || deferrals.full() || deliveries.full() || !mark_own(call, stream) ||
-      !mark_others(stream) || !deferrals.order_behind_all(stream))
+  if (stream < 0 || deferrals.full() || deliveries.full() || !open_waits.mark_own(stream, gives_by(call)) ||
+      !open_waits.mark_others(stream) || !deferrals.order_behind_all(stream))
     return Undeferred::unknown_work;
   if (!transfers.give(copy, marks.handle_of(stream))) return Undeferred::no_mark;
   given = Given::without_mark;
   marks.note_work(stream);
   agent.end_transfer(call, true);
   const Deferral deferral = deferrals.begin(site);
-  if (!deferrals.put_marks(deferral, bits(&stream, 1) | unmarked)) return Undeferred::no_mark;
+  if (!deferrals.put_marks(deferral, bits(&stream, 1) | open_waits.streams())) return Undeferred::no_mark;
   given = Given::yes;
   transfers.follow(copy, deferral);
   if (!deferrals.add_pending(deferral)) return Undeferred::unknown_work;
   const Undeferred why = agent.guard(deferral, call);
   if (why != Undeferred::none) return why;
-  unmarked = placed = 0;
+  open_waits.close();
   deferrals.note_wait(deferral, bits(&stream, 1), (agent.sites[site].how & kIsNeeded) != 0);
   return Undeferred::none;
 }

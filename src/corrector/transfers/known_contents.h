@@ -17,16 +17,18 @@ class KnownContents {
   void remember(const TransferContent& content, uint64_t bytes, uint64_t context, uint64_t at);
 
   bool empty() const { return count_ == 0; }
-  // Memory is short: gives all of it back, and keeps nothing more. Everything deferred is done. Takes the lock by itself.
+  // Gives all of it back; `for_good`: memory is short, and nothing more is kept. Everything deferred is done. Takes the lock by
+  // itself.
   template <typename Lock, typename MayFree>
-  void free_all(MayFree may_free) {
+  void free_all(MayFree may_free, bool for_good) {
     for (;;) {
       uint64_t at = 0;
       {
         Lock lock;
-        over_ |= count_ > 0;
+        over_ |= for_good && count_ > 0;
         if (count_ == 0 || !may_free()) return;
         at = known_[--count_].at;
+        bytes_ -= known_[count_].bytes;
       }
       mem_free_(at);
     }

@@ -61,8 +61,8 @@ class Transfers {
 
   bool keeps_memory() const { return !known_.empty(); }
   template <typename Lock, typename MayFree>
-  void free_all(MayFree may_free) {
-    known_.free_all<Lock>(may_free);
+  void free_all(MayFree may_free, bool for_good) {
+    known_.free_all<Lock>(may_free, for_good);
   }
 
  private:

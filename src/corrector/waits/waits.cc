@@ -10,39 +10,6 @@ uint64_t bits(const int* streams, int count) {
   return result;
 }
 
-bool mark_others(int stream) {
-  const uint64_t others = stream < 0 ? unmarked : unmarked & ~bits(&stream, 1);
-  if (others == 0) return true;
-  if ((others & placed) != 0) return false;
-  if (deferrals.full() || !deferrals.put_marks(deferrals.begin(-1), others)) return false;
-  unmarked &= ~others;
-  return true;
-}
-
-namespace {
-
-// What a call gives the GPU. Anything else may go on until another stream, or the CPU, lets it end.
-bool ends_by_itself(const CorrectedCall& call) {
-  return call.driver->role == Role::transfer || call.driver->role == Role::fill;
-}
-
-}  // namespace
-
-bool mark_own(const CorrectedCall& call, int stream) {
-  const uint64_t own = unmarked & ~placed & bits(&stream, 1);
-  if (own == 0) return true;
-  if (!marks.several()) {
-    if (ends_by_itself(call)) return true;
-    if (awaiting_places == 0 && marks.place(stream)) {
-      placed |= own;
-      return true;
-    }
-  }
-  if (deferrals.full() || !deferrals.put_marks(deferrals.begin(-1), own)) return false;
-  unmarked &= ~own;
-  return true;
-}
-
 namespace {
 
 // The places in streams until which the call waits. False: they are not known.
@@ -62,7 +29,7 @@ bool targets_of(const CorrectedCall& call, int (&streams)[kMostMarks], int& coun
 }
 
 bool needs_no_mark(const CorrectedCall& call, const int* streams, int count) {
-  // What another thread is giving now came past mark_own() already, and is not behind this wait for certain.
+  // What another thread is giving now came past OpenWaits::mark_own() already, and is not behind this wait for certain.
   if (call.driver->role != Role::synchronize || being_given > 0 || agent.has_unguarded()) return false;
   for (int i = 0; i < count; ++i)
     if (!marks.may_synchronize(streams[i])) return false;
@@ -70,6 +37,11 @@ bool needs_no_mark(const CorrectedCall& call, const int* streams, int count) {
 }
 
 }  // namespace
+
+Gives gives_by(const CorrectedCall& call) {
+  return call.driver->role == Role::transfer || call.driver->role == Role::fill ? Gives::what_ends
+                                                                                : Gives::what_may_wait;
+}
 
 Undeferred refusal(const CorrectedCall& call, int site) {
   if (captures > 0 || call.capturing) return Undeferred::capturing;
@@ -90,18 +62,17 @@ Undeferred defer(const CorrectedCall& call, int site) {
   const uint64_t targets = recorded ? uint64_t{1} << recorded->stream : bits(streams, count);
   // A mark that is put now would lie behind what came there since.
   const uint64_t covered = recorded && !marks.is_behind_place(*recorded) ? 0 : targets;
-  if ((placed & ~covered) != 0) return Undeferred::unknown_work;
+  if (!open_waits.places_only_in(covered)) return Undeferred::unknown_work;
   const bool is_needed = site < 0 || (agent.sites[site].how & kIsNeeded) != 0;
   if (!recorded && needs_no_mark(call, streams, count)) {
-    unmarked |= targets, placed &= ~targets;
-    ++unmarked_waits;
+    open_waits.add(targets);
     if (is_needed) deferrals.note_wait(deferrals.latest(), targets, true);
     return Undeferred::none;
   }
   if (deferrals.full()) return Undeferred::unknown_work;
   const Deferral deferral = deferrals.begin(site);
   if (recorded) deferrals.add(deferral, *recorded);
-  if (!deferrals.put_marks(deferral, recorded ? unmarked & ~placed : targets | unmarked))
+  if (!deferrals.put_marks(deferral, recorded ? open_waits.without_place() : targets | open_waits.streams()))
     return Undeferred::no_mark;
   // When the call returns, the program knows of all that it waited for before, too.
   if (!deferrals.add_pending(deferral)) {
@@ -111,7 +82,7 @@ Undeferred defer(const CorrectedCall& call, int site) {
   // Where it fails, guards may stand for this deferral already: it stays, and is awaited.
   const Undeferred why = agent.guard(deferral, call);
   if (why != Undeferred::none) return why;
-  unmarked = placed = 0;
+  open_waits.close();
   deferrals.note_wait(deferral, targets, is_needed);
   return Undeferred::none;
 }
