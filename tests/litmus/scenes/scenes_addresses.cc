@@ -58,13 +58,20 @@ struct Table {
   explicit Table(const Pinned& to) : sides{address(to.words), shared->device} {}
 };
 
+// No scene had memory there that was registered.
+void* new_place() {
+  static uintptr_t next = 0x6000'0000'0000;
+  constexpr uintptr_t kApart = 1 << 30;
+  return reinterpret_cast<void*>(next += kApart);
+}
+
 // The table is made, the memory is registered, and the kernel looks it up.
-uint64_t play_table(uint32_t value, const std::function<CUdeviceptr(const Table&)>& make,
-                    const Action& wait) {
+uint64_t play_table(uint32_t value, const std::function<CUdeviceptr(const Table&)>& make, const Action& wait,
+                    unsigned flags = CU_MEMHOSTREGISTER_DEVICEMAP) {
   Shared& s = *shared;
-  Mapped memory;
+  Mapped memory(kBytes, 0, new_place());
   const CUdeviceptr table = make(Table(memory));
-  memory.add_registration();
+  memory.add_registration(flags);
   s.gpu.fill(s.device, value, kWords, kBusyUs, s.first);
   s.copy_by_table(table, kWords, s.first);
   wait();
@@ -144,6 +151,17 @@ uint64_t table_written_by_stream(uint32_t value) {
 }
 uint64_t table_filled(uint32_t value) {
   return play_table(value, fill_table, [] { TESTED(table_filled, cuStreamSynchronize, shared->first); });
+}
+
+// As memory for copies alone.
+uint64_t table_uploaded_plain_later(uint32_t value) {
+  return play_table(
+      value, upload_table, [] { TESTED(table_uploaded_plain_later, cuStreamSynchronize, shared->first); }, 0);
+}
+uint64_t table_written_plain_later(uint32_t value) {
+  return play_table(
+      value, write_table_by_stream,
+      [] { TESTED(table_written_plain_later, cuStreamSynchronize, shared->first); }, 0);
 }
 
 uint64_t pinned_by_upload(uint32_t value) {

@@ -119,9 +119,8 @@ Managed::Managed() {
 }
 Managed::~Managed() { CHECK(cuMemFree(address(words))); }
 
-Mapped::Mapped(size_t size, int flags) : bytes(size) {
-  void* memory =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, (flags ? flags : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
+Mapped::Mapped(size_t size, int flags, void* at) : bytes(size) {
+  void* memory = mmap(at, size, PROT_READ | PROT_WRITE, (flags ? flags : MAP_PRIVATE) | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     perror("mmap");
     exit(1);
@@ -134,8 +133,8 @@ Mapped::~Mapped() {
   tell_gone(words, bytes);
   munmap(words, bytes);
 }
-void Mapped::add_registration() {
-  CHECK(cuMemHostRegister(words, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+void Mapped::add_registration(unsigned flags) {
+  CHECK(cuMemHostRegister(words, bytes, flags));
   registered = true;
 }
 void Mapped::end_registration() {

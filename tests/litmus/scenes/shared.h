@@ -93,9 +93,10 @@ struct Mapped {
   uint32_t* words = nullptr;
   size_t bytes = 0;
   bool registered = false;
-  explicit Mapped(size_t bytes = kBytes, int flags = 0);  // flags: instead of MAP_PRIVATE
+  // flags: instead of MAP_PRIVATE; at: there, if nothing else is.
+  explicit Mapped(size_t bytes = kBytes, int flags = 0, void* at = nullptr);
   ~Mapped();
-  void add_registration();
+  void add_registration(unsigned flags = CU_MEMHOSTREGISTER_DEVICEMAP);
   void end_registration();
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;

@@ -58,7 +58,7 @@ void add_allocation(const Call& call, const AllocationArguments& made, DecodedCa
   }
   Allocation& known = *state().memory.find(made.address);
   state().host_allocations += is_host_side(made.kind);
-  if (made.kind == MemoryKind::registered && state().graph_words.may_hold(allocation.range)) {
+  if (made.kind == MemoryKind::registered && state().possible_addresses.may_hold(allocation.range)) {
     share(known);
     state().unlisted_memory = true;
   }

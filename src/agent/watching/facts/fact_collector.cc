@@ -238,7 +238,7 @@ void start() {
   all.dirty.reset(watch_share());
   all.sources.reset();
   all.graphs.reset();
-  all.graph_words.reset();
+  all.possible_addresses.reset();
   all.released.reset();
   all.kernels.reset();
   all.unlisted_memory = all.unlisted_host = all.variables = false;

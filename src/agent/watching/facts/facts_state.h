@@ -28,8 +28,8 @@ struct State {
   bool host_work;                  // work has waited for the CPU, or run the program's code
   bool unknown_host;  // since all work was waited for, some has reached host memory that is not known
 
-  HostAddresses graph_words;  // that the driver does not know
-  HostAddresses released;     // memory that kernels and the host shared
+  HostAddresses possible_addresses;  // words of graphs, and of what was sent to the device
+  HostAddresses released;            // memory that kernels and the host shared
 
   KernelArguments kernels;    // has its own lock
   std::atomic<int> captures;  // under way

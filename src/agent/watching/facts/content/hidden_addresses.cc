@@ -101,10 +101,6 @@ bool was_looked_through(AddressRange source) {
 
 void look_at_upload(const DecodedCall& decoded) {
   if (!copies_to_device(decoded)) return;
-  {
-    LockGuard guard(state().lock);
-    if (!hides_memory()) return;
-  }
   const TransferArguments& copy = decoded.transfer;
   if (copy.bytes() > kBytes && was_looked_through(AddressRange::of(copy.source, copy.source_span()))) return;
   if (!look_for_addresses(copy)) note_any_address(copy.destination);

@@ -48,6 +48,27 @@ Look look_at(const TransferArguments& copy, bool hashed) {
   return look;
 }
 
+// For memory that the driver is told of later.
+void note_possible_addresses(const void* piece, uint64_t bytes, uint64_t destination) {
+  const uint64_t head = std::min(-destination & 7, bytes);
+  const auto* at = static_cast<const unsigned char*>(piece) + head;
+  const unsigned char* end = at + (bytes - head) / 8 * 8;
+  const AddressBounds anywhere = any_address();
+  constexpr int kBlock = 128;  // most hold none
+  while (at < end) {
+    const auto words = static_cast<int>(std::min<int64_t>((end - at) / 8, kBlock));
+    if (anywhere.contain_any(at, words)) {
+      LockGuard guard(state().lock);
+      for (int i = 0; i < words; ++i) {
+        uint64_t word;
+        memcpy(&word, at + 8 * i, sizeof word);
+        state().possible_addresses.add(word);
+      }
+    }
+    at += 8 * words;
+  }
+}
+
 // Every aligned word that lies where the driver gave memory.
 void look_at_piece(void* context, const void* piece, uint64_t bytes) {
   auto& look = *static_cast<Look*>(context);
@@ -61,6 +82,7 @@ void look_at_piece(void* context, const void* piece, uint64_t bytes) {
   if (look.hashed) look.pattern.look(piece, bytes);
   scan_words(piece, bytes, destination, look.bounds, given);
   look.found |= ends_hold_parts(piece, bytes, destination);
+  note_possible_addresses(piece, bytes, destination);
   if (given.count == 0) return;
   look.found = true;
   LockGuard guard(state().lock);

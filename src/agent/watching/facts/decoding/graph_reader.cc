@@ -21,9 +21,7 @@ void read_kernel(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, GraphContent& content
   given.clear();
   uint64_t function = reinterpret_cast<uint64_t>(kernel.func ? static_cast<void*>(kernel.func)
                                                              : static_cast<void*>(kernel.kern));
-  AddressBounds anywhere{};
-  anywhere.add({kLowestAddress, kBehindAddresses});
-  state().kernels.scan(function, kernel.kernelParams, kernel.extra, anywhere, true, given);
+  state().kernels.scan(function, kernel.kernelParams, kernel.extra, any_address(), true, given);
   content.kernels = true;
   content.kernel_addresses.unknown |= given.unknown;
   if (given.unknown) content.unknown();
@@ -37,7 +35,7 @@ void read_kernel(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, GraphContent& content
     } else if (state().memory.device_bounds().contain(given.address[i])) {
       content.add_word(given.address[i]);
     } else {
-      state().graph_words.add(given.address[i]);
+      state().possible_addresses.add(given.address[i]);
     }
   }
   // What a kernel without memory works on is not known.

@@ -1,19 +1,25 @@
-// Addresses of host memory that the driver does not know, or no longer, but that kernels may find: words of graphs, and memory
-// that kernels reached before it was released. If memory is registered or allocated there later, kernels may reach it without
+// Addresses of host memory that the driver does not know, or no longer, but that kernels may find: words of graphs and of copies
+// to the device, and memory that kernels reached before it was released. If memory is registered or allocated there later, kernels may reach it without
 // being given it then. Kept by stretches of 2 MiB, many to a bit: a wrong yes costs precision only. All zeros is empty.
 #pragma once
 #include <cstdint>
 
+#include "agent/core/memory/address_bounds.h"
 #include "base/range.h"
 
 namespace diogenes::agent::facts {
 
 // Where programs have their heaps, stacks and mappings.
 inline constexpr uint64_t kLowestAddress = 0x5500'0000'0000, kBehindAddresses = 0x8000'0000'0000;
+inline AddressBounds any_address() {
+  AddressBounds anywhere{};
+  anywhere.add({kLowestAddress, kBehindAddresses});
+  return anywhere;
+}
 
 class HostAddresses {
  public:
-  // Of a graph: perhaps an address.
+  // Perhaps an address.
   void add(uint64_t word) {
     if (word >= kLowestAddress && word < kBehindAddresses) bits_[place(word) / 64] |= bit(word);
   }
