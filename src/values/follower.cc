@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "values/decoder.h"
 #include "values/follow.h"
@@ -28,6 +29,9 @@ std::atomic<int64_t> spent{0};  // ns of single-stepping
 // Of the calling thread: the value that is followed now, and the one of which a copy is watched.
 constinit thread_local __attribute__((tls_model("initial-exec"))) Follow* current = nullptr;
 constinit thread_local __attribute__((tls_model("initial-exec"))) Follow* waiting = nullptr;
+// It was stepped when a handler of the program's interrupted it, and what was followed then is not any more: when the
+// handler returns, the trap flag is set again, for nobody. That trap would kill a program without a handler for it.
+constinit thread_local __attribute__((tls_model("initial-exec"))) bool left_behind = false;
 
 greg_t& flags_of(ucontext_t* context) { return context->uc_mcontext.gregs[REG_EFL]; }
 uintptr_t instruction_of(const ucontext_t* context) {
@@ -139,6 +143,8 @@ void begin_stepping(Follow& follow, int64_t began_ns, ucontext_t* context) {
 // The value's way ends here. `context`: where, or null. The record's time is that of the program without stepping: what
 // takes 20 ms in single steps are some microseconds without.
 void conclude(Follow& follow, ValueUse use, ucontext_t* context) {
+  if (&follow == current && follow.state == State::stepping && (!context || follow.interrupted))
+    left_behind = true;
   const int64_t at = follow.state == State::stepping && context ? stop_stepping(follow, context) : now();
   ValueRecord& record = follow.record;
   // One copy is gone; of others nothing is known.
@@ -344,7 +350,7 @@ void after_step(Follow& follow, ucontext_t* context) {
     }
     follow.pushed_flags = false;
   }
-  if (follow.interrupted) return conclude(follow, ValueUse::handler, context);
+  if (std::exchange(follow.interrupted, false)) return conclude(follow, ValueUse::handler, context);
   if (follow.record.steps >= follow.window_end) return end_window(follow, context);
   look_at_next(follow, context);
 }
@@ -471,7 +477,12 @@ bool trap(const siginfo_t* info, ucontext_t* context) {
     // The kernel keeps one SIGTRAP for a thread: this one may stand for the step's, too.
   }
   Follow* follow = current;
-  if (!follow || follow->state != State::stepping) return of_register;
+  if (!follow || follow->state != State::stepping) {
+    if (info->si_code != kTraced || !(flags_of(context) & kTrapFlag) || !std::exchange(left_behind, false))
+      return of_register;
+    flags_of(context) &= ~kTrapFlag;
+    return true;
+  }
   // A step, or a watchpoint that may stand for one. Flags that were popped have no trap flag.
   if (info->si_code != kTraced && !(info->si_code > 0 && flags_of(context) & kTrapFlag)) return of_register;
   if (follow->last_instruction != instruction_of(context) ||
@@ -493,8 +504,8 @@ void system_call(AddressRange memory, ucontext_t* context) {
 
 void interrupted(ucontext_t* context) {
   if (!current || current->state != State::stepping) return;
+  if (context) return conclude(*current, ValueUse::handler, context);
   current->interrupted = true;
-  if (context) conclude(*current, ValueUse::handler, context);
 }
 
 void finish() {
@@ -516,6 +527,7 @@ void forget() {
     follow.thread.store(0, std::memory_order_relaxed);
   }
   current = waiting = nullptr;
+  left_behind = false;
 }
 
 }  // namespace diogenes::values

@@ -431,6 +431,38 @@ TEST(Follower, AJumpOutOfAHandlerIsSurvived) {
   EXPECT_EQ(followed.records[1].use, ValueUse::branch);
 }
 
+// What the handler touches is followed, and then the code that it interrupted goes on: its trap flag is still set.
+TEST(Follower, ATouchInAHandlerIsSurvived) {
+  static volatile double* place = nullptr;
+  const Followed followed = follow([](volatile double* value) {
+    place = value;
+    signal(SIGUSR1, [](int) {
+      interrupted(nullptr);
+      mprotect(const_cast<double*>(place), 4096, PROT_NONE);
+      if (*place > 0.5) decided = 1;
+    });
+    kept[3] = *value;
+    raise(SIGUSR1);
+  });
+  EXPECT_EQ(followed.status, 0);
+  ASSERT_EQ(followed.records.size(), 2u);
+  EXPECT_EQ(followed.records[0].use, ValueUse::handler);
+  EXPECT_EQ(followed.records[1].use, ValueUse::branch);
+}
+
+TEST(Follower, ASystemCallInAHandlerIsSurvived) {
+  expect(follow([](volatile double* value) {
+           signal(SIGUSR1, [](int) {
+             interrupted(nullptr);
+             ucontext_t of_call{};
+             system_call(AddressRange::of(reinterpret_cast<uintptr_t>(&kept[3]), sizeof kept[3]), &of_call);
+           });
+           kept[3] = *value;
+           raise(SIGUSR1);
+         }),
+         ValueUse::system_call, kValueCopied);
+}
+
 TEST(Follower, AThreadThatEndsEndsIt) {
   expect(follow([](volatile double* value) { std::thread([value] { kept[3] = *value; }).join(); }),
          ValueUse::thread_end, kValueCopied);
