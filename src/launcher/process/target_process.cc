@@ -277,11 +277,12 @@ class Run {
         terminal_->look_soon();
         continue;
       }
+      bool from_terminal = info.ssi_code == SI_KERNEL;
       if (signal == SIGTSTP)
         stops_with_it_ = !exited_;
       else
         result_.interrupted_by = signal;
-      bool from_terminal = info.ssi_code == SI_KERNEL;
+      if (signal == SIGTSTP && from_terminal && leader_ && !exited_) terminal_->note_stop(now);
       if (!exited_) hand_on(signal, from_terminal);
     }
     if (exited_ || leader_) return;

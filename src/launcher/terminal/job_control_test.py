@@ -135,6 +135,22 @@ print("bye")
     shell.end()
 
 
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def reads_below(pid, name):
+    """A process of this name, below that one, stands in read(0, ...)."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="ascii") as its, open(f"/proc/{pid}/syscall", encoding="ascii") as call:
+            if its.read().strip() == name and call.read().split()[:2] == ["0", "0x0"]:
+                return True
+        return any(reads_below(child, name) for child in children_of(pid))
+    except OSError:  # it has ended
+        return False
+
+
 def a_shell_as_the_program(folder):
     """Its jobs are its own: Ctrl-Z stops one of them, in every run."""
     bash = shutil.which("bash")
@@ -144,6 +160,8 @@ def a_shell_as_the_program(folder):
     # What is typed before the shell has given the terminal back from its line editor is not echoed.
     terminal.type(b"echo into; cat -\n")
     at = terminal.until(re.compile(rb"into; cat -\r\n.*into\r\n", re.S), at)
+    # A line that nobody asks for within a second is played back at its time, be `cat` there or not.
+    wait_for(lambda: reads_below(terminal.pid, "cat"), "cat reads")
     terminal.type(b"to cat\n")
     at = terminal.until(re.compile(rb"to cat\r\n.*to cat\r\n", re.S), at)
     terminal.type(b"\x1a")
@@ -157,6 +175,35 @@ def a_shell_as_the_program(folder):
     log = folder.log()
     assert len(log) == 2 and all(" status 5 " in line for line in log), log
     assert "Stopped" in folder.read("2/stdout"), folder.read("2/stdout")
+
+
+def ctrl_z_for_a_job_that_computes(folder):
+    """The user's terminal is not taken then, and stops the job itself. It is played back all the same."""
+    bash = shutil.which("bash")
+    # No shell: where it is stopped while it makes a process by vfork(), it does not stop before that one goes on.
+    job = folder.script(
+        f"""#!/usr/bin/env python3
+import os, time
+print("computing", flush=True)
+while not os.path.exists("{folder.path}/go"): time.sleep(0.05)
+print("computed", flush=True)
+""",
+        "job",
+    )
+    terminal = Terminal(folder.runs(1, bash, "--norc", "--noprofile", "-i"), environment={"PS1": "inner> "})
+    at = terminal.until(b"inner> ")
+    terminal.type(job.encode() + b"\n")
+    at = terminal.until(b"computing\r\n", at)
+    wait_for(lambda: termios.tcgetattr(terminal.fd)[3] & termios.ICANON, "the terminal is given back")
+    terminal.type(b"\x1a")
+    at = terminal.until(re.compile(rb"Stopped.*inner> ", re.S), at)
+    with open(folder / "go", "w", encoding="utf-8"):
+        pass
+    terminal.type(b"fg\n")
+    at = terminal.until(re.compile(rb"computed.*inner> ", re.S), at)
+    terminal.type(b"exit 5\n")
+    assert terminal.end() == 5, folder.log()
+    assert re.search(r"^typed \d+ lines unasked 1a$", folder.read("terminal"), re.M), folder.read("terminal")
 
 
 def in_the_background(folder):
@@ -200,11 +247,6 @@ echo working; while [ ! -e {folder.path}/go ]; do sleep 0.05; done
     shell.type(b"exit\n")
     shell.end()
     assert "typed" not in folder.read("terminal")
-
-
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
 
 
 def ended(process):
@@ -291,6 +333,7 @@ run_cases(
         ctrl_z_and_fg,
         a_program_that_stops_itself_at_ctrl_z,
         a_shell_as_the_program,
+        ctrl_z_for_a_job_that_computes,
         in_the_background,
         what_nobody_reads_stays_for_the_shell,
         the_terminal_is_given_back,

@@ -332,6 +332,18 @@ void TerminalRelay::send(std::string_view bytes) {
   if (sent > 0) unsent_.erase(0, static_cast<size_t>(sent));
 }
 
+// Nobody waits for input just then: not even the shell whose job it stops, or a job between two lines.
+void TerminalRelay::note_stop(Nanoseconds now) {
+  look_at_modes();
+  const cc_t stop = modes_.c_cc[VSUSP];
+  if (route_.user < 0 || !(modes_.c_lflag & ISIG) || stop == _POSIX_VDISABLE) return;
+  route_.typed->add({.after = now - last_piece_,
+                     .lines = takes_lines(modes_),
+                     .asked = false,
+                     .bytes = std::string(1, static_cast<char>(stop))});
+  last_piece_ = now;
+}
+
 void TerminalRelay::forget_stop() {
   const auto& pieces = route_.typed->pieces();
   if (route_.user >= 0 && !pieces.empty() &&

@@ -52,7 +52,8 @@ class TerminalRelay {
 
   void show_what_is_there();  // before we stop
   void size_changed();
-  void give_back();    // before we stop, or end
+  void give_back();                 // before we stop, or end
+  void note_stop(Nanoseconds now);  // Ctrl-Z at the user's terminal while it is not taken: it is played back
   void forget_stop();  // the Ctrl-Z that was typed last stopped the program itself: it is not played back
   bool typed_stop() { return std::exchange(typed_stop_, false); }  // Ctrl-Z, since this was asked last
   void look_soon() { next_look_ = {}; }

@@ -148,6 +148,13 @@ Nanoseconds cpu_of(pid_t process) {
   return {static_cast<int64_t>(user + system) * (1'000'000'000 / sysconf(_SC_CLK_TCK))};
 }
 
+// As in `ps`; X: it is gone.
+char state_of(const std::string& folder) {
+  const std::string text = text_of(folder + "/stat");
+  const size_t name_end = text.rfind(") ");
+  return name_end == std::string::npos ? 'X' : text[name_end + 2];
+}
+
 // How often a thread has begun to wait.
 uint64_t turns_of(const std::string& folder) {
   const std::string text = text_of(folder + "/status");
@@ -172,13 +179,13 @@ TerminalWait terminal_wait(pid_t root, dev_t terminal) {
       const std::string text = text_of(folder + "/syscall");
       if (text.empty()) {
         // A process that has ended, and waits for its parent, has none either.
-        const std::string status = text_of(folder + "/stat");
-        const size_t name_end = status.rfind(") ");
-        const char state = name_end == std::string::npos ? 'X' : status[name_end + 2];
+        const char state = state_of(folder);
         if (state != 'Z' && state != 'X') found.known = false;
         continue;
       }
-      const TerminalWait::Kind kind = call.kind(text);
+      TerminalWait::Kind kind = call.kind(text);
+      // A stopped job shows the call that it was in. It takes no input before it goes on.
+      if (kind != TerminalWait::Kind::none && state_of(folder) == 'T') kind = TerminalWait::Kind::none;
       if (kind == TerminalWait::Kind::blocked && thread == process) found.main_thread = true;
       if (kind == TerminalWait::Kind::blocked)
         found.turn += (static_cast<uint64_t>(thread) << 32) + turns_of(folder);

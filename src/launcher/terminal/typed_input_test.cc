@@ -172,6 +172,35 @@ TEST_F(Waiting, ReadingIsSeen) {
       TerminalWait::Kind::blocked);
 }
 
+// As under a shell: a job that Ctrl-Z stopped is not who gets the next line.
+TEST_F(Waiting, AStoppedReaderWaitsForNothing) {
+  Result<PseudoTerminal> terminal = PseudoTerminal::open(look_of(-1));
+  ASSERT_TRUE(terminal);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(terminal->programs(), 0);
+    char byte = 0;
+    while (read(0, &byte, 1) > 0) {
+    }
+    _exit(0);
+  }
+  const auto kind = [&] { return terminal_wait(child, terminal->device()).kind; };
+  const auto await_reading = [&] {
+    for (int i = 0; i < 20'000 && kind() != TerminalWait::Kind::blocked; ++i) usleep(1000);
+    EXPECT_EQ(kind(), TerminalWait::Kind::blocked);
+  };
+  await_reading();
+  int status = 0;
+  kill(child, SIGSTOP);
+  EXPECT_EQ(waitpid(child, &status, WUNTRACED), child);
+  EXPECT_TRUE(WIFSTOPPED(status));
+  EXPECT_EQ(kind(), TerminalWait::Kind::none);
+  kill(child, SIGCONT);
+  await_reading();
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
 TEST_F(Waiting, PollingAndSelectingWithoutALimitIsSeen) {
   auto take = [] {
     char bytes[100];
