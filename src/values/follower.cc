@@ -19,7 +19,8 @@ namespace diogenes::values {
 namespace {
 
 constexpr greg_t kTrapFlag = 0x100;
-constexpr int kTraced = 2;  // TRAP_TRACE
+constexpr int kTraced = 2;        // TRAP_TRACE
+constexpr int kWithoutCause = 1;  // TRAP_BRKPT: the processor named none, as a virtual one may
 constexpr int kFollows = 64;
 
 Services services{};
@@ -298,8 +299,9 @@ uint32_t read_code(uintptr_t from, uint8_t* to, uint32_t bytes) {
   return bytes;
 }
 
-// True: the flags that the program is about to restore have a trap flag of its own.
-bool restores_trap_flag(const Decoded& decoded, const ucontext_t* context) {
+// It traps without us: by itself, or since the flags that it restores have a trap flag of the program's own.
+bool makes_trap(const Decoded& decoded, const ucontext_t* context) {
+  if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_INT1) return true;
   if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_POPFQ &&
       decoded.instruction.mnemonic != ZYDIS_MNEMONIC_POPF)
     return false;
@@ -321,7 +323,7 @@ void look_at_next(Follow& follow, ucontext_t* context) {
   uint8_t code[15];
   Decoded decoded;
   const uint32_t bytes = read_code(instruction, code, sizeof code);
-  if (bytes == 0 || !decode(code, bytes, decoded) || restores_trap_flag(decoded, context))
+  if (bytes == 0 || !decode(code, bytes, decoded) || makes_trap(decoded, context))
     return conclude(follow, ValueUse::instruction, context);
   if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_SYSCALL && before_system_call(follow, context)) return;
   const Effect effect = apply(decoded, context->uc_mcontext, instruction, follow.taint);
@@ -488,7 +490,8 @@ bool trap(const siginfo_t* info, ucontext_t* context) {
   if (follow->last_instruction != instruction_of(context) ||
       follow->last_count != static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RCX]))
     after_step(*follow, context);
-  return of_register || info->si_code == kTraced;
+  // What the kernel cannot name is the step: without us nothing traps here, and it would kill the program.
+  return of_register || info->si_code == kTraced || info->si_code == kWithoutCause;
 }
 
 void system_call(AddressRange memory, ucontext_t* context) {

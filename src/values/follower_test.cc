@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -461,6 +462,25 @@ TEST(Follower, ASystemCallInAHandlerIsSurvived) {
            raise(SIGUSR1);
          }),
          ValueUse::system_call, kValueCopied);
+}
+
+// As the kernel tells a step of which the processor names no cause.
+TEST(Follower, ATrapWithoutACauseIsTheSteps) {
+  expect(follow([](volatile double* value) {
+           kept[3] = *value;
+           siginfo_t info{};
+           info.si_signo = SIGTRAP, info.si_code = TRAP_BRKPT;
+           syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGTRAP, &info);
+         }),
+         ValueUse::untouched, kValueCopied);
+}
+
+TEST(Follower, ATrapOfTheProgramsIsItsOwn) {
+  const Followed followed = follow([](volatile double* value) {
+    kept[3] = *value;
+    asm volatile(".byte 0xf1");  // int1, which the kernel tells with the same code
+  });
+  EXPECT_EQ(WEXITSTATUS(followed.status), 98);  // it is handed on to the program
 }
 
 TEST(Follower, AThreadThatEndsEndsIt) {
