@@ -91,7 +91,10 @@ static bool comes_to_rest(int64_t patience_ns) {
 int64_t give_back(bool others, int64_t patience_ns, int own_captures) {
   const int64_t waited = await_deferred(others), begun = now();
   // A release waits for the whole context: where its work waits for the CPU, what this thread does next lets it go.
-  const bool at_rest = comes_to_rest(patience_ns);
+  // Once it has not come to rest, nobody waits for that again: it may go on like this.
+  static std::atomic<bool> comes_late{false};
+  const bool at_rest = comes_to_rest(comes_late ? 0 : patience_ns);
+  comes_late = !at_rest;
   const int64_t rested = now();
   const auto may_free = [own_captures] { return captures <= own_captures; };  // it would end the capture
   if (at_rest) pool.free_all<Lock>(may_free);

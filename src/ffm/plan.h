@@ -59,7 +59,7 @@ struct Plan {
                          // all of them
   uint8_t gpu_times;     // 1: the GPU's own times are taken where somebody tells them (gpu_times_recorder.h)
   uint8_t
-      leaves_threads;  // proving: 1: nothing is corrected while the program has several threads, or handlers of signals
+      leaves_threads;  // proving: 1: nothing is corrected once the program has several threads, or handlers
   uint32_t hook_count;
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan

@@ -47,6 +47,7 @@ part "$programs/asks" thread
 part "$programs/asks" device
 part "$programs/beside"
 part "$programs/full"
+part "$programs/handler"
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do
   part "$programs/random-program" "$at" 10

@@ -124,6 +124,10 @@ measure turns.diogenes "$turns" signal
 "$diogenes" prove turns.diogenes --only R1 --pairs 1 --timeout 20 >out 2>err </dev/null || bad 'turns by a signal: exit status'
 says out 'R1 .* of 1 +equal' 'turns by a signal'
 
+# What does not end as it is says nothing of a corrected run.
+"$diogenes" prove gaussian.diogenes --pairs 1 --timeout 0.01 >out 2>err </dev/null && bad 'a limit that is too short: exit status 0'
+says err 'as it is, the program did not end within' 'a limit that is too short'
+
 # A session whose driver or program is not there any more; one that was not finished.
 sed 's|"driver_build_id": "[0-9a-f]*"|"driver_build_id": "00"|' gaussian.diogenes/session.json >session.new
 cp -R gaussian.diogenes other.diogenes && mv session.new other.diogenes/session.json

@@ -95,9 +95,16 @@ ProvedTable table_of(const Rounds& made, Choice choice, double whole_s) {
   return table;
 }
 
-// With what was proved of the same session before. False: it cannot be written.
-bool write_proved(const fs::path& path, ProvedSession proved) {
-  if (const Result<ProvedSession> before = proved_from_json(content(path))) keep_proved(*before, proved);
+// With what was proved of the same session before, but for what was tried now and did not end. False: it cannot be written.
+bool write_proved(const fs::path& path, ProvedSession proved, const std::vector<WithoutEnd>& without_end) {
+  if (Result<ProvedSession> before = proved_from_json(content(path))) {
+    std::erase_if(before->corrections, [&](const ProvedCorrection& old) {
+      return std::any_of(without_end.begin(), without_end.end(), [&](const WithoutEnd& one) {
+        return one.correction.id == old.id && one.correction.keys == old.keys;
+      });
+    });
+    keep_proved(*before, proved);
+  }
   std::ofstream file(path, std::ios::binary);
   file << proved_json(proved);
   return static_cast<bool>(file.flush());
@@ -156,7 +163,7 @@ int prove(const ProveOptions& options) {
   const ProvedTable table = table_of(rounds, std::move(*choice), report->whole_s());
   fmt::print("{}", proved_text(table));
   const fs::path path = folder / kProvedFile;
-  if (!write_proved(path, proved_session(table, started_ns, report->model)))
+  if (!write_proved(path, proved_session(table, started_ns, report->model), table.without_end))
     return fail(kOwnFailure, fmt::format("cannot write {}", path.string()));
   const bool equal = std::all_of(table.rows.begin(), table.rows.end(),
                                  [](const Proved& row) { return row.difference.empty(); });

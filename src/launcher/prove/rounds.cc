@@ -37,6 +37,14 @@ Correction among(std::vector<CorrectedSite> all, const Correction& one) {
   return result;
 }
 
+// False: said that it did not, so nothing can be held against it.
+bool ended(const TrialRun& run, const char* how) {
+  if (run.timed_out)
+    say(fmt::format("{}, the program did not end within {}, and was ended; --timeout allows more", how,
+                    seconds_text(run.runtime_s)));
+  return !run.timed_out;
+}
+
 }  // namespace
 
 Result<TrialRun> Rounds::run(const std::string& heading, const std::string& name,
@@ -59,17 +67,16 @@ Result<TrialRun> Rounds::run_corrected(const std::string& heading, const std::ve
   for (;;) {
     const Correction corrected = among(places, correction);
     Result<TrialRun> made = run(heading, "corrected: " + id, &corrected, limit_s(round));
-    if (!made || !made->timed_out || round.as_it_is.timed_out || correction.leaves_threads) return made;
+    if (!made || !made->timed_out || correction.leaves_threads) return made;
     correction.leaves_threads = true;
     say(fmt::format(
-        "{}: corrected, the program did not end within {}; from here on, its waits are left as they are while it has "
-        "several threads or handlers of signals",
+        "{}: corrected, the program did not end within {}; from here on, its waits are left as they are once it has "
+        "several threads, or handlers of signals",
         id, seconds_text(made->runtime_s)));
   }
 }
 
 void Rounds::give_up_what_does_not_end() {
-  if (rounds_.back().as_it_is.timed_out) return;
   for (size_t i = corrections_.size(); i-- > 0;) {
     const TrialRun& last = rounds_.back().corrected[i];
     if (!last.timed_out) continue;
@@ -84,12 +91,12 @@ bool Rounds::make_one(const std::string& heading) {
   Round round;
   const double enough_s = timeout_s_ > 0 ? timeout_s_ : 20 * first_s_ + 60;
   Result<TrialRun> as_it_is = run(heading, "as it is", nullptr, enough_s);
-  if (!as_it_is) return false;
+  if (!as_it_is || !ended(*as_it_is, "as it is")) return false;
   round.as_it_is = std::move(*as_it_is);
   const std::vector<CorrectedSite> places = only_timed(corrections_);
   const Correction none = among(places, {});
   Result<TrialRun> hooked = run(heading, "hooked, nothing corrected", &none, enough_s);
-  if (!hooked) return false;
+  if (!hooked || !ended(*hooked, "with our hooks, and nothing corrected")) return false;
   round.hooked = std::move(*hooked);
   for (Correction& one : corrections_) {
     Result<TrialRun> corrected = run_corrected(heading, places, one, round);

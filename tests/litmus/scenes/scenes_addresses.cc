@@ -111,6 +111,13 @@ CUdeviceptr fill_table(const Table& table) {
   return shared->other;
 }
 
+// Half by half.
+CUdeviceptr upload_halves(const Table& table) {
+  for (size_t i = 0; i < 4; ++i)
+    CHECK(cuMemcpyHtoD(shared->other + i * 4, reinterpret_cast<const char*>(table.sides) + i * 4, 4));
+  return shared->other;
+}
+
 CUdeviceptr write_table(void* to, const Table& table) {
   auto* const sides = static_cast<volatile CUdeviceptr*>(to);
   sides[0] = table.sides[0];
@@ -164,6 +171,11 @@ uint64_t table_written_plain_later(uint32_t value) {
       [] { TESTED(table_written_plain_later, cuStreamSynchronize, shared->first); }, 0);
 }
 
+uint64_t table_halves_plain_later(uint32_t value) {
+  return play_table(
+      value, upload_halves, [] { TESTED(table_halves_plain_later, cuStreamSynchronize, shared->first); }, 0);
+}
+
 uint64_t pinned_by_upload(uint32_t value) {
   return play_table_of_pinned(value, upload_table,
                               [] { TESTED(pinned_by_upload, cuStreamSynchronize, shared->first); });
@@ -196,14 +208,8 @@ uint64_t pinned_by_graph(uint32_t value) {
   return play_table_of_pinned(value, upload,
                               [] { TESTED(pinned_by_graph, cuStreamSynchronize, shared->first); });
 }
-// Half by half.
 uint64_t pinned_by_halves(uint32_t value) {
-  const auto upload = [](const Table& table) {
-    for (size_t i = 0; i < 4; ++i)
-      CHECK(cuMemcpyHtoD(shared->other + i * 4, reinterpret_cast<const char*>(table.sides) + i * 4, 4));
-    return shared->other;
-  };
-  return play_table_of_pinned(value, upload,
+  return play_table_of_pinned(value, upload_halves,
                               [] { TESTED(pinned_by_halves, cuStreamSynchronize, shared->first); });
 }
 uint64_t pinned_by_mapped(uint32_t value) {

@@ -64,7 +64,7 @@ void add_kernel_operands(DecodedCall& decoded);
 void share(Allocation& allocation);
 void share_all_host_memory();
 // Of an address, kernels may find the bits from `below` on: they tell where it points, and the rest may come otherwise. The
-// host's memory that may be meant is shared. False: no memory can be meant.
+// host's memory that may be meant is shared, now or when it is registered. False: no memory can be meant.
 bool share_addressed(uint64_t upper, int below);
 
 }  // namespace diogenes::agent::facts

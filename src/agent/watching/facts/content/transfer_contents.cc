@@ -62,7 +62,7 @@ void note_possible_addresses(const void* piece, uint64_t bytes, uint64_t destina
       for (int i = 0; i < words; ++i) {
         uint64_t word;
         memcpy(&word, at + 8 * i, sizeof word);
-        state().possible_addresses.add(word);
+        if (anywhere.contain(word)) state().possible_addresses.add(word);
       }
     }
     at += 8 * words;

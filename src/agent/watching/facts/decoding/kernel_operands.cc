@@ -54,6 +54,8 @@ void share_all_host_memory() {
 }
 
 bool share_addressed(uint64_t upper, int below) {
+  if (below == 0 && any_address().contain(upper)) state().possible_addresses.add(upper);
+  if (below > 0 && any_address().have_upper(upper, below)) state().possible_addresses.add_part(upper, below);
   if (!state().memory.bounds().have_upper(upper, below)) return false;
   state().memory.for_each([upper, below](Allocation& allocation) {
     if (AddressBounds::has_upper(allocation.range, upper, below)) share(allocation);

@@ -117,13 +117,13 @@ void note_part_of_address(uint64_t at, uint64_t value, uint64_t bytes) {
   note_addresses(at);
   const int unused = 64 - static_cast<int>(8 * bytes);
   LockGuard guard(state().lock);
-  if (bytes == 8) state().possible_addresses.add(value);
   share_addressed(value << unused >> unused, bytes == 8 ? 0 : bytes == 1 ? 40 : 32);
 }
 
 void note_any_address(uint64_t at) {
   note_addresses(at);
   LockGuard guard(state().lock);
+  state().possible_addresses.add_all();
   share_all_host_memory();
 }
 

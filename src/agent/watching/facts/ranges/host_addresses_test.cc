@@ -12,11 +12,20 @@ TEST(HostAddresses, KnowMemoryThatAWordPointsTo) {
   EXPECT_FALSE(words.may_hold({0x7f00'2234'5000, 0x7f00'2234'6000}));
 }
 
-TEST(HostAddresses, TakeNoNumbersForAddresses) {
+TEST(HostAddresses, AreNoSmallNumbers) {
+  EXPECT_FALSE(any_address().contain(42));
+  EXPECT_FALSE(any_address().contain(0xffff'8000'0000'0000));
+  static int variable;
+  EXPECT_TRUE(any_address().contain(reinterpret_cast<uintptr_t>(&variable)));
+}
+
+TEST(HostAddresses, KnowMemoryByTheUpperPart) {
   HostAddresses words{};
-  words.add(42);
-  words.add(0xffff'8000'0000'0000);
-  EXPECT_FALSE(words.may_hold({0, 4096}));
+  words.add_part(0x7f12, 32);
+  EXPECT_TRUE(words.may_hold({0x7f12'1234'5000, 0x7f12'1234'6000}));
+  EXPECT_FALSE(words.may_hold({0x7f13'1234'5000, 0x7f13'1234'6000}));
+  for (uint64_t part = 0; part < 20; ++part) words.add_part(0x7000 + part, 32);
+  EXPECT_TRUE(words.may_hold({0x7f13'1234'5000, 0x7f13'1234'6000}));  // too many: all
 }
 
 TEST(HostAddresses, KnowMemoryThatWasReleased) {
