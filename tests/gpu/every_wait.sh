@@ -47,7 +47,6 @@ part "$programs/asks" thread
 part "$programs/asks" device
 part "$programs/beside"
 part "$programs/full"
-part "$programs/handler"
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do
   part "$programs/random-program" "$at" 10

@@ -1,12 +1,13 @@
 // turns: a thread waits for a kernel that polls memory until somebody lets it go. `turns thread`: the first thread does, by work in
 // another stream, once the wait has begun; where the wait returns at once, when it has. `turns signal`: a handler does, which
 // writes what the kernel polls. As they are, both end at once. Corrected, the work would begin behind the wait, and the handler's
-// write would wait for the kernel.
+// write would wait for the kernel. Behind the wait, who waited computes for 50 ms, so something is to be gained by removing it.
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -41,12 +42,19 @@ struct Polling {
   }
   void print() const {
     uint32_t word = 0;
-    CHECK(cuMemcpyDtoH(&word, data, sizeof word));
+    CHECK(cuMemcpyDtoHAsync(&word, data, sizeof word, stream));
+    CHECK(cuStreamSynchronize(stream));
     printf("%u\n", word);
   }
 };
 
 enum class Wait { none, begun, over };
+
+void compute() {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  while (std::chrono::steady_clock::now() < until) {
+  }
+}
 
 void let_go_by_work(example::Gpu& gpu) {
   Polling polling(gpu);
@@ -64,6 +72,7 @@ void let_go_by_work(example::Gpu& gpu) {
     wait = Wait::begun;
     CHECK(cuStreamSynchronize(polling.stream));
     wait = Wait::over;
+    compute();
   });
   while (wait == Wait::none) usleep(kLookUs);
   for (int i = 0; i < kLooks && wait != Wait::over; ++i) usleep(kLookUs);
@@ -87,6 +96,7 @@ void let_go_by_signal(example::Gpu& gpu) {
   const itimerval once{{0, 0}, {0, 300'000}};
   setitimer(ITIMER_REAL, &once, nullptr);
   CHECK(cuStreamSynchronize(polling.stream));
+  compute();
   polling.print();
 }
 

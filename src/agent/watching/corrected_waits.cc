@@ -13,7 +13,6 @@
 #include "agent/watching/facts/deferring.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guard_table.h"
-#include "agent/watching/guard/system_calls/kernel.h"
 #include "agent/watching/guard/system_calls/undispatched_code.h"
 #include "agent/watching/guard/threads/signals.h"
 #include "agent/watching/guard/threads/threads.h"
@@ -60,25 +59,6 @@ bool may_go_on_elsewhere() {
   uint32_t unused;
   return has_had_threads() || (plan().plan->leaves_threads != 0 && program_has_handlers(unused));
 }
-
-// A handler's calls come past our hooks, and so do not wait for what is deferred. Those that would have run behind the call run
-// when we have waited.
-class HandlersWait {
- public:
-  HandlersWait() {
-    uint32_t unused;
-    if ((wait_ = program_has_handlers(unused))) before_ = kernel_sigmask(SIG_BLOCK, ~kGuardSignals);
-  }
-  ~HandlersWait() {
-    if (wait_) kernel_sigmask(SIG_SETMASK, before_);
-  }
-  HandlersWait(const HandlersWait&) = delete;
-  HandlersWait& operator=(const HandlersWait&) = delete;
-
- private:
-  bool wait_;
-  SignalBits before_ = 0;
-};
 
 CorrectedCall described(const Call& call) {
   CorrectedCall made{
@@ -160,14 +140,12 @@ bool correct_before(Call& call) {
   if (corrector == &nobody) return false;
   if (named[call.function] && (call.stack = capture_stack()) != kNoStack) call.site = site_key_of(call);
   const CorrectedCall made = described(call);
-  const HandlersWait wait;
   return corrector->before(made, &call.result, &call.awaited.count);
 }
 
 bool makes_room(Call& call) {
   if (call.result != CUDA_ERROR_OUT_OF_MEMORY || corrector == &nobody || call.made_again) return false;
   call.made_again = true;
-  const HandlersWait wait;
   return corrector->make_room(described(call));
 }
 
