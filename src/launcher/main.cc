@@ -323,8 +323,10 @@ void add_prove(CLI::App& app, ProveOptions& options) {
       ->type_name("N")
       ->check(kPositive);
   command
-      ->add_option("--timeout", options.timeout_s,
-                   "End a run that takes longer (default: 20 times the session's first run and a minute)")
+      ->add_option(
+          "--timeout", options.timeout_s,
+          "End a run that takes longer (default: 20 times the session's first run and a minute; of a "
+          "corrected run, 5 times the plain one and 30 s)")
       ->type_name("SECONDS")
       ->check(kPositive);
   command

@@ -83,7 +83,7 @@ struct ProveOptions {
   std::string session;            // empty: the newest here
   std::vector<std::string> only;  // ids of findings; empty: all that can be corrected
   int pairs = 5;
-  double timeout_s = 0;                // of a run; 0: 20 times the session's first run and a minute
+  double timeout_s = 0;                // of a run; 0: Rounds says how long
   std::optional<uint64_t> pool_limit;  // bytes of device memory; none: half of what is free
   std::string model = "replay";
   std::vector<std::string> own, library;
