@@ -91,10 +91,13 @@ static bool comes_to_rest(int64_t patience_ns) {
 int64_t give_back(bool others, int64_t patience_ns, int own_captures) {
   const int64_t waited = await_deferred(others), begun = now();
   // A release waits for the whole context: where its work waits for the CPU, what this thread does next lets it go.
-  // Once it has not come to rest, nobody waits for that again: it may go on like this.
-  static std::atomic<bool> comes_late{false};
-  const bool at_rest = comes_to_rest(comes_late ? 0 : patience_ns);
-  comes_late = !at_rest;
+  // So long somebody has waited in vain since it was at rest last. It may go on like this: nobody waits as long again.
+  static std::atomic<int64_t> in_vain_ns{0};
+  const bool at_rest = comes_to_rest(patience_ns > in_vain_ns ? patience_ns : 0);
+  if (at_rest)
+    in_vain_ns = 0;
+  else if (patience_ns > in_vain_ns)
+    in_vain_ns = patience_ns;
   const int64_t rested = now();
   const auto may_free = [own_captures] { return captures <= own_captures; };  // it would end the capture
   if (at_rest) pool.free_all<Lock>(may_free);

@@ -1,7 +1,7 @@
-// turns: a thread waits for a kernel that polls memory until somebody lets it go. `turns thread`: the first thread does, by work in
-// another stream, once the wait has begun; where the wait returns at once, when it has. `turns signal`: a handler does, which
+// turns: a thread waits for a kernel that polls memory until somebody lets it go. `turns thread`: the first thread does, by work
+// in another stream, once the wait has begun; where the wait returns at once, when it has. `turns signal`: a handler does, which
 // writes what the kernel polls. As they are, both end at once. Corrected, the work would begin behind the wait, and the handler's
-// write would wait for the kernel. Behind the wait, who waited computes for 50 ms, so something is to be gained by removing it.
+// write would wait for the kernel. Behind the wait, who waited computes for 50 ms, so removing it gains something.
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>

@@ -27,8 +27,9 @@ class Rounds {
   Rounds(Trial& trial, std::vector<Correction> corrections, double timeout_s, double first_s)
       : trial_(trial), corrections_(std::move(corrections)), timeout_s_(timeout_s), first_s_(first_s) {}
 
-  // False: said why, or interrupted; no further ones. So it is where a run with nothing corrected does not end. A corrected run that does not end is made again with waits left as they
-  // are once the program has several threads; if it does not end then, the correction is given up, in all rounds.
+  // False: said why, or interrupted; no further ones. So it is where a run with nothing corrected does not end. A corrected run
+  // that does not end is made again with waits left as they are once the program has several threads; if it does not end then,
+  // the correction is given up, in all rounds.
   bool make_one(const std::string& heading);
 
   int count() const { return static_cast<int>(rounds_.size()); }

@@ -1,6 +1,7 @@
 // Addresses of host memory that the driver does not know, or no longer, but that kernels may find: words of graphs and of copies
-// to the device, and memory that kernels reached before it was released. If memory is registered or allocated there later, kernels may reach it without
-// being given it then. Kept by stretches of 2 MiB, many to a bit: a wrong yes costs precision only. All zeros is empty.
+// to the device, and memory that kernels reached before it was released. If memory is registered or allocated there later,
+// kernels may reach it without being given it then. Kept by stretches of 2 MiB, many to a bit: a wrong yes costs precision only.
+// All zeros is empty.
 #pragma once
 #include <sys/auxv.h>
 
