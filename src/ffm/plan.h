@@ -58,8 +58,8 @@ struct Plan {
   uint8_t watch_share;   // memory_tracing: the share of the small ranges that this run watches; kWatchShares:
                          // all of them
   uint8_t gpu_times;     // 1: the GPU's own times are taken where somebody tells them (gpu_times_recorder.h)
-  uint8_t
-      leaves_threads;  // proving: 1: nothing is corrected once the program has several threads, or handlers
+  // proving: 1: nothing is corrected once the program has several threads, or handlers of signals
+  uint8_t leaves_threads;
   uint32_t hook_count;
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan

@@ -23,9 +23,8 @@ struct Correction {
   bool up_to = false;             // ... which expected_s then is
   std::vector<std::string> keys;  // of findings
   std::vector<CorrectedSite> sites;
-  CorrectedSites by_key;  // of each finding
-  bool leaves_threads =
-      false;  // what one of several threads waits for is not corrected (Plan::leaves_threads)
+  CorrectedSites by_key;        // of each finding
+  bool leaves_threads = false;  // Plan::leaves_threads
 };
 
 struct Choice {

@@ -38,7 +38,7 @@ Correction among(std::vector<CorrectedSite> all, const Correction& one) {
 }
 
 // False: said that it did not, so nothing can be held against it.
-bool ended(const TrialRun& run, const char* how) {
+bool came_to_an_end(const TrialRun& run, const char* how) {
   if (run.timed_out)
     say(fmt::format("{}, the program did not end within {}, and was ended; --timeout allows more", how,
                     seconds_text(run.runtime_s)));
@@ -91,12 +91,12 @@ bool Rounds::make_one(const std::string& heading) {
   Round round;
   const double enough_s = timeout_s_ > 0 ? timeout_s_ : 20 * first_s_ + 60;
   Result<TrialRun> as_it_is = run(heading, "as it is", nullptr, enough_s);
-  if (!as_it_is || !ended(*as_it_is, "as it is")) return false;
+  if (!as_it_is || !came_to_an_end(*as_it_is, "as it is")) return false;
   round.as_it_is = std::move(*as_it_is);
   const std::vector<CorrectedSite> places = only_timed(corrections_);
   const Correction none = among(places, {});
   Result<TrialRun> hooked = run(heading, "hooked, nothing corrected", &none, enough_s);
-  if (!hooked || !ended(*hooked, "with our hooks, and nothing corrected")) return false;
+  if (!hooked || !came_to_an_end(*hooked, "with our hooks, and nothing corrected")) return false;
   round.hooked = std::move(*hooked);
   for (Correction& one : corrections_) {
     Result<TrialRun> corrected = run_corrected(heading, places, one, round);
