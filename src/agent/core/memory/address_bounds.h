@@ -16,6 +16,9 @@ class AddressBounds {
   static constexpr int kStretches = 8;
 
   void add(AddressRange range);
+  void add(const AddressBounds& others) {
+    for (int i = 0; i < others.count_; ++i) add(others.stretches_[i]);
+  }
   bool empty() const { return count_ == 0; }
   bool contain(uint64_t word) const {
     for (int i = 0; i < count_; ++i)

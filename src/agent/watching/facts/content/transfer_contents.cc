@@ -14,7 +14,7 @@ namespace diogenes::agent::facts {
 namespace {
 
 struct Look {
-  AddressBounds bounds;
+  AddressBounds bounds, possible;  // possible: with those of memory that the driver may be told of later
   const TransferArguments* copy;
   uint64_t seen;  // bytes
   bool hashed, found;
@@ -42,28 +42,41 @@ bool ends_hold_parts(const void* piece, uint64_t bytes, uint64_t destination) {
 }
 
 Look look_at(const TransferArguments& copy, bool hashed) {
-  Look look{.bounds = {}, .copy = &copy, .seen = 0, .hashed = hashed, .found = false, .pattern = {}};
+  Look look{.bounds = {},
+            .possible = any_address(),
+            .copy = &copy,
+            .seen = 0,
+            .hashed = hashed,
+            .found = false,
+            .pattern = {}};
   LockGuard guard(state().lock);
   look.bounds = state().memory.bounds();
+  look.possible.add(look.bounds);
   return look;
 }
 
-// For memory that the driver is told of later.
-void note_possible_addresses(const void* piece, uint64_t bytes, uint64_t destination) {
+void note_possible_addresses(const unsigned char* words, int count) {
+  const AddressBounds anywhere = any_address();
+  LockGuard guard(state().lock);
+  for (int i = 0; i < count; ++i) {
+    uint64_t word;
+    memcpy(&word, words + 8 * i, sizeof word);
+    if (anywhere.contain(word)) state().possible_addresses.add(word);
+  }
+}
+
+// Most data holds no address. Out: those that the driver gave.
+void look_at_words(const Look& look, const void* piece, uint64_t bytes, uint64_t destination,
+                   KernelAddresses& given) {
   const uint64_t head = std::min(-destination & 7, bytes);
   const auto* at = static_cast<const unsigned char*>(piece) + head;
   const unsigned char* end = at + (bytes - head) / 8 * 8;
-  const AddressBounds anywhere = any_address();
-  constexpr int kBlock = 128;  // most hold none
+  constexpr int kBlock = 128;
   while (at < end) {
     const auto words = static_cast<int>(std::min<int64_t>((end - at) / 8, kBlock));
-    if (anywhere.contain_any(at, words)) {
-      LockGuard guard(state().lock);
-      for (int i = 0; i < words; ++i) {
-        uint64_t word;
-        memcpy(&word, at + 8 * i, sizeof word);
-        if (anywhere.contain(word)) state().possible_addresses.add(word);
-      }
+    if (look.possible.contain_any(at, words)) {
+      note_possible_addresses(at, words);
+      scan_words(at, static_cast<uint64_t>(8 * words), 0, look.bounds, given);
     }
     at += 8 * words;
   }
@@ -80,9 +93,8 @@ void look_at_piece(void* context, const void* piece, uint64_t bytes) {
       look.copy->destination + look.seen / width * look.copy->destination_pitch + look.seen % width;
   look.seen += bytes;
   if (look.hashed) look.pattern.look(piece, bytes);
-  scan_words(piece, bytes, destination, look.bounds, given);
+  look_at_words(look, piece, bytes, destination, given);
   look.found |= ends_hold_parts(piece, bytes, destination);
-  note_possible_addresses(piece, bytes, destination);
   if (given.count == 0) return;
   look.found = true;
   LockGuard guard(state().lock);
