@@ -129,5 +129,84 @@ TEST(DeferredGuards, ThatAreDoneOrLoweredAreNotAwaited) {
   });
 }
 
+// 128 pages of the program's, under a guard that nothing is deferred for.
+struct Idle {
+  static constexpr uint64_t kPages = 128;
+  char* memory = nullptr;
+  GuardHandle guard = kNoGuard;
+
+  Idle() {
+    CHECK(start_guards());
+    memory = static_cast<char*>(
+        mmap(nullptr, kPages * kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    correcting = true;
+    corrector = &one_deferral;
+    Watching how;
+    how.deferral = 7, how.tells = true;
+    guard = raise_guard(range_of(memory, kPages * kPageSize), Protection::read_only, how);
+    CHECK(guard != kNoGuard && leave_guard(guard));
+    done = false;
+  }
+  void write(uint64_t page) const { *static_cast<volatile char*>(memory + page * kPageSize) = 1; }
+  bool stands() const { return collect(guard).by == TouchBy::nobody; }
+};
+
+// A touch awaits nothing, is nobody's use, and opens the pages around it.
+TEST(IdleGuards, OpenPieceByPiece) {
+  RUN_IN_CHILD({
+    Idle idle;
+    idle.write(3);
+    CHECK(idle.stands() && fault_ns != 0);
+    fault_ns = 0;
+    for (uint64_t page : {4, 5, 6}) idle.write(page);
+    CHECK(fault_ns == 0);  // that was open
+    idle.write(7);
+    CHECK(idle.stands() && fault_ns != 0);
+    idle.write(100);  // most of it is open now
+    CHECK(!idle.stands() && awaited == 0 && used == 0);
+    fault_ns = 0;
+    for (uint64_t page = 0; page < Idle::kPages; ++page) idle.write(page);
+    CHECK(fault_ns == 0);
+  });
+}
+
+TEST(IdleGuards, CloseWhenTheyAreDeferredAgain) {
+  RUN_IN_CHILD({
+    char elsewhere[128];
+    work.gpu = elsewhere;
+    Idle idle;
+    idle.write(3);
+    CHECK(defer_guard(idle.guard, 7, true) && awaited == 0);
+    idle.write(3);
+    CHECK(!idle.stands() && awaited == 1 && used == 1);
+  });
+}
+
+TEST(IdleGuards, LeaveOtherGuardsAlone) {
+  RUN_IN_CHILD({
+    Idle idle;
+    const GuardHandle other =
+        raise_guard(range_of(idle.memory + 5 * kPageSize, kPageSize), Protection::read_only, {});
+    CHECK(other != kNoGuard);
+    idle.write(3);  // what would open has the other one's page in it
+    CHECK(!idle.stands() && collect(other).by == TouchBy::nobody);
+    idle.write(5);
+    CHECK(collect(other).by == TouchBy::program);
+  });
+}
+
+TEST(IdleGuards, FallToSystemCallsAndGoWithTheirMemory) {
+  RUN_IN_CHILD({
+    Idle idle;
+    int ends[2];
+    CHECK(pipe(ends) == 0 && write(ends[1], "x", 1) == 1);
+    CHECK(read(ends[0], idle.memory + 5 * kPageSize, 1) == 1 && idle.memory[5 * kPageSize] == 'x');
+    CHECK(!idle.stands() && !leave_guard(idle.guard) && !defer_guard(idle.guard, 7, true));
+    lower_guard(idle.guard);
+    Idle other;
+    CHECK(munmap(other.memory, Idle::kPages * kPageSize) == 0 && collect(other.guard).by == TouchBy::gone);
+  });
+}
+
 }  // namespace
 }  // namespace diogenes::agent

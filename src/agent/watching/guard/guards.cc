@@ -274,9 +274,24 @@ bool defer_guard(GuardHandle handle, Deferral deferral, bool tells) {
   Section section(Section::outside);
   Guard* guard = guard_of(handle, id);
   if (!guard || guard->state.load(std::memory_order_relaxed) != Guard::live) return false;
+  const bool was_idle = guard->idle;
+  if (was_idle && (!may_raise() || in_pending_call(guard->range.pages()))) return false;
   guard->deferral = deferral, guard->tells = tells;
+  guard->idle = false;
+  if (was_idle && !guard->opened.empty() && !protect_pages(guard->opened)) return false;
+  guard->opened = {};
   // Who steps over it just now has its page open, for others, too: that one meets the closed page instead.
   return !rest_check_under_way() || guard->by_watchpoints || protect_pages(guard->range.pages());
+}
+
+bool leave_guard(GuardHandle handle) {
+  uint32_t id;
+  Section section(Section::outside);
+  Guard* guard = guard_of(handle, id);
+  if (!guard || guard->state.load(std::memory_order_relaxed) != Guard::live) return false;
+  guard->deferral = 0, guard->tells = false;
+  guard->idle = true;
+  return true;
 }
 
 void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section::outside); }

@@ -139,6 +139,73 @@ TEST_F(Deferred, TakingGuardsDownIsACostOfCorrecting) {
   EXPECT_EQ(taken_down, 2);
 }
 
+// Memory of which often a part alone is touched, or nothing, before the GPU is given it again.
+HostRange large() {
+  HostRange host = written({0x1000000, 0x1400000}, kFirst);
+  host.own_pages = true;
+  return host;
+}
+
+TEST_F(Deferred, AGuardOverLargeMemoryIsLeftUp) {
+  dirty->add(large());
+  wait(1, kFirst);
+  const GuardHandle guard = guards().begin()->first;
+  dirty->forget_waited({.stream = kFirst});
+  EXPECT_EQ(guards().size(), 1u);
+  EXPECT_FALSE(dirty->has_uncovered());
+  EXPECT_FALSE(dirty->may_be_written(large().range));
+  wait(2, kFirst);
+  EXPECT_EQ(guards()[guard], 0u);  // it was given nothing since
+  dirty->add(large());
+  EXPECT_TRUE(dirty->has_uncovered());
+  EXPECT_TRUE(dirty->may_be_written(large().range));
+  wait(3, kFirst);
+  EXPECT_EQ(guards(), (std::map<GuardHandle, Deferral>{{guard, 3}}));
+  dirty->forget_deferred(3);
+  EXPECT_EQ(guards()[guard], 0u);
+  dirty->forget_deferred(kEveryDeferral);
+  EXPECT_TRUE(dirty->empty());
+  EXPECT_TRUE(guards().empty());
+}
+
+TEST_F(Deferred, OneThatIsTouchedAllOverIsLeftUpNoMore) {
+  dirty->add(large());
+  wait(1, kFirst);
+  dirty->forget_waited({.stream = kFirst});
+  touch(large().range, TouchBy::program, Access::write);
+  for (Deferral next : {2, 3}) {
+    dirty->add(large());
+    EXPECT_EQ(wait(next, kFirst), Undeferred::none);
+    EXPECT_EQ(guards().begin()->second, next);
+    dirty->forget_waited({.stream = kFirst});
+    EXPECT_TRUE(guards().empty());
+  }
+}
+
+TEST_F(Deferred, ItGoesWithItsMemory) {
+  dirty->add(large());
+  wait(1, kFirst);
+  dirty->forget_waited({.stream = kFirst});
+  dirty->lower(large().range);
+  dirty->restore(large().range);
+  EXPECT_TRUE(dirty->empty());
+  EXPECT_TRUE(guards().empty());
+}
+
+TEST_F(Deferred, OthersAreTakenDown) {
+  HostRange little = large(), pageable = large(), kernels = large();
+  little.range.end = little.range.begin + 0x10000;
+  pageable.own_pages = false;
+  kernels.by_kernel = true;
+  for (const HostRange& host : {little, pageable, kernels}) {
+    dirty->add(host);
+    wait(1, kFirst);
+    dirty->forget_waited({.stream = kFirst});
+    EXPECT_TRUE(dirty->empty());
+    EXPECT_TRUE(guards().empty());
+  }
+}
+
 TEST_F(Deferred, WhatIsNotDeliveredOutlivesTheWait) {
   dirty->add(written(kOne, kFirst));
   wait(1, kFirst);

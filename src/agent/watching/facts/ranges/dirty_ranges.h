@@ -106,7 +106,8 @@ class DirtyRanges {
   Undeferred refusal(bool threads) const;  // what would keep it from that, as far as it is known before
   bool has_uncovered() const;
   bool may_be_written(AddressRange range) const;  // by work that is not known to be done
-  // What was deferred up to here is done; what was given to work since is dirty still.
+  // What was deferred up to here is done; what was given to work since is dirty still. kEveryDeferral: nothing is deferred
+  // any more.
   void forget_deferred(Deferral last);
   // A call has waited.
   void forget_waited(const Coverage& coverage);
@@ -125,6 +126,8 @@ class DirtyRanges {
     bool refused;          // said so already, for this piece of work
     Deferral deferral;     // of the last wait since, which may cover it; 0: none yet
     bool covered;          // it does
+    bool idle;             // nobody is to await it any more; its guard was left up, or fell since
+    bool opens;            // ... which did not pay: it was touched all over
   };
 
   int find(const HostRange& host) const;
@@ -136,7 +139,11 @@ class DirtyRanges {
   bool give_up_another(const Dirty& wanted);
   void lower(Dirty& dirty);
   void remove(int at);
+  void end_wait(int at);
   void remove_inside(AddressRange range, int but);
+  bool was_touched(const Dirty& dirty) const {
+    return dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody;
+  }
   bool is_down(const Dirty& dirty) const {
     return dirty.guard == kNoGuard && dirty.raises < kRaises && !dirty.watched.empty();
   }
