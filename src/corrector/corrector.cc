@@ -314,6 +314,11 @@ bool make_room(const CorrectedCall& call) {
   return !keeps_memory();
 }
 
+int64_t await(Deferral deferral) {
+  const Awaiting here(nullptr);
+  return deferrals.await(deferral, true, agent);
+}
+
 bool start(const CorrectorServices& services) {
   agent = services;
   return agent.plan->corrected_count > 0;
@@ -329,7 +334,7 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     after,
     make_room,
     [](Deferral deferral) { return deferrals.done(deferral); },
-    [](Deferral deferral) { return deferrals.await(deferral, true, agent); },
+    await,
     [](Deferral deferral) { deferrals.note_use(deferral); },
     [](uint64_t site, uint16_t function, int64_t ns) {
       if (driver_is_known && counts.lists(site, function)) counts.add_passing(ns);
@@ -339,6 +344,7 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     },
     finish,
     forget,
+    await_before_unseen,
 };
 
 }  // namespace diogenes::corrector

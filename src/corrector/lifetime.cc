@@ -12,6 +12,31 @@ namespace diogenes::corrector {
 static std::atomic<bool> has_begun{false};  // this process came to a site of the plan
 static bool sees_the_end = false;           // at_exit() is registered
 
+// What this thread waits for, and is in no other place any more.
+__attribute__((tls_model("initial-exec"))) static thread_local const OpenWaits::Awaited* open_here = nullptr;
+
+Awaiting::Awaiting(const OpenWaits::Awaited* open)
+    : open_before_(open_here), awaited_before_(agent.note_awaiting(true)) {
+  if (open) open_here = open;
+}
+
+Awaiting::~Awaiting() {
+  open_here = open_before_;
+  agent.note_awaiting(awaited_before_);
+}
+
+// Who watches our own calls to the driver may make some there, too.
+void await_before_unseen() {
+  __attribute__((tls_model("initial-exec"))) static thread_local bool is_here = false;
+  if (is_here) return;
+  is_here = true;
+  if (open_here) open_waits.wait_for(*open_here);
+  await_and_deliver();
+  is_here = false;
+  Lock lock;
+  unknown_work = true;
+}
+
 int64_t await_deferred(bool others) {
   if (state != State::on && state != State::ending) return 0;
   OpenWaits::Awaited open;
@@ -26,14 +51,20 @@ int64_t await_deferred(bool others) {
   int64_t waited = 0;
   if (open.streams != 0) {
     const int64_t begun = now();
-    open_waits.wait_for(open);
+    {
+      const Awaiting here(&open);
+      open_waits.wait_for(open);
+    }
     waited = now() - begun;
     counts.add_awaited(waited);
     Lock lock;
     open_waits.end_await(open);
   }
   agent.pass_hooks(-1);
-  waited += deferrals.await_gpu(last, agent);
+  {
+    const Awaiting here(nullptr);
+    waited += deferrals.await_gpu(last, agent);
+  }
   const Deferral undelivered = deliveries.next(last);
   agent.release(undelivered == 0 ? last : undelivered - 1);
   return waited;

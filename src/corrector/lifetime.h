@@ -17,6 +17,20 @@ void note_first_call(const CorrectedCall& call);
 // behind guards that stay. `others`: there are threads that make calls meanwhile, or streams that may be given work: waits
 // that have no mark get one then, and what is given now comes behind it. Out: how long it waited for the GPU, in ns.
 int64_t await_deferred(bool others);
+// While one of these lives, handlers of the program's that interrupt the thread and come to make calls await all of it.
+class Awaiting {
+ public:
+  explicit Awaiting(const OpenWaits::Awaited* open);  // null: of open waits, nothing
+  ~Awaiting();
+  Awaiting(const Awaiting&) = delete;
+  Awaiting& operator=(const Awaiting&) = delete;
+
+ private:
+  const OpenWaits::Awaited* open_before_;
+  bool awaited_before_;
+};
+void await_before_unseen();
+
 // ... and all is delivered. Other threads go on meanwhile.
 void await_and_deliver();
 // ... and what the pool and the contents keep is freed, if the GPU comes to rest, and nobody but the caller captures.

@@ -78,7 +78,8 @@ struct TransferContent {
   uint8_t value_bytes = 0;  // 0: they do not
 };
 
-// What the agent does for it. None may be called in a signal's handler but system_call.
+// What the agent does for it. None may be called in a signal's handler but system_call and
+// note_awaiting.
 struct CorrectorServices {
   uintptr_t (*driver_symbol)(const char* name);  // 0: this driver does not have it
   long (*system_call)(long number, long a, long b, long c, long d, long e, long f);  // unseen by the guards
@@ -100,6 +101,7 @@ struct CorrectorServices {
   bool (*is_unwritten)(uint32_t watch);  // by anybody, since then
   void (*end_watch)(uint32_t watch);
   void (*pass_hooks)(int change);                       // +1: the calling thread's calls are ours, until -1
+  bool (*note_awaiting)(bool awaits);                   // the calling thread, from now on; out: before
   void* (*map_file)(const char* name, uint64_t bytes);  // in the process's folder; null: it could not be
   const Plan* plan;
   const CorrectedSite* sites;  // of the plan
@@ -125,6 +127,8 @@ struct Corrector {
   void (*note_guarding)(int64_t ns);
   void (*finish)();  // orderly end: all that was deferred is awaited
   void (*forget)();  // in a forked child
+  // A handler of the program's interrupted this thread while it awaited something, and is to make a call that nobody sees.
+  void (*await_before_unseen)();
 };
 
 inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corrector

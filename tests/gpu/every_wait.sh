@@ -1,8 +1,8 @@
 #!/bin/sh
 # every_wait.sh TOP [OUT]: do programs print the same on this machine's driver when each of their waits, releases and copies
-# is deferred, needed ones too? The litmus cells, the scenes, asks and random programs, under the corrector. TOP: the unpacked
-# folder of the target portable-tests, or a build's output folder. OUT (default: $OUT, or ./gpu-every-wait) gets
-# every-wait.txt. $DRIVER: system (default) or simulated. $PROGRAMS_COUNT, $FIRST: random programs (300 from 1), ten to a
+# is deferred, needed ones too? The litmus cells, the scenes, programs of tests/prove and random programs, under the corrector.
+# TOP: the unpacked folder of the target portable-tests, or a build's output folder. OUT (default: $OUT, or ./gpu-every-wait)
+# gets every-wait.txt. $DRIVER: system (default) or simulated. $PROGRAMS_COUNT, $FIRST: random programs (300 from 1), ten to a
 # process. $LIMIT: seconds for all of it (240). Exit status 0: all printed the same.
 set -u
 top=$(cd "${1:?usage: every_wait.sh TOP [OUT]}" && pwd) || exit 2
@@ -47,6 +47,7 @@ part "$programs/asks" thread
 part "$programs/asks" device
 part "$programs/beside"
 part "$programs/full"
+part "$programs/interrupts"
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do
   part "$programs/random-program" "$at" 10

@@ -146,8 +146,12 @@ bool exit_public(ThreadState& state, ThunkFrame* frame) {
 
 extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   ThreadState& state = thread_state;
-  if (state.pass > 0 || !collecting()) return 0;
+  if (!collecting()) return 0;
   KeepErrno keep;
+  if (state.pass > 0) {
+    if (state.awaits) await_before_unseen(*frame->caller);
+    return 0;
+  }
   if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);
   const int enters = is_wait(frame->hook->function) ? enter_wait(state, frame) : enter_public(state, frame);
   return enters == 1 && !stack_words_are_there(frame) ? 2 : enters;

@@ -1,22 +1,11 @@
 #include "agent/watching/clock_reads.h"
 
+#include "agent/core/agent_code.h"
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
 #include "agent/watching/guard/threads/threads.h"
 
-// Of this library, from the linker.
-extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], etext[];
-
 namespace diogenes::agent {
-
-namespace {
-
-bool in_agent_code(uintptr_t instruction) {
-  return instruction >= reinterpret_cast<uintptr_t>(__ehdr_start) &&
-         instruction < reinterpret_cast<uintptr_t>(etext);
-}
-
-}  // namespace
 
 void await_clock_read(ThreadState& state, const Call& call, Nanoseconds now) {
   if (plan().plan->stage != Stage::memory_tracing || (call.flags & kCapturing) ||

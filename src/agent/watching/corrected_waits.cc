@@ -1,7 +1,9 @@
 #include "agent/watching/corrected_waits.h"
 
 #include <cstring>
+#include <utility>
 
+#include "agent/core/agent_code.h"
 #include "agent/core/calls/arguments.h"
 #include "agent/core/calls/driver_calls.h"
 #include "agent/core/memory/content.h"
@@ -34,6 +36,7 @@ const Corrector nobody{sizeof(Corrector),
                        [](Deferral) {},
                        [](uint64_t, uint16_t, int64_t) {},
                        [](int64_t) {},
+                       [] {},
                        [] {},
                        [] {}};
 
@@ -70,6 +73,7 @@ CorrectedCall described(const Call& call) {
 }
 
 void pass_hooks(int change) { thread_state.pass += change; }
+bool note_awaiting(bool awaits) { return std::exchange(thread_state.awaits, awaits); }
 
 Undeferred begin_transfer(const CorrectedCall& call, CorrectedTransfer* transfer) {
   return facts::begin_transfer(call_of(call), *transfer);
@@ -97,6 +101,7 @@ void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0,
 }  // namespace
 
 const Corrector* corrector = &nobody;
+static AddressRange corrector_code;
 
 static Undeferred (*guard_for)(Deferral, const Call&);
 
@@ -106,8 +111,11 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
   const Corrector* found = nullptr;
   for_each_image(
       [](const LoadedImage& image, void* to) {
-        if (strstr(image.path, "libdiogenes-"))
-          if (uintptr_t symbol = image.symbol(kCorrectorSymbol)) *static_cast<uintptr_t*>(to) = symbol;
+        if (!strstr(image.path, "libdiogenes-")) return;
+        if (uintptr_t symbol = image.symbol(kCorrectorSymbol)) {
+          *static_cast<uintptr_t*>(to) = symbol;
+          corrector_code = image.code();
+        }
       },
       &found);
   const Plan* header = plan().plan;
@@ -129,11 +137,20 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
                                    facts::is_unwritten,
                                    facts::end_watch,
                                    pass_hooks,
+                                   note_awaiting,
                                    map_file,
                                    header,
                                    reinterpret_cast<const CorrectedSite*>(places + header->followed_count)};
   note_named(services.sites, header->corrected_count);
   if (found && found->bytes == sizeof *found && found->start(services)) corrector = found;
+}
+
+// What it gives the GPU counts as not known, until all is waited for.
+void await_before_unseen(uintptr_t from) {
+  if (in_agent_code(from) || in_driver_code(from) || corrector_code.contains(from)) return;
+  PassThrough pass;
+  facts::note_unseen_call();
+  corrector->await_before_unseen();
 }
 
 bool correct_before(Call& call) {

@@ -13,6 +13,10 @@ extern const Corrector* corrector;
 void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_unguarded)(),
                     void (*release)(Deferral));
 
+// A call that comes while a hook of its own thread waits (ThreadState::awaits), so not seen further: if a handler of the
+// program's makes it, all that was deferred is awaited first. `from`: where it returns to.
+void await_before_unseen(uintptr_t from);
+
 // Before the driver's function, and after it. True: the call is deferred, and must not be made.
 bool correct_before(Call& call);
 void correct_after(const Call& call);

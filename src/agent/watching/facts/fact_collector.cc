@@ -260,16 +260,18 @@ void start() {
   follow_releases({may_be_dirty, lower_for_release, after_release});
 }
 
+void note_unseen_call() {
+  LockGuard guard(state().lock);
+  ++state().given;
+  state().unknown_host = true;
+  state().sources.note_unknown_work();
+}
+
 void before(Call& call) {
   call.pending = 0;
   if (is_idle(call)) return;
   Slot* slot = take_slot();
-  if (!slot) {
-    LockGuard guard(state().lock);
-    state().unknown_host = true;
-    state().sources.note_unknown_work();
-    return;
-  }
+  if (!slot) return note_unseen_call();
   call.pending = static_cast<uint32_t>(slot - slots) + 1;
   DecodedCall& decoded = slot->decoded;
   if (call.flags & kCapturing) {
