@@ -48,6 +48,7 @@ part "$programs/asks" device
 part "$programs/beside"
 part "$programs/full"
 part "$programs/interrupts"
+part "$programs/parts" 100 20
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do
   part "$programs/random-program" "$at" 10
