@@ -243,12 +243,12 @@ bool before(const CorrectedCall& call, int32_t* result, int64_t* awaited) {
   if (state == State::off || !started()) return false;
   if (call.site == 0) return correct(call, result, awaited);
   note_first_call(call);
-  // Reading the clock takes as long as deferring a wait does: of waits, one in so many is timed, and counts for them all.
+  // From where the program made it: what the hook did before is spared where nothing is corrected (Counts::add_passing). Reading
+  // the clock takes as long as deferring a wait does: of waits, one in so many is timed, and counts for them all.
   const int64_t stands_for = call.driver->role == Role::synchronize ? kWaitsForEachTimed : 1;
   if (stands_for > 1 && !is_timed_wait()) return correct(call, result, awaited);
-  const int64_t begun = now();
   const bool corrected = correct(call, result, awaited);
-  if (corrected) counts.add_correcting((now() - begun - clock_takes) * stands_for);
+  if (corrected) counts.add_correcting((now() - call.entered_ns - clock_takes) * stands_for);
   return corrected;
 }
 

@@ -58,6 +58,7 @@ struct CorrectedCall {
   bool capturing;             // into a graph
   bool threads;   // the program has several, or may be interrupted where the plan leaves those as they are
   uint64_t site;  // native_site_key(); 0: the plan names no such function, or its stack is not known
+  int64_t entered_ns;    // when the program made it: CLOCK_MONOTONIC
   const void* of_agent;  // for `guard`
 };
 

@@ -64,10 +64,18 @@ bool may_go_on_elsewhere() {
 }
 
 CorrectedCall described(const Call& call) {
-  CorrectedCall made{
-      call.driver, call.function, call.arguments.integer,         call.arguments.on_stack, 0,
-      false,       false,         (call.flags & kCapturing) != 0, may_go_on_elsewhere(),   call.site,
-      &call};
+  CorrectedCall made{call.driver,
+                     call.function,
+                     call.arguments.integer,
+                     call.arguments.on_stack,
+                     0,
+                     false,
+                     false,
+                     (call.flags & kCapturing) != 0,
+                     may_go_on_elsewhere(),
+                     call.site,
+                     call.entered.count,
+                     &call};
   made.names_stream = read_stream(call, &made.stream, &made.per_thread);
   return made;
 }
