@@ -33,12 +33,14 @@ bool unknown_work = false;
 bool events_are_known = true;
 int captures = 0;
 int being_given = 0;
+std::atomic<uint64_t> unseen_calls{0};
 
 namespace {
 
 // Of the calling thread: the work that was given before its call; and it is in a call that gives a stream work.
 __attribute__((tls_model("initial-exec"))) thread_local uint64_t given_before = 0;
 __attribute__((tls_model("initial-exec"))) thread_local bool gives = false;
+__attribute__((tls_model("initial-exec"))) thread_local uint64_t unseen_before = 0;  // unseen_calls
 std::atomic<bool> driver_is_known{false};
 
 int64_t clock_takes = 0;  // of what lies between two readings
@@ -229,6 +231,7 @@ bool correct(const CorrectedCall& call, int32_t* result, int64_t* awaited) {
   if (step == Step::give_back || step == Step::end)
     *awaited = give_back(others, call.driver->role == Role::allocate ? kForAllocations : kElse, own);
   if (step == Step::end) end();
+  unseen_before = unseen_calls;
   // Before the call: another thread may be given the same handle as soon as the driver has let it go.
   if (call.driver->arguments == Arguments::stream_destroy) {
     Lock lock;
@@ -283,7 +286,7 @@ void after(const CorrectedCall& call, bool succeeded) {
   // What another thread gave the GPU meanwhile was not waited for.
   if (driver.role == Role::synchronize && driver.stream_of == StreamOf::context) {
     marks.note_done(given_before);
-    if (!call.threads) unknown_work = false;
+    if (!call.threads && unseen_before == unseen_calls) unknown_work = false;
   }
   if (driver.role == Role::event && driver.arguments == Arguments::event)
     if (Mark* mark = events.find(call.registers[0])) *mark = {};
@@ -312,6 +315,12 @@ bool make_room(const CorrectedCall& call) {
   give_back(others, kForAllocations, 0);
   Lock lock;
   return !keeps_memory();
+}
+
+bool before_unseen(const DriverFunction& driver) {
+  if (state == State::off || !driver_is_known || is_no_matter(driver) || Lock::held_here()) return false;
+  await_before_unseen();
+  return true;
 }
 
 int64_t await(Deferral deferral) {
@@ -344,7 +353,7 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     },
     finish,
     forget,
-    await_before_unseen,
+    before_unseen,
 };
 
 }  // namespace diogenes::corrector

@@ -25,10 +25,11 @@ extern Pool pool;
 extern RecordedEvents events;
 extern Transfers transfers;
 extern std::atomic<State> state;
-extern bool unknown_work;      // work was given to streams that are not known
-extern bool events_are_known;  // graphs record some out of sight
-extern int captures;           // streams under capture
-extern int being_given;        // calls under way that give streams work
+extern bool unknown_work;                   // work was given to streams that are not known
+extern bool events_are_known;               // graphs record some out of sight
+extern int captures;                        // streams under capture
+extern int being_given;                     // calls under way that give streams work
+extern std::atomic<uint64_t> unseen_calls;  // that may have given some (await_before_unseen)
 
 // Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
 class Lock {

@@ -128,8 +128,9 @@ struct Corrector {
   void (*note_guarding)(int64_t ns);
   void (*finish)();  // orderly end: all that was deferred is awaited
   void (*forget)();  // in a forked child
-  // A handler of the program's interrupted this thread while it awaited something, and is to make a call that nobody sees.
-  void (*await_before_unseen)();
+  // A handler of the program's interrupted this thread in a hook while it waits, or in the driver, and is to make this call,
+  // which nobody sees. False: it is no matter.
+  bool (*before_unseen)(const DriverFunction& driver);
 };
 
 inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corrector

@@ -89,7 +89,10 @@ bool stack_words_are_there(const ThunkFrame* frame) {
 }
 
 int enter_public(ThreadState& state, ThunkFrame* frame) {
-  if (state.public_depth > 0 || state.wait_depth > 0) return 0;
+  if (state.public_depth > 0 || state.wait_depth > 0) {
+    if (stage_corrects()) before_unseen(frame->hook->function, *frame->caller);
+    return 0;
+  }
   PassThrough pass;
   if (state.owes_order) write_owed_order();
   end_clock_wait(state);
@@ -149,7 +152,7 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   if (!collecting()) return 0;
   KeepErrno keep;
   if (state.pass > 0) {
-    if (state.awaits) await_before_unseen(*frame->caller);
+    if (state.awaits && !is_wait(frame->hook->function)) before_unseen(frame->hook->function, *frame->caller);
     return 0;
   }
   if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);

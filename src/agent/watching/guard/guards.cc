@@ -9,6 +9,9 @@
 // over it ask for. touched: out of the index, `touch` says by what, and its pages have what the guards left
 // over them ask for.
 //
+// Where waits are corrected, a live guard may be idle: nothing is awaited there. A fault opens some of its pages and counts as
+// no touch; they close when the guard is deferred again (deferred.cc).
+//
 // Small ranges are guarded by watchpoints instead (watch_guards.cc): their pages stay as they are, a touch
 // comes as SIGTRAP after the instruction, and nothing beside the range is seen. For small blocks of the heap
 // that do not fit into watchpoints there is no page guard: the driver keeps locks and structures of its own

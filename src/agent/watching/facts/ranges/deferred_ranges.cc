@@ -86,12 +86,23 @@ bool DirtyRanges::may_be_written(AddressRange range) const {
   return false;
 }
 
+// Of two idle guards over a page both fall at its first touch.
+bool DirtyRanges::may_be_idle(const HostRange& host) const {
+  int idle = 0;
+  for (int i = 0; i < count_; ++i) {
+    if (!dirty_[i].idle) continue;
+    if (++idle == kMostIdle || dirty_[i].host.range.pages().overlaps(host.range.pages())) return false;
+  }
+  return true;
+}
+
 // What it stood for is done. Of large memory often a part alone is touched, or nothing, before the GPU is given it again.
 void DirtyRanges::end_wait(int at) {
   constexpr uint64_t kWorthIt = 128 * kPageSize;  // to take so many back and forth takes as long as a touch
   Dirty& dirty = dirty_[at];
   const HostRange& host = dirty.host;
-  if (!host.own_pages || host.by_kernel || host.range.size() < kWorthIt) return remove(at);
+  if (!host.own_pages || host.by_kernel || host.range.size() < kWorthIt || !may_be_idle(host))
+    return remove(at);
   if (dirty.opens || !leave_guard(dirty.guard)) lower(dirty);
   if (dirty.guard == kNoGuard && !dirty.opens) return remove(at);
   dirty.deferral = 0, dirty.covered = true, dirty.idle = true;

@@ -192,6 +192,18 @@ TEST_F(Deferred, ItGoesWithItsMemory) {
   EXPECT_TRUE(guards().empty());
 }
 
+TEST_F(Deferred, FewAreLeftUpAndNoneOverAnother) {
+  HostRange next = large();
+  for (int i = 0; i < 2 * kMostIdle + 8; ++i) {
+    const bool overlaps = i % 2 == 1;
+    next.range = AddressRange::of(next.range.begin + (overlaps ? 0x1000 : 0x1000000), 0x400000);
+    dirty->add(next);
+    wait(static_cast<Deferral>(i + 1), kFirst);
+    dirty->forget_waited({.stream = kFirst});
+    EXPECT_EQ(guards().size(), std::min<size_t>(static_cast<size_t>(i) / 2 + 1, kMostIdle));
+  }
+}
+
 TEST_F(Deferred, OthersAreTakenDown) {
   HostRange little = large(), pageable = large(), kernels = large();
   little.range.end = little.range.begin + 0x10000;

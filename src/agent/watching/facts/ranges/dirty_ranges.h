@@ -32,6 +32,7 @@
 namespace diogenes::agent::facts {
 
 inline constexpr int kMaximumDirty = 8192;
+inline constexpr int kMostIdle = 256;
 inline constexpr uint8_t kRaises = 16;  // the data of one piece of work is read again and again
 
 // Pageable and registered memory is guarded by its pages from one on: smaller ranges share theirs with the
@@ -140,6 +141,7 @@ class DirtyRanges {
   void lower(Dirty& dirty);
   void remove(int at);
   void end_wait(int at);
+  bool may_be_idle(const HostRange& host) const;
   void remove_inside(AddressRange range, int but);
   bool was_touched(const Dirty& dirty) const {
     return dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody;
