@@ -48,6 +48,7 @@ part "$programs/asks" device
 part "$programs/beside"
 part "$programs/full"
 part "$programs/interrupts"
+part "$programs/interrupts" driver
 part "$programs/parts" 100 20
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do
