@@ -207,6 +207,11 @@ bool started() {
   return state != State::off;
 }
 
+// Under the lock.
+void end_stream(uint64_t handle) {
+  if (!((!marks.is_working(handle) || begin()) && marks.end_stream(handle))) unknown_work = true;
+}
+
 // Where the GPU does not come to rest: an allocation that fails is worse than one that comes late. In ns.
 constexpr int64_t kForAllocations = 5'000'000'000, kElse = 200'000'000;
 
@@ -235,8 +240,7 @@ bool correct(const CorrectedCall& call, int32_t* result, int64_t* awaited) {
   // Before the call: another thread may be given the same handle as soon as the driver has let it go.
   if (call.driver->arguments == Arguments::stream_destroy) {
     Lock lock;
-    const uint64_t handle = call.registers[0];
-    if (!((!marks.is_working(handle) || begin()) && marks.end_stream(handle))) unknown_work = true;
+    end_stream(call.registers[0]);
   }
   *result = step == Step::refused ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
   return step == Step::not_made || step == Step::refused;
@@ -317,10 +321,15 @@ bool make_room(const CorrectedCall& call) {
   return !keeps_memory();
 }
 
-bool before_unseen(const DriverFunction& driver) {
+bool before_unseen(const DriverFunction& driver, uint64_t first) {
   if (state == State::off || !driver_is_known || is_no_matter(driver) || Lock::held_here()) return false;
   await_before_unseen();
-  return true;
+  Lock lock;
+  if (driver.arguments == Arguments::stream_destroy) end_stream(first);
+  if (driver.role == Role::event_record) events_are_known = false;
+  const bool gives_it_work = gives_work(driver) || driver.role == Role::stream_wait;
+  if (gives_it_work) unknown_work = true, ++unseen_calls;
+  return gives_it_work;
 }
 
 int64_t await(Deferral deferral) {

@@ -29,7 +29,7 @@ extern bool unknown_work;                   // work was given to streams that ar
 extern bool events_are_known;               // graphs record some out of sight
 extern int captures;                        // streams under capture
 extern int being_given;                     // calls under way that give streams work
-extern std::atomic<uint64_t> unseen_calls;  // that may have given some (await_before_unseen)
+extern std::atomic<uint64_t> unseen_calls;  // that gave some
 
 // Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
 class Lock {

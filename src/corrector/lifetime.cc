@@ -38,9 +38,6 @@ void await_before_unseen() {
   }
   await_and_deliver();
   --depth;
-  Lock lock;
-  unknown_work = true;
-  ++unseen_calls;
 }
 
 int64_t await_deferred(bool others) {

@@ -129,8 +129,8 @@ struct Corrector {
   void (*finish)();  // orderly end: all that was deferred is awaited
   void (*forget)();  // in a forked child
   // A handler of the program's interrupted this thread in a hook while it waits, or in the driver, and is to make this call,
-  // which nobody sees. False: it is no matter.
-  bool (*before_unseen)(const DriverFunction& driver);
+  // which nobody sees. `first`: its first argument. True: it gives the GPU work.
+  bool (*before_unseen)(const DriverFunction& driver, uint64_t first);
 };
 
 inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corrector

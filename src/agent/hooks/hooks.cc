@@ -90,7 +90,7 @@ bool stack_words_are_there(const ThunkFrame* frame) {
 
 int enter_public(ThreadState& state, ThunkFrame* frame) {
   if (state.public_depth > 0 || state.wait_depth > 0) {
-    if (stage_corrects()) before_unseen(frame->hook->function, *frame->caller);
+    if (stage_corrects()) before_unseen(frame->hook->function, frame->integer[0], *frame->caller);
     return 0;
   }
   PassThrough pass;
@@ -152,7 +152,8 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   if (!collecting()) return 0;
   KeepErrno keep;
   if (state.pass > 0) {
-    if (state.awaits && !is_wait(frame->hook->function)) before_unseen(frame->hook->function, *frame->caller);
+    if (state.awaits && !is_wait(frame->hook->function))
+      before_unseen(frame->hook->function, frame->integer[0], *frame->caller);
     return 0;
   }
   if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);

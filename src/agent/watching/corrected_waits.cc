@@ -38,7 +38,7 @@ const Corrector nobody{sizeof(Corrector),
                        [](int64_t) {},
                        [] {},
                        [] {},
-                       [](const DriverFunction&) { return false; }};
+                       [](const DriverFunction&, uint64_t) { return false; }};
 
 // By function and stack; under the stack lock.
 FixedMap<SiteKey, 4096> known_keys;
@@ -153,10 +153,10 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
   if (found && found->bytes == sizeof *found && found->start(services)) corrector = found;
 }
 
-void before_unseen(uint16_t function, uintptr_t from) {
+void before_unseen(uint16_t function, uint64_t first, uintptr_t from) {
   if (in_agent_code(from) || in_driver_code(from) || corrector_code.contains(from)) return;
   PassThrough pass;
-  if (corrector->before_unseen(*driver_function(function))) facts::note_unseen_call();
+  if (corrector->before_unseen(*driver_function(function), first)) facts::note_unseen_call();
 }
 
 bool correct_before(Call& call) {

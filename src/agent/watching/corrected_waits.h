@@ -15,8 +15,8 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
 
 // A call inside a call, so not seen further. If a signal's handler of the program's makes it, that one may have interrupted a
 // hook while it waits (ThreadState::awaits), or the driver: all that was deferred is awaited first, and what the call gives the
-// GPU counts as not known. `from`: where it returns to.
-void before_unseen(uint16_t function, uintptr_t from);
+// GPU counts as not known. `first`: its first argument; `from`: where it returns to.
+void before_unseen(uint16_t function, uint64_t first, uintptr_t from);
 
 // Before the driver's function, and after it. True: the call is deferred, and must not be made.
 bool correct_before(Call& call);
