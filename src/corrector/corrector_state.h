@@ -29,9 +29,10 @@ extern bool unknown_work;                   // work was given to streams that ar
 extern bool events_are_known;               // graphs record some out of sight
 extern int captures;                        // streams under capture
 extern int being_given;                     // calls under way that give streams work
-extern std::atomic<uint64_t> unseen_calls;  // that gave some
+extern std::atomic<uint64_t> unseen_calls;  // of handlers, that gave some
 
-// Held in hooks, for as long as the driver's own short calls take; never in a signal's handler.
+// Held in hooks, for as long as the driver's own short calls take; in a signal's handler only
+// behind Corrector::before_unseen, where the interrupted code holds nothing.
 class Lock {
  public:
   Lock() {

@@ -12,7 +12,7 @@ namespace diogenes::corrector {
 static std::atomic<bool> has_begun{false};  // this process came to a site of the plan
 static bool sees_the_end = false;           // at_exit() is registered
 
-// What this thread waits for, and is in no other place any more.
+// What this thread waits for: OpenWaits may not have it any more.
 __attribute__((tls_model("initial-exec"))) static thread_local const OpenWaits::Awaited* open_here = nullptr;
 
 Awaiting::Awaiting(const OpenWaits::Awaited* open)

@@ -17,10 +17,19 @@ void note_first_call(const CorrectedCall& call);
 // behind guards that stay. `others`: there are threads that make calls meanwhile, or streams that may be given work: waits
 // that have no mark get one then, and what is given now comes behind it. Out: how long it waited for the GPU, in ns.
 int64_t await_deferred(bool others);
-// While one of these lives, handlers of the program's that interrupt the thread and come to make calls await all of it.
+// ... and all is delivered. Other threads go on meanwhile.
+void await_and_deliver();
+// ... and what the pool and the contents keep is freed, if the GPU comes to rest, and nobody but the caller captures.
+// Out: how long it waited for the GPU, in ns.
+int64_t give_back(bool others, int64_t patience_ns, int own_captures);
+// ... and nothing more is corrected.
+void end();
+
+// While one of these lives, the calling thread waits. A handler of the program's that interrupts it and makes a call comes to
+// await_before_unseen() first.
 class Awaiting {
  public:
-  explicit Awaiting(const OpenWaits::Awaited* open);  // null: of open waits, nothing
+  explicit Awaiting(const OpenWaits::Awaited* open);  // what it waits for; null: for no open wait
   ~Awaiting();
   Awaiting(const Awaiting&) = delete;
   Awaiting& operator=(const Awaiting&) = delete;
@@ -29,15 +38,8 @@ class Awaiting {
   const OpenWaits::Awaited* open_before_;
   bool awaited_before_;
 };
+// All that was deferred, and what the interrupted thread waits for. The interrupted code holds nothing.
 void await_before_unseen();
-
-// ... and all is delivered. Other threads go on meanwhile.
-void await_and_deliver();
-// ... and what the pool and the contents keep is freed, if the GPU comes to rest, and nobody but the caller captures.
-// Out: how long it waited for the GPU, in ns.
-int64_t give_back(bool others, int64_t patience_ns, int own_captures);
-// ... and nothing more is corrected.
-void end();
 
 void finish();  // the process ends without exit()
 void forget();  // this is a forked child

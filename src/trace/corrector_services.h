@@ -79,8 +79,7 @@ struct TransferContent {
   uint8_t value_bytes = 0;  // 0: they do not
 };
 
-// What the agent does for it. None may be called in a signal's handler but system_call and
-// note_awaiting.
+// What the agent does for it. None may be called in a handler of the agent's but system_call and note_awaiting.
 struct CorrectorServices {
   uintptr_t (*driver_symbol)(const char* name);  // 0: this driver does not have it
   long (*system_call)(long number, long a, long b, long c, long d, long e, long f);  // unseen by the guards

@@ -15,7 +15,6 @@ void start();  // also in a forked child: everything anew
 // `call` has its objects' numbers and kCapturing (agent/core/calls/stream_numbers.h).
 void before(Call& call);
 void note_unseen_call();  // one that may give the GPU work
-void note_unseen_call();  // that may give the GPU work
 // Before the operation is recorded.
 void after(Call& call);
 // Behind the operation's record.

@@ -1,5 +1,5 @@
 // Touches of memory whose wait was deferred (trace/corrector_services.h): they wait here, before the guard falls. Nothing of the
-// agent's is held meanwhile, and the GPU needs nothing of this process's to go on.
+// agent's is held meanwhile, and the GPU needs nothing of this process's to go on. And of memory under idle guards.
 #include <sys/mman.h>
 
 #include <algorithm>
