@@ -10,11 +10,12 @@
 // als+0x1200..0x1240 stands for any offset from the first to below the second. Calls are counted by place,
 // from 1, over all threads. '#' starts a comment.
 //
-//   what           is left out                                          is done
-//   copy           the wait: it becomes an asynchronous one             pageable sources are staged in the
-//   call free           the wait: the memory goes when the GPU is past it    pageable destinations are
-//   written late others         the wait                                             and their bytes lost if
-//   they are gone
+//   what     is left out                                          is done
+//   copy     the wait: it becomes an asynchronous one             pageable sources are staged in the call;
+//                                                                 pageable destinations are written late, and
+//                                                                 their bytes lost if they are gone
+//   free     the wait: the memory goes when the GPU is past it
+//   others   the wait
 //
 // 'As late as the order permits': an operation runs when a wait, a query asked for the 64th time, or a moved
 // wait needs it, and then only it and what the GPU orders before it, of two that no order ties the later one

@@ -1,7 +1,8 @@
 // Copies of up to three dimensions and fills: what they are, which of them wait, and how they are done.
-//   waits, on the calling thread's own CPU    pageable memory, but for small asynchronous host-to-device
-//   copies waits for the copy engine                 blocking copies between host and device memory, blocking
-//   fills of host memory returns at once                           the rest
+//   waits, on the calling thread's own CPU    pageable memory, but for small asynchronous copies to the device
+//   waits for the copy engine                 blocking copies between host and device memory, blocking fills of
+//                                             host memory
+//   returns at once                           the rest
 // Source of the rules: measured (docs/driver-facts.md); sizes in costs.h.
 #pragma once
 #include <cstdint>

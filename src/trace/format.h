@@ -4,8 +4,8 @@
 // named [rankR-]HOST-PID[.K] (K: when an exec reused the pid). A process's folder holds
 //   process      one ProcessFile, updated in place
 //   modules      ModuleRecord after ModuleRecord; a ModuleIndex is the position in it
-//   stacks       FileHeader, then interned stacks; a StackIndex is the stack's offset in the file in 8-byte
-//   words
+//   stacks       FileHeader, then interned stacks; a StackIndex is the stack's offset in the file, in words of
+//                8 bytes
 //   operands     FileHeader, then interned lists of operands, likewise (stages 3 and 4)
 //   python       FileHeader, then the functions of Python that frames in `stacks` name (python_records.h)
 //   thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them. When it has

@@ -1,6 +1,6 @@
-// What one instruction does with a value: where it goes, and whether anything depends on it. In: the instruction, the
-// registers before it, who holds the value before it. Out: who holds it afterwards, and the consequence. Where it is not
-// known exactly which bytes of a result depend on the value, all do.
+// What one instruction does with a value. In: the instruction, the registers before it, and which registers and bytes of
+// memory hold the value. Out: which of them hold it afterwards, and what depends on it (a branch, an address, a store).
+// Where it is not known which bytes of a result depend on the value, all of them count.
 #pragma once
 #include <ucontext.h>
 

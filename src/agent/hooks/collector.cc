@@ -31,7 +31,7 @@ std::atomic<bool> running{false};
 // In a forked child until its first call of the driver: most children never make one, and clearing costs.
 std::atomic<bool> tables_are_the_parents{false};
 Lock renewing;                      // ... and one thread makes them this process's
-std::atomic<bool> starting{false};  // of what there is one of, and calls the driver: one thread at a time
+std::atomic<bool> starting{false};  // held by the one thread that starts what calls the driver
 std::atomic<int64_t> hook_cost_total{0}, hook_cost_count{0};
 
 constexpr int64_t kUsualRecording = 2'000;  // ns; what takes longer is noted by itself

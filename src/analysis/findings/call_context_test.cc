@@ -31,7 +31,7 @@ TEST(Conditions, ErrorsOfEarlierLaunchesSurfaceAtTheFirstWaitBehindThem) {
   trace.launch(1).sync(lasting(5)).from(0x100).unnecessary().sync(lasting(0)).from(0x200).needed(kOrder);
   trace.sync(lasting(1)).from(0x100).unnecessary().work(10);
   Said said(trace);
-  EXPECT_TRUE(said.says("in 1 of 2 an error of an earlier launch is reported by this call"));
+  EXPECT_TRUE(said.says("in 1 of 2 kernel errors will show at a later call"));
 }
 
 TEST(Conditions, NoLaunchesNoErrors) {

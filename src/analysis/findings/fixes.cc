@@ -164,10 +164,10 @@ std::string in_the_others(const Problem& problem, const std::string& use_at) {
 
 std::string unnecessary_why(const Problem& problem, const std::string& use_at) {
   const bool all = problem.count == problem.looked_at();
-  std::string text = "nothing that " +
-                     (all ? "the calls wait"
-                          : grouped(problem.count) + " of " + grouped(problem.looked_at()) + " calls wait") +
-                     " for was touched before another synchronization covered it";
+  std::string text =
+      "nothing used the result" +
+      (all ? "" : " of " + grouped(problem.count) + " of " + grouped(problem.looked_at()) + " calls") +
+      " before a later synchronization waited for the same work";
   if (all) return text;
   if (problem.used + problem.unwatched > 0) return text + "; " + in_the_others(problem, use_at);
   return text + "; the others are duplicate transfers, a finding of their own";
@@ -273,8 +273,7 @@ void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) 
     conditions.push_back(
         {"errors-surface",
          in_some(around.errors_first, around.waits) +
-             "an error of an earlier launch is reported by this call, and without it by a later one (whether "
-             "the program looks at the result is not seen)"});
+             "kernel errors will show at a later call"});
   if (unnecessary && around.elapsed_behind > 0)
     conditions.push_back(
         {"event-timer",

@@ -56,7 +56,7 @@ TEST(Problems, ConditionallyUnnecessaryFromHalfOn) {
       advice_for(half.problems.found[0], *function_of(half.sites[half.problems.found[0].site]), "a.cc:7");
   EXPECT_EQ(
       advice.why,
-      "nothing that 3 of 6 calls wait for was touched before another synchronization covered it; used at "
+      "nothing used the result of 3 of 6 calls before a later synchronization waited for the same work; used at "
       "a.cc:7 in the others");
 
   Analysed fewer(loop(4, 3));
@@ -96,7 +96,7 @@ TEST(Problems, UnnecessaryInSomeOfThoseThatWereLookedAt) {
   Advice advice = advice_for(problem, *function_of(analysed.sites[problem.site]), "a.cc:7");
   EXPECT_EQ(
       advice.why,
-      "nothing that 4 of 5 calls wait for was touched before another synchronization covered it; used at "
+      "nothing used the result of 4 of 5 calls before a later synchronization waited for the same work; used at "
       "a.cc:7 in the others");
 }
 

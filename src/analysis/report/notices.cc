@@ -288,9 +288,9 @@ void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& no
   notices.push_back(
       {"runs-differ",
        "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
-           " in the tracing run " + grouped(join.unmatched) +
-           " have no counterpart in the sync-use run, and " + grouped(join.extra) +
-           " there have none here; the time to the first use of those is the median of their place"});
+           " of the tracing run, " + grouped(join.unmatched) +
+           " are not in the sync-use run, and " + grouped(join.extra) +
+           " are there alone; for these, the time to the first use is the median of their place"});
 }
 
 void mismatch_notice(double mismatch, std::vector<ReportNotice>& notices) {

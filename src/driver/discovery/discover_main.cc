@@ -2,7 +2,7 @@
 // driver/discovery/discovery.cc.
 //   --libcuda FILE                 makes the known waiting calls, and prints their stacks
 //   --libcuda FILE --check A,B,..  hooks the functions at these image offsets, makes the calls again, and
-//   prints the times inside
+//                                  prints the times inside
 //   --libcuda FILE --device        prints the first device's name and compute capability
 //   --locate                       prints the path of the libcuda.so.1 that the dynamic linker finds
 // Output: one JSON object on stdout; {"error": ...} and exit status 1 where it fails.

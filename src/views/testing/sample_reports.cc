@@ -73,7 +73,7 @@ Report als_report() {
                    {"__libc_start_main", "", 0, "/usr/lib/x86_64-linux-gnu/libc.so.6", 0x27249, false}};
   release.conditions = {
       {"usual", "the wait inside a free keeps the memory from being reused while GPU work may still use it"}};
-  release.why = "nothing that the calls wait for was touched before another synchronization covered it";
+  release.why = "nothing used the result before a later synchronization waited for the same work";
   release.where = release.stack[1];
   release.where->column = 3;
   release.source = {
@@ -87,7 +87,7 @@ Report als_report() {
   second.expected_benefit_s = 0.0625;
   second.expected_benefit_percent = 5;
   second.why =
-      "nothing that 480 of 500 calls wait for was touched before another synchronization covered it; used at als.cc:171 "
+      "nothing used the result of 480 of 500 calls before a later synchronization waited for the same work; used at als.cc:171 "
       "in the others";
   second.conditions.push_back({"clock-timer", "it brackets a timer"});
   second.stack[3] = at("void als::update_x<float>(als::Matrix<float> const&, int)", source, 160, 0x1f30);
@@ -303,7 +303,7 @@ Report crowded_report() {
     problem.expected_benefit_percent = 4.0 / i;
     problem.stack = {at("cfd::f" + std::to_string(i), "cfd.cc", i, 0x10 * i)};
     problem.where = problem.stack[0];
-    problem.why = "nothing that the calls wait for was touched before another synchronization covered it";
+    problem.why = "nothing used the result before a later synchronization waited for the same work";
     report.problems.push_back(problem);
     if (i <= 8) fold.members.push_back(problem.id);
     if (i >= 3 && i <= 5) sequence.members.push_back(problem.id);
