@@ -1,7 +1,7 @@
 #!/bin/sh
 # The oldest glibc that has all that these files need is LIMIT or older: glibc_test.sh LIMIT FILE...
 # What is preloaded has to load wherever the measured program does (2.28); the tool itself runs from 2.35 on.
-# cmake/OldGlibc.cmake links old versions of what glibc has renewed since.
+# cmake/Preloaded.cmake links old versions of what glibc has renewed since.
 set -u
 limit=$1
 shift

@@ -1,3 +1,17 @@
+# diogenes_preloaded(TARGET OUTPUT_NAME SOURCE...): a library that is preloaded into other people's programs. It has no C++ runtime,
+# and exports what is marked. It is built without sanitizers, and optimised in every build: hooks are hot.
+function(diogenes_preloaded target output_name)
+  add_library(${target} MODULE ${ARGN})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror -fno-exceptions -fno-rtti
+      -fvisibility=hidden -fvisibility-inlines-hidden -fno-threadsafe-statics -O2 -g -ftls-model=initial-exec>)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output_name} LINKER_LANGUAGE C)
+  target_link_options(${target} PRIVATE -static-libgcc -Wl,--build-id -Wl,-z,now,-z,relro,-z,nodelete -Wl,--no-undefined
+    -Wl,-Bsymbolic)
+  diogenes_for_old_glibc(${target})
+endfunction()
+
 # diogenes_for_old_glibc(TARGET): what is preloaded has to load wherever the measured program does, from glibc 2.28 on. Since 2.32 to
 # 2.34 these functions lie in libc and are linked in that version; an older libc has them in libpthread and libdl. Both still have
 # the old versions. So the target is linked with stand-ins of the two old libraries first, which name those.
