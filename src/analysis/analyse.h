@@ -3,42 +3,19 @@
 #pragma once
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analysis/benefit/models.h"
+#include "analysis/report/options.h"
 #include "analysis/report/report.h"
 #include "analysis/runs/further_runs.h"
-#include "analysis/runs/run.h"
-#include "analysis/symbols/frame_owner.h"
 #include "base/result.h"
-#include "ffm/plan.h"
 
 namespace diogenes {
 
-// `--subsequence G3:2-5`: entries 2 to 5 of the sequence that the report calls G3.
-struct PartOfSequence {
-  std::string group;
-  size_t first = 0, last = 0;
-};
+// `--subsequence G3:2-5`.
 Result<PartOfSequence> part_of_sequence(std::string_view text);
-
-struct AnalysisOptions {
-  double threshold_percent =
-      -1;  // of the GPU phase, for misplaced synchronizations; below 0: the session's own
-  Model model = Model::replay;
-  std::vector<PartOfSequence> parts;    // to estimate beside the groups that are found
-  JudgeProcess judge = nullptr;         // for tests; null: the judges
-  std::set<std::string> allowed;        // source keys that `together` leaves out
-  OwnerChoices owners;                  // added to the session's own
-  size_t timeline = 0;                  // intervals that the report's timeline may have; 0: it has none
-  std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
-  // Problems by their keys, set by set: these are the report's groups, in place of those that are found.
-  std::optional<std::vector<std::set<std::string>>> groups;
-};
 
 // Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is
 // missing.
@@ -64,9 +41,5 @@ class Estimator {
   Report report_;
   std::unique_ptr<Runs> runs_;
 };
-
-// Stage 1's decision: catalogue symbols of the public functions on whose stacks the wait function was
-// entered.
-Result<std::vector<std::string>> waiting_functions(const std::filesystem::path& baseline_folder);
 
 }  // namespace diogenes

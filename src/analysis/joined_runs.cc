@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "analysis/findings/required.h"
+#include "analysis/necessity/watch_shares.h"
 #include "analysis/report/notices.h"
 #include "analysis/runs/first_uses.h"
-#include "analysis/runs/watch_shares.h"
 
 namespace diogenes {
 
@@ -42,7 +42,8 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
       stage == Stage::memory_tracing
           ? load_memory_tracing(folder_, sites,
                                 {choices_.judge, [this](const Run& of) { build(&of); }, choices_.check})
-          : load_run(stage_folder, sites, what, {.by_hand = choices_.judge});
+      : what == Load::evidence ? load_judged_run(stage_folder, sites, {.by_hand = choices_.judge})
+                               : load_run(stage_folder, sites, what);
   if (!run) {
     notices.push_back({"session", run.error().c_str()});
     return std::nullopt;

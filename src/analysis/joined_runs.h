@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/benefit/models.h"
+#include "analysis/findings/followed_values.h"
+#include "analysis/replay/models.h"
+#include "analysis/replay/recorded/gpu_times.h"
 #include "analysis/report/report.h"
-#include "analysis/runs/followed_values.h"
-#include "analysis/runs/gpu_times.h"
 #include "analysis/runs/join.h"
 #include "analysis/runs/run.h"
 #include "trace/session.h"

@@ -11,7 +11,7 @@
 #include "analysis/report/source_key.h"
 #include "analysis/report/timeline.h"
 #include "analysis/report/totals.h"
-#include "analysis/report/wording.h"
+#include "analysis/symbols/wording.h"
 
 namespace diogenes {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analyse.h"
 #include "analysis/findings/groupings.h"
 #include "analysis/joined_runs.h"
 #include "analysis/program/main_loop.h"
 #include "analysis/report/description.h"
+#include "analysis/report/options.h"
 #include "analysis/symbols/source_lines.h"
 #include "analysis/symbols/stack_names.h"
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "base/range.h"
 #include "base/result.h"
 #include "trace/fact_records.h"
 #include "trace/format.h"
@@ -20,6 +21,12 @@
 #include "trace/python_records.h"
 
 namespace diogenes {
+
+// Damaged files hold any number. Up to here, sums over a thread stay inside 64 bits; ranges do not wrap around.
+inline constexpr int64_t kLatestTime = int64_t{1} << 61;
+constexpr AddressRange range_of(uint64_t begin, uint64_t bytes) {
+  return {begin, bytes > UINT64_MAX - begin ? UINT64_MAX : begin + bytes};
+}
 
 // The interned stacks of one process.
 class StackTable {

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "analysis/runs/thread_sleeps.h"
+#include "analysis/runs/decisions.h"
 #include "measured.h"
 #include "trace/reader.h"
 

@@ -1,5 +1,3 @@
-#include "oracle.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -7,8 +5,9 @@
 #include <sstream>
 
 #include "analysis/benefit/graph.h"
+#include "analysis/necessity/watch_shares.h"
 #include "analysis/runs/join.h"
-#include "analysis/runs/watch_shares.h"
+#include "oracle.h"
 #include "run_process.h"
 
 namespace diogenes::oracle {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/benefit/recording_cost.h"
+#include "analysis/runs/recording_cost.h"
 
 namespace diogenes {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "analysis/report/wording.h"
+#include "analysis/symbols/wording.h"
 
 namespace diogenes {
 namespace {
@@ -292,18 +292,6 @@ void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) 
 }
 
 }  // namespace
-
-bool fix_removes_call(const DriverFunction& function, const Operation& operation) {
-  switch (function.role) {
-    case Role::synchronize:
-      return true;
-    // Kept and used again; memory that is not allocated again has to be released all the same.
-    case Role::release:
-      return operation.reused;
-    default:
-      return false;
-  }
-}
 
 Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at,
                   const std::string& allocation_at, const std::optional<LibraryWait>& library) {

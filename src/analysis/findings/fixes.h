@@ -1,6 +1,5 @@
 // What to change, and what a finding rests on: one line each for every kind of problem and driver function.
-// The figure of a problem assumes exactly the fix that is printed with it, so the rule that says whether the
-// call itself goes is here too.
+// The figure of a problem assumes exactly the fix that is printed with it (fix_removes_call(), problem_kinds.h).
 #pragma once
 #include <optional>
 #include <string>
@@ -19,9 +18,6 @@ struct Advice {
 };
 // The code of conditions that hold for every finding of their kind.
 inline constexpr const char* kUsualCheck = "usual";
-
-// Is the call itself gone after the fix for an unnecessary synchronization? Only then its own time is gained.
-bool fix_removes_call(const DriverFunction& function, const Operation& operation);
 
 // `use_at`: FILE:LINE of the most frequent first use, or "". `allocation_at`: the same of the calls that the
 // fix takes along (Problem::allocation_places). `library`: that makes the wait (frame_owner.h).

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "analysis/report/wording.h"
 #include "analysis/symbols/mixed_stack.h"
+#include "analysis/symbols/wording.h"
 
 namespace diogenes {
 namespace {

@@ -116,4 +116,16 @@ Nanoseconds asynchronous_call(const Run& tracing, const SiteTable& sites) {
   return {std::max<int64_t>(*middle, 0)};
 }
 
+bool fix_removes_call(const DriverFunction& function, const Operation& operation) {
+  switch (function.role) {
+    case Role::synchronize:
+      return true;
+    // Kept and used again; memory that is not allocated again has to be released all the same.
+    case Role::release:
+      return operation.reused;
+    default:
+      return false;
+  }
+}
+
 }  // namespace diogenes

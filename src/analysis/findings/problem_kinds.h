@@ -53,6 +53,9 @@ struct Replacement {
 };
 Replacement replacement_of(ProblemKind kind, const Operation& operation);
 
+// Is the call itself gone after the fix for an unnecessary synchronization? Only then its own time is gained.
+bool fix_removes_call(const DriverFunction& function, const Operation& operation);
+
 // What a call takes that only hands a copy to the GPU: the median of the run's own ones, 5 us without any.
 Nanoseconds asynchronous_call(const Run& tracing, const SiteTable& sites);
 

@@ -4,8 +4,6 @@
 #include <array>
 #include <map>
 
-#include "analysis/findings/fixes.h"
-
 namespace diogenes {
 namespace {
 

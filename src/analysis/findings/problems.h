@@ -26,9 +26,9 @@
 #include <map>
 #include <optional>
 
-#include "analysis/benefit/models.h"
 #include "analysis/findings/call_context.h"
 #include "analysis/findings/problem_kinds.h"
+#include "analysis/replay/models.h"
 #include "analysis/runs/join.h"
 
 namespace diogenes {

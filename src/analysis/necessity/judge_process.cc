@@ -1,11 +1,14 @@
 #include "analysis/necessity/judge_process.h"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 #include "analysis/necessity/interpret/record_cursor.h"
 #include "analysis/necessity/judge/check.h"
 #include "analysis/necessity/judge/judge.h"
+#include "analysis/runs/first_uses.h"
+#include "analysis/runs/in_background.h"
 
 namespace diogenes::necessity {
 namespace {
@@ -78,3 +81,53 @@ void ProcessJudge::note_transfers() {
 }
 
 }  // namespace diogenes::necessity
+
+namespace diogenes {
+namespace {
+
+using Judges = std::deque<necessity::ProcessJudge>;  // one for each process; none: by hand
+
+void judge_all(Run& run, Judges& judges, const JudgeOptions& options, const SiteTable& sites) {
+  for (size_t i = 0; i < run.processes.size(); ++i) {
+    Process& process = run.processes[i];
+    run.judgement += options.by_hand ? options.by_hand(process, sites, run.peers.to(process.trace->process))
+                                     : judges[i].judge(options.check);
+    for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
+    place_first_uses(process);
+  }
+}
+
+// Two threads: synchronizations are judged on the one; on the other the rest is loaded, `meanwhile` runs, and
+// transfers are judged.
+void judge(Run& run, const SiteTable& sites, const JudgeOptions& options) {
+  auto judges = std::make_shared<Judges>();  // the check goes on with them
+  for (Process& process : run.processes)
+    if (!options.by_hand) judges->emplace_back(process, sites, run.peers.to(process.trace->process));
+  if (options.by_hand) load_rest(run);  // it may write to what is read here
+  std::future<bool> hold;
+  auto judged = in_background([&] {
+    judge_all(run, *judges, options, sites);
+    if (options.by_hand || options.check == necessity::Check::first) return;
+    hold = in_background([judges] {
+      return std::all_of(judges->begin(), judges->end(),
+                         [](const necessity::ProcessJudge& judge) { return judge.holds(); });
+    });
+  });
+  if (!options.by_hand) load_rest(run);
+  if (options.meanwhile) options.meanwhile(run);
+  for (necessity::ProcessJudge& judge : *judges) judge.judge_transfers();
+  judged.get();
+  for (necessity::ProcessJudge& judge : *judges) judge.note_transfers();
+  run.verdicts_hold = std::move(hold);
+}
+
+}  // namespace
+
+Result<Run> load_judged_run(const std::filesystem::path& stage_folder, SiteTable& sites,
+                            const JudgeOptions& options) {
+  Result<Run> run = load_run(stage_folder, sites, Load::evidence);
+  if (run) judge(*run, sites, options);
+  return run;
+}
+
+}  // namespace diogenes

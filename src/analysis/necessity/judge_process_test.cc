@@ -27,7 +27,7 @@ std::vector<Evidence> evidence(const Facts& facts) {
   TemporaryFolder folder;
   facts.write(folder.path());
   SiteTable sites;
-  auto run = load_run(folder.path(), sites, Load::evidence);
+  auto run = load_judged_run(folder.path(), sites);
   EXPECT_EQ(run->judgement.withdrawn, 0u);
   return run->processes.at(0).threads.at(0).evidence;
 }
@@ -191,7 +191,7 @@ TEST(JudgeProcess, ADownloadThatAnotherProcessReads) {
     facts.call("cuCtxSynchronize", {.begin = 80, .flags = kWaited}).write(folder.path());
     reader.without_cuda(99).peer(reads, kHost + 8, 8, 60).write(folder.path());
     SiteTable sites;
-    auto run = load_run(folder.path(), sites, Load::evidence);
+    auto run = load_judged_run(folder.path(), sites);
     EXPECT_EQ(run->trace.missing, std::vector<std::string>{});
     ASSERT_EQ(run->processes.size(), 2u);
     const Process& process = run->processes.at(run->processes[0].trace->process.pid == 100 ? 0 : 1);
@@ -250,8 +250,8 @@ TEST(JudgeProcess, VerdictsThatAreCheckedBesideWhatFollows) {
     facts.write(folder.path() / "tracing");
     facts.write(folder.path() / "memory-tracing");
     SiteTable sites;
-    auto first = load_run(folder.path() / "memory-tracing", sites, Load::evidence);
-    auto beside = load_run(folder.path() / "memory-tracing", sites, Load::evidence, {.check = Check::beside});
+    auto first = load_judged_run(folder.path() / "memory-tracing", sites);
+    auto beside = load_judged_run(folder.path() / "memory-tracing", sites, {.check = Check::beside});
     const bool left_out = copies > 10;
     EXPECT_EQ(first->judgement.unchecked > 0, left_out);
     EXPECT_FALSE(first->verdicts_hold.valid());

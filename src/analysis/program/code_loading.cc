@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "analysis/report/wording.h"
+#include "analysis/symbols/wording.h"
 
 namespace diogenes {
 namespace {

@@ -192,4 +192,12 @@ Outcome simulate_one_stream(const Schedule& schedule, const std::vector<int64_t>
   return OneStream(schedule, durations, machine, setting, edits).run(fill, use);
 }
 
+Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations, const Machine& machine,
+                 const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill,
+                 const std::vector<Checkpoint>* use) {
+  if (in_one_stream(schedule))
+    return simulate_one_stream(schedule, durations, machine, setting, edits, fill, use);
+  return simulate_events(schedule, durations, machine, setting, edits, fill, use);
+}
+
 }  // namespace diogenes::replay

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "analysis/near_search.h"
+#include "analysis/replay/one_stream.h"
 #include "analysis/replay/recorded/calibration.h"
 #include "analysis/replay/recorded/wake_up.h"
+#include "analysis/runs/near_search.h"
 
 namespace diogenes::replay {
 namespace {

@@ -1,7 +1,8 @@
 // The benefit of several processes together: which of them ends last, and what they share.
 #include <gtest/gtest.h>
 
-#include "analysis/benefit/models.h"
+#include "analysis/necessity/judge_process.h"
+#include "analysis/replay/models.h"
 #include "analysis/testing/analysed.h"
 
 namespace diogenes {
@@ -39,7 +40,9 @@ struct TwoProcesses {
   }
 
   Run load(const char* name, Load what) {
-    auto run = load_run(folder.path() / name, sites, what, {.by_hand = verdicts_by_hand});
+    auto run = what == Load::evidence
+                   ? load_judged_run(folder.path() / name, sites, {.by_hand = verdicts_by_hand})
+                   : load_run(folder.path() / name, sites, what);
     EXPECT_TRUE(run.ok());
     return std::move(*run);
   }

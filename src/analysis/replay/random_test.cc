@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "analysis/replay/recorded/make_schedule.h"
 #include "analysis/replay/replay.h"
 
 namespace diogenes {

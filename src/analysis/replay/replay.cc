@@ -4,7 +4,8 @@
 #include <cstring>
 #include <functional>
 
-#include "analysis/near_search.h"
+#include "analysis/replay/recorded/make_schedule.h"
+#include "analysis/runs/near_search.h"
 
 namespace diogenes {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/replay/one_stream.h"
 #include "analysis/testing/recorded_schedule.h"
 
 namespace diogenes {

@@ -4,7 +4,7 @@
 
 #include "analysis/benefit/graph.h"
 #include "analysis/findings/problem_kinds.h"
-#include "analysis/report/wording.h"
+#include "analysis/symbols/wording.h"
 
 namespace diogenes {
 namespace {

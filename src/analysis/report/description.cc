@@ -5,7 +5,7 @@
 
 #include "analysis/findings/fixes.h"
 #include "analysis/report/coverage.h"
-#include "analysis/report/wording.h"
+#include "analysis/symbols/wording.h"
 #include "driver/catalogue.h"
 
 namespace diogenes {

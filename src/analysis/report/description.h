@@ -1,9 +1,9 @@
 // What was found, as the report says it: names, places, percentages, words. In: problems, groups, needed waits with
 // their sites. Out: entries of the report, in the order in which they are added.
 #pragma once
+#include "analysis/findings/followed_values.h"
 #include "analysis/findings/groupings.h"
 #include "analysis/findings/required.h"
-#include "analysis/runs/followed_values.h"
 #include "analysis/symbols/stack_names.h"
 
 namespace diogenes {

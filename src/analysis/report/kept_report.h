@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/analyse.h"
+#include "analysis/report/options.h"
 #include "analysis/report/report.h"
 #include "base/result.h"
 

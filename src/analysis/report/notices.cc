@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "analysis/report/wording.h"
+#include "analysis/symbols/wording.h"
 #include "trace/plan_reader.h"
 
 namespace diogenes {
@@ -63,9 +63,9 @@ void hook_notices(const Run& run, const std::string& stage, std::vector<ReportNo
 }
 
 // What facts left open, each with what follows from it.
-void judgement_notices(const necessity::Judgement& judgement, const std::string& stage,
+void judgement_notices(const Judgement& judgement, const std::string& stage,
                        std::vector<ReportNotice>& notices) {
-  const necessity::Unclear& unclear = judgement.unclear;
+  const Unclear& unclear = judgement.unclear;
   auto say = [&](uint64_t count, const char* one, const char* several, const char* consequence,
                  const char* code = "not-seen") {
     if (count > 0) notices.push_back({code, stage + ": " + counted(count, one, several) + consequence});

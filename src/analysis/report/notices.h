@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "analysis/findings/problems.h"
+#include "analysis/replay/recorded/gpu_times.h"
 #include "analysis/report/report.h"
-#include "analysis/runs/gpu_times.h"
 #include "analysis/runs/join.h"
 #include "trace/session.h"
 

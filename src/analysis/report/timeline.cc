@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analysis/replay/recorded/schedule.h"
+#include "analysis/replay/recorded/make_schedule.h"
 
 namespace diogenes {
 namespace {

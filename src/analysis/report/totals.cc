@@ -5,7 +5,7 @@
 
 #include "analysis/benefit/graph.h"
 #include "analysis/report/notices.h"
-#include "analysis/report/wording.h"
+#include "analysis/symbols/wording.h"
 
 namespace diogenes {
 

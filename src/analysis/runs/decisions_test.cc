@@ -1,7 +1,8 @@
+#include "analysis/runs/decisions.h"
+
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "analysis/analyse.h"
 #include "analysis/testing/analysed.h"
 
 namespace diogenes {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <queue>
 
-#include "analysis/benefit/recording_cost.h"
-#include "analysis/near_search.h"
-#include "analysis/runs/join.h"
+#include "analysis/runs/near_search.h"
+#include "analysis/runs/recording_cost.h"
 
 namespace diogenes {
 namespace {

@@ -46,8 +46,6 @@ inline bool repeats(Duplicate duplicate) {
   return duplicate == Duplicate::verified || duplicate >= Duplicate::elsewhere;
 }
 
-inline bool is_movable(uint32_t reasons) { return reasons != 0 && (reasons & ~kMovableReasons) == 0; }
-
 // Copies reasons, duplicates and (until stage 4's are joined) times to first use from `memory_tracing` to
 // `tracing`; those times as they would have been there, where the place of the use is known (first_uses.h),
 // else as they were recorded. `verdicts`: by site.

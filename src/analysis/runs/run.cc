@@ -1,21 +1,12 @@
 #include "analysis/runs/run.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
-#include <memory>
 
-#include "analysis/in_background.h"
-#include "analysis/near_search.h"
-#include "analysis/necessity/judge_process.h"
-#include "analysis/runs/first_uses.h"
-#include "analysis/symbols/mixed_stack.h"
+#include "analysis/runs/near_search.h"
 
 namespace diogenes {
 namespace {
-
-// Damaged files hold any number. Up to here, sums over a thread stay inside 64 bits.
-constexpr int64_t kLatest = int64_t{1} << 61;
 
 Nanoseconds time_of(uint32_t count, uint8_t flags) {
   return {static_cast<int64_t>(count) * ((flags & kCoarseTimes) ? 1024 : 1)};
@@ -31,13 +22,13 @@ struct AllocationEvent {
 class ThreadLoader {
  public:
   ThreadLoader(Process& process, uint32_t thread, SiteTable& sites, std::vector<AllocationEvent>& allocations,
-               necessity::PeerAccesses& peers)
+               PeerAccesses& peers)
       : process_(process), thread_(thread), sites_(sites), allocations_(allocations), peers_(peers) {}
 
   void operator()(const OperationRecord& record, uint32_t) {
     Operation operation;
     operation.flags = record.flags;
-    operation.begin = {std::clamp<int64_t>(record.begin_ns, 0, kLatest)};
+    operation.begin = {std::clamp<int64_t>(record.begin_ns, 0, kLatestTime)};
     operation.call = time_of(record.call, record.flags);
     operation.waited = std::min(time_of(record.waited, record.flags), operation.call);
     operation.site = site_of(record.function, record.stack);
@@ -60,7 +51,7 @@ class ThreadLoader {
     operations()[sequence].left_out = (record.flags & kNotLookedAt) != 0;
   }
   void operator()(const RecordingRecord& record, uint32_t sequence) {
-    auto sane = [](int64_t ns) { return Nanoseconds{std::clamp<int64_t>(ns, 0, kLatest)}; };
+    auto sane = [](int64_t ns) { return Nanoseconds{std::clamp<int64_t>(ns, 0, kLatestTime)}; };
     auto& recordings = process_.threads[thread_].long_recordings;
     if (recordings.empty() || recordings.back().operation != sequence)
       recordings.push_back({sequence, sane(record.before_ns), sane(record.after_ns)});
@@ -83,7 +74,7 @@ class ThreadLoader {
   uint32_t thread_;
   SiteTable& sites_;
   std::vector<AllocationEvent>& allocations_;
-  necessity::PeerAccesses& peers_;
+  PeerAccesses& peers_;
   std::unordered_map<uint64_t, SiteIndex> known_;
 };
 
@@ -104,7 +95,7 @@ class EvidenceLoader {
   }
   void operator()(const ClockReadRecord& record, uint32_t) {
     if (Thread* thread = thread_of(record.thread, record.sequence))
-      thread->evidence[record.sequence].clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatest);
+      thread->evidence[record.sequence].clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatestTime);
   }
 
  private:
@@ -132,7 +123,7 @@ class GpuTimesLoader {
       ++run_.misplaced_records;
       return;
     }
-    if (record.begin_ns < 0 || record.end_ns < record.begin_ns || record.end_ns > kLatest) return;
+    if (record.begin_ns < 0 || record.end_ns < record.begin_ns || record.end_ns > kLatestTimeTime) return;
     auto& times = found->second->gpu_times;
     if (times.empty()) times.resize(found->second->operations.size());
     RecordedGpuTime& time = times[record.sequence];
@@ -205,21 +196,8 @@ void mark_reused(Process& process, std::vector<AllocationEvent>& events) {
   }
 }
 
-}  // namespace
-
-SiteIndex SiteTable::site_of(const ProcessTrace& process, uint16_t function, uint32_t stack) {
-  const DriverFunction* driver = driver_function(function);
-  SiteKeyBuilder builder(driver ? driver->symbol : "");
-  add_stack(builder, process, stack);
-  auto [found, fresh] = by_key_.try_emplace(builder.key(), SiteIndex{static_cast<uint32_t>(sites_.size())});
-  if (fresh) sites_.push_back({builder.key(), driver ? function : kWaitFunction, {&process, stack}});
-  return found->second;
-}
-
-namespace {
-
 // The operations of one process, in all its threads.
-void load_operations(Process& process, SiteTable& sites, necessity::PeerAccesses& peers, bool with_evidence) {
+void load_operations(Process& process, SiteTable& sites, PeerAccesses& peers, bool with_evidence) {
   std::vector<AllocationEvent> allocations;
   for (const ThreadTrace& thread : process.trace->threads) {
     Thread& loaded = process.threads.emplace_back();
@@ -258,66 +236,22 @@ void sort_contents(std::vector<CopyContent>& contents) {
   contents.erase(contents.begin(), std::unique(contents.rbegin(), contents.rend(), same).base());
 }
 
-// What the judges of a run's processes read; the check goes on with it.
-struct Judging {
-  necessity::PeerAccesses peers;
-  std::deque<necessity::ProcessJudge> judges;  // one for each process; none: by hand
-};
+}  // namespace
 
-void judge_all(Run& run, Judging& judging, const LoadOptions& options, const SiteTable& sites) {
-  for (size_t i = 0; i < run.processes.size(); ++i) {
-    Process& process = run.processes[i];
-    run.judgement += options.by_hand
-                         ? options.by_hand(process, sites, judging.peers.to(process.trace->process))
-                         : judging.judges[i].judge(options.check);
-    for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
-    place_first_uses(process);
+void load_rest(Run& run) {
+  for (Process& process : run.processes) {
+    if (process.trace->process.gpu_times == GpuTimesState::taken) load_more<GpuTimesLoader>(run, process);
+    load_more<EvidenceLoader>(run, process);
+    for (Thread& thread : process.threads) sort_contents(thread.contents);
   }
 }
 
-// Two threads: synchronizations are judged on the one; on the other the rest is loaded, `meanwhile` runs, and
-// transfers are judged.
-void load_evidence(Run& run, const SiteTable& sites, const std::shared_ptr<Judging>& judging,
-                   const LoadOptions& options) {
-  judging->peers.sort();
-  for (Process& process : run.processes)
-    if (!options.by_hand)
-      judging->judges.emplace_back(process, sites, judging->peers.to(process.trace->process));
-  auto load_rest = [&run] {
-    for (Process& process : run.processes) {
-      if (process.trace->process.gpu_times == GpuTimesState::taken) load_more<GpuTimesLoader>(run, process);
-      load_more<EvidenceLoader>(run, process);
-      for (Thread& thread : process.threads) sort_contents(thread.contents);
-    }
-  };
-  if (options.by_hand) load_rest();  // it may write to what is read here
-  std::future<bool> hold;
-  auto judged = in_background([&] {
-    judge_all(run, *judging, options, sites);
-    if (options.by_hand || options.check == necessity::Check::first) return;
-    hold = in_background([judging] {
-      return std::all_of(judging->judges.begin(), judging->judges.end(),
-                         [](const necessity::ProcessJudge& judge) { return judge.holds(); });
-    });
-  });
-  if (!options.by_hand) load_rest();
-  if (options.meanwhile) options.meanwhile(run);
-  for (necessity::ProcessJudge& judge : judging->judges) judge.judge_transfers();
-  judged.get();
-  for (necessity::ProcessJudge& judge : judging->judges) judge.note_transfers();
-  run.verdicts_hold = std::move(hold);
-}
-
-}  // namespace
-
-Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
-                     const LoadOptions& options) {
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load) {
   auto stage = read_stage(stage_folder);
   if (!stage) return stage.error();
   Run run;
   run.trace = std::move(*stage);
   std::map<std::pair<int, std::string>, int> seen;
-  auto judging = std::make_shared<Judging>();
   for (const ProcessTrace& trace : run.trace.processes) {
     Process& process = run.processes.emplace_back();
     process.trace = &trace;
@@ -327,10 +261,10 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
     process.identity = uses_gpu ? std::to_string(trace.process.rank) + "/" + executable + "/" +
                                       std::to_string(seen[{trace.process.rank, executable}]++)
                                 : "without CUDA";
-    load_operations(process, sites, judging->peers, load == Load::evidence);
+    load_operations(process, sites, run.peers, load == Load::evidence);
     if (load == Load::gpu_times) load_more<GpuTimesLoader>(run, process);
   }
-  if (load == Load::evidence) load_evidence(run, sites, judging, options);
+  run.peers.sort();
   return run;
 }
 
@@ -341,19 +275,6 @@ const CopyContent* content_of(const Thread& thread, uint32_t operation, size_t& 
       begin, from, end, [&](const CopyContent& content) { return content.operation < operation; });
   near = static_cast<size_t>(found - begin);
   return found != end && found->operation == operation ? &*found : nullptr;
-}
-
-const DriverFunction* function_of(const Site& site) { return driver_function(site.function); }
-
-std::string operation_name(const Site& site) {
-  const DriverFunction* function = function_of(site);
-  return function ? function->operation : "(private API)";
-}
-
-std::string site_key_text(SiteKey key) {
-  char text[17];
-  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(key));
-  return text;
 }
 
 }  // namespace diogenes

@@ -4,50 +4,18 @@
 // stack has the same SiteIndex in every run (site_key.h). Times are taken as they are, made sane only
 // where damage would overflow.
 #pragma once
-#include <functional>
 #include <future>
-#include <span>
 #include <string>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
-#include "analysis/findings/findings.h"
-#include "analysis/necessity/interpret/peer_accesses.h"
-#include "analysis/necessity/judgement.h"
-#include "base/index.h"
+#include "analysis/runs/evidence.h"
+#include "analysis/runs/judgement.h"
+#include "analysis/runs/peer_accesses.h"
+#include "analysis/symbols/sites.h"
 #include "base/units.h"
-#include "driver/catalogue.h"
 #include "trace/reader.h"
-#include "trace/site_key.h"
 
 namespace diogenes {
-
-using SiteIndex = Index<struct SiteTag>;
-
-// A stack that can be resolved: whose process it is in says which modules its frames are of.
-struct StackPlace {
-  const ProcessTrace* process = nullptr;
-  uint32_t stack = kNoStack;
-  auto operator<=>(const StackPlace&) const = default;
-};
-
-struct Site {
-  SiteKey key = 0;
-  uint16_t function = kNoFunction;
-  StackPlace place;  // where it was seen first
-};
-
-class SiteTable {
- public:
-  SiteIndex site_of(const ProcessTrace& process, uint16_t function, uint32_t stack);
-  const Site& operator[](SiteIndex index) const { return sites_[index.value]; }
-  size_t size() const { return sites_.size(); }
-
- private:
-  std::vector<Site> sites_;
-  std::unordered_map<SiteKey, SiteIndex> by_key_;
-};
 
 // What stages 3 and 4 know of one instance. `operation` names within the same process.
 struct Evidence {
@@ -148,33 +116,22 @@ struct Run {
   StageTrace trace;
   std::vector<Process> processes;  // one for each of trace.processes, in its order
   uint64_t misplaced_records = 0;  // evidence that names no operation of its process
-  necessity::Judgement judgement;  // of all processes
+  PeerAccesses peers;
+  Judgement judgement;  // of all processes
   // Valid: the verdicts are still being checked (Check::beside), for which the trace and `processes` stay where they
   // are. False: they do not hold as they are. Last, so that it is waited for before the rest goes.
   std::future<bool> verdicts_hold;
 };
 
-// For tests, in place of the judges (necessity/judge_process.h): fills in the evidence of a process's operations.
-// `peers`: what other processes did to its memory.
-using JudgeProcess = necessity::Judgement (*)(Process& process, const SiteTable& sites,
-                                              std::span<const necessity::PeerAccess> peers);
-// What is loaded beside the operations: the evidence with GPU times, or GPU times alone.
-enum class Load : uint8_t { operations, evidence, gpu_times };
-// What is done while a run is judged: it may read the run's operations and GPU times, and `sites`.
-using Meanwhile = std::function<void(const Run&)>;
-struct LoadOptions {
-  JudgeProcess by_hand = nullptr;  // null: the judges
-  Meanwhile meanwhile;
-  necessity::Check check = necessity::Check::first;
+enum class Load : uint8_t {
+  operations,
+  evidence,  // with room for what the judges find (necessity/judge_process.h), and with `peers`
+  gpu_times
 };
-Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
-                     const LoadOptions& options = {});
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load);
+// Of a run with evidence: what hashes, clocks and the GPU's times say. May run beside the judging of synchronizations.
+void load_rest(Run& run);
 
 // Null: not known. `near`: where the last search in this thread ended, from 0.
 const CopyContent* content_of(const Thread& thread, uint32_t operation, size_t& near);
-const DriverFunction* function_of(const Site& site);
-std::string site_key_text(SiteKey key);  // as the keys of findings begin
-std::string operation_name(
-    const Site& site);  // "cuMemFree"; a wait outside any public call is "(private API)"
-
 }  // namespace diogenes

@@ -3,9 +3,9 @@
 #include <map>
 #include <memory>
 
-#include "analysis/runs/run.h"
 #include "analysis/symbols/frame_owner.h"
 #include "analysis/symbols/kept_names.h"
+#include "analysis/symbols/sites.h"
 #include "analysis/symbols/source_lines.h"
 #include "analysis/symbols/symbols.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/findings/problems.h"
+#include "analysis/necessity/judge_process.h"
 #include "analysis/testing/trace_builder.h"
 
 namespace diogenes::testing {
@@ -52,12 +53,26 @@ struct Analysed {
         find_problems({tracing, sites, graph, verdicts, first_uses, threshold, nullptr, &call_contexts});
   }
   Run load_one(const char* name, bool evidence) {
-    auto run = load_run(folder.path() / name, sites, evidence ? Load::evidence : Load::operations,
-                        {.by_hand = verdicts_by_hand});
+    auto run = evidence ? load_judged_run(folder.path() / name, sites, {.by_hand = verdicts_by_hand})
+                        : load_run(folder.path() / name, sites, Load::operations);
     EXPECT_TRUE(run.ok()) << run.error().c_str();
     return std::move(*run);
   }
 };
+
+// Once round: A waits 100 and leaves 2 of work to B, which waits 0 and leaves 100; C waits 10 and leaves 3 to
+// D, which leaves 1 to a needed wait. By the model of the paper A alone gains 2, A and B 100, C and D 3 + 1, all 104.
+inline Timeline four_in_a_row(int rounds) {
+  auto trace = timeline();
+  for (int i = 0; i < rounds; ++i) {
+    trace.launch(0).sync(lasting(100)).from(0x100).unnecessary().work(2);
+    trace.sync(lasting(0)).from(0x200).unnecessary().work(100);
+    trace.launch(0).sync(lasting(10)).from(0x300).unnecessary().work(3);
+    trace.sync(lasting(0)).from(0x400).unnecessary().work(1);
+    trace.sync(lasting(0)).from(0x500).needed(kOrder);
+  }
+  return trace;
+}
 
 // The benefit of the one problem that the timeline has.
 inline double only_benefit_us(const Timeline& trace) {

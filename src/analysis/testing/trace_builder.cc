@@ -446,8 +446,7 @@ void write_process(const fs::path& stage_folder, const Timeline& trace, const Pr
   save(folder / "process", bytes);
 }
 
-necessity::Judgement verdicts_by_hand(Process& process, const SiteTable&,
-                                      std::span<const necessity::PeerAccess>) {
+Judgement verdicts_by_hand(Process& process, const SiteTable&, std::span<const PeerAccess>) {
   std::map<uint32_t, Thread*> threads;
   for (Thread& thread : process.threads) threads[thread.ordinal] = &thread;
   std::ifstream file(process.trace->folder / "verdicts", std::ios::binary);

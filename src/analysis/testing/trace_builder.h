@@ -158,8 +158,7 @@ struct LiteralVerdict {
 };
 
 // Reads that file: for load_run() and AnalysisOptions::judge.
-necessity::Judgement verdicts_by_hand(Process& process, const SiteTable& sites,
-                                      std::span<const necessity::PeerAccess> peers);
+Judgement verdicts_by_hand(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers);
 
 // Writes session.json and the stages 1 to 4 of one process. `runtime_us` 0: the timeline's length.
 Session write_session(const std::filesystem::path& folder, const Timeline& trace, ProcessOptions options = {},

@@ -13,9 +13,9 @@
 #include <fstream>
 
 #include "analysis/analyse.h"
+#include "analysis/necessity/watch_shares.h"
 #include "analysis/report/kept_report.h"
-#include "analysis/runs/thread_sleeps.h"
-#include "analysis/runs/watch_shares.h"
+#include "analysis/runs/decisions.h"
 #include "driver/catalogue.h"
 #include "launcher/command_line/version.h"
 #include "launcher/installed/cupti.h"

@@ -9,9 +9,9 @@
 // Source: trace/format.h, docs/necessity.md, docs/driver-facts.md.
 #pragma once
 #include "analysis/necessity/events.h"
-#include "analysis/necessity/interpret/peer_accesses.h"
 #include "analysis/necessity/interpret/survey.h"
 #include "analysis/necessity/tables/tables.h"
+#include "analysis/runs/peer_accesses.h"
 #include "analysis/runs/run.h"
 
 namespace diogenes::necessity {

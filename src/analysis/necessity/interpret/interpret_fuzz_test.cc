@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "analysis/necessity/judge_process.h"
 #include "analysis/necessity/testing/interpreted.h"
 #include "analysis/necessity/transfers/dead_transfers.h"
 
@@ -121,7 +122,7 @@ Facts some_facts() {
 
 void interpret_all(const fs::path& stage_folder) {
   SiteTable sites;
-  auto run = load_run(stage_folder, sites, Load::evidence);
+  auto run = load_judged_run(stage_folder, sites);
   ASSERT_TRUE(run.ok());
   for (const Process& process : run->processes) {
     InvariantSink sink;

@@ -20,9 +20,6 @@
 
 namespace diogenes::necessity {
 
-// Damaged files hold any number. Up to here, sums over a thread stay inside 64 bits.
-inline constexpr int64_t kLatestTime = int64_t{1} << 61;
-
 // One call with the records that follow it. Null: it has none.
 struct RecordedCall {
   const OperationRecord* operation = nullptr;

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/necessity/interpret/peer_accesses.h"
 #include "analysis/necessity/tables/tables.h"
+#include "analysis/runs/peer_accesses.h"
 
 namespace diogenes::necessity {
 

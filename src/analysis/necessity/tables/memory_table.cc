@@ -2,10 +2,6 @@
 
 namespace diogenes::necessity {
 
-AddressRange range_of(uint64_t begin, uint64_t bytes) {
-  return {begin, bytes > UINT64_MAX - begin ? UINT64_MAX : begin + bytes};
-}
-
 const Allocation* MemoryTable::allocate(Allocation allocation) {
   if (allocation.range.empty()) return nullptr;
   if (allocation.variable)

@@ -69,7 +69,4 @@ class MemoryTable {
   uint64_t serial_ = 0;
 };
 
-// Damaged sizes do not wrap around.
-AddressRange range_of(uint64_t begin, uint64_t bytes);
-
 }  // namespace diogenes::necessity

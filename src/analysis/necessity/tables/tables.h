@@ -7,9 +7,9 @@
 
 #include "analysis/necessity/events.h"
 #include "analysis/necessity/interpret/survey.h"
-#include "analysis/necessity/judgement.h"
 #include "analysis/necessity/tables/memory_table.h"
 #include "analysis/necessity/tables/stream_table.h"
+#include "analysis/runs/judgement.h"
 #include "analysis/runs/run.h"
 
 namespace diogenes::necessity {

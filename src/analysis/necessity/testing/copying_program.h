@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "analysis/necessity/judge_process.h"
 #include "analysis/necessity/testing/interpreted.h"
 #include "analysis/necessity/transfers/dead_transfers.h"
 
@@ -106,7 +107,7 @@ struct Program {
     TemporaryFolder folder;
     facts.write(folder.path());
     SiteTable sites;
-    auto run = load_run(folder.path(), sites, Load::evidence);
+    auto run = load_judged_run(folder.path(), sites);
     Process& process = run->processes.at(0);
     TransferJudge judge(process, sites);
     Interpretation(process).replay(judge);

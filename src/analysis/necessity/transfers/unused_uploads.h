@@ -10,9 +10,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "analysis/findings/findings.h"
 #include "analysis/necessity/order/order_states.h"
 #include "analysis/necessity/tables/access_history.h"
+#include "analysis/runs/evidence.h"
 
 namespace diogenes::necessity {
 

@@ -119,16 +119,17 @@ struct NodeAt {
 };
 
 // All nodes by their recorded end.
-std::vector<NodeAt> in_time_order(const Schedule& schedule);
-
-// Does a call of it give the GPU work that takes time?
-bool is_gpu_work(const DriverFunction& function);
-
-// Waits inside the driver's own threads are left out.
-Schedule schedule_of(const Process& process, const SiteTable& sites, SleepCosts sleep_costs = {});
-
-// Sets what is inferred: main thread, starts and joins where none was recorded, end, idle waits, work that was not seen,
-// what copies to pageable memory copy behind their wait.
-void finish_schedule(Schedule& schedule);
+inline std::vector<NodeAt> in_time_order(const Schedule& schedule) {
+  std::vector<NodeAt> order;
+  size_t count = 0;
+  for (const ThreadSchedule& thread : schedule.threads) count += thread.nodes.size();
+  order.reserve(count);
+  for (uint32_t t = 0; t < schedule.threads.size(); ++t)
+    for (uint32_t i = 0; i < schedule.threads[t].nodes.size(); ++i) order.push_back({t, i});
+  auto end = [&](NodeAt at) { return schedule.threads[at.thread].nodes[at.node].end(); };
+  if (schedule.threads.size() > 1)
+    std::stable_sort(order.begin(), order.end(), [&](NodeAt a, NodeAt b) { return end(a) < end(b); });
+  return order;
+}
 
 }  // namespace diogenes::replay

@@ -1,12 +1,12 @@
-#include "analysis/replay/recorded/schedule.h"
+#include "analysis/replay/recorded/make_schedule.h"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
 #include "analysis/benefit/graph.h"
-#include "analysis/benefit/recording_cost.h"
 #include "analysis/replay/thread_order.h"
+#include "analysis/runs/recording_cost.h"
 
 namespace diogenes::replay {
 namespace {
@@ -312,19 +312,6 @@ void finish_schedule(Schedule& schedule) {
   find_idle_waits(schedule);
   complete_pageable_copies(schedule);
   if (!schedule.order_recorded) infer_order(schedule);
-}
-
-std::vector<NodeAt> in_time_order(const Schedule& schedule) {
-  std::vector<NodeAt> order;
-  size_t count = 0;
-  for (const ThreadSchedule& thread : schedule.threads) count += thread.nodes.size();
-  order.reserve(count);
-  for (uint32_t t = 0; t < schedule.threads.size(); ++t)
-    for (uint32_t i = 0; i < schedule.threads[t].nodes.size(); ++i) order.push_back({t, i});
-  auto end = [&](NodeAt at) { return schedule.threads[at.thread].nodes[at.node].end(); };
-  if (schedule.threads.size() > 1)
-    std::stable_sort(order.begin(), order.end(), [&](NodeAt a, NodeAt b) { return end(a) < end(b); });
-  return order;
 }
 
 bool is_gpu_work(const DriverFunction& function) { return on_gpu(work_of(function, function.direction)); }

@@ -10,7 +10,7 @@
 #include "base/range.h"
 #include "trace/reader.h"
 
-namespace diogenes::necessity {
+namespace diogenes {
 
 struct PeerAccess {
   int64_t at_ns = 0;
@@ -28,4 +28,4 @@ class PeerAccesses {
   std::map<std::pair<std::string, int32_t>, std::vector<PeerAccess>> by_process_;  // by host and id
 };
 
-}  // namespace diogenes::necessity
+}  // namespace diogenes

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace diogenes::necessity {
+namespace diogenes {
 
 // What a damaged or cut trace left open, by cause. It is judged as if anything could have happened there, so
 // it costs findings and makes none wrong.
@@ -28,10 +28,6 @@ struct Unclear {
   }
 };
 
-// When it is checked that verdicts hold together (judge/check.h). It takes as long as judging, and they nearly always
-// do: beside what goes on from them, it costs no time; where they do not hold, that is done again.
-enum class Check : uint8_t { first, beside };
-
 struct Judgement {
   Unclear unclear;
   uint64_t withdrawn = 0;  // verdicts 'not needed' that do not hold with all others together; should be 0
@@ -49,4 +45,4 @@ struct Judgement {
   }
 };
 
-}  // namespace diogenes::necessity
+}  // namespace diogenes

@@ -8,7 +8,7 @@
 #pragma once
 #include <filesystem>
 
-#include "analysis/runs/run.h"
+#include "analysis/necessity/judge_process.h"
 #include "ffm/plan.h"
 
 namespace diogenes {
@@ -21,7 +21,7 @@ constexpr int watch_run(uint8_t share) { return 2 + share; }
 // same small results, or where one needs a wait that the first run did not have: then they do not fit
 // together.
 Result<Run> load_memory_tracing(const std::filesystem::path& session, SiteTable& sites,
-                                const LoadOptions& options = {});
+                                const JudgeOptions& options = {});
 
 // Waits that are needed only because small results could not be watched. 0: the session cannot be read.
 uint64_t count_unwatched(const std::filesystem::path& session);

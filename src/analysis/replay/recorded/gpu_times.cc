@@ -1,8 +1,9 @@
-#include "analysis/runs/gpu_times.h"
+#include "analysis/replay/recorded/gpu_times.h"
 
 #include <algorithm>
 
 #include "analysis/replay/recorded/calibration.h"
+#include "analysis/replay/recorded/make_schedule.h"
 
 namespace diogenes {
 namespace {

@@ -1,5 +1,5 @@
 // What six further runs of stage 3 change in the verdicts of the first one.
-#include "analysis/runs/watch_shares.h"
+#include "analysis/necessity/watch_shares.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/runs/watch_shares.h"
+#include "analysis/necessity/watch_shares.h"
 
 #include <algorithm>
 #include <map>
@@ -66,7 +66,7 @@ bool load_shares(Run& first, const fs::path& session, SiteTable& sites, JudgePro
     const fs::path folder = session / run_name(Stage::memory_tracing, watch_run(share));
     std::error_code failed;
     if (!fs::is_directory(folder, failed)) return false;
-    auto run = load_run(folder, sites, Load::evidence, {.by_hand = by_hand});
+    auto run = load_judged_run(folder, sites, {.by_hand = by_hand});
     if (!run) return false;
     WorkOfThreads given = work_of(*run);
     if (work && given != *work) return false;
@@ -128,12 +128,12 @@ void take_over(Run& first, const AllFound& found) {
 
 }  // namespace
 
-Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites, const LoadOptions& options) {
+Result<Run> load_memory_tracing(const fs::path& session, SiteTable& sites, const JudgeOptions& options) {
   std::error_code failed;
   const bool shared = fs::is_directory(session / run_name(Stage::memory_tracing, watch_run(0)), failed);
-  LoadOptions of_first = options;
+  JudgeOptions of_first = options;
   if (shared) of_first.check = necessity::Check::first;
-  auto first = load_run(session / run_name(Stage::memory_tracing, 1), sites, Load::evidence, of_first);
+  auto first = load_judged_run(session / run_name(Stage::memory_tracing, 1), sites, of_first);
   if (!first || !shared) return first;
   AllFound found;
   if (load_shares(*first, session, sites, options.by_hand, found) && leave_fewer_open(*first, found))

@@ -31,6 +31,9 @@ enum Reason : uint32_t {
 };
 // Those whose first use is at a known time on the CPU: the wait can be moved there.
 inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;
+inline constexpr bool is_movable(uint32_t reasons) {
+  return reasons != 0 && (reasons & ~kMovableReasons) == 0;
+}
 inline constexpr uint32_t kUnwatchedReasons = kSmallRange | kExposed | kGuardRefused | kUndecoded |
                                               kDriverAccess | kUnresolved | kUnknownMemory | kOverBudget;
 

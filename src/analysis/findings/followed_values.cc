@@ -1,4 +1,4 @@
-#include "analysis/runs/followed_values.h"
+#include "analysis/findings/followed_values.h"
 
 #include <algorithm>
 #include <map>

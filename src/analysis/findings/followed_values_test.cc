@@ -1,8 +1,9 @@
 // Which instances' values were followed, and what is said of them. Times in milliseconds: instances are far apart.
-#include "analysis/runs/followed_values.h"
+#include "analysis/findings/followed_values.h"
 
 #include <gtest/gtest.h>
 
+#include "analysis/necessity/judge_process.h"
 #include "trace/testing/facts_builder.h"
 #include "trace/testing/temporary_folder.h"
 
@@ -34,7 +35,7 @@ FollowedValues of_the_wait(const Facts& facts) {
   TemporaryFolder folder;
   facts.write(folder.path());
   SiteTable sites;
-  auto run = load_run(folder.path(), sites, Load::evidence);
+  auto run = load_judged_run(folder.path(), sites);
   const auto values = followed_values(*run, sites);
   for (uint32_t site = 0; site < sites.size(); ++site)
     if (operation_name(sites[SiteIndex{site}]) == "cuCtxSynchronize") return values[site];
@@ -91,7 +92,7 @@ TEST(PlacesToFollow, AreThoseOfWaitsThatCostMuch) {
   TemporaryFolder folder;
   facts.write(folder.path());
   SiteTable sites;
-  auto run = load_run(folder.path(), sites, Load::evidence);
+  auto run = load_judged_run(folder.path(), sites);
   Required required;
   required.waited = {20};
   for (const Evidence& evidence : run->processes[0].threads[0].evidence)

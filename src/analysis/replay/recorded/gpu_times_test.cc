@@ -1,8 +1,9 @@
 // GPU times of the run gpu-times: joined to stage 2, and what they say of the machine. Times in microseconds.
-#include "analysis/runs/gpu_times.h"
+#include "analysis/replay/recorded/gpu_times.h"
 
 #include <gtest/gtest.h>
 
+#include "analysis/replay/recorded/make_schedule.h"
 #include "analysis/replay/replay.h"
 #include "analysis/testing/trace_builder.h"
 

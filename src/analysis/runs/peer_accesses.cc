@@ -1,9 +1,6 @@
-#include "analysis/necessity/interpret/peer_accesses.h"
+#include "analysis/runs/peer_accesses.h"
 
 #include <algorithm>
-
-#include "analysis/necessity/interpret/record_cursor.h"
-#include "analysis/necessity/tables/memory_table.h"
 
 namespace diogenes::necessity {
 

@@ -1,8 +1,8 @@
-#include "analysis/benefit/models.h"
+#include "analysis/replay/models.h"
 
 #include <algorithm>
 
-#include "analysis/in_background.h"
+#include "analysis/runs/in_background.h"
 
 namespace diogenes {
 

@@ -1,4 +1,4 @@
-#include "analysis/report/wording.h"
+#include "analysis/symbols/wording.h"
 
 #include <gtest/gtest.h>
 
