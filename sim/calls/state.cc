@@ -4,16 +4,11 @@
 
 #include <algorithm>
 
-#include "graphs/graphs.h"
+#include "graphs/capture.h"
 
 namespace diogenes::sim {
 
 uint32_t driver_phase = 0;
-
-Driver& driver() {
-  static Driver* the_driver = new Driver;
-  return *the_driver;
-}
 
 ThreadState::~ThreadState() {
   // Their work, where it is not done, stays in the context's list until it is.

@@ -1,64 +1,18 @@
-// What lives in the simulated driver between calls: contexts, streams, events; and how an entry point begins
-// and ends. Handles are looked up before they are used, so that an unknown one is an error and not a crash.
-// All of it is guarded by the device's lock, except where a member is atomic.
+// How an entry point begins and ends, and what it does with the objects (objects.h). Handles are looked up before they are
+// used, so that an unknown one is an error and not a crash.
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "api.h"
 #include "device/clock.h"
 #include "device/costs.h"
 #include "device/device.h"
 #include "late/late.h"
+#include "objects.h"
 
 namespace diogenes::sim {
-
-struct Capture;  // graphs.h
-
-struct Stream {
-  Context* context = nullptr;
-  unsigned flags = 0;
-  int priority = 0;
-  uint64_t id = 0;
-  bool legacy = false, per_thread = false, active = false;
-  OpPtr last;                       // its newest operation
-  std::atomic<uint32_t> queued{0};  // operations submitted and not done
-  std::shared_ptr<Capture> capture;
-  std::vector<size_t> capture_tail;  // nodes on which the next captured one depends
-
-  bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
-};
-
-struct Event {
-  Context* context = nullptr;
-  unsigned flags = 0;
-  OpPtr op;                           // of its newest record; null: never recorded
-  std::shared_ptr<Capture> captured;  // recorded in a capture: after which of its nodes
-  std::vector<size_t> captured_after;
-};
-using EventPtr = std::shared_ptr<Event>;
-
-struct Context {
-  CUdevice device = 0;
-  unsigned flags = 0;
-  uint64_t id = 0;
-  bool primary = false;
-  std::atomic<bool> destroyed{false};
-  std::atomic<int> sticky_error{0};  // CUresult of the failure that this context does not survive
-  StreamPtr legacy;
-  std::vector<StreamPtr> active;                // with work that may not be done
-  std::vector<std::pair<OpPtr, bool>> orphans;  // last work of destroyed streams; whether they were blocking
-  std::unordered_map<CUstream, StreamPtr> streams;
-  int captures = 0;  // under way on blocking streams
-  std::map<int, size_t> limits;
-};
 
 struct ThreadState {
   std::vector<Context*> contexts;                               // the stack; the last is current
@@ -67,16 +21,6 @@ struct ThreadState {
   ~ThreadState();
 };
 ThreadState& thread_state();
-
-struct Driver {
-  std::atomic<uint64_t> next_id{1};
-  std::unordered_map<CUcontext, Context*> contexts;  // never freed, so that a stale pointer stays readable
-  std::unordered_map<CUevent, EventPtr> events;
-  Context* primary = nullptr;
-  unsigned primary_flags = 0;
-  int primary_references = 0;
-};
-Driver& driver();
 
 // Read at the start of every call.
 inline constexpr uint32_t kReady = 0x5d106e5;
@@ -132,20 +76,6 @@ class ApiCall {
 #define DRIVER_CALL(needs)                                        \
   ::diogenes::sim::ApiCall call(::diogenes::sim::ApiCall::needs); \
   if (__builtin_expect(call.error != CUDA_SUCCESS, 0)) return call.error
-
-using Held = std::unique_lock<std::mutex>;
-// Others hold it for a microsecond or two: a thread that went to sleep for that would come back later than
-// any call of a real driver.
-inline Held hold_device() {
-  constexpr int kSpins = 1000;
-  Held held(device().lock, std::try_to_lock);
-  for (int spin = 0; spin < kSpins && !held; ++spin) {
-    cpu_relax();
-    static_cast<void>(held.try_lock());
-  }
-  if (!held) held.lock();
-  return held;
-}
 
 // Which stream a null handle means.
 enum class Null : uint8_t { legacy, per_thread };

@@ -10,11 +10,11 @@
 #include <system_error>
 #include <thread>
 
-#include "calls/state.h"
+#include "calls/objects.h"
 #include "clock.h"
 #include "costs.h"
 #include "gpu_times_table.h"
-#include "late/late.h"
+#include "late/late_mode.h"
 
 namespace diogenes::sim {
 namespace {

@@ -7,7 +7,10 @@ namespace diogenes::sim {
 
 struct Op;
 
-extern const GpuTimesSource kGpuTimesSource;
+// For GpuTimesSource.
+const char* start_gpu_times();
+void note_operation(uint64_t operation);  // that the calling thread is in; 0: none
+size_t take_gpu_times(GpuTime* times, size_t most);
 
 // By the device, its lock held.
 void note_submitted(Op& op);

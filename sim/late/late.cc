@@ -18,15 +18,11 @@
 #include <string>
 #include <thread>
 
-#include "calls/state.h"
 #include "device/clock.h"
+#include "device/device.h"
 #include "late_calls.h"
 
 namespace diogenes::sim {
-
-bool late_mode = false;
-std::atomic<int64_t> late_last_call_ns{0};
-constinit thread_local int late_inside_driver = 0;
 
 namespace {
 

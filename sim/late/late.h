@@ -24,21 +24,15 @@
 // 20 times that, all that was given runs.
 // Durations are 0.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
-#include "device/device.h"
+#include "device/op.h"
+#include "late_mode.h"
 
 namespace diogenes::sim {
 
-extern bool late_mode;                          // set by cuInit
-extern std::atomic<int64_t> late_last_call_ns;  // CLOCK_MONOTONIC, of the last call into the driver
-
 void start_late_mode();
-
-// Above 0: this thread is in the driver, or is one of its own. What it calls is no touch.
-extern thread_local int late_inside_driver;
 
 enum class Listed : uint8_t { no, skip, move };
 // Is the wait of this call listed? Walks the caller's stack, and counts the call: once a call.

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "device/clock.h"
+#include "device/device.h"
 #include "late.h"
 
 namespace diogenes::sim {

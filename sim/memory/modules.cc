@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "calls/wait.h"
-#include "variables.h"
 
 namespace diogenes::sim {
 namespace {
@@ -29,7 +28,7 @@ Module* find_module(const void* handle) {
 
 void forget(Module& module) {
   for (const auto& function : module.functions) all().functions.erase(function.get());
-  release_variables(module);
+  release_variables(module.variables);
 }
 
 // An ELF file or a fat binary, with or without its wrapper. Reads no further than the text goes.
@@ -55,7 +54,7 @@ CUresult make_module(const char* text, Context* context, void** handle) {
     function->entry = std::move(entry);
     module->functions.push_back(std::move(function));
   }
-  if (!make_variables(text, *module)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!make_variables(text, module->context, module->variables)) return CUDA_ERROR_OUT_OF_MEMORY;
   const Held held = hold_device();
   for (const auto& function : module->functions) all().functions.insert(function.get());
   *handle = module.get();
@@ -225,7 +224,7 @@ CUresult get_global(CUdeviceptr* address, size_t* bytes, const void* handle, con
   const Module* module = find_module(handle);
   if (!module) return CUDA_ERROR_INVALID_HANDLE;
   if (!name) return CUDA_ERROR_INVALID_VALUE;
-  for (const Variable& variable : module->variables) {
+  for (const Variable& variable : module->variables.list) {
     if (variable.name != name) continue;
     if (address) *address = variable.base;
     if (bytes) *bytes = variable.bytes;

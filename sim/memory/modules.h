@@ -2,11 +2,11 @@
 // its kernels.
 #pragma once
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "calls/state.h"
 #include "device/kernels.h"
+#include "variables.h"
 
 namespace diogenes::sim {
 
@@ -19,17 +19,9 @@ struct Function {
   int dynamic_shared = 0;
 };
 
-struct Variable {
-  std::string name;
-  uintptr_t base;  // managed: in the module's block; else memory of its own
-  size_t bytes;
-  bool managed = false;
-};
-
 struct Module {
   Context* context = nullptr;  // null: a library, which belongs to none
-  std::vector<Variable> variables;
-  uintptr_t managed_block = 0;  // one allocation, as the real driver makes it; 0: none
+  Variables variables;
   std::vector<std::unique_ptr<Function>> functions;
 };
 

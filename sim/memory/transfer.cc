@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "calls/wait.h"
-#include "graphs/graphs.h"
 #include "memory_map.h"
 
 namespace diogenes::sim {

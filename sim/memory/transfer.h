@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "calls/state.h"
+#include "graphs/capture.h"
 
 namespace diogenes::sim {
 
@@ -29,5 +30,10 @@ enum class Manner : uint8_t { blocking, asynchronous };
 CUresult transfer(Null null, const Transfer& what, Manner manner, CUstream stream = nullptr);
 CUresult fill(Null null, CUdeviceptr base, size_t pitch, uint32_t value, unsigned element, size_t width,
               size_t height, Manner manner, CUstream stream = nullptr);
+
+// The work of a graph's node, described; what a captured call describes itself by.
+CUresult copy_work(const Transfer& transfer, Work* work);
+CUresult fill_work(const CUDA_MEMSET_NODE_PARAMS& fill, Work* work);
+std::shared_ptr<const NodeDescription> description_of(const Transfer& transfer);
 
 }  // namespace diogenes::sim

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "device/ptx.h"
 #include "memory_map.h"
 
 namespace diogenes::sim {
@@ -14,17 +15,17 @@ size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 }  // namespace
 
-bool make_variables(std::string_view ptx, Module& module) {
+bool make_variables(std::string_view ptx, Context* context, Variables& made) {
   std::vector<PtxVariable> variables = parse_ptx_variables(ptx);
   size_t managed = 0;
   for (const PtxVariable& variable : variables)
     if (variable.managed) managed += aligned(variable.bytes);
   uintptr_t next = 0;
   if (managed > 0) {
-    next = memory_map().allocate_host(managed, MemoryKind::managed, CU_MEM_ATTACH_GLOBAL, module.context);
-    module.managed_block = next;
+    next = memory_map().allocate_host(managed, MemoryKind::managed, CU_MEM_ATTACH_GLOBAL, context);
+    made.managed_block = next;
     if (!next || !memory_map().fill(next, 0, 1, managed)) {
-      release_variables(module);
+      release_variables(made);
       return false;
     }
   }
@@ -33,24 +34,24 @@ bool make_variables(std::string_view ptx, Module& module) {
     if (variable.managed) {
       next += aligned(variable.bytes);
     } else {
-      base = memory_map().allocate_device(variable.bytes, module.context, false);
+      base = memory_map().allocate_device(variable.bytes, context, false);
       if (!base || !memory_map().fill(base, 0, 1, variable.bytes)) {
-        release_variables(module);
+        release_variables(made);
         return false;
       }
     }
-    module.variables.push_back({std::move(variable.name), base, variable.bytes, variable.managed});
+    made.list.push_back({std::move(variable.name), base, variable.bytes, variable.managed});
   }
   return true;
 }
 
-void release_variables(Module& module) {
+void release_variables(Variables& variables) {
   const auto any = [](const Allocation&) { return true; };
-  for (const Variable& variable : module.variables)
+  for (const Variable& variable : variables.list)
     if (!variable.managed) memory_map().release(variable.base, any);
-  if (module.managed_block) memory_map().release(module.managed_block, any);
-  module.managed_block = 0;
-  module.variables.clear();
+  if (variables.managed_block) memory_map().release(variables.managed_block, any);
+  variables.managed_block = 0;
+  variables.list.clear();
 }
 
 }  // namespace diogenes::sim
