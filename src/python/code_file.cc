@@ -1,44 +1,17 @@
 #include "python/code_file.h"
 
-#include <sys/mman.h>
-
-#include "python/known_keys.h"
+#include "base/known_keys.h"
 
 namespace diogenes::python {
 
 namespace {
 
 constexpr size_t kMostFileBytes = 128 << 20;  // as far as a frame's index reaches
-constexpr size_t kPartBytes = 256 << 10;
 constexpr uint64_t kMostPath = 4096, kMostName = 1024, kMostLines = 128 << 10;
 
 KnownKeys<1 << 16> known;  // functions that are told apart
-uint8_t* memory = nullptr;
-size_t mapped = 0, used = 0;
-void* (*map_file_part)(const char*, uint64_t, size_t, void*) = nullptr;
-
-bool make_room(size_t bytes) {
-  if (!map_file_part) return false;
-  if (!memory) {
-    void* reserved =
-        mmap(nullptr, kMostFileBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (reserved == MAP_FAILED) return false;
-    memory = static_cast<uint8_t*>(reserved);
-  }
-  while (used + bytes + sizeof(FileHeader) > mapped) {
-    if (mapped + kPartBytes > kMostFileBytes || !map_file_part("python", mapped, kPartBytes, memory + mapped))
-      return false;
-    mapped += kPartBytes;
-  }
-  if (used == 0) {
-    FileHeader header{};
-    memcpy(header.magic, kTraceMagic, sizeof kTraceMagic);
-    header.version = kTraceVersion;
-    memcpy(memory, &header, sizeof header);
-    used = sizeof header;
-  }
-  return true;
-}
+GrowingFile file;
+GrowingFile::MapPart map_file_part = nullptr;
 
 // As UTF-8, at most `most` bytes of it.
 uint32_t put_character(uint32_t character, uint8_t* to) {
@@ -91,8 +64,9 @@ uint32_t copy_code(const Interpreter& interpreter, uintptr_t code) {
       view.get<uintptr_t>(at.type) != interpreter.code_type)
     return 0;
   constexpr size_t kMost = sizeof(CodeRecord) + kMostPath + kMostName + kMostLines + 8;
-  if (!make_room(kMost)) return 0;
-  uint8_t* const record = memory + used;
+  uint8_t* const record =
+      map_file_part ? file.make_room("python", kMost, map_file_part, kMostFileBytes) : nullptr;
+  if (!record) return 0;
   CodeRecord header{};
   header.version = at.version;
   header.first_line = view.get<int32_t>(at.first_line);
@@ -106,18 +80,12 @@ uint32_t copy_code(const Interpreter& interpreter, uintptr_t code) {
   while ((to - record) % 8 != 0) *to++ = 0;
   header.bytes = static_cast<uint32_t>(to - record);
   memcpy(record + 8, reinterpret_cast<uint8_t*>(&header) + 8, sizeof header - 8);
-  uint64_t first;
-  memcpy(&first, &header, sizeof first);
-  // release: the rest is there before the length. Pairs with the reader's check for zero.
-  __atomic_store_n(reinterpret_cast<uint64_t*>(record), first, __ATOMIC_RELEASE);
-  const auto index = static_cast<uint32_t>(used / 8);
-  used += header.bytes;
-  return index;
+  return file.add(header, header.bytes);
 }
 
 }  // namespace
 
-void set_map_part(void* (*map_part)(const char*, uint64_t, size_t, void*)) { map_file_part = map_part; }
+void set_map_part(GrowingFile::MapPart map_part) { map_file_part = map_part; }
 
 uint32_t code_index(const Interpreter& interpreter, const PythonReading::Entry& entry) {
   if (const uint32_t index = known.find(entry.fingerprint)) return index;
@@ -137,9 +105,7 @@ uint32_t copy_name(const Interpreter& interpreter, uintptr_t code, unsigned offs
 }
 
 void forget_code() {
-  if (memory) munmap(memory, kMostFileBytes);
-  memory = nullptr;
-  mapped = used = 0;
+  file.forget();
   known.clear();
 }
 

@@ -5,10 +5,10 @@
 
 #include <sched.h>
 
+#include "base/known_keys.h"
 #include "python/chain.h"
 #include "python/code_file.h"
 #include "python/interpreters.h"
-#include "python/known_keys.h"
 #include "python/waiter.h"
 
 namespace diogenes::python {

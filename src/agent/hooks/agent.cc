@@ -94,6 +94,8 @@ void child_after_fork() {
   own_process = raw_syscall(SYS_getpid);
   Lock::free_all_in_child();
   forget_process_folder();
+  forget_written_modules();
+  forget_thread_files();
   forget_stacks();
   forget_python();
   value_source->forget();
@@ -106,7 +108,7 @@ void start() {
   KeepErrno keep;
   PassThrough pass;
   start_collecting();
-  find_python_source();
+  find_python_source(extend_stack);
   find_value_source();
   find_corrector(facts::guard_dirty, facts::has_uncovered, facts::release_deferred);
   if (stage_follows_threads()) start_order();

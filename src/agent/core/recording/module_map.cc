@@ -10,9 +10,7 @@
 
 #include "agent/core/recording/elf_image.h"
 #include "agent/core/recording/process_folder.h"
-#include "agent/core/recording/recorder.h"
 #include "agent/core/stacks/python_frames.h"
-#include "agent/core/stacks/stack_table.h"
 #include "base/mapped_file.h"
 
 namespace diogenes::agent {
@@ -27,6 +25,7 @@ uint32_t written = 0;              // of record_count, in the folder's file
 uint32_t loaded[kMaximumModules];  // indices of what is loaded now, by begin
 uint32_t loaded_count = 0;
 std::atomic<uint32_t> generation{1};
+Lock lock;
 
 void executable_path(char* out, size_t size) {
   ssize_t length = readlink("/proc/self/exe", out, size - 1);
@@ -101,6 +100,8 @@ void write_new() {
 }
 
 }  // namespace
+
+Lock& stack_lock() { return lock; }
 
 void update_modules() {
   Update update;

@@ -4,9 +4,13 @@
 #pragma once
 #include <cstdint>
 
+#include "agent/core/lock.h"
 #include "trace/format.h"
 
 namespace diogenes::agent {
+
+// Serialises changes of the module map and of the table of stacks. Signal handlers only try.
+Lock& stack_lock();
 
 // Reads the dynamic linker's list again: new files get the next ModuleIndex, unloaded ones are retired.
 // Appends to the `modules` file if the process folder is open; the first update after it is opened writes

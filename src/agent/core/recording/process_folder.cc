@@ -11,8 +11,6 @@
 #include <cstring>
 
 #include "agent/core/lock.h"
-#include "agent/core/recording/module_map.h"
-#include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
 #include "base/mapped_file.h"
 #include "base/units.h"
@@ -118,8 +116,6 @@ void forget_process_folder() {
   failed.store(false, std::memory_order_relaxed);
   generation.fetch_add(1, std::memory_order_relaxed);
   memset(unopened_drops, 0, sizeof unopened_drops);
-  forget_written_modules();
-  forget_thread_files();
 }
 
 void* map_file_part(const char* name, uint64_t offset, size_t bytes, void* where) {

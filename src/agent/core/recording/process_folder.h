@@ -13,6 +13,12 @@ bool open_process_folder();
 // Its path, or null where it is not open.
 const char* process_folder();
 
+// The process file, writable; null until the folder is open. Fields other than counters are written by one
+// place each.
+ProcessFile* process_file();
+
+void count_drop(Drop cause);
+
 // As it stands in the names of folders.
 void host_name(char (&name)[64]);
 

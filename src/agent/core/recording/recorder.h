@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "agent/core/recording/process_folder.h"
 #include "trace/fact_records.h"
 #include "trace/format.h"
 
@@ -34,11 +35,5 @@ void leave_thread_file();
 
 // The id that the next operation appended by this thread will have. False: it will not be recorded.
 bool next_operation(OperationId& id);
-
-void count_drop(Drop cause);
-
-// The process file, writable; null until the folder is open. Fields other than counters are written by one
-// place each.
-ProcessFile* process_file();
 
 }  // namespace diogenes::agent

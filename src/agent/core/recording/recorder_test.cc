@@ -241,6 +241,7 @@ TEST_F(Recorder, AForkedChildWritesItsOwnFolder) {
               pid_t child = fork();
               if (child == 0) {
                 forget_process_folder();
+                forget_thread_files();
                 forget_stacks();
                 append(operation(2));
                 append(operation(3));

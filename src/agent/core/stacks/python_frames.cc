@@ -3,9 +3,6 @@
 #include <cstring>
 
 #include "agent/core/recording/process_folder.h"
-#include "agent/core/recording/recorder.h"
-#include "agent/core/stacks/stack_table.h"
-#include "trace/python_source.h"
 
 namespace diogenes::agent {
 
@@ -19,7 +16,7 @@ uintptr_t symbol_of(const void* image, const char* name) {
 
 }  // namespace
 
-void find_python_source() {
+void find_python_source(decltype(PythonServices::extend) extend) {
   for_each_image(
       [](const LoadedImage& image, void*) {
         if (!strstr(image.path, "libdiogenes-")) return;
@@ -27,7 +24,7 @@ void find_python_source() {
         if (found && found->bytes == sizeof *found) source = found;
       },
       nullptr);
-  if (source) source->start({map_file_part, extend_stack, symbol_of});
+  if (source) source->start({map_file_part, extend, symbol_of});
 }
 
 void offer_to_python(const LoadedImage& image) {

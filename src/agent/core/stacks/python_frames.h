@@ -3,11 +3,12 @@
 #include <cstdint>
 
 #include "agent/core/recording/elf_image.h"
+#include "trace/python_source.h"
 
 namespace diogenes::agent {
 
-// Once, before files are offered: is the library there?
-void find_python_source();
+// Once, before files are offered: is the library there? `extend`: stack_table.h.
+void find_python_source(decltype(PythonServices::extend) extend);
 // A file was loaded.
 void offer_to_python(const LoadedImage& image);
 // What lay here was unloaded.

@@ -3,13 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "agent/core/lock.h"
 #include "trace/format.h"
 
 namespace diogenes::agent {
-
-// Serialises changes of the module map and of the table. Signal handlers only try.
-Lock& stack_lock();
 
 // The stack with these addresses, or kNoStack: new, or forgotten with the modules that it was in. Takes no
 // lock.

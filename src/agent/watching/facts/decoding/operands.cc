@@ -1,28 +1,18 @@
 #include "agent/watching/facts/decoding/operands.h"
 
-#include <sys/mman.h>
-
-#include <atomic>
 #include <cstring>
 
 #include "agent/core/lock.h"
 #include "agent/core/recording/process_folder.h"
+#include "base/known_keys.h"
+#include "trace/growing_file.h"
 
 namespace diogenes::agent::facts {
 
 namespace {
 
-struct Entry {
-  std::atomic<uint64_t> key;
-  std::atomic<uint32_t> list;
-};
-constexpr size_t kEntries = 1 << 17;  // 2 MiB of zero pages, touched as used
-constexpr size_t kMaximumFileBytes = 256 << 20;
-constexpr size_t kPartBytes = 256 << 10;
-Entry entries[kEntries];
-size_t used_entries = 0;
-uint8_t* file_memory = nullptr;
-size_t mapped_bytes = 0, used_bytes = 0;
+KnownKeys<1 << 17> known;  // lists that are told apart
+GrowingFile file;
 constinit Lock lock;
 
 uint64_t mix(uint64_t hash, uint64_t word) {
@@ -42,63 +32,13 @@ uint64_t key_of(const Operands& operands) {
   return hash ? hash : 1;
 }
 
-uint32_t find(uint64_t key) {
-  for (size_t probe = 0, at = key % kEntries; probe < 64; ++probe, at = (at + 1) % kEntries) {
-    // acquire pairs with the release in insert(): the key is stored after the value.
-    uint64_t found = entries[at].key.load(std::memory_order_acquire);
-    if (found == key) return entries[at].list.load(std::memory_order_relaxed);
-    if (found == 0) return 0;
-  }
-  return 0;
-}
-
-void insert(uint64_t key, uint32_t list) {
-  if (used_entries + 1 > kEntries / 2) return;  // found no more, but written all the same
-  for (size_t probe = 0, at = key % kEntries; probe < 64; ++probe, at = (at + 1) % kEntries) {
-    if (entries[at].key.load(std::memory_order_relaxed) != 0) continue;
-    entries[at].list.store(list, std::memory_order_relaxed);
-    entries[at].key.store(key, std::memory_order_release);
-    ++used_entries;
-    return;
-  }
-}
-
-bool make_room(size_t bytes) {
-  if (!file_memory) {
-    void* memory =
-        mmap(nullptr, kMaximumFileBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return false;
-    file_memory = static_cast<uint8_t*>(memory);
-  }
-  if (used_bytes + bytes + sizeof(FileHeader) > mapped_bytes) {
-    if (mapped_bytes + kPartBytes > kMaximumFileBytes ||
-        !map_file_part("operands", mapped_bytes, kPartBytes, file_memory + mapped_bytes))
-      return false;
-    mapped_bytes += kPartBytes;
-  }
-  if (used_bytes == 0) {
-    FileHeader header{};
-    memcpy(header.magic, kTraceMagic, sizeof kTraceMagic);
-    header.version = kTraceVersion;
-    memcpy(file_memory, &header, sizeof header);
-    used_bytes = sizeof header;
-  }
-  return true;
-}
-
 uint32_t write(const Operands& operands) {
   size_t bytes = static_cast<size_t>(operands.count) * sizeof(OperandRecord);
-  if (!make_room(sizeof(OperandListHeader) + bytes)) return 0;
-  uint8_t* to = file_memory + used_bytes;
+  uint8_t* to = file.make_room("operands", sizeof(OperandListHeader) + bytes, map_file_part);
+  if (!to) return 0;
   memcpy(to + sizeof(OperandListHeader), operands.list, bytes);
-  OperandListHeader header{static_cast<uint32_t>(operands.count) + 1, operands.flags};
-  uint64_t word;
-  memcpy(&word, &header, sizeof word);
-  // release: pairs with the reader's check for zero.
-  __atomic_store_n(reinterpret_cast<uint64_t*>(to), word, __ATOMIC_RELEASE);
-  auto index = static_cast<uint32_t>(used_bytes / 8);
-  used_bytes += sizeof(OperandListHeader) + bytes;
-  return index;
+  return file.add(OperandListHeader{static_cast<uint32_t>(operands.count) + 1, operands.flags},
+                  sizeof(OperandListHeader) + bytes);
 }
 
 }  // namespace
@@ -128,19 +68,18 @@ uint32_t intern_operands(const Operands& operands, bool* lost) {
   *lost = false;
   if (operands.empty()) return 0;
   uint64_t key = key_of(operands);
-  if (uint32_t list = find(key)) return list;
+  if (uint32_t list = known.find(key)) return list;
   LockGuard guard(lock);
-  uint32_t list = find(key);
-  if (list == 0 && (list = write(operands)) != 0) insert(key, list);
+  uint32_t list = known.find(key);
+  if (list == 0 && (list = write(operands)) != 0 && !known.full())
+    known.insert(key, list);  // else found no more, but written all the same
   *lost = list == 0;
   return list;
 }
 
 void forget_operands() {
-  if (file_memory) munmap(file_memory, kMaximumFileBytes);
-  file_memory = nullptr;
-  mapped_bytes = used_bytes = used_entries = 0;
-  memset(static_cast<void*>(entries), 0, sizeof entries);
+  file.forget();
+  known.clear();
 }
 
 }  // namespace diogenes::agent::facts

@@ -6,7 +6,7 @@
 
 #include "base/clear_pages.h"
 
-namespace diogenes::python {
+namespace diogenes {
 
 template <size_t kEntries>
 class KnownKeys {
@@ -48,4 +48,4 @@ class KnownKeys {
   size_t used_ = 0;
 };
 
-}  // namespace diogenes::python
+}  // namespace diogenes
