@@ -100,6 +100,20 @@ std::string place_text(const ReportFrame& frame, const std::string& folder, size
   return place + fitting(function, std::max<size_t>(room, 12)) + after;
 }
 
+std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room) {
+  if (!where) return "";
+  ReportFrame frame = *where;
+  frame.inlined = false;  // which does not say where
+  if (short_path(frame.file, folder).starts_with("/"))
+    frame.file = frame.file.substr(frame.file.rfind('/') + 1);
+  std::string text = place_text(frame, folder, room);
+  if (text.size() > room && !frame.file.empty()) {
+    frame.function.clear();
+    text = place_text(frame, folder, room);
+  }
+  return text.size() > room ? "..." + text.substr(text.size() - room + 3) : text;
+}
+
 std::vector<const ReportFrame*> telling_frames(const std::vector<ReportFrame>& stack, size_t limit) {
   auto is_own = [](const ReportFrame& frame) { return frame.owner == FrameOwner::application; };
   const bool own = std::any_of(stack.begin(), stack.end(), is_own);

@@ -1,6 +1,7 @@
 // Where in the program something is, short enough for a line: paths relative to the reader's folder,
 // functions without parameters, and of a stack the frames that tell its place.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,10 @@ std::string short_function(std::string_view demangled);
 // "file.cc:12 in a::b", "a::b in libx.so", "libx.so+0x1234"; at most `width` characters (a long function is
 // cut).
 std::string place_text(const ReportFrame& frame, const std::string& folder, size_t width);
+
+// The place to act on: "src/als.cc:88 in als::step", at most `room` characters. Of a file elsewhere than in `folder`
+// the name is enough: the details have its path.
+std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room);
 
 // At most `limit` frames, innermost first, up to main: those of the application, if the stack has any; of these those
 // that have a line, if any has.

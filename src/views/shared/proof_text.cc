@@ -6,7 +6,7 @@
 
 #include "views/shared/figures.h"
 #include "views/shared/phrases.h"
-#include "views/text/problem_text.h"
+#include "views/shared/places.h"
 
 namespace diogenes {
 namespace {

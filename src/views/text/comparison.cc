@@ -8,9 +8,9 @@
 
 #include "views/shared/figures.h"
 #include "views/shared/phrases.h"
+#include "views/shared/places.h"
 #include "views/shared/proof_text.h"
 #include "views/text/page.h"
-#include "views/text/problem_text.h"
 
 namespace diogenes {
 namespace {

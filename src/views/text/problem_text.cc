@@ -192,20 +192,6 @@ std::string called(const ReportProblem& problem) {
 
 }  // namespace
 
-std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room) {
-  if (!where) return "";
-  ReportFrame frame = *where;
-  frame.inlined = false;  // which does not say where
-  if (short_path(frame.file, folder).starts_with("/"))
-    frame.file = frame.file.substr(frame.file.rfind('/') + 1);
-  std::string text = place_text(frame, folder, room);
-  if (text.size() > room && !frame.file.empty()) {
-    frame.function.clear();
-    text = place_text(frame, folder, room);
-  }
-  return text.size() > room ? "..." + text.substr(text.size() - room + 3) : text;
-}
-
 std::string finding_place(const Finding& finding, const std::string& folder, size_t room) {
   std::vector<std::string> places;
   for (const ReportProblem* problem : finding.problems) {

@@ -19,10 +19,6 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
 void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options);
 void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options);
 
-// The place to act on: "src/als.cc:88 in als::step", at most `room` characters. Of a file elsewhere than in `folder`
-// the name is enough: the details have its path.
-std::string where_text(const std::optional<ReportFrame>& where, const std::string& folder, size_t room);
-
 // The place of a finding, or how many it has.
 std::string finding_place(const Finding& finding, const std::string& folder, size_t room);
 

@@ -5,7 +5,7 @@
 #include "views/explorer/lists/row_format.h"
 #include "views/explorer/pages.h"
 #include "views/shared/figures.h"
-#include "views/text/problem_text.h"
+#include "views/shared/places.h"
 
 namespace diogenes::explorer {
 namespace {

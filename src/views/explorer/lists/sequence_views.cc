@@ -9,7 +9,7 @@
 #include "views/explorer/pages.h"
 #include "views/shared/figures.h"
 #include "views/shared/outline.h"
-#include "views/text/problem_text.h"
+#include "views/shared/places.h"
 
 namespace diogenes::explorer {
 namespace {
