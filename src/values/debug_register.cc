@@ -1,44 +1,16 @@
 #include "values/debug_register.h"
 
 #include <fcntl.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace diogenes::values {
 
-namespace {
-
-constexpr uint64_t kOurs = 0x6469'6f67'7661'6c75;  // sig_data
-constexpr int kPerfTrap = 6;                       // TRAP_PERF
-
-// siginfo of TRAP_PERF, as the kernel writes it; older headers do not have it.
-struct PerfTrap {
-  int signal, error, code, padding;
-  uintptr_t address;
-  uint64_t data;
-  uint32_t type, flags;
-};
-
-}  // namespace
-
-bool DebugRegister::open(uint32_t type, uintptr_t address, uint64_t bytes, const ValueServices& services) {
+bool DebugRegister::open(uint32_t type, AddressRange bytes, const ValueServices& services) {
   off(services);
-  perf_event_attr attributes;
-  memset(&attributes, 0, sizeof attributes);
-  attributes.type = PERF_TYPE_BREAKPOINT;
-  attributes.size = sizeof attributes;
-  attributes.bp_type = type;
-  attributes.bp_addr = address;
-  attributes.bp_len = bytes;
-  attributes.sample_period = 1;
-  attributes.sigtrap = attributes.remove_on_exec = 1;
-  attributes.exclude_kernel = attributes.exclude_hv = 1;
-  attributes.sig_data = kOurs;
+  perf_event_attr attributes = register_attributes(type, bytes, kOwnRegisters);
   const long file = services.system_call(SYS_perf_event_open, reinterpret_cast<long>(&attributes), 0, -1, -1,
                                          PERF_FLAG_FD_CLOEXEC, 0);
   if (file < 0) return false;
@@ -55,30 +27,16 @@ bool DebugRegister::open(uint32_t type, uintptr_t address, uint64_t bytes, const
 }
 
 bool DebugRegister::stop_at(uintptr_t instruction, const ValueServices& services) {
-  return open(HW_BREAKPOINT_X, instruction, sizeof(long), services);
+  return open(HW_BREAKPOINT_X, AddressRange::of(instruction, sizeof(long)), services);
 }
 
 bool DebugRegister::watch(AddressRange bytes, const ValueServices& services) {
-  return open(HW_BREAKPOINT_RW, bytes.begin, bytes.size(), services);
+  return open(HW_BREAKPOINT_RW, bytes, services);
 }
 
 void DebugRegister::off(const ValueServices& services) {
   if (file_ >= 0) services.system_call(SYS_close, file_, 0, 0, 0, 0, 0);
   file_ = -1;
-}
-
-bool is_register_trap(const siginfo_t* info, uintptr_t& address) {
-  if (info->si_code != kPerfTrap) return false;
-  PerfTrap trap;
-  memcpy(&trap, info, sizeof trap);
-  address = trap.address;
-  return trap.type == PERF_TYPE_BREAKPOINT && trap.data == kOurs;
-}
-
-bool is_late_trap(const siginfo_t* info) {
-  PerfTrap trap;
-  memcpy(&trap, info, sizeof trap);
-  return trap.flags & 1;  // TRAP_PERF_FLAG_ASYNC
 }
 
 }  // namespace diogenes::values

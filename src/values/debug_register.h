@@ -1,14 +1,15 @@
 // A debug register of the calling thread's own: it tells when the thread comes to an instruction, or touches a few bytes.
 // Out: SIGTRAP, as perf_event_open(2) sends it (`sigtrap`, Linux 5.13).
 #pragma once
-#include <signal.h>
-
 #include <cstdint>
 
+#include "base/perf_trap.h"
 #include "base/range.h"
 #include "trace/value_source.h"
 
 namespace diogenes::values {
+
+inline constexpr uint64_t kOwnRegisters = 0x6469'6f67'7661'6c75;  // is_register_trap()
 
 class DebugRegister {
  public:
@@ -25,14 +26,8 @@ class DebugRegister {
   }
 
  private:
-  bool open(uint32_t type, uintptr_t address, uint64_t bytes, const ValueServices& services);
+  bool open(uint32_t type, AddressRange bytes, const ValueServices& services);
   int file_ = -1;
 };
-
-// Did a register of these send it? `address`: that it was put on.
-bool is_register_trap(const siginfo_t* info, uintptr_t& address);
-// It was blocked when the bytes were touched, so a signal's handler touched them: none of the program's, which does not
-// block it.
-bool is_late_trap(const siginfo_t* info);
 
 }  // namespace diogenes::values

@@ -469,8 +469,9 @@ void touched(const TouchedValue& value, ucontext_t* context) {
 
 bool trap(const siginfo_t* info, ucontext_t* context) {
   uintptr_t address = 0;
-  const bool of_register = is_register_trap(info, address);
+  const bool of_register = is_register_trap(info, kOwnRegisters, address);
   if (of_register) {
+    // One that comes late was blocked: a handler of ours touched the bytes, and none of the program's, which does not block it.
     if (waiting && waiting->debug_register.is_on() && waiting->watched.begin == address &&
         !is_late_trap(info))
       take_watched_touch(*waiting, context);

@@ -7,6 +7,7 @@
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/guard/watchpoints/watchpoints.h"
 #include "agent/watching/value_follower.h"
+#include "base/perf_trap.h"
 
 namespace diogenes::agent {
 

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
@@ -14,6 +12,7 @@
 #include "agent/watching/guard/threads/own_folders.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/value_follower.h"
+#include "base/perf_trap.h"
 
 namespace diogenes::agent {
 
@@ -42,17 +41,8 @@ WatchPieces watch_pieces(AddressRange range) {
 namespace {
 
 constexpr uint64_t kOurs = 0x6469'6f67'7761'7463;  // sig_data of our events
-constexpr int kPerfTrap = 6;                       // TRAP_PERF
 constexpr uint32_t kRoots = 64;
 constexpr uint32_t kHeirs = 4096;
-
-// siginfo of TRAP_PERF, as the kernel writes it; older headers do not have it.
-struct PerfTrap {
-  int signal, error, code, padding;
-  uintptr_t address;
-  uint64_t data;
-  uint32_t type, flags;
-};
 
 // Where an event is.
 struct Place {
@@ -79,19 +69,10 @@ uint32_t heir_count = 0;
 uint64_t counted[kWatchRegisters];  // touches before it was armed
 
 perf_event_attr attributes_of(AddressRange piece, Protection protection, bool disabled) {
-  perf_event_attr attributes;
-  memset(&attributes, 0, sizeof attributes);
-  attributes.type = PERF_TYPE_BREAKPOINT;
-  attributes.size = sizeof attributes;
-  attributes.bp_type = protection == Protection::no_access ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
-  attributes.bp_addr = piece.begin;
-  attributes.bp_len = piece.size();
-  attributes.sample_period = 1;
-  attributes.sigtrap = attributes.remove_on_exec = 1;
+  perf_event_attr attributes = register_attributes(
+      protection == Protection::no_access ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W, piece, kOurs);
   attributes.inherit = attributes.inherit_thread = 1;
-  attributes.exclude_kernel = attributes.exclude_hv = 1;
   attributes.disabled = disabled;
-  attributes.sig_data = kOurs;
   return attributes;
 }
 
@@ -274,17 +255,7 @@ uint64_t watchpoint_hits(uint32_t index) {
 void forgive_hit(uint32_t index) { ++counted[index]; }
 
 bool is_watchpoint_trap(const siginfo_t* info, uintptr_t& address) {
-  if (info->si_code != kPerfTrap) return false;
-  PerfTrap trap;
-  memcpy(&trap, info, sizeof trap);
-  address = trap.address;
-  return trap.type == PERF_TYPE_BREAKPOINT && trap.data == kOurs;
-}
-
-bool is_late_trap(const siginfo_t* info) {
-  PerfTrap trap;
-  memcpy(&trap, info, sizeof trap);
-  return trap.flags & 1;  // TRAP_PERF_FLAG_ASYNC
+  return is_register_trap(info, kOurs, address);
 }
 
 bool watchpoint_files(uint64_t first, uint64_t last) {

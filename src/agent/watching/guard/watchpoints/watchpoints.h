@@ -53,8 +53,6 @@ void forgive_hit(uint32_t index);
 
 // Of our events; `address`: of the piece that was touched.
 bool is_watchpoint_trap(const siginfo_t* info, uintptr_t& address);
-// The signal was blocked when the piece was touched: the code that it interrupts now is not the one.
-bool is_late_trap(const siginfo_t* info);
 
 // Is one of the files among these numbers?
 bool watchpoint_files(uint64_t first, uint64_t last);
