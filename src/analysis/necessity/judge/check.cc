@@ -58,37 +58,14 @@ void Withdrawals::take(const Event& event) {
   if (!well_formed(event)) return;
   ++event_;
   views_.next_event();
+  views_.follow(event);
   switch (event.kind) {
-    case EventKind::call_begin:
-      views_.begin_call(event);
-      break;
     case EventKind::work:
       views_.give_work(event);
       for (; next_ < letting_go_.size() && letting_go_[next_].since == event_; ++next_) {
         const LettingGo& pair = letting_go_[next_];
         views_.may_let_go(pair.gate, pair.gate_tick, pair.by, pair.by_tick);
       }
-      break;
-    case EventKind::record_mark:
-      views_.record_mark(event);
-      break;
-    case EventKind::wait_mark:
-      views_.wait_mark(event);
-      break;
-    case EventKind::mark_ends:
-      views_.mark_ends(event);
-      break;
-    case EventKind::stream_ends:
-      views_.stream_ends(event);
-      break;
-    case EventKind::query:
-      views_.query(event);
-      break;
-    case EventKind::release:
-      views_.release(event);
-      break;
-    case EventKind::acquire:
-      views_.acquire(event);
       break;
     case EventKind::call_end:
       views_.end_call(event.thread);

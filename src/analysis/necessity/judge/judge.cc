@@ -131,31 +131,16 @@ void Judge::take(const Event& event) {
     thread.asleep = false;
     of(event.thread);
   }
+  appeared |= views_.follow(event);
   switch (event.kind) {
-    case EventKind::call_begin:
-      views_.begin_call(event);
-      break;
     case EventKind::work:
       work(event);
       break;
-    case EventKind::record_mark:
-      views_.record_mark(event);
-      break;
-    case EventKind::wait_mark:
-      views_.wait_mark(event);
-      break;
-    case EventKind::mark_ends:
-      views_.mark_ends(event);
-      break;
     case EventKind::stream_ends:
-      views_.stream_ends(event);
       last_by_argument_.erase(event.stream);
       break;
     case EventKind::covers:
       covers(event);
-      break;
-    case EventKind::query:
-      views_.query(event);
       break;
     case EventKind::uses_mark:
       uses_mark(event);
@@ -181,10 +166,8 @@ void Judge::take(const Event& event) {
     case EventKind::release:
       of(event.thread).released_ns = event.at_ns;
       of(event.thread).unanswered = true;
-      views_.release(event);
       break;
     case EventKind::acquire:
-      appeared |= views_.acquire(event);
       if (event.forced) of(event.thread).unanswered = false;
       break;
     case EventKind::sleep:
@@ -201,7 +184,7 @@ void Judge::take(const Event& event) {
     case EventKind::ends:
       orderly_ = true;
       break;
-    case EventKind::allocates:
+    default:
       break;
   }
   if (appeared && views_.thread(event.thread).call == 0) may_touch_exposed(event.thread);

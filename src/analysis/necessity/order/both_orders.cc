@@ -48,32 +48,15 @@ void BothOrders::take(const Event& event) {
     });
     if (event.thread.value >= threads_.size()) threads_.resize(event.thread.value + 1);
   }
+  both([&](OrderStates& views) { views.follow(event); });
   switch (event.kind) {
-    case EventKind::call_begin:
-      both([&](OrderStates& views) { views.begin_call(event); });
-      break;
     case EventKind::work:
       work(event);
-      break;
-    case EventKind::record_mark:
-      both([&](OrderStates& views) { views.record_mark(event); });
-      break;
-    case EventKind::wait_mark:
-      both([&](OrderStates& views) { views.wait_mark(event); });
-      break;
-    case EventKind::allocates:
-      break;
-    case EventKind::mark_ends:
-      both([&](OrderStates& views) { views.mark_ends(event); });
-      break;
-    case EventKind::stream_ends:
-      both([&](OrderStates& views) { views.stream_ends(event); });
       break;
     case EventKind::covers:
       covers(event);
       break;
     case EventKind::query:
-      both([&](OrderStates& views) { views.query(event); });
       kept_.done(all_.thread(event.thread).known->certain);
       break;
     case EventKind::uses_mark: {
@@ -120,12 +103,6 @@ void BothOrders::take(const Event& event) {
         if (frontier_[index].access.on_host) frontier_[index].used = true;
       });
       break;
-    case EventKind::release:
-      both([&](OrderStates& views) { views.release(event); });
-      break;
-    case EventKind::acquire:
-      both([&](OrderStates& views) { views.acquire(event); });
-      break;
     case EventKind::sleep:
       both([&](OrderStates& views) { views.thread(event.thread).asleep = true; });
       appeared = false;
@@ -136,6 +113,8 @@ void BothOrders::take(const Event& event) {
       break;
     case EventKind::ends:
       orderly_ = true;
+      break;
+    default:
       break;
   }
   if (appeared && all_.thread(event.thread).call == 0 && frontier_.exposed() > 0) {

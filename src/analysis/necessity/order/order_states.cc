@@ -353,6 +353,36 @@ void OrderStates::release(const Event& event) {
   }
 }
 
+bool OrderStates::follow(const Event& event) {
+  switch (event.kind) {
+    case EventKind::call_begin:
+      begin_call(event);
+      return false;
+    case EventKind::record_mark:
+      record_mark(event);
+      return false;
+    case EventKind::wait_mark:
+      wait_mark(event);
+      return false;
+    case EventKind::mark_ends:
+      mark_ends(event);
+      return false;
+    case EventKind::stream_ends:
+      stream_ends(event);
+      return false;
+    case EventKind::query:
+      query(event);
+      return false;
+    case EventKind::release:
+      release(event);
+      return false;
+    case EventKind::acquire:
+      return acquire(event);
+    default:
+      return false;
+  }
+}
+
 bool OrderStates::acquire(const Event& event) {
   ThreadState& state = thread(event.thread);
   ObjectState& object = at(objects_, event.object);

@@ -154,28 +154,31 @@ class OrderStates {
     gates_.each([&](StreamNumber stream, uint32_t tick, const Gate&) { visit(stream, tick); });
   }
 
-  void begin_call(const Event& event);
+  // What any event does to the order but work, synchronizations, and the ends of calls and threads. True: its thread has
+  // learned something new from another.
+  bool follow(const Event& event);
   void end_call(ThreadNumber thread);
   // Work that may let go a piece of work that may wait (Event::gate): then the latter comes behind it. Both were given.
   void may_let_go(StreamNumber gate, uint32_t gate_tick, StreamNumber by, uint32_t by_tick);
   // The work's place in its stream: what it knows beside itself is known.
   Point give_work(const Event& event);
-  void record_mark(const Event& event);
-  void wait_mark(const Event& event);
-  void mark_ends(const Event& event);
-  void stream_ends(const Event& event);
   // What a synchronization or a query covers: solid means directly, by GPU order alone.
   Knowledge covered(const Event& event);
   // A synchronization has returned. Out: which one of its thread it is.
   uint32_t returns(ThreadNumber thread, const Knowledge& covered, bool own_work);
-  void query(const Event& event);
   void done(const Clock& certain);  // somebody knows that this work is: it waits for the CPU no longer
   void see(ThreadNumber thread);    // it does something
   void end_thread(ThreadNumber thread);
-  void release(const Event& event);
-  bool acquire(const Event& event);  // false: nothing new
 
  private:
+  void begin_call(const Event& event);
+  void record_mark(const Event& event);
+  void wait_mark(const Event& event);
+  void mark_ends(const Event& event);
+  void stream_ends(const Event& event);
+  void query(const Event& event);
+  void release(const Event& event);
+  bool acquire(const Event& event);  // false: nothing new
   template <typename State, typename Tag>
   static State& at(std::vector<State>& all, Index<Tag> number) {
     if (number.value >= all.size()) make_room(all, number);

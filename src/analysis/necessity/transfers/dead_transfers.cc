@@ -30,36 +30,19 @@ void TransferJudge::take(const Event& event) {
   if (event.thread.valid()) views_.see(event.thread);
   if (event.kind != EventKind::watch && event.kind != EventKind::releases && event.kind != EventKind::unwatch)
     downloads_.anything_else();
+  views_.follow(event);
   switch (event.kind) {
     case EventKind::call_begin:
-      views_.begin_call(event);
       downloads_.call_begin(event);
       break;
     case EventKind::work:
       work(event);
       break;
-    case EventKind::record_mark:
-      views_.record_mark(event);
-      break;
-    case EventKind::wait_mark:
-      views_.wait_mark(event);
-      break;
     case EventKind::covers:
       covers(event);
       break;
     case EventKind::query:
-      views_.query(event);
       downloads_.asked(event);
-      break;
-    case EventKind::uses_mark:
-    case EventKind::sleep:
-    case EventKind::thread_ends:
-      break;
-    case EventKind::mark_ends:
-      views_.mark_ends(event);
-      break;
-    case EventKind::stream_ends:
-      views_.stream_ends(event);
       break;
     case EventKind::allocates:
       uploads_.allocated(event, views_.thread(event.thread).known->certain);
@@ -86,14 +69,10 @@ void TransferJudge::take(const Event& event) {
     case EventKind::peer:
       downloads_.uses(event);
       break;
-    case EventKind::release:
-      views_.release(event);
-      break;
-    case EventKind::acquire:
-      views_.acquire(event);
-      break;
     case EventKind::ends:
       downloads_.ends();
+      break;
+    default:
       break;
   }
 }
