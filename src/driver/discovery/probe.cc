@@ -26,6 +26,31 @@ void diogenes_probe_leave(diogenes::Probe* probe, int64_t begin) { probe->leave(
 // On entry: [rsp] = Probe*, [rsp+8] = return address, [rsp+16..] = stack arguments (8 words are passed
 // again).
 asm(R"(
+  # 0..511 fxsave, 512..583 general registers
+  .macro diogenes_save
+  mov %rax, 512(%rsp)
+  mov %rcx, 520(%rsp)
+  mov %rdx, 528(%rsp)
+  mov %rsi, 536(%rsp)
+  mov %rdi, 544(%rsp)
+  mov %r8, 552(%rsp)
+  mov %r9, 560(%rsp)
+  mov %r10, 568(%rsp)
+  mov %r11, 576(%rsp)
+  fxsave64 (%rsp)
+  .endm
+  .macro diogenes_restore
+  fxrstor64 (%rsp)
+  mov 512(%rsp), %rax
+  mov 520(%rsp), %rcx
+  mov 528(%rsp), %rdx
+  mov 536(%rsp), %rsi
+  mov 544(%rsp), %rdi
+  mov 552(%rsp), %r8
+  mov 560(%rsp), %r9
+  mov 568(%rsp), %r10
+  mov 576(%rsp), %r11
+  .endm
   .text
   .p2align 4
   .globl diogenes_probe_thunk
@@ -41,30 +66,12 @@ diogenes_probe_thunk:
   .cfi_def_cfa rbp, 24
   and $-16, %rsp
   sub $608, %rsp
-  # 0..511 fxsave, 512..583 general registers, 584 begin
-  mov %rax, 512(%rsp)
-  mov %rcx, 520(%rsp)
-  mov %rdx, 528(%rsp)
-  mov %rsi, 536(%rsp)
-  mov %rdi, 544(%rsp)
-  mov %r8, 552(%rsp)
-  mov %r9, 560(%rsp)
-  mov %r10, 568(%rsp)
-  mov %r11, 576(%rsp)
-  fxsave64 (%rsp)
+  # what is saved, then 584 begin
+  diogenes_save
   mov 8(%rbp), %rdi
   call diogenes_probe_enter
   mov %rax, 584(%rsp)
-  fxrstor64 (%rsp)
-  mov 512(%rsp), %rax
-  mov 520(%rsp), %rcx
-  mov 528(%rsp), %rdx
-  mov 536(%rsp), %rsi
-  mov 544(%rsp), %rdi
-  mov 552(%rsp), %r8
-  mov 560(%rsp), %r9
-  mov 568(%rsp), %r10
-  mov 576(%rsp), %r11
+  diogenes_restore
   push 80(%rbp)
   push 72(%rbp)
   push 64(%rbp)
@@ -76,29 +83,11 @@ diogenes_probe_thunk:
   # The address of the moved code, without a register: above the arguments, below them it would shift the frame.
   call diogenes_probe_go
   add $64, %rsp
-  mov %rax, 512(%rsp)
-  mov %rcx, 520(%rsp)
-  mov %rdx, 528(%rsp)
-  mov %rsi, 536(%rsp)
-  mov %rdi, 544(%rsp)
-  mov %r8, 552(%rsp)
-  mov %r9, 560(%rsp)
-  mov %r10, 568(%rsp)
-  mov %r11, 576(%rsp)
-  fxsave64 (%rsp)
+  diogenes_save
   mov 8(%rbp), %rdi
   mov 584(%rsp), %rsi
   call diogenes_probe_leave
-  fxrstor64 (%rsp)
-  mov 512(%rsp), %rax
-  mov 520(%rsp), %rcx
-  mov 528(%rsp), %rdx
-  mov 536(%rsp), %rsi
-  mov 544(%rsp), %rdi
-  mov 552(%rsp), %r8
-  mov 560(%rsp), %r9
-  mov 568(%rsp), %r10
-  mov 576(%rsp), %r11
+  diogenes_restore
   mov %rbp, %rsp
   pop %rbp
   .cfi_def_cfa rsp, 16
