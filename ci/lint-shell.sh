@@ -6,4 +6,4 @@ find . \( -path ./build -o -path ./.git \) -prune -o -type f -size -200k -print 
   case $(head -c 32 "$file" | tr -d '\000' | head -n 1) in
     '#!/bin/sh'* | '#!/bin/bash'* | '#!/usr/bin/env bash'*) printf '%s\n' "$file" ;;
   esac
-done | xargs -d '\n' shellcheck
+done | xargs -d '\n' shellcheck -x -P SCRIPTDIR

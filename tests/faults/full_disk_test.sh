@@ -1,20 +1,10 @@
 #!/bin/sh
 # What ends recording must not end the program: full_disk_test.sh DIOGENES COUNTED
 # A limit on the size of files, --max-trace-size, and, where this may mount one, a file system that is full.
-set -u
 diogenes=$1
 counted=$2
-work=$(mktemp -d)
-trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CACHE_HOME="$work/cache" NO_COLOR=1
-failures=0
-
-bad() {
-  failures=$((failures + 1))
-  echo "FAILED: $1"
-  sed 's/^/  stderr: /' err | head -n 60
-}
+# shellcheck source=../in_folder.sh
+. "$(dirname "$0")/../in_folder.sh"
 unharmed() { # unharmed STATUS WHAT: the program printed what it prints, and came to its end in every run
   [ "$1" -eq 0 ] || bad "$2: exit status $1"
   [ "$(cat out)" = counted ] || bad "$2: the output is not the program's"
@@ -67,5 +57,4 @@ else
   echo 'not tried: a full file system (this user cannot mount one)'
 fi
 
-[ "$failures" -eq 0 ] && echo 'all as it should be'
-[ "$failures" -eq 0 ]
+finish

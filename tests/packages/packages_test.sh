@@ -1,20 +1,13 @@
 #!/bin/sh
 # The packages, made and used in a clean folder: packages_test.sh CMAKE CPACK BUILD FAULTY VERSION
-set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cmake=$1
 cpack=$2
 build=$3
 faulty=$4
 version=$5
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-bad() {
-  failures=$((failures + 1))
-  echo "FAILED: $1"
-}
+# shellcheck source=../in_folder.sh
+. "$(dirname "$0")/../in_folder.sh"
 
 # What every installation has to do, wherever it lies.
 works() { # works NAME TOP
@@ -95,5 +88,4 @@ done
 tar -C tar -xzf "packages/diogenes-$version-x86_64-debug.tar.gz"
 has_debug_of tar "$top/lib/debug" "$top/bin/diogenes"
 
-[ "$failures" -eq 0 ] || exit 1
-echo 'all as expected'
+finish

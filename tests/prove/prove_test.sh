@@ -1,20 +1,9 @@
 #!/bin/sh
 # `diogenes prove`: prove_test.sh DIOGENES GAUSSIAN ALS CFD FICKLE SCHEDULE COVERED FAILS TURNS. What is gained, and which findings
 # there are beside those that were planted, is not looked at: it is a matter of the machine.
-set -u
 diogenes=$1 gaussian=$2 als=$3 cfd=$4 fickle=$5 schedule=$6 covered=$7 fails=$8 turns=$9
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CACHE_HOME="$work/cache" NO_COLOR=1
-failures=0
-
-bad() {
-  failures=$((failures + 1))
-  echo "FAILED: $1"
-  sed 's/^/  stderr: /' err | head -n 20
-  sed 's/^/  stdout: /' out | head -n 20
-}
+# shellcheck source=../in_folder.sh
+. "$(dirname "$0")/../in_folder.sh"
 says() { # says FILE PATTERN WHAT
   tr '\n' ' ' <"$1" | tr -s ' ' | grep -Eq -- "$2" || bad "$3: no '$2'"
 }
@@ -143,5 +132,4 @@ while ! [ -d gaussian.diogenes/proving/2 ]; do sleep 0.05; done
 kill -TERM "$prover"
 if wait "$prover"; then bad 'interrupted: exit status 0'; fi
 says err 'interrupted by signal 15' 'interrupted'
-[ "$failures" -eq 0 ] && echo "all checks of prove passed"
-exit "$failures"
+finish

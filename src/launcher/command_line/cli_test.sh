@@ -1,20 +1,10 @@
 #!/bin/sh
 # The command line on bad input and faulty programs: cli_test.sh DIOGENES FAULTY
 # Each case: what is typed, the exit status, and a pattern that the one line on stderr must match.
-set -u
 diogenes=$1
 faulty=$2
-work=$(mktemp -d)
-trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CACHE_HOME="$work/cache" NO_COLOR=1
-failures=0
-
-bad() {
-  failures=$((failures + 1))
-  echo "FAILED: $1"
-  sed 's/^/  stderr: /' err | head -n 20
-}
+# shellcheck source=../../../tests/in_folder.sh
+. "$(dirname "$0")/../../../tests/in_folder.sh"
 expect() { # expect STATUS PATTERN COMMAND...: PATTERN (extended) somewhere on stderr, each line of ours begins 'diogenes: '
   wanted=$1 pattern=$2
   shift 2
@@ -222,5 +212,4 @@ status=$?
 [ "$status" -eq 143 ] || bad "an interrupted run exits with $status, not 143"
 grep -q '"interrupted"' interrupted.diogenes/session.json || bad 'the session does not say that it was interrupted'
 
-[ "$failures" -eq 0 ] && echo 'all as it should be'
-[ "$failures" -eq 0 ]
+finish

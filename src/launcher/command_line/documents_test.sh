@@ -2,16 +2,9 @@
 # The manual page and the completions, as they were made from the options: documents_test.sh DIOGENES
 # Shells that are not there are not asked.
 # shellcheck disable=SC2016 # what is run in other shells is expanded there
-set -u
 diogenes=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-bad() {
-  failures=$((failures + 1))
-  echo "FAILED: $1"
-}
+# shellcheck source=../../../tests/in_folder.sh
+. "$(dirname "$0")/../../../tests/in_folder.sh"
 "$diogenes" --write-documents share || bad 'nothing is written'
 "$diogenes" --write-documents /proc/nowhere 2>err
 [ $? -eq 125 ] || bad 'what cannot be written is no failure'
@@ -81,5 +74,4 @@ compiler: "*"
 trace format: "[0-9]*) ;;
   *) bad "--version says: $("$diogenes" --version)" ;;
 esac
-[ "$failures" -eq 0 ] || exit 1
-echo 'all as expected'
+finish

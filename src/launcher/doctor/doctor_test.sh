@@ -1,20 +1,10 @@
 #!/bin/sh
 # What the doctor finds, on the simulated driver, and what a run says of GPU code that has to be compiled:
 # doctor_test.sh DIOGENES PROGRAM. PROGRAM was compiled for an older GPU than the simulated one.
-set -u
 diogenes=$1
 program=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CACHE_HOME="$work/cache" NO_COLOR=1
-failures=0
-
-bad() {
-  failures=$((failures + 1))
-  echo "FAILED: $1"
-  sed 's/^/  /' out
-}
+# shellcheck source=../../../tests/in_folder.sh
+. "$(dirname "$0")/../../../tests/in_folder.sh"
 doctor() { # doctor STATUS [-- COMMAND...]
   wanted=$1
   shift
@@ -76,5 +66,4 @@ says 'CMAKE_CUDA_ARCHITECTURES=90'
 "$diogenes" export older.diogenes --format json >out 2>/dev/null </dev/null
 says '"code": "jit"'
 
-[ "$failures" -eq 0 ] && echo 'all as it should be'
-[ "$failures" -eq 0 ]
+finish

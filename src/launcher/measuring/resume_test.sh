@@ -1,20 +1,10 @@
 #!/bin/sh
 # `diogenes run --resume`: resume_test.sh DIOGENES FAULTY
 # Launchers and programs are killed where a program stands still and says so; nothing depends on how long anything takes.
-set -u
 diogenes=$1
 faulty=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export XDG_CACHE_HOME="$work/cache" NO_COLOR=1
-failures=0
-
-bad() {
-  failures=$((failures + 1))
-  echo "FAILED: $1"
-  sed 's/^/  stderr: /' err | head -n 20
-}
+# shellcheck source=../../../tests/in_folder.sh
+. "$(dirname "$0")/../../../tests/in_folder.sh"
 refused() { # refused PATTERN ARGUMENT...: `diogenes run --resume` says so in one line, with status 125
   pattern=$1
   shift
@@ -132,5 +122,4 @@ resume third.diogenes
 whole third.diogenes 'memory-tracing'
 grep -q 'interrupted' third.diogenes/report.json && bad 'the report still speaks of the interrupt'
 
-[ "$failures" -eq 0 ] && echo 'all as it should be'
-[ "$failures" -eq 0 ]
+finish
