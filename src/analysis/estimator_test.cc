@@ -1,27 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "analysis/analyse.h"
-#include "analysis/testing/trace_builder.h"
+#include "analysis/testing/analysed.h"
 
 namespace diogenes {
 namespace {
 
 using namespace diogenes::testing;
 namespace fs = std::filesystem;
-
-// Once a round: A waits 100 and leaves 2 of work to B, which waits 0 and leaves 100; C waits 10 and leaves 3 to D,
-// which leaves 1 to a needed wait. By the model of the paper A alone gains 2, A and B 100, C and D 3 + 1, all 104.
-Timeline four_in_a_row() {
-  auto trace = timeline();
-  for (int i = 0; i < 300; ++i) {
-    trace.launch(0).sync(lasting(100)).from(0x100).unnecessary().work(2);
-    trace.sync(lasting(0)).from(0x200).unnecessary().work(100);
-    trace.launch(0).sync(lasting(10)).from(0x300).unnecessary().work(3);
-    trace.sync(lasting(0)).from(0x400).unnecessary().work(1);
-    trace.sync(lasting(0)).from(0x500).needed(kOrder);
-  }
-  return trace;
-}
 
 const ReportGroup& sequence_of(const Report& report) {
   for (const ReportGroup& group : report.groups)
@@ -40,7 +26,7 @@ void expect_same(const ReportTogether& figure, const ReportGroup& group) {
 TEST(Estimator, TheMembersOfAGroupGainWhatTheGroupGains) {
   for (const Model model : {Model::replay, Model::paper}) {
     TemporaryFolder folder;
-    write_session(folder.path(), four_in_a_row(), {.launches_traced = true}, 70'000);
+    write_session(folder.path(), four_in_a_row(300), {.launches_traced = true}, 70'000);
     auto estimator = Estimator::make(folder.path(), {.model = model, .judge = verdicts_by_hand});
     ASSERT_TRUE(estimator.ok()) << estimator.error().c_str();
     const Report& report = estimator->report();
@@ -55,7 +41,7 @@ TEST(Estimator, TheMembersOfAGroupGainWhatTheGroupGains) {
 
 TEST(Estimator, APartOfASequenceGainsWhatTheReportSaysOfIt) {
   TemporaryFolder folder;
-  write_session(folder.path(), four_in_a_row(), {.launches_traced = true}, 70'000);
+  write_session(folder.path(), four_in_a_row(300), {.launches_traced = true}, 70'000);
   const AnalysisOptions options{.model = Model::paper, .judge = verdicts_by_hand};
   auto estimator = Estimator::make(folder.path(), options);
   ASSERT_TRUE(estimator.ok());
@@ -73,7 +59,7 @@ TEST(Estimator, APartOfASequenceGainsWhatTheReportSaysOfIt) {
 
 TEST(Estimator, OneProblemGainsItsOwnFigure) {
   TemporaryFolder folder;
-  write_session(folder.path(), four_in_a_row(), {.launches_traced = true}, 70'000);
+  write_session(folder.path(), four_in_a_row(300), {.launches_traced = true}, 70'000);
   auto estimator = Estimator::make(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(estimator.ok());
   for (const ReportProblem& problem : estimator->report().problems) {
@@ -105,7 +91,7 @@ void expect_same_groups(const Estimator& estimator) {
 
 TEST(Estimator, OfSeveralTracingRunsItIsTheMedian) {
   TemporaryFolder folder;
-  write_repeated(folder.path(), four_in_a_row(), four_in_a_row());
+  write_repeated(folder.path(), four_in_a_row(300), four_in_a_row(300));
   auto estimator = Estimator::make(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(estimator.ok());
   expect_same_groups(*estimator);
@@ -120,7 +106,7 @@ TEST(Estimator, AGroupIsJudgedInEachRunByWhatItsMembersGainThere) {
     two_in_a_row.sync(lasting(0)).from(0x500).needed(kOrder);
   }
   TemporaryFolder folder;
-  write_repeated(folder.path(), four_in_a_row(), two_in_a_row);
+  write_repeated(folder.path(), four_in_a_row(300), two_in_a_row);
   auto estimator = Estimator::make(folder.path(), {.model = Model::paper, .judge = verdicts_by_hand});
   ASSERT_TRUE(estimator.ok());
   expect_same_groups(*estimator);

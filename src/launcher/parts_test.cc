@@ -23,21 +23,15 @@
 #include "launcher/measuring/target_environment.h"
 #include "launcher/process/standard_streams.h"
 #include "trace/format.h"
+#include "trace/testing/temporary_folder.h"
 
 namespace diogenes::launcher {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Parts : public testing::Test {
+class Parts : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "diogenes-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static std::string read(const fs::path& path) {
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
@@ -58,7 +52,8 @@ class Parts : public testing::Test {
         .write(reinterpret_cast<const char*>(process.get()), sizeof *process);
   }
 
-  fs::path folder_;
+  const diogenes::testing::TemporaryFolder own_;
+  const fs::path& folder_ = own_.path();
 };
 
 TEST_F(Parts, APlanIsLaidOutAsTheAgentReadsIt) {

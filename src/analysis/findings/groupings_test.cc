@@ -102,22 +102,8 @@ TEST(Groupings, SequenceIsALoopsBodyNotItsOccurrences) {
   EXPECT_DOUBLE_EQ(us(sequences[0]->benefit), 1 + 99 * 6 + 5);
 }
 
-// Once round: A waits 100 and leaves 2 of work to B, which waits 0 and leaves 100; C waits 10 and leaves 3 to
-// D, which leaves 1 to a needed wait. A alone 2, A and B 100, C and D 3 + 1, all 104.
-Timeline four_in_a_row() {
-  auto trace = timeline();
-  for (int i = 0; i < 3; ++i) {
-    trace.launch(0).sync(lasting(100)).from(0x100).unnecessary().work(2);
-    trace.sync(lasting(0)).from(0x200).unnecessary().work(100);
-    trace.launch(0).sync(lasting(10)).from(0x300).unnecessary().work(3);
-    trace.sync(lasting(0)).from(0x400).unnecessary().work(1);
-    trace.sync(lasting(0)).from(0x500).needed(kOrder);
-  }
-  return trace;
-}
-
 TEST(Groupings, TheBestPartOfASequenceIsChosen) {
-  Grouped grouped(four_in_a_row());
+  Grouped grouped(four_in_a_row(3));
   auto sequences = grouped.of(Group::Grouping::sequence);
   ASSERT_EQ(sequences.size(), 1u);
   EXPECT_DOUBLE_EQ(us(sequences[0]->benefit), 3 * 104);
@@ -130,7 +116,7 @@ TEST(Groupings, TheBestPartOfASequenceIsChosen) {
 }
 
 TEST(Groupings, AnyPartCanBeAskedFor) {
-  Grouped grouped(four_in_a_row());
+  Grouped grouped(four_in_a_row(3));
   const Group sequence = *grouped.of(Group::Grouping::sequence)[0];
   Group part = subsequence(grouped.input(), grouped.names, sequence, 3, 4);
   EXPECT_DOUBLE_EQ(us(part.benefit), 3 * 4);

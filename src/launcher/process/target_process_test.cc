@@ -17,21 +17,15 @@
 
 #include "launcher/process/process_tree.h"
 #include "launcher/process/program_file.h"
+#include "trace/testing/temporary_folder.h"
 
 namespace diogenes::launcher {
 namespace {
 
 namespace fs = std::filesystem;
 
-class TargetProcess : public testing::Test {
+class TargetProcess : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "diogenes-test-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static Target shell(const std::string& script) {
     return {.program = "/bin/sh", .arguments = {"sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin"}};
   }
@@ -46,7 +40,8 @@ class TargetProcess : public testing::Test {
     return text.str();
   }
 
-  fs::path folder_;
+  const diogenes::testing::TemporaryFolder own_;
+  const fs::path& folder_ = own_.path();
 };
 
 TEST_F(TargetProcess, ExitStatusIsTheProgramsOwn) {

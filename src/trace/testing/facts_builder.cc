@@ -118,11 +118,8 @@ uint32_t Facts::intern(const std::vector<Frame>& stack) {
 }
 
 Facts& Facts::stream(uint32_t number, unsigned flags, uint16_t context) {
-  StreamRecord record{};
-  record.flags = static_cast<uint8_t>(flags);
-  record.context = context;
-  record.stream = number;
-  return put(record, RecordType::stream);
+  return put(StreamRecord{.flags = static_cast<uint8_t>(flags), .context = context, .stream = number},
+             RecordType::stream);
 }
 
 Facts& Facts::call(const char* symbol, const CallFacts& facts) {
@@ -156,14 +153,13 @@ Facts& Facts::call(const char* symbol, const CallFacts& facts) {
 
 Facts& Facts::watch(uint32_t number, uint64_t begin, uint64_t bytes, int64_t at, WatchRefusal refusal,
                     WatchProtection protection) {
-  WatchRecord record{};
-  record.watch = number;
-  record.begin = begin;
-  record.bytes = bytes;
-  record.at_ns = at;
-  record.refusal = refusal;
-  record.protection = protection;
-  return put(record, RecordType::watch);
+  return put(WatchRecord{.protection = protection,
+                         .refusal = refusal,
+                         .watch = number,
+                         .begin = begin,
+                         .bytes = bytes,
+                         .at_ns = at},
+             RecordType::watch);
 }
 
 Facts& Facts::touch(uint32_t number, int64_t at, Touching access, Toucher by, uint16_t held_us) {
@@ -177,90 +173,61 @@ Facts& Facts::touch(uint32_t number, int64_t at, Touching access, Toucher by, ui
 }
 
 Facts& Facts::touch_at(uint32_t number, int64_t at, const std::vector<Frame>& stack) {
-  TouchRecord record{};
-  record.watch = number;
-  record.at_ns = at;
-  record.access = Touching::reads;
-  record.stack = intern(stack);
-  return put(record, RecordType::touch);
+  return put(TouchRecord{.access = Touching::reads, .watch = number, .at_ns = at, .stack = intern(stack)},
+             RecordType::touch);
 }
 
 Facts& Facts::value(int64_t touched, const std::vector<Frame>& stack, ValueUse use, unsigned flags,
                     int64_t at, const std::vector<Frame>& used) {
-  ValueRecord record{};
-  record.use = use;
-  record.flags = static_cast<uint8_t>(flags);
-  record.touch_stack = intern(stack);
-  record.touched_ns = touched;
-  record.at_ns = at;
-  record.stack = intern(used);
-  return put(record, RecordType::value);
+  return put(ValueRecord{.use = use,
+                         .flags = static_cast<uint8_t>(flags),
+                         .touch_stack = intern(stack),
+                         .touched_ns = touched,
+                         .at_ns = at,
+                         .stack = intern(used)},
+             RecordType::value);
 }
 
 Facts& Facts::late_touch(uint32_t number, int64_t at, uint32_t thread) {
-  TouchRecord record{};
-  record.watch = number;
-  record.at_ns = at;
-  record.access = Touching::reads;
-  record.late = 1;
-  record.thread = thread;
-  return put(record, RecordType::touch);
+  return put(
+      TouchRecord{.access = Touching::reads, .late = 1, .watch = number, .at_ns = at, .thread = thread},
+      RecordType::touch);
 }
 
 Facts& Facts::unwatch(uint32_t number, int64_t at, WatchEnd why) {
-  UnwatchRecord record{};
-  record.watch = number;
-  record.at_ns = at;
-  record.why = why;
-  return put(record, RecordType::unwatch);
+  return put(UnwatchRecord{.why = why, .watch = number, .at_ns = at}, RecordType::unwatch);
 }
 
 Facts& Facts::memory_event(MemoryEvent event, uint64_t begin, uint64_t bytes, int64_t at) {
-  MemoryEventRecord record{};
-  record.event = event;
-  record.begin = begin;
-  record.bytes = bytes;
-  record.at_ns = at;
-  return put(record, RecordType::memory_event);
+  return put(MemoryEventRecord{.event = event, .begin = begin, .bytes = bytes, .at_ns = at},
+             RecordType::memory_event);
 }
 
 Facts& Facts::order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us) {
-  OrderRecord record{};
-  record.object = object;
-  record.flags = static_cast<uint8_t>(flags);
-  record.at_ns = at;
-  record.address = address;
-  record.blocked_us = blocked_us;
-  record.thread = UINT32_MAX;
-  return put(record, RecordType::order);
+  return put(OrderRecord{.object = object,
+                         .flags = static_cast<uint8_t>(flags),
+                         .at_ns = at,
+                         .address = address,
+                         .blocked_us = blocked_us,
+                         .thread = UINT32_MAX},
+             RecordType::order);
 }
 
 Facts& Facts::peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, Touching access) {
-  PeerAccessRecord record{};
-  record.access = access;
-  record.process = process;
-  record.begin = begin;
-  record.bytes = bytes;
-  record.at_ns = at;
-  return put(record, RecordType::peer_access);
+  return put(
+      PeerAccessRecord{.access = access, .process = process, .begin = begin, .bytes = bytes, .at_ns = at},
+      RecordType::peer_access);
 }
 
 Facts& Facts::clock_read(uint16_t thread, uint32_t sequence, int64_t after_ns) {
-  ClockReadRecord record{};
-  record.thread = thread;
-  record.sequence = sequence;
-  record.after_ns = after_ns;
-  return put(record, RecordType::clock_read);
+  return put(ClockReadRecord{.thread = thread, .sequence = sequence, .after_ns = after_ns},
+             RecordType::clock_read);
 }
 
 Facts& Facts::gpu_time(uint16_t thread, uint32_t sequence, int64_t begin, int64_t end) {
   process_.gpu_times = GpuTimesState::taken;
-  GpuTimeRecord record{};
-  record.thread = thread;
-  record.sequence = sequence;
-  record.begin_ns = begin;
-  record.end_ns = end;
-  return put(record, RecordType::gpu_time);
+  return put(GpuTimeRecord{.thread = thread, .sequence = sequence, .begin_ns = begin, .end_ns = end},
+             RecordType::gpu_time);
 }
 
 Facts& Facts::module(const char* path, uint64_t begin, uint8_t id) {
