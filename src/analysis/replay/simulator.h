@@ -1,6 +1,29 @@
-// Runs a schedule again, with changes. In: Schedule, a duration for every GPU operation, what is known of the
-// machine, edits. Out: when each thread and the whole ends. CPU work, call costs and GPU durations are held
-// fixed; waits follow from them. Modelled:
+// Runs a recorded schedule again, with changes: how long would the program have taken without this wait?
+//
+// In: the schedule (recorded/schedule.h), a duration for every GPU operation (recorded/durations.h), what is known of the
+// machine, edits. Out: when each thread ends, and the whole. A benefit is the difference between two such runs, one without
+// edits and one with them, so what the model gets wrong in both cancels out.
+//
+// The idea. What the CPU computes between two calls, what a call takes beside waiting, and what the GPU takes for an operation
+// are taken as recorded. Waits are not: how long each one takes follows from when its work ends. So a removed wait lets the
+// thread go on at once, its later work reaches the GPU earlier, and later waits get longer or shorter by themselves.
+//
+// An example, in microseconds. A launch takes 3, the kernel starts 2 later and runs for 10; a waiting thread goes on 1 after the
+// kernel's end.
+//
+//   recorded                 CPU  launch 0-3, work 3-5, waits 5-16, work 16-20    GPU  kernel 5-15    ends at 20
+//   the wait removed         CPU  launch 0-3, work 3-5,             work 5-9      GPU  kernel 5-15    ends at 15: gains 5
+//   ... moved into the work  CPU  launch 0-3, work 3-5, work 5-8, waits 8-16,
+//   behind it, by 3               work 16-17                                      GPU  kernel 5-15    ends at 17: gains 3
+//
+// The wait took 11; without it the program ends with its kernel, so 5 is all there is to gain. A sum of waits cannot tell that.
+//
+// How it runs. Two sources of events: the GPU (gpu.h) and the threads. The earlier one goes on, and at the same time the GPU. A
+// thread walks through its nodes: the work before (`gap`), points at which threads release each other (`point`), uses to which
+// waits were moved (`use`), the call itself (`call`, a place in the launch queue, `submit`), its wait, and what the call does
+// behind it (`woken`). It stops where it waits for the GPU or for another thread, and is taken up when that has happened.
+//
+// Modelled of the machine:
 //   - streams in order; one engine for each direction of copies, served in the order in which operations get
 //     ready; kernels of different streams either exclude each other or overlap, up to a number (Machine);
 //   - events, and the legacy default stream, which orders all work before and behind it but that of
@@ -8,7 +31,19 @@
 //   - a launch that finds its stream's queue full waits for a place;
 //   - when work can start that a call hands over (Handover), the time between operations of one stream (gap),
 //     from the GPU's end to the waiting thread's return (wake_up).
-// Linear in the number of nodes; with one thread, only the parts of the run that an edit reaches are run.
+// Not modelled: that work side by side slows each other down, on the CPU or on the GPU.
+//
+// Where it is careful:
+// - A wait that finds all done costs what such a wait costs, not nothing (Schedule::idle_time).
+// - A wait that waited with no recorded work to wait for gets an operation of its own, which was not seen.
+// - A thread that slept until another let it go on sleeps anew: until that one comes there, and for what waking takes after a
+//   sleep of that length. Locks that were free are taken in the recorded order, or in any: the estimate runs both ways, as it
+//   does with whatever else is not known (Setting), and its range holds all results (process.h).
+// - Damaged records may name a release that never comes. When nothing else can happen the first who waits goes on.
+// - The recorded run is run first, without edits. By how much that misses its time is part of every range.
+//
+// Linear in the number of nodes. With one thread, only the parts of the run that an edit reaches are run: from where the GPU is
+// idle as it was without edits, all goes on alike up to the last such point before the next edit (Checkpoint).
 #pragma once
 #include <span>
 

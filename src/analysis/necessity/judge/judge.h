@@ -1,7 +1,56 @@
 // Which synchronizations of a process were needed: a race check on its own trace.
-// In: the process's events, one by one (events.h). Out: a verdict for each synchronization. For each pair of
-// conflicting accesses that was ordered, some of the synchronizations that ordered it are kept; what no pair
-// needs is not needed. Source: docs/necessity.md.
+//
+// In: the process's events, one by one (events.h). Out: a verdict for each synchronization: why it was needed, and when its data
+// was used first; or that it was not needed, and what that rests on. The rules are in docs/necessity.md; this is how they are
+// applied.
+//
+// The question. Two accesses conflict if they overlap, at least one writes, and at least one is GPU work. In the recorded run
+// each such pair came in some order. A synchronization is needless if every pair that was ordered stays ordered without it. So
+// the judge looks at each pair when its second access comes, and asks what put the first one before it. If the GPU or the
+// program did (a stream, an event wait, one thread's own calls), nobody can take that away, and the pair asks for nothing.
+// Otherwise synchronizations did it, and one of them has to stay.
+//
+// The parts. Each event goes to these, in one pass, in the order of time:
+//   OrderStates   what each thread, stream, CUDA event and lock stands after: vector clocks
+//   Frontier      the accesses that a later one can still conflict with
+//   CoverLog      which synchronization covers which work: here the candidates for a pair are found
+//   GatedPairs    work that was pending when the CPU let other work go on that it conflicts with
+//   Constraints   what the pairs ask for: 'this one', or 'one of these'. At the end it chooses
+//
+// An example. A stream counts its work: s0:1 is the first piece of stream 0. A clock says how far somebody knows each stream.
+//
+//   event                          who knows what                       what the judge notes
+//   A gives s0 a copy to h         s0 stands at 1                       s0:1 writes h
+//   A returns from S1, of s0       A knows s0:1                         S1 covers s0 up to 1
+//   A returns from S2, of s0       nothing new                          S2 covers s0 up to 1
+//   A reads h                      A knows s0:1, and not from the GPU   the pair (s0:1, read) asks for one of S1 and S2
+//   A gives s0 a kernel, reads h   s0:2 is behind s0:1 by its stream    nothing: no synchronization orders that pair
+//   the process ends                                                    S2 is chosen, as the later one; S1 is not needed
+//
+// 'A knows' comes in three strengths (vector_clock.h), and a pair asks by the strongest that covers it:
+//   solid      by what no correction takes away             nothing
+//   certain    also by synchronizations, in every run       one of those that the user knows of
+//   possible   also by what happened so in this run, such   the first of each thread that may have covered the work, and none
+//              as a lock that one thread took first         of these may be moved
+//   none       they raced, or their order was not seen      the same
+//
+// Where it is careful. Whatever is not known counts as a use, at any time:
+// - Memory that could not be watched, or was touched once and stands open, may be touched by each thread that is awake. So the
+//   access asks once for each such thread, also for one that wakes up later (`expose`).
+// - Work of which the operands are not known accesses all memory. Another process is ordered with nothing.
+// - A synchronization whose waiting is not documented replaces no other one: a later one may be the one that counts.
+// - Who is let go by another thread may learn of the data sooner in another run, by a flag. So of another thread only those
+//   candidates count behind which it has let nobody go on (`epoch`).
+// - Work that waits for the CPU may be let go by anything the CPU does later; so may all that is behind it. What the wait in
+//   between ordered is kept (kLetsGo). A kernel that may poll the GPU's own memory is found late; then all is judged once more.
+// - A process that was killed would have gone on to use what lay there (`unresolved`).
+// - That other work did not need a wait may rest on a kernel's arguments being all that it reaches: then the verdict says so.
+// - What a damaged trace leaves open is judged as if anything could have happened there, and counted (judgement.h).
+// Each pair is judged alone, but all findings have to hold together. That is checked behind the judge by other code, which does
+// not know how it chooses (check.h): it runs all events without the needless synchronizations, and what breaks is needed.
+//
+// It keeps what a later event can ask for, and forgets the rest now and then (`collect`), so that a run of ten million calls
+// takes memory by what is pending.
 #pragma once
 #include <vector>
 
