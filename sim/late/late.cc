@@ -20,7 +20,6 @@
 
 #include "device/clock.h"
 #include "device/device.h"
-#include "late_calls.h"
 
 namespace diogenes::sim {
 

@@ -43,7 +43,7 @@ Listed listed_caller();
 bool late_asked_enough();
 
 // The wait for `ops` is moved to the first touch of the host memory that they and what precedes them write,
-// or write to what they read, by an instruction, a system call (late_calls.h) or a copy. False: that cannot
+// or write to what they read, by an instruction, a system call or a copy. False: that cannot
 // be seen (a range smaller than a page, or on a stack), so wait here. Wants the device lock.
 bool move_wait(const std::vector<OpPtr>& ops);
 // The GPU is about to read this host memory again: moved waits on it happen now. No lock held.
@@ -63,5 +63,14 @@ bool late_gone_since(uint64_t then, uintptr_t begin, uintptr_t end);
 void open_moved();
 // All that was given to the GPU is done when it returns; what waits for the program excepted. No lock held.
 void late_finish_all();
+
+// ---- System calls on memory that a moved wait keeps closed (late_calls.cc)
+
+// From the first moved wait on, for all threads. `touched` is called with each piece of memory of a stopped
+// call, on the calling thread. False: this system does not let us.
+bool stop_calls_on_memory(void (*touched)(uintptr_t begin, uintptr_t end));
+
+// A system call of the driver's own, that is never stopped. As the kernel returns it: -errno.
+long unstopped_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0);
 
 }  // namespace diogenes::sim

@@ -1,5 +1,9 @@
-#include "late_calls.h"
-
+// System calls on memory that a moved wait keeps closed (late.h): they are a first touch, too, and the kernel
+// would answer them with EFAULT. Once a wait was moved, the calls that read or write the program's memory are
+// stopped (seccomp, SIGSYS), the waits that they meet happen, and then they are made.
+//
+// For programs that do not block SIGSYS around such calls, and that execute no other program afterwards: the
+// filter stays with them.
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -16,6 +20,8 @@
 #include <cstdio>
 #include <cstring>
 #include <vector>
+
+#include "late.h"
 
 // Its `syscall` instruction is the one that the filter lets pass.
 asm(R"(

@@ -13,7 +13,7 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "late/late_calls.h"
+#include "late/late.h"
 
 namespace diogenes::sim {
 namespace {

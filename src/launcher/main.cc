@@ -10,7 +10,6 @@
 #include "launcher/command_line/documents.h"
 #include "launcher/command_line/messages.h"
 #include "launcher/command_line/option_checks.h"
-#include "launcher/command_line/version.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/options.h"
 #include "trace/nvtx_ranges.h"

@@ -15,10 +15,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "values/copies.h"
 #include "values/debug_register.h"
 #include "values/root_guard.h"
 #include "values/taint.h"
+#include "values/value_copies.h"
 
 namespace diogenes::values {
 

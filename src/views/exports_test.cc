@@ -5,11 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "views/exports/collapsed.h"
-#include "views/exports/csv.h"
-#include "views/exports/markdown.h"
-#include "views/exports/perfetto.h"
-#include "views/exports/sarif.h"
+#include "views/exports/exports.h"
 #include "views/testing/sample_reports.h"
 
 namespace diogenes {

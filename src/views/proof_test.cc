@@ -1,14 +1,10 @@
-#include "views/shared/proof_text.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "views/exports/csv.h"
-#include "views/exports/json.h"
-#include "views/exports/markdown.h"
-#include "views/exports/sarif.h"
+#include "views/exports/exports.h"
 #include "views/html/html.h"
+#include "views/shared/proof_text.h"
 #include "views/testing/sample_reports.h"
 #include "views/text/text.h"
 

@@ -8,11 +8,7 @@
 #include "analysis/analyse.h"
 #include "analysis/report/timeline.h"
 #include "analysis/testing/trace_builder.h"
-#include "views/exports/collapsed.h"
-#include "views/exports/csv.h"
-#include "views/exports/markdown.h"
-#include "views/exports/perfetto.h"
-#include "views/exports/sarif.h"
+#include "views/exports/exports.h"
 #include "views/html/html.h"
 #include "views/testing/sample_reports.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "commit.h"  // made by cmake/Commit.cmake
-#include "launcher/command_line/version.h"
 #include "trace/format.h"
 
 namespace diogenes::launcher {

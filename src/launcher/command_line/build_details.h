@@ -4,6 +4,8 @@
 
 namespace diogenes::launcher {
 
+inline constexpr const char* kVersion = DIOGENES_VERSION;  // from the top CMakeLists.txt
+
 // "diogenes 0.1.0", and a line each for the commit, the compiler and the trace format.
 std::string version_text();
 

@@ -6,12 +6,7 @@
 #include "launcher/measuring/session_folder.h"
 #include "launcher/options.h"
 #include "trace/session.h"
-#include "views/exports/collapsed.h"
-#include "views/exports/csv.h"
-#include "views/exports/json.h"
-#include "views/exports/markdown.h"
-#include "views/exports/perfetto.h"
-#include "views/exports/sarif.h"
+#include "views/exports/exports.h"
 #include "views/html/html.h"
 
 namespace diogenes::launcher {

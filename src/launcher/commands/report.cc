@@ -8,7 +8,7 @@
 #include "launcher/measuring/session_folder.h"
 #include "launcher/options.h"
 #include "trace/session.h"
-#include "views/exports/json.h"
+#include "views/exports/exports.h"
 #include "views/text/text.h"
 
 namespace diogenes::launcher {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "driver/discovery/child_output.h"
-#include "launcher/installed/loaded_files.h"
+#include "launcher/installed/python_in_use.h"
 #include "trace/format.h"
 
 namespace diogenes::launcher {

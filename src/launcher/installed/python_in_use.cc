@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/installed/loaded_files.h"
+#include "trace/format.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -19,6 +19,15 @@ namespace fs = std::filesystem;
 constexpr uint64_t kLargestInterpreter = 128 << 20;  // bytes of the file
 
 }  // namespace
+
+std::vector<std::string> loaded_files(const std::filesystem::path& process_folder) {
+  std::vector<std::string> files;
+  std::ifstream modules(process_folder / "modules", std::ios::binary);
+  ModuleRecord record;
+  while (modules.read(reinterpret_cast<char*>(&record), sizeof record) && record.present)
+    files.emplace_back(record.path, strnlen(record.path, sizeof record.path));
+  return files;
+}
 
 bool exports(const fs::path& file, const char* symbol) {
   std::error_code failed;

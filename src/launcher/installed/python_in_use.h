@@ -2,8 +2,13 @@
 // what they export: an interpreter has _PyRuntime, whatever its file is called.
 #pragma once
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace diogenes::launcher {
+
+// The files that a process of a stage had loaded. Source: its module map.
+std::vector<std::string> loaded_files(const std::filesystem::path& process_folder);
 
 bool runs_python(const std::filesystem::path& stage_folder);
 

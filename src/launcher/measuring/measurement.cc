@@ -17,7 +17,7 @@
 #include "analysis/report/kept_report.h"
 #include "analysis/runs/decisions.h"
 #include "driver/catalogue.h"
-#include "launcher/command_line/version.h"
+#include "launcher/command_line/build_details.h"
 #include "launcher/installed/cupti.h"
 #include "launcher/installed/machine_text.h"
 #include "launcher/measuring/nvtx_region.h"
@@ -25,7 +25,7 @@
 #include "launcher/measuring/session_folder.h"
 #include "launcher/measuring/sleep_costs.h"
 #include "launcher/measuring/target_environment.h"
-#include "views/exports/json.h"
+#include "views/exports/exports.h"
 #include "views/text/text.h"
 
 namespace diogenes::launcher {

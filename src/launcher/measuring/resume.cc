@@ -13,7 +13,7 @@
 #include <iterator>
 
 #include "ffm/plan.h"
-#include "launcher/command_line/version.h"
+#include "launcher/command_line/build_details.h"
 #include "launcher/measuring/session_folder.h"
 #include "launcher/terminal/typed_input.h"
 

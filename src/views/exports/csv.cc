@@ -1,8 +1,11 @@
-#include "views/exports/csv.h"
-
+// One row a problem, for spreadsheets and data frames. RFC 4180: a header row, CRLF, quotes where a field needs them;
+// numbers in seconds and bytes, with a point. In: a report. Out: the whole file. Unknown is an empty field.
+// Where something was proved, five columns more say what.
 #include <fmt/format.h>
 
 #include <cmath>
+
+#include "views/exports/exports.h"
 
 namespace diogenes {
 namespace {

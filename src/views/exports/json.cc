@@ -1,9 +1,13 @@
-#include "views/exports/json.h"
-
+// The report as JSON, schema diogenes-report/2: one sentence a key in
+// docs/report-schema.json. The keys' meaning never changes under this name; keys may be added. Ends in a
+// newline. What is no UTF-8 (paths, arguments) has U+FFFD in its place; a figure that is no finite number is
+// 0.
 #include <fmt/format.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "views/exports/exports.h"
 
 namespace diogenes {
 namespace {

@@ -1,5 +1,3 @@
-#include "views/exports/json.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "views/exports/exports.h"
 #include "views/testing/sample_reports.h"
 
 namespace diogenes {

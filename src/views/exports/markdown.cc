@@ -1,9 +1,11 @@
-#include "views/exports/markdown.h"
-
+// The report for a pull request's comment: a table of the findings, then each with its reasons folded away. GitHub's
+// Markdown; what comes from the program is escaped, so that it is shown as it is. In: a report. Out: the whole text,
+// below the 65,536 characters that a comment may have; what is left out is counted.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "views/exports/exports.h"
 #include "views/shared/figures.h"
 #include "views/shared/outline.h"
 #include "views/shared/phrases.h"

@@ -1,5 +1,7 @@
-#include "views/exports/sarif.h"
-
+// Findings for code scanning (GitHub, GitLab, editors): SARIF 2.1.0. In: a report. Out: the whole file. A rule a kind
+// of problem, a result a problem, at the line to act on; `partialFingerprints` has the source key, so that a finding is
+// the same one after a rebuild. Files in the reader's folder are relative to %SRCROOT%, for which the tool that reads
+// the file takes its own checkout or workspace; others are absolute. A problem without a file has its function alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "views/exports/exports.h"
 #include "views/shared/figures.h"
 #include "views/shared/outline.h"
 #include "views/shared/phrases.h"

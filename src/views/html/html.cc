@@ -2,16 +2,27 @@
 
 #include <fmt/format.h>
 
-#include "views/html/html_data.h"
-#include "views/html/html_findings.h"
-#include "views/html/html_text.h"
-#include "views/html/web_bundle.h"
+#include "views/html/html_parts.h"
 #include "views/shared/figures.h"
 #include "views/shared/phrases.h"
 #include "views/shared/proof_text.h"
 
+// The page's script and style, as web/build.mjs bundled them; in the program itself (web_bundle.S).
+extern "C" {
+extern const char diogenes_page_script[], diogenes_page_script_end[];
+extern const char diogenes_page_style[], diogenes_page_style_end[];
+}
+
 namespace diogenes {
 namespace {
+
+std::string_view page_script() {
+  return {diogenes_page_script, static_cast<size_t>(diogenes_page_script_end - diogenes_page_script)};
+}
+
+std::string_view page_style() {
+  return {diogenes_page_style, static_cast<size_t>(diogenes_page_style_end - diogenes_page_style)};
+}
 
 std::string head(const Report& report, const Outline& outline) {
   const std::string name = program_name(report.command);

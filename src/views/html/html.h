@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analysis/report/report.h"
-#include "views/shared/reader_settings.h"
+#include "views/shared/places.h"
 
 namespace diogenes {
 

@@ -1,10 +1,12 @@
-#include "views/html/html_data.h"
-
+// What the page's script needs, as JSON that can stand inside a page: web/data.ts reads it. In: a report and its
+// outline. Out: JSON without `<`. Times of the timeline are whole numbers of 10 ns, each begin as the distance from
+// the one before.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "views/exports/collapsed.h"
+#include "views/exports/exports.h"
+#include "views/html/html_parts.h"
 #include "views/shared/figures.h"
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"

@@ -1,11 +1,11 @@
-#include "views/html/html_findings.h"
-
+// Findings, needed waits, groups of the page: plain HTML that folds without a script. In: a report and its outline.
+// Out: elements with the ids f1, f2, ... and r1, r2, ..., which html_data.cc refers to.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "views/html/html_text.h"
+#include "views/html/html_parts.h"
 #include "views/shared/figures.h"
 #include "views/shared/occurrences.h"
 #include "views/shared/phrases.h"

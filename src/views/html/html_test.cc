@@ -8,8 +8,7 @@
 #include <regex>
 #include <set>
 
-#include "views/html/html_data.h"
-#include "views/html/html_text.h"
+#include "views/html/html_parts.h"
 #include "views/testing/sample_reports.h"
 
 namespace diogenes {

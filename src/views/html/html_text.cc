@@ -1,4 +1,5 @@
-#include "views/html/html_text.h"
+// Text inside HTML.
+#include "views/html/html_parts.h"
 
 namespace diogenes {
 namespace {

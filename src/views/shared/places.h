@@ -10,6 +10,12 @@
 
 namespace diogenes {
 
+// What a view knows of its reader, beside the report.
+struct Reader {
+  std::string folder;   // paths are shown relative to it; "": as they are
+  std::string session;  // as its user would type it; "": the newest
+};
+
 // Relative to `folder` where the file is in it or near it (at most two folders up); else as it is.
 std::string short_path(const std::string& path, const std::string& folder);
 

@@ -1,4 +1,4 @@
-// What the report gives the page's script (src/views/html/html_data.h writes it, as JSON in the page).
+// What the report gives the page's script (src/views/html/html_data.cc writes it, as JSON in the page).
 
 export interface Problem {
   id: string

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "play.h"
+#include "scene.h"
 
 namespace {
 

@@ -1,9 +1,10 @@
-#include "play.h"
-
+// How a cell is played (scene.h).
 #include <unistd.h>
 
 #include <cstdio>
 #include <utility>
+
+#include "scene.h"
 
 namespace litmus {
 namespace {

@@ -34,6 +34,9 @@ void release(const Cell& cell, Scene& scene);
 // Looks at what ended up on the device, too.
 uint64_t take_down(const Cell& cell, Scene& scene);
 
+// The cell, played: the work, the synchronization that is tested, the consumer (play.cc).
+void play(const Cell& cell, Scene& scene);
+
 // The adversarial driver hears of memory that is given back in a way that no driver sees.
 void tell_gone(const void* data, size_t words);
 

@@ -4,5 +4,5 @@ set_source_files_properties(core/memory/content_avx2.cc ${CMAKE_CURRENT_LIST_DIR
 
 diogenes_test(agent_memory_test SOURCES
   core/memory/memory_test.cc core/memory/address_bounds.cc core/memory/mappings.cc core/memory/content.cc
-  core/memory/content_avx2.cc core/memory/copy.cc)
+  core/memory/content_avx2.cc)
 target_include_directories(agent_memory_test PRIVATE ${XXHASH_INCLUDE})

@@ -6,8 +6,6 @@
 
 #include <cstdint>
 
-#include "agent/core/calls/frame_marks.h"
-
 namespace diogenes::agent {
 
 // The stack of the calling thread outside the hooked call under way: the agent's frames are left out, and the
@@ -22,6 +20,15 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back = 0)
 // Is it this library's code?
 bool in_agent(uintptr_t address);
 
+// Has the stack frame that some memory lies in ended? Its return address is kept at one place for as long as
+// it lives, and so are those of its callers; one that reads differently says that it has returned, or was
+// left by an exception. One that still reads the same says nothing.
+inline constexpr int kFrameMarks = 3;  // the frame and its nearest callers
+struct FrameMarks {
+  uint32_t count = 0;  // 0: not on a stack that could be walked
+  uintptr_t places[kFrameMarks];
+  uintptr_t addresses[kFrameMarks];
+};
 // Of the program's frame on the calling thread's stack that holds the byte at `address`, inside the hooked
 // call under way.
 FrameMarks frame_marks(uintptr_t address);

@@ -22,7 +22,7 @@ diogenes_test(agent_collector_test SOURCES
   watching/facts/testing/collected_program.cc
   watching/facts/ranges/deferred_ranges.cc watching/facts/ranges/dirty_ranges.cc watching/facts/ranges/driver_memory.cc
   watching/facts/ranges/unwritten_sources.cc
-  core/memory/address_bounds.cc core/memory/content.cc core/memory/content_avx2.cc core/memory/copy.cc
+  core/memory/address_bounds.cc core/memory/content.cc core/memory/content_avx2.cc
   core/memory/kernel_arguments.cc core/memory/mappings.cc
   core/calls/arguments.cc core/calls/stream_numbers.cc LINK diogenes_driver)
 target_include_directories(agent_collector_test PRIVATE ${XXHASH_INCLUDE})

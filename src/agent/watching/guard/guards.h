@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "agent/core/calls/frame_marks.h"
+#include "agent/core/stacks/stack.h"
 #include "base/range.h"
 #include "base/units.h"
 #include "trace/corrector_services.h"

@@ -4,7 +4,7 @@ file(GLOB_RECURSE guard_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc
 file(GLOB_RECURSE guard_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*_test.cc)
 list(FILTER guard_sources EXCLUDE REGEX "_test\\.cc$|/testing/")
 
-add_library(diogenes_guard_under_test OBJECT ${guard_sources} ${CMAKE_CURRENT_LIST_DIR}/../../core/memory/copy.cc
+add_library(diogenes_guard_under_test OBJECT ${guard_sources}
   ${CMAKE_CURRENT_LIST_DIR}/../../hooks/interpose/memory.cc
   ${CMAKE_CURRENT_LIST_DIR}/../../hooks/interpose/threads.cc ${CMAKE_CURRENT_LIST_DIR}/../../hooks/interpose/signals.cc)
 target_link_libraries(diogenes_guard_under_test PUBLIC diogenes_settings)

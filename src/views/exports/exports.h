@@ -1,0 +1,22 @@
+// The report for other tools: each file of this folder makes one kind of text of it, and says there what it is. In: a report.
+// Out: the whole file.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.h"
+#include "views/shared/places.h"
+
+namespace diogenes {
+
+std::string to_json(const Report& report);
+std::string to_csv(const Report& report);
+std::string to_markdown(const Report& report, const Reader& reader);  // for a pull request's comment
+std::string to_sarif(const Report& report, const Reader& reader);     // for code scanning
+std::string to_perfetto(const Report& report);                        // Chrome's trace events
+std::string to_collapsed(const Report& report);                       // for flame graphs
+
+// Frames of a problem's stack as words, from the outside in: "als::step (als.cc:88)"; last what the problem is.
+std::vector<std::string> flame_frames(const ReportProblem& problem);
+
+}  // namespace diogenes

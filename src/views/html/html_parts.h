@@ -1,0 +1,24 @@
+// What the page is made of (html.h). Text of the program comes escaped.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "analysis/report/report.h"
+#include "views/shared/outline.h"
+#include "views/shared/places.h"
+
+namespace diogenes {
+
+// As content or as an attribute in double quotes. What is no UTF-8 becomes U+FFFD; control characters become spaces,
+// but for tabs and line ends.
+std::string html(std::string_view text);
+
+// What the page's script needs (html_data.cc).
+std::string html_data(const Report& report, const Outline& outline, const Reader& reader);
+
+// Findings, needed waits and groups (html_findings.cc).
+std::string findings_html(const Report& report, const Outline& outline, const Reader& reader);
+std::string required_html(const Report& report, const Reader& reader);
+std::string groups_html(const Report& report, const Outline& outline);
+
+}  // namespace diogenes
