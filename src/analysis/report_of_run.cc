@@ -169,7 +169,6 @@ void ReportOfRun::describe_process() {
       const ProcessFile& file = process.trace->process;
       used_cuda_ |= file.used_cuda != 0;
       if (!file.used_cuda) continue;
-      report_.simulated |= file.simulated != 0;
       if (report_.driver_path.empty()) report_.driver_path = file.driver_path;
       if (report_.driver_version.empty() && file.driver_version > 0)
         report_.driver_version = std::to_string(file.driver_version / 1000) + "." +

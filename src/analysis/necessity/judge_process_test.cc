@@ -88,7 +88,7 @@ TEST(JudgeProcess, AWaitWhoseDataWasNotLookedAtIsNeeded) {
 TEST(JudgeProcess, AKilledProcessNeededIt) {
   Facts facts;
   facts.call("cuMemcpyDtoHAsync_v2", download(10));
-  facts.watch(1, kHost, 64, 42).ends(ProcessEnd::signal);
+  facts.watch(1, kHost, 64, 42).ends(ProcessEnd::running);
   facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
   EXPECT_TRUE(evidence(facts)[1].reasons & kUnresolved);
 }

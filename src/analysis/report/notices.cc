@@ -116,11 +116,7 @@ void stage_notices(const Run& run, const std::string& stage, std::vector<ReportN
   hook_notices(run, stage, notices);
   for (const ProcessTrace& trace : run.trace.processes) {
     if (!trace.process.used_cuda) continue;
-    if (trace.process.end == ProcessEnd::signal)
-      notices.push_back({"process-ended", stage + ": " + process_name(trace) + " ended by signal " +
-                                              std::to_string(trace.process.signal) +
-                                              "; what it did until then is used"});
-    else if (trace.process.end == ProcessEnd::running)
+    if (trace.process.end == ProcessEnd::running)
       notices.push_back(
           {"process-ended",
            stage + ": " + process_name(trace) +

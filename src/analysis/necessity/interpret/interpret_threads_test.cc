@@ -197,7 +197,7 @@ TEST(Order, ASemaphoreWithOneSenderForces) {
 
 TEST(Interpret, AProcessThatWasKilledHasNoEnd) {
   Facts facts;
-  facts.call("cuCtxSynchronize", {.begin = 10}).ends(ProcessEnd::signal);
+  facts.call("cuCtxSynchronize", {.begin = 10}).ends(ProcessEnd::running);
   EXPECT_EQ(all_events(facts).lines.back(), "20 end t0");
 }
 

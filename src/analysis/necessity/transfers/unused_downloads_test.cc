@@ -40,7 +40,7 @@ TEST_F(Download, PinnedMemoryReleasedUnread) {
 TEST_F(Download, NobodyTouchedItUntilTheEnd) {
   auto copy = download();
   EXPECT_EQ(unused(copy), Unused::released);
-  facts.ends(ProcessEnd::signal);
+  facts.ends(ProcessEnd::running);
   EXPECT_EQ(unused(copy), Unused::no);
 }
 
