@@ -14,16 +14,23 @@ CUresult destroy(CUevent handle) {
   return driver().events.erase(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult record(Null null, CUevent handle, CUstream stream_handle) {
-  DRIVER_CALL(a_context);
-  call.costs(kEventRecordCost);
+// The stream, when its queue has a place; null: it, or the event, is not known.
+StreamPtr stream_with_room(ApiCall& call, Null null, CUstream stream_handle, CUevent event) {
   StreamPtr stream;
   {
     const Held held = hold_device();
     stream = find_stream(*call.context, stream_handle, null);
-    if (!stream || !find_event(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    if (!stream || !find_event(event)) return nullptr;
   }
   wait_for_room(call, *stream);
+  return stream;
+}
+
+CUresult record(Null null, CUevent handle, CUstream stream_handle) {
+  DRIVER_CALL(a_context);
+  call.costs(kEventRecordCost);
+  const StreamPtr stream = stream_with_room(call, null, stream_handle, handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   const Held held = hold_device();
   const EventPtr event = find_event(handle);
   if (!event || event->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
@@ -44,13 +51,8 @@ CUresult stream_wait(Null null, CUstream stream_handle, CUevent handle, unsigned
   DRIVER_CALL(a_context);
   call.costs(kEventRecordCost);
   if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-  StreamPtr stream;
-  {
-    const Held held = hold_device();
-    stream = find_stream(*call.context, stream_handle, null);
-    if (!stream || !find_event(handle)) return CUDA_ERROR_INVALID_HANDLE;
-  }
-  wait_for_room(call, *stream);
+  const StreamPtr stream = stream_with_room(call, null, stream_handle, handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   const Held held = hold_device();
   const EventPtr event = find_event(handle);
   if (!event) return CUDA_ERROR_INVALID_HANDLE;

@@ -20,8 +20,6 @@ Layout of_frame_objects(uint32_t version) {
   layout.type = 8, layout.units = 0;
   layout.file = 104, layout.name = 112, layout.lines = 120, layout.first_line = 40;
   layout.code_bytes = 128;
-  layout.text_length = 16, layout.text_state = 32, layout.ascii_bytes = 48, layout.compact_bytes = 72;
-  layout.bytes_length = 16, layout.bytes_data = 32;
   return layout;
 }
 
@@ -36,8 +34,6 @@ Layout of_3_11() {
   layout.type = 8, layout.units = 16;
   layout.file = 112, layout.name = 128, layout.lines = 136, layout.first_line = 72, layout.instructions = 184;
   layout.code_bytes = 144;
-  layout.text_length = 16, layout.text_state = 32, layout.ascii_bytes = 48, layout.compact_bytes = 72;
-  layout.bytes_length = 16, layout.bytes_data = 32;
   return layout;
 }
 
@@ -52,8 +48,7 @@ Layout of_3_12() {
   layout.type = 8, layout.units = 16;
   layout.file = 112, layout.name = 128, layout.lines = 136, layout.first_line = 68, layout.instructions = 192;
   layout.code_bytes = 144;
-  layout.text_length = 16, layout.text_state = 32, layout.ascii_bytes = 40, layout.compact_bytes = 56;
-  layout.bytes_length = 16, layout.bytes_data = 32;
+  layout.ascii_bytes = 40, layout.compact_bytes = 56;
   return layout;
 }
 

@@ -39,11 +39,11 @@ struct Layout {
   uint16_t thread_codes = 0;  // free-threaded: pointer to the threads' copies
   uint16_t code_bytes = 0;
 
-  // PyASCIIObject and PyCompactUnicodeObject: text lies behind them
-  uint16_t text_length = 0, text_state = 0, ascii_bytes = 0, compact_bytes = 0;
+  // PyASCIIObject and PyCompactUnicodeObject: text lies behind them. As 3.8 to 3.11 have them, and bytes up to 3.12.
+  uint16_t text_length = 16, text_state = 32, ascii_bytes = 48, compact_bytes = 72;
   uint8_t kind_shift = 2;  // in the state: three bits of kind, then compact, then ascii
   // PyBytesObject
-  uint16_t bytes_length = 0, bytes_data = 0;
+  uint16_t bytes_length = 16, bytes_data = 32;
 
   bool known() const { return version != 0; }
 };

@@ -26,12 +26,6 @@ void put(std::string& file, const T& object) {
   file.append(reinterpret_cast<const char*>(&object), sizeof object);
 }
 
-void save(const fs::path& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
-}
-
 template <size_t N>
 void set_text(char (&out)[N], const std::string& text) {
   snprintf(out, N, "%s", text.c_str());

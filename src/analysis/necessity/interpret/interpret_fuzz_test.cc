@@ -18,15 +18,6 @@ namespace {
 using namespace diogenes::testing;
 namespace fs = std::filesystem;
 
-std::string load(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void save(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
 // What events.h promises.
 struct InvariantSink : EventSink {
   std::map<uint32_t, bool> in_call;
