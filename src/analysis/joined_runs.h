@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/findings/followed_values.h"
+#include "analysis/necessity/judge_process.h"
 #include "analysis/replay/models.h"
 #include "analysis/replay/recorded/gpu_times.h"
 #include "analysis/report/report.h"

@@ -13,6 +13,7 @@
 #include "analysis/program/main_loop.h"
 #include "analysis/report/description.h"
 #include "analysis/report/options.h"
+#include "analysis/runs/further_runs.h"
 #include "analysis/symbols/source_lines.h"
 #include "analysis/symbols/stack_names.h"
 

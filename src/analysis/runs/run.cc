@@ -123,7 +123,7 @@ class GpuTimesLoader {
       ++run_.misplaced_records;
       return;
     }
-    if (record.begin_ns < 0 || record.end_ns < record.begin_ns || record.end_ns > kLatestTimeTime) return;
+    if (record.begin_ns < 0 || record.end_ns < record.begin_ns || record.end_ns > kLatestTime) return;
     auto& times = found->second->gpu_times;
     if (times.empty()) times.resize(found->second->operations.size());
     RecordedGpuTime& time = times[record.sequence];

@@ -1,5 +1,7 @@
 #include "analysis/symbols/sites.h"
 
+#include <cstdio>
+
 #include "analysis/symbols/mixed_stack.h"
 
 namespace diogenes {

@@ -17,7 +17,7 @@ namespace diogenes::agent {
 
 namespace {
 
-KnownKeys<1 << 19> known;  // by both keys
+constinit KnownKeys<1 << 19> known;  // by both keys
 GrowingFile file;
 
 uint64_t hash_of(const void* data, size_t bytes, uint64_t seed) {

@@ -11,7 +11,7 @@ namespace diogenes::agent::facts {
 
 namespace {
 
-KnownKeys<1 << 17> known;  // lists that are told apart
+constinit KnownKeys<1 << 17> known;  // lists that are told apart
 GrowingFile file;
 constinit Lock lock;
 
