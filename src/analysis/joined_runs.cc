@@ -5,7 +5,6 @@
 #include "analysis/findings/required.h"
 #include "analysis/report/notices.h"
 #include "analysis/runs/first_uses.h"
-#include "analysis/runs/watch_shares.h"
 
 namespace diogenes {
 
@@ -38,11 +37,12 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
   fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
   std::error_code failed;
   if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
-  auto run =
-      stage == Stage::memory_tracing
-          ? load_memory_tracing(folder_, sites,
-                                {choices_.judge, [this](const Run& of) { build(&of); }, choices_.check})
-          : load_run(stage_folder, sites, what, {.by_hand = choices_.judge});
+  LoadOptions options{.by_hand = choices_.judge};
+  if (stage == Stage::memory_tracing) {
+    options.meanwhile = [this](const Run& of) { build(&of); };
+    options.check = choices_.check;
+  }
+  auto run = load_run(stage_folder, sites, what, options);
   if (!run) {
     notices.push_back({"session", run.error().c_str()});
     return std::nullopt;

@@ -16,9 +16,6 @@ inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the pl
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
-// Where the user asks for it, small ranges are shared out among so many further runs of stage 3.
-inline constexpr uint8_t kWatchShares = 6;
-
 // An instruction that is the first to use a result whose wait costs much: what becomes of that value is followed from
 // there (trace/value_source.h).
 struct FollowedPlace {
@@ -55,9 +52,8 @@ struct Plan {
   Stage stage;
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
-  uint8_t watch_share;   // memory_tracing: the share of the small ranges that this run watches; kWatchShares:
-                         // all of them
-  uint8_t gpu_times;     // 1: the GPU's own times are taken where somebody tells them (gpu_times_recorder.h)
+  uint8_t reserved;
+  uint8_t gpu_times;  // 1: the GPU's own times are taken where somebody tells them (gpu_times_recorder.h)
   // proving: 1: nothing is corrected once the program has several threads, or handlers of signals
   uint8_t leaves_threads;
   uint32_t hook_count;

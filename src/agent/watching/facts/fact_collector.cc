@@ -148,11 +148,8 @@ void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done, b
     host.stream = call.stream;
     host.given = state().given;
     host.staged = corrected && decoded.destination.kind == MemoryKind::pageable;
-    // Which small ranges are shared out must not depend on how fast this run was.
-    const bool sampled = host.method == WatchMethod::pages || watch_share() == kWatchShares;
-    if (!decoded.looked_at() && sampled && host.refusal == WatchRefusal::none)
+    if (!decoded.looked_at() && host.refusal == WatchRefusal::none)
       host.refusal = WatchRefusal::not_looked_at;
-    decoded.small_parts = decoded.small_parts * 31 + state().dirty.numbers_of(host);
     bool pageable = decoded.is_transfer && decoded.destination.kind == MemoryKind::pageable &&
                     host.range == decoded.destination.host.range;
     if (pageable && !pageable_is_done) {
@@ -235,7 +232,7 @@ State& state() { return *reinterpret_cast<State*>(storage); }
 void start() {
   State& all = state();
   all.memory.reset();
-  all.dirty.reset(watch_share());
+  all.dirty.reset();
   all.sources.reset();
   all.graphs.reset();
   all.possible_addresses.reset();
@@ -355,7 +352,6 @@ void record_call(const Call& call) {
     if (lost) record.flags |= kUnlistedWork, count_drop(Drop::objects_full);
     record.stream2 = decoded.second_event;
     record.argument = decoded.argument;
-    record.small_parts = decoded.small_parts;
     contents_after(call, decoded, slot->contents);
   } else if (gives_work(call)) {
     record.flags = kGivesWork | kUnlistedWork;

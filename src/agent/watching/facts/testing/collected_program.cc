@@ -119,7 +119,6 @@ const MappedPlan& plan() {
   mapped.plan = &contents;
   return mapped;
 }
-uint32_t watch_share() { return kWatchShares; }
 thread_local constinit ThreadState thread_state;
 PassThrough::PassThrough() { ++passing; }
 PassThrough::~PassThrough() { --passing; }
