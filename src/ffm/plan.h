@@ -59,9 +59,9 @@ struct Plan {
   uint32_t hook_count;
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan
-  double max_overhead;  // memory_tracing, sync_use: run time / baseline's, beyond which a hot call site is
-                        // looked at in some occurrences only (agent/watching/facts/sampling.h); 0: no limit
-  int64_t baseline_ns;  // run time of the baseline; 0: not known
+  double max_overhead;       // memory_tracing, sync_use: run time / baseline's, beyond which nothing more is
+                             // looked at; 0: no limit
+  int64_t baseline_ns;       // run time of the baseline; 0: not known
   uint32_t followed_count;   // sync_use: places; 0: no value is followed
   uint32_t corrected_count;  // proving: sites
   uint64_t pool_limit;       // proving: bytes of released device memory that are kept; kHalfOfWhatIsFree

@@ -138,9 +138,10 @@ void add_run(CLI::App& app, RunOptions& options) {
          "free)")
       ->type_name("SIZE")
       ->check(kSize);
-  run->add_option("--max-overhead", options.max_overhead,
-                  "Where watching memory would take more than N times the baseline's run time, look at some "
-                  "occurrences of hot calls only (1.1 or more; default: 3)")
+  run->add_option(
+         "--max-overhead", options.max_overhead,
+         "Stop watching memory once that run has taken about N times the baseline's run time (1.1 or "
+         "more; default: 3)")
       ->type_name("N")
       ->check(kOverhead);
   run->add_flag_callback(

@@ -52,7 +52,7 @@ enum CallFlag : uint8_t {
   kMappedMemory = 16,   // an allocation that the device reaches at the host's address, or was told of
   kSharesMemory = 32,   // memory is shared with others from now on (IPC, exported handles, imported memory)
   kPrinted = 64,        // what kernels printed came out in this call
-  kNotLookedAt = 128,   // --max-overhead: no hash of what it carried, its host memory not watched
+  kNotLookedAt = 128,   // --max-overhead was reached: no hash of what it carried, its host memory not watched
 };
 
 // Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.
@@ -97,7 +97,7 @@ enum class WatchRefusal : uint8_t {
   unknown_memory,      // where it lies for the CPU is not known
   no_guards,           // this process cannot be guarded
   often,               // it fell four times for one piece of work: from now on it stands open
-  not_looked_at = 10,  // --max-overhead: other occurrences of the call are
+  not_looked_at = 10,  // --max-overhead was reached
 };
 
 // From `at_ns` on the range is watched: the first touch of it by anybody ends the watch, and is recorded. Or

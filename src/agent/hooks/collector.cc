@@ -16,7 +16,6 @@
 #include "agent/watching/clock_reads.h"
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/fact_collector.h"
-#include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/host_functions.h"
 #include "agent/watching/order/order.h"
@@ -177,7 +176,6 @@ void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
 
 void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
   const int64_t nanoseconds = (before + after).count;
-  facts::spend(before + after);
   if (call.site != 0) {
     // A wait that the GPU ends is over no later because it began later.
     const bool ended_by_gpu = call.waited + call.awaited > before;

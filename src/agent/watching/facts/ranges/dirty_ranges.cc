@@ -14,8 +14,7 @@ int DirtyRanges::find(const HostRange& host) const {
 
 void DirtyRanges::lower(Dirty& dirty) {
   if (dirty.guard == kNoGuard) return;
-  const Touch last = lower_guard(dirty.guard);
-  if (last.steps > 0) sampling().charge(dirty.host.site, {kUsualStep.count * last.steps});
+  lower_guard(dirty.guard);
   dirty.guard = kNoGuard;
   if (is_down(dirty)) ++down_;
 }
@@ -56,7 +55,6 @@ void DirtyRanges::add(HostRange host) {
     }
     dirty.host.refusal = host.refusal;
     dirty.host.method = host.method;
-    dirty.host.site = host.site;
     dirty.host.by_kernel |= host.by_kernel;
     dirty.host.given = host.given;
     dirty.host.staged = host.staged;
@@ -107,7 +105,6 @@ bool DirtyRanges::raise(Dirty& dirty) {
     } while (dirty.guard == kNoGuard && dirty.raises <= 1 && give_up_another(dirty));
     if (dirty.guard != kNoGuard) {
       record_watch(how.watch, dirty.host.range, dirty.host.protection, at);
-      sampling().charge(dirty.host.site, monotonic_now() - at);
       return true;
     }
     if (dirty.host.method == WatchMethod::pages) {
@@ -147,7 +144,6 @@ void DirtyRanges::collect(bool threads) {
     if (dirty.guard == kNoGuard) continue;
     Touch touch = agent::collect(dirty.guard);
     if (touch.by == TouchBy::nobody) continue;
-    sampling().charge(dirty.host.site, kUsualFault);
     lower(dirty);
     // What is gone is nobody's; and with one thread, the touch that was seen is the first one of all.
     bool first_of_all = !threads && (touch.by == TouchBy::program || touch.by == TouchBy::system_call);

@@ -17,7 +17,6 @@
 // returns. Serialised by the collector's lock.
 #pragma once
 #include "agent/watching/facts/ranges/range_filter.h"
-#include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/guards.h"
 #include "base/range.h"
 #include "trace/corrector_services.h"
@@ -44,7 +43,6 @@ struct HostRange {
   bool by_kernel = false;  // which may look there again and again, for what the CPU writes
   WatchRefusal refusal = WatchRefusal::none;
   FrameMarks frame;
-  SampledSite site = 0;         // whose work it is
   uint64_t given = 0;           // work is counted, where waits are corrected: the latest that has this range
   uint32_t stream = kNoStream;  // in which the work is, as in OperationRecord; kNoStream: in several
 };
