@@ -49,15 +49,14 @@ constexpr int kSignal = 128;
 INSTANTIATE_TEST_SUITE_P(
     , Programs,
     testing::Values(
-        Program{"clocks"}, Program{"prints"}, Program{"variables"}, Program{"fork", "before", 3},
-        Program{"fork", "after", 3}, Program{"fork", "many", 3}, Program{"spawn", "exec"},
-        Program{"spawn", "exec-after"}, Program{"spawn", "spawn"}, Program{"spawn", "system"},
-        Program{"spawn", "vfork"}, Program{"threads"}, Program{"segv_handler", "before"},
-        Program{"segv_handler", "after"}, Program{"segv_handler", "ignore"}, Program{"memory"},
-        Program{"timers"}, Program{"dynamic", "dlopen"}, Program{"dynamic", "proc-address"},
-        Program{"patcher"}, Program{"patcher", "late"}, Program{"patcher_early"},
-        Program{"end", "return", 17}, Program{"end", "exit", 18}, Program{"end", "_exit", 19},
-        Program{"end", "quick_exit", 20}, Program{"end", "thread-exit", 21},
+        Program{"prints"}, Program{"variables"}, Program{"fork", "before", 3}, Program{"fork", "after", 3},
+        Program{"fork", "many", 3}, Program{"spawn", "exec"}, Program{"spawn", "exec-after"},
+        Program{"spawn", "spawn"}, Program{"spawn", "system"}, Program{"spawn", "vfork"}, Program{"threads"},
+        Program{"segv_handler", "before"}, Program{"segv_handler", "after"},
+        Program{"segv_handler", "ignore"}, Program{"memory"}, Program{"timers"}, Program{"dynamic", "dlopen"},
+        Program{"dynamic", "proc-address"}, Program{"patcher"}, Program{"patcher", "late"},
+        Program{"patcher_early"}, Program{"end", "return", 17}, Program{"end", "exit", 18},
+        Program{"end", "_exit", 19}, Program{"end", "quick_exit", 20}, Program{"end", "thread-exit", 21},
         Program{"end", "segv", kSignal + 11, false}, Program{"end", "thread-segv", kSignal + 11, false},
         Program{"end", "abort", kSignal + 6, false}, Program{"end", "throw", kSignal + 6, false},
         Program{"end", "kill", kSignal + 9, false}, Program{"end", "term", kSignal + 15, false},
@@ -91,25 +90,7 @@ TEST(HostFunctions, DoNotEndGuarding) {
   EXPECT_GE(unnecessary, 19) << measured.report_text;
 }
 
-// A clock that is read right behind a wait is a condition of the finding, however it is read.
-TEST(Clocks, ReadBehindAWaitAreSaid) {
-  const auto measured = run_measured({built("bin/tests/programs/clocks")});
-  std::map<std::string, bool> said;  // by function
-  for (const auto& problem : measured.report.value("problems", nlohmann::json::array())) {
-    bool timer = false;
-    for (const auto& condition : problem["conditions"]) timer |= condition["code"] == "clock-timer";
-    for (const auto& frame : problem["stack"])
-      if (const std::string function = text(frame, "function"); problem["operation"] == "cuStreamSynchronize")
-        said[function.substr(0, function.find('('))] |= timer;
-  }
-  for (const char* name :
-       {"with_clock_gettime", "with_chrono", "with_gettimeofday", "with_timespec_get", "with_clock"})
-    EXPECT_TRUE(said[name]) << name << "\n" << measured.report_text;
-  ASSERT_TRUE(said.contains("without_a_clock")) << measured.report_text;
-  EXPECT_FALSE(said["without_a_clock"]) << measured.report_text;
-}
-
-// So is what kernels print.
+// What kernels print is a condition of the finding.
 TEST(Prints, ThatComeOutAtAWaitAreSaid) {
   const auto measured = run_measured({built("bin/tests/programs/prints")});
   EXPECT_NE(measured.run.output.find("a kernel says 9\n"), std::string::npos) << measured.run.output;

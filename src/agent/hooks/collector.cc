@@ -13,7 +13,6 @@
 #include "agent/hooks/driver_image.h"
 #include "agent/hooks/hook_probe.h"
 #include "agent/hooks/x86_64/thunk.h"
-#include "agent/watching/clock_reads.h"
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guards.h"
@@ -104,7 +103,6 @@ void restart_collecting_in_child() {
   hook_cost_count.store(0, std::memory_order_relaxed);
   tables_are_the_parents.store(true, std::memory_order_relaxed);
   forget_gpu_times();
-  end_clock_wait(thread_state);  // what it names is in the parent's files
 }
 
 void collect_before(Call& call) {

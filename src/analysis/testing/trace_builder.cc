@@ -177,14 +177,6 @@ class ThreadFiles {
   }
 
   void write_evidence(const Step& step, OperationId id) {
-    if (options_.stage == Stage::memory_tracing && step.clock_after_ns >= 0) {
-      ClockReadRecord clock{};
-      clock.type = RecordType::clock_read;
-      clock.thread = id.thread;
-      clock.sequence = id.sequence;
-      clock.after_ns = step.clock_after_ns;
-      put(file(step.thread), clock);
-    }
     LiteralVerdict verdict{};
     verdict.operation = id;
     verdict.after_ns = -1;
@@ -359,11 +351,6 @@ Timeline& Timeline::conditions(uint8_t conditions) {
 
 Timeline& Timeline::flags(uint8_t flags) {
   steps_.back().flags |= flags;
-  return *this;
-}
-
-Timeline& Timeline::clock_read(After from_exit) {
-  steps_.back().clock_after_ns = from_exit.ns;
   return *this;
 }
 

@@ -245,14 +245,6 @@ Facts& Facts::peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, 
   return put(record, RecordType::peer_access);
 }
 
-Facts& Facts::clock_read(uint16_t thread, uint32_t sequence, int64_t after_ns) {
-  ClockReadRecord record{};
-  record.thread = thread;
-  record.sequence = sequence;
-  record.after_ns = after_ns;
-  return put(record, RecordType::clock_read);
-}
-
 Facts& Facts::gpu_time(uint16_t thread, uint32_t sequence, int64_t begin, int64_t end) {
   process_.gpu_times = GpuTimesState::taken;
   GpuTimeRecord record{};
