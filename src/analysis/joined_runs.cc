@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "analysis/findings/required.h"
-#include "analysis/necessity/watch_shares.h"
+#include "analysis/necessity/judge_process.h"
 #include "analysis/report/notices.h"
 #include "analysis/runs/first_uses.h"
 
@@ -38,12 +38,13 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
   fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
   std::error_code failed;
   if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
-  auto run =
-      stage == Stage::memory_tracing
-          ? load_memory_tracing(folder_, sites,
-                                {choices_.judge, [this](const Run& of) { build(&of); }, choices_.check})
-      : what == Load::evidence ? load_judged_run(stage_folder, sites, {.by_hand = choices_.judge})
-                               : load_run(stage_folder, sites, what);
+  JudgeOptions options{.by_hand = choices_.judge};
+  if (stage == Stage::memory_tracing) {
+    options.meanwhile = [this](const Run& of) { build(&of); };
+    options.check = choices_.check;
+  }
+  auto run = what == Load::evidence ? load_judged_run(stage_folder, sites, options)
+                                    : load_run(stage_folder, sites, what);
   if (!run) {
     notices.push_back({"session", run.error().c_str()});
     return std::nullopt;

@@ -16,9 +16,6 @@ inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the pl
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
 
-// Where the user asks for it, small ranges are shared out among so many further runs of stage 3.
-inline constexpr uint8_t kWatchShares = 6;
-
 // An instruction that is the first to use a result whose wait costs much: what becomes of that value is followed from
 // there (trace/value_source.h).
 struct FollowedPlace {
@@ -55,17 +52,16 @@ struct Plan {
   Stage stage;
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
-  uint8_t watch_share;   // memory_tracing: the share of the small ranges that this run watches; kWatchShares:
-                         // all of them
-  uint8_t gpu_times;     // 1: the GPU's own times are taken where somebody tells them (gpu_times_recorder.h)
+  uint8_t reserved;
+  uint8_t gpu_times;  // 1: the GPU's own times are taken where somebody tells them (gpu_times_recorder.h)
   // proving: 1: nothing is corrected once the program has several threads, or handlers of signals
   uint8_t leaves_threads;
   uint32_t hook_count;
   uint64_t recorded_bytes_limit;  // a process stops recording operations there, and counts what it drops
   uint64_t file_bytes;            // of the whole plan
-  double max_overhead;  // memory_tracing, sync_use: run time / baseline's, beyond which a hot call site is
-                        // looked at in some occurrences only (agent/watching/facts/sampling.h); 0: no limit
-  int64_t baseline_ns;  // run time of the baseline; 0: not known
+  double max_overhead;       // memory_tracing, sync_use: run time / baseline's, beyond which nothing more is
+                             // looked at; 0: no limit
+  int64_t baseline_ns;       // run time of the baseline; 0: not known
   uint32_t followed_count;   // sync_use: places; 0: no value is followed
   uint32_t corrected_count;  // proving: sites
   uint64_t pool_limit;       // proving: bytes of released device memory that are kept; kHalfOfWhatIsFree

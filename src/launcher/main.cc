@@ -137,14 +137,12 @@ void add_run(CLI::App& app, RunOptions& options) {
          "free)")
       ->type_name("SIZE")
       ->check(kSize);
-  run->add_option("--max-overhead", options.max_overhead,
-                  "Where watching memory would take more than N times the baseline's run time, look at some "
-                  "occurrences of hot calls only (1.1 or more; default: 3)")
+  run->add_option(
+         "--max-overhead", options.max_overhead,
+         "Stop watching memory once that run has taken about N times the baseline's run time (1.1 or "
+         "more; default: 3)")
       ->type_name("N")
       ->check(kOverhead);
-  run->add_flag("--thorough", options.thorough,
-                "Watch results of a few bytes in 6 more runs; without it, waits for those that could not be "
-                "watched count as needed");
   run->add_flag_callback(
       "--no-follow-values", [&options] { options.follow_values = false; },
       "Where needed waits cost much, do not make the run that follows what becomes of their results");
@@ -353,7 +351,7 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
 int check_resume(const CLI::App& run) {
   for (const char* kept :
        {"--output", "--driver", "--plain-run", "--prepare", "--threshold", "--gpu-times", "--repeat",
-        "--thorough", "--no-follow-values", "--max-trace-size", "--max-overhead", "--region"})
+        "--no-follow-values", "--max-trace-size", "--max-overhead", "--region"})
     if (run.get_option(kept)->count() > 0)
       return fail(kUsage, fmt::format("--resume keeps what the session was begun with; leave out {}", kept));
   return kSuccess;

@@ -22,7 +22,6 @@ struct RunOptions {
   std::string model = "replay";
   std::string gpu_times = "auto";         // or "off"
   int repeat = 1;                         // tracing runs
-  bool thorough = false;                  // further runs for small results
   uint64_t max_trace_bytes = 0;           // of each process in each run; 0: the default
   bool follow_values = true;              // behind their first use, in a run of stage 4
   double max_overhead = 3;                // run time of a stage / the baseline's

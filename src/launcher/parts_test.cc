@@ -217,12 +217,11 @@ TEST_F(Parts, RunsWithGuardsCopyNothingFromProcessToProcess) {
   EXPECT_EQ(value_of(traced, "OMPI_MCA_btl_vader_single_copy_mechanism"), "");
 }
 
-// 1 + 1.2 + 2 times the first run; another tracing run: 1.2 more; a share of small results: 2 more.
+// 1 + 1.2 + 2 times the first run; another tracing run: 1.2 more.
 TEST(RunEstimate, CountsAllRunsAndTheirUsualOverheads) {
   EXPECT_EQ(runs_sentence({.first_run_s = 10}), "3 runs, about 40 s in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 10, .tracing = 3}), "5 runs, about 65 s in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 12, .plain_run = true}), "4 runs, about 65 s in all");
-  EXPECT_EQ(runs_sentence({.first_run_s = 10, .watch_shares = 6}), "up to 9 runs, about 3 min in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 10, .max_overhead = 1.3}), "3 runs, about 35 s in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 10, .follow_values = true}),
             "3 runs, about 40 s in all; one more, about 13 s, if needed waits cost 2% of the GPU phase");

@@ -52,7 +52,7 @@ enum CallFlag : uint8_t {
   kMappedMemory = 16,   // an allocation that the device reaches at the host's address, or was told of
   kSharesMemory = 32,   // memory is shared with others from now on (IPC, exported handles, imported memory)
   kPrinted = 64,        // what kernels printed came out in this call
-  kNotLookedAt = 128,   // --max-overhead: no hash of what it carried, its host memory not watched
+  kNotLookedAt = 128,   // --max-overhead was reached: no hash of what it carried, its host memory not watched
 };
 
 // Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.
@@ -65,8 +65,7 @@ struct CallRecord {
   uint32_t stream2;    // of cuEventElapsedTime: number of the second event. Else 0
   uint64_t argument;   // a release's or registration's address; a context that ends: its number. Else 0
   uint32_t before_ns;  // from when the program made the call until the operation's begin (recording, hashing)
-  uint32_t small_parts;  // further runs of stage 3: which parts of small ranges its work was given, mixed
-                         // into one number that is the same in all of them. 0: none
+  uint32_t reserved;
 };
 static_assert(sizeof(CallRecord) == 32);
 
@@ -89,17 +88,16 @@ static_assert(sizeof(StreamRecord) == 32);
 
 enum class WatchProtection : uint8_t { no_access, read_only };
 enum class WatchRefusal : uint8_t {
-  none,            // the range is watched from now on
-  small,           // smaller than a page, and no watchpoint for it
-  limit,           // no more guards, or mprotect failed
-  shared_memory,   // other processes reach it
-  stack,           // a thread may run on it
-  page_tables,     // the device reads it through the CPU's page tables
-  unknown_memory,  // where it lies for the CPU is not known
-  no_guards,       // this process cannot be guarded
-  often,           // it fell four times for one piece of work: from now on it stands open
-  another_run,     // small, and another run of this stage watches it (ffm/plan.h, watch_share)
-  not_looked_at,   // --max-overhead: other occurrences of the call are
+  none,                // the range is watched from now on
+  small,               // smaller than a page, and no watchpoint for it
+  limit,               // no more guards, or mprotect failed
+  shared_memory,       // other processes reach it
+  stack,               // a thread may run on it
+  page_tables,         // the device reads it through the CPU's page tables
+  unknown_memory,      // where it lies for the CPU is not known
+  no_guards,           // this process cannot be guarded
+  often,               // it fell four times for one piece of work: from now on it stands open
+  not_looked_at = 10,  // --max-overhead was reached
 };
 
 // From `at_ns` on the range is watched: the first touch of it by anybody ends the watch, and is recorded. Or

@@ -182,8 +182,7 @@ enum class RecordType : uint8_t {
   allocation,
   hash,
   gpu_time,
-  clock_read,
-  recording,
+  recording = 7,
   // Facts of stages 3 and 4, from which analysis/necessity/ judges:
   call,
   stream,
@@ -311,18 +310,6 @@ struct GpuTimeRecord {
   uint32_t reserved;
 };
 static_assert(sizeof(GpuTimeRecord) == 32);
-
-// The program read a clock behind a call that waits, and before its thread's next call. Stage 3.
-struct ClockReadRecord {
-  // [watching -> runs]
-  RecordType type;
-  uint8_t reserved;
-  uint16_t thread;  // of the operation
-  uint32_t sequence;
-  int64_t after_ns;  // from the operation's return to the first such reading
-  uint64_t reserved2[2];
-};
-static_assert(sizeof(ClockReadRecord) == 32);
 
 // Follows the OperationRecord of a call whose recording took long: the first walk of a stack, say, or the
 // growth of a file. Stage 2.

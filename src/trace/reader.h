@@ -137,9 +137,6 @@ class ThreadTrace {
         case RecordType::gpu_time:
           visitor(*file_->at<GpuTimeRecord>(offset), last);
           break;
-        case RecordType::clock_read:
-          visitor(*file_->at<ClockReadRecord>(offset), last);
-          break;
         case RecordType::recording:
           if (sequence >= 0) visitor(*file_->at<RecordingRecord>(offset), last);
           break;

@@ -79,7 +79,7 @@ TEST(ReaderFuzz, RandomDamageNeverCrashes) {
                                    .transfer = transfer_of(MemoryKind::device, MemoryKind::pageable, 64)});
     facts.hash(static_cast<uint16_t>(i % 2), i, 7).order(OrderObject::mutex, 0x77, 10 * i, 0);
     facts.unwatch(i, 10 * i).memory_event(MemoryEvent::released, 0x5000, 64, 10 * i);
-    facts.peer(200, 0x5000, 64, 10 * i).clock_read(0, i, 3);
+    facts.peer(200, 0x5000, 64, 10 * i);
   }
   facts.write(folder.path());
   fs::path process = folder.path() / "node-100";

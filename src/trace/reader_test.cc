@@ -18,7 +18,6 @@ struct Seen {
   std::vector<CallRecord> calls;
   std::vector<uint32_t> sequences, call_sequences, transfer_sequences;
   std::vector<HashRecord> hashes;
-  std::vector<ClockReadRecord> clock_reads;
   std::vector<WatchRecord> watches;
   std::vector<TouchRecord> touches;
   std::vector<AllocationRecord> allocations;
@@ -34,7 +33,6 @@ struct Seen {
   void operator()(const TransferRecord&, uint32_t sequence) { transfer_sequences.push_back(sequence); }
   void operator()(const AllocationRecord& record, uint32_t) { allocations.push_back(record); }
   void operator()(const HashRecord& record, uint32_t) { hashes.push_back(record); }
-  void operator()(const ClockReadRecord& record, uint32_t) { clock_reads.push_back(record); }
   void operator()(const WatchRecord& record, uint32_t) { watches.push_back(record); }
   void operator()(const TouchRecord& record, uint32_t) { touches.push_back(record); }
   template <typename Record>
@@ -65,7 +63,7 @@ TEST(Reader, ReadsBackWhatWasWritten) {
                                       .transfer = transfer_of(MemoryKind::pinned, MemoryKind::device, 64)});
   facts.hash(0, 0, 77, Held::other).watch(1, kHost, 64, 20'000);
   facts.call("cuCtxSynchronize", {.begin = 17'000, .stack = kStack});
-  facts.touch(1, 40'000).clock_read(0, 1, 7'000);
+  facts.touch(1, 40'000);
   facts.on(3).call("cuMemFree_v2", {.begin = 50'000, .allocation = released(kDevice)});
   facts.write(folder.path());
   auto stage = read_stage(folder.path());
@@ -102,9 +100,6 @@ TEST(Reader, ReadsBackWhatWasWritten) {
   EXPECT_EQ(seen.watches[0].begin, kHost);
   ASSERT_EQ(seen.touches.size(), 1u);
   EXPECT_EQ(seen.touches[0].at_ns, 40'000);
-  ASSERT_EQ(seen.clock_reads.size(), 1u);
-  EXPECT_EQ(seen.clock_reads[0].sequence, 1u);
-  EXPECT_EQ(seen.clock_reads[0].after_ns, 7'000);
   process.threads[1].visit(seen);
   ASSERT_EQ(seen.allocations.size(), 1u);
   EXPECT_EQ(seen.allocations[0].address, kDevice);

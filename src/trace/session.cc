@@ -69,7 +69,6 @@ Session from_json(const json& object) {
   take(request, "timeout_s", session.request.timeout_s);
   take(request, "gpu_times", session.request.gpu_times);
   take(request, "repeat", session.request.repeat);
-  take(request, "thorough", session.request.thorough);
   take(request, "follow_values", session.request.follow_values);
   take(request, "max_trace_bytes", session.request.max_trace_bytes);
   take(request, "max_overhead", session.request.max_overhead);
@@ -176,7 +175,6 @@ json to_json(const Session& session) {
             {"timeout_s", session.request.timeout_s},
             {"gpu_times", session.request.gpu_times},
             {"repeat", session.request.repeat},
-            {"thorough", session.request.thorough},
             {"follow_values", session.request.follow_values},
             {"max_trace_bytes", session.request.max_trace_bytes},
             {"max_overhead", session.request.max_overhead},

@@ -48,7 +48,6 @@ struct RunRequest {
   double timeout_s = 0;
   std::string gpu_times = "auto";
   int repeat = 1;
-  bool thorough = false;
   bool follow_values = true;
   uint64_t max_trace_bytes = 0;  // 0: the default
   double max_overhead = 3;

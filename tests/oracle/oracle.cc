@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "analysis/benefit/graph.h"
-#include "analysis/necessity/watch_shares.h"
 #include "analysis/runs/join.h"
 #include "oracle.h"
 #include "run_process.h"
@@ -44,7 +43,7 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
   SiteTable sites;
   auto tracing = load_run(session / "tracing", sites, Load::operations);
   if (!tracing) return tracing.error().c_str();
-  auto watched = load_memory_tracing(session, sites);
+  auto watched = load_run(session / "memory-tracing", sites, Load::evidence);
   if (!watched) return watched.error().c_str();
   std::vector<SiteVerdict> verdicts(sites.size());
   std::vector<SiteVerdicts> by_site;
@@ -146,7 +145,7 @@ std::string printed(const std::vector<std::string>& command) {
   return bench::run_process(command, {.environment = alone_environment()}).output;
 }
 
-Judged judge(const std::vector<std::string>& command, bool thorough) {
+Judged judge(const std::vector<std::string>& command) {
   Judged result;
   result.alone = ran(bench::run_process(command, {.environment = alone_environment()}));
   const bench::TemporaryFolder folder;
@@ -155,7 +154,6 @@ Judged judge(const std::vector<std::string>& command, bool thorough) {
       tool("bin/diogenes"), "run",   "--driver", used_driver == Driver::simulated ? "simulated" : "system",
       "--output",           session, "--report", folder.path() / "report.txt",
       "--max-overhead",     "1000"};
-  if (thorough) run.push_back("--thorough");
   run.push_back("--");
   run.insert(run.end(), command.begin(), command.end());
   std::vector<std::string> environment;

@@ -61,8 +61,7 @@ Driver driver();
 std::string load_sites(const std::string& session, std::vector<SiteVerdict>* result,
                        std::vector<SiteVerdict>* idle = nullptr);
 // Runs it alone, and under the tool; reads the session. Several threads may judge at a time.
-// `thorough`: with further runs for small results.
-Judged judge(const std::vector<std::string>& command, bool thorough = false);
+Judged judge(const std::vector<std::string>& command);
 
 // "" where nothing is listed. `skipped`, `moved`: sites.
 std::string late_list(const std::vector<SiteVerdict>& sites, uint64_t* skipped = nullptr,

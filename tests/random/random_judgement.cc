@@ -59,7 +59,7 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
   if (truths.empty()) return counts;  // none of these programs
   counts.runs = 1;
   const std::vector<std::string> command = {program(), std::to_string(first), std::to_string(count), which};
-  const Judged judged = judge(command, true);
+  const Judged judged = judge(command);
   if (!judged.trouble.empty()) {
     ++counts.changed;
     counts.failures.push_back("programs from " + command[1] + ": " + judged.trouble);

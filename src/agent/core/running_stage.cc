@@ -49,8 +49,6 @@ bool load_plan() {
 
 const MappedPlan& plan() { return mapped; }
 
-uint32_t watch_share() { return mapped.plan ? mapped.plan->watch_share : kWatchShares; }
-
 bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }
 
 bool stage_corrects() { return mapped.plan && mapped.plan->stage == Stage::proving; }

@@ -16,9 +16,6 @@ struct MappedPlan {
 bool load_plan();
 const MappedPlan& plan();
 
-// Of small ranges this run watches one share (ffm/plan.h); kWatchShares: all of them.
-uint32_t watch_share();
-
 // The plan asks for the GPU's own times.
 bool takes_gpu_times();
 

@@ -21,21 +21,18 @@ struct NumberedContext {
 };
 
 struct ThreadState {
-  int32_t pass = 0;           // > 0: inside the agent; hooks pass straight through
-  bool awaits = false;        // waits in a hook for what was deferred (corrected_waits.h)
-  int32_t public_depth = 0;   // 1: inside an outermost public call
-  int32_t wait_depth = 0;     // 1: inside a wait function
-  bool awaits_clock = false;  // the next clock that the program reads is noted (clock_reads.h)
-  bool appending = false;     // inside append() (recorder.h)
-  bool printed = false;       // the driver printed in the public call under way (interpose/prints.cc)
-  bool owes_order = false;    // OrderRecords come before the next record (order/order.h)
-  uint8_t flags = 0;          // OperationFlag of the public call under way
-  int64_t waited_ns = 0;      // in the public call under way
+  int32_t pass = 0;          // > 0: inside the agent; hooks pass straight through
+  bool awaits = false;       // waits in a hook for what was deferred (corrected_waits.h)
+  int32_t public_depth = 0;  // 1: inside an outermost public call
+  int32_t wait_depth = 0;    // 1: inside a wait function
+  bool appending = false;    // inside append() (recorder.h)
+  bool printed = false;      // the driver printed in the public call under way (interpose/prints.cc)
+  bool owes_order = false;   // OrderRecords come before the next record (order/order.h)
+  uint8_t flags = 0;         // OperationFlag of the public call under way
+  int64_t waited_ns = 0;     // in the public call under way
   uintptr_t call_frame =
       0;  // canonical frame address of the thunk under way: frames below are the agent's or driver's
   AddressRange readable_stack;  // was found to be there (unwind/walker.cc)
-  OperationId returned;         // awaits_clock: behind this call
-  int64_t returned_ns = 0;      // ... when it returned
   NumberedContext context;
   uint64_t named_stream = 0;  // the stream that its last call named (facts/context_numbers.h)
   ThreadFile* file = nullptr;

@@ -13,10 +13,8 @@
 #include "agent/hooks/driver_image.h"
 #include "agent/hooks/hook_probe.h"
 #include "agent/hooks/x86_64/thunk.h"
-#include "agent/watching/clock_reads.h"
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/fact_collector.h"
-#include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/host_functions.h"
 #include "agent/watching/order/order.h"
@@ -105,7 +103,6 @@ void restart_collecting_in_child() {
   hook_cost_count.store(0, std::memory_order_relaxed);
   tables_are_the_parents.store(true, std::memory_order_relaxed);
   forget_gpu_times();
-  end_clock_wait(thread_state);  // what it names is in the parent's files
 }
 
 void collect_before(Call& call) {
@@ -177,7 +174,6 @@ void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
 
 void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
   const int64_t nanoseconds = (before + after).count;
-  facts::spend(before + after);
   if (call.site != 0) {
     // A wait that the GPU ends is over no later because it began later.
     const bool ended_by_gpu = call.waited + call.awaited > before;

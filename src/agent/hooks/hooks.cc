@@ -19,7 +19,6 @@
 #include "agent/hooks/collector.h"
 #include "agent/hooks/hook_probe.h"
 #include "agent/hooks/x86_64/thunk.h"
-#include "agent/watching/clock_reads.h"
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/guards.h"
@@ -95,7 +94,6 @@ int enter_public(ThreadState& state, ThunkFrame* frame) {
   }
   PassThrough pass;
   if (state.owes_order) write_owed_order();
-  end_clock_wait(state);
   // Until exit_public: what this thread touches and which system calls it makes are the agent's or the
   // driver's.
   enter_driver();
@@ -141,7 +139,6 @@ bool exit_public(ThreadState& state, ThunkFrame* frame) {
   Nanoseconds now = monotonic_now();
   count_hook_cost(call, call.begin - Nanoseconds{frame->entered_ns} - call.awaited, now - call.end);
   leave_driver();
-  await_clock_read(state, call, now);
   return false;
 }
 

@@ -21,111 +21,62 @@ enum class Shape : uint8_t {
   function_then_data,  // CUhostFn 1, data 2
   data_then_function,  // data 1, CUhostFn 2
   callback,            // CUstreamCallback 1, data 2
-  host_node,           // const CUDA_HOST_NODE_PARAMS* at `position`
-  host_node_out,       // CUDA_HOST_NODE_PARAMS* 1, written by the driver
-  any_node,            // const CUgraphNodeParams* at `position`, of a host node or another
-  unknown,             // another kind of callback
+  any_node,            // const CUgraphNodeParams* 4 or 5, of a host node or another
+  not_followed,        // a host node, or another kind of callback
 };
 
 struct Taker {
   const char* operation;
   Shape shape;
-  uint8_t position = 0;
 };
 
 constexpr Taker kTakers[] = {
     {"cuLaunchHostFunc", Shape::function_then_data},
     {"cuStreamAddCallback", Shape::callback},
     {"cuUserObjectCreate", Shape::data_then_function},
-    {"cuGraphAddHostNode", Shape::host_node, 4},
-    {"cuGraphHostNodeSetParams", Shape::host_node, 1},
-    {"cuGraphExecHostNodeSetParams", Shape::host_node, 2},
-    {"cuGraphHostNodeGetParams", Shape::host_node_out, 1},
-    {"cuGraphAddNode", Shape::any_node, 4},  // _v2: 5
-    {"cuGraphNodeSetParams", Shape::any_node, 1},
-    {"cuGraphExecNodeSetParams", Shape::any_node, 2},
-    {"cuDeviceRegisterAsyncNotification", Shape::unknown},
-    {"cuLogsRegisterCallback", Shape::unknown},
+    {"cuGraphAddHostNode", Shape::not_followed},
+    {"cuGraphAddNode", Shape::any_node},
+    {"cuDeviceRegisterAsyncNotification", Shape::not_followed},
+    {"cuLogsRegisterCallback", Shape::not_followed},
 };
 
-Taker taker(const DriverFunction& function) {
+Shape shape_of(const DriverFunction& function) {
   if (function.role != Role::host_function && function.role != Role::graph &&
       function.role != Role::initialize)
-    return {};
-  for (const Taker& known : kTakers) {
-    if (strcmp(known.operation, function.operation) != 0) continue;
-    Taker found = known;
-    if (strcmp(function.symbol, "cuGraphAddNode_v2") == 0) found.position = 5;
-    return found;
-  }
-  return {};
+    return Shape::none;
+  for (const Taker& known : kTakers)
+    if (strcmp(known.operation, function.operation) == 0) return known.shape;
+  return Shape::none;
 }
 
-struct HostNode {  // CUDA_HOST_NODE_PARAMS
-  void* function;
-  void* data;
-};
-struct AnyNode {  // CUgraphNodeParams
-  int32_t type;
-  int32_t reserved[3];
-  HostNode host;  // of a union of 232 bytes
-  uint8_t rest[232 - sizeof(HostNode) + 8];
-};
-static_assert(sizeof(AnyNode) == 256);
-constexpr int32_t kHostNodeType = 3;  // CU_GRAPH_NODE_TYPE_HOST
-
-// One function and argument that the driver was given ours for. `once`: it runs one time, and then the entry
-// is free again; else it lives as long as the process, since graphs are cloned and run as often as they like.
+// One function and argument that the driver was given ours for. It runs one time, and then the entry is free again.
 struct Entry {
   void* function;
   void* data;
-  bool callback;
-  bool once;
-  std::atomic<uint8_t> done;  // of `once`: it ran, the call that gave it returned; whoever is second frees it
-  uint32_t next;              // in its bucket, or of those that are free; 0: none
+  std::atomic<uint8_t> done;  // it ran, the call that gave it returned; whoever is second frees it
+  uint32_t next;              // of those that are free; 0: none
 };
 enum : uint8_t { kRan = 1, kReturned = 2 };
 
 constexpr uint32_t kEntries = 1 << 14;
-constexpr uint32_t kBuckets = 1 << 12;
 
 Lock lock;
 Entry entries[kEntries + 1];  // from 1
 uint32_t used_before = 0;     // entries after this one were never used
 uint32_t spare = 0;
-uint32_t buckets[kBuckets];
 
-uint32_t bucket_of(const void* function, const void* data) {
-  auto mixed = (reinterpret_cast<uintptr_t>(function) ^ reinterpret_cast<uintptr_t>(data) * 31) *
-               0x9e3779b97f4a7c15ull;
-  return static_cast<uint32_t>(mixed >> 40) % kBuckets;
-}
-
-// 0: no room, or the lock's holder is gone (a forked child).
-uint32_t take_entry(void* function, void* data, bool callback, bool once) {
-  if (!lock.try_lock(100000)) return 0;
-  uint32_t& bucket = buckets[bucket_of(function, data)];
-  uint32_t at = once ? 0 : bucket;
-  for (; at; at = entries[at].next)
-    if (entries[at].function == function && entries[at].data == data && entries[at].callback == callback)
-      break;
-  if (!at) {
-    if (spare) {
-      at = spare;
-      spare = entries[at].next;
-    } else if (used_before < kEntries) {
-      at = ++used_before;
-    }
-    if (at) {
-      Entry& entry = entries[at];
-      entry.function = function, entry.data = data, entry.callback = callback, entry.once = once;
-      entry.done.store(0, std::memory_order_relaxed);
-      entry.next = once ? 0 : bucket;
-      if (!once) bucket = at;
-    }
+// Null: no room, or the lock's holder is gone (a forked child).
+Entry* take_entry() {
+  if (!lock.try_lock(100000)) return nullptr;
+  uint32_t at = 0;
+  if (spare) {
+    at = spare;
+    spare = entries[at].next;
+  } else if (used_before < kEntries) {
+    at = ++used_before;
   }
   lock.unlock();
-  return at;
+  return at ? &entries[at] : nullptr;
 }
 
 void free_entry(Entry& entry) {
@@ -144,7 +95,7 @@ template <typename Run>
 void run_as_program(void* opaque, Run&& run) {
   auto& entry = *static_cast<Entry*>(opaque);
   void *function = entry.function, *data = entry.data;
-  if (entry.once) {
+  {
     PassThrough pass;
     finish(entry, kRan);
   }
@@ -165,43 +116,6 @@ void run_callback(CUstream stream, CUresult status, void* entry) {
   });
 }
 
-// Ours for the program's. Null: no room, or it gave none.
-Entry* ours_for(void* function, void* data, bool callback, bool once) {
-  if (!function) return nullptr;
-  uint32_t at = take_entry(function, data, callback, once);
-  if (!at) end_guarding();
-  return at ? &entries[at] : nullptr;
-}
-
-void tell_programs(HostNode& node) {
-  auto at = reinterpret_cast<uintptr_t>(node.data), first = reinterpret_cast<uintptr_t>(entries);
-  if (node.function != reinterpret_cast<void*>(run_function) || at < first || at >= first + sizeof entries)
-    return;
-  const auto& entry = *static_cast<const Entry*>(node.data);
-  node = {entry.function, entry.data};
-}
-
-// Structures of the program's are not written to: the driver reads a copy, which is ours until the call is
-// over.
-struct Copy {
-  std::atomic<bool> used{false};
-  union {
-    HostNode host;
-    AnyNode any;
-  };
-  Copy() {}
-};
-constexpr uint32_t kCopies = 64;
-Copy copies[kCopies];
-
-Copy* take_copy() {
-  for (auto& copy : copies)
-    if (!copy.used.load(std::memory_order_relaxed) && !copy.used.exchange(true, std::memory_order_acquire))
-      return &copy;
-  end_guarding();
-  return nullptr;
-}
-
 }  // namespace
 
 bool host_functions_are_hooked() {
@@ -209,7 +123,7 @@ bool host_functions_are_hooked() {
   if (!process) return false;
   for (uint32_t i = 0; i < plan().plan->hook_count; ++i) {
     const DriverFunction* function = driver_function(plan().hooks[i].function);
-    if (function && taker(*function).shape != Shape::none &&
+    if (function && shape_of(*function) != Shape::none &&
         process->hook_state[i] != static_cast<uint8_t>(HookState::installed))
       return false;
   }
@@ -217,64 +131,46 @@ bool host_functions_are_hooked() {
 }
 
 void wrap_host_function(Call& call, uint64_t* registers) {
-  Taker found = taker(*call.driver);
-  if (found.shape == Shape::none || found.shape == Shape::host_node_out || !guards_wanted()) return;
-  auto pointer = [&](int position) { return reinterpret_cast<void*>(registers[position]); };
-  auto lend = [&](Entry* entry, int function, int data, void* ours) {
-    if (!entry) return;
+  const Shape shape = shape_of(*call.driver);
+  if (shape == Shape::none || !guards_wanted()) return;
+  // Ours for the program's at these positions.
+  auto lend = [&](int function, int data, void* ours) {
+    if (!registers[function]) return;
+    Entry* entry = call.flags & kCapturing ? nullptr : take_entry();
+    if (!entry) return end_guarding();
+    entry->function = reinterpret_cast<void*>(registers[function]);
+    entry->data = reinterpret_cast<void*>(registers[data]);
+    entry->done.store(0, std::memory_order_relaxed);
     registers[function] = reinterpret_cast<uint64_t>(ours);
     registers[data] = reinterpret_cast<uint64_t>(entry);
-    if (entry->once) call.host_entry = static_cast<uint32_t>(entry - entries);
+    call.host_entry = static_cast<uint32_t>(entry - entries);
   };
-  auto change = [](HostNode& host) {
-    if (Entry* entry = ours_for(host.function, host.data, false, false))
-      host = {reinterpret_cast<void*>(run_function), entry};
-  };
-  switch (found.shape) {
-    case Shape::function_then_data:  // into a graph, where a capture is under way
-      lend(ours_for(pointer(1), pointer(2), false, !any_capture_begun()), 1, 2,
-           reinterpret_cast<void*>(run_function));
-      break;
+  switch (shape) {
+    case Shape::function_then_data:
+      return lend(1, 2, reinterpret_cast<void*>(run_function));
     case Shape::data_then_function:
-      lend(ours_for(pointer(2), pointer(1), false, true), 2, 1, reinterpret_cast<void*>(run_function));
-      break;
+      return lend(2, 1, reinterpret_cast<void*>(run_function));
     case Shape::callback:
-      lend(ours_for(pointer(1), pointer(2), true, true), 1, 2, reinterpret_cast<void*>(run_callback));
-      break;
-    case Shape::host_node:
+      return lend(1, 2, reinterpret_cast<void*>(run_callback));
     case Shape::any_node: {
-      bool any = found.shape == Shape::any_node;
-      uint64_t bytes = any ? sizeof(AnyNode) : sizeof(HostNode);
-      open_range(AddressRange::of(registers[found.position], bytes).pages(), TouchBy::driver);
-      Copy* copy = take_copy();
-      if (!copy) break;
-      if (!copy_if_there(&copy->any, pointer(found.position), bytes) ||
-          (any && copy->any.type != kHostNodeType)) {
-        copy->used.store(false, std::memory_order_release);
-        break;
-      }
-      change(any ? copy->any.host : copy->host);
-      registers[found.position] = reinterpret_cast<uint64_t>(&copy->any);
-      call.host_copy = static_cast<uint32_t>(copy - copies) + 1;
-      break;
+      const uint64_t node = registers[strcmp(call.driver->symbol, "cuGraphAddNode_v2") == 0 ? 5 : 4];
+      CUgraphNodeType type{};
+      if (copy_if_there(&type, reinterpret_cast<void*>(node), sizeof type) && type != CU_GRAPH_NODE_TYPE_HOST)
+        return;
+      return end_guarding();
     }
     default:
-      end_guarding();
-      break;
+      return end_guarding();
   }
 }
 
 void unwrap_host_function(Call& call) {
-  if (call.host_copy) copies[call.host_copy - 1].used.store(false, std::memory_order_release);
-  if (call.host_entry) {
-    Entry& entry = entries[call.host_entry];
-    // Begun meanwhile by another thread: it may be in a graph now, and nobody can tell. It stays.
-    bool kept = strcmp(call.driver->operation, "cuLaunchHostFunc") == 0 && any_capture_begun();
-    if (!call.succeeded() && !kept) finish(entry, kRan);  // it never will
-    if (!kept) finish(entry, kReturned);
-  }
-  if (!call.succeeded() || taker(*call.driver).shape != Shape::host_node_out) return;
-  if (auto* told = call.pointer<HostNode*>(1)) tell_programs(*told);
+  if (!call.host_entry) return;
+  Entry& entry = entries[call.host_entry];
+  // A capture that another thread began meanwhile: it may be in a graph now, and nobody can tell. It stays.
+  if (strcmp(call.driver->operation, "cuLaunchHostFunc") == 0 && any_capture_begun()) return;
+  if (!call.succeeded()) finish(entry, kRan);  // it never will
+  finish(entry, kReturned);
 }
 
 }  // namespace diogenes::agent

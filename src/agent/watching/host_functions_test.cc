@@ -1,10 +1,9 @@
-// Host functions given to a driver that is not there: what it gets, what it runs, what the program reads
-// back.
+// Host functions given to a driver that is not there: what it gets, and what it runs.
 #include "agent/watching/host_functions.h"
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <string_view>
 #include <vector>
 
 #include "agent/core/calls/stream_numbers.h"
@@ -21,7 +20,6 @@ int ended = 0, inside = 0;
 
 bool guards_wanted() { return wanted; }
 void end_guarding() { ++ended; }
-void open_range(AddressRange, TouchBy) {}
 void enter_program_code(ProgramCode&) { ++inside; }
 void leave_program_code(const ProgramCode&) { --inside; }
 bool any_capture_begun() { return capture; }
@@ -34,11 +32,6 @@ const MappedPlan& plan() {
 }
 
 namespace {
-
-struct Node {
-  void (*function)(void*);
-  void* data;
-};
 
 std::vector<std::pair<void*, int>> ran;  // the argument, and whether the thread was the program's
 
@@ -60,7 +53,8 @@ struct Given {
   Call call;
   uint64_t registers[6] = {};
 
-  Given(const char* symbol, std::initializer_list<uint64_t> arguments) {
+  Given(const char* symbol, std::initializer_list<uint64_t> arguments, uint8_t flags = 0) {
+    call.flags = flags;
     call.function = find_driver_function(symbol);
     call.driver = driver_function(call.function);
     EXPECT_NE(call.driver, nullptr) << symbol;
@@ -114,8 +108,6 @@ TEST_F(HostFunctions, NothingIsChangedWhereNoGuardCanBe) {
 TEST_F(HostFunctions, WhatTheDriverRefusesIsTheDriversToRefuse) {
   Given none("cuLaunchHostFunc", {1, 0, word(data)});
   EXPECT_EQ(none.registers[1], 0u);
-  Given no_node("cuGraphHostNodeSetParams", {1, 0});
-  EXPECT_EQ(no_node.registers[1], 0u);
   EXPECT_EQ(ended, 0);
 }
 
@@ -131,19 +123,6 @@ TEST_F(HostFunctions, OneThatRanMakesRoom) {
   EXPECT_EQ(ended, 0);
 }
 
-TEST_F(HostFunctions, InAGraphItStaysAndIsTheSame) {
-  capture = true;
-  Given first("cuLaunchHostFunc", {1, word(function), word(data)});
-  first.returns();
-  Given second("cuLaunchHostFunc", {2, word(function), word(data)});
-  second.returns();
-  Given different("cuLaunchHostFunc", {2, word(other), word(data)});
-  EXPECT_EQ(first.registers[2], second.registers[2]);
-  EXPECT_NE(first.registers[2], different.registers[2]);
-  for (int i = 0; i < 5; ++i) first.run();
-  EXPECT_EQ(ran.size(), 5u);
-}
-
 TEST_F(HostFunctions, ACaptureThatBeganDuringTheCallKeepsIt) {
   Given given("cuLaunchHostFunc", {1, word(function), word(data)});
   capture = true;
@@ -156,83 +135,30 @@ TEST_F(HostFunctions, ACaptureThatBeganDuringTheCallKeepsIt) {
   EXPECT_EQ(ran[1].first, data);
 }
 
-TEST_F(HostFunctions, NodesOfGraphs) {
-  struct {
-    const char* symbol;
-    int position;
-  } setters[] = {
-      {"cuGraphAddHostNode", 4}, {"cuGraphHostNodeSetParams", 1}, {"cuGraphExecHostNodeSetParams", 2}};
-  std::set<void*> entries;
-  for (const auto& setter : setters) {
-    const Node programs{function, data};
-    uint64_t arguments[6] = {};
-    arguments[setter.position] = word(&programs);
-    Given given(setter.symbol, {arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]});
-    auto* node = reinterpret_cast<Node*>(given.registers[setter.position]);
-    ASSERT_NE(node, &programs);
-    EXPECT_EQ(programs.function, &function);  // the program's structure is not written to
-    Node kept = *node;
-    given.returns();
-    EXPECT_NE(kept.function, &function);
-    entries.insert(kept.data);
-    kept.function(kept.data);
-    EXPECT_EQ(ran.back(), std::make_pair(static_cast<void*>(data), 1));
-    // The driver tells ours; the program reads its own.
-    Node told = kept;
-    Given getter("cuGraphHostNodeGetParams", {1, word(&told)});
-    getter.returns();
-    EXPECT_EQ(told.function, &function);
-    EXPECT_EQ(told.data, data);
-  }
-  EXPECT_EQ(entries.size(), 1u);
-  Node foreign{other, data};
-  Given getter("cuGraphHostNodeGetParams", {1, word(&foreign)});
-  getter.returns();
-  EXPECT_EQ(foreign.function, &other);
+// They run as often as their graphs do, and are copied with these: the driver gets the program's own.
+TEST_F(HostFunctions, NodesOfGraphsEndGuarding) {
+  const Given captured("cuLaunchHostFunc", {1, word(function), word(data)}, kCapturing);
+  EXPECT_EQ(captured.registers[1], word(function));
+  EXPECT_EQ(captured.registers[2], word(data));
+  EXPECT_EQ(ended, 1);
+  const Given added("cuGraphAddHostNode", {1, 2, 0, 0, word(data)});
+  EXPECT_EQ(added.registers[4], word(data));
+  EXPECT_EQ(ended, 2);
 }
 
-TEST_F(HostFunctions, NodesOfAnyKind) {
-  struct Any {
-    int32_t type = 3;  // host
-    int32_t reserved[3] = {};
-    Node host{function, nullptr};
-    uint64_t rest[28] = {};
-  };
-  static_assert(sizeof(Any) == 256);
-  struct {
-    const char* symbol;
-    int position;
-  } setters[] = {{"cuGraphAddNode", 4},
-                 {"cuGraphAddNode_v2", 5},
-                 {"cuGraphNodeSetParams", 1},
-                 {"cuGraphExecNodeSetParams", 2}};
-  for (const auto& setter : setters)
-    for (int32_t type : {3, 0}) {
-      Any programs;
-      programs.type = type;
-      programs.host.data = data;
-      programs.rest[27] = 5;
-      uint64_t arguments[6] = {};
-      arguments[setter.position] = word(&programs);
-      Given given(setter.symbol,
-                  {arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]});
-      auto* node = reinterpret_cast<Any*>(given.registers[setter.position]);
-      if (type != 3) {
-        EXPECT_EQ(node, &programs);  // the driver may write to it
-        continue;
-      }
-      ASSERT_NE(node, &programs);
-      EXPECT_EQ(node->rest[27], 5u);
-      node->host.function(node->host.data);
-      EXPECT_EQ(ran.back().first, data);
-      given.returns();
-    }
-  // Copies come back: many more calls than there are copies.
-  for (int i = 0; i < 1000; ++i) {
-    Any programs;
-    Given("cuGraphNodeSetParams", {1, word(&programs)}).returns(i % 2);
+TEST_F(HostFunctions, OfNodesOfAnyKindThoseOfTheHostDo) {
+  const int32_t kernel = 0, host = 3;
+  for (const char* symbol : {"cuGraphAddNode", "cuGraphAddNode_v2"}) {
+    const bool second = symbol != std::string_view("cuGraphAddNode");
+    auto add = [&](const int32_t* type) {
+      const int before = ended;
+      Given(symbol, {1, 2, 0, 0, second ? 0 : word(type), second ? word(type) : 0});
+      return ended - before;
+    };
+    EXPECT_EQ(add(&kernel), 0);
+    EXPECT_EQ(add(&host), 1);
+    EXPECT_EQ(add(nullptr), 1) << "it cannot be read";
   }
-  EXPECT_EQ(ended, 0);
 }
 
 TEST_F(HostFunctions, WhatCannotBeFollowedEndsGuarding) {

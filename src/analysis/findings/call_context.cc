@@ -63,10 +63,6 @@ void in_order(const Process& process, const SiteTable& sites, std::vector<CallCo
       if (wait && is_elapsed(function)) ++out[wait->site.value].elapsed_behind;
       wait = is_program_wait(operation) ? &operation : nullptr;
       bool launch = function && (function->role == Role::launch || function->role == Role::graph_launch);
-      if (wait && i < thread.evidence.size()) {
-        int64_t clock = thread.evidence[i].clock_after_ns;
-        out[operation.site.value].clock_behind += clock >= 0 && clock <= kRightBehind;
-      }
       if (!launch && !wait) continue;
       const At at{operation.begin, &operation, launch};
       if (several)

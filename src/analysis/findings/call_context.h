@@ -1,7 +1,7 @@
 // What a site's calls stand between: what findings say in `conditions` because it was seen, and cannot be
 // decided. In: the run of stage 3, in which every call is recorded. Out: figures by site.
 //
-// Not seen: whether the program looks at a call's result; clocks that are read without a call of libc's.
+// Not seen: whether the program looks at a call's result.
 #pragma once
 #include <vector>
 
@@ -12,13 +12,9 @@ namespace diogenes {
 // As many launches as a stream's queue takes before the next one waits (facts: docs/driver-facts.md).
 inline constexpr uint64_t kLaunchQueue = 1000;
 
-// A clock that is read no later than this behind a call, and before the next one, may be there to time it.
-inline constexpr int64_t kRightBehind = 20'000;  // ns
-
 struct CallContext {
   uint64_t waits = 0;
   uint64_t errors_first = 0;    // waits that are the first behind a launch: they return its errors
-  uint64_t clock_behind = 0;    // waits right behind which the program reads a clock
   uint64_t elapsed_behind = 0;  // waits that cuEventElapsedTime follows, which needs them
   uint64_t most_launches = 0;   // in a row between waits, without this site's own ones
 };

@@ -49,10 +49,10 @@ TEST(Conditions, ATimerByEvents) {
         .call("cuEventElapsedTime_v2", lasting(0))
         .without_wait();
   Said said(trace.work(10));
-  EXPECT_TRUE(said.says("it may end a timed part: cuEventElapsedTime follows"));
+  EXPECT_TRUE(said.says("cuEventElapsedTime follows"));
   auto another = timeline().launch(1).sync(lasting(5)).unnecessary().launch(1);
   another.call("cuEventElapsedTime_v2", lasting(0)).without_wait().work(10);
-  EXPECT_FALSE(Said(another).says("it may end a timed part"));
+  EXPECT_FALSE(Said(another).says("cuEventElapsedTime follows"));
 }
 
 TEST(Conditions, ReleasedUnderACopy) {
@@ -71,19 +71,11 @@ TEST(Conditions, PrintsOfKernels) {
   EXPECT_TRUE(Said(trace).says("in 1 of 2 what kernels printed comes out here"));
 }
 
-TEST(Conditions, ATimerByAClock) {
-  auto trace = timeline();
-  for (int i = 0; i < 4; ++i) {
-    trace.launch(1).sync(lasting(5)).from(0x100).unnecessary();
-    if (i < 2) trace.clock_read(after(3));
-    if (i == 2) trace.clock_read(after(200));  // some time later: for something else
-    trace.work(10);
-  }
-  EXPECT_TRUE(Said(trace).says("in 2 of 4 it may end a timed part: the program reads a clock right behind"));
-  auto late = timeline().launch(1).sync(lasting(30)).first_use(after(20)).clock_read(after(1)).work(50);
-  EXPECT_TRUE(Said(late).says("it may end a timed part: the program reads a clock"));
-  Said none(timeline().launch(1).sync(lasting(5)).unnecessary().work(10));
-  EXPECT_FALSE(none.says("it may end a timed part"));
+// Whether one is read is not seen.
+TEST(Conditions, AnyTimerShowsLess) {
+  const std::string words = "if a timer is read behind it, it will show less";
+  EXPECT_TRUE(Said(timeline().launch(1).sync(lasting(5)).unnecessary().work(10)).says(words));
+  EXPECT_TRUE(Said(timeline().launch(1).sync(lasting(30)).first_use(after(20)).work(50)).says(words));
 }
 
 // 600 launches between waits of one site: without them 1,200 and more in a row. A needed wait in between ends

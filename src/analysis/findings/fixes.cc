@@ -266,25 +266,19 @@ void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) 
         {"kernel-prints",
          in_some(problem.conditional[2], problem.count) +
              "what kernels printed comes out here: without it, it comes out at a later call"});
+  const bool unnecessary = problem.kind == kUnnecessary;
+  if (unnecessary || problem.kind == kMisplaced)
+    conditions.push_back({"timer", "if a timer is read behind it, it will show less"});
   if (!problem.around) return;
   const CallContext& around = *problem.around;
-  bool unnecessary = problem.kind == ProblemKind::unnecessary_synchronization;
   if (unnecessary && around.errors_first > 0)
     conditions.push_back(
         {"errors-surface",
          in_some(around.errors_first, around.waits) +
              "kernel errors will show at a later call"});
   if (unnecessary && around.elapsed_behind > 0)
-    conditions.push_back(
-        {"event-timer",
-         in_some(around.elapsed_behind, around.waits) +
-             "it may end a timed part: cuEventElapsedTime follows, and is not ready without a wait"});
-  if ((unnecessary || problem.kind == kMisplaced) && around.clock_behind > 0)
-    conditions.push_back(
-        {"clock-timer",
-         in_some(around.clock_behind, around.waits) +
-             "it may end a timed part: the program reads a clock right behind the call, and does so "
-             "earlier without it"});
+    conditions.push_back({"event-timer", in_some(around.elapsed_behind, around.waits) +
+                                             "cuEventElapsedTime follows, and is not ready without a wait"});
   if (unnecessary && around.most_launches > kLaunchQueue)
     conditions.push_back(
         {"throttles", "it throttles the launch queue: without it up to " + grouped(around.most_launches) +

@@ -219,9 +219,9 @@ void left_out_notice(const Run& memory_tracing, double max_overhead,
   char factor[32];
   snprintf(factor, sizeof factor, "%g", max_overhead);
   notices.push_back(
-      {"sampled", "memory-tracing: to keep within --max-overhead " + std::string(factor) +
-                      ", only some occurrences of hot calls were looked at (" + text +
-                      "); the others count as needed, and a larger --max-overhead looks at more"});
+      {"sampled", "memory-tracing: --max-overhead " + std::string(factor) +
+                      " was reached, and nothing more was looked at (" + text +
+                      " were); the others count as needed, and a larger --max-overhead looks at more"});
 }
 
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices) {

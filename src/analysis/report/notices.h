@@ -35,7 +35,7 @@ void session_notices(const Session& session, std::vector<ReportNotice>& notices)
 // Instances of stage 3 that count as needed because they could not be watched.
 void unwatched_notices(const Run& memory_tracing, std::vector<ReportNotice>& notices);
 
-// Calls that stage 3 looked at in some of their occurrences only, to keep within --max-overhead. `name`: of a
+// Calls that stage 3 looked at in their first occurrences only, until --max-overhead was reached. `name`: of a
 // site, as the user knows it.
 void left_out_notice(const Run& memory_tracing, double max_overhead,
                      const std::function<std::string(SiteIndex)>& name, std::vector<ReportNotice>& notices);

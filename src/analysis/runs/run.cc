@@ -93,10 +93,6 @@ class EvidenceLoader {
           record.pattern_bytes == 1 ? Constant::bytes : Constant::words;
     thread->contents.push_back({{record.hash[0], record.hash[1]}, record.sequence, record.held});
   }
-  void operator()(const ClockReadRecord& record, uint32_t) {
-    if (Thread* thread = thread_of(record.thread, record.sequence))
-      thread->evidence[record.sequence].clock_after_ns = std::clamp<int64_t>(record.after_ns, 0, kLatestTime);
-  }
 
  private:
   Thread* thread_of(uint16_t thread, uint32_t sequence) {

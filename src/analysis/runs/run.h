@@ -22,8 +22,7 @@ struct Evidence {
   uint32_t reasons = kUnresolved;  // Reason; 0: not needed
   uint32_t use_stack = kNoStack;
   int64_t after_ns = -1;
-  int64_t clock_after_ns = -1;  // when the program read a clock behind it; -1: it did not
-  OperationId first, lost_by;   // lost_by: what overwrote or released what is unused
+  OperationId first, lost_by;  // lost_by: what overwrote or released what is unused
   Duplicate duplicate = Duplicate::none;
   Unused unused = Unused::no;
   Constant constant = Constant::no;

@@ -152,12 +152,10 @@ class ThreadFiles {
   }
 
   void write_call(const Step& step) {
-    if (options_.stage != Stage::memory_tracing || (step.small_parts < 0 && !step.left_out)) return;
+    if (options_.stage != Stage::memory_tracing || !step.left_out) return;
     CallRecord call{};
     call.type = RecordType::call;
-    call.flags =
-        static_cast<uint8_t>((step.small_parts < 0 ? 0 : kGivesWork) | (step.left_out ? kNotLookedAt : 0));
-    call.small_parts = step.small_parts < 0 ? 0 : static_cast<uint32_t>(step.small_parts);
+    call.flags = kNotLookedAt;
     put(file(step.thread), call);
   }
 
@@ -173,14 +171,6 @@ class ThreadFiles {
   }
 
   void write_evidence(const Step& step, OperationId id) {
-    if (options_.stage == Stage::memory_tracing && step.clock_after_ns >= 0) {
-      ClockReadRecord clock{};
-      clock.type = RecordType::clock_read;
-      clock.thread = id.thread;
-      clock.sequence = id.sequence;
-      clock.after_ns = step.clock_after_ns;
-      put(file(step.thread), clock);
-    }
     LiteralVerdict verdict{};
     verdict.operation = id;
     verdict.after_ns = -1;
@@ -358,19 +348,9 @@ Timeline& Timeline::flags(uint8_t flags) {
   return *this;
 }
 
-Timeline& Timeline::clock_read(After from_exit) {
-  steps_.back().clock_after_ns = from_exit.ns;
-  return *this;
-}
-
 Timeline& Timeline::recorded(double before_us, double after_us) {
   steps_.back().recording_before_ns = static_cast<int64_t>(before_us * 1000);
   steps_.back().recording_after_ns = static_cast<int64_t>(after_us * 1000);
-  return *this;
-}
-
-Timeline& Timeline::gives_work(uint32_t small_parts) {
-  steps_.back().small_parts = small_parts;
   return *this;
 }
 

@@ -58,10 +58,8 @@ struct Step {
   bool pageable = false;
   uint8_t conditions = 0;
   int64_t recording_before_ns = 0, recording_after_ns = 0;  // beyond the usual; 0: as usual
-  int64_t clock_after_ns = -1;                              // the program reads a clock then
   bool left_out = false;
-  uint32_t object = 0;       // OperationRecord::object
-  int64_t small_parts = -1;  // stage 3: it gives work, and to these parts of small ranges; -1: none
+  uint32_t object = 0;  // OperationRecord::object
 };
 
 class Timeline {
@@ -93,11 +91,9 @@ class Timeline {
   Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
   Timeline& pageable();                  // memory of the transfer's host side
   Timeline& conditions(uint8_t conditions);
-  Timeline& clock_read(After from_exit);                  // by the program, behind it
   Timeline& flags(uint8_t flags);                         // beside kWaited, which follows from the wait
   Timeline& on_gpu(At begin, Lasting time);               // its work ran then: recorded in the run gpu-times
   Timeline& recorded(double before_us, double after_us);  // what recording it took: longer than usual
-  Timeline& gives_work(uint32_t small_parts = 0);         // CallRecord::small_parts
   Timeline& without_wait();                               // the wait function was not entered
   Timeline& left_out();                                   // stage 3 did not look at it
   Timeline& image(CodeImage what);                        // the code that it loads

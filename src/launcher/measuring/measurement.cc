@@ -13,7 +13,6 @@
 #include <fstream>
 
 #include "analysis/analyse.h"
-#include "analysis/necessity/watch_shares.h"
 #include "analysis/report/kept_report.h"
 #include "analysis/runs/decisions.h"
 #include "driver/catalogue.h"
@@ -103,7 +102,6 @@ bool Measurement::begin_session() {
                       .timeout_s = options_.timeout_s,
                       .gpu_times = options_.gpu_times,
                       .repeat = options_.repeat,
-                      .thorough = options_.thorough,
                       .follow_values = options_.follow_values,
                       .max_trace_bytes = options_.max_trace_bytes,
                       .max_overhead = options_.max_overhead,
@@ -198,7 +196,6 @@ void Measurement::say_how_long() const {
   say(runs_sentence({.first_run_s = reference_runtime(),
                      .plain_run = options_.plain_run,
                      .tracing = options_.repeat,
-                     .watch_shares = options_.thorough ? kWatchShares : 0,
                      .follow_values = options_.follow_values,
                      .max_overhead = options_.max_overhead}));
 }
@@ -236,18 +233,7 @@ void Measurement::find_gpu_times() {
 bool Measurement::memory_tracing() {
   find_gpu_times();
   return run_stage(Stage::memory_tracing, "first uses of data, content of transfers, GPU times", driver_->all,
-                   {.gpu_times = gpu_times_}) &&
-         (!options_.thorough || watch_small_results());
-}
-
-bool Measurement::watch_small_results() {
-  if (count_unwatched(folder_) == 0) return true;
-  runs_planned_ = static_cast<int>(session_.runs.size()) + kWatchShares;
-  for (uint8_t share = 0; share < kWatchShares; ++share)
-    if (!run_stage(Stage::memory_tracing, "first uses of small results, one share of them", driver_->all,
-                   {.number = watch_run(share), .watch_share = share}))
-      return false;
-  return true;
+                   {.gpu_times = gpu_times_});
 }
 
 // The analysis of the first three stages is the report's, unless it asks for more.

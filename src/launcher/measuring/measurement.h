@@ -66,8 +66,7 @@ class Measurement {
     std::filesystem::path cupti;  // empty: the driver tells them by itself
   };
   struct StageSettings {
-    int number = 1;                      // of the stage's runs
-    uint8_t watch_share = kWatchShares;  // of the plan
+    int number = 1;  // of the stage's runs
     GpuTimesSetting gpu_times;
     std::vector<FollowedPlace> followed;
   };
@@ -77,7 +76,6 @@ class Measurement {
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks) {
     return run_stage(stage, what, std::move(hooks), {});
   }
-  bool watch_small_results();                     // false: no more runs
   bool further_runs(const FurtherRuns& further);  // false: none was needed
   std::optional<Report> analyse_runs(FurtherRuns* further);
   std::string outcome_text() const;

@@ -36,7 +36,6 @@ bool Measurement::resume_session() {
   options_.prepare = request.prepare;
   options_.gpu_times = request.gpu_times;
   options_.repeat = std::max(request.repeat, 1);
-  options_.thorough = request.thorough;
   options_.follow_values = request.follow_values;
   options_.max_trace_bytes = request.max_trace_bytes;
   options_.max_overhead = request.max_overhead;

@@ -47,7 +47,6 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                               .driver = driver_->build_id,
                               .hooks = std::move(hooks),
                               .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
-                              .watch_share = settings.watch_share,
                               .gpu_times = settings.gpu_times.take,
                               .max_overhead = overhead,
                               .baseline_s = reference_runtime(),

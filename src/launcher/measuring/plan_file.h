@@ -15,7 +15,6 @@ struct PlanContents {
   BuildId driver;
   std::vector<HookSite> hooks;
   uint64_t recorded_bytes_limit = 0;
-  uint8_t watch_share = kWatchShares;
   bool gpu_times = false;
   double max_overhead = 0;  // 0: no limit
   double baseline_s = 0;

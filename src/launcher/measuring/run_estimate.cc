@@ -21,11 +21,10 @@ std::string about(double seconds) {
 }  // namespace
 
 std::string runs_sentence(const RunsToMake& runs) {
-  const int count = 2 + runs.plain_run + runs.tracing + runs.watch_shares;
-  const double memory_tracing = (1 + runs.watch_shares) * std::min(kMemoryTracing, runs.max_overhead);
+  const int count = 2 + runs.plain_run + runs.tracing;
+  const double memory_tracing = std::min(kMemoryTracing, runs.max_overhead);
   const double times = 1 + (runs.plain_run ? kBaseline : 0) + kTracing * runs.tracing + memory_tracing;
-  std::string text = fmt::format("{}{} runs, {} in all", runs.watch_shares > 0 ? "up to " : "", count,
-                                 about(runs.first_run_s * times));
+  std::string text = fmt::format("{} runs, {} in all", count, about(runs.first_run_s * times));
   if (runs.follow_values)
     text += fmt::format("; one more, {}, if needed waits cost 2% of the GPU phase",
                         about(runs.first_run_s * kFollowing));

@@ -9,7 +9,6 @@ struct RunsToMake {
   double first_run_s = 0;
   bool plain_run = false;  // before the baseline
   int tracing = 1;
-  int watch_shares = 0;        // further runs of memory tracing, where the program has small results
   bool follow_values = false;  // one more run, where needed waits cost much
   double max_overhead = 3;
 };

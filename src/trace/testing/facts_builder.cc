@@ -219,11 +219,6 @@ Facts& Facts::peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, 
       RecordType::peer_access);
 }
 
-Facts& Facts::clock_read(uint16_t thread, uint32_t sequence, int64_t after_ns) {
-  return put(ClockReadRecord{.thread = thread, .sequence = sequence, .after_ns = after_ns},
-             RecordType::clock_read);
-}
-
 Facts& Facts::gpu_time(uint16_t thread, uint32_t sequence, int64_t begin, int64_t end) {
   process_.gpu_times = GpuTimesState::taken;
   return put(GpuTimeRecord{.thread = thread, .sequence = sequence, .begin_ns = begin, .end_ns = end},

@@ -71,8 +71,6 @@ class Facts {
   Facts& order(OrderObject object, uint64_t address, int64_t at, unsigned flags, uint32_t blocked_us = 0);
   // It reached into the memory of process `process`.
   Facts& peer(int32_t process, uint64_t begin, uint64_t bytes, int64_t at, Touching access = Touching::reads);
-  // The program read a clock so long after the operation's return.
-  Facts& clock_read(uint16_t thread, uint32_t sequence, int64_t after_ns);
   // `id`: of which all bytes of its build-id are; 0: it has none.
   Facts& module(const char* path, uint64_t begin, uint8_t id = 0);
   // The operation's work ran then on the GPU.

@@ -89,7 +89,7 @@ Report als_report() {
   second.why =
       "nothing used the result of 480 of 500 calls before a later synchronization waited for the same work; used at als.cc:171 "
       "in the others";
-  second.conditions.push_back({"clock-timer", "it brackets a timer"});
+  second.conditions.push_back({"timer", "it brackets a timer"});
   second.stack[3] = at("void als::update_x<float>(als::Matrix<float> const&, int)", source, 160, 0x1f30);
 
   ReportProblem transfer;

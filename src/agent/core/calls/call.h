@@ -23,12 +23,11 @@ struct Call {
   uint16_t function = kNoFunction;
   const DriverFunction* driver = nullptr;  // never null for collectors
   SavedArguments arguments{};
-  uint32_t stack = kNoStack;  // StackIndex; taken before the driver runs
-  uint64_t site = 0;          // where a plan of corrections may name it (corrected_waits.h): its key
-  OperationId id;             // valid after the operation was appended, so in after() only
-  uint32_t pending = 0;       // facts/: what it keeps between before() and after()
-  uint32_t host_entry = 0;    // host_functions.h: what it keeps between before and after
-  uint32_t host_copy = 0;
+  uint32_t stack = kNoStack;    // StackIndex; taken before the driver runs
+  uint64_t site = 0;            // where a plan of corrections may name it (corrected_waits.h): its key
+  OperationId id;               // valid after the operation was appended, so in after() only
+  uint32_t pending = 0;         // facts/: what it keeps between before() and after()
+  uint32_t host_entry = 0;      // host_functions.h: what it keeps between before and after
   Nanoseconds entered;          // when the program made the call; recording lies between this and begin
   Nanoseconds begin, end;       // end: in after() only
   Nanoseconds waited;           // after() only: inside the wait functions

@@ -35,6 +35,7 @@ std::atomic<uint32_t> next_slot{0};
 // The one that this thread had last, counted from 1: it is in its processor's cache. 0: it had none yet.
 __attribute__((tls_model("initial-exec"))) thread_local constinit uint32_t last_slot = 0;
 Nanoseconds started;
+std::atomic<bool> used_up;  // what --max-overhead allows
 
 alignas(64) unsigned char storage[sizeof(State)];  // all zeros is the start of every table
 
@@ -120,39 +121,29 @@ void lower_for(const Call& call, DecodedCall& decoded) {
     lower(decoded, decoded.destination.host.range);
 }
 
-// --max-overhead: is this occurrence looked at?
-void sample(const Call& call, DecodedCall& decoded) {
-  if (decoded.site != 0 || stage_corrects()) return;
-  bool ends = false;
-  {
-    LockGuard guard(state().lock);
-    const Nanoseconds spent{spent_ns.load(std::memory_order_relaxed)};
-    const Nanoseconds elapsed = monotonic_now() - started;
-    ends = sampling().ends(elapsed);
-    sampling().adapt(spent, elapsed);
-    decoded.site = sampling().site_of(call.stack, call.function);
-    if (!sampling().look(decoded.site)) decoded.flags |= kNotLookedAt;
-  }
-  if (ends) end_guarding();
+// --max-overhead: a run that has taken so long, by half a baseline, looks at nothing more. Short ones always look.
+bool may_look() {
+  constexpr double kGrace = 0.5;  // in seconds
+  if (used_up.load(std::memory_order_relaxed)) return false;
+  const double factor = plan().plan->max_overhead, baseline = Nanoseconds{plan().plan->baseline_ns}.seconds();
+  if (factor <= 1 || (monotonic_now() - started).seconds() <= (factor + 0.5) * baseline + kGrace) return true;
+  if (!used_up.exchange(true)) end_guarding();
+  return false;
 }
 
 // The host memory of the work is dirty from now on. `pageable_is_done`: the driver does nothing more to pageable memory.
 void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done, bool corrected = false) {
   if (decoded.host_count == 0) return;
-  sample(call, decoded);
+  if (!may_look()) decoded.flags |= kNotLookedAt;
   LockGuard guard(state().lock);
   ++state().given;
   for (int i = 0; i < decoded.host_count; ++i) {
     HostRange& host = decoded.hosts[i];
-    host.site = decoded.site;
     host.stream = call.stream;
     host.given = state().given;
     host.staged = corrected && decoded.destination.kind == MemoryKind::pageable;
-    // Which small ranges are shared out must not depend on how fast this run was.
-    const bool sampled = host.method == WatchMethod::pages || watch_share() == kWatchShares;
-    if (!decoded.looked_at() && sampled && host.refusal == WatchRefusal::none)
+    if (!decoded.looked_at() && host.refusal == WatchRefusal::none)
       host.refusal = WatchRefusal::not_looked_at;
-    decoded.small_parts = decoded.small_parts * 31 + state().dirty.numbers_of(host);
     bool pageable = decoded.is_transfer && decoded.destination.kind == MemoryKind::pageable &&
                     host.range == decoded.destination.host.range;
     if (pageable && !pageable_is_done) {
@@ -235,7 +226,7 @@ State& state() { return *reinterpret_cast<State*>(storage); }
 void start() {
   State& all = state();
   all.memory.reset();
-  all.dirty.reset(watch_share());
+  all.dirty.reset();
   all.sources.reset();
   all.graphs.reset();
   all.possible_addresses.reset();
@@ -251,9 +242,8 @@ void start() {
     all.unlisted_memory = true;  // nobody looks for addresses in what is copied to the device
   all.captures = 0;
   for (auto& slot : slots) slot.used.store(false, std::memory_order_relaxed);
-  sampling().start({plan().plan->max_overhead, {plan().plan->baseline_ns}});
   started = monotonic_now();
-  spent_ns.store(0, std::memory_order_relaxed);
+  used_up.store(false, std::memory_order_relaxed);
   forget_names();
   forget_operands();
   forget_readbacks();
@@ -281,7 +271,7 @@ void before(Call& call) {
   }
   if (call.driver->role == Role::graph) before_graph_call(call);
   decode(call, decoded);
-  if (decoded.is_transfer) sample(call, decoded);
+  if (decoded.is_transfer && !may_look()) decoded.flags |= kNotLookedAt;
   decoded.reads_destination = looks_at_destination(decoded);
   lower_for(call, decoded);
   if (call.driver->has(Trait::ends_context)) {
@@ -294,13 +284,7 @@ void before(Call& call) {
     slot->given = state().given;
     return;
   }
-  const Nanoseconds begin = monotonic_now();
   contents_before(call, decoded, slot->contents);
-  // Reading back lengthens a wait of the program's, which no hook sees.
-  const uint64_t bytes = slot->contents.readback ? decoded.transfer.bytes() : 0;
-  const Nanoseconds reading{static_cast<int64_t>(bytes / 12)};  // the usual pace of a bus
-  spend(reading);
-  if (decoded.looked_at()) sampling().charge(decoded.site, monotonic_now() - begin + reading);
 }
 
 void after(Call& call) {
@@ -329,9 +313,7 @@ void after(Call& call) {
     if (waited && (call.driver->role == Role::synchronize || brought)) forget_waited(call, slot->given);
     return release_slot(call);
   }
-  const Nanoseconds begin = monotonic_now();
   if (!capturing) contents_of_done(call, decoded, slot->contents);
-  sampling().charge_since(decoded.site, begin);
   if (waited) look_at_covered(call, decoded);
   if (decoded.lowered_count > 0 || decoded.is_transfer) {
     LockGuard guard(state().lock);
@@ -355,7 +337,6 @@ void record_call(const Call& call) {
     if (lost) record.flags |= kUnlistedWork, count_drop(Drop::objects_full);
     record.stream2 = decoded.second_event;
     record.argument = decoded.argument;
-    record.small_parts = decoded.small_parts;
     contents_after(call, decoded, slot->contents);
   } else if (gives_work(call)) {
     record.flags = kGivesWork | kUnlistedWork;

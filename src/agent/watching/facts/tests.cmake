@@ -5,7 +5,6 @@ diogenes_test(agent_facts_test SOURCES
   watching/facts/ranges/deferred_ranges.cc watching/facts/ranges/dirty_ranges.cc watching/facts/ranges/host_addresses_test.cc
   watching/facts/ranges/driver_memory_test.cc watching/facts/ranges/driver_memory.cc
   watching/facts/content/corrected_transfers_test.cc watching/facts/content/corrected_transfers.cc
-  watching/facts/sampling_test.cc watching/facts/sampling.cc
   watching/facts/decoding/operands_test.cc watching/facts/decoding/operands.cc
   core/memory/address_bounds.cc core/memory/mappings.cc LINK diogenes_trace)
 
@@ -13,7 +12,7 @@ diogenes_test(agent_facts_test SOURCES
 diogenes_test(agent_collector_test SOURCES
   watching/facts/fact_collector_test.cc watching/facts/left_out_test.cc watching/facts/fact_collector.cc watching/facts/deferring.cc
   watching/facts/allocations.cc
-  watching/facts/context_numbers.cc watching/facts/sampling.cc
+  watching/facts/context_numbers.cc
   watching/facts/content/hidden_addresses_test.cc watching/facts/content/transfer_contents_test.cc watching/facts/content/transfer_contents.cc
   watching/facts/content/corrected_transfers.cc watching/facts/content/hidden_addresses.cc watching/facts/content/readbacks.cc
   watching/facts/decoding/graph_operands_test.cc watching/facts/decoding/kernel_operands_test.cc

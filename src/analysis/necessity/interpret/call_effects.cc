@@ -128,7 +128,6 @@ Wait wait_of(const CallView& call, const BlockingCopy& copy, bool new_work) {
 uint32_t reason_of(WatchRefusal refusal) {
   switch (refusal) {
     case WatchRefusal::none:
-    case WatchRefusal::another_run:
       return 0;
     case WatchRefusal::small:
     case WatchRefusal::stack:

@@ -72,36 +72,6 @@ TEST(Watches, TimesAreClampedIntoTheirCall) {
             (Lines{"10 begin t0", "20 covers t0", "25 watch t0 w0 m0 0x100000+64", "25 end t0", "25 ends"}));
 }
 
-// Another run of this stage watches it: nobody is seen to touch it here, until this run watches it itself.
-TEST(Watches, WhatAnotherRunWatchesCountsAsWatched) {
-  Facts facts;
-  facts.watch(0, kHost, 64, 10, WatchRefusal::another_run).watch(1, kHost, 64, 20).touch(1, 30);
-  EXPECT_EQ(events(facts), (Lines{"10 watch t0 w0 m0 0x100000+64", "20 unwatch w0 m0 0x100000+64",
-                                  "20 watch t0 w1 m0 0x100000+64", "30 touch t0 w1 m0 0x100000+64"}));
-}
-
-// Of bytes 0 to 64, something else is said of 16 to 24: 0 to 16 and 24 to 64 are as they were.
-TEST(Watches, WhatIsSaidOfAPartEndsThatPartAlone) {
-  Facts facts;
-  facts.watch(0, kHost, 64, 10, WatchRefusal::another_run);
-  facts.watch(0, kHost + 16, 8, 20, WatchRefusal::small);
-  EXPECT_EQ(events(facts), (Lines{"10 watch t0 w0 m0 0x100000+64", "20 unwatch w0 m0 0x100000+64",
-                                  "20 watch w1 m0 0x100000+16", "20 watch w2 m0 0x100018+40",
-                                  "20 unwatched t0 m0 0x100010+8 blind=0x40"}));
-}
-
-// Two neighbours, and a range over the end of one and the begin of the other. The third lies elsewhere.
-TEST(Watches, WhatIsSaidOfSeveralEndsAllOfThem) {
-  Facts facts;
-  facts.watch(0, kHost, 32, 10, WatchRefusal::another_run);
-  facts.watch(0, kHost + 32, 32, 11, WatchRefusal::another_run);
-  facts.watch(0, kHost + 64, 32, 12, WatchRefusal::another_run).watch(1, kHost + 16, 32, 20);
-  EXPECT_EQ(events(facts), (Lines{"10 watch t0 w0 m0 0x100000+32", "11 watch t0 w1 m0 0x100020+32",
-                                  "12 watch t0 w2 m0 0x100040+32", "20 unwatch w0 m0 0x100000+32",
-                                  "20 watch w3 m0 0x100000+16", "20 unwatch w1 m0 0x100020+32",
-                                  "20 watch w4 m0 0x100030+16", "20 watch t0 w5 m0 0x100010+32"}));
-}
-
 // The call that gave it was ordered as work that may use anything. Where no such call was seen, its thread is
 // the only thing that is known.
 TEST(Watches, TouchesByHostFunctionsAreOfNoThreadOnceOneWasGiven) {

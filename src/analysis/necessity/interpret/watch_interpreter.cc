@@ -21,8 +21,6 @@ Event event_of(EventKind kind, ThreadNumber thread, int64_t at_ns) {
 void WatchInterpreter::take(const WatchRecord& record, uint32_t thread, int64_t at_ns) {
   Place place = tables_.memories.place(range_of(record.begin, record.bytes), MemoryKind::pageable);
   if (place.range.empty()) return;
-  end_elsewhere(place, at_ns);
-  if (record.refusal == WatchRefusal::another_run && !blind_) return watch_elsewhere(place, thread, at_ns);
   bool raised = record.refusal == WatchRefusal::none && record.watch != 0 && !blind_ &&
                 !watched_.contains(record.watch);
   Event event = event_of(raised ? EventKind::watch : EventKind::unwatched, tables_.thread(thread), at_ns);
@@ -41,43 +39,6 @@ void WatchInterpreter::take(const WatchRecord& record, uint32_t thread, int64_t 
     early_.erase(early);
     if (ended.touch) take(*ended.touch, ended.thread, at_ns);
     if (ended.unwatch) take(*ended.unwatch, ended.thread, at_ns);
-  }
-}
-
-// Another run of this stage sees who touches it; here it is as good as untouched.
-void WatchInterpreter::watch_elsewhere(const Place& place, uint32_t thread, int64_t at_ns) {
-  Event event = event_of(EventKind::watch, tables_.thread(thread), at_ns);
-  event.watch = {next_++};
-  event.memory = place.memory;
-  event.range = place.range;
-  elsewhere_[{place.memory.value, place.range.begin}] = {event.watch, place};
-  tables_.sink.take(event);
-}
-
-// What is said of a range now replaces what was said of it before.
-void WatchInterpreter::end_elsewhere(const Place& place, int64_t at_ns) {
-  // They do not overlap each other, so only the one before may reach into the range.
-  auto at = elsewhere_.lower_bound({place.memory.value, place.range.begin});
-  if (at != elsewhere_.begin() && std::prev(at)->second.place.memory == place.memory) --at;
-  while (at != elsewhere_.end() && at->second.place.memory == place.memory &&
-         at->second.place.range.begin < place.range.end) {
-    if (!at->second.place.range.overlaps(place.range)) {
-      ++at;
-      continue;
-    }
-    Event event = event_of(EventKind::unwatch, {}, at_ns);
-    event.watch = at->second.number;
-    event.memory = at->second.place.memory;
-    event.range = at->second.place.range;
-    tables_.sink.take(event);
-    const Watched old = at->second;
-    elsewhere_.erase(at);
-    // What sticks out is still as it was.
-    if (old.place.range.begin < place.range.begin)
-      watch_elsewhere({place.memory, {old.place.range.begin, place.range.begin}}, kNoThread, at_ns);
-    if (place.range.end < old.place.range.end)
-      watch_elsewhere({place.memory, {place.range.end, old.place.range.end}}, kNoThread, at_ns);
-    at = elsewhere_.lower_bound({place.memory.value, place.range.begin});
   }
 }
 

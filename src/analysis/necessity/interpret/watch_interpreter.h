@@ -2,9 +2,7 @@
 // records, and accesses by other processes, which end no watch. Out: their events, with the memory that a
 // range is of at that time.
 #pragma once
-#include <map>
 #include <unordered_map>
-#include <utility>
 
 #include "analysis/necessity/tables/tables.h"
 #include "analysis/runs/peer_accesses.h"
@@ -37,16 +35,12 @@ class WatchInterpreter {
     const UnwatchRecord* unwatch = nullptr;
     uint32_t thread;
   };
-  void watch_elsewhere(const Place& place, uint32_t thread, int64_t at_ns);
-  void end_elsewhere(const Place& place, int64_t at_ns);
   void end(uint32_t watch) { watched_.erase(watch); }
   void take_memory_event(bool lives_on, const MemoryEventRecord& record, const Place& place, uint32_t thread,
                          int64_t at_ns);
 
   Tables& tables_;
   std::unordered_map<uint32_t, Watched> watched_;  // by the agent's number
-  // Watched by another run, by memory and begin.
-  std::map<std::pair<uint32_t, uintptr_t>, Watched> elsewhere_;
   std::unordered_map<uint32_t, Early> early_;
   uint32_t next_ = 0;
   bool blind_ = false;

@@ -31,7 +31,6 @@ struct Readback {
   enum : uint8_t { unused, enqueued, named, taken } state;
   uint32_t stream;
   uint16_t context;
-  SampledSite site;
   unsigned char* at;  // in the staging memory
   uint64_t bytes;
   Content content;  // what the program's copy brings
@@ -43,7 +42,6 @@ struct Download {
   uint32_t stream;
   uint16_t context;
   Rows rows;
-  SampledSite site;
   uint64_t source;
   Content held;
   OperationId id;
@@ -158,8 +156,7 @@ uint32_t read_back(const Call& call, const DecodedCall& decoded, const Content& 
     at = staging + staging_used;
     staging_used += bytes;
     ++readback_count;
-    readbacks[number - 1] = {
-        Readback::enqueued, call.stream, decoded.context, decoded.site, at, copy.bytes(), content, {}};
+    readbacks[number - 1] = {Readback::enqueued, call.stream, decoded.context, at, copy.bytes(), content, {}};
   }
   CUresult result;
   {
@@ -192,7 +189,6 @@ void await_download(const Call& call, const DecodedCall& decoded, const Content&
                 call.stream,
                 decoded.context,
                 {copy.destination, copy.width, copy.height, copy.destination_pitch},
-                decoded.site,
                 copy.source,
                 held,
                 call.id};
@@ -222,9 +218,7 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
       --download_count;
     }
     Content content;
-    const Nanoseconds begin = monotonic_now();
     if (!content_if_there(download.rows, &content, nullptr, nullptr, copy_watched_if_there)) continue;
-    sampling().charge_since(download.site, begin);
     remember_there(content, download.source, download.rows.bytes());
     append_content(download.id, content, compare(download.held, content));
   }
@@ -237,9 +231,7 @@ void look_at_covered(const Call& call, const DecodedCall& decoded) {
         continue;
       readback.state = Readback::taken;
     }
-    const Nanoseconds begin = monotonic_now();
     const Content held = content_of(readback.at, readback.bytes);
-    sampling().charge_since(readback.site, begin);
     append_content(readback.id, readback.content, compare(held, readback.content));
     LockGuard guard(lock);
     release(readback);

@@ -16,9 +16,8 @@ void DecodedCall::clear() {
   context = 0;
   flags = 0;
   names_stream = page_tables = is_transfer = reads_destination = false;
-  site = 0;
   second_event = 0;
-  argument = small_parts = 0;
+  argument = 0;
   transfer = {};
   destination = source = {};
   operands.clear();

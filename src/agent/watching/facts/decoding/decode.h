@@ -28,10 +28,8 @@ struct DecodedCall {
   uint8_t flags = 0;     // CallFlag
   bool names_stream = false;
   bool page_tables = false;  // the stream's device reads pageable memory through the CPU's page tables
-  SampledSite site = 0;
   uint32_t second_event = 0;
-  uint64_t argument = 0;     // CallRecord::argument
-  uint32_t small_parts = 0;  // CallRecord::small_parts
+  uint64_t argument = 0;  // CallRecord::argument
   TransferArguments transfer;
   bool is_transfer = false;
   TransferOperand destination, source;

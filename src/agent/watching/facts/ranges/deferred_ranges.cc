@@ -64,7 +64,7 @@ bool DirtyRanges::defer(Dirty& dirty, Deferral deferral) {
     lower(dirty);  // touched since it was asked
   }
   if (is_down(dirty)) --down_;
-  dirty.guard = raise_guard(dirty.watched, dirty.host.protection,
+  dirty.guard = raise_guard(dirty.host.range, dirty.host.protection,
                             {dirty.host.method, dirty.host.frame, dirty.host.own_pages, 0, deferral, tells});
   if (is_down(dirty)) ++down_;
   return dirty.guard != kNoGuard;

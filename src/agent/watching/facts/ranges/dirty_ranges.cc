@@ -14,8 +14,7 @@ int DirtyRanges::find(const HostRange& host) const {
 
 void DirtyRanges::lower(Dirty& dirty) {
   if (dirty.guard == kNoGuard) return;
-  const Touch last = lower_guard(dirty.guard);
-  if (last.steps > 0) sampling().charge(dirty.host.site, {kUsualStep.count * last.steps});
+  lower_guard(dirty.guard);
   dirty.guard = kNoGuard;
   if (is_down(dirty)) ++down_;
 }
@@ -25,48 +24,6 @@ void DirtyRanges::remove(int at) {
   if (is_down(dirty_[at])) --down_;
   filter_.remove(dirty_[at].host.range);
   dirty_[at] = dirty_[--count_];
-}
-
-// In order of first sight. Where the table is full, numbers are by chance, and the runs do not fit together.
-uint32_t DirtyRanges::number_of(uintptr_t part) {
-  const uintptr_t hash = part / 8 * 0x9e3779b97f4a7c15 >> 40;
-  for (uint32_t i = 0; i < kMaximumParts; ++i) {
-    const uint32_t at = static_cast<uint32_t>(hash + i) % kMaximumParts;
-    if (parts_[at] == part) return part_numbers_[at];
-    if (parts_[at] != 0 || part_count_ >= kMaximumParts / 2) continue;
-    parts_[at] = part;
-    return part_numbers_[at] = part_count_++;
-  }
-  return static_cast<uint32_t>(hash);
-}
-
-bool DirtyRanges::is_shared_out(const HostRange& host) const {
-  return share_ < kWatchShares && host.method == WatchMethod::watchpoints &&
-         host.refusal == WatchRefusal::none &&
-         parts_of(host.range) <= kWatchShares;  // else it is too large for all of them together
-}
-
-uint32_t DirtyRanges::numbers_of(const HostRange& host) {
-  uint32_t numbers = 0;
-  for (uint32_t i = 0; is_shared_out(host) && i < parts_of(host.range); ++i)
-    numbers = numbers * 31 + number_of(part_begin(host.range, i)) + 1;
-  return numbers;
-}
-
-// The part of the range that this run watches. What another run does is said in the records.
-AddressRange DirtyRanges::share_out(const HostRange& host) {
-  if (!is_shared_out(host)) return host.range;
-  AddressRange watched;
-  for (uint32_t i = 0; i < parts_of(host.range); ++i) {
-    const uint32_t number = number_of(part_begin(host.range, i));
-    if (number % kWatchShares != share_)
-      record_refusal(part_of(host.range, i), WatchRefusal::another_run);
-    else if (watched.empty())
-      watched = part_of(host.range, i);
-    else
-      record_refusal(part_of(host.range, i), WatchRefusal::small);
-  }
-  return watched;
 }
 
 // What lies wholly in what is overwritten.
@@ -98,7 +55,6 @@ void DirtyRanges::add(HostRange host) {
     }
     dirty.host.refusal = host.refusal;
     dirty.host.method = host.method;
-    dirty.host.site = host.site;
     dirty.host.by_kernel |= host.by_kernel;
     dirty.host.given = host.given;
     dirty.host.staged = host.staged;
@@ -109,7 +65,6 @@ void DirtyRanges::add(HostRange host) {
     if (dirty.covered) dirty.host.stream = host.stream;
     dirty.deferral = 0;
     dirty.covered = false;
-    dirty.watched = share_out(host);
     if (is_down(dirty)) ++down_;
     return;
   }
@@ -118,7 +73,7 @@ void DirtyRanges::add(HostRange host) {
     return;
   }
   filter_.add(host.range);
-  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0, false, false, false};
+  dirty_[count_++] = {host, kNoGuard, 0, false, false, 0, false, false, false};
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
 
@@ -133,7 +88,7 @@ bool DirtyRanges::give_up_another(const Dirty& wanted) {
     if (dirty.raises <= 1 && !dirty.host.range.overlaps(wanted.host.range)) continue;
     dirty.raises = kRaises;
     lower(dirty);
-    record_refusal(dirty.watched, WatchRefusal::small);
+    record_refusal(dirty.host.range, WatchRefusal::small);
     dirty.refused = true;
     return true;
   }
@@ -141,17 +96,15 @@ bool DirtyRanges::give_up_another(const Dirty& wanted) {
 }
 
 bool DirtyRanges::raise(Dirty& dirty) {
-  if (dirty.watched.empty()) return true;
   WatchRefusal refusal = dirty.host.refusal;
   if (refusal == WatchRefusal::none) {
     Watching how{dirty.host.method, dirty.host.frame, dirty.host.own_pages, next_watch()};
     Nanoseconds at = monotonic_now();
     do {
-      dirty.guard = raise_guard(dirty.watched, dirty.host.protection, how);
+      dirty.guard = raise_guard(dirty.host.range, dirty.host.protection, how);
     } while (dirty.guard == kNoGuard && dirty.raises <= 1 && give_up_another(dirty));
     if (dirty.guard != kNoGuard) {
-      record_watch(how.watch, dirty.watched, dirty.host.protection, at);
-      sampling().charge(dirty.host.site, monotonic_now() - at);
+      record_watch(how.watch, dirty.host.range, dirty.host.protection, at);
       return true;
     }
     if (dirty.host.method == WatchMethod::pages) {
@@ -164,7 +117,7 @@ bool DirtyRanges::raise(Dirty& dirty) {
       if (why == NoWatchpoints::all_taken) count_drop(Drop::watchpoints_full);
     }
   }
-  if (!dirty.refused) record_refusal(dirty.watched, refusal);
+  if (!dirty.refused) record_refusal(dirty.host.range, refusal);
   dirty.refused = true;
   return false;
 }
@@ -191,7 +144,6 @@ void DirtyRanges::collect(bool threads) {
     if (dirty.guard == kNoGuard) continue;
     Touch touch = agent::collect(dirty.guard);
     if (touch.by == TouchBy::nobody) continue;
-    sampling().charge(dirty.host.site, kUsualFault);
     lower(dirty);
     // What is gone is nobody's; and with one thread, the touch that was seen is the first one of all.
     bool first_of_all = !threads && (touch.by == TouchBy::program || touch.by == TouchBy::system_call);
@@ -200,7 +152,7 @@ void DirtyRanges::collect(bool threads) {
     else if (is_down(dirty))
       continue;
     else if (!dirty.refused)
-      record_refusal(dirty.watched, WatchRefusal::often), dirty.refused = true;
+      record_refusal(dirty.host.range, WatchRefusal::often), dirty.refused = true;
   }
 }
 
@@ -247,10 +199,7 @@ bool DirtyRanges::overlaps(AddressRange range) const {
   return false;
 }
 
-void DirtyRanges::reset(uint32_t share) {
-  share_ = share;
-  for (uintptr_t& part : parts_) part = 0;
-  part_count_ = 0;
+void DirtyRanges::reset() {
   for (int i = 0; i < count_; ++i)
     if (dirty_[i].guard != kNoGuard) lower_guard(dirty_[i].guard);
   filter_.clear();  // a fork may have interrupted a change of it

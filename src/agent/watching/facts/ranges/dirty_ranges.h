@@ -13,17 +13,10 @@
 // Where work reads a range and other work writes it, it is there twice: reading it ends the guard against
 // reading alone, so that a later write is still seen.
 //
-// Small ranges need watchpoints, of which a processor has four. Where this run has a share of them only
-// (running_stage.h), a small range is cut into parts of four watchpoints each. Parts are numbered by their addresses,
-// in order of first sight; this run watches those of its share, and says of the others that another run does.
-// Whether all these runs gave a part the same number, the analysis checks.
-//
 // While the driver or the agent itself uses a range, its guard is lowered, and raised again when that call
 // returns. Serialised by the collector's lock.
 #pragma once
-#include "agent/core/running_stage.h"
 #include "agent/watching/facts/ranges/range_filter.h"
-#include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/guards.h"
 #include "base/range.h"
 #include "trace/corrector_services.h"
@@ -50,24 +43,9 @@ struct HostRange {
   bool by_kernel = false;  // which may look there again and again, for what the CPU writes
   WatchRefusal refusal = WatchRefusal::none;
   FrameMarks frame;
-  SampledSite site = 0;         // whose work it is
   uint64_t given = 0;           // work is counted, where waits are corrected: the latest that has this range
   uint32_t stream = kNoStream;  // in which the work is, as in OperationRecord; kNoStream: in several
 };
-
-// What four watchpoints can watch.
-inline constexpr uint64_t kWatchpointPart = 32;
-inline uintptr_t part_begin(AddressRange range, uint64_t part) {
-  return (range.begin & ~uintptr_t{7}) + part * kWatchpointPart;
-}
-inline AddressRange part_of(AddressRange range, uint64_t part) {
-  const uintptr_t begin = part_begin(range, part);
-  return range.intersection({begin, begin + kWatchpointPart});
-}
-inline constexpr uint32_t kMaximumParts = 4096;
-inline uint32_t parts_of(AddressRange range) {
-  return static_cast<uint32_t>((range.size() + range.begin % 8 + kWatchpointPart - 1) / kWatchpointPart);
-}
 
 // Work that a wait surely waits for, where waits are corrected: it may wait for more (by events between streams).
 struct Coverage {
@@ -83,8 +61,6 @@ class DirtyRanges {
  public:
   // No room: counted, and not watched.
   void add(HostRange host);
-  // The numbers of its parts, mixed into one; 0: it is not shared out. Before add().
-  uint32_t numbers_of(const HostRange& host);
 
   // A call that waits returns, or another thread acquires: raises what is to be raised.
   // `threads`: the program has several.
@@ -115,26 +91,22 @@ class DirtyRanges {
 
   // Looks which guards have fallen. Before raise().
   void collect(bool threads);
-  void reset(uint32_t share = kWatchShares);
+  void reset();
 
  private:
   struct Dirty {
     HostRange host;
-    AddressRange watched;  // this run's part of it; empty: another run watches it
-    GuardHandle guard;     // kNoGuard: none is up
-    uint8_t raises;        // for this piece of work
-    bool lowered;          // for a call under way
-    bool refused;          // said so already, for this piece of work
-    Deferral deferral;     // of the last wait since, which may cover it; 0: none yet
-    bool covered;          // it does
-    bool idle;             // nobody is to await it any more; its guard was left up, or fell since
-    bool opens;            // ... which did not pay: it was touched all over
+    GuardHandle guard;  // kNoGuard: none is up
+    uint8_t raises;     // for this piece of work
+    bool lowered;       // for a call under way
+    bool refused;       // said so already, for this piece of work
+    Deferral deferral;  // of the last wait since, which may cover it; 0: none yet
+    bool covered;       // it does
+    bool idle;          // nobody is to await it any more; its guard was left up, or fell since
+    bool opens;         // ... which did not pay: it was touched all over
   };
 
   int find(const HostRange& host) const;
-  bool is_shared_out(const HostRange& host) const;
-  AddressRange share_out(const HostRange& host);
-  uint32_t number_of(uintptr_t part);
   bool raise(Dirty& dirty);
   bool defer(Dirty& dirty, Deferral deferral);
   bool give_up_another(const Dirty& wanted);
@@ -146,14 +118,8 @@ class DirtyRanges {
   bool was_touched(const Dirty& dirty) const {
     return dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody;
   }
-  bool is_down(const Dirty& dirty) const {
-    return dirty.guard == kNoGuard && dirty.raises < kRaises && !dirty.watched.empty();
-  }
+  bool is_down(const Dirty& dirty) const { return dirty.guard == kNoGuard && dirty.raises < kRaises; }
 
-  uint32_t share_;
-  uintptr_t parts_[kMaximumParts];  // by hash of the address; 0: free
-  uint32_t part_numbers_[kMaximumParts];
-  uint32_t part_count_;
   RangeFilter filter_;
   Dirty dirty_[kMaximumDirty];
   int count_;

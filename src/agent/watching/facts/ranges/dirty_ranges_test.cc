@@ -107,7 +107,7 @@ HostRange small(AddressRange range, bool whole = false) {
   return {.range = range, .method = WatchMethod::watchpoints, .whole = whole};
 }
 // 8 bytes, each in a part of its own.
-AddressRange word(uintptr_t number) { return AddressRange::of(0x10000 + number * kWatchpointPart, 8); }
+AddressRange word(uintptr_t number) { return AddressRange::of(0x10000 + number * 32, 8); }
 
 std::vector<AddressRange> guarded() {
   std::vector<AddressRange> ranges;
@@ -293,81 +293,6 @@ TEST_F(DirtyRangesTest, SmallOnesThatAreReadAndWrittenAreGuardedOnce) {
   dirty->raise(false);
   ASSERT_EQ(guarded(), Ranges{word(0)});
   EXPECT_EQ(fake.protections[fake.up.begin()->first], Protection::no_access);
-}
-
-// The parts begin at the multiple of 8 at or below the range: 28 bytes, 32 bytes, 4 bytes.
-TEST_F(DirtyRangesTest, AreCutIntoPartsOfFourWatchpoints) {
-  constexpr AddressRange range{0x10004, 0x10044};
-  EXPECT_EQ(parts_of(range), 3u);
-  EXPECT_EQ(part_of(range, 0), (AddressRange{0x10004, 0x10020}));
-  EXPECT_EQ(part_of(range, 1), (AddressRange{0x10020, 0x10040}));
-  EXPECT_EQ(part_of(range, 2), (AddressRange{0x10040, 0x10044}));
-}
-
-// Of parts 0 to 7, share 1 of 6 watches numbers 1 and 7.
-TEST_F(DirtyRangesTest, OfAShareAreEverySixthPartInOrderOfFirstSight) {
-  dirty->reset(1);
-  for (uintptr_t i = 0; i < 8; ++i) dirty->add(small(word(i)));
-  EXPECT_EQ(fake.refusals, Refusals(6, WatchRefusal::another_run));
-  EXPECT_EQ(fake.refused, (Ranges{word(0), word(2), word(3), word(4), word(5), word(6)}));
-  dirty->raise(false);
-  EXPECT_EQ(fake.up.size(), 2u);
-  for (AddressRange range : guarded()) EXPECT_TRUE(range == word(1) || range == word(7));
-  // They keep their numbers, and each piece of work is told of anew.
-  fake.refused.clear();
-  dirty->add(small(word(7)));
-  dirty->add(small(word(6)));
-  EXPECT_EQ(fake.refused, Ranges{word(6)});
-}
-
-TEST_F(DirtyRangesTest, OfAShareGetTheSameNumbersInEveryRun) {
-  for (uint32_t share = 0; share < kWatchShares; ++share) {
-    dirty->reset(share);
-    const HostRange one = small(word(5)), two = small({0x20000, 0x20040});
-    EXPECT_EQ(dirty->numbers_of(one), 1u);
-    dirty->add(one);
-    EXPECT_EQ(dirty->numbers_of(two), 2u * 31 + 3);  // numbers 1 and 2, and 1 more for each
-    dirty->add(two);
-    EXPECT_EQ(dirty->numbers_of(one), 1u);
-  }
-}
-
-// What pages guard, what nobody may watch, and what is too large for all runs together.
-TEST_F(DirtyRangesTest, ThatAreNotSharedOutHaveNoNumbers) {
-  const HostRange largest = small({0x10000, 0x10000 + 6 * 32}),
-                  larger = small({0x20000, 0x20000 + 6 * 32 + 1});
-  EXPECT_EQ(dirty->numbers_of(largest), 0u);  // this run has no share: it watches all
-  dirty->reset(2);
-  HostRange shared_memory = small(word(0));
-  shared_memory.refusal = WatchRefusal::shared_memory;
-  EXPECT_EQ(dirty->numbers_of(written(kBuffer)), 0u);
-  EXPECT_EQ(dirty->numbers_of(shared_memory), 0u);
-  EXPECT_EQ(dirty->numbers_of(larger), 0u);
-  EXPECT_NE(dirty->numbers_of(largest), 0u);
-  dirty->add(larger);
-  dirty->raise(false);
-  EXPECT_EQ(guarded(), Ranges{larger.range});
-  dirty->add(largest);
-  dirty->raise(false);
-  EXPECT_EQ(fake.refusals, Refusals(5, WatchRefusal::another_run));
-  EXPECT_EQ(guarded()[1], (AddressRange{0x10040, 0x10060}));  // part 2
-}
-
-// Numbers 0 and 6 are neighbours, and both are share 0's: it has watchpoints for one of them.
-TEST_F(DirtyRangesTest, OfAShareWithTwoPartsInOneRangeHaveOneWatched) {
-  dirty->reset(0);
-  const AddressRange first = part_of({0x20000, 0x20040}, 0), second = part_of({0x20000, 0x20040}, 1);
-  dirty->add(small(first));
-  for (uintptr_t i = 0; i < 5; ++i) dirty->add(small(word(i)));
-  dirty->add(small(second));
-  dirty->forget({0, ~uintptr_t{0}});
-  fake.refusals.clear();
-  fake.refused.clear();
-  dirty->add(small({0x20000, 0x20040}));
-  dirty->raise(false);
-  EXPECT_EQ(guarded(), Ranges{first});
-  EXPECT_EQ(fake.refusals, Refusals{WatchRefusal::small});
-  EXPECT_EQ(fake.refused, Ranges{second});
 }
 
 // One watchpoint. The older range was of a stack frame that ended, and another one lies there now.

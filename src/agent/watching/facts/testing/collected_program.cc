@@ -114,12 +114,12 @@ void* map_file_part(const char*, uint64_t offset, size_t bytes, void* where) {
 const MappedPlan& plan() {
   static Plan contents{};
   contents.stage = Stage::memory_tracing;
-  contents.max_overhead = 2;  // no program of these tests spends as much as to be sampled by itself
+  contents.max_overhead = 2;
+  contents.baseline_ns = world().baseline_ns;
   static MappedPlan mapped;
   mapped.plan = &contents;
   return mapped;
 }
-uint32_t watch_share() { return kWatchShares; }
 thread_local constinit ThreadState thread_state;
 PassThrough::PassThrough() { ++passing; }
 PassThrough::~PassThrough() { --passing; }

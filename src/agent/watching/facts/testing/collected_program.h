@@ -59,6 +59,7 @@ struct World {
   std::vector<MemoryEventRecord> memory_events;
   std::vector<StreamRecord> streams;
   std::vector<WatchRefusal> refusals;
+  int64_t baseline_ns = 3'600'000'000'000;  // no program of these tests takes as long
 };
 World& world();
 

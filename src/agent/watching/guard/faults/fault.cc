@@ -8,7 +8,6 @@
 #include "agent/core/stacks/stack.h"
 #include "agent/core/thread_state.h"
 #include "agent/watching/corrected_waits.h"
-#include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/faults/bystanders.h"
 #include "agent/watching/guard/faults/instruction.h"
 #include "agent/watching/guard/faults/step_budget.h"
@@ -26,8 +25,9 @@ namespace diogenes::agent {
 namespace {
 
 constexpr greg_t kTrapFlag = 0x100;
-constexpr int kAccessError = 2;  // SEGV_ACCERR
-constexpr int kTraced = 2;       // TRAP_TRACE
+constexpr int kAccessError = 2;        // SEGV_ACCERR
+constexpr int kTraced = 2;             // TRAP_TRACE
+constexpr Nanoseconds kSignal{3'000};  // that a handler is entered and left
 
 struct Fault {
   uintptr_t address;
@@ -44,9 +44,9 @@ struct Spent {
   Nanoseconds begin, around;  // around: what the kernel takes before and after
   int64_t awaited_ns = guard_thread.awaited_ns;
   ~Spent() {
+    if (!stage_corrects()) return;
     const Nanoseconds took = monotonic_now() - begin + around;
-    facts::spend(took);
-    if (stage_corrects()) corrector->note_guarding(took.count - (guard_thread.awaited_ns - awaited_ns));
+    corrector->note_guarding(took.count - (guard_thread.awaited_ns - awaited_ns));
   }
 };
 
@@ -231,8 +231,7 @@ bool take_trap(siginfo_t* info, ucontext_t* context) {
   Undispatched undispatched;
   // The time since a step began has the kernel's in it.
   const bool steps = guard_thread.step.count > 0;
-  const Spent spent{steps ? guard_thread.step.began : monotonic_now(),
-                    steps ? Nanoseconds{} : facts::kSignal};
+  const Spent spent{steps ? guard_thread.step.began : monotonic_now(), steps ? Nanoseconds{} : kSignal};
   bool watched = take_watch_trap(info, context);
   // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
   if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced))
@@ -259,7 +258,7 @@ void on_fault(int signal, siginfo_t* info, void* opaque) {
   }
   auto take = [](siginfo_t* told, ucontext_t* interrupted) {
     KeepErrno keep;
-    const Spent spent{monotonic_now(), facts::kSignal};
+    const Spent spent{monotonic_now(), kSignal};
     TouchedValue value{};
     if (told->si_signo == SIGSEGV && take_fault(told, interrupted, value)) {
       Undispatched undispatched;

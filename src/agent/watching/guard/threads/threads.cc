@@ -357,18 +357,6 @@ void note_driver_thread() {
   note_known_thread(kernel_thread_id());
 }
 
-KnownHelper::KnownHelper() : all_known_(for_each_thread(known_thread)) { ++guard_thread.creating; }
-
-KnownHelper::~KnownHelper() {
-  --guard_thread.creating;
-  KeepErrno keep;
-  if (all_known_)
-    for_each_thread([](uint32_t thread) {
-      if (!known_thread(thread)) note_known_thread(thread);
-      return true;
-    });
-}
-
 bool in_driver_now() { return guard_thread.depth > 0; }
 
 void note_thread_coming() { coming.fetch_add(1, std::memory_order_seq_cst); }

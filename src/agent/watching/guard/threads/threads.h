@@ -158,18 +158,6 @@ void note_thread_coming();  // pthread_create is about to make a thread of the p
 void note_thread_came();    // it is registered, or was not made
 bool in_driver_now();       // for pthread_create: the thread about to be made is the driver's
 
-// While one lives, libc makes threads for itself that never run the program's code by themselves.
-class KnownHelper {
- public:
-  KnownHelper();
-  ~KnownHelper();
-  KnownHelper(const KnownHelper&) = delete;
-  KnownHelper& operator=(const KnownHelper&) = delete;
-
- private:
-  bool all_known_;
-};
-
 struct Threads {
   Slot* slots;  // `count` of them, some free
   uint32_t count;
