@@ -10,6 +10,7 @@
 #include "analysis/necessity/judgement.h"
 #include "analysis/necessity/tables/memory_table.h"
 #include "analysis/necessity/tables/stream_table.h"
+#include "analysis/necessity/tables/unnamed_memory.h"
 #include "analysis/runs/run.h"
 
 namespace diogenes::necessity {
@@ -67,6 +68,7 @@ struct Tables {
   EventSink& sink;
   StreamTable streams;
   MemoryTable memories;
+  UnnamedMemory unnamed;
   Unclear unclear;
   Numbering<ThreadNumber, uint32_t> threads;
   std::unordered_map<uint32_t, const Thread*> by_ordinal;
