@@ -9,8 +9,8 @@
 #include <fstream>
 #include <vector>
 
-#include "agent/core/memory/address_bounds.h"
 #include "agent/core/memory/content.h"
+#include "agent/core/memory/kernel_arguments.h"
 #include "agent/core/recording/module_map.h"
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/recording/recorder.h"
@@ -20,6 +20,7 @@
 #include "agent/core/unwind/frame_rule.h"
 #include "base/units.h"
 #include "ffm/plan.h"
+#include "trace/searched_copies.h"
 
 namespace diogenes::agent {
 
@@ -140,8 +141,10 @@ void search_upload(benchmark::State& state) {
   for (const uintptr_t begin : {0x7f0000000000, 0x7f4000000000, 0x555000000000})
     bounds.add(AddressRange::of(begin, 64 << 20));
   const auto look = [](void* context, const void* piece, uint64_t size) {
-    benchmark::DoNotOptimize(static_cast<AddressBounds*>(context)->contain_any(
-        static_cast<const unsigned char*>(piece), static_cast<int>(size / 8)));
+    KernelAddresses found;
+    found.clear();
+    scan_words(piece, size, *static_cast<AddressBounds*>(context), found);
+    benchmark::DoNotOptimize(found.count);
   };
   for (auto _ : state)
     benchmark::DoNotOptimize(content_if_there({reinterpret_cast<uint64_t>(memory.data()), bytes, 1, bytes},
@@ -150,12 +153,12 @@ void search_upload(benchmark::State& state) {
 }
 BENCHMARK(search_upload<copy_if_there>)
     ->Name("search of an upload from pageable memory, bytes")
-    ->RangeMultiplier(64)
-    ->Range(64, 16 << 20);
+    ->RangeMultiplier(32)
+    ->Range(64, kMostSearched);
 BENCHMARK(search_upload<copy_directly>)
     ->Name("search of an upload from pinned memory, bytes")
-    ->RangeMultiplier(64)
-    ->Range(64, 16 << 20);
+    ->RangeMultiplier(32)
+    ->Range(64, kMostSearched);
 
 }  // namespace
 }  // namespace diogenes::agent

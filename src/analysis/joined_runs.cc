@@ -52,6 +52,7 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
   stage_notices(*run, name, notices);
   for (std::string& sentence : lost_operations(*run, name)) lost.push_back(std::move(sentence));
   if (stage == Stage::tracing) python_notice(*run, notices);
+  if (stage == Stage::memory_tracing) not_searched_notice(*run, notices);
   return std::move(*run);
 }
 

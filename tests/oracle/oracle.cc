@@ -62,6 +62,8 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
         site.instance_reasons.push_back(operation.has(kFailed) ? uint32_t{kUnresolved} : operation.reasons);
         site.reasons |= operation.reasons;
         site.unnecessary += !operation.has(kFailed) && operation.reasons == 0;
+        site.conditional += !operation.has(kFailed) && operation.reasons == 0 &&
+                            (operation.conditions & kConditionArguments) != 0;
         site.unresolved += (operation.reasons & kUnresolved) != 0;
         if (is_movable(operation.reasons) && operation.after.count >= 0) {
           ++site.movable;

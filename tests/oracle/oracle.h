@@ -25,6 +25,7 @@ struct SiteVerdict {
   uint64_t unmatched_needed = 0;           // in stage 3, without a counterpart
   uint64_t idle_needed = 0;                // ... whose counterpart found all done and did not wait
   uint64_t idle_movable = 0;               // of those
+  uint64_t conditional = 0;                // of the unnecessary: as kernels' arguments have it
   uint32_t reasons = 0;                    // of any instance
   int64_t least_after_ns = -1;             // of the movable
   bool one_thread = true;                  // and each of its calls waited: its calls can be counted

@@ -126,11 +126,14 @@ const char* name_of(CellState state) {
 int judge_scenes(const Options& options) {
   const SceneMatrix played(options.words.size() > 1 ? options.words[1] : "");
   const Judged judged = judge(played.command);
+  Judged unconditional = judged;
   nlohmann::ordered_json all;
   all["scenes"] = all["failures"] = nlohmann::ordered_json::array();
   std::map<CellState, uint64_t> counts;
   for (const SceneResult& result : played.results(judged)) {
     ++counts[result.state];
+    if (result.scene->truth == 'C' && result.site)
+      unconditional.sites[static_cast<size_t>(result.site - judged.sites.data())] = {};
     printf("%-8s %s: is %c, was called %c%s%s\n", name_of(result.state), result.scene->name.c_str(),
            result.scene->truth, result.called ? result.called : '-', result.text.empty() ? "" : ": ",
            result.text.c_str());
@@ -145,9 +148,9 @@ int judge_scenes(const Options& options) {
   if (driver() == Driver::simulated) {
     const std::vector<std::string> untold = played.untold();
     failures.insert(failures.end(), untold.begin(), untold.end());
-    // Where a verdict is known to be wrong, the program must break.
+    // Where a verdict is known to be wrong, or its condition does not hold, the program must break.
     if (judged.trouble.empty() && counts[CellState::unsound] == 0)
-      if (const std::string wrong = hold_against_oracle(played.command, judged); !wrong.empty())
+      if (const std::string wrong = hold_against_oracle(played.command, unconditional); !wrong.empty())
         failures.push_back(wrong);
   }
   for (const std::string& failure : failures) {

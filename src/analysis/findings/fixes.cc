@@ -249,12 +249,6 @@ void add_companions(const Problem& problem, const std::string& allocation_at,
 
 // Of waits: what was seen around them, and what their verdicts rest on.
 void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) {
-  if (problem.conditional[0] > 0)
-    conditions.push_back(
-        {"kernel-arguments",
-         in_some(problem.conditional[0], problem.count) +
-             "other GPU work follows that no stream or event orders: that needs no order as long as "
-             "kernels reach memory only through their arguments"});
   if (problem.conditional[1] > 0)
     conditions.push_back(
         {"copy-in-use",
@@ -291,6 +285,13 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
                   const std::string& allocation_at, const std::optional<LibraryWait>& library) {
   const Line& line = line_for(problem.kind, function);
   Advice advice{why_of(problem, use_at), line.fix, {}};
+  // First, so that no view leaves it out.
+  if (problem.conditional[0] > 0)
+    advice.conditions.push_back(
+        {"kernel-arguments",
+         in_some(problem.conditional[0], problem.count) +
+             "right as long as kernels reach memory only through their arguments: other GPU work follows that no stream or "
+             "event orders, or no call gives the GPU some of the program's pinned, registered or managed memory"});
   if (problem.left_out > 0)
     advice.conditions.push_back(
         {"sampled", grouped(problem.looked_at()) + " of " + grouped(problem.instances) +

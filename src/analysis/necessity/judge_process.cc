@@ -34,7 +34,8 @@ void note_verdicts(const Judge& judge, Process& process) {
 Judgement ProcessJudge::judge(Check check) {
   auto judge = std::make_unique<Judge>();
   Judgement judgement;
-  judgement.unclear = interpretation_.replay(*judge);
+  std::vector<UnnamedMemory::Span> unnamed;
+  judgement.unclear = interpretation_.replay(*judge, &unnamed);
   if (!judge->polling().empty()) {
     polling_ = judge->polling();
     judge = std::make_unique<Judge>();
@@ -42,6 +43,7 @@ Judgement ProcessJudge::judge(Check check) {
     interpretation_.replay(marked);
   }
   judge->finish();
+  judge->note_unnamed(unnamed);
   needed_ = judge->needed();
   if (check == Check::first) {
     CheckResult checked = withdraw_unsound(

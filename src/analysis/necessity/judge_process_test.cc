@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/analyse.h"
+#include "analysis/report/notices.h"
+#include "trace/searched_copies.h"
 #include "trace/session.h"
 #include "trace/testing/facts_builder.h"
 #include "trace/testing/temporary_folder.h"
@@ -266,6 +268,56 @@ TEST(JudgeProcess, VerdictsThatAreCheckedBesideWhatFollows) {
         });
     EXPECT_EQ(said, left_out);
   }
+}
+
+// A kernel may find the address of pinned memory that no call names, as long as there is such memory.
+TEST(JudgeProcess, AWaitForKernelsSaysThatMemoryIsThereWhichNoCallNames) {
+  const auto launch = [](int64_t begin) {
+    return CallFacts{.begin = begin,
+                     .stream = kLegacyStream,
+                     .operands = {operand(kDevice, 64, kReads | kWrites | kArgument, MemoryKind::device)},
+                     .list_flags = kHasKernel};
+  };
+  const auto wait = [](int64_t begin) { return CallFacts{.begin = begin, .flags = kWaited}; };
+  Facts facts;
+  facts.call("cuMemAllocHost_v2", {.begin = 0, .allocation = allocated(kHost, 64, MemoryKind::pinned)});
+  facts.call("cuLaunchKernel", launch(20)).call("cuCtxSynchronize", wait(40));
+  facts.call("cuCtxSynchronize", wait(60));  // the kernel is known to be done
+  Facts named = facts;
+  named.call("cuMemcpyDtoHAsync_v2", download(80));
+  facts.call("cuMemFreeHost", {.begin = 80, .allocation = released(kHost, MemoryKind::pinned)});
+  facts.call("cuLaunchKernel", launch(100)).call("cuCtxSynchronize", wait(120));
+  const auto judged = evidence(facts);
+  EXPECT_EQ(judged[2].reasons, 0u);
+  EXPECT_EQ(judged[2].conditions, kConditionArguments);
+  EXPECT_EQ(judged[3].conditions, 0);
+  EXPECT_EQ(judged[6].conditions, 0);
+  EXPECT_EQ(evidence(named)[2].conditions, 0);
+}
+
+// Of copies that the agent does not search, all of the program's findings say so.
+TEST(JudgeProcess, LargeCopiesToTheDeviceAreSaidWhereThereIsPinnedMemory) {
+  const auto upload = [](int64_t begin, uint64_t bytes) {
+    return CallFacts{.begin = begin,
+                     .stream = kLegacyStream,
+                     .operands = {operand(kDevice, bytes, kWrites | kWhole, MemoryKind::device)},
+                     .transfer = transfer_of(MemoryKind::device, MemoryKind::pageable, bytes)};
+  };
+  Facts facts;
+  facts.call("cuMemcpyHtoD_v2", upload(0, kMostSearched))
+      .call("cuMemcpyHtoD_v2", upload(20, kMostSearched + 1));
+  const auto said = [&] {
+    TemporaryFolder folder;
+    facts.write(folder.path());
+    SiteTable sites;
+    auto run = load_run(folder.path(), sites, Load::evidence);
+    std::vector<ReportNotice> notices;
+    not_searched_notice(*run, notices);
+    return notices.empty() ? "" : notices[0].text.substr(0, 25);
+  };
+  EXPECT_EQ(said(), "");
+  facts.call("cuMemAllocHost_v2", {.begin = 40, .allocation = allocated(kHost, 64, MemoryKind::pinned)});
+  EXPECT_EQ(said(), "1 copy to the device was ");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "analysis/symbols/wording.h"
 #include "trace/plan_reader.h"
+#include "trace/searched_copies.h"
 
 namespace diogenes {
 namespace {
@@ -60,6 +61,26 @@ void hook_notices(const Run& run, const std::string& stage, std::vector<ReportNo
         {"functions-not-hooked", stage + ": " + counted(names.size(), "function was", "functions were") +
                                      " not hooked (" + joined(names) + "): " + hook_sentence(state) +
                                      "; calls of it are missing"});
+}
+
+// Copies to the device in which the agent looked for no addresses, though there was memory of the host's for kernels to find.
+uint64_t not_searched(const ProcessTrace& process) {
+  uint64_t copies = 0;
+  bool pinned = false;
+  for (const ThreadTrace& thread : process.threads) {
+    for (size_t i = 0; i < thread.record_count(); ++i) {
+      if (thread.type(i) == RecordType::transfer) {
+        const auto& copy = thread.record<TransferRecord>(i);
+        copies += copy.bytes > kMostSearched && copy.destination_kind == MemoryKind::device &&
+                  copy.source_kind != MemoryKind::device && copy.source_kind != MemoryKind::unknown;
+      } else if (thread.type(i) == RecordType::allocation) {
+        const MemoryKind kind = thread.record<AllocationRecord>(i).kind;
+        pinned |= kind == MemoryKind::pinned || kind == MemoryKind::registered;
+      }
+    }
+    thread.release_pages();
+  }
+  return pinned ? copies : 0;
 }
 
 // What facts left open, each with what follows from it.
@@ -128,6 +149,17 @@ void stage_notices(const Run& run, const std::string& stage, std::vector<ReportN
          stage + ": " + counted(run.misplaced_records, "verdict or hash names", "verdicts or hashes name") +
              " no operation that was recorded; what they were about counts as needed"});
   judgement_notices(run.judgement, stage, notices);
+}
+
+void not_searched_notice(const Run& memory_tracing, std::vector<ReportNotice>& notices) {
+  uint64_t copies = 0;
+  for (const ProcessTrace& process : memory_tracing.trace.processes) copies += not_searched(process);
+  if (copies > 0)
+    notices.push_back(
+        {"kernel-arguments",
+         counted(copies, "copy to the device was", "copies to the device were") +
+             " too large to be searched for addresses of pinned memory: what is called unnecessary is so "
+             "as long as kernels find no such addresses there"});
 }
 
 // Runs of which the same is to be said are said together.

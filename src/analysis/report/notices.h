@@ -40,6 +40,9 @@ void unwatched_notices(const Run& memory_tracing, std::vector<ReportNotice>& not
 void left_out_notice(const Run& memory_tracing, double max_overhead,
                      const std::function<std::string(SiteIndex)>& name, std::vector<ReportNotice>& notices);
 
+// That addresses which kernels find were not looked for in large copies.
+void not_searched_notice(const Run& memory_tracing, std::vector<ReportNotice>& notices);
+
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices);
 void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& notices);  // of stage 4
 

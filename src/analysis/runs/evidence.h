@@ -49,8 +49,8 @@ inline constexpr bool is_not_judged(uint32_t reasons) {
 
 // What a verdict rests on beside what was seen, one bit each. It says nothing against the verdict.
 enum Condition : uint8_t {
-  kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: that is why other GPU
-                                  // work, which nothing but the synchronization orders, did not need it
+  kConditionArguments = 1u << 0,  // kernels reach memory only through their arguments: not what GPU work that
+                                  // nothing else orders uses, nor memory that no call gives to the GPU
   kConditionInUse = 1u << 1,   // of a release: an asynchronous copy that was not known to be done still read
                                // or wrote the memory
   kConditionPrints = 1u << 2,  // what kernels printed came out in this call

@@ -125,6 +125,16 @@ class Details {
                                    count == 1 ? "has" : "have", kinds, finding.id()));
   }
 
+  // What the finding rests on is said, even where its first problem does not.
+  void rests_on(const Finding& finding) {
+    for (const ReportProblem* problem : finding.problems)
+      for (const ReportCondition& condition : problem->conditions) {
+        if (condition.code != "kernel-arguments") continue;
+        if (problem != finding.problems.front()) labelled("check", "of some of them: " + condition.text);
+        return;
+      }
+  }
+
   void stack(const std::string& label, const std::vector<ReportFrame>& frames, size_t most) {
     std::string lead = label;
     for (const ReportFrame* frame : telling_frames(frames, options_.whole ? SIZE_MAX : most)) {
@@ -245,6 +255,7 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
   if (finding.problems.size() == 1 || !options.whole) {
     if (options.whole) details.proved(first.proved);
     details.reasons(first);
+    details.rests_on(finding);
     details.others(finding);
     std::vector<std::string> places;
     for (const ReportProblem* problem : finding.problems) {

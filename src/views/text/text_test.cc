@@ -253,6 +253,16 @@ TEST(Text, OtherReasonsOfAFindingAreSaid) {
       << text;
 }
 
+TEST(Text, WhatAFindingRestsOnIsSaidWhicheverOfItsProblemsDoes) {
+  for (const size_t which : {0, 2}) {  // both of one finding
+    Report report = als_report();
+    auto& conditions = report.problems[which].conditions;
+    conditions.insert(conditions.begin(), {"kernel-arguments", "true as long as nobody finds the address"});
+    const std::string text = to_text(report, options());
+    EXPECT_NE(text.find("true as long as nobody finds the address"), std::string::npos) << text;
+  }
+}
+
 TEST(Text, FilesFarAwayAreNamedShortly) {
   TextOptions elsewhere = options();
   elsewhere.working_folder = "/scratch/run/7/jobs";

@@ -34,8 +34,12 @@ bool is_of(const SiteVerdict& site, const SceneTruth& scene) {
          scene.begin <= site.stack[0].offset && site.stack[0].offset < scene.end;
 }
 
-CellState state_of(char truth, char called) {
+CellState state_of(char truth, const SiteVerdict& site) {
+  const char called = verdict_of(site);
   switch (truth) {
+    case 'C':
+      if (called == 'U' && site.conditional == site.unnecessary) return CellState::right;
+      return called == 'N' ? CellState::right : CellState::unsound;
     case 'u':  // counted as needed, or called what it is in truth
       return called == 'N' || called == 'U' ? CellState::right : CellState::wrong;
     case 'm':
@@ -114,13 +118,14 @@ std::vector<SceneResult> SceneMatrix::results(const Judged& judged) const {
     const SiteVerdict& site = *sites[0];
     result.site = &site;
     result.called = verdict_of(site);
-    result.state = state_of(scene.truth, result.called);
+    result.state = state_of(scene.truth, site);
     if (result.state == CellState::wrong && scene.name.ends_with("_small") && !machine.watchpoints)
       result.state = CellState::skipped;
     if (result.state != CellState::right)
       result.text = std::to_string(site.unnecessary) + " of " + std::to_string(site.instances) +
                     " unnecessary, " + std::to_string(site.movable) + " movable from " +
-                    std::to_string(site.least_after_ns) + " ns, reasons " + reason_words(site.reasons);
+                    std::to_string(site.least_after_ns) + " ns, reasons " + reason_words(site.reasons) +
+                    ", with the condition " + std::to_string(site.conditional);
     results.push_back(result);
   }
   return results;

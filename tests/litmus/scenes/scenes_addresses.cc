@@ -98,6 +98,12 @@ CUdeviceptr upload_table(const Table& table) {
   CHECK(cuMemcpyHtoDAsync(shared->other, table.sides, sizeof table.sides, shared->first));
   return shared->other;
 }
+// With more than is searched for addresses.
+CUdeviceptr upload_large_table(const Table& table) {
+  uint64_t words[(64 << 10) / 8 + 2] = {table.sides[0], table.sides[1]};
+  CHECK(cuMemcpyHtoD(shared->other, words, sizeof words));
+  return shared->other;
+}
 CUdeviceptr write_table_by_stream(const Table& table) {
   for (size_t i = 0; i < 2; ++i)
     CHECK(cuStreamWriteValue64(shared->first, shared->other + i * 8, table.sides[i], 0));
@@ -179,6 +185,10 @@ uint64_t table_halves_plain_later(uint32_t value) {
 uint64_t pinned_by_upload(uint32_t value) {
   return play_table_of_pinned(value, upload_table,
                               [] { TESTED(pinned_by_upload, cuStreamSynchronize, shared->first); });
+}
+uint64_t pinned_by_large_upload(uint32_t value) {
+  return play_table_of_pinned(value, upload_large_table,
+                              [] { TESTED(pinned_by_large_upload, cuStreamSynchronize, shared->first); });
 }
 uint64_t pinned_by_stream(uint32_t value) {
   return play_table_of_pinned(value, write_table_by_stream,

@@ -16,26 +16,11 @@ class AddressBounds {
   static constexpr int kStretches = 8;
 
   void add(AddressRange range);
-  void add(const AddressBounds& others) {
-    for (int i = 0; i < others.count_; ++i) add(others.stretches_[i]);
-  }
-  bool empty() const { return count_ == 0; }
   bool contain(uint64_t word) const {
     for (int i = 0; i < count_; ++i)
       if (near(stretches_[i], word)) return true;
     return false;
   }
-  // Does an address in here have this upper part, its bits from `below` on?
-  bool have_upper(uint64_t part, int below) const {
-    for (int i = 0; i < count_; ++i)
-      if (has_upper(stretches_[i], part, below)) return true;
-    return false;
-  }
-  static bool has_upper(AddressRange range, uint64_t part, int below) {
-    return (range.begin - kBelow) >> below <= part && part <= (range.end - 1) >> below;
-  }
-  // Does any of these words lie here? For many of them, without branches.
-  bool contain_any(const unsigned char* words, int count) const;
 
  private:
   static bool near(AddressRange stretch, uint64_t word) {

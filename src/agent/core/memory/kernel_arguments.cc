@@ -1,8 +1,5 @@
 #include "agent/core/memory/kernel_arguments.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "agent/core/calls/driver_calls.h"
 #include "agent/core/lock.h"
 #include "agent/core/pass_through.h"
@@ -14,27 +11,6 @@ namespace {
 constinit Lock functions_lock;
 
 }  // namespace
-
-void scan_words(const void* data, uint64_t bytes, uint64_t destination, const AddressBounds& bounds,
-                KernelAddresses& addresses) {
-  auto* at = static_cast<const unsigned char*>(data);
-  auto* end = at + bytes;
-  if ((-destination & 7) >= bytes) return;
-  at += -destination & 7;
-  auto word_at = [](const unsigned char* place) {
-    uint64_t word;
-    memcpy(&word, place, sizeof word);
-    return word;
-  };
-  // Most data holds no address: whether a block does is told by one loop without branches.
-  constexpr int kBlock = 128;
-  while (at + sizeof(uint64_t) <= end && !addresses.unknown) {
-    auto words = static_cast<int>(std::min<int64_t>((end - at) / 8, kBlock));
-    if (bounds.contain_any(at, words))
-      for (int i = 0; i < words; ++i) addresses.add(word_at(at + 8 * i), bounds);
-    at += 8 * words;
-  }
-}
 
 bool KernelArguments::sizes_of(uint64_t function, bool may_ask, Sizes& sizes) {
   {
@@ -110,13 +86,8 @@ void KernelArguments::scan(uint64_t function, void* const* parameters, void* con
     }
     for (int i = 0; i < sizes.count; ++i) {
       // From the parameter's own start: it need not be aligned where the program keeps it.
-      auto* at = static_cast<const unsigned char*>(parameters[i]);
-      if (!at) continue;
-      for (uint64_t offset = 0; offset + sizeof(uint64_t) <= sizes.bytes[i]; offset += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, at + offset, sizeof word);
-        addresses.add(word, bounds);
-      }
+      if (!parameters[i]) continue;
+      scan_words(parameters[i], sizes.bytes[i], bounds, addresses);
     }
   } else if (extra) {
     const void* buffer = nullptr;
@@ -127,7 +98,7 @@ void KernelArguments::scan(uint64_t function, void* const* parameters, void* con
         bytes = *static_cast<size_t*>(extra[i + 1]);
     }
     if (buffer && bytes <= 1 << 16)
-      scan_words(buffer, bytes, 0, bounds, addresses);
+      scan_words(buffer, bytes, bounds, addresses);
     else
       addresses.unknown = true;
   }

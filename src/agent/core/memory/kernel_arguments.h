@@ -1,10 +1,10 @@
 // Which memory a kernel is given: the words of its parameters that lie where the driver gave memory.
 // Parameters are untyped, so every aligned word counts; a number that looks like such an address costs
-// precision only. Addresses that a kernel finds elsewhere (in device memory) are found when they are copied
-// there (transfer_contents.h). Reads the program's memory and asks the driver: never under the collector's
-// lock.
+// precision only. Of addresses that a kernel finds elsewhere: watching/facts/content/found_addresses.h. Reads the
+// program's memory and asks the driver: never under the collector's lock.
 #pragma once
 #include <cstdint>
+#include <cstring>
 
 #include "agent/core/calls/call.h"
 #include "agent/core/memory/address_bounds.h"
@@ -29,10 +29,16 @@ struct KernelAddresses {
   }
 };
 
-// The words of `bytes` bytes at `data` that lie in `bounds`. On the device they begin at `destination`: what
-// is a word there need not be one here.
-void scan_words(const void* data, uint64_t bytes, uint64_t destination, const AddressBounds& bounds,
-                KernelAddresses& addresses);
+// The words from `data` on that lie in `bounds`.
+inline void scan_words(const void* data, uint64_t bytes, const AddressBounds& bounds,
+                       KernelAddresses& addresses) {
+  const auto* const words = static_cast<const unsigned char*>(data);
+  uint64_t word;
+  for (uint64_t at = 0; at + sizeof word <= bytes && !addresses.unknown; at += sizeof word) {
+    memcpy(&word, words + at, sizeof word);
+    addresses.add(word, bounds);
+  }
+}
 
 // The sizes of each function's parameters, asked of the driver once.
 class KernelArguments {

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "agent/core/memory/address_bounds.h"
@@ -43,7 +42,6 @@ TEST(FixedMap, BehavesLikeAMap) {
 
 TEST(AddressBounds, FarStretchesLeaveWhatLiesBetween) {
   AddressBounds bounds{};
-  EXPECT_TRUE(bounds.empty());
   bounds.add({0x3'0200'0000, 0x3'0220'0000});        // a pool
   bounds.add({0x7f00'0000'0000, 0x7f00'0020'0000});  // device memory
   bounds.add({0x7f00'2000'0000, 0x7f00'2020'0000});  // more of it: half a GiB on
@@ -53,30 +51,6 @@ TEST(AddressBounds, FarStretchesLeaveWhatLiesBetween) {
   EXPECT_FALSE(bounds.contain(0x3'0220'0000));
   EXPECT_FALSE(bounds.contain(0x5'0000'0001));    // two small numbers, side by side
   EXPECT_TRUE(bounds.contain(0x7f00'1000'0000));  // between two that are near to each other
-  const uint64_t words[] = {1, 0x5'0000'0001, 0x7f00'0000'0010};
-  EXPECT_FALSE(bounds.contain_any(reinterpret_cast<const unsigned char*>(words), 2));
-  EXPECT_TRUE(bounds.contain_any(reinterpret_cast<const unsigned char*>(words), 3));
-}
-
-// Four at a time, and the rest: an address at each place of blocks of each length is found, and nothing else is.
-TEST(AddressBounds, AWordIsFoundWhereverItLies) {
-  AddressBounds bounds{};
-  bounds.add({0x3'0200'0000, 0x3'0220'0000});
-  bounds.add({0x7f00'0000'0000, 0x7f00'0020'0000});
-  const uint64_t none[] = {0, ~0ull, 0x3'0220'0000, 0x7eff'ffff'ff7f, 0x8000'0000'0000'0000};
-  const uint64_t within[] = {0x3'0200'0000 - AddressBounds::kBelow, 0x3'021f'ffff, 0x7f00'0000'0000};
-  for (size_t count = 1; count <= 9; ++count) {
-    std::vector<uint64_t> words(count);
-    for (size_t i = 0; i < count; ++i) words[i] = none[i % 5];
-    const auto* bytes = reinterpret_cast<const unsigned char*>(words.data());
-    EXPECT_FALSE(bounds.contain_any(bytes, static_cast<int>(count)));
-    for (size_t at = 0; at < count; ++at)
-      for (const uint64_t word : within) {
-        const uint64_t before = std::exchange(words[at], word);
-        EXPECT_TRUE(bounds.contain_any(bytes, static_cast<int>(count))) << at << " of " << count;
-        words[at] = before;
-      }
-  }
 }
 
 // More of them than are kept apart: the nearest become one, and none is lost.

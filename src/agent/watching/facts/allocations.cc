@@ -57,12 +57,6 @@ void add_allocation(const Call& call, const AllocationArguments& made, DecodedCa
     return;
   }
   Allocation& known = *state().memory.find(made.address);
-  state().host_allocations += is_host_side(made.kind);
-  if (made.kind == MemoryKind::registered && state().possible_addresses.may_hold(allocation.range)) {
-    share(known);
-    state().unlisted_memory = true;
-  }
-  if (is_host_side(made.kind) && state().released.may_hold(allocation.range)) share(known);
   if (!is_mapped_for_kernels(call, made.kind)) return;
   decoded.flags |= kMappedMemory;
   share(known);
@@ -77,11 +71,7 @@ void remove_allocation(uint64_t address, bool registered) {
     state().dirty.forget(known->range);
     forget_downloads(known->range);
   }
-  if (known->shared) {
-    --state().shared;
-    // Where the address was found, it still lies: in a table on the device, in memory that kernels are given.
-    if (known->kind != MemoryKind::device) state().released.add(known->range);
-  }
+  if (known->shared) --state().shared;
   state().memory.remove(known->range.begin);
 }
 

@@ -7,7 +7,6 @@
 #include "agent/core/running_stage.h"
 #include "agent/watching/facts/allocations.h"
 #include "agent/watching/facts/content/corrected_transfers.h"
-#include "agent/watching/facts/content/hidden_addresses.h"
 #include "agent/watching/facts/content/readbacks.h"
 #include "agent/watching/facts/content/transfer_contents.h"
 #include "agent/watching/facts/context_numbers.h"
@@ -229,12 +228,9 @@ void start() {
   all.dirty.reset();
   all.sources.reset();
   all.graphs.reset();
-  all.possible_addresses.reset();
-  all.released.reset();
   all.kernels.reset();
-  all.unlisted_memory = all.unlisted_host = all.variables = false;
+  all.unlisted_memory = all.unlisted_host = all.variables = all.found = false;
   all.shared = 0;
-  all.host_allocations = 0;
   all.host_work = all.unknown_host = false;
   all.given = 0;
   all.launches = 0;

@@ -184,6 +184,7 @@ void CallInterpreter::gather(const CallView& call, Work& work) {
 void CallInterpreter::gather_operand(const OperandRecord& operand, uint32_t list_flags, Work& work) {
   AddressRange range = range_of(operand.begin, operand.bytes);
   if (range.empty()) return;
+  tables_.unnamed.named(range);
   if (operand.kind == MemoryKind::unknown) {
     work.anything(true, true);
     work.blind |= kUnknownMemory;
@@ -239,6 +240,8 @@ void CallInterpreter::allocations(const CallView& call, int64_t at_ns) {
   const AllocationRecord* record = call.recorded.allocation;
   if (!record || record->released) return;
   AddressRange range = range_of(record->address, record->bytes);
+  if (record->kind != MemoryKind::device && call.driver.arguments != Arguments::global)
+    tables_.unnamed.made(range, at_ns);
   if (record->kind == MemoryKind::registered) return tables_.memories.register_host(range, call.context());
   Allocation made;
   made.range = range;
@@ -257,6 +260,7 @@ void CallInterpreter::allocations(const CallView& call, int64_t at_ns) {
 
 void CallInterpreter::releases(const CallView& call, int64_t at_ns) {
   if (!call.recorded.allocation || !call.recorded.allocation->released) return;
+  tables_.unnamed.released(call.recorded.allocation->address, at_ns);
   if (call.driver.arguments == Arguments::unregister_host) return unregisters(call, at_ns);
   const Allocation gone = releasing_[call.ordinal];
   if (gone.serial == 0) {

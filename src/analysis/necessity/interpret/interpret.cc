@@ -140,6 +140,7 @@ class Replay {
     }
     return tables_.unclear;
   }
+  std::vector<UnnamedMemory::Span> unnamed() const { return tables_.unnamed.until(last_ns_); }
 
  private:
   using Queued = std::tuple<int64_t, bool, size_t>;  // time, acquires, cursor
@@ -268,8 +269,11 @@ class Replay {
 
 }  // namespace
 
-Unclear Interpretation::replay(EventSink& sink) const {
-  return Replay(process_, survey_, peers_, sink, true).run();
+Unclear Interpretation::replay(EventSink& sink, std::vector<UnnamedMemory::Span>* unnamed) const {
+  Replay replay(process_, survey_, peers_, sink, true);
+  const Unclear unclear = replay.run();
+  if (unnamed) *unnamed = replay.unnamed();
+  return unclear;
 }
 
 Unclear Interpretation::replay_without_sites(EventSink& sink) const {

@@ -23,8 +23,8 @@ class Interpretation {
   explicit Interpretation(const Process& process, std::span<const PeerAccess> peers = {})
       : process_(process), survey_(*process.trace), peers_(peers) {}
 
-  // Events name the sites of their operations.
-  Unclear replay(EventSink& sink) const;
+  // Events name the sites of their operations. `unnamed`: of memory that no work names.
+  Unclear replay(EventSink& sink, std::vector<UnnamedMemory::Span>* unnamed = nullptr) const;
   // No event names a site. Operations may be changed meanwhile, or gone.
   Unclear replay_without_sites(EventSink& sink) const;
 

@@ -138,6 +138,7 @@ void Judge::take(const Event& event) {
       break;
     case EventKind::stream_ends:
       last_by_argument_.erase(event.stream);
+      last_kernel_.erase(event.stream);
       break;
     case EventKind::covers:
       covers(event);
@@ -257,6 +258,7 @@ void Judge::covers(const Event& event) {
   const InstanceIndex instance = constraints_.add_instance(event);
   note_freed(event, instance, covered);
   if (event.printed) constraints_.add_condition(instance, kConditionPrints);
+  if (covers_kernels(event.thread, covered.possible)) after_kernels_.emplace_back(event.at_ns, instance);
   const uint32_t position = views_.returns(event.thread, covered, event.wait.own_work);
   OfThread& thread = of(event.thread);
   if (std::exchange(thread.unanswered, false)) ++thread.epoch;
@@ -281,10 +283,33 @@ void Judge::note_freed(const Event& event, InstanceIndex instance, const Knowled
   }
 }
 
+// Some that the thread does not know to be done.
+bool Judge::covers_kernels(ThreadNumber thread, const Clock& possible) {
+  const Clock& known = views_.thread(thread).known->certain;
+  const auto& components = possible.components();
+  return std::any_of(components.begin(), components.end(), [&](const Clock::Component& component) {
+    if (!is_stream(component.key) || known[component.key] >= component.value) return false;
+    const auto last = last_kernel_.find(StreamNumber{number_of(component.key)});
+    return last != last_kernel_.end() && last->second > known[component.key];
+  });
+}
+
+void Judge::note_unnamed(std::vector<UnnamedMemory::Span> spans) {
+  std::sort(spans.begin(), spans.end(), [](auto& one, auto& other) { return one.from_ns < other.from_ns; });
+  auto next = after_kernels_.begin();
+  for (const UnnamedMemory::Span& span : spans)
+    for (; next != after_kernels_.end() && next->first <= span.to_ns; ++next)
+      if (next->first >= span.from_ns) constraints_.add_condition(next->second, kConditionArguments);
+}
+
 void Judge::add_conditions(const Event& work, const Point& point) {
   const bool by_argument = std::any_of(work.accesses.begin(), work.accesses.end(),
                                        [](const Access& access) { return access.argument; });
   if (by_argument) last_by_argument_[work.stream] = point.tick;
+  // A kernel that is given no memory may reach any.
+  const bool kernel = by_argument || std::any_of(work.accesses.begin(), work.accesses.end(),
+                                                 [](const Access& access) { return !access.memory.valid(); });
+  if (kernel) last_kernel_[work.stream] = point.tick;
   std::erase_if(of(work.thread).freed, [&](const Freed& freed) {
     if (freed.stream == work.stream || !(by_argument || freed.by_argument)) return false;
     if (point.known->solid.covers(freed.stream, freed.tick)) return false;

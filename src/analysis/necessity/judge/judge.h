@@ -61,6 +61,7 @@
 #include "analysis/necessity/judge/gated_pairs.h"
 #include "analysis/necessity/judge/polling.h"
 #include "analysis/necessity/order/order_states.h"
+#include "analysis/necessity/tables/unnamed_memory.h"
 
 namespace diogenes::necessity {
 
@@ -80,6 +81,8 @@ class Judge : public EventSink {
   }
   std::vector<bool> needed() const;
   const Works& polling() const { return polling_; }
+  // Then there was host memory that no work names: a kernel may reach it all the same.
+  void note_unnamed(std::vector<UnnamedMemory::Span> spans);
   // The check (check.h) found that these have to stay, too: they become kUnresolved.
   void keep(const std::vector<bool>& needed);
 
@@ -118,6 +121,7 @@ class Judge : public EventSink {
   void peer(const Event& event);
   void note_freed(const Event& event, InstanceIndex instance, const Knowledge& covered);
   void add_conditions(const Event& work, const Point& point);
+  bool covers_kernels(ThreadNumber thread, const Clock& possible);
   void lets_go(ThreadNumber thread, const Clock& possible);
   void unresolved();
 
@@ -150,6 +154,8 @@ class Judge : public EventSink {
   GatedPairs gated_pairs_;
   Works polling_;
   std::unordered_map<StreamNumber, uint32_t> last_by_argument_;  // work of which we know by arguments alone
+  std::unordered_map<StreamNumber, uint32_t> last_kernel_;
+  std::vector<std::pair<int64_t, InstanceIndex>> after_kernels_;  // which nobody had waited for, by time
   bool orderly_ = false;
   size_t forgets_after_;
   size_t entries_ = 0, most_entries_;  // of the logs, the frontier and the pairs

@@ -9,6 +9,7 @@
 #include "analysis/necessity/interpret/survey.h"
 #include "analysis/necessity/tables/memory_table.h"
 #include "analysis/necessity/tables/stream_table.h"
+#include "analysis/necessity/tables/unnamed_memory.h"
 #include "analysis/runs/judgement.h"
 #include "analysis/runs/run.h"
 
@@ -67,6 +68,7 @@ struct Tables {
   EventSink& sink;
   StreamTable streams;
   MemoryTable memories;
+  UnnamedMemory unnamed;
   Unclear unclear;
   Numbering<ThreadNumber, uint32_t> threads;
   std::unordered_map<uint32_t, const Thread*> by_ordinal;

@@ -1,107 +1,45 @@
 #include "agent/watching/facts/content/transfer_contents.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
+#include "agent/watching/facts/content/found_addresses.h"
 #include "agent/watching/facts/content/readbacks.h"
-#include "agent/watching/facts/decoding/transfer_operands.h"
 #include "agent/watching/facts/facts_state.h"
 
 namespace diogenes::agent::facts {
 
 namespace {
 
+// What comes to the device, piece by piece.
 struct Look {
-  AddressBounds bounds, possible;  // possible: with those of memory that the driver may be told of later
-  const TransferArguments* copy;
-  uint64_t seen;  // bytes
-  bool hashed, found;
-  PatternFinder pattern;
+  const TransferArguments& copy;
+  bool hashed, searched;  // searched: for addresses
+  AddressBounds bounds = known_memory();
+  uint64_t seen = 0;  // bytes
+  PatternFinder pattern = {};
 };
 
-// Of a word on the device, `count` bytes that come to `at`. Which memory an address means, its bytes 4 and 5 tell.
-bool holds_part_of_address(const unsigned char* bytes, uint64_t count, uint64_t at) {
-  const uint64_t first = at % 8;
-  if (first > 5 || first + count <= 5) return false;
-  uint64_t word = 0;
-  memcpy(reinterpret_cast<unsigned char*>(&word) + first, bytes, count);
-  const int below = first == 5 ? 40 : 32;
-  LockGuard guard(state().lock);
-  return share_addressed(word >> below, below);
-}
-
-// The words that are not whole at both ends.
-bool ends_hold_parts(const void* piece, uint64_t bytes, uint64_t destination) {
-  const auto* at = static_cast<const unsigned char*>(piece);
-  const uint64_t head = std::min(-destination & 7, bytes), tail = (bytes - head) % 8;
-  bool found = head > 0 && holds_part_of_address(at, head, destination);
-  if (tail > 0) found |= holds_part_of_address(at + bytes - tail, tail, destination + bytes - tail);
-  return found;
-}
-
-Look look_at(const TransferArguments& copy, bool hashed) {
-  Look look{.bounds = {},
-            .possible = any_address(),
-            .copy = &copy,
-            .seen = 0,
-            .hashed = hashed,
-            .found = false,
-            .pattern = {}};
-  LockGuard guard(state().lock);
-  look.bounds = state().memory.bounds();
-  look.possible.add(look.bounds);
-  return look;
-}
-
-void note_possible_addresses(const unsigned char* words, int count) {
-  const AddressBounds anywhere = any_address();
-  LockGuard guard(state().lock);
-  for (int i = 0; i < count; ++i) {
-    uint64_t word;
-    memcpy(&word, words + 8 * i, sizeof word);
-    if (anywhere.contain(word)) state().possible_addresses.add(word);
-  }
-}
-
-// Most data holds no address. Out: those that the driver gave.
-void look_at_words(const Look& look, const void* piece, uint64_t bytes, uint64_t destination,
-                   KernelAddresses& given) {
-  const uint64_t head = std::min(-destination & 7, bytes);
-  const auto* at = static_cast<const unsigned char*>(piece) + head;
-  const unsigned char* end = at + (bytes - head) / 8 * 8;
-  constexpr int kBlock = 128;
-  while (at < end) {
-    const auto words = static_cast<int>(std::min<int64_t>((end - at) / 8, kBlock));
-    if (look.possible.contain_any(at, words)) {
-      note_possible_addresses(at, words);
-      scan_words(at, static_cast<uint64_t>(8 * words), 0, look.bounds, given);
-    }
-    at += 8 * words;
-  }
-}
-
-// Every aligned word that lies where the driver gave memory.
 void look_at_piece(void* context, const void* piece, uint64_t bytes) {
   auto& look = *static_cast<Look*>(context);
-  KernelAddresses given;
-  given.clear();
-  // What is a word on the device need not be one here.
-  uint64_t width = look.copy->width;
-  uint64_t destination =
-      look.copy->destination + look.seen / width * look.copy->destination_pitch + look.seen % width;
+  const TransferArguments& copy = look.copy;
+  const uint64_t at =
+      copy.destination + look.seen / copy.width * copy.destination_pitch + look.seen % copy.width;
   look.seen += bytes;
   if (look.hashed) look.pattern.look(piece, bytes);
-  look_at_words(look, piece, bytes, destination, given);
-  look.found |= ends_hold_parts(piece, bytes, destination);
-  if (given.count == 0) return;
-  look.found = true;
-  LockGuard guard(state().lock);
-  if (given.unknown) share_all_host_memory();
-  for (int i = 0; i < given.count; ++i)
-    if (Allocation* allocation = state().memory.near(given.address[i]))
-      if (is_host_side(allocation->kind)) share(*allocation);
+  if (look.searched) look_for_addresses(look.bounds, piece, bytes, at);
+}
+
+// The program may hand the driver memory that is not there.
+void read_upload(Look& look, Content* content) {
+  const TransferArguments& copy = look.copy;
+  content_if_there({copy.source, copy.width, copy.height, copy.source_pitch}, content, look_at_piece, &look,
+                   copy_watched_if_there);
+}
+
+bool copies_to_device(const DecodedCall& decoded) {
+  return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
+         decoded.transfer.bytes() > 0 && decoded.source.on_host() &&
+         decoded.source.kind != MemoryKind::unknown && decoded.destination.kind == MemoryKind::device;
 }
 
 bool copies_to_host(const DecodedCall& decoded) {
@@ -159,18 +97,10 @@ bool looks_at_destination(const DecodedCall& decoded) {
          last_fetched(decoded.transfer) != 0 && !is_shared(decoded);
 }
 
-bool copies_to_device(const DecodedCall& decoded) {
-  return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
-         decoded.transfer.bytes() > 0 && decoded.source.on_host() &&
-         decoded.source.kind != MemoryKind::unknown && decoded.destination.kind == MemoryKind::device;
-}
-
-bool look_for_addresses(const TransferArguments& copy) {
-  Look look = look_at(copy, false);
-  const bool read = content_if_there({copy.source, copy.width, copy.height, copy.source_pitch}, nullptr,
-                                     look_at_piece, &look, copy_watched_if_there);
-  if (look.found) note_addresses(copy.destination);
-  return read;
+void look_at_upload(const DecodedCall& decoded) {
+  if (!copies_to_device(decoded) || decoded.transfer.bytes() > kMostSearched) return;
+  Look look{decoded.transfer, false, true};
+  read_upload(look, nullptr);
 }
 
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents) {
@@ -183,14 +113,10 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   }
   if (!copies_to_device(decoded)) return;
   const TransferArguments& copy = decoded.transfer;
-  Rows rows{copy.source, copy.width, copy.height, copy.source_pitch};
-  Look look = look_at(copy, decoded.looked_at());
-  // The program may hand the driver memory that is not there. Addresses are looked for in any case: which
-  // memory kernels reach must be known.
-  content_if_there(rows, look.hashed ? &contents.content : nullptr, look_at_piece, &look,
-                   copy_watched_if_there);
+  Look look{copy, decoded.looked_at(), copy.bytes() <= kMostSearched};
+  if (!look.hashed && !look.searched) return;
+  read_upload(look, look.hashed ? &contents.content : nullptr);
   contents.content.pattern = look.pattern.found();
-  if (look.found) note_addresses(copy.destination);
   if (contents.content == Content{}) return;
   contents.remembered = was_there_before(contents.content, copy.destination, copy.bytes());
   if (contents.remembered) contents.readback = read_back(call, decoded, contents.content);

@@ -19,10 +19,8 @@ struct Contents {
 // bytes are read. So is what it overwrites, unless a kernel was given the source since.
 bool looks_at_destination(const DecodedCall& decoded);
 
-bool copies_to_device(const DecodedCall& decoded);  // from the host's memory
-// What is to come to the device, as it is on the host now: are there addresses in it? They are noted, and so is where they
-// come to. False: it could not be read.
-bool look_for_addresses(const TransferArguments& copy);
+// Where waits are corrected: addresses in what a copy brings to the device (found_addresses.h).
+void look_at_upload(const DecodedCall& decoded);
 
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents);
 // A blocking copy to the host is done, and its guard not up yet.

@@ -4,6 +4,7 @@
 #include "agent/core/calls/stream_numbers.h"
 #include "agent/core/memory/copy.h"
 #include "agent/core/pass_through.h"
+#include "agent/watching/facts/content/found_addresses.h"
 #include "agent/watching/facts/context_numbers.h"
 #include "agent/watching/facts/decoding/transfer_operands.h"
 #include "agent/watching/facts/facts_state.h"
@@ -66,17 +67,10 @@ void decode_transfer(const Call& call, bool may_ask, DecodedCall& decoded) {
   decoded.destination = transfer_operand(transfer.destination, transfer.destination_span(), to, true, may_ask,
                                          decoded.page_tables);
   add_transfer_operand(decoded.destination, true, whole, decoded);
-  if (transfer.fill) {
-    // Of few bytes, which are not zeros: a part of an address, perhaps.
-    uint64_t value = call.argument(call.driver->arguments == Arguments::fill_2d ? 2 : 1);
-    if (value != 0 && transfer.width <= sizeof(uint64_t))
-      note_part_of_address(transfer.destination, value, element_bytes(*call.driver));
-    return;
-  }
+  if (transfer.fill) return;
   decoded.source =
       transfer_operand(transfer.source, transfer.source_span(), from, false, may_ask, decoded.page_tables);
   add_transfer_operand(decoded.source, false, false, decoded);
-  copy_addresses(transfer.source, transfer.destination);
 }
 
 void decode_value(const Call& call, DecodedCall& decoded) {
@@ -89,7 +83,7 @@ void decode_value(const Call& call, DecodedCall& decoded) {
     decoded.operands.flags |= kAnything;
     return;
   }
-  if (writes) note_part_of_address(call.argument(1), call.argument(2), bytes);
+  if (writes && bytes == 8) look_at_word(call.argument(1), call.argument(2));
   add_transfer_operand(operand, writes, writes, decoded);
 }
 
@@ -173,12 +167,7 @@ void decode(const Call& call, DecodedCall& decoded) {
 
 void decode_launched(const Call& call, DecodedCall& decoded) {
   if (call.driver->role != Role::launch || call.driver->arguments == Arguments::launch_list) return;
-  AddressBounds bounds;
-  {
-    LockGuard guard(state().lock);
-    bounds = state().memory.bounds();
-  }
-  state().kernels.scan(call, bounds, state().captures.load(std::memory_order_relaxed) == 0,
+  state().kernels.scan(call, known_memory(), state().captures.load(std::memory_order_relaxed) == 0,
                        decoded.kernel_addresses);
   add_kernel_operands(decoded);
 }

@@ -1,7 +1,5 @@
 #include "agent/watching/facts/decoding/graph_operands.h"
 
-#include "agent/core/running_stage.h"
-#include "agent/watching/facts/content/transfer_contents.h"
 #include "agent/watching/facts/decoding/transfer_operands.h"
 #include "agent/watching/facts/facts_state.h"
 
@@ -69,24 +67,6 @@ void Graphs::reset() {
   for (GraphContent& content : contents_) content.used = false;
 }
 
-static bool goes_to_device(const GraphCopy& copy) {
-  LockGuard guard(state().lock);
-  const Allocation *source = state().memory.find(copy.source.begin),
-                   *destination = state().memory.find(copy.destination.begin);
-  const bool from_host = source ? source->kind != MemoryKind::device : copy.from_host;
-  return from_host && !copy.to_host && (!destination || destination->kind == MemoryKind::device);
-}
-
-// As it is now: what the CPU writes behind the launch, it must not.
-static void look_for_addresses(const GraphCopy& copy) {
-  TransferArguments upload;
-  upload.destination = copy.destination.begin, upload.source = copy.source.begin;
-  upload.width = upload.source_pitch = copy.source.size();
-  if (stage_corrects()) return note_any_address(copy.destination.begin);  // guards stay up
-  const Opened opened(copy.source);
-  if (!look_for_addresses(upload)) note_any_address(copy.destination.begin);
-}
-
 void decode_graph_launch(const Call& call, DecodedCall& decoded) {
   bool kernels = false;
   {
@@ -110,10 +90,7 @@ void decode_graph_launch(const Call& call, DecodedCall& decoded) {
       copy = content->copies[i];
     }
     add_graph_transfer_operand(copy.destination, copy.to_host, true, decoded);
-    if (copy.source.empty()) continue;
-    add_graph_transfer_operand(copy.source, copy.from_host, false, decoded);
-    copy_addresses(copy.source.begin, copy.destination.begin);
-    if (goes_to_device(copy)) look_for_addresses(copy);
+    if (!copy.source.empty()) add_graph_transfer_operand(copy.source, copy.from_host, false, decoded);
   }
 }
 

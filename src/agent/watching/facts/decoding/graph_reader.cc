@@ -4,6 +4,7 @@
 
 #include "agent/core/calls/driver_calls.h"
 #include "agent/core/pass_through.h"
+#include "agent/watching/facts/content/found_addresses.h"
 #include "agent/watching/facts/decoding/graph_operands.h"
 #include "agent/watching/facts/facts_state.h"
 #include "driver/cuda_abi.h"
@@ -15,13 +16,12 @@ namespace {
 constexpr size_t kMaximumNodes = 1 << 16;
 constexpr int kDeepest = 4;  // graphs in graphs
 
-// Words that may be addresses of memory, now or once it is registered.
 void read_kernel(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, GraphContent& content) {
   KernelAddresses given;
   given.clear();
   uint64_t function = reinterpret_cast<uint64_t>(kernel.func ? static_cast<void*>(kernel.func)
                                                              : static_cast<void*>(kernel.kern));
-  state().kernels.scan(function, kernel.kernelParams, kernel.extra, any_address(), true, given);
+  state().kernels.scan(function, kernel.kernelParams, kernel.extra, known_memory(), true, given);
   content.kernels = true;
   content.kernel_addresses.unknown |= given.unknown;
   if (given.unknown) content.unknown();
@@ -34,8 +34,6 @@ void read_kernel(const CUDA_KERNEL_NODE_PARAMS_v2& kernel, GraphContent& content
       ++known;
     } else if (state().memory.device_bounds().contain(given.address[i])) {
       content.add_word(given.address[i]);
-    } else {
-      state().possible_addresses.add(given.address[i]);
     }
   }
   // What a kernel without memory works on is not known.

@@ -1,8 +1,9 @@
 // What kernels reach: the allocations that they are given, and by what lies there, others.
 //
 // Not seen, and so the condition of a verdict that rests on arguments: memory that a kernel reaches by an
-// address which another kernel put where it finds it; module variables whose address was never asked for.
-#include "agent/watching/facts/content/hidden_addresses.h"
+// address which it finds where found_addresses.h does not look; module variables whose address was never asked for.
+#include "agent/core/running_stage.h"
+#include "agent/watching/facts/content/found_addresses.h"
 #include "agent/watching/facts/facts_state.h"
 
 namespace diogenes::agent::facts {
@@ -31,12 +32,15 @@ bool is_listed(const Allocation& allocation, const DecodedCall& decoded) {
   return false;
 }
 
-// Under the lock: all memory that kernels and the host share. `hidden`: the host's other memory, too.
-void add_shared(DecodedCall& decoded, bool hidden) {
-  if (state().unlisted_host) decoded.operands.flags |= kAnyHost;
-  if (state().shared == 0) return;
+// Under the lock: what was found, and where the kernel reaches more than it is given, all memory that kernels and the host
+// share. `hidden`: the host's other memory, too. Where waits are corrected, memory that nothing has named counts as hidden.
+void add_others(DecodedCall& decoded, bool shared, bool hidden) {
+  if (shared && state().unlisted_host) decoded.operands.flags |= kAnyHost;
+  if (!state().found && !(shared && state().shared > 0) && !hidden && !stage_corrects()) return;
   state().memory.for_each([&](Allocation& allocation) {
-    const bool reached = allocation.shared || (hidden && is_host_side(allocation.kind));
+    const bool unseen = hidden || (stage_corrects() && !allocation.named);
+    const bool reached =
+        allocation.found || (shared && allocation.shared) || (unseen && is_host_side(allocation.kind));
     if (reached && !is_listed(allocation, decoded)) add_allocation(allocation, kReached, decoded);
   });
 }
@@ -49,24 +53,8 @@ void share(Allocation& allocation) {
   ++state().shared;
 }
 
-void share_all_host_memory() {
-  state().memory.for_each([](Allocation& allocation) { share(allocation); });
-}
-
-bool share_addressed(uint64_t upper, int below) {
-  if (below == 0 && any_address().contain(upper)) state().possible_addresses.add(upper);
-  if (below > 0 && any_address().have_upper(upper, below)) state().possible_addresses.add_part(upper, below);
-  if (!state().memory.bounds().have_upper(upper, below)) return false;
-  state().memory.for_each([upper, below](Allocation& allocation) {
-    if (AddressBounds::has_upper(allocation.range, upper, below)) share(allocation);
-  });
-  return true;
-}
-
-// Under the lock: what the kernel is given, and by that, does it reach other memory of the host's?
-enum class Reaches : uint8_t { nothing, by_given, anything };
-
-static Reaches add_given(DecodedCall& decoded) {
+// Under the lock: what the kernel is given. True: by that it may reach other memory that kernels and the host share.
+static bool add_given(DecodedCall& decoded) {
   Operands& operands = decoded.operands;
   const KernelAddresses& kernel_addresses = decoded.kernel_addresses;
   operands.flags |= kHasKernel;
@@ -87,14 +75,7 @@ static Reaches add_given(DecodedCall& decoded) {
     addresses |= allocation->holds_addresses;
     add_allocation(*allocation, kArgument, decoded);
   }
-  if (kernel_addresses.unknown) share_all_host_memory();
-  if (addresses) {
-    // It may pass them on.
-    for (int i = 0; i < kernel_addresses.count; ++i)
-      if (Allocation* allocation = state().memory.near(kernel_addresses.address[i]))
-        allocation->holds_addresses = true;
-    if (state().variables) state().unlisted_memory = true;
-  }
+  if (kernel_addresses.unknown) state().memory.for_each([](Allocation& allocation) { share(allocation); });
   // What is given no memory works on what it has otherwise.
   anything |= addresses || known == 0;
   if (decoded.page_tables) operands.flags |= kAnyPageable;
@@ -103,20 +84,18 @@ static Reaches add_given(DecodedCall& decoded) {
     state().memory.for_each([&](Allocation& allocation) {
       if (allocation.variable) add_allocation(allocation, kReached, decoded);
     });
-  return anything || state().variables ? Reaches::anything : shared ? Reaches::by_given : Reaches::nothing;
+  return anything || state().variables || shared;
 }
 
 void add_kernel_operands(DecodedCall& decoded) {
-  Reaches reaches;
+  bool shared;
   {
     LockGuard guard(state().lock);
-    reaches = add_given(decoded);
+    shared = add_given(decoded);
   }
-  if (reaches == Reaches::nothing) return;
-  // In one block that is shared lie the addresses of others.
-  const bool hidden = reaches_any_host_memory(decoded.operands, reaches == Reaches::anything);
+  const bool hidden = !look_at_given(decoded.operands);
   LockGuard guard(state().lock);
-  add_shared(decoded, hidden);
+  add_others(decoded, shared, hidden);
 }
 
 }  // namespace diogenes::agent::facts

@@ -30,8 +30,9 @@ void describe_mapping(HostRange& host) {
 // As the map of memory has it. False: it is not there.
 bool look_up(uint64_t address, TransferOperand& operand) {
   LockGuard guard(state().lock);
-  const Allocation* allocation = state().memory.find(address);
+  Allocation* allocation = state().memory.find(address);
   if (!allocation) return false;
+  allocation->named = true;
   operand.kind = allocation->kind;
   // What reaches behind the allocation's end is an error of the program, and nothing to watch.
   operand.host.range = operand.host.range.intersection(allocation->range);
@@ -101,39 +102,6 @@ void add_graph_transfer_operand(AddressRange range, bool said_host, bool written
     return;
   }
   add_transfer_operand(operand, written, false, decoded);
-}
-
-void note_addresses(uint64_t address) {
-  LockGuard guard(state().lock);
-  // Variables are within every kernel's reach.
-  Allocation* allocation = state().memory.find(address);
-  if (allocation && !allocation->variable)
-    allocation->holds_addresses = true;
-  else
-    state().unlisted_memory = true;
-}
-
-void note_part_of_address(uint64_t at, uint64_t value, uint64_t bytes) {
-  note_addresses(at);
-  const int unused = 64 - static_cast<int>(8 * bytes);
-  LockGuard guard(state().lock);
-  share_addressed(value << unused >> unused, bytes == 8 ? 0 : bytes == 1 ? 40 : 32);
-}
-
-void note_any_address(uint64_t at) {
-  note_addresses(at);
-  LockGuard guard(state().lock);
-  state().possible_addresses.add_all();
-  share_all_host_memory();
-}
-
-void copy_addresses(uint64_t from, uint64_t to) {
-  {
-    LockGuard guard(state().lock);
-    const Allocation* source = state().memory.find(from);
-    if (!source || !source->holds_addresses || !state().memory.find(to)) return;
-  }
-  note_addresses(to);
 }
 
 }  // namespace diogenes::agent::facts

@@ -16,13 +16,5 @@ TransferOperand transfer_operand(uint64_t address, uint64_t span, Said said, boo
 void add_transfer_operand(const TransferOperand& operand, bool written, bool whole, DecodedCall& decoded);
 // One operand of a copy or fill in a graph.
 void add_graph_transfer_operand(AddressRange range, bool said_host, bool written, DecodedCall& decoded);
-// Work copies the bytes at `from` to `to`: addresses among them may be followed from there.
-void copy_addresses(uint64_t from, uint64_t to);
-// Addresses may lie at `address` from now on. Under no lock.
-void note_addresses(uint64_t address);
-// The GPU is to write a value of so many bytes there, once or a few times: an address, or a part of one.
-void note_part_of_address(uint64_t at, uint64_t value, uint64_t bytes);
-// What comes there is not known.
-void note_any_address(uint64_t at);
 
 }  // namespace diogenes::agent::facts

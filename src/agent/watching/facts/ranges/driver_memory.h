@@ -18,6 +18,8 @@ struct Allocation {
   MemoryKind kind;
   WatchRefusal refusal;  // why it cannot be watched; none: it can
   bool shared;           // kernels reach it, and so does the host
+  bool found;            // ... every kernel, without being given it
+  bool named;            // by a copy or a fill
   bool variable;         // of a module: every kernel may reach it without being given it
   bool holds_addresses;  // addresses were copied here, which kernels may follow
   uint32_t written;      // the number of the last launch that was given it
