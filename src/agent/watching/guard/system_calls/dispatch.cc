@@ -86,10 +86,7 @@ void before_call(Dispatched& call) {
     SignalBits mask = 0;
     auto* frame =
         reinterpret_cast<char*>(stack) + 296;  // rt_sigframe.uc.uc_sigmask, the return address popped
-    uintptr_t link = 0;
-    if (diogenes_copy(&mask, frame, sizeof mask) &&
-        diogenes_copy(&link, reinterpret_cast<char*>(stack) + 8, sizeof link)) {
-      if (link == kMovedFrame) guard_thread.hidden_mask = 0;
+    if (diogenes_copy(&mask, frame, sizeof mask)) {
       guard_thread.hidden_mask |= mask & kGuardSignals;
       mask &= ~kGuardSignals;
       diogenes_copy(frame, &mask, sizeof mask);
@@ -178,7 +175,7 @@ void before_call(Dispatched& call) {
       before_fork(call);
       break;
     case Action::end_thread:
-      before_end_of_thread(call);
+      before_end_of_thread();
       call.stub = Stub::plain;
       break;
     case Action::release:
@@ -216,14 +213,6 @@ void before_call(Dispatched& call) {
       auto now = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
       if (arguments[0] && arguments[0] < now)
         open_guards(memory(arguments[0], now - arguments[0]), TouchBy::gone, Section::in_handler);
-      break;
-    }
-    case Action::device: {
-      int bytes = ioctl_bytes(arguments[1]);
-      if (bytes < 0)
-        hold_everything_off(call);
-      else if (bytes > 0)
-        use_memory(call, AddressRange::of(arguments[2], static_cast<uint64_t>(bytes)), Access::write);
       break;
     }
     case Action::control:
