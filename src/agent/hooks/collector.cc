@@ -8,6 +8,7 @@
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
+#include "agent/core/spent.h"
 #include "agent/core/stacks/stack.h"
 #include "agent/hooks/baseline.h"
 #include "agent/hooks/driver_image.h"
@@ -16,8 +17,8 @@
 #include "agent/watching/clock_reads.h"
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/fact_collector.h"
-#include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/watchpoints/watch_guards.h"
 #include "agent/watching/host_functions.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/peer_memory.h"
@@ -177,7 +178,7 @@ void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
 
 void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
   const int64_t nanoseconds = (before + after).count;
-  facts::spend(before + after);
+  spend(before + after);
   if (call.site != 0) {
     // A wait that the GPU ends is over no later because it began later.
     const bool ended_by_gpu = call.waited + call.awaited > before;

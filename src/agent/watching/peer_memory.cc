@@ -205,16 +205,18 @@ void note_opening(long number, const uint64_t (&arguments)[6]) {
   if (memcmp(end, "mem", sizeof end) == 0) peer_file_opened.store(true, std::memory_order_relaxed);
 }
 
-PeerAccess peer_access(long number, const uint64_t (&arguments)[6]) {
+Access note_transfer(long number, const uint64_t (&arguments)[6], AddressRange& own) {
+  if (!peer_file_opened.load(std::memory_order_relaxed)) [[likely]]
+    return Access::none;
   const TransferCall* call = std::find_if(std::begin(kTransferCalls), std::end(kTransferCalls),
                                           [&](const TransferCall& one) { return one.number == number; });
-  if (call == std::end(kTransferCalls)) return {};
+  if (call == std::end(kTransferCalls)) return Access::none;
   const auto file = static_cast<int>(arguments[0]);
   const int process = process_of_file(file);
-  if (process == 0) return {};
+  if (process == 0) return Access::none;
   auto at = call->placed ? static_cast<int64_t>(arguments[3]) : -1;
   if (at < 0) at = raw_syscall(SYS_lseek, file, 0, SEEK_CUR);
-  if (at < 0) return {};
+  if (at < 0) return Access::none;
   uint64_t bytes = call->vectors ? 0 : arguments[2];
   for (uint64_t i = 0; call->vectors && i < std::min<uint64_t>(arguments[2], kMostVectors); ++i) {
     iovec piece{};
@@ -222,12 +224,11 @@ PeerAccess peer_access(long number, const uint64_t (&arguments)[6]) {
     bytes += piece.iov_len;
   }
   const auto begin = static_cast<uint64_t>(at);
-  return {process, AddressRange::of(begin, std::min(bytes, ~uint64_t{0} - begin)),
-          call->writes ? Touching::writes : Touching::reads};
-}
-
-void note_peer_access(const PeerAccess& access) {
-  record(access.touching, access.process, access.range.begin, access.range.size());
+  own = AddressRange::of(begin, std::min(bytes, ~uint64_t{0} - begin));
+  if (process == static_cast<int>(raw_syscall(SYS_getpid)))
+    return call->writes ? Access::write : Access::read;
+  record(call->writes ? Touching::writes : Touching::reads, process, own.begin, own.size());
+  return Access::none;
 }
 
 void publish_guards() {

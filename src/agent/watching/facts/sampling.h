@@ -2,16 +2,11 @@
 // site whose looking costs most is looked at half as often. What is not looked at has no hash, its memory is
 // not watched, and the records say so. In: what looking cost, what the agent took. Out: yes or no.
 #pragma once
-#include <atomic>
-
+#include "agent/core/spent.h"
 #include "base/units.h"
 
 namespace diogenes::agent::facts {
 
-// What the agent took of the program's time: hooks and faults, summed over threads as if they took turns.
-inline constinit std::atomic<int64_t> spent_ns{0};
-inline void spend(Nanoseconds time) { spent_ns.fetch_add(time.count, std::memory_order_relaxed); }
-inline constexpr Nanoseconds kSignal{3'000};  // that a handler is entered and left
 inline constexpr Nanoseconds kUsualFault{5'000}, kUsualStep{15'000};
 
 struct Budget {

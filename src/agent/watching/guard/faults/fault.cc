@@ -5,21 +5,20 @@
 #include <algorithm>
 
 #include "agent/core/running_stage.h"
+#include "agent/core/spent.h"
 #include "agent/core/stacks/stack.h"
 #include "agent/core/thread_state.h"
 #include "agent/watching/corrected_waits.h"
-#include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/faults/bystanders.h"
 #include "agent/watching/guard/faults/instruction.h"
 #include "agent/watching/guard/faults/step_budget.h"
 #include "agent/watching/guard/faults/threads_at_rest.h"
 #include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/system_calls/undispatched_code.h"
 #include "agent/watching/guard/threads/signals.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/guard/watchpoints/watch_guards.h"
-#include "agent/watching/order/order.h"
-#include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
 
@@ -45,7 +44,7 @@ struct Spent {
   int64_t awaited_ns = guard_thread.awaited_ns;
   ~Spent() {
     const Nanoseconds took = monotonic_now() - begin + around;
-    facts::spend(took);
+    spend(took);
     if (stage_corrects()) corrector->note_guarding(took.count - (guard_thread.awaited_ns - awaited_ns));
   }
 };
@@ -173,7 +172,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
   if (info->si_code != kAccessError || registers[REG_ERR] & 16)
     return false;  // not a matter of protection; a jump there
   Undispatched undispatched;
-  if (thread_state.owes_order) write_owed_order();
+  if (thread_state.owes_order) guard_sinks.write_owed_order();
   Fault fault = describe(info, context);
   // The driver's own threads: the program's code on them has a slot (enter_program_code).
   bool driver = in_driver_now() || (guard_thread.driver && !guard_thread.slot) ||
@@ -231,8 +230,7 @@ bool take_trap(siginfo_t* info, ucontext_t* context) {
   Undispatched undispatched;
   // The time since a step began has the kernel's in it.
   const bool steps = guard_thread.step.count > 0;
-  const Spent spent{steps ? guard_thread.step.began : monotonic_now(),
-                    steps ? Nanoseconds{} : facts::kSignal};
+  const Spent spent{steps ? guard_thread.step.began : monotonic_now(), steps ? Nanoseconds{} : kSignal};
   bool watched = take_watch_trap(info, context);
   // The kernel keeps one SIGTRAP for a thread: that of a watchpoint stands for the step's, too.
   if (guard_thread.step.count == 0 || !(watched || info->si_code == kTraced))
@@ -259,7 +257,7 @@ void on_fault(int signal, siginfo_t* info, void* opaque) {
   }
   auto take = [](siginfo_t* told, ucontext_t* interrupted) {
     KeepErrno keep;
-    const Spent spent{monotonic_now(), facts::kSignal};
+    const Spent spent{monotonic_now(), kSignal};
     TouchedValue value{};
     if (told->si_signo == SIGSEGV && take_fault(told, interrupted, value)) {
       Undispatched undispatched;

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "agent/watching/guard/guard_table.h"
-#include "agent/watching/guard/system_calls/kernel.h"
-
 namespace diogenes::agent {
 
 namespace {

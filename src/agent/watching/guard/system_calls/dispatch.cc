@@ -10,11 +10,10 @@
 #include "agent/core/recording/recorder.h"
 #include "agent/core/thread_state.h"
 #include "agent/watching/guard/releases.h"
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/system_calls/odd_calls.h"
 #include "agent/watching/guard/system_calls/syscall_memory.h"
 #include "agent/watching/guard/threads/signals.h"
-#include "agent/watching/order/order.h"
-#include "agent/watching/peer_memory.h"
 
 namespace diogenes::agent {
 
@@ -225,7 +224,7 @@ void before_call(Dispatched& call) {
       before_closing(call);
       break;
     case Action::open:
-      note_opening(call.number, call.arguments);
+      guard_sinks.open(call.number, call.arguments);
       break;
     case Action::transfer:
       before_transfer(call);
@@ -250,7 +249,7 @@ void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
     if (slot.forking.load(std::memory_order_relaxed) && slot.forking.exchange(0))
       wiped.forking.fetch_sub(1, std::memory_order_seq_cst);
     if (info->si_arch == AUDIT_ARCH_X86_64) {
-      if (thread_state.owes_order) write_owed_order();
+      if (thread_state.owes_order) guard_sinks.write_owed_order();
       before_call(call);
       if (!call.done) stub = stub_for(call.site, call.stub);
     }

@@ -7,17 +7,15 @@
 #include <sys/socket.h>
 
 #include "agent/core/memory/copy.h"
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/system_calls/syscall_memory.h"
 #include "agent/watching/guard/watchpoints/watch_guards.h"
-#include "agent/watching/order/order.h"
-#include "agent/watching/peer_memory.h"
-#include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
 
 void before_futex(Dispatched& call) {
   const auto& arguments = call.arguments;
-  order_by_futex(arguments[0], arguments[1], call.site);
+  guard_sinks.futex(arguments[0], arguments[1], call.site);
   switch (arguments[1] & 0x7f) {
     case 0:
     case 6:
@@ -68,14 +66,9 @@ void before_end_of_thread() {
 }
 
 void before_transfer(Dispatched& call) {
-  if (!peer_file_opened.load(std::memory_order_relaxed)) [[likely]]
-    return;
-  const PeerAccess access = peer_access(call.number, call.arguments);
-  if (access.process == 0) return;
-  if (access.process == static_cast<int>(raw_syscall(SYS_getpid)))
-    use_memory(call, access.range, access.touching == Touching::writes ? Access::write : Access::read);
-  else
-    note_peer_access(access);
+  AddressRange own;
+  const Access access = guard_sinks.transfer(call.number, call.arguments, own);
+  if (access != Access::none) use_memory(call, own, access);
 }
 
 // Options that hold pointers, which the kernel follows, and filters, which have a length of their own.

@@ -8,10 +8,9 @@
 #include <cstring>
 
 #include "agent/watching/guard/guard_table.h"
-#include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/system_calls/undispatched_code.h"
 #include "agent/watching/guard/threads/threads.h"
-#include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
 
@@ -23,8 +22,7 @@ constexpr int kOurs[] = {SIGSEGV, SIGBUS, SIGTRAP, SIGSYS};
 KernelAction programs[kSignals + 1];  // of ours: the program's wish
 SignalBits hidden[kSignals + 1];      // of the others: bits that were taken out of their masks
 KernelAction ours[kSignals + 1];
-std::atomic<uint32_t> changes{1};  // of any signal's handler; under Wishes where they are made here
-uint32_t looked_at_change = 0;     // `changes` when has_handlers was found out; 0: never
+uint32_t looked_at_change = 0;  // `action_changes` when has_handlers was found out; 0: never
 bool has_handlers = false;
 AddressRange libc_code;
 
@@ -253,13 +251,9 @@ long program_sigaction(int signal, const void* action, void* old, size_t set_byt
   return old && !diogenes_copy(old, &before, sizeof before) ? -EFAULT : 0;
 }
 
-void note_unseen_actions() { changes.fetch_add(1, std::memory_order_seq_cst); }
-
-uint32_t action_changes() { return changes.load(std::memory_order_seq_cst); }
-
 bool program_has_handlers(uint32_t& at) {
   Wishes lock;
-  at = action_changes();
+  at = action_changes.load(std::memory_order_seq_cst);
   if (at == looked_at_change) return has_handlers;
   has_handlers = false;
   for (int signal = 1; signal <= kSignals && !has_handlers; ++signal) {

@@ -33,11 +33,9 @@ void give_back_signals();
 long program_sigaction(int signal, const void* action, void* old, size_t set_bytes);
 long program_sigprocmask(ucontext_t* context, int how, const void* set, void* old, size_t set_bytes);
 
-// Does any handler of the program's exist, of any signal? `at`: the answer holds while action_changes() says
+// Does any handler of the program's exist, of any signal? `at`: the answer holds while action_changes says
 // the same. May be called under the table's lock.
 bool program_has_handlers(uint32_t& at);
-uint32_t action_changes();
-void note_unseen_actions();  // handlers may have been set past us
 
 // A signal that is not ours: what the kernel would have done without us.
 void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context);
