@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "agent/watching/guard/faults/step_budget.h"
 #include "agent/watching/guard/watch_records.h"
 #include "agent/watching/guard/watchpoints/registers.h"
 
@@ -207,9 +206,6 @@ void mark_touched(uint32_t id, const Touch& touch) {
 }
 
 void release(uint32_t id) {
-  // One that was taken down untouched has not yet met what comes to its page next.
-  if (guards[id].steps == 0 && guards[id].touch.by != TouchBy::nobody && !guards[id].by_watchpoints)
-    note_budget_unused(guards[id].range.pages());
   guards[id].state.store(Guard::unused, std::memory_order_relaxed);
   spare[spare_count++] = id;
 }

@@ -21,7 +21,7 @@
 //   1. bytes of a range may be touched          every guard over them: touched, by the program or the driver
 //   2. beside every range, the other threads    the page opens for one instruction (trap flag, all signals
 //      at rest (threads_at_rest.h), bounded     held back) and closes in SIGTRAP; the guards stay live, or
-//      reach, not too often (step_budget.h)     exposed where another thread ran meanwhile after all
+//      reach, not too often (fault.cc)     exposed where another thread ran meanwhile after all
 //   3. beside, otherwise                        guards on the page: touched, exposed
 // A fault on a page under no live guard was overtaken by an opening and is tried again once, or is the
 // program's.

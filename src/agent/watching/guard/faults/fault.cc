@@ -11,7 +11,6 @@
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/guard/faults/bystanders.h"
 #include "agent/watching/guard/faults/instruction.h"
-#include "agent/watching/guard/faults/step_budget.h"
 #include "agent/watching/guard/faults/threads_at_rest.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/sinks.h"
@@ -99,6 +98,15 @@ bool touches(const Guard& guard, const Fault& fault) {
   for (int i = 0; i < fault.operand_count; ++i)
     if (guard.range.overlaps(fault.operands[i]) && (i > 0 || conflicts(guard, fault.write))) return true;
   return false;
+}
+
+// A step costs as much as thousands of plain accesses: a guard has 64, and half as many each time that one over the page used up
+// its own. Pages whose place is another's, too, have fewer. Under the table's lock.
+constexpr uint32_t kMostSteps = 64;
+uint8_t used_up[1 << 14];
+
+uint8_t& times_used_up(uintptr_t page) {
+  return used_up[(page / kPageSize * 0x9e3779b97f4a7c15ull >> 32) % sizeof used_up];
 }
 
 uint32_t marked[kMaximumGuards];  // under the table's lock
@@ -209,9 +217,10 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
     if (touches(*guard_at(id), fault)) marked[count++] = id;
   if (count == 0) {
     bool spent = false;
-    uint32_t allowed = steps_allowed(fault.page.begin);
+    uint8_t& halvings = times_used_up(fault.page.begin);
+    const uint32_t allowed = kMostSteps >> halvings;
     for (uint32_t id : near) spent |= ++guard_at(id)->steps + fault.repeats > allowed;
-    if (spent) note_budget_spent(fault.page.begin);
+    if (spent && allowed > 0) ++halvings;
     if (!spent && near.count > 0 && begin_step(fault, context)) return true;
     touch.by = TouchBy::exposed;
     touch.stack = 0;
