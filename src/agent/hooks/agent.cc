@@ -34,6 +34,7 @@
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/system_calls/kernel.h"
 #include "agent/watching/order/order.h"
+#include "agent/watching/peer_memory.h"
 #include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
@@ -112,7 +113,10 @@ void start() {
   find_value_source();
   find_corrector(facts::guard_dirty, facts::has_uncovered, facts::release_deferred);
   if (stage_follows_threads()) start_order();
-  if (stage_uses_guards()) follow_forks();
+  if (stage_uses_guards()) {
+    guard_sinks = {write_owed_order, order_by_futex, note_opening, note_transfer};
+    follow_forks();
+  }
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });
   pthread_atfork(nullptr, nullptr, child_after_fork);
   watch_loader();

@@ -16,6 +16,7 @@
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/watchpoints/watch_guards.h"
 #include "agent/watching/host_functions.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/peer_memory.h"

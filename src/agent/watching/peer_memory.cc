@@ -83,73 +83,41 @@ void name_guards_file(char (&path)[640], int process) {
   snprintf(path, sizeof path, "%s/guards-%s-%d", plan().folder, host, process);
 }
 
-// The guards of another process, read where they are, and its memory, which they do not close to this file.
-class PeerGuards {
- public:
-  explicit PeerGuards(int process) : process_(process) {}
-  ~PeerGuards() {
-    if (memory_ >= 0) raw_syscall(SYS_close, memory_);
-  }
-  PeerGuards(const PeerGuards&) = delete;
-  PeerGuards& operator=(const PeerGuards&) = delete;
-
-  // False: it has no agent of this run that guards.
-  bool look_up() {
-    if (looked_) return memory_ >= 0;
-    looked_ = true;
-    char path[640];
-    name_guards_file(path, process_);
-    const long file = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    const bool whole = raw_syscall(SYS_read, file, &index_, sizeof index_) == sizeof index_;
-    raw_syscall(SYS_close, file);
-    snprintf(path, sizeof path, "/proc/%d/mem", process_);
-    if (whole) memory_ = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
-    return memory_ >= 0;
-  }
-  long memory() const { return memory_; }
-
-  // Where the guarded pages end that hold this address; 0: it is not guarded. The index may change meanwhile.
-  uintptr_t end_over(uintptr_t address) const {
-    uint32_t low = 0, high = 0;
-    GuardEntry entry{}, last{};
-    if (!read_exactly(process_, &high, index_.count, sizeof high)) return 0;
-    high = std::min(high, kMaximumGuards);
-    while (low < high) {
-      const uint32_t middle = (low + high) / 2;
-      if (!read_exactly(process_, &entry, index_.entries + middle * sizeof entry, sizeof entry)) return 0;
-      if (entry.begin <= address) {
-        low = middle + 1;
-        last = entry;
-      } else {
-        high = middle;
-      }
-    }
-    if (last.end > address) return last.end;
-    return last.furthest > address ? (address | (kPageSize - 1)) + 1 : 0;
-  }
-
- private:
-  int process_;
-  bool looked_ = false;
-  long memory_ = -1;
-  GuardIndexPlace index_{};
-};
-
-// The next bytes that the kernel did not copy. Guards come and go meanwhile.
-size_t copy_past_guards(Touching access, PeerGuards& guards, int process, const iovec& here,
-                        uintptr_t there) {
-  if (!guards.look_up()) return 0;
-  for (int turn = 0; turn < 4; ++turn) {
-    long copied = copy_directly(access, process, here.iov_base, there, here.iov_len);
-    if (copied > 0) return static_cast<size_t>(copied);
-    const uintptr_t end = guards.end_over(there);
-    if (end == 0) continue;
-    copied = raw_syscall(access == Touching::writes ? SYS_pwrite64 : SYS_pread64, guards.memory(),
-                         here.iov_base, std::min(here.iov_len, end - there), there);
-    if (copied > 0) return static_cast<size_t>(copied);
+// Where the guarded pages of another process end that hold this address, as its agent's list of guards says; 0: none of its
+// does. The list may change meanwhile.
+uintptr_t end_of_guard(int process, const GuardIndexPlace& list, uintptr_t address) {
+  uint32_t count = 0;
+  GuardEntry entry{};
+  if (!read_exactly(process, &count, list.count, sizeof count)) return 0;
+  for (uint32_t i = 0; i < std::min(count, kMaximumGuards); ++i) {
+    if (!read_exactly(process, &entry, list.entries + i * sizeof entry, sizeof entry)) return 0;
+    if (entry.begin <= address && address < entry.end) return entry.end;
   }
   return 0;
+}
+
+// The next bytes that the kernel did not copy, if guards kept them back: they do not close memory to this file. Guards come and
+// go meanwhile.
+size_t copy_past_guards(Touching access, int process, const iovec& here, uintptr_t there) {
+  GuardIndexPlace list{};
+  char path[640];
+  name_guards_file(path, process);
+  const long file = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;  // it has no agent of this run that guards
+  raw_syscall(SYS_read, file, &list, sizeof list);
+  raw_syscall(SYS_close, file);
+  snprintf(path, sizeof path, "/proc/%d/mem", process);
+  long copied = 0;
+  for (int turn = 0; copied <= 0 && turn < 4; ++turn) {
+    copied = copy_directly(access, process, here.iov_base, there, here.iov_len);
+    const uintptr_t end = copied > 0 ? 0 : end_of_guard(process, list, there);
+    if (end == 0) continue;
+    const long memory = raw_syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+    copied = raw_syscall(access == Touching::writes ? SYS_pwrite64 : SYS_pread64, memory, here.iov_base,
+                         std::min(here.iov_len, end - there), there);
+    raw_syscall(SYS_close, memory);
+  }
+  return copied > 0 ? static_cast<size_t>(copied) : 0;
 }
 
 // Whose memory the file is. 0: it is something else.
@@ -186,14 +154,12 @@ ssize_t finish_peer_copy(const PeerCopy& copy, ssize_t result, int errno_before)
     Inside inside;
     const int self = static_cast<int>(raw_syscall(SYS_getpid));
     Pieces here{self, copy.here, copy.here_count}, there{self, copy.there, copy.there_count};
-    PeerGuards guards(copy.process);
     uintptr_t begin = 0, end = 0;
     while (here.more() && there.more()) {
       const auto at = reinterpret_cast<uintptr_t>(there.now.iov_base);
       size_t bytes = std::min(here.now.iov_len, there.now.iov_len);
-      bytes = done < by_kernel
-                  ? std::min(bytes, by_kernel - done)
-                  : copy_past_guards(copy.access, guards, copy.process, {here.now.iov_base, bytes}, at);
+      bytes = done < by_kernel ? std::min(bytes, by_kernel - done)
+                               : copy_past_guards(copy.access, copy.process, {here.now.iov_base, bytes}, at);
       if (bytes == 0) break;
       if (at != end && end != begin) record(copy.access, copy.process, begin, end - begin);
       if (at != end) begin = at;
@@ -239,16 +205,18 @@ void note_opening(long number, const uint64_t (&arguments)[6]) {
   if (memcmp(end, "mem", sizeof end) == 0) peer_file_opened.store(true, std::memory_order_relaxed);
 }
 
-PeerAccess peer_access(long number, const uint64_t (&arguments)[6]) {
+Access note_transfer(long number, const uint64_t (&arguments)[6], AddressRange& own) {
+  if (!peer_file_opened.load(std::memory_order_relaxed)) [[likely]]
+    return Access::none;
   const TransferCall* call = std::find_if(std::begin(kTransferCalls), std::end(kTransferCalls),
                                           [&](const TransferCall& one) { return one.number == number; });
-  if (call == std::end(kTransferCalls)) return {};
+  if (call == std::end(kTransferCalls)) return Access::none;
   const auto file = static_cast<int>(arguments[0]);
   const int process = process_of_file(file);
-  if (process == 0) return {};
+  if (process == 0) return Access::none;
   auto at = call->placed ? static_cast<int64_t>(arguments[3]) : -1;
   if (at < 0) at = raw_syscall(SYS_lseek, file, 0, SEEK_CUR);
-  if (at < 0) return {};
+  if (at < 0) return Access::none;
   uint64_t bytes = call->vectors ? 0 : arguments[2];
   for (uint64_t i = 0; call->vectors && i < std::min<uint64_t>(arguments[2], kMostVectors); ++i) {
     iovec piece{};
@@ -256,12 +224,11 @@ PeerAccess peer_access(long number, const uint64_t (&arguments)[6]) {
     bytes += piece.iov_len;
   }
   const auto begin = static_cast<uint64_t>(at);
-  return {process, AddressRange::of(begin, std::min(bytes, ~uint64_t{0} - begin)),
-          call->writes ? Touching::writes : Touching::reads};
-}
-
-void note_peer_access(const PeerAccess& access) {
-  record(access.touching, access.process, access.range.begin, access.range.size());
+  own = AddressRange::of(begin, std::min(bytes, ~uint64_t{0} - begin));
+  if (process == static_cast<int>(raw_syscall(SYS_getpid)))
+    return call->writes ? Access::write : Access::read;
+  record(call->writes ? Touching::writes : Touching::reads, process, own.begin, own.size());
+  return Access::none;
 }
 
 void publish_guards() {

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "agent/watching/guard/guard.h"
 #include "base/range.h"
 #include "trace/fact_records.h"
 
@@ -45,13 +46,8 @@ void note_transferred(int file, int64_t at, ssize_t bytes, Touching access);
 
 // A guarded thread is about to make these system calls: of Action::open, and of Action::transfer.
 void note_opening(long number, const uint64_t (&arguments)[6]);
-struct PeerAccess {
-  int process = 0;  // 0: the file is something else
-  AddressRange range;
-  Touching touching;  // what the kernel does to that memory
-};
-PeerAccess peer_access(long number, const uint64_t (&arguments)[6]);
-void note_peer_access(const PeerAccess& access);
+// Out: of this process's own memory, which is not recorded here; Access::none: it is another's, or no memory.
+Access note_transfer(long number, const uint64_t (&arguments)[6], AddressRange& own);
 
 // Lets the agents of other processes see which pages of this one are guarded: where the list of guards lies
 // goes to the file guards-HOST-PID in the stage's folder. Once, when guards are started.

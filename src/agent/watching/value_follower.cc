@@ -15,16 +15,6 @@ namespace diogenes::agent {
 
 namespace {
 
-const ValueSource nobody{sizeof(ValueSource),
-                         [](const ValueServices&) { return true; },
-                         [](const TouchedValue&, ucontext_t*) {},
-                         [](const siginfo_t*, ucontext_t*) { return false; },
-                         [](AddressRange, ucontext_t*) {},
-                         [](ucontext_t*) {},
-                         [] {},
-                         [](uint64_t, uint64_t) {},
-                         [] {}};
-
 CodeOf code_of(uintptr_t address) {
   if (undispatched_code().contains(address)) return CodeOf::passage;
   if (in_agent(address)) return CodeOf::agent;
@@ -40,10 +30,6 @@ const ModuleRecord* module_of(uintptr_t address) {
 }
 
 }  // namespace
-
-const ValueSource* value_source = &nobody;
-
-uint32_t registers_of_values() { return value_source == &nobody ? 0 : kValueRegisters; }
 
 void find_value_source() {
   const ValueSource* found = nullptr;

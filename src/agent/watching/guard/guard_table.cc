@@ -6,16 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "agent/watching/guard/faults/step_budget.h"
 #include "agent/watching/guard/watch_records.h"
-#include "agent/watching/guard/watchpoints/watch_guards.h"
+#include "agent/watching/guard/watchpoints/registers.h"
 
 namespace diogenes::agent {
 
-WipedOnFork wiped;
 std::atomic<uint32_t> openings{0};
 std::atomic<uint32_t> touches{0};
-RangeSet other_rights, coroutine_stacks;
 
 namespace {
 
@@ -196,7 +193,7 @@ void mark_touched(uint32_t id, const Touch& touch) {
   guard.touch = touch;
   if (guard.by_watchpoints) {
     wiped.watched.fetch_sub(1, std::memory_order_seq_cst);
-    take_registers(id);
+    take_registers(guard);
     if (touch.by != TouchBy::nobody && frame_ended(guard.frame)) guard.touch.by = TouchBy::gone;
   }
   if (touch.by == TouchBy::program || touch.by == TouchBy::driver || touch.by == TouchBy::system_call)
@@ -209,9 +206,6 @@ void mark_touched(uint32_t id, const Touch& touch) {
 }
 
 void release(uint32_t id) {
-  // One that was taken down untouched has not yet met what comes to its page next.
-  if (guards[id].steps == 0 && guards[id].touch.by != TouchBy::nobody && !guards[id].by_watchpoints)
-    note_budget_unused(guards[id].range.pages());
   guards[id].state.store(Guard::unused, std::memory_order_relaxed);
   spare[spare_count++] = id;
 }

@@ -4,85 +4,16 @@
 #include <atomic>
 #include <cstdint>
 
-#include "agent/watching/guard/guards.h"
-#include "agent/watching/guard/range_set.h"
-#include "agent/watching/guard/system_calls/kernel.h"
+#include "agent/watching/guard/guard.h"
+#include "agent/watching/guard/section.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
 
 inline constexpr uint32_t kMaximumGuards = 16384;
 
-struct Guard {
-  enum State : uint8_t { unused, live, touched };
-  AddressRange range;
-  Protection protection = Protection::no_access;
-  std::atomic<uint8_t> state{unused};  // release when touched, after `touch`; acquire in collect()
-  uint16_t generation = 0;             // of the slot, in handles
-  uint32_t steps = 0;                  // accesses beside it that were stepped over
-  uint8_t registers = 0;               // watchpoints that it has, one bit each
-  bool by_watchpoints = false;         // asks nothing of its pages
-  uint32_t watch = 0;                  // of Watching
-  Deferral deferral = 0;               // of Watching
-  bool tells = false;                  // of Watching
-  bool idle = false;                   // of leave_guard()
-  AddressRange opened;                 // pages, while it is idle
-  FrameMarks frame;
-  Touch touch;
-};
-
-// Zero in a forked child: the kernel wipes this page there. So the child is not active, holds no lock, and
-// has no guards.
-struct alignas(kPageSize) WipedOnFork {
-  std::atomic<uint32_t> live{0};     // live guards
-  std::atomic<uint32_t> active{0};   // handlers are installed and threads are dispatched
-  std::atomic<uint32_t> version{0};  // of the index of live guards; odd while it changes
-  std::atomic<uint32_t> watched{0};  // of the live ones: by watchpoints
-  std::atomic<uint32_t> forking{0};  // threads between the system call that forks and their next step
-  SignalSafeLock table;
-  SignalSafeLock signals;
-};
-extern WipedOnFork wiped;
-
-inline bool guards_active() { return wiped.active.load(std::memory_order_acquire) != 0; }
-
 extern std::atomic<uint32_t> touches;   // guards that were touched so far
 extern std::atomic<uint32_t> openings;  // times that pages were given back; for faults that come late
-
-// Of the calling thread (threads.cc). While all signals are blocked, a system call of libc's that is
-// dispatched would end the program: a file that grows, a lock that is waited for.
-void allow_system_calls();
-void dispatch_again();
-
-// Holds the table. Signals are blocked inside; a handler, where they already are, says so.
-class Section {
- public:
-  enum Where { outside, in_handler };
-  explicit Section(Where where) : where_(where) { hold(); }
-  // ... when all that guards over these pages were deferred for is done.
-  Section(Where where, AddressRange awaited);
-  ~Section() { let_go(); }
-  Section(const Section&) = delete;
-  Section& operator=(const Section&) = delete;
-
- private:
-  void hold() {
-    if (where_ == outside) {
-      mask_ = kernel_sigmask(SIG_SETMASK, kAllSignals);
-      allow_system_calls();
-    }
-    wiped.table.lock();
-  }
-  void let_go() {
-    wiped.table.unlock();
-    if (where_ == outside) {
-      dispatch_again();
-      kernel_sigmask(SIG_SETMASK, mask_);
-    }
-  }
-  Where where_;
-  SignalBits mask_ = 0;
-};
 
 Guard* guard_at(uint32_t id);
 
@@ -103,10 +34,6 @@ Deferral deferred_over(AddressRange pages, bool reading);
 bool open_idle(AddressRange page);
 // The guard was touched: who deferred what it stands for hears of it, if the program used it.
 void tell_of_use(const Guard& guard);
-
-// Pages that no guard may close, all under the lock: the program took rights from them, or gave them that of executing, and
-// would get others back; stacks of threads that have ended; stacks of coroutines.
-extern RangeSet other_rights, coroutine_stacks;
 
 // The index of live guards, by `begin`; and where it is, for agents of other processes (peer_memory.h).
 struct GuardEntry {

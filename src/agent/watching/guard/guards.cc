@@ -21,7 +21,7 @@
 //   1. bytes of a range may be touched          every guard over them: touched, by the program or the driver
 //   2. beside every range, the other threads    the page opens for one instruction (trap flag, all signals
 //      at rest (threads_at_rest.h), bounded     held back) and closes in SIGTRAP; the guards stay live, or
-//      reach, not too often (step_budget.h)     exposed where another thread ran meanwhile after all
+//      reach, not too often (fault.cc)     exposed where another thread ran meanwhile after all
 //   3. beside, otherwise                        guards on the page: touched, exposed
 // A fault on a page under no live guard was overtaken by an opening and is tried again once, or is the
 // program's.
@@ -55,8 +55,7 @@
 #include "agent/watching/guard/threads/signals.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/guard/threads/unseen_users.h"
-#include "agent/watching/guard/watchpoints/watch_guards.h"
-#include "agent/watching/guard/watchpoints/watchpoints.h"
+#include "agent/watching/guard/watchpoints/registers.h"
 
 namespace diogenes::agent {
 
@@ -228,7 +227,7 @@ GuardHandle raise_guard(AddressRange range, Protection protection, const Watchin
   // Watchpoints leave the page open: a call under way elsewhere on it (a thread that waits on a semaphore) is
   // no matter.
   if (in_pending_call(by_pages ? range.pages() : range) ||
-      !(by_pages ? protect_pages(range.pages()) : give_registers(id, no_watchpoints))) {
+      !(by_pages ? protect_pages(range.pages()) : give_registers(id, *guard_at(id), no_watchpoints))) {
     guard_at(id)->watch = 0;  // it never began
     take_down(id);
     release(id);
@@ -301,57 +300,9 @@ void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section
 
 void open_all(TouchBy by) { open_every_guard(by, Section::outside); }
 
-void end_guarding() {
-  refuse_for_good();  // before opening: a raise that is under way holds the table
-  open_all(TouchBy::given_up);
-}
-
 bool others_may_look() {
   static const bool they_may = peers_may_read();
   return they_may;
-}
-
-bool guards_wanted() { return guards_active() && !refused_for_good(); }
-
-bool copy_watched_if_there(void* to, const void* from, uint64_t bytes) {
-  const Slot* me = guard_thread.slot;
-  if (!me || !me->watched.load(std::memory_order_relaxed)) return copy_if_there(to, from, bytes);
-  return diogenes_copy(to, from, bytes);
-}
-
-void enter_program_code(ProgramCode& before) {
-  GuardThread& me = guard_thread;
-  before = {me.depth, false};
-  if (!guards_wanted()) return;
-  if (me.slot) {
-    if (me.depth > 0) leave_undispatched(*me.slot);
-    me.depth = 0;
-    return;
-  }
-  KeepErrno keep;
-  me.depth = 0;
-  before.registered = watch_this_thread();
-  if (!before.registered) end_guarding();
-}
-
-void leave_program_code(const ProgramCode& before) {
-  GuardThread& me = guard_thread;
-  if (before.registered && me.slot) {
-    KeepErrno keep;
-    {
-      Section section(Section::outside);
-      end_dispatch();
-      forget_this_thread();
-    }
-    if (!me.driver) {
-      if (me.hidden_mask) kernel_sigmask(SIG_BLOCK, me.hidden_mask);
-      me.hidden_mask = 0;
-    }
-  } else if (me.slot && before.depth > 0 && me.depth == 0) {
-    enter_undispatched(*me.slot);
-    end_calls(*me.slot);
-  }
-  me.depth = before.depth;
 }
 
 bool any_guard_up() { return wiped.live.load(std::memory_order_relaxed) != 0; }

@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-#include "agent/watching/guard/guards.h"
+#include "base/range.h"
 
 namespace diogenes::agent {
 

@@ -5,7 +5,7 @@
 
 #include "agent/core/recording/recorder.h"
 #include "agent/core/thread_state.h"
-#include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/section.h"
 #include "agent/watching/guard/threads/threads.h"
 
 namespace diogenes::agent {

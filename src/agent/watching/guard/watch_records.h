@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/guard.h"
 #include "trace/fact_records.h"
 
 namespace diogenes::agent {

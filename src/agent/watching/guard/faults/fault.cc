@@ -10,15 +10,13 @@
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/guard/faults/bystanders.h"
 #include "agent/watching/guard/faults/instruction.h"
-#include "agent/watching/guard/faults/step_budget.h"
 #include "agent/watching/guard/faults/threads_at_rest.h"
 #include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/system_calls/undispatched_code.h"
 #include "agent/watching/guard/threads/signals.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/guard/watchpoints/watch_guards.h"
-#include "agent/watching/order/order.h"
-#include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
 
@@ -102,6 +100,15 @@ bool touches(const Guard& guard, const Fault& fault) {
   return false;
 }
 
+// A step costs as much as thousands of plain accesses: a guard has 64, and half as many each time that one over the page used up
+// its own. Pages whose place is another's, too, have fewer. Under the table's lock.
+constexpr uint32_t kMostSteps = 64;
+uint8_t used_up[1 << 14];
+
+uint8_t& times_used_up(uintptr_t page) {
+  return used_up[(page / kPageSize * 0x9e3779b97f4a7c15ull >> 32) % sizeof used_up];
+}
+
 uint32_t marked[kMaximumGuards];  // under the table's lock
 
 // Under the table's lock: the guards over this page, whatever they forbid, are as good as touched.
@@ -173,7 +180,7 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
   if (info->si_code != kAccessError || registers[REG_ERR] & 16)
     return false;  // not a matter of protection; a jump there
   Undispatched undispatched;
-  if (thread_state.owes_order) write_owed_order();
+  if (thread_state.owes_order) guard_sinks.write_owed_order();
   Fault fault = describe(info, context);
   // The driver's own threads: the program's code on them has a slot (enter_program_code).
   bool driver = in_driver_now() || (guard_thread.driver && !guard_thread.slot) ||
@@ -210,9 +217,10 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
     if (touches(*guard_at(id), fault)) marked[count++] = id;
   if (count == 0) {
     bool spent = false;
-    uint32_t allowed = steps_allowed(fault.page.begin);
+    uint8_t& halvings = times_used_up(fault.page.begin);
+    const uint32_t allowed = kMostSteps >> halvings;
     for (uint32_t id : near) spent |= ++guard_at(id)->steps + fault.repeats > allowed;
-    if (spent) note_budget_spent(fault.page.begin);
+    if (spent && allowed > 0) ++halvings;
     if (!spent && near.count > 0 && begin_step(fault, context)) return true;
     touch.by = TouchBy::exposed;
     touch.stack = 0;

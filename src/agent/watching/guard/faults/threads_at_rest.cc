@@ -95,7 +95,7 @@ bool end_rest_check() {
   if (others > 0 && barrier_works) raw_syscall(SYS_membarrier, kBarrier, 0, 0);
   Threads threads = threads_now();
   if (!threads.known || threads.arrivals != arrivals_at_begin) return false;
-  if (trusts_calls && action_changes() != actions_at_begin) return false;
+  if (trusts_calls && action_changes.load(std::memory_order_seq_cst) != actions_at_begin) return false;
   uint32_t left = 0;
   return every_other(threads, [&](Slot& slot) { return ++left, still_at_rest(slot); }) && left == others;
 }

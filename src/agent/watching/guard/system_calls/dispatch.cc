@@ -10,11 +10,10 @@
 #include "agent/core/recording/recorder.h"
 #include "agent/core/thread_state.h"
 #include "agent/watching/guard/releases.h"
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/system_calls/odd_calls.h"
 #include "agent/watching/guard/system_calls/syscall_memory.h"
 #include "agent/watching/guard/threads/signals.h"
-#include "agent/watching/order/order.h"
-#include "agent/watching/peer_memory.h"
 
 namespace diogenes::agent {
 
@@ -86,10 +85,7 @@ void before_call(Dispatched& call) {
     SignalBits mask = 0;
     auto* frame =
         reinterpret_cast<char*>(stack) + 296;  // rt_sigframe.uc.uc_sigmask, the return address popped
-    uintptr_t link = 0;
-    if (diogenes_copy(&mask, frame, sizeof mask) &&
-        diogenes_copy(&link, reinterpret_cast<char*>(stack) + 8, sizeof link)) {
-      if (link == kMovedFrame) guard_thread.hidden_mask = 0;
+    if (diogenes_copy(&mask, frame, sizeof mask)) {
       guard_thread.hidden_mask |= mask & kGuardSignals;
       mask &= ~kGuardSignals;
       diogenes_copy(frame, &mask, sizeof mask);
@@ -178,7 +174,7 @@ void before_call(Dispatched& call) {
       before_fork(call);
       break;
     case Action::end_thread:
-      before_end_of_thread(call);
+      before_end_of_thread();
       call.stub = Stub::plain;
       break;
     case Action::release:
@@ -218,14 +214,6 @@ void before_call(Dispatched& call) {
         open_guards(memory(arguments[0], now - arguments[0]), TouchBy::gone, Section::in_handler);
       break;
     }
-    case Action::device: {
-      int bytes = ioctl_bytes(arguments[1]);
-      if (bytes < 0)
-        hold_everything_off(call);
-      else if (bytes > 0)
-        use_memory(call, AddressRange::of(arguments[2], static_cast<uint64_t>(bytes)), Access::write);
-      break;
-    }
     case Action::control:
       before_control(call);
       break;
@@ -236,7 +224,7 @@ void before_call(Dispatched& call) {
       before_closing(call);
       break;
     case Action::open:
-      note_opening(call.number, call.arguments);
+      guard_sinks.open(call.number, call.arguments);
       break;
     case Action::transfer:
       before_transfer(call);
@@ -261,7 +249,7 @@ void take_call(siginfo_t* info, ucontext_t* context, Slot& slot) {
     if (slot.forking.load(std::memory_order_relaxed) && slot.forking.exchange(0))
       wiped.forking.fetch_sub(1, std::memory_order_seq_cst);
     if (info->si_arch == AUDIT_ARCH_X86_64) {
-      if (thread_state.owes_order) write_owed_order();
+      if (thread_state.owes_order) guard_sinks.write_owed_order();
       before_call(call);
       if (!call.done) stub = stub_for(call.site, call.stub);
     }

@@ -2,8 +2,7 @@
 
 #include "agent/core/stacks/stack.h"
 #include "agent/watching/guard/faults/bystanders.h"
-#include "agent/watching/guard/guards.h"
-#include "agent/watching/value_follower.h"
+#include "agent/watching/guard/sinks.h"
 
 namespace diogenes::agent {
 

@@ -10,9 +10,9 @@ void before_futex(Dispatched& call);
 void before_closing(const Dispatched& call);
 // The file may be a process's memory (peer_memory.h).
 void before_transfer(Dispatched& call);
-// prctl, arch_prctl, fcntl, options of sockets.
+// ioctl, fcntl, prctl, arch_prctl, options of sockets.
 void before_control(Dispatched& call);
-// Of a thread that ends, the kernel marks the robust locks that it still holds.
-void before_end_of_thread(Dispatched& call);
+// The kernel marks the robust locks that a thread holds at its end, when nothing of it is dispatched: guarding ends.
+void before_end_of_thread();
 
 }  // namespace diogenes::agent

@@ -14,9 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
-#include <sys/times.h>
 #include <sys/utsname.h>
-#include <utime.h>
 
 namespace diogenes::agent {
 
@@ -47,12 +45,6 @@ constexpr Piece vectors_written(uint8_t argument, uint8_t count) {
 constexpr Piece message_read(uint8_t argument) { return {PieceKind::message, argument, 0, Access::read, 1}; }
 constexpr Piece message_written(uint8_t argument) {
   return {PieceKind::message, argument, 0, Access::write, 1};
-}
-constexpr Piece messages_read(uint8_t argument, uint8_t count) {
-  return {PieceKind::messages, argument, count, Access::read, 1};
-}
-constexpr Piece messages_written(uint8_t argument, uint8_t count) {
-  return {PieceKind::messages, argument, count, Access::write, 1};
 }
 constexpr Piece address(uint8_t argument, uint8_t room) {
   return {PieceKind::address, argument, room, Access::write, 1};
@@ -177,15 +169,8 @@ int fcntl_bytes(uint64_t command) {
     case F_GETOWN_EX:
     case F_SETOWN_EX:
       return 8;
-    case 1035:
-    case 1036:
-    case 1037:
-    case 1038:
-    case 1039:
-    case 1040:
-      return 8;  // F_*_RW_HINT
     default:
-      return 0;  // numbers
+      return command < 1035 ? 0 : -1;  // numbers; F_*_RW_HINT and later ones are given pointers
   }
 }
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/guard.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
@@ -29,8 +29,7 @@ enum class Action : uint8_t {
   reprotect,  // mprotect: the program's wish comes first, the guards over it are given up
   advise,
   move_break,
-  device,    // ioctl
-  control,   // prctl, arch_prctl, fcntl, setsockopt: by their operation
+  control,   // ioctl, prctl, arch_prctl, fcntl, setsockopt: by their operation
   closes,    // files of ours, perhaps
   open,      // a file that is some process's memory, perhaps
   transfer,  // of bytes from or to such a file, perhaps
@@ -39,14 +38,13 @@ enum class Action : uint8_t {
 
 enum class PieceKind : uint8_t {
   none,
-  fixed,     // `size` bytes
-  counted,   // argument `count` times `size` bytes
-  bits,      // argument `count` bits, in words (select)
-  text,      // up to a zero byte
-  vectors,   // an array of iovec, argument `count` long: it, and what it points to
-  message,   // a msghdr, and what it points to
-  messages,  // an array of mmsghdr
-  address,   // a buffer whose room is at the pointer in argument `count` (socklen_t)
+  fixed,    // `size` bytes
+  counted,  // argument `count` times `size` bytes
+  bits,     // argument `count` bits, in words (select)
+  text,     // up to a zero byte
+  vectors,  // an array of iovec, argument `count` long: it, and what it points to
+  message,  // a msghdr, and what it points to
+  address,  // a buffer whose room is at the pointer in argument `count` (socklen_t)
 };
 
 struct Piece {
@@ -133,12 +131,6 @@ bool for_each_piece(const SyscallEntry& entry, const uint64_t* arguments, ReadMe
       case PieceKind::message:
         more = use_message(begin, piece.access);
         break;
-      case PieceKind::messages:
-        if (count > 1024) return false;
-        for (uint64_t i = 0; more && i < count; ++i)
-          more = use_bytes(begin + i * sizeof(mmsghdr), sizeof(mmsghdr), Access::write) &&
-                 use_message(begin + i * sizeof(mmsghdr), piece.access);
-        break;
       case PieceKind::address: {
         socklen_t room = 0;
         more = use_bytes(count, sizeof room, Access::write);
@@ -152,9 +144,7 @@ bool for_each_piece(const SyscallEntry& entry, const uint64_t* arguments, ReadMe
   return true;
 }
 
-// Calls whose memory is a matter of their operation. ioctl: of those that programs make all the time; bytes
-// at the third argument, -1 where it is not known. fcntl: bytes at the third argument, 0 where that is a
-// number.
+// Of the operations of ioctl that programs make all the time, and of fcntl: bytes at the third argument; -1: not known.
 int ioctl_bytes(uint64_t request);
 int fcntl_bytes(uint64_t command);
 // madvise: does it bring in pages, which a guard would forbid, or destroy them?

@@ -17,8 +17,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "agent/watching/guard/guard_table.h"
-#include "agent/watching/guard/system_calls/kernel.h"
+#include "agent/watching/guard/section.h"
 
 #define DIOGENES_STUBS 4096
 #define DIOGENES_TEXT_(x) #x

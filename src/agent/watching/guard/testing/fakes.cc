@@ -7,8 +7,6 @@
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/order/thread.h"
-#include "agent/watching/peer_memory.h"
-#include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
 
@@ -19,29 +17,10 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
 bool stage_uses_guards() { return true; }
 bool stage_follows_threads() { return true; }
 
-// No value is followed.
-const ValueSource nobody{0,
-                         nullptr,
-                         [](const TouchedValue&, ucontext_t*) {},
-                         [](const siginfo_t*, ucontext_t*) { return false; },
-                         [](AddressRange, ucontext_t*) {},
-                         [](ucontext_t*) {},
-                         nullptr,
-                         [](uint64_t, uint64_t) {},
-                         nullptr};
-const ValueSource* value_source = &nobody;
-uint32_t registers_of_values() { return 0; }
-
 // Who corrects waits: as deferred_test.cc says.
 bool correcting = false;
 bool stage_corrects() { return correcting; }
 const Corrector* corrector = nullptr;
-
-// No file is a process's memory.
-std::atomic<bool> peer_file_opened{false};
-void note_opening(long, const uint64_t (&)[6]) {}
-PeerAccess peer_access(long, const uint64_t (&)[6]) { return {}; }
-void note_peer_access(const PeerAccess&) {}
 
 // Nothing is recorded here.
 bool append_record(const void*, OperationId*) { return true; }
@@ -49,12 +28,10 @@ bool is_appending() { return false; }
 uint32_t own_thread_file() { return 0; }
 void count_drop(Drop) {}
 thread_local constinit ThreadState thread_state;
-void write_owed_order() {}
 bool facts::may_be_dirty(AddressRange) { return false; }
 void facts::note_release(AddressRange) {}
 std::atomic<bool> order_wanted{false};
 thread_local constinit OrderThread order_thread;
-void order_by_futex(uint64_t, uint64_t, uintptr_t) {}
 int64_t begin_sleep() { return 0; }
 Blocked end_sleep(int64_t) { return {}; }
 void before_thread_start(ThreadStart&) {}

@@ -1,6 +1,7 @@
 // Whether the kernel hands a thread's system calls to us, and which call the thread is in (threads.h).
 #include <algorithm>
 
+#include "agent/core/thread_state.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/threads/threads.h"
 
@@ -120,6 +121,13 @@ void dispatch_again() {
   if (Slot* slot = guard_thread.slot) update_selector(*slot);
 }
 
+void end_guarding() {
+  refuse_for_good();  // before opening: a raise that is under way holds the table
+  open_every_guard(TouchBy::given_up, Section::outside);
+}
+
+bool guards_wanted() { return guards_active() && !refused_for_good(); }
+
 void enter_driver() {
   GuardThread& me = guard_thread;
   if (me.depth++ > 0 || !me.slot) return;
@@ -134,6 +142,41 @@ void leave_driver() {
   GuardThread& me = guard_thread;
   if (me.depth == 0 || --me.depth > 0 || !me.slot) return;
   leave_undispatched(*me.slot);
+}
+
+void enter_program_code(ProgramCode& before) {
+  GuardThread& me = guard_thread;
+  before = {me.depth, false};
+  if (!guards_wanted()) return;
+  if (me.slot) {
+    if (me.depth > 0) leave_undispatched(*me.slot);
+    me.depth = 0;
+    return;
+  }
+  KeepErrno keep;
+  me.depth = 0;
+  before.registered = watch_this_thread();
+  if (!before.registered) end_guarding();
+}
+
+void leave_program_code(const ProgramCode& before) {
+  GuardThread& me = guard_thread;
+  if (before.registered && me.slot) {
+    KeepErrno keep;
+    {
+      Section section(Section::outside);
+      end_dispatch();
+      forget_this_thread();
+    }
+    if (!me.driver) {
+      if (me.hidden_mask) kernel_sigmask(SIG_BLOCK, me.hidden_mask);
+      me.hidden_mask = 0;
+    }
+  } else if (me.slot && before.depth > 0 && me.depth == 0) {
+    enter_undispatched(*me.slot);
+    end_calls(*me.slot);
+  }
+  me.depth = before.depth;
 }
 
 }  // namespace diogenes::agent

@@ -5,14 +5,12 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <cstring>
 
 #include "agent/watching/guard/guard_table.h"
-#include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/system_calls/undispatched_code.h"
 #include "agent/watching/guard/threads/threads.h"
-#include "agent/watching/value_follower.h"
 
 namespace diogenes::agent {
 
@@ -24,8 +22,7 @@ constexpr int kOurs[] = {SIGSEGV, SIGBUS, SIGTRAP, SIGSYS};
 KernelAction programs[kSignals + 1];  // of ours: the program's wish
 SignalBits hidden[kSignals + 1];      // of the others: bits that were taken out of their masks
 KernelAction ours[kSignals + 1];
-std::atomic<uint32_t> changes{1};  // of any signal's handler; under Wishes where they are made here
-uint32_t looked_at_change = 0;     // `changes` when has_handlers was found out; 0: never
+uint32_t looked_at_change = 0;  // `action_changes` when has_handlers was found out; 0: never
 bool has_handlers = false;
 AddressRange libc_code;
 
@@ -142,58 +139,24 @@ void strip_masks() {
   }
 }
 
-[[noreturn]] void call_on_other_stack(uintptr_t frame, uintptr_t handler, int signal, uintptr_t info,
-                                      uintptr_t context) {
-  asm volatile(
-      "mov %0, %%rsp\n\t"
-      "jmp *%1"
-      :
-      : "r"(frame), "r"(handler), "D"(static_cast<long>(signal)), "S"(info), "d"(context)
-      : "memory");
-  __builtin_unreachable();
+// The signal comes to this thread once more, with what the kernel says of it.
+void send_again(int signal, siginfo_t* info, bool comes_again) {
+  if (!comes_again)
+    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), kernel_thread_id(), signal, info);
 }
 
-// The kernel's frame of a signal, as it lies on a stack.
-struct Frame {
-  uintptr_t restorer;
-  struct {
-    uint64_t flags;
-    uint64_t link;
-    stack_t stack;
-    uint8_t registers[256];
-    SignalBits mask;
-  } context;
-  siginfo_t info;
-};
-static_assert(offsetof(Frame, context.mask) == 8 + 296);
+// Does ours run on the alternate stack?
+void set_on_stack(int signal, bool on_alternate) {
+  ours[signal].flags = (ours[signal].flags & ~uint64_t{SA_ONSTACK}) | (on_alternate ? SA_ONSTACK : 0);
+  kernel_sigaction(signal, &ours[signal], nullptr);
+}
 
-// The handler asked for the stack that was interrupted, and we run on the alternate one: the frame moves
-// there. Returns only where that stack cannot be written.
-void call_on_interrupted_stack(const KernelAction& action, int signal, siginfo_t* info, ucontext_t* context,
-                               SignalBits mask) {
-  uintptr_t stack = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]) - 128;
-  uintptr_t state = reinterpret_cast<uintptr_t>(context->uc_mcontext.fpregs), moved_state = 0;
-  if (state) {
-    uint32_t magic = 0, bytes = 512;
-    memcpy(&magic, reinterpret_cast<const char*>(state) + 464, 4);
-    if (magic == 0x46505853)
-      memcpy(&bytes, reinterpret_cast<const char*>(state) + 468, 4);  // FP_XSTATE_MAGIC1
-    stack = moved_state = (stack - bytes) & ~uintptr_t{63};
-    if (!diogenes_copy(reinterpret_cast<void*>(moved_state), reinterpret_cast<const void*>(state), bytes))
-      return;
-  }
-  uintptr_t at = ((stack - sizeof(Frame)) & ~uintptr_t{15}) - 8;
-  Frame frame;
-  frame.restorer =
-      action.flags & kSaRestorer ? action.restorer : reinterpret_cast<uintptr_t>(diogenes_restorer);
-  memcpy(&frame.context, context, sizeof frame.context);
-  frame.context.link = kMovedFrame;
-  frame.info = *info;
-  // mcontext.fpregs, in the kernel's layout: after the 23 general registers.
-  memcpy(frame.context.registers + 23 * 8, &moved_state, sizeof moved_state);
-  if (!diogenes_copy(reinterpret_cast<void*>(at), &frame, sizeof frame)) return;
-  kernel_sigmask(SIG_SETMASK, mask);
-  call_on_other_stack(at, action.handler, signal, at + offsetof(Frame, info), at + offsetof(Frame, context));
+// The program's handler asked for the stack that was interrupted, and ours runs on the alternate one. Guarding ends, and the
+// signal comes again, with ours on the stack that the program's asked for.
+void end_guarding_for_stack(int signal) {
+  end_guarding();
+  Wishes lock;
+  set_on_stack(signal, false);
 }
 
 // Dies of `signal` as the program would have: with its own exit status and core.
@@ -203,8 +166,7 @@ void die_of(int signal, siginfo_t* info, ucontext_t* context, bool comes_again) 
   KernelAction standard;
   kernel_sigaction(signal, &standard, nullptr);
   frame_mask(context) &= ~signal_bit(signal);
-  if (!comes_again)
-    raw_syscall(SYS_rt_tgsigqueueinfo, raw_syscall(SYS_getpid), kernel_thread_id(), signal, info);
+  send_again(signal, info, comes_again);
 }
 
 }  // namespace
@@ -271,6 +233,7 @@ long program_sigaction(int signal, const void* action, void* old, size_t set_byt
     if (action) {
       wanted.mask &= ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
       programs[signal] = wanted;
+      if (!(ours[signal].flags & SA_ONSTACK)) set_on_stack(signal, true);
     }
   } else {
     Wishes lock;
@@ -288,13 +251,9 @@ long program_sigaction(int signal, const void* action, void* old, size_t set_byt
   return old && !diogenes_copy(old, &before, sizeof before) ? -EFAULT : 0;
 }
 
-void note_unseen_actions() { changes.fetch_add(1, std::memory_order_seq_cst); }
-
-uint32_t action_changes() { return changes.load(std::memory_order_seq_cst); }
-
 bool program_has_handlers(uint32_t& at) {
   Wishes lock;
-  at = action_changes();
+  at = action_changes.load(std::memory_order_seq_cst);
   if (at == looked_at_change) return has_handlers;
   has_handlers = false;
   for (int signal = 1; signal <= kSignals && !has_handlers; ++signal) {
@@ -339,12 +298,22 @@ void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context) {
   SignalBits& hidden_now = guard_thread.hidden_mask;
   bool forced = info->si_code > 0;  // by the kernel, for what the thread did
   bool comes_again = forced && (signal_bit(signal) & kFaultSignals) != 0 && info->si_code != BUS_MCEERR_AO;
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const auto interrupted = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
+  const bool left_stack =
+      on_alternate_stack(here, context->uc_stack) && !on_alternate_stack(interrupted, context->uc_stack);
   KernelAction action;
+  bool elsewhere;
   {
     Wishes lock;
     action = programs[signal];
-    bool calls = action.handler > 1 && !(forced && hidden_now & signal_bit(signal));
-    if (calls && action.flags & SA_RESETHAND) programs[signal].handler = 0;
+    const bool calls = action.handler > 1 && !(forced && hidden_now & signal_bit(signal));
+    elsewhere = calls && left_stack && !(action.flags & SA_ONSTACK);
+    if (calls && !elsewhere && action.flags & SA_RESETHAND) programs[signal].handler = 0;
+  }
+  if (elsewhere) {
+    end_guarding_for_stack(signal);
+    return send_again(signal, info, comes_again);
   }
   if (action.handler == 1 && !forced) return;
   if (action.handler <= 1 || (forced && hidden_now & signal_bit(signal))) {
@@ -357,15 +326,6 @@ void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context) {
   if (!(action.flags & SA_NODEFER)) blocked |= signal_bit(signal);
   frame_mask(context) |= hidden_now;  // what the program sees, and may change
   hidden_now = blocked & keep_open;
-  stack_t& alternate = context->uc_stack;
-  uintptr_t interrupted = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
-  uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  if (!(action.flags & SA_ONSTACK) && on_alternate_stack(here, alternate) &&
-      !on_alternate_stack(interrupted, alternate)) {
-    call_on_interrupted_stack(action, signal, info, context, blocked & ~keep_open);
-    die_of(signal, info, context, comes_again);
-    return;
-  }
   kernel_sigmask(SIG_SETMASK, blocked & ~keep_open);
   reinterpret_cast<Handler>(action.handler)(signal, info, context);
   kernel_sigmask(SIG_SETMASK, kAllSignals & ~kFaultSignals);

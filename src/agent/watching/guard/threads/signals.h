@@ -1,10 +1,10 @@
 // The program's signal handlers and masks, where ours stand in their place.
 //
 // Our handlers for SIGSEGV, SIGBUS, SIGTRAP and SIGSYS stay installed in the kernel; what the program asks for is
-// kept here, told back when it asks, and called for what is not ours, on the stack and with the mask that the
-// kernel would have used. No watched thread blocks them in the kernel, be it by its mask, by the mask of
-// a running handler, or by a frame that is returned to: which of them the program believes blocked is
-// GuardThread::hidden_mask.
+// kept here, told back when it asks, and called for what is not ours, with the mask that the kernel would have
+// used. Where it asked for another stack than the one that ours runs on, guarding ends, and ours goes there, too.
+// No watched thread blocks them in the kernel, be it by its mask, by the mask of a running handler, or by a frame
+// that is returned to: which of them the program believes blocked is GuardThread::hidden_mask.
 //
 // In front of the handlers of other signals stands one that makes their code the program's, whatever they
 // interrupted; it shows libc's handler of signal 32, which cancels threads, a dispatched call at its own site
@@ -16,9 +16,6 @@
 #include "agent/watching/guard/system_calls/kernel.h"
 
 namespace diogenes::agent {
-
-// In the `uc_link` of a frame that was moved to another stack: its mask is the program's, ours included.
-inline constexpr uintptr_t kMovedFrame = 0x6469'6f67'656e'6573;
 
 using Handler = void (*)(int, siginfo_t*, void*);
 
@@ -36,11 +33,9 @@ void give_back_signals();
 long program_sigaction(int signal, const void* action, void* old, size_t set_bytes);
 long program_sigprocmask(ucontext_t* context, int how, const void* set, void* old, size_t set_bytes);
 
-// Does any handler of the program's exist, of any signal? `at`: the answer holds while action_changes() says
+// Does any handler of the program's exist, of any signal? `at`: the answer holds while action_changes says
 // the same. May be called under the table's lock.
 bool program_has_handlers(uint32_t& at);
-uint32_t action_changes();
-void note_unseen_actions();  // handlers may have been set past us
 
 // A signal that is not ours: what the kernel would have done without us.
 void deliver_to_program(int signal, siginfo_t* info, ucontext_t* context);

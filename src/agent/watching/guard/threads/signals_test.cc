@@ -141,11 +141,19 @@ TEST(Signals, StacksAsAskedFor) {
     use_guard_and_closed_page();
     CHECK(handler_stack > address_of(stack) && handler_stack <= address_of(stack + sizeof stack));
     set_handler(repair);  // on the stack that was interrupted, though ours runs on the other
+    GuardHandle guard = guard_over(pages(1), 100);
     for (int i = 0; i < 100; ++i) {
-      use_guard_and_closed_page();
+      char* closed = closed_page();
+      closed[17] = 1;
+      CHECK(fault_at == closed + 17 && closed[17] == 1);
       uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
       CHECK(handler_stack < here && here - handler_stack < 64 * 1024);
     }
+    CHECK(calls == 101);
+    CHECK(lower_guard(guard).by == TouchBy::given_up);
+    CHECK(raise_guard(range_of(pages(1), 100), Protection::no_access) == kNoGuard);
+    set_handler(repair, SA_RESETHAND);
+    CHECK(raise(SIGSEGV) == 0 && calls == 102);
   });
 }
 

@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "agent/core/memory/copy.h"
 #include "agent/core/thread_state.h"
-#include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/section.h"
 #include "agent/watching/guard/system_calls/syscall_memory.h"
 #include "agent/watching/guard/system_calls/undispatched_code.h"
 #include "agent/watching/guard/threads/own_folders.h"
-#include "agent/watching/guard/threads/signals.h"
 #include "agent/watching/guard/threads/task_file.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -285,6 +285,12 @@ uint64_t stack_left() {
   const Slot* slot = guard_thread.slot;
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   return slot && slot->own_memory[0].contains(here) ? here - slot->own_memory[0].begin : 0;
+}
+
+bool copy_watched_if_there(void* to, const void* from, uint64_t bytes) {
+  const Slot* me = guard_thread.slot;
+  if (!me || !me->watched.load(std::memory_order_relaxed)) return copy_if_there(to, from, bytes);
+  return diogenes_copy(to, from, bytes);
 }
 
 void register_this_thread(size_t stack_bytes) {

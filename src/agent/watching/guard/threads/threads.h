@@ -11,10 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/system_calls/kernel.h"
 #include "agent/watching/guard/threads/task_file.h"
 #include "base/range.h"
+#include "base/units.h"
 
 namespace diogenes::agent {
 
@@ -88,7 +88,7 @@ struct GuardThread {
 };
 extern __attribute__((tls_model("initial-exec"))) thread_local constinit GuardThread guard_thread;
 
-// calls.cc: what follows up to note_cancellation, and the pending call below.
+// calls.cc: what follows up to guards_wanted, and the pending call below.
 
 inline constexpr uint8_t kAllow = 0, kBlock = 1;  // Slot::selector: SYSCALL_DISPATCH_FILTER_*
 void update_selector(Slot& slot);  // after a change of what it follows: `watched`, `depth`, `in_lock`
@@ -138,7 +138,33 @@ class LockCall {
 void leave_lock_call();
 void note_cancellation();  // before a thread is cancelled
 
-bool in_driver_code(uintptr_t instruction);  // set_driver_range
+// The calling thread is inside a driver call: its touches are the driver's, its system calls are not
+// dispatched. Nests. Set by the thunk.
+void enter_driver();
+void leave_driver();
+
+// The driver runs the program's code on the calling thread: a host function, on one of its own threads or
+// inside a call. From enter to leave that thread is one of the program's, whose touches are uses and whose
+// system calls are dispatched; then it is what it was before. Where it cannot be, guarding ends.
+struct ProgramCode {
+  uint32_t depth = 0;
+  bool registered = false;
+};
+void enter_program_code(ProgramCode& before);
+void leave_program_code(const ProgramCode& before);
+
+// From now on code of the program runs where its system calls are not seen (a callback that cannot be
+// followed): everything is opened, and no guard is raised any more in this process.
+void end_guarding();
+bool guards_wanted();  // guards were started, and are not ended for good
+
+// The driver's code: touches by it are the driver's, threads made by it are not the program's.
+void set_driver_range(AddressRange range);
+bool in_driver_code(uintptr_t instruction);
+// As copy_if_there(), and faster: without the kernel where this thread's faults come to the agent.
+bool copy_watched_if_there(void* to, const void* from, uint64_t bytes);
+// Bytes of the calling thread's stack that lie below here; 0: it is on another stack, or not known.
+uint64_t stack_left();
 AddressRange thread_variables();  // of the calling thread, libc's among them: whole pages, never guarded
 
 // A thread comes, is watched, is let go, and goes, all under the table's lock: another thread that tries to watch
@@ -185,6 +211,9 @@ void set_alternate_stack(Slot& slot, const stack_t& stack);
 // Code that may be the program's runs on a thread that is not registered: nothing is stepped over from now
 // on.
 void note_callback();
+// A signal's handler was set, or may have been set past us: so often.
+inline std::atomic<uint32_t> action_changes{1};
+inline void note_unseen_actions() { action_changes.fetch_add(1, std::memory_order_seq_cst); }
 // Guards are refused from now on: a thread that cannot be watched, memory that the kernel or another process
 // reaches by address at any time.
 void refuse_for_good();

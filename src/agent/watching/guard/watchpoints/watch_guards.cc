@@ -4,39 +4,17 @@
 
 #include "agent/core/stacks/stack.h"
 #include "agent/watching/guard/faults/bystanders.h"
+#include "agent/watching/guard/guard_table.h"
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/threads/threads.h"
-#include "agent/watching/guard/watchpoints/watchpoints.h"
-#include "agent/watching/value_follower.h"
+#include "agent/watching/guard/watchpoints/registers.h"
 #include "base/perf_trap.h"
 
 namespace diogenes::agent {
 
 namespace {
 
-constexpr uint32_t kNobody = ~0u;
-struct Register {
-  uint32_t guard = kNobody;
-  AddressRange piece;  // of a free one: where some threads may still have it
-};
-Register registers[kWatchRegisters];
 AddressRange transparent;
-
-bool is_free(const Register& one) { return one.guard == kNobody; }
-
-uint32_t free_registers(uint32_t there) {
-  return static_cast<uint32_t>(std::count_if(registers, registers + there, is_free));
-}
-
-// A free one: that is on the piece already, else one that is on nothing.
-uint32_t best_register(AddressRange piece, uint32_t there) {
-  uint32_t best = kNobody;
-  for (uint32_t i = 0; i < there; ++i) {
-    if (!is_free(registers[i])) continue;
-    if (registers[i].piece == piece) return i;
-    if (best == kNobody || registers[i].piece.empty()) best = i;
-  }
-  return best;
-}
 
 // A string instruction that is repeated is interrupted at itself; any other after it.
 bool interrupted_inside(const ucontext_t* context) {
@@ -78,56 +56,6 @@ uint32_t find_hits(uintptr_t address, Hit* hits) {
 }
 
 }  // namespace
-
-bool give_registers(uint32_t id, NoWatchpoints& why) {
-  Guard& guard = *guard_at(id);
-  WatchPieces pieces = watch_pieces(guard.range);
-  why = NoWatchpoints::does_not_fit;
-  if (pieces.count == 0) return false;
-  uint32_t there = watch_registers();
-  if (there == 0) why = no_watchpoints_here() ? NoWatchpoints::none_here : NoWatchpoints::not_now;
-  if (there < pieces.count) return false;
-  why = NoWatchpoints::all_taken;
-  if (free_registers(there) < pieces.count) return false;
-  why = NoWatchpoints::not_now;
-  for (uint32_t n = 0; n < pieces.count; ++n) {
-    uint32_t i = best_register(pieces.pieces[n], there);
-    if (!arm_watchpoint(i, pieces.pieces[n], guard.protection)) {
-      registers[i].piece = {};
-      take_registers(id);
-      return false;
-    }
-    registers[i] = {id, pieces.pieces[n]};
-    guard.registers |= static_cast<uint8_t>(1u << i);
-  }
-  return true;
-}
-
-void take_registers(uint32_t id) {
-  Guard& guard = *guard_at(id);
-  for (uint32_t i = 0; i < kWatchRegisters; ++i) {
-    if (!(guard.registers & 1u << i)) continue;
-    disarm_watchpoint(i);
-    registers[i].guard = kNobody;
-  }
-  guard.registers = 0;
-}
-
-bool touched_unseen(const Guard& guard) {
-  for (uint32_t i = 0; i < kWatchRegisters; ++i)
-    if (guard.registers & 1u << i && watchpoint_hits(i) != 0) return true;
-  return false;
-}
-
-bool frame_ended(const FrameMarks& frame) {
-  for (uint32_t i = 0; i < frame.count; ++i) {
-    // Its thread may have ended, and its stack be gone.
-    uintptr_t now = 0;
-    const auto* place = reinterpret_cast<const void*>(frame.places[i]);
-    if (copy_watched_if_there(&now, place, sizeof now) && now != frame.addresses[i]) return true;
-  }
-  return false;
-}
 
 void set_transparent_code(AddressRange code) { transparent = code; }
 

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "agent/watching/guard/sinks.h"
 #include "agent/watching/guard/system_calls/kernel.h"
 #include "agent/watching/guard/threads/own_folders.h"
 #include "agent/watching/guard/threads/threads.h"
-#include "agent/watching/value_follower.h"
 #include "base/perf_trap.h"
 
 namespace diogenes::agent {

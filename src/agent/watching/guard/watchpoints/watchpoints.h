@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-#include "agent/watching/guard/guards.h"
+#include "agent/watching/guard/guard.h"
 #include "base/range.h"
 
 namespace diogenes::agent {
