@@ -193,17 +193,16 @@ enum OrderFlag : uint8_t {
   kBlocked = 4,  // the acquiring side was asleep: `blocked_us` holds
   kShared = 8,   // read lock
   kNotSeen =
-      16,  // no order follows from this object for certain: it was used unseen, or more often than is recorded,
-           // or several threads release it
+      16,  // used unseen, or more often than is recorded, or released by several: nothing follows for certain
   kNamesRelease =
       32,  // stage 2, acquires: `address` is when `thread` released the object (CLOCK_MONOTONIC), and there
            // is no record of that
 };
 // One thread let another go on. In stage 2 for the times (agent/watching/order/hand_overs.h), else for the order: a release is
 // written before it takes effect, an acquire after it has. Which are left out: agent/watching/order/order_records.h. Releases
-// that are not recorded are counted in `sequence` all the same. Starts of threads and joins are recorded always, once
-// the driver was used; the start of one of many threads only in its maker's file. An acquire follows every release of
-// the object with a sequence up to its own; where one thread alone releases a semaphore or condition (by the records, and
+// that are not recorded are counted in `sequence` all the same. Starts of threads and joins are recorded always, once the
+// driver was used; the start of one of many threads only in its maker's file. An acquire follows every release of the
+// object with a sequence up to its own; where one thread alone releases a semaphore or condition (by the records, and
 // without kNotSeen), that is so in every run.
 struct OrderRecord {
   RecordType type;

@@ -28,8 +28,6 @@ void note_user(LockedObject& object, const OrderThread& me) {
   if (!object->several) object->told_of(me.number).store(alone(me), std::memory_order_relaxed);
 }
 
-bool has_file(const OrderThread& me) { return me.has_file || own_news() != 0; }
-
 }  // namespace
 
 void hand_on(OrderObject kind, const void* object) {

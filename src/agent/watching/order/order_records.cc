@@ -118,7 +118,7 @@ Heard acquire(LockedObject& object, OrderThread& me, uint32_t sequence, bool sle
   const uint32_t last = std::min(sequence, it.last);
   const bool hears =
       !as_lock && it.first != 0 && last >= it.first && (order_is_for_times || it.heard_by(me.number) < last);
-  if (!hears && !(one_sender && it.owes_unseen()) && !(slept && me.has_file)) return Heard::nothing;
+  if (!hears && !(one_sender && it.owes_unseen()) && !(slept && has_file(me))) return Heard::nothing;
   if (!me.has_file) return Heard::no_file;
   record.at_ns = monotonic_now().count;
   if (!has_room(it, record.at_ns)) {

@@ -32,6 +32,7 @@ inline uint32_t own_news() {
 }
 // Changes when the thread has more to tell. 0: it has nothing to tell.
 inline uint32_t version(const OrderThread& me) { return own_news() + me.learned; }
+inline bool has_file(const OrderThread& me) { return me.has_file || own_news() != 0; }
 inline uint64_t of_thread(const OrderThread& me, uint32_t value) { return uint64_t{me.number} << 32 | value; }
 
 inline bool recording() { return process_file() != nullptr; }

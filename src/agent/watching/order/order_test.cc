@@ -212,7 +212,7 @@ TEST_F(Order, WhoHasMoreToTellSaysSoOnce) {
   EXPECT_EQ(news(), Texts());
   a.call_driver();
   a.turn(&two);
-  EXPECT_EQ(news(), (Texts{"release 2 by 0"}));
+  EXPECT_EQ(news(), (Texts{"release 1 by 0"}));
   EXPECT_EQ(raised, 0u);
 }
 

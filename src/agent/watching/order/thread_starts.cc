@@ -13,7 +13,7 @@ std::atomic<bool> order_wanted{false};
 
 namespace {
 
-// Making a file takes longer than making a thread: where so many come, only those get one that have news.
+// Making a file takes longer than making a thread: where so many come, only those get one that have something to tell.
 constexpr uint32_t kFilesOfStarts = 256;
 
 // How many there are beside the main thread, or the one that forked; above that the folder's generation: a count of
