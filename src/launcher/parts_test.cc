@@ -18,7 +18,7 @@
 #include "launcher/measuring/plan_file.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/measuring/run_estimate.h"
-#include "launcher/measuring/sleep_costs.h"
+#include "launcher/measuring/measure_sleep_costs.h"
 #include "launcher/measuring/stage_outcome.h"
 #include "launcher/measuring/target_environment.h"
 #include "launcher/process/standard_streams.h"

@@ -188,27 +188,27 @@ enum class OrderObject : uint8_t {
 enum OrderFlag : uint8_t {
   kAcquires = 1,  // else it releases
   kForced = 2,   // the acquiring side could not have gone on without this very release (start, join, barrier)
-  kBlocked = 4,  // the acquiring side was asleep: `blocked_ns` holds
+  kBlocked = 4,  // the acquiring side was asleep: `blocked_us` holds
   kShared = 8,   // read lock
   kNotSeen =
-      16,  // what other threads did to this object before this was not seen: no order follows for certain
+      16,  // used unseen, or more often than is recorded, or released by several: nothing follows for certain
   kNamesRelease =
       32,  // stage 2, acquires: `address` is when `thread` released the object (CLOCK_MONOTONIC), and there
            // is no record of that
 };
 // One thread let another go on. In stage 2 for the times (agent/watching/order/hand_overs.h), else for the order: a release is
-// written before it takes effect, an acquire after it has, both only where they carry news: records of other types that the
-// thread they reach had not heard of as surely. Releases that carry none are counted in `sequence` all the same. Starts of
-// threads and joins are recorded always, once the driver was used; the start of one of many threads only in its maker's file. An
-// acquire follows every release of the object with a sequence up to its own; where one thread alone releases a
-// semaphore or condition (by the records, and without kNotSeen), that is so in every run.
+// written before it takes effect, an acquire after it has. Which are left out: agent/watching/order/order_records.h. Releases
+// that are not recorded are counted in `sequence` all the same. Starts of threads and joins are recorded always, once the
+// driver was used; the start of one of many threads only in its maker's file. An acquire follows every release of the
+// object with a sequence up to its own; where one thread alone releases a semaphore or condition (by the records, and
+// without kNotSeen), that is so in every run.
 struct OrderRecord {
   RecordType type;
   OrderObject object;
   uint8_t flags;  // OrderFlag
   uint8_t reserved;
   uint32_t sequence;  // of the releases on the object, from 1; of an acquire: the last that it follows. 0:
-                      // none was recorded (a join: the thread had nothing to record, and has ended)
+                      // none was seen (a join: the thread had nothing to record, and has ended)
   int64_t at_ns;
   uint64_t address;     // of the object, or a thread's number
   uint32_t blocked_us;  // before an acquire

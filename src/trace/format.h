@@ -44,7 +44,7 @@ enum class Drop : uint8_t {
   objects_full,         // tables of streams, events, allocations or pending copies: counted as needed
   watchpoints_missing,  // perf_event_open is refused: small ranges count as needed
   watchpoints_full,     // all were taken by other small ranges: counted as needed
-  orders_full,          // no room for a lock or its like: no order follows from it for certain
+  orders_full,  // no room for a lock or its like, or for its records: no order follows from it for certain
   count_
 };
 inline constexpr int kDropCauses = 16;

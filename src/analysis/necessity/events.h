@@ -113,15 +113,17 @@ struct Event {
   bool gate = false;     // work: it may wait for the CPU (polls memory, waits for a value, runs on the host),
                          // and so may all that is ordered after it
   bool printed = false;  // covers: what kernels printed came out in this call
-  bool doubtful = false;    // record_mark: it may stand for more
-  bool succeeded = true;    // query
-  bool read_only = false;   // watch: reading is no touch
-  bool writes = false;      // touch, peer
-  bool forced = false;      // acquire: it could not have gone on without the last release of that object
-  bool last = false;        // release, acquire: nobody acquires that object later
-  bool lost = false;        // unwatch
-  bool lives_on = false;    // releases: used or overwritten, not released: the memory stays what it is
-  bool deferrable = false;  // releases: a fix defers the release behind the work, so it is no use
+  bool doubtful = false;   // record_mark: it may stand for more
+  bool succeeded = true;   // query
+  bool read_only = false;  // watch: reading is no touch
+  bool writes = false;     // touch, peer
+  bool forced = false;     // acquire: it could not have gone on without releases of that object
+  bool last = false;       // release, acquire: nobody acquires that object later
+  uint32_t sequence =
+      0;  // release: which one of the object; acquire, forced: up to which one it could not do without
+  bool lost = false;              // unwatch
+  bool lives_on = false;          // releases: used or overwritten, not released: the memory stays what it is
+  bool deferrable = false;        // releases: a fix defers the release behind the work, so it is no use
   Toucher by = Toucher::program;  // touch
   uint32_t stack = kNoStack;      // touch, releases
   uint64_t address = 0;           // touch

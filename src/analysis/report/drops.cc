@@ -32,9 +32,8 @@ const char* drop_sentence(Drop cause) {
       return "all hardware watchpoints were taken by other small results; the synchronization counts as "
              "needed";
     case Drop::orders_full:
-      return "more locks, conditions and semaphores than can be followed; no order between threads follows "
-             "from "
-             "those left out";
+      return "locks, conditions and semaphores were more, or used more often, than can be followed; no order "
+             "between threads follows for certain from those left out";
     case Drop::count_:
       break;
   }

@@ -22,7 +22,7 @@
 #include "launcher/measuring/nvtx_region.h"
 #include "launcher/measuring/run_estimate.h"
 #include "launcher/measuring/session_folder.h"
-#include "launcher/measuring/sleep_costs.h"
+#include "launcher/measuring/measure_sleep_costs.h"
 #include "launcher/measuring/target_environment.h"
 #include "views/exports/exports.h"
 #include "views/text/text.h"

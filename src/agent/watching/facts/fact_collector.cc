@@ -423,7 +423,7 @@ void finish() {
 
 namespace diogenes::agent {
 
-void after_acquire_with_news() {
+void after_acquire() {
   if (stage_uses_guards()) facts::after_acquire();
 }
 

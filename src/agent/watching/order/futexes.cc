@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "agent/core/recording/elf_image.h"
-#include "agent/watching/order/news.h"
+#include "agent/watching/order/order_records.h"
 
 namespace diogenes::agent {
 
@@ -21,9 +21,9 @@ bool is_libcs_own(uintptr_t site) {
 
 void before_wake(uint64_t address) {
   if (version(this_thread()) == 0 && !order_thread.awaits_futex) return;
-  tell(OrderObject::futex, address, 0, kMake, kNoChange);
+  tell(OrderObject::futex, address, 0, kNoChange);
   // When the other thread goes on is not seen: what it may touch is watched before.
-  after_acquire_with_news();
+  after_acquire();
 }
 
 void before_wait(uint64_t address) {

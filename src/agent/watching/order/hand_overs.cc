@@ -1,6 +1,6 @@
 #include "agent/watching/order/hand_overs.h"
 
-#include "agent/watching/order/news.h"
+#include "agent/watching/order/order_records.h"
 
 namespace diogenes::agent {
 
@@ -11,11 +11,11 @@ namespace {
 // A free lock that changes hands more often is recorded this often: the schedule needs it no finer.
 constexpr int64_t kSeldom = 10'000;  // ns
 
-uint64_t alone(const OrderThread& me) { return uint64_t{me.number} << 32 | 0xffffffff; }
+uint64_t alone(const OrderThread& me) { return of_thread(me, 0xffffffff); }
 
 bool used_alone(OrderObject kind, const void* object) {
   const OrderThread& me = order_thread;
-  return me.number != 0 && glance(kind, address_of(object), me.number, alone(me)) == Glance::synced;
+  return me.number != 0 && glance(kind, address_of(object), me.number, alone(me)) == Glance::told;
 }
 
 // The object has another user from now on, or `me` is the first.
@@ -23,12 +23,10 @@ void note_user(LockedObject& object, const OrderThread& me) {
   if (object->sender == 0) object->sender = me.number;
   if (object->sender != me.number && !object->several) {
     object->several = true;
-    object->nobody_synced();
+    for (auto& one : object->told) one.store(0, std::memory_order_relaxed);
   }
-  if (!object->several) object->synced_of(me.number).store(alone(me), std::memory_order_relaxed);
+  if (!object->several) object->told_of(me.number).store(alone(me), std::memory_order_relaxed);
 }
-
-bool has_file(const OrderThread& me) { return me.knows != nullptr || own_news() != 0; }
 
 }  // namespace
 
@@ -43,7 +41,7 @@ void hand_on(OrderObject kind, const void* object) {
   note_user(it, me);
   if (!it->several) return;
   it->teller = me.number;
-  it->file = me.knows ? me.file : 0xffffffff;
+  it->file = me.has_file ? me.file : 0xffffffff;
   it->released_ns = monotonic_now().count;
 }
 

@@ -1,6 +1,6 @@
 // Stage 2: when one thread let another go on, for the schedule of threads (analysis/replay/thread_order.h). Verdicts need
-// the order's news (news.h); times need each hand-over, with news or without, and no releases that nobody followed. So
-// the acquiring side writes one record for both: who released last, and when. Barriers, starts and ends of threads are
+// what a thread tells others (order_records.h); times need each hand-over, and no releases that nobody followed. So the
+// acquiring side writes one record for both: who released last, and when. Barriers, starts and ends of threads are
 // recorded as for verdicts, always.
 //
 // In: what the interposed functions see (order.h), in stage 2. Out: OrderRecords with kNamesRelease. An object that one

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "agent/watching/order/hand_overs.h"
-#include "agent/watching/order/news.h"
+#include "agent/watching/order/order_records.h"
 
 namespace diogenes::agent {
 
@@ -12,23 +12,15 @@ void before_unlock(OrderObject kind, const void* lock, uint8_t flags) {
   if (order_is_for_times) return hand_on(kind, lock);
   if (!recording()) return;
   const OrderThread& me = order_thread;
-  // A number that is 0, or of an earlier generation, has no version: it goes the long road once.
-  if (me.generation == folder_generation()) {
-    if (!me.awaits_futex && version(me) == 0) return;
-    if (!me.awaits_futex && glance(kind, address_of(lock), me.number, synced_value(me)) == Glance::synced)
-      return;
-  } else if (own_news() == 0) {
-    return;
-  }
+  if (!me.awaits_futex && me.told == version(me)) return;
   KeepErrno keep;
-  tell(kind, address_of(lock), flags, kMake, kNoChange);
+  tell(kind, address_of(lock), flags, kNoChange);
 }
 
 void after_lock(OrderObject kind, const void* lock, uint8_t flags, Blocked blocked) {
   if (order_is_for_times) return take_over(kind, lock, flags, blocked);
   if (!recording()) return;
-  const OrderThread& me = order_thread;
-  if (glance(kind, address_of(lock), me.number, synced_value(me)) != Glance::look && !me.awaits_futex) return;
+  if (!has_slept(blocked) && !order_thread.awaits_futex) return;
   KeepErrno keep;
   hear(kind, address_of(lock), flags, blocked, [](LockedObject& object) { return object->sequence; });
 }
@@ -45,7 +37,7 @@ void note_semaphore(const void* semaphore, uint32_t value, bool fresh, bool othe
   LockedObject object(OrderObject::semaphore, address_of(semaphore), kMake);
   if (!object || (!fresh && !object.made())) return;
   object->reset(value);
-  object->unseen.store(others_reach_it, std::memory_order_relaxed);
+  if (others_reach_it) object->lose_sight();
 }
 
 bool knows_semaphore(const void* semaphore) {
@@ -55,7 +47,7 @@ bool knows_semaphore(const void* semaphore) {
 void before_post(const void* semaphore) {
   if (order_is_for_times) return hand_on(OrderObject::semaphore, semaphore);
   KeepErrno keep;
-  tell(OrderObject::semaphore, address_of(semaphore), 0, kMake, kNoChange);
+  tell(OrderObject::semaphore, address_of(semaphore), 0, kNoChange);
 }
 
 // Wait number n needs post number n - value. Where several threads post, any of them may have let it go.
@@ -69,8 +61,7 @@ void after_semaphore_wait(const void* semaphore, Blocked blocked) {
     if (!object) return;
     ++object->acquires;
     if (object->acquires > object->count)
-      named =
-          object->several ? object->sequence : std::min(object->acquires - object->count, object->sequence);
+      named = std::min(object->acquires - object->count, object->sequence);
   }
   if (named == 0) return;
   hear(OrderObject::semaphore, address_of(semaphore), 0, blocked, [named](LockedObject&) { return named; });
@@ -81,13 +72,13 @@ void note_condition(const void* condition, bool others_reach_it) {
   if (!others_reach_it) return;
   PassThrough own;
   LockedObject object(OrderObject::condition, address_of(condition), kMake);
-  if (object) object->unseen.store(true, std::memory_order_relaxed);
+  if (object) object->lose_sight();
 }
 
 void before_signal(const void* condition) {
   if (order_is_for_times) return hand_on(OrderObject::condition, condition);
   KeepErrno keep;
-  tell(OrderObject::condition, address_of(condition), 0, kMake, kNoChange);
+  tell(OrderObject::condition, address_of(condition), 0, kNoChange);
 }
 
 uint32_t begin_condition_wait(const void* condition) {
@@ -103,7 +94,7 @@ void after_condition_wait(const void* condition, uint32_t before, Blocked blocke
   KeepErrno keep;
   hear(OrderObject::condition, address_of(condition), 0, blocked, [before](LockedObject& object) {
     if (object->sequence <= before) return 0u;
-    return object->several ? object->sequence : before + 1;
+    return before + 1;
   });
 }
 
@@ -112,19 +103,19 @@ void note_barrier(const void* barrier, uint32_t threads, bool others_reach_it) {
   LockedObject object(OrderObject::barrier, address_of(barrier), kMake);
   if (!object) return;
   object->reset(threads);
-  object->unseen.store(others_reach_it, std::memory_order_relaxed);
+  if (others_reach_it) object->lose_sight();
 }
 
 uint32_t before_barrier(const void* barrier) {
   KeepErrno keep;
   uint32_t round = 0;
-  tell(OrderObject::barrier, address_of(barrier), kForced, kMake,
+  tell(OrderObject::barrier, address_of(barrier), kForced,
        [&round](LockedObject& object, OrderRecord& record) {
          if (object->count > 0) round = (object->sequence - 1) / object->count + 1;
          // A round begins before anybody came out of the one before: more threads use the barrier than it
          // counts, and who belongs to which round is not known.
          if (round == 0 || round > object->acquires + 1) {
-           object->unseen.store(true, std::memory_order_relaxed);
+           object->lose_sight();
            record.flags |= kNotSeen;
          }
          if (record.flags & kNotSeen) record.flags &= static_cast<uint8_t>(~kForced);
@@ -140,7 +131,7 @@ void after_barrier(const void* barrier, uint32_t round, Blocked blocked) {
     LockedObject object(OrderObject::barrier, address_of(barrier), kLeave);
     if (!object) return;
     object->acquires = std::max(object->acquires, round);
-    if (!object.unseen()) flags = kForced;
+    if (!object->unseen()) flags = kForced;
   }
   hear(OrderObject::barrier, address_of(barrier), flags, blocked, [round](LockedObject& object) {
     return round == 0 ? object->sequence : std::min(round * object->count, object->sequence);

@@ -1,5 +1,4 @@
-// Order between threads: one lets another go on. Recorded where it carries news (knowledge.h), that is where
-// the thread that goes on learns of driver calls or touches of which it knew nothing yet.
+// Order between threads: one lets another go on. What is recorded of it: order_records.h.
 //
 // In: the program's calls of locks, conditions, semaphores, barriers, thread starts and ends
 // (interpose/), and its futex calls (guard/system_calls/dispatch.cc), in stages with guards. Out:
@@ -11,7 +10,6 @@
 
 #include "agent/core/thread_state.h"
 #include "agent/watching/guard/threads/threads.h"
-#include "agent/watching/order/knowledge.h"
 #include "trace/fact_records.h"
 
 namespace diogenes::agent {
@@ -77,7 +75,6 @@ void find_libc();         // once, at the start
 struct ThreadStart {
   uint32_t number = 0;
   uint32_t file = 0xffffffff;  // of the maker, where it recorded the start
-  Knowledge told, certainly;
 };
 void before_thread_start(ThreadStart& start);
 // By the maker and by the new thread, whoever comes first: `handle`, a pthread_t, is thread `number`.
@@ -90,7 +87,8 @@ void note_detached(uint64_t handle);
 uint32_t number_of_thread(uint64_t handle);
 void after_join(uint64_t handle, uint32_t number, Blocked blocked);
 
-// Called after an acquire that carried news, with no lock of the agent's held.
-void after_acquire_with_news();
+// Called after an acquire that was recorded, or that slept, with no lock of the agent's held. Who slept has not come by
+// memory that was opened meanwhile, and does not if it is guarded again now.
+void after_acquire();
 
 }  // namespace diogenes::agent

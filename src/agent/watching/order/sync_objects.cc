@@ -85,14 +85,14 @@ uint32_t free_slot(uint32_t bucket, uint64_t key, uint32_t generation) {
 }  // namespace
 
 void Object::reset(uint32_t count_now) {
-  nobody_synced();
-  sequence = first = last = teller = sender = acquires = 0;
+  for (auto& one : told) one.store(0, std::memory_order_relaxed);
+  for (auto& one : heard) one = 0;
+  sequence = first = last = teller = sender = records = acquires = 0;
   file = 0xffffffff;
   released_ns = recorded_ns = 0;
   count = count_now;
   several = false;
-  unseen.store(false, std::memory_order_relaxed);
-  told = certainly = {};
+  sight_.store(Sight::clear, std::memory_order_relaxed);
 }
 
 LockedObject::LockedObject(OrderObject kind, uint64_t address, Absent absent) {
@@ -111,13 +111,14 @@ LockedObject::LockedObject(OrderObject kind, uint64_t address, Absent absent) {
     if (absent == Absent::leave) return;
     slot_ = free_slot(bucket_, key, generation);
     objects[bucket_][slot_].reset(0);
-    // release: whoever finds the key without the lock finds nobody's `synced`.
+    // release: whoever finds the key without the lock finds nothing told.
     keys[bucket_].of[slot_].store(key, std::memory_order_release);
     made_ = true;
   } else {
     slot_ = static_cast<uint32_t>(found);
   }
   object_ = &objects[bucket_][slot_];
+  if (states[bucket_].unseen.load(std::memory_order_relaxed) == generation) object_->lose_sight();
   object_->used = clock_hand.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -127,33 +128,26 @@ LockedObject::~LockedObject() {
   states[bucket_].holder.store(0, std::memory_order_release);
 }
 
-bool LockedObject::unseen() const {
-  return object_->unseen.load(std::memory_order_relaxed) ||
-         states[bucket_].unseen.load(std::memory_order_relaxed) == folder_generation();
-}
-
 void LockedObject::remove() {
   if (!object_) return;
   keys[bucket_].of[slot_].store(kGone, std::memory_order_release);
   object_ = nullptr;
 }
 
-Glance glance(OrderObject kind, uint64_t address, uint32_t thread, uint64_t synced) {
+Glance glance(OrderObject kind, uint64_t address, uint32_t thread, uint64_t told) {
   uint64_t key = key_of(kind, address, folder_generation());
   uint32_t bucket = bucket_of(key);
   int found = find(bucket, key);
   if (found < 0) return Glance::absent;
   // 0: a thread that has no number yet.
-  bool is_synced =
-      synced != 0 && objects[bucket][found].synced_of(thread).load(std::memory_order_relaxed) == synced;
-  return is_synced ? Glance::synced : Glance::look;
+  bool has_told = told != 0 && objects[bucket][found].told_of(thread).load(std::memory_order_relaxed) == told;
+  return has_told ? Glance::told : Glance::look;
 }
 
 void note_unseen(OrderObject kind, uint64_t address) {
   uint64_t key = key_of(kind, address, folder_generation());
   uint32_t bucket = bucket_of(key);
-  if (int found = find(bucket, key); found >= 0)
-    objects[bucket][found].unseen.store(true, std::memory_order_relaxed);
+  if (int found = find(bucket, key); found >= 0) objects[bucket][found].lose_sight();
 }
 
 }  // namespace diogenes::agent

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "agent/watching/order/knowledge.h"
 #include "trace/fact_records.h"
 
 namespace diogenes::agent {
@@ -20,33 +19,52 @@ inline constexpr uint32_t kOrderBuckets = 2048, kOrderBucketSize = 8;  // 16,384
 inline constexpr auto kThreadHandle = static_cast<OrderObject>(15);
 
 struct Object {
-  // Who know all that the object tells, and have told it all they know: a thread's number and the version of
-  // its knowledge (news.h), at its number's place. Read without the lock: a thread finds its own value only
-  // if it wrote it, and nobody told anything since.
-  static constexpr uint32_t kPlaces = 4;
-  std::atomic<uint64_t> synced[kPlaces] = {};
-  uint32_t sequence = 0;       // releases so far
-  uint32_t first = 0;          // the first that was recorded; 0: none
-  uint32_t last = 0;           // the last that was recorded
-  uint32_t file = 0xffffffff;  // thread file of that
-  uint32_t teller = 0;         // number of the thread of that
-  uint32_t sender = 0;         // number of the first thread that released it
+  static constexpr uint32_t kPlaces = 8;
+  // By threads' numbers: what the thread has told the object (order_records.h). Stage 2: whether it alone uses it. Read
+  // without the lock: a thread finds its own value only if it wrote it.
+  std::atomic<uint64_t> told[kPlaces] = {};
+  uint64_t heard[kPlaces] = {};  // the release up to which it has heard of it
+  uint32_t sequence = 0;         // releases so far
+  uint32_t first = 0;            // the first that was recorded; 0: none
+  uint32_t last = 0;             // the last that was recorded
+  uint32_t file = 0xffffffff;    // thread file of that; 0xffffffff: not known
+  uint32_t teller = 0;           // stage 2: number of the thread that released it last
+  uint32_t sender = 0;           // number of the first thread that released it; stage 2: that used it
+  uint32_t records = 0;          // of it
   uint32_t acquires = 0;  // semaphore: waits that succeeded; barrier: rounds that are complete; handle: 1 if
                           // detached
   uint32_t count = 0;     // semaphore: its value at first; barrier: threads; handle: the thread's number
   uint32_t used = 0;      // when it was last used
-  bool several = false;   // more than one thread released it
-  std::atomic<bool> unseen{false};  // something happened to it that was not seen
-  int64_t released_ns = 0;          // stage 2 (hand_overs.h): by its last user; CLOCK_MONOTONIC
-  int64_t recorded_ns = 0;          // ... and when a hand-over was recorded last
-  Knowledge told;                   // by all releases that were recorded
-  Knowledge certainly;              // the part of it that follows in every run
+  bool several = false;   // stage 2: more than one thread uses it
+  int64_t released_ns = 0;  // stage 2: by its last user; CLOCK_MONOTONIC
+  int64_t recorded_ns = 0;  // its first record; stage 2: its last hand-over
 
-  std::atomic<uint64_t>& synced_of(uint32_t thread) { return synced[thread % kPlaces]; }
-  void nobody_synced() {
-    for (auto& one : synced) one.store(0, std::memory_order_relaxed);
+  std::atomic<uint64_t>& told_of(uint32_t thread) { return told[thread % kPlaces]; }
+  uint32_t heard_by(uint32_t thread) const {
+    const uint64_t value = heard[thread % kPlaces];
+    return value >> 32 == thread ? static_cast<uint32_t>(value) : 0;
+  }
+  void note_heard(uint32_t thread, uint32_t release) {
+    heard[thread % kPlaces] = uint64_t{thread} << 32 | release;
   }
   void reset(uint32_t count_now);
+
+  // No order follows from it for certain: something happened to it that was not seen, or several threads release what
+  // one alone has to. The next record of it says so.
+  bool unseen() const { return sight_.load(std::memory_order_relaxed) != Sight::clear; }
+  bool owes_unseen() const { return sight_.load(std::memory_order_relaxed) == Sight::lost; }
+  void lose_sight() {
+    Sight clear = Sight::clear;
+    sight_.compare_exchange_strong(clear, Sight::lost, std::memory_order_relaxed);
+  }
+  void said_unseen() {
+    Sight lost = Sight::lost;
+    sight_.compare_exchange_strong(lost, Sight::said, std::memory_order_relaxed);
+  }
+
+ private:
+  enum class Sight : uint8_t { clear, lost, said };
+  std::atomic<Sight> sight_{Sight::clear};
 };
 
 // The object's bucket is locked while this lives: no system call meanwhile, no record, no code but ours.
@@ -63,7 +81,6 @@ class LockedObject {
   Object* operator->() const { return object_; }
   Object& operator*() const { return *object_; }
   bool made() const { return made_; }  // just now
-  bool unseen() const;                 // no order follows from it for certain
   void remove();                       // the object ends
 
  private:
@@ -73,9 +90,9 @@ class LockedObject {
   bool locked_ = false, made_ = false;
 };
 
-// Without the lock, for the fast path: is the object in the table, and is the thread synced at this value?
-enum class Glance : uint8_t { absent, synced, look };
-Glance glance(OrderObject kind, uint64_t address, uint32_t thread, uint64_t synced);
+// Without the lock, for the fast path: is the object in the table, and has the thread told it this value?
+enum class Glance : uint8_t { absent, told, look };
+Glance glance(OrderObject kind, uint64_t address, uint32_t thread, uint64_t told);
 
 // Something happened to the object that is not recorded. Never waits.
 void note_unseen(OrderObject kind, uint64_t address);

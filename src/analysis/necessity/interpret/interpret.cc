@@ -56,6 +56,7 @@ class OrderInterpreter {
     if (left == kNotCounted) left = tables_.survey.acquires(record.object, record.address);
     if (acquires) --left;
     event.last = left == 0;
+    event.sequence = record.sequence;
     if (acquires)
       event.forced = !(record.flags & kNotSeen) &&
                      ((record.flags & kForced) || tables_.survey.one_sender(record.object, record.address));
@@ -91,13 +92,6 @@ bool ends_itself(const ThreadTrace& thread) {
   return order.object == OrderObject::thread_end && !(order.flags & kAcquires);
 }
 
-// Records were lost at a time that is not known.
-bool lost_records(const ProcessFile& process) {
-  for (Drop drop : {Drop::records_full, Drop::file_failed, Drop::threads_full})
-    if (process.drops[static_cast<size_t>(drop)] > 0) return true;
-  return false;
-}
-
 class Replay {
  public:
   Replay(const Process& process, const Survey& survey, std::span<const PeerAccess> peers, EventSink& sink,
@@ -107,7 +101,7 @@ class Replay {
         calls_(tables_),
         watches_(tables_),
         orders_(tables_),
-        lossy_(lost_records(process.trace->process)) {
+        lossy_(survey.lost_records()) {
     const auto& threads = process.trace->threads;
     cursors_.reserve(threads.size());
     for (const ThreadTrace& thread : threads) {

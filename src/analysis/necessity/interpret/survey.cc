@@ -8,6 +8,8 @@
 namespace diogenes::necessity {
 
 Survey::Survey(const ProcessTrace& process) {
+  for (Drop drop : {Drop::records_full, Drop::file_failed, Drop::threads_full})
+    lost_records_ |= process.process.drops[static_cast<size_t>(drop)] > 0;
   for (const ThreadTrace& thread : process.threads) {
     bool asks_for_time = false;  // the last operation
     for (size_t i = 0; i < thread.record_count(); ++i) {
@@ -88,7 +90,7 @@ const StreamFacts* Survey::per_thread_stream(uint16_t context, uint32_t thread) 
 
 bool Survey::one_sender(OrderObject object, uint64_t address) const {
   auto found = senders_.find({object, address});
-  return found != senders_.end() && found->second.thread != 0 && !found->second.several &&
+  return !lost_records_ && found != senders_.end() && found->second.thread != 0 && !found->second.several &&
          !found->second.missed;
 }
 

@@ -39,6 +39,7 @@ class Survey {
   const StreamFacts* per_thread_stream(uint16_t context, uint32_t thread) const;
   const std::vector<LateTouch>& late_touches() const { return late_touches_; }  // by time
   const std::vector<Sleeper>& sleepers() const { return sleepers_; }            // by time
+  bool lost_records() const { return lost_records_; }                           // at a time that is not known
   // One thread alone let others go on by this semaphore or condition, and nothing of it was missed.
   bool one_sender(OrderObject object, uint64_t address) const;
   // Somebody asks for the time between this event and another, which fails unless both are complete.
@@ -54,6 +55,7 @@ class Survey {
   void look_at(const StreamRecord& record, uint32_t thread);
   void look_at(const OrderRecord& record, uint32_t thread);
 
+  bool lost_records_ = false;
   std::unordered_map<uint32_t, StreamFacts> streams_;
   std::map<uint16_t, StreamFacts> legacy_;
   std::map<std::pair<uint16_t, uint32_t>, StreamFacts> per_thread_;

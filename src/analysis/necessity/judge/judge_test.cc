@@ -206,6 +206,23 @@ TEST(Judge, AWaitBeforeAnEarlierHandOverIsNeededByWhomTheLaterOneLetsGo) {
   EXPECT_EQ((at_once[0] != 0) + (at_once[1] != 0), 1);
 }
 
+// B goes on because of the first release. That A had released it again by then, behind its second wait, is chance.
+TEST(Judge, AnAcquireFollowsTheReleaseOfItsNumber) {
+  const auto acquires = [](uint32_t sequence) {
+    Timeline t;
+    t.sleep(B).release(C, 1).work(A, s0, {host_write(m0)});
+    watching_sync(t, A, {s0}, 0, 0).release(A, 0).acquire(A, 1, true);
+    t.sync(A, {s0}, 1).release(A, 0).thread_ends(A).thread_ends(C);
+    t.acquire(B, 0, true, sequence).touch(B, 0).ends();
+    return reasons(t);
+  };
+  const Reasons first = acquires(1), second = acquires(2);
+  EXPECT_NE(first[0], 0u);
+  EXPECT_EQ(first[1], 0u);
+  EXPECT_EQ(second[0], 0u);
+  EXPECT_NE(second[1], 0u);
+}
+
 TEST(Judge, TwoWaitsInARowOfTwoThreadsAreBothNeeded) {
   // s0's work -> A's wait -> work in s1 -> B's wait -> work in s2 that reads what s0 wrote.
   Timeline t;

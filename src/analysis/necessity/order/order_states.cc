@@ -1,6 +1,11 @@
 #include "analysis/necessity/order/order_states.h"
 
 namespace diogenes::necessity {
+namespace {
+
+constexpr size_t kMostReleases = 64;  // of an object
+
+}  // namespace
 
 bool well_formed(const Event& event) {
   constexpr uint32_t kMost = Index<struct NecessityThreadTag>::kNone / 2;  // vector_clock.h needs a bit
@@ -351,6 +356,13 @@ void OrderStates::release(const Event& event) {
     object.many = true;
     object.known.learn(state.known);
   }
+  auto& releases = object.releases;
+  // The object is another one at the same address.
+  if (!releases.empty() && event.sequence < releases.back().sequence) releases.clear();
+  releases.push_back({event.sequence, state.known});
+  if (releases.size() <= kMostReleases) return;
+  releases[1].known.learn(releases[0].known);
+  releases.erase(releases.begin());
 }
 
 bool OrderStates::follow(const Event& event) {
@@ -388,13 +400,16 @@ bool OrderStates::acquire(const Event& event) {
   ObjectState& object = at(objects_, event.object);
   bool news = false;
   if (event.forced) {
-    news = state.known.learn(object.known);
-  } else if (!state.known->possible.includes(object.known->possible)) {
+    // Others may have come since, by chance.
+    for (const ObjectState::Release& release : object.releases)
+      if (release.sequence <= event.sequence) news |= state.known.learn(release.known);
+  }
+  if (!state.known->possible.includes(object.known->possible)) {
     state.known.edit().possible.join(object.known->possible);
     news = true;
   }
   if (news) ++state.version;
-  if (event.last) object.known = {};
+  if (event.last) object = {};
   return news;
 }
 

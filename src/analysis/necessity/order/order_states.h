@@ -123,8 +123,13 @@ struct ThreadState {
 };
 
 struct ObjectState {
-  SharedKnowledge known;
-  ThreadNumber only;  // the one thread that released it
+  SharedKnowledge known;  // by all releases
+  struct Release {
+    uint32_t sequence;
+    SharedKnowledge known;
+  };
+  std::vector<Release> releases;  // the latest; the first of them stands for those before it, too
+  ThreadNumber only;              // the one thread that released it
   bool many = false;
 };
 
@@ -241,7 +246,10 @@ void OrderStates::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_p
   for (const auto& [number, mark] : marks_) {
     mark.each([&](const MarkState& version) { place(version.point); });
   }
-  for (const ObjectState& object : objects_) held(object.known);
+  for (const ObjectState& object : objects_) {
+    held(object.known);
+    for (const ObjectState::Release& release : object.releases) held(release.known);
+  }
 }
 
 }  // namespace diogenes::necessity

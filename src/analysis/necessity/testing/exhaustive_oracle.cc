@@ -108,8 +108,8 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
     size_t event = kMostEvents;
   };
   std::map<uint32_t, Mark> marks;
-  std::map<uint32_t, EventSet> objects;
-  std::map<std::pair<uint32_t, uint32_t>, EventSet> asked;  // thread, stream
+  std::map<uint32_t, std::vector<std::pair<uint32_t, EventSet>>> objects;  // by sequence
+  std::map<std::pair<uint32_t, uint32_t>, EventSet> asked;                 // thread, stream
   auto of_stream = [&](StreamNumber stream, size_t before) {
     EventSet done;
     for (const StreamOperation& operation : streams[stream.value]) {
@@ -230,10 +230,11 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         break;
       }
       case EventKind::release:
-        objects[event.object.value] |= known;
+        objects[event.object.value].push_back({event.sequence, known});
         break;
       case EventKind::acquire:
-        if (event.forced || level == Level::possible) known |= objects[event.object.value];
+        for (const auto& [sequence, told] : objects[event.object.value])
+          if (level == Level::possible || (event.forced && sequence <= event.sequence)) known |= told;
         break;
       default:
         break;

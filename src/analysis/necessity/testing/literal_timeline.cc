@@ -176,13 +176,15 @@ Timeline& Timeline::peer(MemoryNumber memory, bool writes, AddressRange range) {
 Timeline& Timeline::release(ThreadNumber thread, uint32_t object) {
   Event release = event(EventKind::release, thread);
   release.object = ObjectNumber{object};
+  release.sequence = ++released_[object];
   return add(release);
 }
 
-Timeline& Timeline::acquire(ThreadNumber thread, uint32_t object, bool forced) {
+Timeline& Timeline::acquire(ThreadNumber thread, uint32_t object, bool forced, uint32_t sequence) {
   Event acquire = event(EventKind::acquire, thread);
   acquire.object = ObjectNumber{object};
   acquire.forced = forced;
+  acquire.sequence = sequence;
   return add(acquire);
 }
 

@@ -58,7 +58,7 @@ class Timeline {
   Timeline& unwatched(MemoryNumber memory, uint32_t blind, AddressRange range = {0, 8});
   Timeline& peer(MemoryNumber memory, bool writes = false, AddressRange range = {0, 8});
   Timeline& release(ThreadNumber thread, uint32_t object);
-  Timeline& acquire(ThreadNumber thread, uint32_t object, bool forced);
+  Timeline& acquire(ThreadNumber thread, uint32_t object, bool forced, uint32_t sequence = UINT32_MAX);
   Timeline& sleep(ThreadNumber thread);
   Timeline& thread_ends(ThreadNumber thread);
   Timeline& mark_ends(MarkNumber mark);
@@ -80,7 +80,7 @@ class Timeline {
   std::deque<std::vector<Access>> accesses_;
   std::deque<std::vector<StreamNumber>> streams_;
   std::map<uint32_t, bool> calling_;
-  std::map<uint32_t, uint32_t> sequence_;
+  std::map<uint32_t, uint32_t> sequence_, released_;
   int64_t time_ = 1;
 };
 

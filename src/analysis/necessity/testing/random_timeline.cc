@@ -159,7 +159,7 @@ class Generator {
       case 14:
       case 15: {
         const uint32_t object = below(2);  // object 0 forces an order
-        timeline_.acquire(who, object, object == 0);
+        timeline_.acquire(who, object, object == 0, below(3) == 0 ? below(4) : UINT32_MAX);
         break;
       }
       case 16:

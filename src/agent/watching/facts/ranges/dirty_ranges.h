@@ -6,7 +6,7 @@
 //   a call that waits      a guard goes up over every dirty range that has none
 //   touched                the guard has fallen, and the touch is recorded (guard/watch_records.h).
 //                          With other threads about, it goes up again at the next such return, or when
-//                          another thread acquires a lock, at most kRaises times for one piece of work;
+//                          another thread goes on that slept, at most kRaises times for one piece of work;
 //                          then it stands open
 //   released, overwritten  gone
 //

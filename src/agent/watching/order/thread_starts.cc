@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "agent/core/running_stage.h"
-#include "agent/watching/order/news.h"
+#include "agent/watching/order/order_records.h"
 
 namespace diogenes::agent {
 
@@ -13,7 +13,7 @@ std::atomic<bool> order_wanted{false};
 
 namespace {
 
-// Making a file takes longer than making a thread: where so many come, only those get one that have news.
+// Making a file takes longer than making a thread: where so many come, only those get one that have something to tell.
 constexpr uint32_t kFilesOfStarts = 256;
 
 // How many there are beside the main thread, or the one that forked; above that the folder's generation: a count of
@@ -59,14 +59,11 @@ void before_thread_start(ThreadStart& start) {
   KeepErrno keep;
   start.number = number_new_thread();
   start.file = 0xffffffff;
-  start.told = start.certainly = {};
   if (!recording()) return;
   OrderThread& me = this_thread();
   finish_pending(me);
   PassThrough own;
   if (!prepare(me)) return;
-  start.told = knows_now(me).tells;
-  start.certainly = me.knows->certain;
   start.file = me.file;
   OrderRecord record = record_of(OrderObject::thread_start, start.number, kForced);
   record.at_ns = monotonic_now().count;
@@ -94,9 +91,6 @@ void begin_ordered_thread(const ThreadStart& start) {
   me.start_ns = monotonic_now().count;
   me.owes_start = thread_state.owes_order = true;
   if (process_file()->threads >= kFilesOfStarts || !prepare(me)) return;
-  me.knows->certain.add(start.certainly);
-  me.knows->known.add(start.told);
-  me.knows->tells.add(start.told);
   if (start.file != 0xffffffff) ++me.learned;
 }
 
@@ -143,7 +137,7 @@ void end_ordered_thread() {
   if (!recording()) return;
   finish_pending(me);
   PassThrough own;
-  if (!me.knows && (version(me) == 0 || !prepare(me))) {
+  if (!me.has_file && (version(me) == 0 || !prepare(me))) {
     me.owes_start = thread_state.owes_order = false;  // who joins it says that it ended
     return;
   }
@@ -153,13 +147,9 @@ void end_ordered_thread() {
   record.thread = me.file;
   if (joined) {
     LockedObject object(OrderObject::thread_end, me.number, kMake);
-    if (object) {
-      release(object, me, record);
-      if (!object->first) object->first = object->last = 1, object->file = me.file;
-    }
+    if (object) object->file = me.file;
   }
   write(record);
-  end_source(me);
 }
 
 void note_detached(uint64_t handle) {
@@ -183,19 +173,24 @@ uint32_t number_of_thread(uint64_t handle) {
 void after_join(uint64_t handle, uint32_t number, Blocked blocked) {
   if (number == 0) return;
   KeepErrno keep;
-  hear(OrderObject::thread_end, number, kForced, blocked, [](LockedObject& object) { return object->last; });
-  PassThrough own;
-  bool recorded = glance(OrderObject::thread_end, number, 0, 0) != Glance::absent;
-  if (recorded) {
-    LockedObject(OrderObject::thread_end, number, kLeave).remove();
-  } else if (recording() && prepare(this_thread())) {
+  {
+    PassThrough own;
     OrderRecord record = record_of(OrderObject::thread_end, number, kAcquires | kForced);
-    record.at_ns = monotonic_now().count;
-    set_blocked(record, blocked);
-    write(record);
+    {
+      LockedObject object(OrderObject::thread_end, number, kLeave);
+      if (object) record.sequence = 1, record.thread = object->file;
+      object.remove();
+    }
+    if (recording() && prepare(this_thread())) {
+      finish_pending(this_thread());
+      record.at_ns = monotonic_now().count;
+      set_blocked(record, blocked);
+      write(record);
+    }
+    LockedObject object(kThreadHandle, handle, kLeave);
+    if (object && object->count == number) object.remove();
   }
-  LockedObject object(kThreadHandle, handle, kLeave);
-  if (object && object->count == number) object.remove();
+  after_acquire();
 }
 
 }  // namespace diogenes::agent

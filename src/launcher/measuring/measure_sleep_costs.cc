@@ -1,4 +1,4 @@
-#include "launcher/measuring/sleep_costs.h"
+#include "launcher/measuring/measure_sleep_costs.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
