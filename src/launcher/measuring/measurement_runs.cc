@@ -8,6 +8,7 @@
 #include "launcher/installed/python_in_use.h"
 #include "launcher/measuring/measurement.h"
 #include "launcher/measuring/prepare_command.h"
+#include "launcher/measuring/session_folder.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -139,15 +140,6 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   run.exit_status = result.exit_status;
   run.signal = result.signal;
   run.state = "complete";
-  if (result.asked_for_more)
-    notice(fmt::format(
-        "{}: the program asked for more input than was typed in the first run, and read its end", name));
-  constexpr Nanoseconds kWorthSaying{100'000'000};
-  if (first && result.waited_for_user > kWorthSaying)
-    notice(
-        fmt::format("{}: the program waited {:.1f} s for somebody to type; this is no part of its run time",
-                    name, result.waited_for_user.seconds()));
-  if (first && !streams_->problem().empty()) notice(streams_->problem());
   for (const std::string& difference : streams_->finish(result))
     run.output_difference += (run.output_differs() ? "; " : "") + difference;
   if (first) {
@@ -175,6 +167,15 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
     if (first) say(session_.notices.back());
     return false;
   }
+  if (first && result.read_terminal) {
+    run.state = "typed";
+    notice(fmt::format(
+        "{}: something was typed, which later runs cannot read again, so they were not made; give it as a file: `diogenes "
+        "run -- {} < FILE`, or `< /dev/null` where the program reads nothing",
+        name, shell_quoted(options_.command.front())));
+    say(session_.notices.back());
+    return false;
+  }
   if (first) return true;
   const StageRun& original = session_.runs.front();
   if (result.signal != 0 && result.signal != first_signal_) {
@@ -200,7 +201,7 @@ double Measurement::reference_runtime() const {
 std::string Measurement::outcome_text() const {
   if (session_.runs.empty()) return "failed";
   const StageRun& run = session_.runs.back();
-  if (run.state != "complete") return run.state;
+  if (run.state != "complete" && run.state != "typed") return run.state;
   std::string text = fmt::format("{:.2f} s", run.runtime_s);
   if (session_.runs.size() > 1 && reference_runtime() > 0)
     text += fmt::format(", {:.2f} x {}", run.runtime_s / reference_runtime(), session_.runs.front().name);
