@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-4}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- session trace nvtx_ranges python_lines image eh_frame plan instruction fat_binary report names proved corrections demangled
+[ $# -gt 0 ] || set -- session trace python_lines image eh_frame plan instruction fat_binary report names proved corrections demangled
 folder=$PWD/build/fuzz
 launcher=
 if command -v ccache >/dev/null 2>&1; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi

@@ -13,7 +13,6 @@
 #include "launcher/command_line/version.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/options.h"
-#include "trace/nvtx_ranges.h"
 
 namespace diogenes::launcher {
 namespace {

@@ -28,9 +28,10 @@ inline constexpr const char* kPlainRun = "plain";
 std::string run_name(Stage stage, int number);
 
 struct StageRun {
-  std::string name;      // run_name(), or "plain"
-  std::string folder;    // relative to the session; "" for plain
-  std::string state;     // "running", "complete", "failed", "timeout", "interrupted", "typed" (it read what was typed)
+  std::string name;    // run_name(), or "plain"
+  std::string folder;  // relative to the session; "" for plain
+  std::string
+      state;  // "running", "complete", "failed", "timeout", "interrupted", "typed" (it read what was typed)
   double runtime_s = 0;  // exec to exit
   double cpu_s = 0;      // user + system
   int exit_status = 0;   // 128+N on a signal; a program may also exit with more than 128

@@ -35,7 +35,6 @@ while IFS= read -r file; do
       may["python"] = "trace ffm driver base"
       may["values"] = "trace ffm driver base"
       may["corrector"] = "trace ffm driver base"
-      may["nvtx"] = "trace ffm driver base"
       may["analysis"] = "trace ffm driver base"
       may["views"] = "base"              # and of the analysis the report alone
       may["launcher"] = "views analysis trace ffm driver base"

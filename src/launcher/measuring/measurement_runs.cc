@@ -64,7 +64,6 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   const bool reads_python =
       !first && fs::exists(installation_.python) && runs_python(folder_ / stage_name(Stage::baseline));
   const fs::path python = reads_python ? installation_.python : fs::path();
-  const bool hears_nvtx = stage == Stage::tracing && !options_.region.empty();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
                                  .library_folder = driver_->driver.library_folder,
@@ -72,8 +71,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                  .cupti = cupti,
                                  .python = python,
                                  .values = settings.followed.empty() ? fs::path() : installation_.values,
-                                 .nvtx = hears_nvtx ? installation_.nvtx : fs::path(),
-                                 .region = options_.region,
+                                 .region = stage == Stage::tracing ? options_.region : "",
                                  .guards = stage == Stage::memory_tracing || stage == Stage::sync_use});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
