@@ -4,7 +4,6 @@
 #include <queue>
 
 #include "analysis/replay/gpu.h"
-#include "analysis/replay/one_stream.h"
 
 namespace diogenes::replay {
 namespace {
@@ -415,14 +414,6 @@ class Simulator {
 Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations, const Machine& machine,
                  const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill,
                  const std::vector<Checkpoint>* use) {
-  if (in_one_stream(schedule))
-    return simulate_one_stream(schedule, durations, machine, setting, edits, fill, use);
-  return simulate_events(schedule, durations, machine, setting, edits, fill, use);
-}
-
-Outcome simulate_events(const Schedule& schedule, const std::vector<int64_t>& durations,
-                        const Machine& machine, const Setting& setting, std::span<const Edit> edits,
-                        std::vector<Checkpoint>* fill, const std::vector<Checkpoint>* use) {
   return Simulator(schedule, durations, machine, setting, edits, fill, use).run();
 }
 

@@ -54,11 +54,4 @@ Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations
                  const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill = nullptr,
                  const std::vector<Checkpoint>* use = nullptr);
 
-// The same for any number of threads and streams, event by event; simulate() takes a shorter way where there
-// is one of each (one_stream.h).
-Outcome simulate_events(const Schedule& schedule, const std::vector<int64_t>& durations,
-                        const Machine& machine, const Setting& setting, std::span<const Edit> edits,
-                        std::vector<Checkpoint>* fill = nullptr,
-                        const std::vector<Checkpoint>* use = nullptr);
-
 }  // namespace diogenes::replay
