@@ -112,16 +112,9 @@ void ReportOfRun::describe_session() {
 
 // Without it, the report is of the whole run, or of what cuProfilerStart marks, and not complete.
 bool ReportOfRun::mark_region(const std::string& region) {
-  const std::vector<NvtxRanges> ranges = read_nvtx_ranges(runs_.tracing->trace.folder);
-  uint64_t lost = 0;
-  for (const NvtxRanges& file : ranges) lost += file.lost;
-  if (lost > 0)
-    report_.notices.push_back({"region-lost", "begins and ends of the NVTX range '" + region +
-                                                  "' were lost " + counted(lost, "time", "times") +
-                                                  ": the part that is judged may be wrong (disk full?)"});
-  const std::optional<ProfiledSpan> part = mark_what_is_outside(*runs_.tracing, ranges);
+  const std::optional<ProfiledSpan> part = mark_what_is_outside_ranges(*runs_.tracing);
   if (!part) {
-    runs_.lost.push_back(no_such_range(region, ranges) + "; the report is as without --region");
+    runs_.lost.push_back(no_such_range(region, *runs_.tracing) + "; the report is as without --region");
     return false;
   }
   report_.part = {"NVTX range " + region, part->times, std::min(part->time.seconds(), report_.runtime_s)};

@@ -15,6 +15,9 @@ inline constexpr uint32_t kPlanVersion = 9;
 inline constexpr const char* kPlanVariable = "DIOGENES_PLAN";  // path of the plan file, absolute
 inline constexpr const char* kAgentVariable =
     "DIOGENES_AGENT";  // path of the agent, for CUDA_INJECTION64_PATH too
+inline constexpr const char* kRegionVariable = "DIOGENES_REGION";  // --region: the name of the NVTX ranges
+inline constexpr const char* kNvtxVariable = "NVTX_INJECTION64_PATH";  // whom NVTX gives its calls to
+inline constexpr int kMostRegionBytes = 255;
 
 // An instruction that is the first to use a result whose wait costs much: what becomes of that value is followed from
 // there (trace/value_source.h).

@@ -12,7 +12,6 @@
 #include "launcher/command_line/option_checks.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/options.h"
-#include "trace/nvtx_ranges.h"
 
 namespace diogenes::launcher {
 namespace {

@@ -14,7 +14,6 @@
 #include "driver/catalogue.h"
 #include "launcher/installed/cupti.h"
 #include "launcher/installed/python_in_use.h"
-#include "launcher/measuring/nvtx_region.h"
 #include "launcher/measuring/plan_file.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/measuring/run_estimate.h"
@@ -134,28 +133,21 @@ TEST_F(Parts, PythonsLibraryComesLast) {
   EXPECT_EQ(value_of(environment, "LD_PRELOAD"), "/a/agent.so:/a/gpu-times.so:/a/python.so:/his.so");
 }
 
-TEST_F(Parts, TheLibraryForNvtxIsNamedToNvtx) {
-  auto environment = target_environment(
-      {"HOME=/h"}, {.agent = "/a/agent.so", .plan = "/s/plan", .nvtx = "/a/nvtx.so", .region = "train step"});
-  EXPECT_EQ(value_of(environment, "LD_PRELOAD"), "/a/agent.so:/a/nvtx.so");
-  EXPECT_EQ(value_of(environment, "NVTX_INJECTION64_PATH"), "/a/nvtx.so");
+TEST_F(Parts, WithARegionTheAgentIsNamedToNvtx) {
+  auto environment =
+      target_environment({"HOME=/h"}, {.agent = "/a/agent.so", .plan = "/s/plan", .region = "train step"});
+  EXPECT_EQ(value_of(environment, "NVTX_INJECTION64_PATH"), "/a/agent.so");
   EXPECT_EQ(value_of(environment, "DIOGENES_REGION"), "train step");
-  auto without = target_environment({"NVTX_INJECTION64_PATH=/his.so"},
-                                    {.agent = "/a/agent.so", .plan = "/s/plan", .region = "train step"});
+  auto without =
+      target_environment({"NVTX_INJECTION64_PATH=/his.so"}, {.agent = "/a/agent.so", .plan = "/s/plan"});
   EXPECT_EQ(value_of(without, "NVTX_INJECTION64_PATH"), "/his.so");
   EXPECT_EQ(value_of(without, "DIOGENES_REGION"), "");
 }
 
 TEST_F(Parts, ARegionNeedsNvtxForItself) {
-  Installation installation;
-  installation.nvtx = folder_ / "libdiogenes-nvtx.so";
-  EXPECT_TRUE(check_region("", {"NVTX_INJECTION64_PATH=/his.so"}, installation));
-  Status missing = check_region("step", {}, installation);
-  ASSERT_FALSE(missing);
-  EXPECT_NE(std::string(missing.error().c_str()).find("is missing"), std::string::npos);
-  std::ofstream(installation.nvtx) << "x";
-  EXPECT_TRUE(check_region("step", {"NVTX_INJECTION64_PATH="}, installation));
-  Status taken = check_region("step", {"NVTX_INJECTION64_PATH=/his.so"}, installation);
+  EXPECT_TRUE(check_region("", {"NVTX_INJECTION64_PATH=/his.so"}));
+  EXPECT_TRUE(check_region("step", {"NVTX_INJECTION64_PATH="}));
+  Status taken = check_region("step", {"NVTX_INJECTION64_PATH=/his.so"});
   ASSERT_FALSE(taken);
   EXPECT_NE(std::string(taken.error().c_str()).find("NVTX_INJECTION64_PATH=/his.so takes"),
             std::string::npos);

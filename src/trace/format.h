@@ -193,9 +193,10 @@ enum class RecordType : uint8_t {
   order,
   peer_access,
   value,
-  thread
+  thread,
+  range
 };
-inline constexpr RecordType kLastRecordType = RecordType::thread;
+inline constexpr RecordType kLastRecordType = RecordType::range;
 
 inline constexpr uint32_t kNoStack = 0;          // no stack lies at offset 0: the file header does
 inline constexpr uint32_t kLegacyStream = 0;     // OperationRecord::stream
@@ -334,5 +335,17 @@ struct ThreadRecord {
   uint64_t reserved3;
 };
 static_assert(sizeof(ThreadRecord) == 32);
+
+enum class RangeEdge : uint8_t { begin, end, other };
+
+// The thread entered or left an NVTX range of the region's name; nested ones are left out, but those that were started count
+// each. `other`: there is a range of this name, and it is not the region's. Stage 2, with --region.
+struct RangeRecord {
+  RecordType type;
+  RangeEdge edge;
+  char name[22];  // other: its first bytes, and 0 where there are fewer; else empty
+  int64_t at_ns;
+};
+static_assert(sizeof(RangeRecord) == 32);
 
 }  // namespace diogenes

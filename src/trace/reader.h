@@ -167,6 +167,9 @@ class ThreadTrace {
         case RecordType::value:
           visitor(*file_->at<ValueRecord>(offset), last);
           break;
+        case RecordType::range:
+          visitor(*file_->at<RangeRecord>(offset), last);
+          break;
         case RecordType::thread:
         case RecordType::none:
           break;

@@ -28,9 +28,10 @@ inline constexpr const char* kPlainRun = "plain";
 std::string run_name(Stage stage, int number);
 
 struct StageRun {
-  std::string name;      // run_name(), or "plain"
-  std::string folder;    // relative to the session; "" for plain
-  std::string state;     // "running", "complete", "failed", "timeout", "interrupted"
+  std::string name;    // run_name(), or "plain"
+  std::string folder;  // relative to the session; "" for plain
+  std::string
+      state;  // "running", "complete", "failed", "timeout", "interrupted", "typed" (it read what was typed)
   double runtime_s = 0;  // exec to exit
   double cpu_s = 0;      // user + system
   int exit_status = 0;   // 128+N on a signal; a program may also exit with more than 128
@@ -65,7 +66,7 @@ struct StreamsRecord {
   std::string input;        // the file that later runs read, from the session's folder; empty: none
   int64_t input_begin = 0;  // from there on
   bool joined = false;      // stdout and stderr are one
-  // Which of "stdin", "stdout" and "stderr" were the user's terminal (launcher/terminal/typed_input.h: what was typed).
+  // Which of "stdin", "stdout" and "stderr" were terminals: later runs have one of their own in place of an output's.
   std::vector<std::string> terminal;
 };
 

@@ -18,7 +18,6 @@ MAY = {
     "python": "trace ffm driver base",
     "values": "trace ffm driver base",
     "corrector": "trace ffm driver base",
-    "nvtx": "trace ffm driver base",
     "analysis": "trace ffm driver base",
     "views": "base",  # and of the analysis the report alone
     "launcher": "views analysis trace ffm driver base",

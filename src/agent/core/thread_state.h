@@ -36,8 +36,9 @@ struct ThreadState {
   NumberedContext context;
   uint64_t named_stream = 0;  // the stream that its last call named (facts/context_numbers.h)
   ThreadFile* file = nullptr;
-  uint32_t news = 0;             // records appended to `file`, other than those of order (order/order_records.h)
-  uint32_t file_generation = 0;  // of the process folder that `file` belongs to; a fork makes a new one
+  uint32_t news = 0;  // records appended to `file`, other than those of order (order/order_records.h)
+  uint32_t ranges = 0, region_at = 0;  // of NVTX: open ones, of which the region is this one; 0: none
+  uint32_t file_generation = 0;        // of the process folder that `file` belongs to; a fork makes a new one
 };
 
 extern __attribute__((tls_model("initial-exec"))) thread_local constinit ThreadState thread_state;

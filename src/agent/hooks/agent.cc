@@ -26,6 +26,7 @@
 #include "agent/core/thread_state.h"
 #include "agent/hooks/collector.h"
 #include "agent/hooks/driver_image.h"
+#include "agent/hooks/nvtx_ranges.h"
 #include "agent/hooks/process_end.h"
 #include "agent/hooks/x86_64/patcher.h"
 #include "agent/watching/corrected_waits.h"
@@ -99,6 +100,7 @@ void child_after_fork() {
   forget_thread_files();
   forget_stacks();
   forget_python();
+  forget_ranges();
   value_source->forget();
   corrector->forget();
   restart_collecting_in_child();

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace diogenes {
 namespace {
-
-struct Mark {
-  Nanoseconds at;
-  bool begins = false;
-};
 
 struct Interval {
   Nanoseconds begin, end;
@@ -19,7 +15,7 @@ struct Interval {
 using Parts = std::vector<Interval>;
 
 Parts spans_of(const Process& process, const SiteTable& sites) {
-  std::vector<Mark> marks;
+  std::vector<RangeMark> marks;
   Nanoseconds last;
   for (const Thread& thread : process.threads)
     for (const Operation& operation : thread.operations) {
@@ -29,10 +25,11 @@ Parts spans_of(const Process& process, const SiteTable& sites) {
       if (function->has(Trait::begins_profiling)) marks.push_back({operation.end(), true});
       if (function->has(Trait::ends_profiling)) marks.push_back({operation.begin, false});
     }
-  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.at < b.at; });
+  std::stable_sort(marks.begin(), marks.end(),
+                   [](const RangeMark& a, const RangeMark& b) { return a.at < b.at; });
   Parts spans;
   bool inside = false;
-  for (const Mark& mark : marks) {
+  for (const RangeMark& mark : marks) {
     if (mark.begins && !inside) spans.push_back({mark.at, last});
     if (!mark.begins && inside) spans.back().end = mark.at;
     inside = mark.begins;
@@ -47,29 +44,21 @@ Nanoseconds last_end(const Process& process) {
   return last;
 }
 
-// `file`: of one process; `over`: when that was over. Ends without a begin are ignored: their begin was lost.
-void add_parts(const NvtxRanges& file, Nanoseconds over, Parts& spans) {
-  int64_t open = 0;
-  for (const NvtxRanges::Mark& mark : file.marks) {
-    if (mark.change > 0 && open++ == 0) spans.push_back({mark.at, std::max(mark.at, over)});
-    if (mark.change < 0 && open > 0 && --open == 0) spans.back().end = mark.at;
-  }
-}
-
-// An exec keeps the process's id: the next program's file begins where the last one's ranges end.
-Parts spans_of(const Process& process, std::span<const NvtxRanges> ranges) {
-  const ProcessFile& described = process.trace->process;
+// Ends without a begin are ignored: their begin was lost. At the same time, what begins comes first: one range takes over from
+// another.
+Parts spans_of_ranges(const Process& process) {
   const Nanoseconds last = last_end(process);
+  std::vector<RangeMark> marks = process.range_marks;
+  std::sort(marks.begin(), marks.end(), [](const RangeMark& a, const RangeMark& b) {
+    return std::tie(a.at, b.begins) < std::tie(b.at, a.begins);
+  });
   Parts spans;
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    auto is_ours = [&](const NvtxRanges& file) {
-      return file.pid == described.pid && file.host == described.host;
-    };
-    if (!is_ours(ranges[i])) continue;
-    const bool replaced = i + 1 < ranges.size() && is_ours(ranges[i + 1]);
-    add_parts(ranges[i], replaced ? std::min(last, ranges[i + 1].created) : last, spans);
+  int64_t open = 0;
+  for (const RangeMark& mark : marks) {
+    if (mark.begins && open++ == 0) spans.push_back({mark.at, std::max(mark.at, last)});
+    if (!mark.begins && open > 0 && --open == 0) spans.back().end = mark.at;
   }
-  return spans;
+  return last.count > 0 ? spans : Parts{};
 }
 
 // `parts`: of each process of the run, by time.
@@ -101,20 +90,19 @@ std::optional<ProfiledSpan> mark_what_is_outside(Run& tracing, const SiteTable& 
   return mark(tracing, spans);
 }
 
-std::optional<ProfiledSpan> mark_what_is_outside(Run& tracing, std::span<const NvtxRanges> ranges) {
+std::optional<ProfiledSpan> mark_what_is_outside_ranges(Run& tracing) {
   std::vector<Parts> spans;
-  for (const Process& process : tracing.processes) spans.push_back(spans_of(process, ranges));
+  for (const Process& process : tracing.processes) spans.push_back(spans_of_ranges(process));
   return mark(tracing, spans);
 }
 
-std::string no_such_range(const std::string& region, std::span<const NvtxRanges> ranges) {
+std::string no_such_range(const std::string& region, const Run& tracing) {
   constexpr size_t kMostSaid = 12;
   std::set<std::string> names;
-  bool entered = false, more = false;
-  for (const NvtxRanges& file : ranges) {
-    names.insert(file.names.begin(), file.names.end());
-    more |= file.more_names;
-    entered |= !file.marks.empty();
+  bool entered = false;
+  for (const Process& process : tracing.processes) {
+    names.insert(process.other_ranges.begin(), process.other_ranges.end());
+    entered |= !process.range_marks.empty();
   }
   std::string text = "no NVTX range '" + region + "' was entered";
   if (entered) return text + " in a process that uses CUDA";
@@ -127,7 +115,7 @@ std::string no_such_range(const std::string& region, std::span<const NvtxRanges>
     if (said == kMostSaid) break;
     text += (said++ > 0 ? ", '" : "'") + name + "'";
   }
-  return more || names.size() > said ? text + " and more" : text;
+  return names.size() > said ? text + " and more" : text;
 }
 
 }  // namespace diogenes

@@ -16,9 +16,12 @@ struct Marked {
     load(trace);
     part = mark_what_is_outside(run, sites);
   }
-  Marked(const Timeline& trace, const std::vector<NvtxRanges>& ranges) {
+  // With NVTX ranges: begins (1) and ends (-1), in microseconds.
+  Marked(const Timeline& trace, std::initializer_list<std::pair<int64_t, int>> ranges) {
     load(trace);
-    part = mark_what_is_outside(run, ranges);
+    for (auto [us, change] : ranges)
+      run.processes[0].range_marks.push_back({{ProcessOptions{}.start_ns + us * 1000}, change > 0});
+    part = mark_what_is_outside_ranges(run);
   }
   void load(const Timeline& trace) {
     write_process(folder.path() / "2", trace, {.launches_traced = true});
@@ -123,17 +126,6 @@ TEST(ProfiledSpan, WhatIsNeededOutsideCountsForTheVerdict) {
 
 // ---- NVTX ranges
 
-// Of the process that write_process() makes; begins and ends by turns, in microseconds.
-NvtxRanges ranges(std::initializer_list<std::pair<int64_t, int>> marks, int64_t created_us = 0) {
-  const ProcessOptions described;
-  NvtxRanges file;
-  file.host = "node";
-  file.pid = described.pid;
-  file.created = {described.start_ns + created_us * 1000};
-  for (auto [us, change] : marks) file.marks.push_back({{described.start_ns + us * 1000}, change});
-  return file;
-}
-
 // Synchronizations of 10 at 100, 200, ... 600.
 Timeline six_waits() {
   Timeline trace = timeline();
@@ -142,7 +134,7 @@ Timeline six_waits() {
 }
 
 TEST(NvtxPart, ReachesFromTheOutermostBeginToItsEnd) {
-  const Marked marked(six_waits(), {ranges({{150, 1}, {160, 1}, {250, -1}, {350, -1}, {450, 1}, {550, -1}})});
+  const Marked marked(six_waits(), {{150, 1}, {160, 1}, {250, -1}, {350, -1}, {450, 1}, {550, -1}});
   ASSERT_TRUE(marked.part);
   EXPECT_EQ(marked.part->times, 2u);
   EXPECT_EQ(marked.part->time.count, 200'000 + 100'000);
@@ -150,43 +142,39 @@ TEST(NvtxPart, ReachesFromTheOutermostBeginToItsEnd) {
 }
 
 TEST(NvtxPart, WithoutAnEndReachesToThatOfTheProcess) {
-  const Marked marked(six_waits(), {ranges({{50, -1}, {450, 1}})});
+  const Marked marked(six_waits(), {{50, -1}, {450, 1}});
   ASSERT_TRUE(marked.part);
   EXPECT_EQ(marked.part->time.count, 610'000 - 450'000);
   EXPECT_EQ(marked.places(), "ooooii");
 }
 
-TEST(NvtxPart, EndsWhereAnExecReplacesTheProgram) {
-  const Marked marked(six_waits(), {ranges({{50, 1}}, 40), ranges({{550, 1}}, 250)});
+// As threads write them, one after the other: at the same time a begin comes first.
+TEST(NvtxPart, IsOneWhereRangesOfThreadsOverlap) {
+  const Marked marked(six_waits(), {{150, 1}, {350, -1}, {250, 1}, {450, -1}, {450, 1}, {550, -1}});
   ASSERT_TRUE(marked.part);
-  EXPECT_EQ(marked.part->times, 2u);
-  EXPECT_EQ(marked.places(), "iioooi");
+  EXPECT_EQ(marked.part->times, 1u);
+  EXPECT_EQ(marked.places(), "oiiiio");
 }
 
-TEST(NvtxPart, IsNotThatOfAnotherProcess) {
-  NvtxRanges other = ranges({{50, 1}});
-  ++other.pid;
-  NvtxRanges elsewhere = ranges({{50, 1}});
-  elsewhere.host += "2";
-  const Marked marked(six_waits(), {other, elsewhere});
+TEST(NvtxPart, IsNotThatOfAProcessWithoutOperations) {
+  const Marked marked(timeline(), {{50, 1}});
   EXPECT_FALSE(marked.part);
-  EXPECT_EQ(marked.places(), "iiiiii");
-  EXPECT_EQ(no_such_range("x", std::vector{other}),
-            "no NVTX range 'x' was entered in a process that uses CUDA");
+  EXPECT_EQ(no_such_range("x", marked.run), "no NVTX range 'x' was entered in a process that uses CUDA");
 }
 
 TEST(NvtxPart, ThatIsNotThereNamesThoseThatAre) {
+  Run run;
+  run.processes.resize(2);
   EXPECT_EQ(
-      no_such_range("x", {}),
+      no_such_range("x", run),
       "no NVTX range 'x' was entered, and no other that could be heard: does the program call NVTX 3, in a "
       "library that was built with it?");
-  NvtxRanges one = ranges({}), other = ranges({});
-  one.names = {"load", "step"};
-  other.names = {"eval", "step"};
-  EXPECT_EQ(no_such_range("x", std::vector{one, other}),
+  run.processes[0].other_ranges = {"load", "step"};
+  run.processes[1].other_ranges = {"eval", "step"};
+  EXPECT_EQ(no_such_range("x", run),
             "no NVTX range 'x' was entered; ranges that were: 'eval', 'load', 'step'");
-  for (int i = 0; i < 20; ++i) one.names.push_back("a" + std::to_string(i));
-  const std::string many = no_such_range("x", std::vector{one});
+  for (int i = 0; i < 20; ++i) run.processes[0].other_ranges.push_back("a" + std::to_string(i));
+  const std::string many = no_such_range("x", run);
   EXPECT_TRUE(many.ends_with("'a18', 'a19' and more")) << many;
 }
 

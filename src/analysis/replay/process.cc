@@ -4,7 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "analysis/replay/one_stream.h"
+#include "analysis/replay/simulator.h"
 #include "analysis/replay/recorded/calibration.h"
 #include "analysis/replay/recorded/wake_up.h"
 #include "analysis/runs/near_search.h"

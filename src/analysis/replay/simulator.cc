@@ -411,9 +411,9 @@ class Simulator {
 
 }  // namespace
 
-Outcome simulate_events(const Schedule& schedule, const std::vector<int64_t>& durations,
-                        const Machine& machine, const Setting& setting, std::span<const Edit> edits,
-                        std::vector<Checkpoint>* fill, const std::vector<Checkpoint>* use) {
+Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations, const Machine& machine,
+                 const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill,
+                 const std::vector<Checkpoint>* use) {
   return Simulator(schedule, durations, machine, setting, edits, fill, use).run();
 }
 

@@ -83,12 +83,10 @@ struct Outcome {
   std::vector<int64_t> threads;
 };
 
-// For any number of threads and streams, event by event; simulate() takes a shorter way where there is one of each
-// (one_stream.h). `edits`: sorted by position. `checkpoints`: filled by an unchanged run, used by a changed one with the
-// same durations, machine and setting.
-Outcome simulate_events(const Schedule& schedule, const std::vector<int64_t>& durations,
-                        const Machine& machine, const Setting& setting, std::span<const Edit> edits,
-                        std::vector<Checkpoint>* fill = nullptr,
-                        const std::vector<Checkpoint>* use = nullptr);
+// `edits`: sorted by position. `checkpoints`: filled by an unchanged run, used by a changed one with the same
+// durations, machine and setting.
+Outcome simulate(const Schedule& schedule, const std::vector<int64_t>& durations, const Machine& machine,
+                 const Setting& setting, std::span<const Edit> edits, std::vector<Checkpoint>* fill = nullptr,
+                 const std::vector<Checkpoint>* use = nullptr);
 
 }  // namespace diogenes::replay

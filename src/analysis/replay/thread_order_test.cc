@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/replay/one_stream.h"
+#include "analysis/replay/simulator.h"
 #include "analysis/testing/recorded_schedule.h"
 
 namespace diogenes {

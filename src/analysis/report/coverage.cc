@@ -60,6 +60,7 @@ bool is_gpu_work(const DriverFunction& function) {
 std::string run_trouble(const StageRun& run) {
   if (run.state == "interrupted") return run.name + ": the run was interrupted";
   if (run.state == "timeout") return run.name + ": the run took longer than --timeout";
+  if (run.state == "typed") return run.name + ": the program read what was typed, so no further run was made";
   if (run.state == "running") return run.name + ": the run did not end while Diogenes was there";
   if (run.state != "complete") return run.name + ": the run failed";
   if (run.signal != 0) return run.name + ": signal " + std::to_string(run.signal) + " killed the program";

@@ -1,6 +1,8 @@
 #include "analysis/runs/run.h"
 
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <map>
 
 #include "analysis/runs/near_search.h"
@@ -10,6 +12,17 @@ namespace {
 
 Nanoseconds time_of(uint32_t count, uint8_t flags) {
   return {static_cast<int64_t>(count) * ((flags & kCoarseTimes) ? 1024 : 1)};
+}
+
+// It may be cut within a letter, and may hold anything: what a terminal would obey is a question mark.
+std::string name_of(const RangeRecord& record) {
+  std::string name(record.name, strnlen(record.name, sizeof record.name));
+  const bool cut = name.size() == sizeof record.name;
+  while (cut && !name.empty() && (name.back() & 0xc0) == 0x80) name.pop_back();
+  if (cut && !name.empty() && (name.back() & 0x80) != 0) name.pop_back();
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  return name;
 }
 
 struct AllocationEvent {
@@ -55,6 +68,13 @@ class ThreadLoader {
     auto& recordings = process_.threads[thread_].long_recordings;
     if (recordings.empty() || recordings.back().operation != sequence)
       recordings.push_back({sequence, sane(record.before_ns), sane(record.after_ns)});
+  }
+  void operator()(const RangeRecord& record, uint32_t) {
+    if (record.edge == RangeEdge::other)
+      process_.other_ranges.push_back(name_of(record));
+    else
+      process_.range_marks.push_back(
+          {{std::clamp<int64_t>(record.at_ns, 0, kLatest)}, record.edge == RangeEdge::begin});
   }
   void operator()(const PeerAccessRecord& record, uint32_t) { peers_.add(process_.trace->process, record); }
   template <typename Record>

@@ -104,11 +104,19 @@ struct Reuse {
   } released, allocated;
 };
 
+// One thread entered, or left, an NVTX range of the region's name.
+struct RangeMark {
+  Nanoseconds at;
+  bool begins = false;
+};
+
 struct Process {
   const ProcessTrace* trace = nullptr;
   std::string identity;  // the same in every run: rank, executable, how many of these started before it
   std::vector<Thread> threads;
   std::vector<Reuse> reuses;
+  std::vector<RangeMark> range_marks;     // stage 2, with --region: of all threads, one after the other
+  std::vector<std::string> other_ranges;  // names of other NVTX ranges, as far as they were kept
 };
 
 struct Run {

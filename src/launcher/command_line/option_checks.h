@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "analysis/findings/problem_kinds.h"
-#include "trace/nvtx_ranges.h"
+#include "ffm/plan.h"
 
 namespace diogenes::launcher {
 

@@ -20,7 +20,6 @@ Installation find_installation() {
                       lib / "libdiogenes-python.so",
                       lib / "libdiogenes-values.so",
                       lib / "libdiogenes-corrector.so",
-                      lib / "libdiogenes-nvtx.so",
                       (installed ? own : top / "libexec") / "diogenes-discover",
                       lib / "simulated/libcuda.so.1",
                       top / "share/terminfo",

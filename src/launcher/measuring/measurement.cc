@@ -19,7 +19,6 @@
 #include "launcher/command_line/build_details.h"
 #include "launcher/installed/cupti.h"
 #include "launcher/installed/machine_text.h"
-#include "launcher/measuring/nvtx_region.h"
 #include "launcher/measuring/run_estimate.h"
 #include "launcher/measuring/session_folder.h"
 #include "launcher/measuring/measure_sleep_costs.h"
@@ -71,7 +70,7 @@ bool Measurement::open() {
 bool Measurement::begin_session() {
   program_ = find_program(options_.command.front());
   if (program_.status != 0) return refuse(program_.status, program_.problem);
-  if (Status region = check_region(options_.region, environment_, installation_); !region)
+  if (Status region = check_region(options_.region, environment_); !region)
     return refuse(kOwnFailure, region.error().c_str());
   // Before the folder is made: without a driver there is no session.
   Result<ChosenDriver> driver = choose_driver(options_.driver, installation_);

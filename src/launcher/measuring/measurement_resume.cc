@@ -5,7 +5,6 @@
 
 #include "launcher/installed/machine_text.h"
 #include "launcher/measuring/measurement.h"
-#include "launcher/measuring/nvtx_region.h"
 #include "launcher/measuring/session_folder.h"
 
 namespace diogenes::launcher {
@@ -41,7 +40,7 @@ bool Measurement::resume_session() {
   options_.max_overhead = request.max_overhead;
   options_.threshold_percent = session_.threshold_percent;
   options_.region = request.region;
-  if (Status region = check_region(options_.region, environment_, installation_); !region)
+  if (Status region = check_region(options_.region, environment_); !region)
     return refuse(kOwnFailure, region.error().c_str());
   if (options_.timeout_s == 0) options_.timeout_s = request.timeout_s;
   runs_planned_ = 2 + options_.repeat + options_.plain_run;

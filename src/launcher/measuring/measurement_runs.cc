@@ -8,6 +8,7 @@
 #include "launcher/installed/python_in_use.h"
 #include "launcher/measuring/measurement.h"
 #include "launcher/measuring/prepare_command.h"
+#include "launcher/measuring/session_folder.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -62,7 +63,6 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   const bool reads_python =
       !first && fs::exists(installation_.python) && runs_python(folder_ / stage_name(Stage::baseline));
   const fs::path python = reads_python ? installation_.python : fs::path();
-  const bool hears_nvtx = stage == Stage::tracing && !options_.region.empty();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
                                  .library_folder = driver_->driver.library_folder,
@@ -70,8 +70,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                  .cupti = cupti,
                                  .python = python,
                                  .values = settings.followed.empty() ? fs::path() : installation_.values,
-                                 .nvtx = hears_nvtx ? installation_.nvtx : fs::path(),
-                                 .region = options_.region,
+                                 .region = stage == Stage::tracing ? options_.region : "",
                                  .guards = stage == Stage::memory_tracing || stage == Stage::sync_use});
   progress_.end(outcome_text());
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
@@ -138,15 +137,6 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   run.exit_status = result.exit_status;
   run.signal = result.signal;
   run.state = "complete";
-  if (result.asked_for_more)
-    notice(fmt::format(
-        "{}: the program asked for more input than was typed in the first run, and read its end", name));
-  constexpr Nanoseconds kWorthSaying{100'000'000};
-  if (first && result.waited_for_user > kWorthSaying)
-    notice(
-        fmt::format("{}: the program waited {:.1f} s for somebody to type; this is no part of its run time",
-                    name, result.waited_for_user.seconds()));
-  if (first && !streams_->problem().empty()) notice(streams_->problem());
   for (const std::string& difference : streams_->finish(result))
     run.output_difference += (run.output_differs() ? "; " : "") + difference;
   if (first) {
@@ -174,6 +164,15 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
     if (first) say(session_.notices.back());
     return false;
   }
+  if (first && result.read_terminal) {
+    run.state = "typed";
+    notice(fmt::format(
+        "{}: something was typed, which later runs cannot read again, so they were not made; give it as a file: `diogenes "
+        "run -- {} < FILE`, or `< /dev/null` where the program reads nothing",
+        name, shell_quoted(options_.command.front())));
+    say(session_.notices.back());
+    return false;
+  }
   if (first) return true;
   const StageRun& original = session_.runs.front();
   if (result.signal != 0 && result.signal != first_signal_) {
@@ -199,7 +198,7 @@ double Measurement::reference_runtime() const {
 std::string Measurement::outcome_text() const {
   if (session_.runs.empty()) return "failed";
   const StageRun& run = session_.runs.back();
-  if (run.state != "complete") return run.state;
+  if (run.state != "complete" && run.state != "typed") return run.state;
   std::string text = fmt::format("{:.2f} s", run.runtime_s);
   if (session_.runs.size() > 1 && reference_runtime() > 0)
     text += fmt::format(", {:.2f} x {}", run.runtime_s / reference_runtime(), session_.runs.front().name);

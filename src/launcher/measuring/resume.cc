@@ -15,7 +15,6 @@
 #include "ffm/plan.h"
 #include "launcher/command_line/build_details.h"
 #include "launcher/measuring/session_folder.h"
-#include "launcher/terminal/typed_input.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -93,13 +92,6 @@ Result<Session> session_to_resume(const fs::path& folder, const std::vector<std:
   if (!session->runs.empty() && !input.empty() && access((folder / input).c_str(), R_OK) != 0)
     return refused(
         fmt::format("the first run's input {} cannot be read any more; begin a new session", input));
-  if (!session->runs.empty() && !session->streams.terminal.empty()) {
-    TypedInput typed(look_of(-1));
-    if (Status read = TypedInput::read(folder / TypedInput::kFile, typed); !read) return read.error();
-    if (typed.has_secrets())
-      return refused(
-          "in the first run a password was typed, and passwords are not kept for later; begin a new session");
-  }
   return std::move(*session);
 }
 

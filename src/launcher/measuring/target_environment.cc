@@ -8,7 +8,6 @@
 
 #include "ffm/peer_copies.h"
 #include "ffm/plan.h"
-#include "trace/nvtx_ranges.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -67,10 +66,9 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
   if (!settings.python.empty()) preloaded += ":" + settings.python.string();
   if (!settings.values.empty()) preloaded += ":" + settings.values.string();
   if (!settings.corrector.empty()) preloaded += ":" + settings.corrector.string();
-  if (!settings.nvtx.empty()) {
-    preloaded += ":" + settings.nvtx.string();
+  if (!settings.region.empty()) {
     set(result, kRegionVariable, settings.region);
-    set(result, kNvtxVariable, settings.nvtx.string());
+    set(result, kNvtxVariable, settings.agent.string());
   }
   set(result, "LD_PRELOAD", in_front(preloaded, value_of(original, "LD_PRELOAD")));
   set(result, kPlanVariable, settings.plan.string());
@@ -82,6 +80,15 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
   if (value_of(original, "CUDA_INJECTION64_PATH").empty())
     set(result, "CUDA_INJECTION64_PATH", settings.agent.string());
   return result;
+}
+
+Status check_region(const std::string& region, const std::vector<std::string>& environment) {
+  const std::string theirs = value_of(environment, kNvtxVariable);
+  if (region.empty() || theirs.empty()) return Done{};
+  return error(
+      "%s=%s takes the program's NVTX calls, which go to one tool: --region cannot be used beside it; unset it, "
+      "or leave out --region",
+      kNvtxVariable, theirs.c_str());
 }
 
 std::vector<std::pair<std::string, std::string>> environment_that_matters(

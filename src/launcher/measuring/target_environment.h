@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
+
 namespace diogenes::launcher {
 
 struct AgentSettings {
@@ -14,8 +16,7 @@ struct AgentSettings {
   std::filesystem::path python;          // reads Python's frames: preloaded likewise; empty: none
   std::filesystem::path values;          // follows values: preloaded likewise; empty: none
   std::filesystem::path corrector;       // corrects waits: preloaded likewise; empty: none
-  std::filesystem::path nvtx;            // hears NVTX ranges: preloaded likewise; empty: none
-  std::string region;                    // the name of those that count
+  std::string region;                    // the name of the NVTX ranges that the agent hears; empty: none
   bool guards = false;                   // pages of the program are guarded (ffm/peer_copies.h)
 };
 
@@ -29,6 +30,10 @@ std::vector<std::string> own_environment();
 // What may change how the program runs: CUDA_*, LD_*, OMP_*, ranks. For session.json; nothing private.
 std::vector<std::pair<std::string, std::string>> environment_that_matters(
     const std::vector<std::string>& original);
+
+// `--region`: can the program's NVTX ranges be heard? NVTX gives its calls to one tool, the one that NVTX_INJECTION64_PATH
+// names: what the user has set there stays. `region` empty: nothing is heard.
+Status check_region(const std::string& region, const std::vector<std::string>& environment);
 
 // Value of NAME; "" if it is not set.
 std::string value_of(const std::vector<std::string>& environment, const std::string& name);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,19 +25,6 @@ uint64_t write_position(int fd) {
   return position < 0 ? 0 : static_cast<uint64_t>(position);
 }
 
-// Devices of terminals are told apart by their numbers, whatever name they were opened by.
-unsigned terminal_of(int fd) {
-  unsigned device = 0;
-  return isatty(fd) && ioctl(fd, TIOCGDEV, &device) == 0 ? device : 0;
-}
-
-// A descriptor of our own, so that it can be non-blocking without changing the program's.
-int open_terminal(int fd) {
-  const std::string name = fmt::format("/proc/self/fd/{}", fd);
-  const int own = open(name.c_str(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-  return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 3);
-}
-
 int open_again(int fd) {
   return open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
@@ -49,7 +35,10 @@ StandardStreams::StandardStreams(std::filesystem::path folder, const Session& se
     : session_(std::move(folder)) {
   auto kind_of = [](int fd) {
     mode_t mode = status_of(fd).st_mode;
-    return S_ISREG(mode) ? Kind::file : is_stream(mode) ? Kind::stream : Kind::device;
+    return S_ISREG(mode)     ? Kind::file
+           : is_stream(mode) ? Kind::stream
+           : isatty(fd)      ? Kind::terminal
+                             : Kind::device;
   };
   input_kind_ = kind_of(STDIN_FILENO);
   if (input_kind_ == Kind::file) {
@@ -64,34 +53,7 @@ StandardStreams::StandardStreams(std::filesystem::path folder, const Session& se
     if (output->kind == Kind::file) output->begin = write_position(output->fd);
   struct stat out = status_of(STDOUT_FILENO), err = status_of(STDERR_FILENO);
   joined_ = out.st_dev == err.st_dev && out.st_ino == err.st_ino && output_.kind != Kind::device;
-  if (!session.runs.empty())
-    go_on(session);
-  else
-    find_terminal();
-}
-
-void StandardStreams::find_terminal() {
-  unsigned device = 0;
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && device == 0; ++fd) {
-    device = terminal_of(fd);
-    if (device != 0) user_ = open_terminal(fd);
-  }
-  if (device == 0) return;
-  const TerminalLook look = look_of(user_);
-  if (Result<PseudoTerminal> made = PseudoTerminal::open(look); !made) {
-    problem_ = fmt::format("{}; what is typed is not recorded, and later runs have no terminal",
-                           made.error().c_str());
-    return;
-  }
-  typed_ = std::make_unique<TypedInput>(look);
-  if (!typed_->keep_in(session_ / TypedInput::kFile))
-    problem_ = "what is typed cannot be kept in the session, so it cannot be resumed (disk full?)";
-  if (terminal_of(STDIN_FILENO) == device) input_kind_ = Kind::terminal;
-  for (auto* output : {&output_, &errors_})
-    if (terminal_of(output->fd) == device) output->kind = Kind::terminal;
-  // Beside a pager, what is typed may be for it.
-  terminal_.hands_over_unasked =
-      input_kind_ == Kind::terminal && !is_stream(status_of(STDOUT_FILENO).st_mode);
+  if (!session.runs.empty()) go_on(session);
 }
 
 void StandardStreams::go_on(const Session& session) {
@@ -102,16 +64,9 @@ void StandardStreams::go_on(const Session& session) {
   // Our own stdin is not what the first run read.
   input_kind_ = input_file_.empty() ? Kind::device : Kind::stream;
   for (auto* output : {&output_, &errors_}) output->kind = Kind::device;
-  for (const std::string& name : session.streams.terminal) {
-    if (name == "stdin") input_kind_ = Kind::terminal;
+  for (const std::string& name : session.streams.terminal)
     for (auto* output : {&output_, &errors_})
       if (name == output->name) output->kind = Kind::terminal;
-  }
-  if (!session.streams.terminal.empty()) {
-    typed_ = std::make_unique<TypedInput>(look_of(-1));
-    if (Status read = TypedInput::read(session_ / TypedInput::kFile, *typed_); !read)
-      problem_ = read.error().c_str();
-  }
   for (auto* output : {&output_, &errors_})
     for (const StageRun& run : session.runs) {
       output->reference = OutputCopy::of_file(session_ / run.name / output->name);
@@ -129,18 +84,10 @@ StreamsRecord StandardStreams::record() const {
 }
 
 StandardStreams::~StandardStreams() {
-  if (user_ >= 0) close(user_);
   if (input_again_ >= 0) close(input_again_);
 }
 
 void StandardStreams::route(Target& target, const std::filesystem::path& folder) {
-  target.terminal = nullptr;
-  if (typed_) {
-    terminal_.user = first_ ? user_ : -1;
-    terminal_.typed = typed_.get();
-    terminal_.copy = nullptr;
-    target.terminal = &terminal_;
-  }
   route_input(target);
   target.output = route_output(output_, folder);
   if (!joined_)
@@ -153,10 +100,6 @@ void StandardStreams::route(Target& target, const std::filesystem::path& folder)
 
 void StandardStreams::route_input(Target& target) {
   target.input = {};
-  if (input_kind_ == Kind::terminal) {
-    target.input = {.kind = StreamRoute::Kind::terminal};
-    return;
-  }
   if (first_ && input_kind_ == Kind::stream) {
     input_copy_ = std::make_unique<OutputCopy>(session_ / "stdin", UINT64_MAX);
     target.input = {.kind = StreamRoute::Kind::relay, .fd = STDIN_FILENO, .copy = input_copy_.get()};
@@ -166,7 +109,7 @@ void StandardStreams::route_input(Target& target) {
   if (input_kind_ == Kind::stream)
     input_again_ = open((session_ / input_file_).c_str(), O_RDONLY | O_CLOEXEC);
   if (input_kind_ == Kind::file) input_again_ = open_again(STDIN_FILENO);
-  if (input_kind_ == Kind::device) input_again_ = -1;
+  if (input_kind_ == Kind::device || input_kind_ == Kind::terminal) input_again_ = -1;
   if (input_again_ >= 0) lseek(input_again_, input_begin_, SEEK_SET);
   if (input_again_ < 0) input_again_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
   target.input = {.kind = StreamRoute::Kind::open, .fd = input_again_};
@@ -174,15 +117,13 @@ void StandardStreams::route_input(Target& target) {
 
 StreamRoute StandardStreams::route_output(Output& output, const std::filesystem::path& folder) {
   output.current.reset();
-  if (first_ && output.kind == Kind::device) return {};
-  if (output.kind == Kind::terminal && terminal_.copy) return {.kind = StreamRoute::Kind::terminal};
+  if (first_ && (output.kind == Kind::device || output.kind == Kind::terminal)) return {};
   output.current = std::make_unique<OutputCopy>(folder / output.name);
-  if (output.kind == Kind::terminal) {
-    terminal_.copy = output.current.get();
-    return {.kind = StreamRoute::Kind::terminal};
-  }
   if (first_ && output.kind == Kind::file) return {};
-  return {.kind = StreamRoute::Kind::relay, .fd = first_ ? output.fd : -1, .copy = output.current.get()};
+  return {.kind = StreamRoute::Kind::relay,
+          .fd = first_ ? output.fd : -1,
+          .copy = output.current.get(),
+          .as_terminal = output.kind == Kind::terminal};
 }
 
 void StandardStreams::read_back(Output& output) {
@@ -202,7 +143,6 @@ std::vector<std::string> StandardStreams::finish(const TargetResult& result) {
         "the standard input could not be kept (disk full?): later runs read only its beginning");
   for (auto* output : {&output_, &errors_}) {
     if (first_ && output->current && output->kind == Kind::file) read_back(*output);
-    if (output->kind == Kind::terminal && result.drew) continue;
     // What a reader cut short, or we did by ending the program, tells nothing about the program.
     if (!output->current || result.reader_left || result.timed_out || result.interrupted_by != 0) continue;
     if (!output->reference) {

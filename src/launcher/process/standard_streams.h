@@ -3,13 +3,10 @@
 // and compared.
 //
 // stdin    File: opened again at the same offset. Pipe or socket: relayed, and kept in SESSION/stdin as far as the
-//          first run read it. Other devices: the first run's; later runs have an empty input.
-// outputs  File: as it is, and read back afterwards. Pipe or socket: relayed byte for byte. Other devices: the first
-//          run's as it is, so it is not known, and the later runs are compared with each other.
-// terminal Where one of the three is a terminal, every run has a pseudo-terminal of the same size and modes in its
-//          place (terminal_relay.h). The first run's is joined to the user's; what is typed is kept in
-//          SESSION/terminal and played back to later runs (typed_input.h). What is written there is compared, unless
-//          the program reads keys: how it draws then depends on times.
+//          first run read it. Terminals and other devices: the first run's; later runs have an empty input.
+// outputs  File: as it is, and read back afterwards. Pipe or socket: relayed byte for byte. Terminals and other devices:
+//          the first run's as it is, so it is not known, and the later runs are compared with each other. In place of
+//          a terminal these have one of their own, for programs that look whether there is one.
 // Where stdout and stderr are one file, pipe or terminal they stay one in every run.
 #pragma once
 #include <filesystem>
@@ -34,9 +31,6 @@ class StandardStreams {
   // `folder` (exists) gets the copies, in files named stdout and stderr.
   void route(Target& target, const std::filesystem::path& folder);
 
-  // Why a terminal is not recorded; empty: it is, or there is none.
-  const std::string& problem() const { return problem_; }
-
   // For session.json, once the first run is complete.
   StreamsRecord record() const;
 
@@ -55,7 +49,6 @@ class StandardStreams {
     bool reference_is_first = false;
   };
 
-  void find_terminal();
   void go_on(const Session& session);
   void route_input(Target& target);
   StreamRoute route_output(Output& output, const std::filesystem::path& folder);
@@ -68,11 +61,7 @@ class StandardStreams {
   std::unique_ptr<OutputCopy> input_copy_;
   int input_again_ = -1;
   Output output_, errors_;
-  bool joined_ = false;                // stdout and stderr are one
-  int user_ = -1;                      // the user's terminal
-  std::unique_ptr<TypedInput> typed_;  // null: none of the three is a terminal
-  TerminalRoute terminal_;
-  std::string problem_;
+  bool joined_ = false;  // stdout and stderr are one
   bool first_ = true;
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -17,19 +18,16 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <functional>
-#include <optional>
+#include <memory>
 
 #include "launcher/process/process_tree.h"
 #include "launcher/process/relay.h"
-#include "launcher/terminal/terminal_leader.h"
-#include "launcher/terminal/terminal_relay.h"
+#include "launcher/process/terminal_reads.h"
 
 namespace diogenes::launcher {
 namespace {
 
 constexpr Nanoseconds kGrace{5'000'000'000};       // from SIGTERM to SIGKILL
-constexpr Nanoseconds kStop{10'000'000};           // no shell continues a job sooner
 constexpr Nanoseconds kQuietDrain{1'000'000'000};  // a descendant may hold the pipe open for ever
 
 constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -38,16 +36,12 @@ constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 // afterwards.
 class Signals {
  public:
-  explicit Signals(bool terminal) {
+  Signals() {
     sigset_t taken;
     sigemptyset(&taken);
     for (int signal : kForwarded) sigaddset(&taken, signal);
     sigaddset(&taken, SIGTSTP);
     sigaddset(&taken, SIGCHLD);
-    if (terminal) {
-      sigaddset(&taken, SIGWINCH);
-      sigaddset(&taken, SIGCONT);
-    }
     sigprocmask(SIG_BLOCK, &taken, &mask_);
     struct sigaction usual {};
     usual.sa_handler = SIG_DFL;
@@ -86,6 +80,18 @@ struct Pipe {
     write = ends[1];
     return true;
   }
+  // The user's where there is one, else the usual size. Bytes pass as they are.
+  bool make_terminal() {
+    winsize size{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && ioctl(fd, TIOCGWINSZ, &size) != 0;) ++fd;
+    termios modes{};
+    cfmakeraw(&modes);
+    modes.c_cflag |= CREAD;
+    if (openpty(&read, &write, nullptr, &modes, &size) != 0) return false;
+    fcntl(read, F_SETFD, FD_CLOEXEC);
+    fcntl(write, F_SETFD, FD_CLOEXEC);
+    return true;
+  }
   void close_read() {
     if (read >= 0) close(read);
     read = -1;
@@ -115,16 +121,12 @@ void put(int fd, int at) {
 
 class Run {
  public:
-  explicit Run(const Target& target) : target_(target), signals_(target.terminal != nullptr) {}
+  explicit Run(const Target& target) : target_(target) {}
 
   Result<TargetResult> go() {
     Status started = start();
     if (!started) return started.error();
     while (!exited_ || !drained()) turn();
-    if (terminal_) {
-      result_.asked_for_more = terminal_->asked_for_more();
-      result_.drew = terminal_->drew();
-    }
     if (output_relay_) result_.reader_left |= output_relay_->reader_left();
     if (errors_relay_) result_.reader_left |= errors_relay_->reader_left();
     return std::move(result_);
@@ -132,11 +134,14 @@ class Run {
 
  private:
   Status start() {
-    auto& [program, arguments, environment, input, output, errors, terminal, limit, ends_with_us] = target_;
+    auto& [program, arguments, environment, input, output, errors, limit, ends_with_us] = target_;
     bool piped = execed_.make();
     if (input.kind == StreamRoute::Kind::relay) piped = piped && input_.make();
-    if (output.kind == StreamRoute::Kind::relay) piped = piped && output_.make();
-    if (errors.kind == StreamRoute::Kind::relay) piped = piped && errors_.make();
+    auto make = [](Pipe& pipe, const StreamRoute& route) {
+      if (route.kind != StreamRoute::Kind::relay) return true;
+      return (route.as_terminal && pipe.make_terminal()) || pipe.make();
+    };
+    piped = piped && make(output_, output) && make(errors_, errors);
     if (!piped || signals_.fd() < 0) return error("cannot make a pipe: %s", strerror(errno));
 
     auto argv = pointers(arguments), envp = pointers(environment);
@@ -145,27 +150,22 @@ class Run {
     auto script_argv = pointers(script);
 
     const pid_t launcher = getpid();
+    terminal_.watch();
     begin_ = monotonic_now();
     auto become_program = [&] {
       put_streams();
       signals_.restore();
-      // We may have died before the child asked to be told. With a terminal, its leader asked.
-      const pid_t parent = leader_ ? leader_->started_by() : launcher;
-      if (ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)) _exit(126);
+      // We may have died before the child asked to be told.
+      if (ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != launcher)) _exit(126);
       execve(program.c_str(), argv.data(), envp.data());
       if (errno == ENOEXEC) execve("/bin/sh", script_argv.data(), envp.data());  // as execvp does
       int reason = errno;
       ssize_t told = write(execed_.write, &reason, sizeof reason);
       _exit(told == sizeof reason ? 127 : 126);
     };
-    if (terminal) {
-      Status begun = start_on_terminal(become_program);
-      if (!begun) return begun;
-    } else {
-      pid_ = fork();
-      if (pid_ < 0) return error("cannot start a process: %s; too many processes?", strerror(errno));
-      if (pid_ == 0) become_program();
-    }
+    pid_ = fork();
+    if (pid_ < 0) return error("cannot start a process: %s; too many processes?", strerror(errno));
+    if (pid_ == 0) become_program();
     input_.close_read();
     output_.close_write();
     errors_.close_write();
@@ -184,28 +184,11 @@ class Run {
     return Done{};
   }
 
-  Status start_on_terminal(const std::function<void()>& become_program) {
-    const TerminalRoute& route = *target_.terminal;
-    Result<PseudoTerminal> made = PseudoTerminal::open(route.typed->look());
-    if (!made) return made.error();
-    pseudo_terminal_.emplace(std::move(*made));
-    terminal_ = std::make_unique<TerminalRelay>(route, *pseudo_terminal_);
-    leader_ = std::make_unique<TerminalLeader>();
-    Result<pid_t> program = leader_->start(*pseudo_terminal_, route.user, terminal_->in_foreground(),
-                                           target_.ends_with_us, become_program);
-    if (!program) return program.error();
-    pid_ = *program;
-    terminal_->begin(*leader_, pid_, begin_);
-    return Done{};
-  }
-
   // In the program's process.
   void put_streams() const {
     using Kind = StreamRoute::Kind;
     auto source = [&](const StreamRoute& route, int pipe) {
-      return route.kind == Kind::relay      ? pipe
-             : route.kind == Kind::terminal ? pseudo_terminal_->programs()
-                                            : route.fd;
+      return route.kind == Kind::relay ? pipe : route.fd;
     };
     put(source(target_.input, input_.read), STDIN_FILENO);
     put(source(target_.output, output_.write), STDOUT_FILENO);
@@ -222,22 +205,16 @@ class Run {
     bool waits_for_exec = execed_.read >= 0;
     for (auto* relay : {&input_relay_, &output_relay_, &errors_relay_})
       if (*relay && !(*relay)->done()) (*relay)->add_to(polled);
-    const size_t told = polled.size();
-    if (leader_ && !leader_->gone()) polled.push_back({leader_->fd(), POLLIN, 0});
-    if (terminal_ && !terminal_->done()) terminal_->add_to(polled);
 
     int ready = poll(polled.data(), polled.size(), wait_milliseconds());
     Nanoseconds now = monotonic_now();
     if (ready < 0 && errno != EINTR) return;
     if (waits_for_exec && polled[1].revents != 0) exec_told(now);
     if (polled[0].revents != 0) take_signals(now);
-    if (leader_ && told < polled.size() && polled[told].revents != 0) take_events();
     bool moved = false;
     if (ready > 0)
       for (auto* relay : {&input_relay_, &output_relay_, &errors_relay_})
         if (*relay && !(*relay)->done()) moved = (*relay)->serve(polled) || moved;
-    if (terminal_ && !terminal_->done()) moved = terminal_->serve(polled, now) || moved;
-    if (terminal_ && terminal_->typed_signal() != 0) result_.interrupted_by = terminal_->typed_signal();
     if (moved) last_moved_ = now;
     watch_limit(now);
     if (exited_) after_exit(now);
@@ -245,12 +222,6 @@ class Run {
 
   int wait_milliseconds() const {
     if (exited_) return 50;
-    const int look = terminal_ && stopped_at_.count == 0 ? terminal_->milliseconds(monotonic_now()) : -1;
-    const int other = milliseconds_to_limit();
-    return look < 0 ? other : other < 0 ? look : std::min(look, other);
-  }
-
-  int milliseconds_to_limit() const {
     auto until = [now = monotonic_now()](Nanoseconds at) {
       return static_cast<int>(std::clamp<int64_t>((at.count - now.count) / 1'000'000 + 1, 0, 60'000));
     };
@@ -272,55 +243,28 @@ class Run {
     while (read(signals_.fd(), &info, sizeof info) == sizeof info) {
       int signal = static_cast<int>(info.ssi_signo);
       if (signal == SIGCHLD) continue;
-      if (signal == SIGWINCH || signal == SIGCONT) {
-        if (signal == SIGWINCH) terminal_->size_changed();
-        terminal_->look_soon();
-        continue;
-      }
       bool from_terminal = info.ssi_code == SI_KERNEL;
       if (signal == SIGTSTP)
         stops_with_it_ = !exited_;
       else
         result_.interrupted_by = signal;
-      if (signal == SIGTSTP && from_terminal && leader_ && !exited_) terminal_->note_stop(now);
-      if (!exited_) hand_on(signal, from_terminal);
+      if (!from_terminal && !exited_) kill(pid_, signal);  // a terminal's signal has reached it by itself
     }
-    if (exited_ || leader_) return;
+    if (exited_) return;
     int status = 0;
     rusage usage{};
     if (wait4(pid_, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage) == pid_) changed(status, usage, now);
   }
 
-  // A terminal's signal has reached a program in our process group by itself.
-  void hand_on(int signal, bool from_terminal) {
-    if (!leader_) {
-      if (!from_terminal) kill(pid_, signal);
-    } else if (!from_terminal || ioctl(pseudo_terminal_->ours(), TIOCSIG, signal) != 0) {
-      kill(-pid_, signal);
-    }
-  }
-
-  void take_events() {
-    while (std::optional<TerminalLeader::Event> event = leader_->next()) {
-      if (event->ended) terminal_->program_ended(*event);
-      changed(event->status, event->usage, monotonic_now());
-    }
-    if (!leader_->gone() || exited_) return;
-    // Somebody has killed the leader. The program's terminal is gone with it.
-    kill(-pid_, SIGKILL);
-    terminal_->program_ended({});
-    changed(SIGKILL, {}, monotonic_now());
-  }
-
   void changed(int status, const rusage& usage, Nanoseconds now) {
-    if (WIFSTOPPED(status)) return stopped(WSTOPSIG(status), now);
+    if (WIFSTOPPED(status)) return stopped(now);
     if (WIFCONTINUED(status)) return continued(now);
     if (stopped_at_.count != 0) continued(now);  // killed where it stood
     exited_ = true;
     last_moved_ = now;
     if (execed_.read >= 0) exec_told(begin_);
-    if (terminal_) result_.waited_for_user = terminal_->waited_for_user();
-    result_.runtime = now - begin_ - result_.waited_for_user;
+    result_.read_terminal = terminal_.seen();
+    result_.runtime = now - begin_;
     auto seconds = [](timeval time) {
       return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
     };
@@ -331,47 +275,16 @@ class Run {
 
   // Ctrl-Z stops the whole job, but only if the program lets it: we follow the program. A time in which it
   // stood still is no run time, and counts for no limit.
-  void stopped(int signal, Nanoseconds now) {
+  void stopped(Nanoseconds now) {
     if (stopped_at_.count == 0) stopped_at_ = now;
-    const bool stops_with_it = std::exchange(stops_with_it_, false) || (terminal_ && terminal_->typed_stop());
-    if (leader_) {
-      if (signal == SIGSTOP && !stops_with_it) return;
-      stop_as_job(signal == SIGSTOP ? SIGTSTP : signal);
-    } else {
-      if (!stops_with_it) return;
-      raise(SIGSTOP);
-      siginfo_t told{};
-      if (waitid(P_PID, static_cast<id_t>(pid_), &told, WCONTINUED | WNOHANG) != 0 || told.si_pid == 0)
-        kill(pid_, SIGCONT);  // we alone were continued
-    }
+    if (!std::exchange(stops_with_it_, false)) return;
+    terminal_.pause();
+    raise(SIGSTOP);
+    terminal_.watch();
+    siginfo_t told{};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &told, WCONTINUED | WNOHANG) != 0 || told.si_pid == 0)
+      kill(pid_, SIGCONT);  // we alone were continued
     continued(monotonic_now());
-  }
-
-  // What its terminal did to the program, the user's would have done to our job.
-  void stop_as_job(int signal) {
-    const bool may_read = terminal_->in_foreground();
-    if ((signal == SIGTTIN || signal == SIGTTOU) && may_read) return leader_->set_foreground(true, true);
-    if (signal == SIGTSTP) terminal_->forget_stop();
-    terminal_->show_what_is_there();
-    terminal_->give_back();
-    struct sigaction usual {
-    }, before{};
-    usual.sa_handler = SIG_DFL;
-    sigaction(signal, &usual, &before);
-    sigset_t set, mask;
-    sigemptyset(&set);
-    sigaddset(&set, signal);
-    sigprocmask(SIG_UNBLOCK, &set, &mask);
-    const Nanoseconds stopped = monotonic_now();
-    kill(0, signal);  // we stand still here, until the shell lets the job go on
-    const bool stood_still = monotonic_now() - stopped > kStop;
-    sigprocmask(SIG_SETMASK, &mask, nullptr);
-    sigaction(signal, &before, nullptr);
-    // A job that no shell looks after is never stopped: then reading ends.
-    if (!terminal_->in_foreground() && !stood_still && signal != SIGTSTP) terminal_->lose_user();
-    terminal_->size_changed();
-    terminal_->look_soon();
-    leader_->set_foreground(terminal_->in_foreground(), true);
   }
 
   void continued(Nanoseconds now) {
@@ -399,15 +312,13 @@ class Run {
   void after_exit(Nanoseconds now) {
     if (input_relay_) input_relay_->stop();
     if (now - last_moved_ < kQuietDrain) return;
-    if (terminal_) terminal_->stop();
     if (output_relay_) output_relay_->stop();
     if (errors_relay_) errors_relay_->stop();
   }
 
   bool drained() const {
     auto done = [](const std::unique_ptr<Relay>& relay) { return !relay || relay->done(); };
-    return done(output_relay_) && done(errors_relay_) && (!terminal_ || terminal_->done()) &&
-           victims_.empty();
+    return done(output_relay_) && done(errors_relay_) && victims_.empty();
   }
 
   const Target& target_;
@@ -415,9 +326,7 @@ class Run {
   Signals signals_;
   Pipe execed_, input_, output_, errors_;
   std::unique_ptr<Relay> input_relay_, output_relay_, errors_relay_;
-  std::optional<PseudoTerminal> pseudo_terminal_;
-  std::unique_ptr<TerminalLeader> leader_;
-  std::unique_ptr<TerminalRelay> terminal_;
+  TerminalReads terminal_;
   pid_t pid_ = -1;
   Nanoseconds begin_, last_moved_, killed_at_;
   Nanoseconds stopped_at_;      // 0: it runs

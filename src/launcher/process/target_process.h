@@ -5,21 +5,14 @@
 // The program stays in our process group. A signal sent to us alone is forwarded; one from the terminal has
 // reached it already. If we are killed, it goes on, unless `ends_with_us`. At the time limit the program and
 // its descendants get SIGTERM, and five seconds later SIGKILL.
-//
-// A program that has a terminal gets a pseudo-terminal instead (launcher/terminal/terminal_relay.h), and with it a session and
-// a process group of its own (launcher/terminal/terminal_leader.h). Signals from the user's terminal are then sent to the job
-// on the program's, signals to us to the program's process group; when the program stops as a job does, so do we.
 #pragma once
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
 #include "launcher/process/output_copy.h"
-#include "launcher/terminal/terminal_relay.h"
 
 namespace diogenes::launcher {
 
@@ -31,11 +24,11 @@ struct StreamRoute {
     relay,    // a pipe: stdin is read from `fd`, outputs are written to `fd` (-1: nowhere), and `copy` gets
               // every byte
     with_stdout,  // stderr only: the same pipe as stdout, so that the order of the two is kept
-    terminal,     // Target::terminal
   };
   Kind kind = Kind::inherit;
   int fd = -1;
   OutputCopy* copy = nullptr;
+  bool as_terminal = false;  // relayed outputs: a terminal in place of the pipe, as large as the user's
 };
 
 struct Target {
@@ -43,9 +36,8 @@ struct Target {
   std::vector<std::string> arguments;    // arguments[0] as the user typed it
   std::vector<std::string> environment;  // NAME=VALUE
   StreamRoute input, output, errors;
-  const TerminalRoute* terminal = nullptr;  // null: the program has our own session's
-  Nanoseconds limit{0};                     // 0: none
-  bool ends_with_us = false;                // the program gets SIGKILL when this process dies
+  Nanoseconds limit{0};       // 0: none
+  bool ends_with_us = false;  // the program gets SIGKILL when this process dies
 };
 
 struct TargetResult {
@@ -53,13 +45,11 @@ struct TargetResult {
   int exit_status = 0;  // 128+N on a signal
   int signal = 0;       // that killed it; 0: it exited
   bool timed_out = false;
-  int interrupted_by = 0;       // SIGINT, SIGTERM, SIGHUP or SIGQUIT that reached us during the run
-  Nanoseconds runtime;          // exec to exit, CLOCK_MONOTONIC, without the next
-  Nanoseconds waited_for_user;  // in which the whole program stood still for somebody to type
-  bool asked_for_more = false;  // it read more from the terminal than was played back
-  bool drew = false;            // it read keys, not lines: what it wrote to the terminal depends on times
-  bool reader_left = false;     // whoever read a relayed output closed it: what we copied is cut short
-  double cpu_s = 0;             // user + system, of the program and the children it waited for
+  int interrupted_by = 0;      // SIGINT, SIGTERM, SIGHUP or SIGQUIT that reached us during the run
+  Nanoseconds runtime;         // exec to exit, CLOCK_MONOTONIC
+  bool read_terminal = false;  // something was read from the terminal behind our stdin (terminal_reads.h)
+  bool reader_left = false;    // whoever read a relayed output closed it: what we copied is cut short
+  double cpu_s = 0;            // user + system, of the program and the children it waited for
 };
 
 // "exited with 3", "was killed by signal 11 (Segmentation fault)".

@@ -11,7 +11,14 @@
 
 static void begin_nvtx() {}
 static void push(const char* name) { nvtxRangePushA(name); }
-static void push(const wchar_t* name) { nvtxRangePushW(name); }
+static void push_described(const char* name) {
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = name;
+  nvtxRangePushEx(&attributes);
+}
 static void pop() { nvtxRangePop(); }
 static uint64_t start(const char* name) { return nvtxRangeStartA(name); }
 static void end(uint64_t id) { nvtxRangeEnd(id); }
@@ -27,19 +34,18 @@ static void push_registered(const char* name) {
 }
 static void pop_registered() { nvtxDomainRangePop(domain); }
 #else
-#include "nvtx/testing/instance.h"
+#include "agent/hooks/testing/nvtx_instance.h"
 
 using diogenes::nvtx::testing::Instance;
 static Instance nvtx;
 static void begin_nvtx() { nvtx.load(); }
 static void push(const char* name) { nvtx.push(name); }
-static void push(const wchar_t* name) { nvtx.push(name); }
+static void push_described(const char* name) { nvtx.push(Instance::named(name)); }
 static void pop() { nvtx.pop(); }
 static uint64_t start(const char* name) { return nvtx.start(name); }
 static void end(uint64_t id) { nvtx.end(id); }
 static diogenes::nvtx::Domain domain;
 static void push_registered(const char* name) {
-  domain = nvtx.domain("mine");
   nvtx.push(domain, Instance::named(nvtx.string(domain, name)));
 }
 static void pop_registered() { nvtx.pop(domain); }
@@ -64,7 +70,7 @@ static void steps(CudaUser& user) {
   inside(user);
   pop();
   pop();
-  push(L"step");
+  push_described("step");
   push("load");
   inside(user);
   pop();

@@ -29,7 +29,6 @@ struct CallbacksTable {
 enum CoreSlot : unsigned {
   kRangeStartEx = 4,
   kRangeStartA = 5,
-  kRangeStartW = 6,
   kRangeEnd = 7,
   kRangePushEx = 8,
   kRangePushA = 9,
@@ -43,19 +42,16 @@ enum Core2Slot : unsigned {
   kDomainRangePushEx = 4,
   kDomainRangePop = 5,
   kDomainRegisterStringA = 10,
-  kDomainRegisterStringW = 11,
-  kDomainCreateA = 12,
-  kDomainCreateW = 13,
 };
 
-// Opaque to the program: a number of ours.
+// Opaque to the program: numbers of ours.
 using Domain = uintptr_t;
 using StringHandle = uintptr_t;
 using RangeId = uint64_t;
 
 inline constexpr int kNoTracking = -2;  // NVTX_NO_PUSH_POP_TRACKING: what calls return without a tool
 
-enum MessageType : int32_t { kAscii = 1, kUnicode = 2, kRegistered = 3 };
+enum MessageType : int32_t { kAscii = 1, kRegistered = 3 };
 
 struct Attributes {
   uint16_t version, bytes;

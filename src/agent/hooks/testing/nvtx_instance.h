@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "nvtx/nvtx_abi.h"
+#include "agent/hooks/nvtx_abi.h"
 
 namespace diogenes::nvtx::testing {
 
@@ -35,17 +35,11 @@ class Instance {
   int push(const Attributes* name) { return call<int>(core_[kRangePushEx], kNoTracking, name); }
   int pop() { return call<int>(core_[kRangePop], kNoTracking); }
   RangeId start(const char* name) { return call<RangeId>(core_[kRangeStartA], 0, name); }
-  RangeId start(const wchar_t* name) { return call<RangeId>(core_[kRangeStartW], 0, name); }
   RangeId start(const Attributes& name) { return call<RangeId>(core_[kRangeStartEx], 0, &name); }
   void end(RangeId id) { call<int>(core_[kRangeEnd], 0, id); }
 
-  Domain domain(const char* name) { return call<Domain>(core2_[kDomainCreateA], 0, name); }
-  Domain domain(const wchar_t* name) { return call<Domain>(core2_[kDomainCreateW], 0, name); }
   StringHandle string(Domain domain, const char* text) {
     return call<StringHandle>(core2_[kDomainRegisterStringA], 0, domain, text);
-  }
-  StringHandle string(Domain domain, const wchar_t* text) {
-    return call<StringHandle>(core2_[kDomainRegisterStringW], 0, domain, text);
   }
   int push(Domain domain, const Attributes& name) {
     return call<int>(core2_[kDomainRangePushEx], kNoTracking, domain, &name);
@@ -59,11 +53,6 @@ class Instance {
   static Attributes named(const char* name) {
     Attributes attributes = of_type(kAscii);
     attributes.message.ascii = name;
-    return attributes;
-  }
-  static Attributes named(const wchar_t* name) {
-    Attributes attributes = of_type(kUnicode);
-    attributes.message.unicode = name;
     return attributes;
   }
   static Attributes named(StringHandle name) {
