@@ -12,7 +12,6 @@ namespace diogenes {
 
 // Of a deferred wait, from 1; 0: none.
 using Deferral = uint32_t;
-inline constexpr Deferral kEveryDeferral = ~Deferral{0};
 
 // Why a wait was not deferred.
 enum class Undeferred : uint8_t {
@@ -87,7 +86,7 @@ struct CorrectorServices {
   Undeferred (*guard)(Deferral deferral, const CorrectedCall& call);
   // Is there host memory that work was given to and that no wait has covered since?
   bool (*has_unguarded)();
-  // What was deferred up to here is done: its memory needs no guard any more. kEveryDeferral: nothing is deferred from now on.
+  // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
   bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
   // `values`: do they repeat one?

@@ -1,9 +1,5 @@
 // Touches of memory whose wait was deferred (trace/corrector_services.h): they wait here, before the guard falls. Nothing of the
-// agent's is held meanwhile, and the GPU needs nothing of this process's to go on. And of memory under idle guards.
-#include <sys/mman.h>
-
-#include <algorithm>
-
+// agent's is held meanwhile, and the GPU needs nothing of this process's to go on.
 #include "agent/watching/corrected_waits.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/threads/threads.h"
@@ -24,25 +20,6 @@ Deferral deferred_over(AddressRange pages, bool reading) {
 void tell_of_use(const Guard& guard) {
   const TouchBy by = guard.touch.by;
   if (by == TouchBy::program || by == TouchBy::system_call) corrector->note_use(guard.deferral);
-}
-
-bool open_idle(AddressRange page) {
-  constexpr uint64_t kFirst = 4 * kPageSize;
-  GuardList near = pages_closed_over(page);
-  if (near.count != 1 || !guard_at(*near.begin())->idle) return false;
-  Guard& guard = *guard_at(*near.begin());
-  const AddressRange pages = guard.range.pages();
-  AddressRange opened = guard.opened.empty() ? page : guard.opened;
-  const uint64_t more = std::max(kFirst, opened.size());
-  if (page.begin >= opened.begin) opened.end = std::max(opened.end, std::min(page.begin + more, pages.end));
-  if (page.begin < opened.begin)
-    opened.begin = std::max(pages.begin, page.end > more ? page.end - more : pages.begin);
-  if (opened.size() > pages.size() / 2 || live_over(opened).count != 1 ||
-      kernel_mprotect(opened.begin, opened.size(), PROT_READ | PROT_WRITE) != 0)
-    return false;
-  guard.opened = opened;
-  openings.fetch_add(1, std::memory_order_seq_cst);
-  return true;
 }
 
 // Nothing of the agent's is held while it waits.

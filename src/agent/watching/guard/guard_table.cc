@@ -169,7 +169,6 @@ bool make_live(AddressRange range, Protection protection, const Watching& how, u
   guard.frame = how.frame;
   guard.watch = how.watch;
   guard.deferral = how.deferral, guard.tells = how.tells;
-  guard.idle = false, guard.opened = {};
   guard.touch = {};
   ++guard.generation;
   guard.state.store(Guard::live, std::memory_order_relaxed);

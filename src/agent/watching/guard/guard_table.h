@@ -25,8 +25,6 @@ struct Guard {
   uint32_t watch = 0;                  // of Watching
   Deferral deferral = 0;               // of Watching
   bool tells = false;                  // of Watching
-  bool idle = false;                   // of leave_guard()
-  AddressRange opened;                 // pages, while it is idle
   FrameMarks frame;
   Touch touch;
 };
@@ -98,9 +96,6 @@ GuardList live_over(AddressRange pages);
 GuardList pages_closed_over(AddressRange pages);  // page guards only
 // Of the guards that forbid what is done, the latest deferral that is not done; 0: none.
 Deferral deferred_over(AddressRange pages, bool reading);
-// Is this page under one guard alone, and that one idle? Then some of its pages open, more from touch to touch. False: it is
-// not, or most of them were open.
-bool open_idle(AddressRange page);
 // The guard was touched: who deferred what it stands for hears of it, if the program used it.
 void tell_of_use(const Guard& guard);
 

@@ -115,13 +115,8 @@ uint32_t touch_count();
 // word on it.
 Touch lower_guard(GuardHandle guard);
 
-// A guard that is up stands for another deferral from now on. False: it is not up any more, or may not be.
+// A guard that is up stands for another deferral from now on. False: it is not up any more.
 bool defer_guard(GuardHandle guard, Deferral deferral, bool tells);
-
-// Nothing is awaited at its pages any more, and it is left up all the same, idle: to take many pages back and forth takes
-// longer than touches of a few of them do. A touch opens the pages around it until it is deferred again; one that finds
-// most of them open is a touch as others are. False: it is not up.
-bool leave_guard(GuardHandle guard);
 
 // Waits until everything that guards over these pages were deferred for is done; `reading`: for guards against reading.
 // Whatever takes a guard down from outside does so first.

@@ -39,7 +39,6 @@ Undeferred DirtyRanges::defer(Deferral deferral, const Coverage& coverage, bool 
   if (const Undeferred why = refusal(threads); why != Undeferred::none) return why;
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];
-    if (dirty.idle) continue;
     // Who touched it awaited what was deferred until then.
     if (was_touched(dirty)) {
       lower(dirty);
@@ -80,44 +79,19 @@ bool DirtyRanges::has_uncovered() const {
 bool DirtyRanges::may_be_written(AddressRange range) const {
   if (count_ == kMaximumDirty) return true;
   for (int i = 0; i < count_; ++i)
-    if (!dirty_[i].idle && dirty_[i].host.protection == Protection::no_access &&
-        dirty_[i].host.range.overlaps(range))
+    if (dirty_[i].host.protection == Protection::no_access && dirty_[i].host.range.overlaps(range))
       return true;
   return false;
-}
-
-// Of two idle guards over a page both fall at its first touch.
-bool DirtyRanges::may_be_idle(const HostRange& host) const {
-  int idle = 0;
-  for (int i = 0; i < count_; ++i) {
-    if (!dirty_[i].idle) continue;
-    if (++idle == kMostIdle || dirty_[i].host.range.pages().overlaps(host.range.pages())) return false;
-  }
-  return true;
-}
-
-// What it stood for is done. Of large memory often a part alone is touched, or nothing, before the GPU is given it again.
-void DirtyRanges::end_wait(int at) {
-  constexpr uint64_t kWorthIt = 128 * kPageSize;  // to take so many back and forth takes as long as a touch
-  Dirty& dirty = dirty_[at];
-  const HostRange& host = dirty.host;
-  if (!host.own_pages || host.by_kernel || host.range.size() < kWorthIt || !may_be_idle(host))
-    return remove(at);
-  if (dirty.opens || !leave_guard(dirty.guard)) lower(dirty);
-  if (dirty.guard == kNoGuard && !dirty.opens) return remove(at);
-  dirty.deferral = 0, dirty.covered = true, dirty.idle = true;
 }
 
 void DirtyRanges::forget_deferred(Deferral last) {
   TakingDown taking_down;
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];
-    if (last != kEveryDeferral && (dirty.deferral == 0 || dirty.deferral > last)) continue;
+    if (dirty.deferral == 0 || dirty.deferral > last) continue;
     taking_down.next(dirty.guard);
-    if (last == kEveryDeferral) {
+    if (dirty.covered) {
       remove(i);
-    } else if (dirty.covered) {
-      end_wait(i);
     } else {
       lower(dirty);
       dirty.deferral = 0;
@@ -131,9 +105,9 @@ void DirtyRanges::forget_waited(const Coverage& coverage) {
     // What the GPU brought may still have to be delivered there.
     const Dirty& dirty = dirty_[i];
     const bool delivered = dirty.deferral == 0 ? !dirty.host.staged : corrector->done(dirty.deferral);
-    if (dirty.idle || !coverage.covers(dirty.host) || !delivered) continue;
+    if (!coverage.covers(dirty.host) || !delivered) continue;
     taking_down.next(dirty.guard);
-    end_wait(i);
+    remove(i);
   }
 }
 

@@ -86,8 +86,6 @@ void DirtyRanges::add(HostRange host) {
   if (host.whole && (at < 0 || host.method == WatchMethod::watchpoints)) remove_inside(host.range, at);
   if (at = find(host); at >= 0) {
     Dirty& dirty = dirty_[at];
-    dirty.opens |= dirty.idle && was_touched(dirty);
-    dirty.idle = false;
     // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
     if (was_touched(dirty)) lower(dirty);
     if (is_down(dirty)) --down_;
@@ -118,7 +116,7 @@ void DirtyRanges::add(HostRange host) {
     return;
   }
   filter_.add(host.range);
-  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0, false, false, false};
+  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0, false};
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
 
@@ -208,10 +206,6 @@ void DirtyRanges::lower(AddressRange range) {
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];
     if (!dirty.host.range.pages().overlaps(range.pages())) continue;
-    if (dirty.idle) {
-      remove(i);
-      continue;
-    }
     if (dirty.guard == kNoGuard || agent::collect(dirty.guard).by != TouchBy::nobody) continue;
     lower(dirty);
     dirty.lowered = true;

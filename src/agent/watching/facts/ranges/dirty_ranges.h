@@ -32,7 +32,6 @@
 namespace diogenes::agent::facts {
 
 inline constexpr int kMaximumDirty = 8192;
-inline constexpr int kMostIdle = 256;
 inline constexpr uint8_t kRaises = 16;  // the data of one piece of work is read again and again
 
 // Pageable and registered memory is guarded by its pages from one on: smaller ranges share theirs with the
@@ -107,8 +106,7 @@ class DirtyRanges {
   Undeferred refusal(bool threads) const;  // what would keep it from that, as far as it is known before
   bool has_uncovered() const;
   bool may_be_written(AddressRange range) const;  // by work that is not known to be done
-  // What was deferred up to here is done; what was given to work since is dirty still. kEveryDeferral: nothing is deferred
-  // any more.
+  // What was deferred up to here is done; what was given to work since is dirty still.
   void forget_deferred(Deferral last);
   // A call has waited.
   void forget_waited(const Coverage& coverage);
@@ -127,8 +125,6 @@ class DirtyRanges {
     bool refused;          // said so already, for this piece of work
     Deferral deferral;     // of the last wait since, which may cover it; 0: none yet
     bool covered;          // it does
-    bool idle;             // nobody is to await it any more; its guard was left up, or fell since
-    bool opens;            // ... which did not pay: it was touched all over
   };
 
   int find(const HostRange& host) const;
@@ -140,8 +136,6 @@ class DirtyRanges {
   bool give_up_another(const Dirty& wanted);
   void lower(Dirty& dirty);
   void remove(int at);
-  void end_wait(int at);
-  bool may_be_idle(const HostRange& host) const;
   void remove_inside(AddressRange range, int but);
   bool was_touched(const Dirty& dirty) const {
     return dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody;

@@ -79,11 +79,6 @@ bool defer_guard(GuardHandle guard, Deferral deferral, bool tells) {
   if (tells) telling_guards().insert(guard);
   return true;
 }
-bool leave_guard(GuardHandle guard) {
-  if (guard == kNoGuard || fake.fallen.contains(guard)) return false;
-  fake_deferrals()[guard] = 0;
-  return true;
-}
 uint32_t touch_count() { return fake.touches; }
 NoWatchpoints why_no_watchpoints() { return NoWatchpoints::all_taken; }
 bool guards_wanted() { return true; }

@@ -63,7 +63,6 @@ void open_range(AddressRange, TouchBy) {}
 void end_guarding() {}
 void await_deferred(AddressRange, bool) {}
 bool defer_guard(GuardHandle, Deferral, bool) { return true; }
-bool leave_guard(GuardHandle) { return false; }
 void collect_unseen() {}
 bool copy_watched_if_there(void* to, const void* from, uint64_t bytes) {
   return copy_if_there(to, from, bytes);

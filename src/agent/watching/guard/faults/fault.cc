@@ -194,7 +194,6 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
       concerned += conflicts(guard, fault.write);
     }
     if (concerned == 0) return came_late(fault, context);
-    if (open_idle(fault.page)) return true;
   }
   // Outside of the lock: walking takes long. Another thread may be the first after all; then this walk was
   // for nothing.
