@@ -28,9 +28,6 @@
 #include "agent/hooks/driver_image.h"
 #include "agent/hooks/process_end.h"
 #include "agent/hooks/x86_64/patcher.h"
-#include "agent/watching/corrected_waits.h"
-#include "agent/watching/facts/deferring.h"
-#include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/system_calls/kernel.h"
 #include "agent/watching/order/order.h"
@@ -97,7 +94,6 @@ void child_after_fork() {
   forget_stacks();
   forget_python();
   value_source->forget();
-  corrector->forget();
   restart_collecting_in_child();
 }
 
@@ -108,7 +104,6 @@ void start() {
   start_collecting();
   find_python_source();
   find_value_source();
-  find_corrector(facts::guard_dirty, facts::has_uncovered, facts::release_deferred);
   if (stage_follows_threads()) start_order();
   if (stage_uses_guards()) follow_forks();
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });

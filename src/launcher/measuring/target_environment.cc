@@ -66,7 +66,6 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
   }
   if (!settings.python.empty()) preloaded += ":" + settings.python.string();
   if (!settings.values.empty()) preloaded += ":" + settings.values.string();
-  if (!settings.corrector.empty()) preloaded += ":" + settings.corrector.string();
   if (!settings.nvtx.empty()) {
     preloaded += ":" + settings.nvtx.string();
     set(result, kRegionVariable, settings.region);

@@ -13,7 +13,6 @@ struct AgentSettings {
   std::filesystem::path plug_in, cupti;  // for GPU times: preloaded behind the agent; empty: none
   std::filesystem::path python;          // reads Python's frames: preloaded likewise; empty: none
   std::filesystem::path values;          // follows values: preloaded likewise; empty: none
-  std::filesystem::path corrector;       // corrects waits: preloaded likewise; empty: none
   std::filesystem::path nvtx;            // hears NVTX ranges: preloaded likewise; empty: none
   std::string region;                    // the name of those that count
   bool guards = false;                   // pages of the program are guarded (ffm/peer_copies.h)

@@ -23,7 +23,7 @@ struct Guard {
   uint8_t registers = 0;               // watchpoints that it has, one bit each
   bool by_watchpoints = false;         // asks nothing of its pages
   uint32_t watch = 0;                  // of Watching
-  Deferral deferral = 0;               // of Watching
+  uint32_t deferral = 0;               // of Watching
   bool tells = false;                  // of Watching
   FrameMarks frame;
   Touch touch;
@@ -57,7 +57,7 @@ class Section {
  public:
   enum Where { outside, in_handler };
   explicit Section(Where where) : where_(where) { hold(); }
-  // ... when all that guards over these pages were deferred for is done.
+  // ... when all that guards over these pages were deferred for is done: whatever opens pages awaits that first.
   Section(Where where, AddressRange awaited);
   ~Section() { let_go(); }
   Section(const Section&) = delete;
@@ -82,7 +82,18 @@ class Section {
   SignalBits mask_ = 0;
 };
 
+// Who defers waits of the program's (`diogenes prove`). Null in measuring runs.
+struct DeferredWaits {
+  // Under the lock: the latest that guards over these pages stand for and that is not done; 0: none.
+  uint32_t (*latest_over)(AddressRange pages);
+  void (*await)(uint32_t deferral);  // holding nothing of the agent's
+  void (*touched)(const Guard&);     // one that tells
+  void (*spent)(Nanoseconds time);   // by a fault or a trap, waiting left out
+};
+extern const DeferredWaits* deferred_waits;
+
 Guard* guard_at(uint32_t id);
+Guard* guard_of(GuardHandle handle, uint32_t& id);  // null: it was lowered
 
 // Live guards whose pages overlap `pages`, by their begin. The list is good until the next call.
 struct GuardList {
@@ -94,10 +105,6 @@ struct GuardList {
 GuardList live_over(AddressRange pages);
 
 GuardList pages_closed_over(AddressRange pages);  // page guards only
-// Of the guards that forbid what is done, the latest deferral that is not done; 0: none.
-Deferral deferred_over(AddressRange pages, bool reading);
-// The guard was touched: who deferred what it stands for hears of it, if the program used it.
-void tell_of_use(const Guard& guard);
 
 // Pages that no guard may close, all under the lock: the program took rights from them, or gave them that of executing, and
 // would get others back; stacks of threads that have ended; stacks of coroutines.

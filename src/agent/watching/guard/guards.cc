@@ -132,16 +132,6 @@ GuardHandle handle_of(uint32_t id) {
   return static_cast<uint32_t>(guard_at(id)->generation) << 16 | (id + 1);
 }
 
-// Null for a handle that was lowered.
-Guard* guard_of(GuardHandle handle, uint32_t& id) {
-  id = (handle & 0xffff) - 1;
-  if (handle == kNoGuard || id >= kMaximumGuards) return nullptr;
-  Guard* guard = guard_at(id);
-  if (guard->generation != handle >> 16 || guard->state.load(std::memory_order_relaxed) == Guard::unused)
-    return nullptr;
-  return guard;
-}
-
 // Under the table's lock: nothing stands against a guard now.
 bool may_raise() {
   uint32_t turn = raises++;
@@ -269,16 +259,6 @@ Touch lower_guard(GuardHandle handle) {
   return touch;
 }
 
-bool defer_guard(GuardHandle handle, Deferral deferral, bool tells) {
-  uint32_t id;
-  Section section(Section::outside);
-  Guard* guard = guard_of(handle, id);
-  if (!guard || guard->state.load(std::memory_order_relaxed) != Guard::live) return false;
-  guard->deferral = deferral, guard->tells = tells;
-  // Who steps over it just now has its page open, for others, too: that one meets the closed page instead.
-  return !rest_check_under_way() || guard->by_watchpoints || protect_pages(guard->range.pages());
-}
-
 void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section::outside); }
 
 void open_all(TouchBy by) { open_every_guard(by, Section::outside); }
@@ -286,11 +266,6 @@ void open_all(TouchBy by) { open_every_guard(by, Section::outside); }
 void end_guarding() {
   refuse_for_good();  // before opening: a raise that is under way holds the table
   open_all(TouchBy::given_up);
-}
-
-bool others_may_look() {
-  static const bool they_may = peers_may_read();
-  return they_may;
 }
 
 bool guards_wanted() { return guards_active() && !refused_for_good(); }

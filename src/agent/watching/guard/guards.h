@@ -14,7 +14,6 @@
 #include "agent/core/calls/frame_marks.h"
 #include "base/range.h"
 #include "base/units.h"
-#include "trace/corrector_services.h"
 
 namespace diogenes::agent {
 
@@ -57,8 +56,8 @@ struct Watching {
   // The driver mapped these pages: no thread has its stack or its local storage there, however near they lie.
   bool own_pages = false;
   uint32_t watch = 0;     // the guard's watch in the records; 0: nothing of it is recorded
-  Deferral deferral = 0;  // whoever touches its pages awaits this first; 0: nothing
-  bool tells = false;     // a use of it tells that what was deferred was needed
+  uint32_t deferral = 0;  // whoever touches its pages awaits this first (DeferredWaits); 0: nothing
+  bool tells = false;     // DeferredWaits is told of a touch
 };
 
 using GuardHandle = uint32_t;
@@ -115,13 +114,6 @@ uint32_t touch_count();
 // word on it.
 Touch lower_guard(GuardHandle guard);
 
-// A guard that is up stands for another deferral from now on. False: it is not up any more.
-bool defer_guard(GuardHandle guard, Deferral deferral, bool tells);
-
-// Waits until everything that guards over these pages were deferred for is done; `reading`: for guards against reading.
-// Whatever takes a guard down from outside does so first.
-void await_deferred(AddressRange pages, bool reading = false);
-
 // Takes down every guard over these bytes, because the driver is about to use them or they are about to be
 // released. They report `by` unless they were touched before. The handles stay valid until lower_guard.
 void open_range(AddressRange range, TouchBy by);
@@ -132,8 +124,6 @@ void open_all(TouchBy by);
 // From now on code of the program runs where its system calls are not seen (a callback that cannot be
 // followed): everything is opened, and no guard is raised any more in this process.
 void end_guarding();
-// Other processes of a job, and the network for them, may read this one's memory and the GPU's.
-bool others_may_look();
 bool guards_wanted();  // guards were started, and are not ended for good
 
 // The driver runs the program's code on the calling thread: a host function, on one of its own threads or

@@ -1,7 +1,6 @@
 #include "agent/watching/facts/content/hidden_addresses.h"
 
 #include "agent/core/memory/content.h"
-#include "agent/core/running_stage.h"
 #include "agent/watching/facts/content/transfer_contents.h"
 #include "agent/watching/facts/decoding/transfer_operands.h"
 #include "agent/watching/facts/facts_state.h"
@@ -70,8 +69,8 @@ bool look_through(AddressRange block, Reached& reached) {
     look.bounds = state().memory.bounds();
   }
   const Opened opened(block);
-  return content_if_there({block.begin, block.size(), 1, block.size()}, nullptr, look_at_piece, &look,
-                          copy_watched_if_there);
+  return opened.readable() && content_if_there({block.begin, block.size(), 1, block.size()}, nullptr,
+                                               look_at_piece, &look, copy_watched_if_there);
 }
 
 bool hides_memory() {
@@ -119,9 +118,8 @@ bool reaches_any_host_memory(const Operands& operands, bool anything) {
         if (allocation.shared) reached.add(allocation);
       });
   }
-  // Where waits are corrected, guards stay up.
   for (AddressRange block; !reached.too_much() && reached.next(block);)
-    if (stage_corrects() || !look_through(block, reached)) return true;
+    if (!look_through(block, reached)) return true;
   return reached.too_much();
 }
 

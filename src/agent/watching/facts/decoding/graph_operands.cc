@@ -1,6 +1,5 @@
 #include "agent/watching/facts/decoding/graph_operands.h"
 
-#include "agent/core/running_stage.h"
 #include "agent/watching/facts/content/transfer_contents.h"
 #include "agent/watching/facts/decoding/transfer_operands.h"
 #include "agent/watching/facts/facts_state.h"
@@ -82,9 +81,8 @@ static void look_for_addresses(const GraphCopy& copy) {
   TransferArguments upload;
   upload.destination = copy.destination.begin, upload.source = copy.source.begin;
   upload.width = upload.source_pitch = copy.source.size();
-  if (stage_corrects()) return note_any_address(copy.destination.begin);  // guards stay up
   const Opened opened(copy.source);
-  if (!look_for_addresses(upload)) note_any_address(copy.destination.begin);
+  if (!opened.readable() || !look_for_addresses(upload)) note_any_address(copy.destination.begin);
 }
 
 void decode_graph_launch(const Call& call, DecodedCall& decoded) {

@@ -87,7 +87,7 @@ void DirtyRanges::add(HostRange host) {
   if (at = find(host); at >= 0) {
     Dirty& dirty = dirty_[at];
     // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
-    if (was_touched(dirty)) lower(dirty);
+    if (dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody) lower(dirty);
     if (is_down(dirty)) --down_;
     // By watchpoints, in a stack frame: it may be another one by now.
     if (host.method == WatchMethod::watchpoints && dirty.guard != kNoGuard) {
@@ -97,16 +97,9 @@ void DirtyRanges::add(HostRange host) {
     dirty.host.refusal = host.refusal;
     dirty.host.method = host.method;
     dirty.host.site = host.site;
-    dirty.host.by_kernel |= host.by_kernel;
-    dirty.host.given = host.given;
-    dirty.host.staged = host.staged;
     dirty.host.frame = host.frame;
     dirty.raises = 0;
     dirty.refused = false;
-    if (!dirty.covered && dirty.host.stream != host.stream) dirty.host.stream = kNoStream;
-    if (dirty.covered) dirty.host.stream = host.stream;
-    dirty.deferral = 0;
-    dirty.covered = false;
     dirty.watched = share_out(host);
     if (is_down(dirty)) ++down_;
     return;
@@ -116,7 +109,7 @@ void DirtyRanges::add(HostRange host) {
     return;
   }
   filter_.add(host.range);
-  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false, 0, false};
+  dirty_[count_++] = {host, share_out(host), kNoGuard, 0, false, false};
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
 

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 
-#include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
 #include "agent/core/thread_state.h"
-#include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/sampling.h"
 #include "agent/watching/guard/faults/bystanders.h"
 #include "agent/watching/guard/faults/instruction.h"
@@ -46,7 +44,7 @@ struct Spent {
   ~Spent() {
     const Nanoseconds took = monotonic_now() - begin + around;
     facts::spend(took);
-    if (stage_corrects()) corrector->note_guarding(took.count - (guard_thread.awaited_ns - awaited_ns));
+    if (deferred_waits) deferred_waits->spent({took.count - (guard_thread.awaited_ns - awaited_ns)});
   }
 };
 
@@ -114,18 +112,18 @@ void expose_page(uintptr_t page) {
 void end_step(ucontext_t* context) {
   Step& step = guard_thread.step;
   if (step.count == 0) return;
+  const auto last_page = [&step] { return AddressRange::of(step.pages[step.count - 1], kPageSize); };
   {
     Section section(Section::in_handler);
     for (uint32_t i = 0; i < step.count; ++i) protect_pages({step.pages[i], step.pages[i] + kPageSize});
-    const bool exposed = !end_rest_check();
-    if (exposed && !stage_corrects())
-      for (uint32_t i = 0; i < step.count; ++i) expose_page(step.pages[i]);
-    if (!exposed || !stage_corrects()) step.count = 0;
+    if (end_rest_check()) step.count = 0;
+    for (; step.count > 0; --step.count) {
+      if (deferred_waits && deferred_waits->latest_over(last_page()) != 0) break;
+      expose_page(last_page().begin);
+    }
   }
   // What a guard was deferred for meanwhile comes before it falls.
-  for (; step.count > 0; --step.count)
-    open_guards(AddressRange::of(step.pages[step.count - 1], kPageSize), TouchBy::exposed,
-                Section::in_handler);
+  for (; step.count > 0; --step.count) open_guards(last_page(), TouchBy::exposed, Section::in_handler);
   if (!step.flag) context->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
   frame_mask(context) = step.mask;
 }

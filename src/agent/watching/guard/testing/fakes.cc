@@ -3,7 +3,6 @@
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
-#include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/order/thread.h"
@@ -31,11 +30,6 @@ const ValueSource nobody{0,
                          nullptr};
 const ValueSource* value_source = &nobody;
 uint32_t registers_of_values() { return 0; }
-
-// Who corrects waits: as deferred_test.cc says.
-bool correcting = false;
-bool stage_corrects() { return correcting; }
-const Corrector* corrector = nullptr;
 
 // No file is a process's memory.
 std::atomic<bool> peer_file_opened{false};

@@ -1,4 +1,4 @@
-// Which deferral a guard stands for; the guards themselves are dirty_ranges_test.cc's.
+// Which deferral a guard stands for; the guards themselves are replaced.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -6,22 +6,72 @@
 #include <set>
 
 #include "agent/core/recording/recorder.h"
-#include "agent/watching/facts/ranges/dirty_ranges.h"
+#include "agent/proving/deferred_guards.h"
+#include "agent/proving/deferred_ranges.h"
 
-namespace diogenes::agent {
+namespace diogenes {
 
 static Deferral done_until = ~Deferral{0};
 static int taken_down = 0;
-static const Corrector all_done{sizeof(Corrector), nullptr,
-                                nullptr,           nullptr,
-                                nullptr,           [](Deferral deferral) { return deferral <= done_until; },
-                                nullptr,           nullptr,
-                                nullptr,           [](int64_t ns) { taken_down += ns > 0; }};
-const Corrector* corrector = &all_done;
+const Corrector the_corrector{nullptr,
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              [](Deferral deferral) { return deferral <= done_until; },
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              [](int64_t ns) { taken_down += ns > 0; },
+                              nullptr,
+                              nullptr,
+                              nullptr};
 
-std::map<GuardHandle, Deferral>& fake_deferrals();          // dirty_ranges_test.cc
-std::set<GuardHandle>& telling_guards();                    // likewise
-void touch(AddressRange range, TouchBy by, Access access);  // likewise
+namespace agent {
+
+namespace {
+
+std::map<GuardHandle, AddressRange> up;
+std::map<GuardHandle, Protection> protections;
+std::map<GuardHandle, Deferral> deferrals;
+std::set<GuardHandle> telling, fallen;
+GuardHandle next = 1;
+
+}  // namespace
+
+// Reading does not end a guard against writing.
+void touch(AddressRange range, TouchBy, Access access) {
+  std::erase_if(up, [&](const auto& guard) {
+    const bool passes = access == Access::read && protections[guard.first] == Protection::read_only;
+    if (passes || !guard.second.overlaps(range)) return false;
+    fallen.insert(guard.first);
+    deferrals.erase(guard.first);
+    return true;
+  });
+}
+
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
+  protections[next] = protection;
+  up[next] = range;
+  if (how.deferral != 0) deferrals[next] = how.deferral;
+  if (how.tells) telling.insert(next);
+  return next++;
+}
+Touch collect(GuardHandle guard) {
+  return {.by = fallen.contains(guard) ? TouchBy::program : TouchBy::nobody};
+}
+Touch lower_guard(GuardHandle guard) {
+  up.erase(guard);
+  deferrals.erase(guard);
+  return {};
+}
+bool defer_guard(GuardHandle guard, Deferral deferral, bool tells) {
+  if (fallen.contains(guard)) return false;
+  deferrals[guard] = deferral;
+  telling.erase(guard);
+  if (tells) telling.insert(guard);
+  return true;
+}
+void count_drop(Drop) {}
 
 namespace facts {
 namespace {
@@ -29,24 +79,18 @@ namespace {
 constexpr AddressRange kOne{0x10000, 0x12000}, kOther{0x20000, 0x22000};
 constexpr uint32_t kFirst = 2, kSecond = 3;  // streams
 
-HostRange written(AddressRange range, uint32_t stream) {
-  HostRange host;
-  host.range = range;
-  host.stream = stream;
-  return host;
-}
+GivenRange written(AddressRange range, uint32_t stream) { return {{.range = range}, 0, stream}; }
 
 struct Deferred : testing::Test {
-  std::unique_ptr<DirtyRanges> dirty = std::make_unique<DirtyRanges>();
+  std::unique_ptr<DeferredRanges> dirty = std::make_unique<DeferredRanges>();
   void SetUp() override {
-    dirty->reset();
-    fake_deferrals().clear();
-    telling_guards().clear();
+    deferrals.clear();
+    telling.clear();
   }
   Undeferred wait(Deferral deferral, uint32_t stream) {
     return dirty->defer(deferral, {.stream = stream}, false);
   }
-  std::map<GuardHandle, Deferral> guards() { return fake_deferrals(); }
+  std::map<GuardHandle, Deferral> guards() { return deferrals; }
 };
 
 TEST_F(Deferred, AWaitThatCoversARangeIsNotReplaced) {
@@ -74,14 +118,14 @@ TEST_F(Deferred, WhatNoWaitSurelyCoversStandsForTheLatest) {
 TEST_F(Deferred, AUseTellsOfAWaitThatSurelyCoversACopy) {
   dirty->add(written(kOne, kFirst));
   EXPECT_EQ(wait(1, kSecond), Undeferred::none);
-  EXPECT_TRUE(telling_guards().empty());
+  EXPECT_TRUE(telling.empty());
   EXPECT_EQ(wait(2, kFirst), Undeferred::none);
-  EXPECT_EQ(telling_guards().size(), 1u);
-  HostRange mapped = written(kOther, kFirst);
-  mapped.by_kernel = true;
+  EXPECT_EQ(telling.size(), 1u);
+  GivenRange mapped = written(kOther, kFirst);
+  mapped.host.by_kernel = true;
   dirty->add(mapped);
   EXPECT_EQ(wait(3, kFirst), Undeferred::none);
-  EXPECT_EQ(telling_guards().size(), 1u);
+  EXPECT_EQ(telling.size(), 1u);
 }
 
 TEST_F(Deferred, NewWorkNeedsTheNextWait) {
@@ -161,14 +205,14 @@ TEST_F(Deferred, OneRangeInTwoStreams) {
 }
 
 TEST_F(Deferred, SmallResultsAndKernelsBesideThreadsAreRefused) {
-  HostRange small = written(kOne, kFirst);
-  small.method = WatchMethod::watchpoints;
+  GivenRange small = written(kOne, kFirst);
+  small.host.method = WatchMethod::watchpoints;
   dirty->add(small);
   EXPECT_EQ(wait(1, kFirst), Undeferred::small);
   EXPECT_TRUE(guards().empty());
   dirty->forget_waited({.all = true});
-  HostRange mapped = written(kOne, kFirst);
-  mapped.by_kernel = true;
+  GivenRange mapped = written(kOne, kFirst);
+  mapped.host.by_kernel = true;
   dirty->add(mapped);
   EXPECT_EQ(dirty->defer(1, {.stream = kFirst}, true), Undeferred::shared);
   EXPECT_EQ(dirty->defer(1, {.stream = kFirst}, false), Undeferred::none);
@@ -184,4 +228,5 @@ TEST_F(Deferred, WhoTouchedItAwaitedIt) {
 
 }  // namespace
 }  // namespace facts
-}  // namespace diogenes::agent
+}  // namespace agent
+}  // namespace diogenes

@@ -1,4 +1,4 @@
-#include "agent/watching/facts/content/corrected_transfers.h"
+#include "agent/proving/corrected_transfers.h"
 
 #include "agent/core/memory/mappings.h"
 

@@ -5,12 +5,10 @@
 #include <atomic>
 #include <thread>
 
-#include "agent/watching/corrected_waits.h"
+#include "agent/proving/deferred_guards.h"
 #include "agent/watching/guard/testing/child.h"
 
-namespace diogenes::agent {
-
-extern bool correcting;  // testing/fakes.cc
+namespace diogenes {
 
 namespace {
 
@@ -30,26 +28,30 @@ struct Work {
 };
 Work work;
 
-const Corrector one_deferral{sizeof(Corrector),
-                             nullptr,
-                             nullptr,
-                             nullptr,
-                             nullptr,
-                             [](Deferral) { return done.load(); },
-                             [](Deferral deferral) {
-                               CHECK(deferral == 7);
-                               ++awaited;
-                               work.end();
-                               return kWaited;
-                             },
-                             [](Deferral deferral) {
-                               CHECK(deferral == 7);
-                               ++used;
-                             },
-                             nullptr,
-                             [](int64_t ns) { fault_ns = ns; },
-                             nullptr,
-                             nullptr};
+}  // namespace
+
+const Corrector the_corrector{nullptr,
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              [](Deferral) { return done.load(); },
+                              [](Deferral deferral) {
+                                CHECK(deferral == 7);
+                                ++awaited;
+                                work.end();
+                                return kWaited;
+                              },
+                              [](Deferral deferral) {
+                                CHECK(deferral == 7);
+                                ++used;
+                              },
+                              nullptr,
+                              [](int64_t ns) { fault_ns = ns; },
+                              nullptr,
+                              nullptr};
+
+namespace agent {
+namespace {
 
 GuardHandle begin(Protection protection = Protection::no_access) {
   CHECK(start_guards());
@@ -59,8 +61,7 @@ GuardHandle begin(Protection protection = Protection::no_access) {
     return static_cast<char*>(mmap(nullptr, 4 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
   };
   work.program = map(), work.gpu = map();
-  correcting = true;
-  corrector = &one_deferral;
+  start_deferred_guards();
   Watching how;
   how.deferral = 7, how.tells = true;
   const GuardHandle guard = raise_guard(range_of(work.program, 2 * 4096), protection, how);
@@ -130,4 +131,5 @@ TEST(DeferredGuards, ThatAreDoneOrLoweredAreNotAwaited) {
 }
 
 }  // namespace
-}  // namespace diogenes::agent
+}  // namespace agent
+}  // namespace diogenes
