@@ -20,8 +20,9 @@ namespace diogenes::agent::facts {
 
 namespace {
 
-// Under the lock of State.
+// Under the lock of State, but for the slots.
 struct Given {
+  CallSlots<uint64_t> slots;  // kept: `pieces` when the call began
   DeferredRanges ranges;
   UnwrittenSources sources;
   uint64_t pieces;    // of work so far
@@ -30,8 +31,6 @@ struct Given {
 };
 alignas(64) unsigned char storage[sizeof(Given)];  // all zeros is the start
 Given& given() { return *reinterpret_cast<Given*>(storage); }
-
-CallSlots<uint64_t> slots;  // kept: Given::pieces when the call began
 
 // False: a handler of the program's has interrupted the agent on this thread, or the holder was stopped.
 bool lock_in_release() { return locks_held_here == 0 && state().lock.try_lock_long(); }
@@ -168,7 +167,7 @@ void note_unseen_call() {
 void before(Call& call) {
   call.pending = 0;
   if (is_idle(call)) return;
-  auto* slot = slots.take(call);
+  auto* slot = given().slots.take(call);
   if (!slot) return note_unseen_call();
   DecodedCall& decoded = slot->decoded;
   // No work is done now; what it does later is the graph's.
@@ -184,7 +183,7 @@ void before(Call& call) {
 
 void after(Call& call) {
   note_capture(call);
-  auto* slot = slots.of(call);
+  auto* slot = given().slots.of(call);
   if (!slot) return;
   DecodedCall& decoded = slot->decoded;
   if ((call.flags & kCapturing) == 0 && call.succeeded()) {
@@ -197,11 +196,11 @@ void after(Call& call) {
     if (call.driver->role == Role::synchronize || (awaited && decoded.source.kind == MemoryKind::device))
       forget_waited(call, slot->kept);
   }
-  slots.release(call);
+  given().slots.release(call);
 }
 
 Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
-  auto* slot = slots.take(call);
+  auto* slot = given().slots.take(call);
   if (!slot) return Undeferred::unknown_memory;
   decode(call, slot->decoded);
   const Undeferred why = corrected_transfer(slot->decoded, call.driver->asynchronous, transfer);
@@ -217,11 +216,11 @@ Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer) {
 }
 
 void end_transfer(Call& call, bool gives) {
-  if (auto* slot = slots.of(call); slot && gives) {
+  if (auto* slot = given().slots.of(call); slot && gives) {
     note_writes(slot->decoded, false);
     mark_dirty(call, slot->decoded, true, true);
   }
-  slots.release(call);
+  given().slots.release(call);
 }
 
 Undeferred guard_dirty(Deferral deferral, const Call& call) {

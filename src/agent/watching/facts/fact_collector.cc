@@ -22,10 +22,14 @@ namespace diogenes::agent::facts {
 
 namespace {
 
-alignas(64) unsigned char storage[sizeof(DirtyRanges)];  // all zeros is the start
-DirtyRanges& dirty() { return *reinterpret_cast<DirtyRanges*>(storage); }
+struct Watched {
+  DirtyRanges dirty;
+  CallSlots<Contents> slots;
+};
+alignas(64) unsigned char storage[sizeof(Watched)];  // all zeros is the start
+DirtyRanges& dirty() { return reinterpret_cast<Watched*>(storage)->dirty; }
+CallSlots<Contents>& slots() { return reinterpret_cast<Watched*>(storage)->slots; }
 
-CallSlots<Contents> slots;
 Nanoseconds started;
 
 // False: a handler of the program's has interrupted the agent on this thread, or the holder was stopped.
@@ -113,7 +117,7 @@ void mark_dirty(const Call& call, DecodedCall& decoded, bool pageable_is_done) {
 void start() {
   reset_state();
   dirty().reset(watch_share());
-  slots.reset();
+  slots().reset();
   sampling().start({plan().plan->max_overhead, {plan().plan->baseline_ns}});
   started = monotonic_now();
   spent_ns.store(0, std::memory_order_relaxed);
@@ -124,7 +128,7 @@ void start() {
 void before(Call& call) {
   call.pending = 0;
   if (is_idle(call)) return;
-  auto* slot = slots.take(call);
+  auto* slot = slots().take(call);
   if (!slot) return;
   DecodedCall& decoded = slot->decoded;
   if (call.flags & kCapturing) {
@@ -153,7 +157,7 @@ void before(Call& call) {
 void after(Call& call) {
   record_late_ends();
   note_capture(call);
-  auto* slot = slots.of(call);
+  auto* slot = slots().of(call);
   if (!slot) return;
   DecodedCall& decoded = slot->decoded;
   bool capturing = (call.flags & kCapturing) != 0;
@@ -181,7 +185,7 @@ void after(Call& call) {
 void record_call(const Call& call) {
   CallRecord record{};
   record.type = RecordType::call;
-  if (auto* slot = slots.of(call)) {
+  if (auto* slot = slots().of(call)) {
     DecodedCall& decoded = slot->decoded;
     record.flags = decoded.flags;
     record.context = decoded.context;
@@ -196,7 +200,7 @@ void record_call(const Call& call) {
     record.flags = kGivesWork | kUnlistedWork;
   }
   if (call.printed) record.flags |= kPrinted;
-  slots.release(const_cast<Call&>(call));
+  slots().release(const_cast<Call&>(call));
   auto narrow = [](Nanoseconds time) {
     return static_cast<uint32_t>(time.count < 0 ? 0 : time.count > 0xffffffffll ? 0xffffffff : time.count);
   };
