@@ -47,7 +47,7 @@ try "a test of the core" "" src/agent/core/a_test.cc '#include "agent/watching/g
 try "from core to watching" "core may not include watching" src/agent/core/recording/recorder.cc '#include "agent/watching/guard/guards.h"'
 try "from watching to hooks" "watching may not include hooks" src/agent/watching/facts/a.cc '#include "agent/hooks/collector.h"'
 try "from watching to what is in a folder of hooks" "may not include hooks" src/agent/watching/guard/a.h '#include "agent/hooks/x86_64/thunk.h"'
-try "outside the rooms" "files lie in core, watching or hooks" src/agent/a.cc '#include <errno.h>'
+try "outside the rooms" "files lie in core, watching, hooks or proving" src/agent/a.cc '#include <errno.h>'
 try "an unknown folder" "no line in the rule" src/new/a.cc '#include <vector>'
 try "a line number" "src/trace/a.h:2:" src/trace/a.h '#include "views/text/text.h"'
 
