@@ -2,14 +2,20 @@
 # and exports what is marked. It is built without sanitizers, and optimised in every build: hooks are hot.
 function(diogenes_preloaded target output_name)
   add_library(${target} MODULE ${ARGN})
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
-  target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror -fno-exceptions -fno-rtti
-      -fvisibility=hidden -fvisibility-inlines-hidden -fno-threadsafe-statics -O2 -g -ftls-model=initial-exec>)
+  diogenes_preloaded_code(${target})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${output_name} LINKER_LANGUAGE C)
   target_link_options(${target} PRIVATE -static-libgcc -Wl,--build-id -Wl,-z,now,-z,relro,-z,nodelete -Wl,--no-undefined
     -Wl,-Bsymbolic)
   diogenes_for_old_glibc(${target})
+endfunction()
+
+# Code of such libraries: also of objects that several of them share.
+function(diogenes_preloaded_code target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wno-missing-field-initializers -Werror -fno-exceptions -fno-rtti
+      -fvisibility=hidden -fvisibility-inlines-hidden -fno-threadsafe-statics -O2 -g -ftls-model=initial-exec>)
 endfunction()
 
 # diogenes_for_old_glibc(TARGET): what is preloaded has to load wherever the measured program does, from glibc 2.28 on. Since 2.32 to

@@ -1,5 +1,4 @@
-// libdiogenes-corrector.so: defers the waits and the copies that a plan names, in the program itself. It is preloaded in
-// the runs of `diogenes prove` alone.
+// Defers the waits and the copies that a plan names, in the program itself, in the runs of `diogenes prove` alone.
 //
 // What a deferred wait gave the program stays true by four means:
 //   the CPU reads results, or writes what the GPU reads   guards, whose touch awaits the mark (trace/corrector_services.h)
@@ -337,16 +336,20 @@ int64_t await(Deferral deferral) {
   return deferrals.await(deferral, true, agent);
 }
 
-bool start(const CorrectorServices& services) {
+void start(const CorrectorServices& services) {
   agent = services;
-  return agent.plan->corrected_count > 0;
+  if (agent.plan->corrected_count == 0) state = State::off;
 }
 
 }  // namespace
 
-// The agent looks for it by name (trace/corrector_services.h).
-extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corrector = {
-    sizeof(Corrector),
+}  // namespace diogenes::corrector
+
+namespace diogenes {
+
+using namespace corrector;
+
+const Corrector the_corrector = {
     start,
     before,
     after,
@@ -365,4 +368,4 @@ extern "C" __attribute__((visibility("default"))) const Corrector diogenes_corre
     before_unseen,
 };
 
-}  // namespace diogenes::corrector
+}  // namespace diogenes

@@ -151,7 +151,6 @@ void end() {
   }
   if (state != State::ending) return;
   await_and_deliver();
-  agent.release(kEveryDeferral);
   deferrals.end();
   state = State::off;
 }

@@ -1,5 +1,5 @@
-// Who corrects waits inside the program (`diogenes prove`): a table of functions. src/corrector makes one, in a library of
-// its own that is preloaded where the plan names sites; the agent finds it by name.
+// Who corrects waits inside the program (`diogenes prove`): a table of functions. src/corrector makes one; it and the agent
+// that serves it (src/agent/proving) are the library libdiogenes-prove.so, which takes the agent's place in these runs.
 //
 // A wait that is corrected is *deferred*: the driver's function is not called, the GPU itself writes a mark where the wait
 // would have ended, and the host memory that the wait protects is guarded. Whoever touches it first waits for the mark. So
@@ -12,7 +12,6 @@ namespace diogenes {
 
 // Of a deferred wait, from 1; 0: none.
 using Deferral = uint32_t;
-inline constexpr Deferral kEveryDeferral = ~Deferral{0};
 
 // Why a wait was not deferred.
 enum class Undeferred : uint8_t {
@@ -87,7 +86,7 @@ struct CorrectorServices {
   Undeferred (*guard)(Deferral deferral, const CorrectedCall& call);
   // Is there host memory that work was given to and that no wait has covered since?
   bool (*has_unguarded)();
-  // What was deferred up to here is done: its memory needs no guard any more. kEveryDeferral: nothing is deferred from now on.
+  // What was deferred up to here is done: its memory needs no guard any more.
   void (*release)(Deferral last);
   bool (*copy)(void* to, const void* from, size_t bytes);  // false: a byte could not be read or written
   // `values`: do they repeat one?
@@ -108,8 +107,7 @@ struct CorrectorServices {
 };
 
 struct Corrector {
-  uint64_t bytes;                                    // of this structure
-  bool (*start)(const CorrectorServices& services);  // once, when the driver is there; false: it cannot work
+  void (*start)(const CorrectorServices& services);  // once, before the first call
   // Before the driver's function. True: it must not be called, and the call returns `*result`. Out: how long it waited for
   // the GPU, in ns.
   bool (*before)(const CorrectedCall& call, int32_t* result, int64_t* awaited);
@@ -132,6 +130,6 @@ struct Corrector {
   bool (*before_unseen)(const DriverFunction& driver, uint64_t first);
 };
 
-inline constexpr const char* kCorrectorSymbol = "diogenes_corrector";  // a Corrector
+extern const Corrector the_corrector;
 
 }  // namespace diogenes

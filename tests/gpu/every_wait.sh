@@ -49,7 +49,6 @@ part "$programs/beside"
 part "$programs/full"
 part "$programs/interrupts"
 part "$programs/interrupts" driver
-part "$programs/parts" 100 20
 at=$FIRST
 while [ "$at" -lt $((FIRST + PROGRAMS_COUNT)) ]; do
   part "$programs/random-program" "$at" 10

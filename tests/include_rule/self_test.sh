@@ -47,7 +47,12 @@ try "a test of the core" "" src/agent/core/a_test.cc '#include "agent/watching/g
 try "from core to watching" "core may not include watching" src/agent/core/recording/recorder.cc '#include "agent/watching/guard/guards.h"'
 try "from watching to hooks" "watching may not include hooks" src/agent/watching/facts/a.cc '#include "agent/hooks/collector.h"'
 try "from watching to what is in a folder of hooks" "may not include hooks" src/agent/watching/guard/a.h '#include "agent/hooks/x86_64/thunk.h"'
-try "outside the rooms" "files of agent lie in core, watching or hooks" src/agent/a.cc '#include <errno.h>'
+try "from proving to hooks" "" src/agent/proving/a.cc '#include "agent/hooks/collector.h"'
+try "from hooks to proving" "hooks may not include proving" src/agent/hooks/a.cc '#include "agent/proving/deferring.h"'
+try "from guards to order" "guard may not include order" src/agent/watching/guard/a.cc '#include "agent/watching/order/order.h"'
+try "from guards to facts" "guard may not include facts" src/agent/watching/guard/faults/a.cc '#include "agent/watching/facts/fact_collector.h"'
+try "from watching itself to order" "" src/agent/watching/a.cc '#include "agent/watching/order/order.h"'
+try "outside the rooms" "files of agent lie in core, watching, hooks or proving" src/agent/a.cc '#include <errno.h>'
 try "an unknown folder" "no line in the rule" src/new/a.cc '#include <vector>'
 try "a line number" "src/trace/a.h:2:" src/trace/a.h '#include "views/text/text.h"'
 

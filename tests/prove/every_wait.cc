@@ -25,8 +25,7 @@ namespace fs = std::filesystem;
 Installation installation_of_tests() {
   const fs::path top = fs::read_symlink("/proc/self/exe").parent_path().parent_path().parent_path();
   Installation result;
-  result.agent = top / "lib/libdiogenes-agent.so";
-  result.corrector = top / "lib/libdiogenes-corrector.so";
+  result.prove = top / "lib/libdiogenes-prove.so";
   result.discover = top / "libexec/diogenes-discover";
   result.simulated = top / "lib/simulated/libcuda.so.1";
   if (const char* cache = getenv("XDG_CACHE_HOME")) result.cache = fs::path(cache) / "diogenes";
@@ -114,9 +113,8 @@ int main(int argc, char** argv) {
   AgentSettings settings{.library_folder = hooks->driver.library_folder};
   const std::vector<std::string> environment = own_environment();
   const Ended plain = run(command, target_environment(environment, settings), folder, seconds);
-  settings.agent = installation.agent;
+  settings.agent = installation.prove;
   settings.plan = folder / "plan";
-  settings.corrector = installation.corrector;
   settings.guards = true;
   Status planned =
       write_plan(settings.plan, {.stage = Stage::proving,

@@ -51,15 +51,13 @@ const MappedPlan& plan() { return mapped; }
 
 bool takes_gpu_times() { return mapped.plan && mapped.plan->gpu_times != 0; }
 
-bool stage_corrects() { return mapped.plan && mapped.plan->stage == Stage::proving; }
-
 bool stage_follows_threads() {
-  return mapped.plan && mapped.plan->stage != Stage::baseline && !stage_corrects();
+  return mapped.plan && mapped.plan->stage != Stage::baseline && mapped.plan->stage != Stage::proving;
 }
 
 bool stage_uses_guards() {
   return mapped.plan && (mapped.plan->stage == Stage::memory_tracing ||
-                         mapped.plan->stage == Stage::sync_use || stage_corrects());
+                         mapped.plan->stage == Stage::sync_use || mapped.plan->stage == Stage::proving);
 }
 
 }  // namespace diogenes::agent

@@ -22,9 +22,6 @@ bool takes_gpu_times();
 // True in stages 3 and 4, and where waits are corrected; from process start on.
 bool stage_uses_guards();
 
-// Waits are corrected (corrected_waits.h), and nothing is recorded.
-bool stage_corrects();
-
 // True in stages 2, 3 and 4: who let whom go on is recorded (order/order.h).
 bool stage_follows_threads();
 

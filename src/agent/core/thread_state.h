@@ -22,7 +22,7 @@ struct NumberedContext {
 
 struct ThreadState {
   int32_t pass = 0;          // > 0: inside the agent; hooks pass straight through
-  bool awaits = false;       // waits in a hook for what was deferred (corrected_waits.h)
+  bool awaits = false;       // waits in a hook for what was deferred (proving/)
   int32_t public_depth = 0;  // 1: inside an outermost public call
   int32_t wait_depth = 0;    // 1: inside a wait function
   bool appending = false;    // inside append() (recorder.h)

@@ -29,9 +29,6 @@
 #include "agent/hooks/nvtx_ranges.h"
 #include "agent/hooks/process_end.h"
 #include "agent/hooks/x86_64/patcher.h"
-#include "agent/watching/corrected_waits.h"
-#include "agent/watching/facts/deferring.h"
-#include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/system_calls/kernel.h"
 #include "agent/watching/order/order.h"
@@ -102,7 +99,6 @@ void child_after_fork() {
   forget_python();
   forget_ranges();
   value_source->forget();
-  corrector->forget();
   restart_collecting_in_child();
 }
 
@@ -113,7 +109,6 @@ void start() {
   start_collecting();
   find_python_source(extend_stack);
   find_value_source();
-  find_corrector(facts::guard_dirty, facts::has_uncovered, facts::release_deferred);
   if (stage_follows_threads()) start_order();
   if (stage_uses_guards()) {
     guard_sinks = {write_owed_order, order_by_futex, note_opening, note_transfer};

@@ -13,7 +13,6 @@
 #include "agent/hooks/driver_image.h"
 #include "agent/hooks/hook_probe.h"
 #include "agent/hooks/x86_64/thunk.h"
-#include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/watchpoints/watch_guards.h"
@@ -82,12 +81,11 @@ bool collecting() { return running.load(std::memory_order_relaxed); }
 void start_collecting() {
   if (stage_uses_guards()) facts::start();
   running.store(true, std::memory_order_relaxed);
-  if (is(Stage::tracing) || is(Stage::proving) || takes_gpu_times()) probe_hooks();
+  if (is(Stage::tracing) || takes_gpu_times()) probe_hooks();
 }
 
 void stop_collecting(ProcessEnd end, bool inside) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
-  corrector->finish();
   ProcessFile* process = process_file();
   if (!process) return;  // a forked child that never used the driver
   if (!inside) {
@@ -109,12 +107,6 @@ void restart_collecting_in_child() {
 void collect_before(Call& call) {
   if (!open_process_folder()) return;
   if (is(Stage::baseline)) return;
-  if (is(Stage::proving)) {
-    number_objects(call);
-    call.not_made = correct_before(call);
-    if (!call.not_made) watch_before(call);
-    return;
-  }
   call.stack = capture_stack();
   number_objects(call);
   if (stage_uses_guards()) watch_before(call);
@@ -130,7 +122,6 @@ void collect_after(Call& call) {
   if (is(Stage::baseline)) return;
   number_new_objects(call);
   if (stage_uses_guards()) facts::after(call);
-  if (is(Stage::proving)) return correct_after(call);
   OperationRecord record{};
   record.type = RecordType::operation;
   record.flags = call.flags;
@@ -173,14 +164,11 @@ void collect_private_wait(Nanoseconds begin, Nanoseconds end, uint8_t flag) {
   append(record);
 }
 
+void collect_unseen(uint16_t, uint64_t, uintptr_t) {}
+bool is_made_again(Call&) { return false; }
+
 void count_hook_cost(const Call& call, Nanoseconds before, Nanoseconds after) {
   const int64_t nanoseconds = (before + after).count;
-  if (call.site != 0) {
-    // A wait that the GPU ends is over no later because it began later.
-    const bool ended_by_gpu = call.waited + call.awaited > before;
-    const int32_t inside = call.waited_at_all() ? cost_inside_waiting_call() : cost_inside_call();
-    corrector->note_passed(call.site, call.function, ended_by_gpu ? after.count : nanoseconds + inside);
-  }
   // One such walk would count for hundreds of calls in the mean, and lies where it lies.
   if (is(Stage::tracing) && nanoseconds > kUsualRecording && call.id.sequence != OperationId{}.sequence) {
     append(

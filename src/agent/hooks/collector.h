@@ -5,6 +5,7 @@
 //   sync_use        as memory_tracing
 //   gpu_times       as tracing
 // In memory_tracing or gpu_times, as the plan says, the GPU's own times are taken (gpu_times_recorder.h).
+// collector.cc does this; in the library of `diogenes prove`, which corrects waits and records nothing, proving/collector.cc.
 #pragma once
 #include "agent/core/calls/call.h"
 
@@ -19,8 +20,14 @@ void stop_collecting(ProcessEnd end, bool inside);
 // In a forked child: starts anew.
 void restart_collecting_in_child();
 
-void collect_before(Call& call);
+void collect_before(Call& call);  // Call::not_made: the driver is not called
 void collect_after(Call& call);
+
+// A call inside a call, so not seen further. If a signal's handler of the program's makes it, that one may have interrupted a
+// hook while it waits (ThreadState::awaits), or the driver. `first`: its first argument; `from`: where it returns to.
+void collect_unseen(uint16_t function, uint64_t first, uintptr_t from);
+// Behind a call, before collect_after(). True: it is to be made once more.
+bool is_made_again(Call& call);
 
 // Stage 1: a wait function is entered, called from `caller`, the stack pointer being `stack_pointer`.
 void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer);

@@ -19,7 +19,6 @@
 #include "agent/hooks/collector.h"
 #include "agent/hooks/hook_probe.h"
 #include "agent/hooks/x86_64/thunk.h"
-#include "agent/watching/corrected_waits.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/host_functions.h"
@@ -89,7 +88,7 @@ bool stack_words_are_there(const ThunkFrame* frame) {
 
 int enter_public(ThreadState& state, ThunkFrame* frame) {
   if (state.public_depth > 0 || state.wait_depth > 0) {
-    if (stage_corrects()) before_unseen(frame->hook->function, frame->integer[0], *frame->caller);
+    collect_unseen(frame->hook->function, frame->integer[0], *frame->caller);
     return 0;
   }
   PassThrough pass;
@@ -126,7 +125,7 @@ bool exit_public(ThreadState& state, ThunkFrame* frame) {
   Call& call = frame->call;
   call.end = monotonic_now();
   call.result = static_cast<int32_t>(frame->result);
-  if (makes_room(call)) return true;
+  if (is_made_again(call)) return true;
   call.waited = {state.waited_ns};
   call.flags |= state.flags;
   call.printed = state.printed;
@@ -150,7 +149,7 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
   KeepErrno keep;
   if (state.pass > 0) {
     if (state.awaits && !is_wait(frame->hook->function))
-      before_unseen(frame->hook->function, frame->integer[0], *frame->caller);
+      collect_unseen(frame->hook->function, frame->integer[0], *frame->caller);
     return 0;
   }
   if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);

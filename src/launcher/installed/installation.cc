@@ -19,7 +19,7 @@ Installation find_installation() {
                       lib / "libdiogenes-gpu-times.so",
                       lib / "libdiogenes-python.so",
                       lib / "libdiogenes-values.so",
-                      lib / "libdiogenes-corrector.so",
+                      lib / "libdiogenes-prove.so",
                       (installed ? own : top / "libexec") / "diogenes-discover",
                       lib / "simulated/libcuda.so.1",
                       top / "share/terminfo",

@@ -13,7 +13,7 @@ struct Installation {
   std::filesystem::path gpu_times;  // lib/libdiogenes-gpu-times.so
   std::filesystem::path python;     // lib/libdiogenes-python.so
   std::filesystem::path values;     // lib/libdiogenes-values.so
-  std::filesystem::path corrector;  // lib/libdiogenes-corrector.so
+  std::filesystem::path prove;      // lib/libdiogenes-prove.so: the agent that corrects
   std::filesystem::path discover;   // libexec/diogenes-discover
   std::filesystem::path simulated;  // lib/simulated/libcuda.so.1
   std::filesystem::path terminfo;   // share/terminfo: terminals' descriptions, in a pack

@@ -65,7 +65,6 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
   }
   if (!settings.python.empty()) preloaded += ":" + settings.python.string();
   if (!settings.values.empty()) preloaded += ":" + settings.values.string();
-  if (!settings.corrector.empty()) preloaded += ":" + settings.corrector.string();
   if (!settings.region.empty()) {
     set(result, kRegionVariable, settings.region);
     set(result, kNvtxVariable, settings.agent.string());

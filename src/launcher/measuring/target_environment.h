@@ -15,7 +15,6 @@ struct AgentSettings {
   std::filesystem::path plug_in, cupti;  // for GPU times: preloaded behind the agent; empty: none
   std::filesystem::path python;          // reads Python's frames: preloaded likewise; empty: none
   std::filesystem::path values;          // follows values: preloaded likewise; empty: none
-  std::filesystem::path corrector;       // corrects waits: preloaded likewise; empty: none
   std::string region;                    // the name of the NVTX ranges that the agent hears; empty: none
   bool guards = false;                   // pages of the program are guarded (ffm/peer_copies.h)
 };

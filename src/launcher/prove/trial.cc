@@ -34,9 +34,9 @@ Trial::Trial(fs::path session_folder, Session session, uint64_t pool_limit)
 Status Trial::open() {
   if (Status agent = check_agent(installation_); !agent) return agent;
   std::error_code failed;
-  if (!fs::exists(installation_.corrector, failed))
+  if (!fs::exists(installation_.prove, failed))
     return error("%s is missing; keep bin/ and lib/ of the installation side by side",
-                 installation_.corrector.c_str());
+                 installation_.prove.c_str());
   fs::current_path(session_.working_folder, failed);
   if (failed)
     return error("the program ran in %s, which is not there any more: %s", session_.working_folder.c_str(),
@@ -77,9 +77,8 @@ Result<TrialRun> Trial::run(const Correction* correction, double limit_s) {
                                                   .pool_limit = pool_limit_,
                                                   .leaves_threads = correction->leaves_threads});
     if (!planned) return planned.error();
-    settings.agent = installation_.agent;
+    settings.agent = installation_.prove;
     settings.plan = folder / "plan";
-    settings.corrector = installation_.corrector;
     settings.guards = true;
   }
   Target target{.program = program_.path,

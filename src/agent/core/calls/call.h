@@ -24,18 +24,18 @@ struct Call {
   const DriverFunction* driver = nullptr;  // never null for collectors
   SavedArguments arguments{};
   uint32_t stack = kNoStack;    // StackIndex; taken before the driver runs
-  uint64_t site = 0;            // where a plan of corrections may name it (corrected_waits.h): its key
+  uint64_t site = 0;            // where a plan of corrections may name it (proving/): its key
   OperationId id;               // valid after the operation was appended, so in after() only
   uint32_t pending = 0;         // facts/: what it keeps between before() and after()
   uint32_t host_entry = 0;      // host_functions.h: what it keeps between before and after
   Nanoseconds entered;          // when the program made the call; recording lies between this and begin
   Nanoseconds begin, end;       // end: in after() only
   Nanoseconds waited;           // after() only: inside the wait functions
-  Nanoseconds awaited;          // between entered and begin, for the GPU (corrected_waits.h)
+  Nanoseconds awaited;          // between entered and begin, for the GPU (proving/)
   int32_t result = 0;           // after() only: CUresult
   bool printed = false;         // after() only: what kernels printed came out
-  bool not_made = false;        // the driver is not called (corrected_waits.h); `result` is the call's
-  bool made_again = false;      // it failed, and the driver is called once more (corrected_waits.h)
+  bool not_made = false;        // the driver is not called (proving/); `result` is the call's
+  bool made_again = false;      // it failed, and the driver is called once more (proving/)
   uint8_t flags = 0;            // OperationFlag; collectors may add kCapturing
   uint32_t stream = kNoStream;  // numbers as in OperationRecord; filled by the collector of stages 2 to 4
   uint32_t object = 0;

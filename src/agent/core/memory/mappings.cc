@@ -1,8 +1,6 @@
 #include "agent/core/memory/mappings.h"
 
 #include <fcntl.h>
-#include <link.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -196,22 +194,6 @@ MappingKind mapping_kind(AddressRange range, bool open_memory) {
   LockGuard guard(kept_lock);
   entry = {range, kind, asked ? kKeptUses : kKeptUsesOfMaps, forgotten};
   return kind;
-}
-
-static uintptr_t end_of_executable() {
-  const auto* headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
-  uintptr_t bias = 0, end = 0;
-  for (uint64_t i = 0; headers && i < getauxval(AT_PHNUM); ++i) {
-    if (headers[i].p_type == PT_PHDR) bias = reinterpret_cast<uintptr_t>(headers) - headers[i].p_vaddr;
-    const uintptr_t segment = bias + headers[i].p_vaddr + headers[i].p_memsz;
-    if (headers[i].p_type == PT_LOAD && segment > end) end = segment;
-  }
-  return end;
-}
-
-bool on_heap(uintptr_t address) {
-  static const uintptr_t begin = end_of_executable();
-  return address >= begin && address < reinterpret_cast<uintptr_t>(sbrk(0));
 }
 
 }  // namespace diogenes::agent

@@ -25,10 +25,6 @@ MappingKind mapping_kind_now(AddressRange range);
 // Memory was released: another kind may come to its addresses.
 void forget_mappings();
 
-// Between the executable and the end of the heap that malloc begins with: the C library and the driver keep what they need
-// beside what the program allocates there.
-bool on_heap(uintptr_t address);
-
 // By reading the maps alone, as on older kernels; for mapping_kind and its test.
 MappingKind mapping_kind_by_maps(AddressRange range, bool open_memory = false);
 

@@ -3,7 +3,6 @@
 #include "agent/core/calls/arguments.h"
 #include "agent/core/memory/mappings.h"
 #include "agent/core/recording/recorder.h"
-#include "agent/watching/facts/content/readbacks.h"
 #include "agent/watching/facts/context_numbers.h"
 #include "agent/watching/facts/facts_state.h"
 #include "driver/cuda_abi.h"
@@ -68,8 +67,7 @@ void remove_allocation(uint64_t address, bool registered) {
   const Allocation* known = state().memory.find(address);
   if (!known) return;
   if (known->kind != MemoryKind::device && !registered) {
-    state().dirty.forget(known->range);
-    forget_downloads(known->range);
+    forget_host_memory(known->range);
   }
   if (known->shared) --state().shared;
   state().memory.remove(known->range.begin);
@@ -111,6 +109,16 @@ void note_host_pointer(const Call& call, DecodedCall& decoded) {
 }
 
 }  // namespace
+
+AddressRange named_memory(const Call& call) {
+  if (call.driver->arguments == Arguments::register_host)
+    return AddressRange::of(call.argument(0), call.argument(1)).pages();
+  if (call.driver->arguments != Arguments::release && call.driver->arguments != Arguments::unregister_host)
+    return {};
+  LockGuard guard(state().lock);
+  const Allocation* known = state().memory.find(call.argument(0));
+  return known && known->kind != MemoryKind::device ? known->range : AddressRange{};
+}
 
 void note_made(const Call& call, DecodedCall& decoded) {
   AllocationArguments allocation;

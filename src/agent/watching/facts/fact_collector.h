@@ -6,7 +6,6 @@
 #pragma once
 #include "agent/core/calls/call.h"
 #include "base/range.h"
-#include "trace/corrector_services.h"
 
 namespace diogenes::agent::facts {
 
@@ -14,7 +13,6 @@ void start();  // also in a forked child: everything anew
 
 // `call` has its objects' numbers and kCapturing (agent/core/calls/stream_numbers.h).
 void before(Call& call);
-void note_unseen_call();  // one that may give the GPU work
 // Before the operation is recorded.
 void after(Call& call);
 // Behind the operation's record.
@@ -25,12 +23,6 @@ void after_acquire();
 // Memory was released by other means than a driver call.
 void note_release(AddressRange range);
 bool may_be_dirty(AddressRange range);
-
-// Where waits are corrected (deferring.h): guards for all that is dirty where `call`'s wait is deferred.
-Undeferred guard_dirty(Deferral deferral, const Call& call);
-// A transfer that is corrected is not passed to before() and after(), but to these two.
-Undeferred begin_transfer(Call& call, CorrectedTransfer& transfer);
-void end_transfer(Call& call, bool given);
 
 // Orderly end of the process.
 void finish();

@@ -3,10 +3,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "agent/core/calls/frame_marks.h"
+#include "agent/core/stacks/stack.h"
 #include "base/range.h"
 #include "base/units.h"
-#include "trace/corrector_services.h"
 
 namespace diogenes::agent {
 
@@ -48,9 +47,10 @@ struct Watching {
   FrameMarks frame;  // of the stack frame that the range lies in
   // The driver mapped these pages: no thread has its stack or its local storage there, however near they lie.
   bool own_pages = false;
-  uint32_t watch = 0;     // the guard's watch in the records; 0: nothing of it is recorded
-  Deferral deferral = 0;  // whoever touches its pages awaits this first; 0: nothing
-  bool tells = false;     // a use of it tells that what was deferred was needed
+  uint32_t watch = 0;  // the guard's watch in the records; 0: nothing of it is recorded
+  uint32_t deferral =
+      0;  // whoever touches its pages awaits this first (DeferredWaits, guard_table.h); 0: nothing
+  bool tells = false;  // DeferredWaits is told of a touch
 };
 
 // Why a guard by watchpoints was refused.
@@ -69,10 +69,8 @@ struct Guard {
   uint8_t registers = 0;               // watchpoints that it has, one bit each
   bool by_watchpoints = false;         // asks nothing of its pages
   uint32_t watch = 0;                  // of Watching
-  Deferral deferral = 0;               // of Watching
+  uint32_t deferral = 0;               // of Watching
   bool tells = false;                  // of Watching
-  bool idle = false;                   // of leave_guard()
-  AddressRange opened;                 // pages, while it is idle
   FrameMarks frame;
   Touch touch;
 };

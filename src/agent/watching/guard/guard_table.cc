@@ -13,6 +13,7 @@ namespace diogenes::agent {
 
 std::atomic<uint32_t> openings{0};
 std::atomic<uint32_t> touches{0};
+const DeferredWaits* deferred_waits = nullptr;
 
 namespace {
 
@@ -109,11 +110,29 @@ class Runs {
 
 }  // namespace
 
+Section::Section(Where where, AddressRange awaited) : where_(where) {
+  for (hold(); deferred_waits; hold()) {
+    const uint32_t latest = deferred_waits->latest_over(awaited);
+    if (latest == 0) return;
+    let_go();
+    deferred_waits->await(latest);
+  }
+}
+
 GuardIndexPlace guard_index_place() {
   return {reinterpret_cast<uintptr_t>(entries), reinterpret_cast<uintptr_t>(&entry_count)};
 }
 
 Guard* guard_at(uint32_t id) { return id < kMaximumGuards ? &guards[id] : nullptr; }
+
+Guard* guard_of(GuardHandle handle, uint32_t& id) {
+  id = (handle & 0xffff) - 1;
+  if (handle == kNoGuard || id >= kMaximumGuards) return nullptr;
+  Guard* guard = guard_at(id);
+  if (guard->generation != handle >> 16 || guard->state.load(std::memory_order_relaxed) == Guard::unused)
+    return nullptr;
+  return guard;
+}
 
 GuardList live_over(AddressRange pages) {
   uint32_t count = 0;
@@ -166,7 +185,6 @@ bool make_live(AddressRange range, Protection protection, const Watching& how, u
   guard.frame = how.frame;
   guard.watch = how.watch;
   guard.deferral = how.deferral, guard.tells = how.tells;
-  guard.idle = false, guard.opened = {};
   guard.touch = {};
   ++guard.generation;
   guard.state.store(Guard::live, std::memory_order_relaxed);
@@ -200,7 +218,7 @@ void mark_touched(uint32_t id, const Touch& touch) {
     guard.touch.address = std::clamp(touch.address, guard.range.begin, guard.range.end - 1);
   guard.touch.steps = guard.steps;
   record_watch_end(guard.watch, guard.touch);
-  if (guard.tells) tell_of_use(guard);
+  if (guard.tells) deferred_waits->touched(guard);
   guard.state.store(Guard::touched, std::memory_order_release);                      // pairs with collect()
   if (touch.by != TouchBy::nobody) touches.fetch_add(1, std::memory_order_release);  // with touch_count()
 }

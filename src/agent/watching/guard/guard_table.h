@@ -15,7 +15,18 @@ inline constexpr uint32_t kMaximumGuards = 16384;
 extern std::atomic<uint32_t> touches;   // guards that were touched so far
 extern std::atomic<uint32_t> openings;  // times that pages were given back; for faults that come late
 
+// Who defers waits of the program's (`diogenes prove`). Null in measuring runs.
+struct DeferredWaits {
+  // Under the lock: the latest that guards over these pages stand for and that is not done; 0: none.
+  uint32_t (*latest_over)(AddressRange pages);
+  void (*await)(uint32_t deferral);  // holding nothing of the agent's
+  void (*touched)(const Guard&);     // one that tells
+  void (*spent)(Nanoseconds time);   // by a fault or a trap, waiting left out
+};
+extern const DeferredWaits* deferred_waits;
+
 Guard* guard_at(uint32_t id);
+Guard* guard_of(GuardHandle handle, uint32_t& id);  // null: it was lowered
 
 // Live guards whose pages overlap `pages`, by their begin. The list is good until the next call.
 struct GuardList {
@@ -27,13 +38,6 @@ struct GuardList {
 GuardList live_over(AddressRange pages);
 
 GuardList pages_closed_over(AddressRange pages);  // page guards only
-// Of the guards that forbid what is done, the latest deferral that is not done; 0: none.
-Deferral deferred_over(AddressRange pages, bool reading);
-// Is this page under one guard alone, and that one idle? Then some of its pages open, more from touch to touch. False: it is
-// not, or most of them were open.
-bool open_idle(AddressRange page);
-// The guard was touched: who deferred what it stands for hears of it, if the program used it.
-void tell_of_use(const Guard& guard);
 
 // The index of live guards, by `begin`; and where it is, for agents of other processes (peer_memory.h).
 struct GuardEntry {

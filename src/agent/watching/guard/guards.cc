@@ -9,9 +9,6 @@
 // over it ask for. touched: out of the index, `touch` says by what, and its pages have what the guards left
 // over them ask for.
 //
-// Where waits are corrected, a live guard may be idle: nothing is awaited there. A fault opens some of its pages and counts as
-// no touch; they close when the guard is deferred again (deferred.cc).
-//
 // Small ranges are guarded by watchpoints instead (watch_guards.cc): their pages stay as they are, a touch
 // comes as SIGTRAP after the instruction, and nothing beside the range is seen. For small blocks of the heap
 // that do not fit into watchpoints there is no page guard: the driver keeps locks and structures of its own
@@ -132,16 +129,6 @@ bool start() {
 
 GuardHandle handle_of(uint32_t id) {
   return static_cast<uint32_t>(guard_at(id)->generation) << 16 | (id + 1);
-}
-
-// Null for a handle that was lowered.
-Guard* guard_of(GuardHandle handle, uint32_t& id) {
-  id = (handle & 0xffff) - 1;
-  if (handle == kNoGuard || id >= kMaximumGuards) return nullptr;
-  Guard* guard = guard_at(id);
-  if (guard->generation != handle >> 16 || guard->state.load(std::memory_order_relaxed) == Guard::unused)
-    return nullptr;
-  return guard;
 }
 
 // Under the table's lock: nothing stands against a guard now.
@@ -271,39 +258,9 @@ Touch lower_guard(GuardHandle handle) {
   return touch;
 }
 
-bool defer_guard(GuardHandle handle, Deferral deferral, bool tells) {
-  uint32_t id;
-  Section section(Section::outside);
-  Guard* guard = guard_of(handle, id);
-  if (!guard || guard->state.load(std::memory_order_relaxed) != Guard::live) return false;
-  const bool was_idle = guard->idle;
-  if (was_idle && (!may_raise() || in_pending_call(guard->range.pages()))) return false;
-  guard->deferral = deferral, guard->tells = tells;
-  guard->idle = false;
-  if (was_idle && !guard->opened.empty() && !protect_pages(guard->opened)) return false;
-  guard->opened = {};
-  // Who steps over it just now has its page open, for others, too: that one meets the closed page instead.
-  return !rest_check_under_way() || guard->by_watchpoints || protect_pages(guard->range.pages());
-}
-
-bool leave_guard(GuardHandle handle) {
-  uint32_t id;
-  Section section(Section::outside);
-  Guard* guard = guard_of(handle, id);
-  if (!guard || guard->state.load(std::memory_order_relaxed) != Guard::live) return false;
-  guard->deferral = 0, guard->tells = false;
-  guard->idle = true;
-  return true;
-}
-
 void open_range(AddressRange range, TouchBy by) { open_guards(range, by, Section::outside); }
 
 void open_all(TouchBy by) { open_every_guard(by, Section::outside); }
-
-bool others_may_look() {
-  static const bool they_may = peers_may_read();
-  return they_may;
-}
 
 bool any_guard_up() { return wiped.live.load(std::memory_order_relaxed) != 0; }
 

@@ -55,27 +55,12 @@ uint32_t touch_count();
 // word on it.
 Touch lower_guard(GuardHandle guard);
 
-// A guard that is up stands for another deferral from now on. False: it is not up any more, or may not be.
-bool defer_guard(GuardHandle guard, Deferral deferral, bool tells);
-
-// Nothing is awaited at its pages any more, and it is left up all the same, idle: to take many pages back and forth takes
-// longer than touches of a few of them do. A touch opens the pages around it until it is deferred again; one that finds
-// most of them open is a touch as others are. False: it is not up.
-bool leave_guard(GuardHandle guard);
-
-// Waits until everything that guards over these pages were deferred for is done; `reading`: for guards against reading.
-// Whatever takes a guard down from outside does so first.
-void await_deferred(AddressRange pages, bool reading = false);
-
 // Takes down every guard over these bytes, because the driver is about to use them or they are about to be
 // released. They report `by` unless they were touched before. The handles stay valid until lower_guard.
 void open_range(AddressRange range, TouchBy by);
 
 // Before fork, vfork, posix_spawn and exec: everything open, nothing lost.
 void open_all(TouchBy by);
-
-// Other processes of a job, and the network for them, may read this one's memory and the GPU's.
-bool others_may_look();
 
 bool any_guard_up();  // one load; for interposed free and the like
 

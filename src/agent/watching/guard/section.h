@@ -34,7 +34,7 @@ class Section {
  public:
   enum Where { outside, in_handler };
   explicit Section(Where where) : where_(where) { hold(); }
-  // ... when all that guards over these pages were deferred for is done.
+  // ... when all that guards over these pages were deferred for is done: whatever opens pages awaits that first.
   Section(Where where, AddressRange awaited);
   ~Section() { let_go(); }
   Section(const Section&) = delete;

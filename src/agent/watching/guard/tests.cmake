@@ -12,12 +12,15 @@ target_compile_options(diogenes_guard_under_test PRIVATE -O2 -fno-exceptions -fn
   -fno-threadsafe-statics -ftls-model=initial-exec)
 
 find_package(GTest REQUIRED)
-foreach(source ${guard_tests})
+function(diogenes_guard_test source)
   get_filename_component(name ${source} NAME_WE)
-  add_executable(guard_${name} ${source} ${CMAKE_CURRENT_LIST_DIR}/testing/fakes.cc)
+  add_executable(guard_${name} ${source} ${ARGN} watching/guard/testing/fakes.cc)
   set_target_properties(guard_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${DIOGENES_OUTPUT}/bin/tests)
   target_link_libraries(guard_${name} PRIVATE diogenes_guard_under_test GTest::gtest GTest::gtest_main
     Threads::Threads ${CMAKE_DL_LIBS})
   add_test(NAME guard_${name} COMMAND guard_${name})
   set_tests_properties(guard_${name} PROPERTIES TIMEOUT 300 LABELS agent)
+endfunction()
+foreach(source ${guard_tests})
+  diogenes_guard_test(${source})
 endforeach()

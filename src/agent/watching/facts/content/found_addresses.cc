@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "agent/core/memory/content.h"
-#include "agent/core/running_stage.h"
 #include "agent/watching/facts/facts_state.h"
 
 namespace diogenes::agent::facts {
@@ -33,21 +32,12 @@ void look_at_piece(void* context, const void* piece, uint64_t bytes) {
   look.at += bytes;
 }
 
-// The guards over it are down meanwhile. False: it could not be read.
+// False: it could not be read.
 bool look_through(AddressRange block) {
-  const bool guarded = state().dirty.may_overlap(block);
-  if (guarded) {
-    LockGuard guard(state().lock);
-    state().dirty.lower(block);
-  }
+  const Opened opened(block);
   Look look{known_memory(), block.begin};
-  const bool read = content_if_there({block.begin, block.size(), 1, block.size()}, nullptr, look_at_piece,
-                                     &look, copy_watched_if_there);
-  if (guarded) {
-    LockGuard guard(state().lock);
-    state().dirty.restore(block);
-  }
-  return read;
+  return opened.readable() && content_if_there({block.begin, block.size(), 1, block.size()}, nullptr,
+                                               look_at_piece, &look, copy_watched_if_there);
 }
 
 }  // namespace
@@ -87,7 +77,6 @@ void look_at_word(uint64_t at, uint64_t word) { look_for_addresses(known_memory(
 bool look_at_given(const Operands& operands) {
   const OperandRecord *begin = operands.list, *end = begin + operands.count;
   if (std::none_of(begin, end, is_shared_and_given) || !hides_memory()) return true;
-  if (stage_corrects()) return false;  // guards stay up
   uint64_t bytes = 0;
   for (const OperandRecord* operand = begin; operand != end; ++operand) {
     if (!is_shared_and_given(*operand)) continue;

@@ -2,45 +2,13 @@
 
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
-#include "agent/watching/facts/content/found_addresses.h"
 #include "agent/watching/facts/content/readbacks.h"
+#include "agent/watching/facts/content/uploads.h"
 #include "agent/watching/facts/facts_state.h"
 
 namespace diogenes::agent::facts {
 
 namespace {
-
-// What comes to the device, piece by piece.
-struct Look {
-  const TransferArguments& copy;
-  bool hashed, searched;  // searched: for addresses
-  AddressBounds bounds = known_memory();
-  uint64_t seen = 0;  // bytes
-  PatternFinder pattern = {};
-};
-
-void look_at_piece(void* context, const void* piece, uint64_t bytes) {
-  auto& look = *static_cast<Look*>(context);
-  const TransferArguments& copy = look.copy;
-  const uint64_t at =
-      copy.destination + look.seen / copy.width * copy.destination_pitch + look.seen % copy.width;
-  look.seen += bytes;
-  if (look.hashed) look.pattern.look(piece, bytes);
-  if (look.searched) look_for_addresses(look.bounds, piece, bytes, at);
-}
-
-// The program may hand the driver memory that is not there.
-void read_upload(Look& look, Content* content) {
-  const TransferArguments& copy = look.copy;
-  content_if_there({copy.source, copy.width, copy.height, copy.source_pitch}, content, look_at_piece, &look,
-                   copy_watched_if_there);
-}
-
-bool copies_to_device(const DecodedCall& decoded) {
-  return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
-         decoded.transfer.bytes() > 0 && decoded.source.on_host() &&
-         decoded.source.kind != MemoryKind::unknown && decoded.destination.kind == MemoryKind::device;
-}
 
 bool copies_to_host(const DecodedCall& decoded) {
   return decoded.is_transfer && decoded.transfer.decoded && !decoded.transfer.fill &&
@@ -97,12 +65,6 @@ bool looks_at_destination(const DecodedCall& decoded) {
          last_fetched(decoded.transfer) != 0 && !is_shared(decoded);
 }
 
-void look_at_upload(const DecodedCall& decoded) {
-  if (!copies_to_device(decoded) || decoded.transfer.bytes() > kMostSearched) return;
-  Look look{decoded.transfer, false, true};
-  read_upload(look, nullptr);
-}
-
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents) {
   contents = {};
   if (plan().plan->stage != Stage::memory_tracing) return;
@@ -113,10 +75,7 @@ void contents_before(const Call& call, const DecodedCall& decoded, Contents& con
   }
   if (!copies_to_device(decoded)) return;
   const TransferArguments& copy = decoded.transfer;
-  Look look{copy, decoded.looked_at(), copy.bytes() <= kMostSearched};
-  if (!look.hashed && !look.searched) return;
-  read_upload(look, look.hashed ? &contents.content : nullptr);
-  contents.content.pattern = look.pattern.found();
+  read_upload(copy, decoded.looked_at() ? &contents.content : nullptr);
   if (contents.content == Content{}) return;
   contents.remembered = was_there_before(contents.content, copy.destination, copy.bytes());
   if (contents.remembered) contents.readback = read_back(call, decoded, contents.content);

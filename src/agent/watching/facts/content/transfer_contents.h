@@ -19,9 +19,6 @@ struct Contents {
 // bytes are read. So is what it overwrites, unless a kernel was given the source since.
 bool looks_at_destination(const DecodedCall& decoded);
 
-// Where waits are corrected: addresses in what a copy brings to the device (found_addresses.h).
-void look_at_upload(const DecodedCall& decoded);
-
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents);
 // A blocking copy to the host is done, and its guard not up yet.
 void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents);

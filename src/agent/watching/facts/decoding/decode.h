@@ -7,7 +7,7 @@
 #include "agent/core/calls/call.h"
 #include "agent/core/memory/kernel_arguments.h"
 #include "agent/watching/facts/decoding/operands.h"
-#include "agent/watching/facts/ranges/dirty_ranges.h"
+#include "agent/watching/facts/ranges/host_range.h"
 
 namespace diogenes::agent::facts {
 

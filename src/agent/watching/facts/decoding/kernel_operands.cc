@@ -2,7 +2,6 @@
 //
 // Not seen, and so the condition of a verdict that rests on arguments: memory that a kernel reaches by an
 // address which it finds where found_addresses.h does not look; module variables whose address was never asked for.
-#include "agent/core/running_stage.h"
 #include "agent/watching/facts/content/found_addresses.h"
 #include "agent/watching/facts/facts_state.h"
 
@@ -33,12 +32,12 @@ bool is_listed(const Allocation& allocation, const DecodedCall& decoded) {
 }
 
 // Under the lock: what was found, and where the kernel reaches more than it is given, all memory that kernels and the host
-// share. `hidden`: the host's other memory, too. Where waits are corrected, memory that nothing has named counts as hidden.
+// share. `hidden`: the host's other memory, too.
 void add_others(DecodedCall& decoded, bool shared, bool hidden) {
   if (shared && state().unlisted_host) decoded.operands.flags |= kAnyHost;
-  if (!state().found && !(shared && state().shared > 0) && !hidden && !stage_corrects()) return;
+  if (!state().found && !(shared && state().shared > 0) && !hidden && !state().unnamed_reached) return;
   state().memory.for_each([&](Allocation& allocation) {
-    const bool unseen = hidden || (stage_corrects() && !allocation.named);
+    const bool unseen = hidden || (state().unnamed_reached && !allocation.named);
     const bool reached =
         allocation.found || (shared && allocation.shared) || (unseen && is_host_side(allocation.kind));
     if (reached && !is_listed(allocation, decoded)) add_allocation(allocation, kReached, decoded);

@@ -43,10 +43,8 @@ void DirtyRanges::add(HostRange host) {
   if (host.whole && (at < 0 || host.method == WatchMethod::watchpoints)) remove_inside(host.range, at);
   if (at = find(host); at >= 0) {
     Dirty& dirty = dirty_[at];
-    dirty.opens |= dirty.idle && was_touched(dirty);
-    dirty.idle = false;
     // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
-    if (was_touched(dirty)) lower(dirty);
+    if (dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody) lower(dirty);
     if (is_down(dirty)) --down_;
     // By watchpoints, in a stack frame: it may be another one by now.
     if (host.method == WatchMethod::watchpoints && dirty.guard != kNoGuard) {
@@ -55,16 +53,9 @@ void DirtyRanges::add(HostRange host) {
     }
     dirty.host.refusal = host.refusal;
     dirty.host.method = host.method;
-    dirty.host.by_kernel |= host.by_kernel;
-    dirty.host.given = host.given;
-    dirty.host.staged = host.staged;
     dirty.host.frame = host.frame;
     dirty.raises = 0;
     dirty.refused = false;
-    if (!dirty.covered && dirty.host.stream != host.stream) dirty.host.stream = kNoStream;
-    if (dirty.covered) dirty.host.stream = host.stream;
-    dirty.deferral = 0;
-    dirty.covered = false;
     if (is_down(dirty)) ++down_;
     return;
   }
@@ -73,7 +64,7 @@ void DirtyRanges::add(HostRange host) {
     return;
   }
   filter_.add(host.range);
-  dirty_[count_++] = {host, kNoGuard, 0, false, false, 0, false, false, false};
+  dirty_[count_++] = {host, kNoGuard, 0, false, false};
   if (is_down(dirty_[count_ - 1])) ++down_;
 }
 
@@ -160,10 +151,6 @@ void DirtyRanges::lower(AddressRange range) {
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];
     if (!dirty.host.range.pages().overlaps(range.pages())) continue;
-    if (dirty.idle) {
-      remove(i);
-      continue;
-    }
     if (dirty.guard == kNoGuard || agent::collect(dirty.guard).by != TouchBy::nobody) continue;
     lower(dirty);
     dirty.lowered = true;

@@ -16,46 +16,16 @@
 // While the driver or the agent itself uses a range, its guard is lowered, and raised again when that call
 // returns. Serialised by the collector's lock.
 #pragma once
+#include "agent/watching/facts/ranges/host_range.h"
 #include "agent/watching/facts/ranges/range_filter.h"
 #include "agent/watching/guard/guards.h"
 #include "base/range.h"
-#include "trace/corrector_services.h"
 #include "trace/fact_records.h"
 
 namespace diogenes::agent::facts {
 
 inline constexpr int kMaximumDirty = 8192;
-inline constexpr int kMostIdle = 256;
 inline constexpr uint8_t kRaises = 16;  // the data of one piece of work is read again and again
-
-// Pageable and registered memory is guarded by its pages from one on: smaller ranges share theirs with the
-// rest of the heap, and are watched by watchpoints.
-inline constexpr uint64_t kSmallestPageable = kPageSize;
-
-// Host memory that a piece of work reads or writes, and how it can be watched.
-struct HostRange {
-  AddressRange range;
-  Protection protection = Protection::no_access;  // read_only: the work only reads it
-  WatchMethod method = WatchMethod::pages;
-  bool own_pages = false;  // the driver mapped it
-  bool whole = false;      // all of it is written, whatever it held
-  bool staged = false;     // the bytes come later (trace/corrector_services.h)
-  bool by_kernel = false;  // which may look there again and again, for what the CPU writes
-  WatchRefusal refusal = WatchRefusal::none;
-  FrameMarks frame;
-  uint64_t given = 0;           // work is counted, where waits are corrected: the latest that has this range
-  uint32_t stream = kNoStream;  // in which the work is, as in OperationRecord; kNoStream: in several
-};
-
-// Work that a wait surely waits for, where waits are corrected: it may wait for more (by events between streams).
-struct Coverage {
-  bool all = false;
-  uint32_t stream = kNoStream;
-  uint64_t given = ~uint64_t{0};  // the work that was given until the wait began (HostRange::given)
-  bool covers(const HostRange& host) const {
-    return host.given <= given && (all || (stream != kNoStream && host.stream == stream));
-  }
-};
 
 class DirtyRanges {
  public:
@@ -76,19 +46,6 @@ class DirtyRanges {
   bool may_overlap(AddressRange range) const { return filter_.may_overlap(range); }  // no lock is needed
   bool empty() const { return count_ == 0; }
 
-  // Where waits are corrected (trace/corrector_services.h). A wait is deferred: every range that work was given to since gets a
-  // guard that awaits it, and so does every range that no wait surely covered. What keeps it from that is said; the
-  // guards that are up may stay.
-  Undeferred defer(Deferral deferral, const Coverage& coverage, bool threads);
-  Undeferred refusal(bool threads) const;  // what would keep it from that, as far as it is known before
-  bool has_uncovered() const;
-  bool may_be_written(AddressRange range) const;  // by work that is not known to be done
-  // What was deferred up to here is done; what was given to work since is dirty still. kEveryDeferral: nothing is deferred
-  // any more.
-  void forget_deferred(Deferral last);
-  // A call has waited.
-  void forget_waited(const Coverage& coverage);
-
   // Looks which guards have fallen. Before raise().
   void collect(bool threads);
   void reset();
@@ -100,24 +57,14 @@ class DirtyRanges {
     uint8_t raises;     // for this piece of work
     bool lowered;       // for a call under way
     bool refused;       // said so already, for this piece of work
-    Deferral deferral;  // of the last wait since, which may cover it; 0: none yet
-    bool covered;       // it does
-    bool idle;          // nobody is to await it any more; its guard was left up, or fell since
-    bool opens;         // ... which did not pay: it was touched all over
   };
 
   int find(const HostRange& host) const;
   bool raise(Dirty& dirty);
-  bool defer(Dirty& dirty, Deferral deferral);
   bool give_up_another(const Dirty& wanted);
   void lower(Dirty& dirty);
   void remove(int at);
-  void end_wait(int at);
-  bool may_be_idle(const HostRange& host) const;
   void remove_inside(AddressRange range, int but);
-  bool was_touched(const Dirty& dirty) const {
-    return dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody;
-  }
   bool is_down(const Dirty& dirty) const { return dirty.guard == kNoGuard && dirty.raises < kRaises; }
 
   RangeFilter filter_;

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "agent/core/recording/recorder.h"
@@ -31,17 +30,6 @@ Fake fake;
 
 }  // namespace
 
-// Of those: a use tells.
-std::set<GuardHandle>& telling_guards() {
-  static std::set<GuardHandle> guards;
-  return guards;
-}
-
-std::map<GuardHandle, Deferral>& fake_deferrals() {
-  static std::map<GuardHandle, Deferral> deferrals;
-  return deferrals;
-}
-
 // Whoever touches `range`. Reading does not end a guard against writing.
 void touch(AddressRange range, TouchBy by, Access access) {
   for (auto guard = fake.up.begin(); guard != fake.up.end();) {
@@ -52,37 +40,21 @@ void touch(AddressRange range, TouchBy by, Access access) {
     }
     fake.fallen[guard->first] = Touch{by, access, {1}, range.begin, 0};
     ++fake.touches;
-    fake_deferrals().erase(guard->first);
     guard = fake.up.erase(guard);
   }
 }
 void touch(AddressRange range, TouchBy by) { touch(range, by, Access::read); }
 
-GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching&) {
   if (fake.refuses || fake.up.size() >= fake.room) return kNoGuard;
   fake.protections[fake.next] = protection;
   fake.up[fake.next] = range;
-  if (how.deferral != 0) fake_deferrals()[fake.next] = how.deferral;
-  if (how.tells) telling_guards().insert(fake.next);
   return fake.next++;
 }
 Touch collect(GuardHandle guard) { return fake.fallen.contains(guard) ? fake.fallen[guard] : Touch{}; }
 Touch lower_guard(GuardHandle guard) {
   fake.up.erase(guard);
-  fake_deferrals().erase(guard);
   return {};
-}
-bool defer_guard(GuardHandle guard, Deferral deferral, bool tells) {
-  if (fake.fallen.contains(guard)) return false;
-  fake_deferrals()[guard] = deferral;
-  telling_guards().erase(guard);
-  if (tells) telling_guards().insert(guard);
-  return true;
-}
-bool leave_guard(GuardHandle guard) {
-  if (guard == kNoGuard || fake.fallen.contains(guard)) return false;
-  fake_deferrals()[guard] = 0;
-  return true;
 }
 uint32_t touch_count() { return fake.touches; }
 NoWatchpoints why_no_watchpoints() { return NoWatchpoints::all_taken; }

@@ -1,5 +1,4 @@
 #include "agent/watching/facts/testing/collected_program.h"
-#include "agent/watching/corrected_waits.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -17,7 +16,6 @@
 #include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
 #include "agent/watching/facts/decoding/operands.h"
-#include "agent/watching/facts/deferring.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/releases.h"
 #include "agent/watching/guard/threads/threads.h"
@@ -61,16 +59,12 @@ uint32_t touch_count() {
 }
 void open_range(AddressRange, TouchBy) {}
 void end_guarding() {}
-void await_deferred(AddressRange, bool) {}
-bool defer_guard(GuardHandle, Deferral, bool) { return true; }
-bool leave_guard(GuardHandle) { return false; }
 void collect_unseen() {}
 bool copy_watched_if_there(void* to, const void* from, uint64_t bytes) {
   return copy_if_there(to, from, bytes);
 }
 bool guards_wanted() { return true; }
 uint64_t stack_left() { return world().stack_left; }
-bool others_may_look() { return false; }
 Threads threads_now() { return {}; }
 bool has_had_threads() { return false; }
 void follow_releases(const ReleaseFollower&) {}
@@ -80,8 +74,6 @@ void record_refusal(AddressRange, WatchRefusal refusal) { world().refusals.push_
 void record_late_ends() {}
 void record_sleepers() {}
 bool stage_uses_guards() { return true; }
-const Corrector* corrector = nullptr;  // asked of deferrals alone, and there are none
-bool stage_corrects() { return false; }
 FrameMarks frame_marks(uintptr_t) { return {}; }
 
 // ---- recorder, plan, own calls ----

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 
-#include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
 #include "agent/core/thread_state.h"
-#include "agent/watching/corrected_waits.h"
 #include "agent/watching/guard/faults/bystanders.h"
 #include "agent/watching/guard/faults/instruction.h"
 #include "agent/watching/guard/faults/threads_at_rest.h"
@@ -42,9 +40,9 @@ struct Spent {
   Nanoseconds begin, around;  // around: what the kernel takes before and after
   int64_t awaited_ns = guard_thread.awaited_ns;
   ~Spent() {
-    if (!stage_corrects()) return;
+    if (!deferred_waits) return;
     const Nanoseconds took = monotonic_now() - begin + around;
-    corrector->note_guarding(took.count - (guard_thread.awaited_ns - awaited_ns));
+    deferred_waits->spent({took.count - (guard_thread.awaited_ns - awaited_ns)});
   }
 };
 
@@ -121,18 +119,18 @@ void expose_page(uintptr_t page) {
 void end_step(ucontext_t* context) {
   Step& step = guard_thread.step;
   if (step.count == 0) return;
+  const auto last_page = [&step] { return AddressRange::of(step.pages[step.count - 1], kPageSize); };
   {
     Section section(Section::in_handler);
     for (uint32_t i = 0; i < step.count; ++i) protect_pages({step.pages[i], step.pages[i] + kPageSize});
-    const bool exposed = !end_rest_check();
-    if (exposed && !stage_corrects())
-      for (uint32_t i = 0; i < step.count; ++i) expose_page(step.pages[i]);
-    if (!exposed || !stage_corrects()) step.count = 0;
+    if (end_rest_check()) step.count = 0;
+    for (; step.count > 0; --step.count) {
+      if (deferred_waits && deferred_waits->latest_over(last_page()) != 0) break;
+      expose_page(last_page().begin);
+    }
   }
   // What a guard was deferred for meanwhile comes before it falls.
-  for (; step.count > 0; --step.count)
-    open_guards(AddressRange::of(step.pages[step.count - 1], kPageSize), TouchBy::exposed,
-                Section::in_handler);
+  for (; step.count > 0; --step.count) open_guards(last_page(), TouchBy::exposed, Section::in_handler);
   if (!step.flag) context->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;
   frame_mask(context) = step.mask;
 }
@@ -201,7 +199,6 @@ bool take_fault(siginfo_t* info, ucontext_t* context, TouchedValue& value) {
       concerned += conflicts(guard, fault.write);
     }
     if (concerned == 0) return came_late(fault, context);
-    if (open_idle(fault.page)) return true;
   }
   // Outside of the lock: walking takes long. Another thread may be the first after all; then this walk was
   // for nothing.

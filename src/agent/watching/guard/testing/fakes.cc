@@ -3,7 +3,6 @@
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
-#include "agent/watching/corrected_waits.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/order/thread.h"
@@ -16,11 +15,6 @@ uint32_t capture_interrupted_stack(const ucontext_t* context, uint32_t back) {
 
 bool stage_uses_guards() { return true; }
 bool stage_follows_threads() { return true; }
-
-// Who corrects waits: as deferred_test.cc says.
-bool correcting = false;
-bool stage_corrects() { return correcting; }
-const Corrector* corrector = nullptr;
 
 // Nothing is recorded here.
 bool append_record(const void*, OperationId*) { return true; }

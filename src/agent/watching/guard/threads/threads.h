@@ -80,7 +80,7 @@ struct GuardThread {
   uint32_t depth = 0;   // inside the driver, also on threads without a slot
   bool driver = false;  // made by the driver
   Step step;
-  int64_t awaited_ns = 0;      // for the GPU, in deferred.cc
+  int64_t awaited_ns = 0;      // for what was deferred (DeferredWaits)
   uint32_t creating = 0;       // inside pthread_create: the clone that comes is no foreign one
   SignalBits hidden_mask = 0;  // those of kGuardSignals that the program believes to be blocked
   uintptr_t late_instruction = 0, late_address = 0;  // the last fault on an unguarded page, and

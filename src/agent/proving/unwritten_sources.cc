@@ -1,4 +1,4 @@
-#include "agent/watching/facts/ranges/unwritten_sources.h"
+#include "agent/proving/unwritten_sources.h"
 
 namespace diogenes::agent::facts {
 

@@ -1,11 +1,11 @@
-// What ends that the bytes of a source are known; the guards are dirty_ranges_test.cc's.
-#include "agent/watching/facts/ranges/unwritten_sources.h"
+// What ends that the bytes of a source are known; the guards are deferred_ranges_test.cc's.
+#include "agent/proving/unwritten_sources.h"
 
 #include <gtest/gtest.h>
 
 namespace diogenes::agent {
 
-void touch(AddressRange range, TouchBy by, Access access);  // dirty_ranges_test.cc
+void touch(AddressRange range, TouchBy by, Access access);  // deferred_ranges_test.cc
 
 namespace facts {
 namespace {

@@ -1,5 +1,5 @@
 // Which copies can be made without waiting.
-#include "agent/watching/facts/content/corrected_transfers.h"
+#include "agent/proving/corrected_transfers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Which deferral a guard stands for; the guards themselves are dirty_ranges_test.cc's.
+// Which deferral a guard stands for; the guards themselves are replaced.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -6,22 +6,72 @@
 #include <set>
 
 #include "agent/core/recording/recorder.h"
-#include "agent/watching/facts/ranges/dirty_ranges.h"
+#include "agent/proving/deferred_guards.h"
+#include "agent/proving/deferred_ranges.h"
 
-namespace diogenes::agent {
+namespace diogenes {
 
 static Deferral done_until = ~Deferral{0};
 static int taken_down = 0;
-static const Corrector all_done{sizeof(Corrector), nullptr,
-                                nullptr,           nullptr,
-                                nullptr,           [](Deferral deferral) { return deferral <= done_until; },
-                                nullptr,           nullptr,
-                                nullptr,           [](int64_t ns) { taken_down += ns > 0; }};
-const Corrector* corrector = &all_done;
+const Corrector the_corrector{nullptr,
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              [](Deferral deferral) { return deferral <= done_until; },
+                              nullptr,
+                              nullptr,
+                              nullptr,
+                              [](int64_t ns) { taken_down += ns > 0; },
+                              nullptr,
+                              nullptr,
+                              nullptr};
 
-std::map<GuardHandle, Deferral>& fake_deferrals();          // dirty_ranges_test.cc
-std::set<GuardHandle>& telling_guards();                    // likewise
-void touch(AddressRange range, TouchBy by, Access access);  // likewise
+namespace agent {
+
+namespace {
+
+std::map<GuardHandle, AddressRange> up;
+std::map<GuardHandle, Protection> protections;
+std::map<GuardHandle, Deferral> deferrals;
+std::set<GuardHandle> telling, fallen;
+GuardHandle next = 1;
+
+}  // namespace
+
+// Reading does not end a guard against writing.
+void touch(AddressRange range, TouchBy, Access access) {
+  std::erase_if(up, [&](const auto& guard) {
+    const bool passes = access == Access::read && protections[guard.first] == Protection::read_only;
+    if (passes || !guard.second.overlaps(range)) return false;
+    fallen.insert(guard.first);
+    deferrals.erase(guard.first);
+    return true;
+  });
+}
+
+GuardHandle raise_guard(AddressRange range, Protection protection, const Watching& how) {
+  protections[next] = protection;
+  up[next] = range;
+  if (how.deferral != 0) deferrals[next] = how.deferral;
+  if (how.tells) telling.insert(next);
+  return next++;
+}
+Touch collect(GuardHandle guard) {
+  return {.by = fallen.contains(guard) ? TouchBy::program : TouchBy::nobody};
+}
+Touch lower_guard(GuardHandle guard) {
+  up.erase(guard);
+  deferrals.erase(guard);
+  return {};
+}
+bool defer_guard(GuardHandle guard, Deferral deferral, bool tells) {
+  if (fallen.contains(guard)) return false;
+  deferrals[guard] = deferral;
+  telling.erase(guard);
+  if (tells) telling.insert(guard);
+  return true;
+}
+void count_drop(Drop) {}
 
 namespace facts {
 namespace {
@@ -29,24 +79,18 @@ namespace {
 constexpr AddressRange kOne{0x10000, 0x12000}, kOther{0x20000, 0x22000};
 constexpr uint32_t kFirst = 2, kSecond = 3;  // streams
 
-HostRange written(AddressRange range, uint32_t stream) {
-  HostRange host;
-  host.range = range;
-  host.stream = stream;
-  return host;
-}
+GivenRange written(AddressRange range, uint32_t stream) { return {{.range = range}, 0, stream}; }
 
 struct Deferred : testing::Test {
-  std::unique_ptr<DirtyRanges> dirty = std::make_unique<DirtyRanges>();
+  std::unique_ptr<DeferredRanges> dirty = std::make_unique<DeferredRanges>();
   void SetUp() override {
-    dirty->reset();
-    fake_deferrals().clear();
-    telling_guards().clear();
+    deferrals.clear();
+    telling.clear();
   }
   Undeferred wait(Deferral deferral, uint32_t stream) {
     return dirty->defer(deferral, {.stream = stream}, false);
   }
-  std::map<GuardHandle, Deferral> guards() { return fake_deferrals(); }
+  std::map<GuardHandle, Deferral> guards() { return deferrals; }
 };
 
 TEST_F(Deferred, AWaitThatCoversARangeIsNotReplaced) {
@@ -74,14 +118,14 @@ TEST_F(Deferred, WhatNoWaitSurelyCoversStandsForTheLatest) {
 TEST_F(Deferred, AUseTellsOfAWaitThatSurelyCoversACopy) {
   dirty->add(written(kOne, kFirst));
   EXPECT_EQ(wait(1, kSecond), Undeferred::none);
-  EXPECT_TRUE(telling_guards().empty());
+  EXPECT_TRUE(telling.empty());
   EXPECT_EQ(wait(2, kFirst), Undeferred::none);
-  EXPECT_EQ(telling_guards().size(), 1u);
-  HostRange mapped = written(kOther, kFirst);
-  mapped.by_kernel = true;
+  EXPECT_EQ(telling.size(), 1u);
+  GivenRange mapped = written(kOther, kFirst);
+  mapped.host.by_kernel = true;
   dirty->add(mapped);
   EXPECT_EQ(wait(3, kFirst), Undeferred::none);
-  EXPECT_EQ(telling_guards().size(), 1u);
+  EXPECT_EQ(telling.size(), 1u);
 }
 
 TEST_F(Deferred, NewWorkNeedsTheNextWait) {
@@ -139,85 +183,6 @@ TEST_F(Deferred, TakingGuardsDownIsACostOfCorrecting) {
   EXPECT_EQ(taken_down, 2);
 }
 
-// Memory of which often a part alone is touched, or nothing, before the GPU is given it again.
-HostRange large() {
-  HostRange host = written({0x1000000, 0x1400000}, kFirst);
-  host.own_pages = true;
-  return host;
-}
-
-TEST_F(Deferred, AGuardOverLargeMemoryIsLeftUp) {
-  dirty->add(large());
-  wait(1, kFirst);
-  const GuardHandle guard = guards().begin()->first;
-  dirty->forget_waited({.stream = kFirst});
-  EXPECT_EQ(guards().size(), 1u);
-  EXPECT_FALSE(dirty->has_uncovered());
-  EXPECT_FALSE(dirty->may_be_written(large().range));
-  wait(2, kFirst);
-  EXPECT_EQ(guards()[guard], 0u);  // it was given nothing since
-  dirty->add(large());
-  EXPECT_TRUE(dirty->has_uncovered());
-  EXPECT_TRUE(dirty->may_be_written(large().range));
-  wait(3, kFirst);
-  EXPECT_EQ(guards(), (std::map<GuardHandle, Deferral>{{guard, 3}}));
-  dirty->forget_deferred(3);
-  EXPECT_EQ(guards()[guard], 0u);
-  dirty->forget_deferred(kEveryDeferral);
-  EXPECT_TRUE(dirty->empty());
-  EXPECT_TRUE(guards().empty());
-}
-
-TEST_F(Deferred, OneThatIsTouchedAllOverIsLeftUpNoMore) {
-  dirty->add(large());
-  wait(1, kFirst);
-  dirty->forget_waited({.stream = kFirst});
-  touch(large().range, TouchBy::program, Access::write);
-  for (Deferral next : {2, 3}) {
-    dirty->add(large());
-    EXPECT_EQ(wait(next, kFirst), Undeferred::none);
-    EXPECT_EQ(guards().begin()->second, next);
-    dirty->forget_waited({.stream = kFirst});
-    EXPECT_TRUE(guards().empty());
-  }
-}
-
-TEST_F(Deferred, ItGoesWithItsMemory) {
-  dirty->add(large());
-  wait(1, kFirst);
-  dirty->forget_waited({.stream = kFirst});
-  dirty->lower(large().range);
-  dirty->restore(large().range);
-  EXPECT_TRUE(dirty->empty());
-  EXPECT_TRUE(guards().empty());
-}
-
-TEST_F(Deferred, FewAreLeftUpAndNoneOverAnother) {
-  HostRange next = large();
-  for (int i = 0; i < 2 * kMostIdle + 8; ++i) {
-    const bool overlaps = i % 2 == 1;
-    next.range = AddressRange::of(next.range.begin + (overlaps ? 0x1000 : 0x1000000), 0x400000);
-    dirty->add(next);
-    wait(static_cast<Deferral>(i + 1), kFirst);
-    dirty->forget_waited({.stream = kFirst});
-    EXPECT_EQ(guards().size(), std::min<size_t>(static_cast<size_t>(i) / 2 + 1, kMostIdle));
-  }
-}
-
-TEST_F(Deferred, OthersAreTakenDown) {
-  HostRange little = large(), pageable = large(), kernels = large();
-  little.range.end = little.range.begin + 0x10000;
-  pageable.own_pages = false;
-  kernels.by_kernel = true;
-  for (const HostRange& host : {little, pageable, kernels}) {
-    dirty->add(host);
-    wait(1, kFirst);
-    dirty->forget_waited({.stream = kFirst});
-    EXPECT_TRUE(dirty->empty());
-    EXPECT_TRUE(guards().empty());
-  }
-}
-
 TEST_F(Deferred, WhatIsNotDeliveredOutlivesTheWait) {
   dirty->add(written(kOne, kFirst));
   wait(1, kFirst);
@@ -240,14 +205,14 @@ TEST_F(Deferred, OneRangeInTwoStreams) {
 }
 
 TEST_F(Deferred, SmallResultsAndKernelsBesideThreadsAreRefused) {
-  HostRange small = written(kOne, kFirst);
-  small.method = WatchMethod::watchpoints;
+  GivenRange small = written(kOne, kFirst);
+  small.host.method = WatchMethod::watchpoints;
   dirty->add(small);
   EXPECT_EQ(wait(1, kFirst), Undeferred::small);
   EXPECT_TRUE(guards().empty());
   dirty->forget_waited({.all = true});
-  HostRange mapped = written(kOne, kFirst);
-  mapped.by_kernel = true;
+  GivenRange mapped = written(kOne, kFirst);
+  mapped.host.by_kernel = true;
   dirty->add(mapped);
   EXPECT_EQ(dirty->defer(1, {.stream = kFirst}, true), Undeferred::shared);
   EXPECT_EQ(dirty->defer(1, {.stream = kFirst}, false), Undeferred::none);
@@ -263,4 +228,5 @@ TEST_F(Deferred, WhoTouchedItAwaitedIt) {
 
 }  // namespace
 }  // namespace facts
-}  // namespace diogenes::agent
+}  // namespace agent
+}  // namespace diogenes

@@ -1,44 +1,26 @@
-#include "agent/watching/corrected_waits.h"
+#include "agent/proving/services.h"
 
-#include <cstring>
 #include <utility>
 
-#include "agent/core/agent_code.h"
 #include "agent/core/calls/arguments.h"
 #include "agent/core/calls/driver_calls.h"
 #include "agent/core/memory/content.h"
 #include "agent/core/recording/module_map.h"
 #include "agent/core/recording/process_folder.h"
+#include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
 #include "agent/core/stacks/stack_table.h"
 #include "agent/core/thread_state.h"
-#include "agent/watching/facts/deferring.h"
-#include "agent/watching/facts/fact_collector.h"
-#include "agent/watching/guard/guard_table.h"
-#include "agent/watching/guard/system_calls/undispatched_code.h"
+#include "agent/proving/deferring.h"
+#include "agent/watching/guard/system_calls/kernel.h"
 #include "agent/watching/guard/threads/signals.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "base/fixed_map.h"
-#include "driver/cuda_abi.h"
 #include "trace/site_key.h"
 
 namespace diogenes::agent {
 
 namespace {
-
-const Corrector nobody{sizeof(Corrector),
-                       [](const CorrectorServices&) { return true; },
-                       [](const CorrectedCall&, int32_t*, int64_t*) { return false; },
-                       [](const CorrectedCall&, bool) {},
-                       [](const CorrectedCall&) { return false; },
-                       [](Deferral) { return true; },
-                       [](Deferral) { return int64_t{0}; },
-                       [](Deferral) {},
-                       [](uint64_t, uint16_t, int64_t) {},
-                       [](int64_t) {},
-                       [] {},
-                       [] {},
-                       [](const DriverFunction&, uint64_t) { return false; }};
 
 // By function and stack; under the stack lock.
 FixedMap<SiteKey, 4096> known_keys;
@@ -61,23 +43,6 @@ Call& call_of(const CorrectedCall& call) {
 bool may_go_on_elsewhere() {
   uint32_t unused;
   return has_had_threads() || (plan().plan->leaves_threads != 0 && program_has_handlers(unused));
-}
-
-CorrectedCall described(const Call& call) {
-  CorrectedCall made{call.driver,
-                     call.function,
-                     call.arguments.integer,
-                     call.arguments.on_stack,
-                     0,
-                     false,
-                     false,
-                     (call.flags & kCapturing) != 0,
-                     may_go_on_elsewhere(),
-                     call.site,
-                     call.entered.count,
-                     &call};
-  made.names_stream = read_stream(call, &made.stream, &made.per_thread);
-  return made;
 }
 
 void pass_hooks(int change) { thread_state.pass += change; }
@@ -108,35 +73,17 @@ void* map_file(const char* name, uint64_t bytes) { return map_file_part(name, 0,
 
 }  // namespace
 
-const Corrector* corrector = &nobody;
-static AddressRange corrector_code;
-
-static Undeferred (*guard_for)(Deferral, const Call&);
-
-void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_unguarded)(),
-                    void (*release)(Deferral)) {
-  if (!stage_corrects()) return;
-  const Corrector* found = nullptr;
-  for_each_image(
-      [](const LoadedImage& image, void* to) {
-        if (!strstr(image.path, "libdiogenes-")) return;
-        if (uintptr_t symbol = image.symbol(kCorrectorSymbol)) {
-          *static_cast<uintptr_t*>(to) = symbol;
-          corrector_code = image.code();
-        }
-      },
-      &found);
+void start_corrector() {
   const Plan* header = plan().plan;
   const auto* places = reinterpret_cast<const FollowedPlace*>(plan().hooks + header->hook_count);
-  guard_for = guard;
-  const auto guard_of = [](Deferral deferral, const CorrectedCall& call) {
-    return guard_for(deferral, call_of(call));
+  const auto guard = [](Deferral deferral, const CorrectedCall& call) {
+    return facts::guard_dirty(deferral, call_of(call));
   };
   const CorrectorServices services{driver_symbol,
                                    diogenes_raw_syscall,
-                                   guard_of,
-                                   has_unguarded,
-                                   release,
+                                   guard,
+                                   facts::has_uncovered,
+                                   facts::release_deferred,
                                    diogenes_copy,
                                    read_content,
                                    begin_transfer,
@@ -150,30 +97,28 @@ void find_corrector(Undeferred (*guard)(Deferral, const Call&), bool (*has_ungua
                                    header,
                                    reinterpret_cast<const CorrectedSite*>(places + header->followed_count)};
   note_named(services.sites, header->corrected_count);
-  if (found && found->bytes == sizeof *found && found->start(services)) corrector = found;
+  the_corrector.start(services);
 }
 
-void before_unseen(uint16_t function, uint64_t first, uintptr_t from) {
-  if (in_agent_code(from) || in_driver_code(from) || corrector_code.contains(from)) return;
-  PassThrough pass;
-  if (corrector->before_unseen(*driver_function(function), first)) facts::note_unseen_call();
+CorrectedCall described(const Call& call) {
+  CorrectedCall made{call.driver,
+                     call.function,
+                     call.arguments.integer,
+                     call.arguments.on_stack,
+                     0,
+                     false,
+                     false,
+                     (call.flags & kCapturing) != 0,
+                     may_go_on_elsewhere(),
+                     call.site,
+                     call.entered.count,
+                     &call};
+  made.names_stream = read_stream(call, &made.stream, &made.per_thread);
+  return made;
 }
 
-bool correct_before(Call& call) {
-  if (corrector == &nobody) return false;
+void name_site(Call& call) {
   if (named[call.function] && (call.stack = capture_stack()) != kNoStack) call.site = site_key_of(call);
-  const CorrectedCall made = described(call);
-  return corrector->before(made, &call.result, &call.awaited.count);
-}
-
-bool makes_room(Call& call) {
-  if (call.result != CUDA_ERROR_OUT_OF_MEMORY || corrector == &nobody || call.made_again) return false;
-  call.made_again = true;
-  return corrector->make_room(described(call));
-}
-
-void correct_after(const Call& call) {
-  if (corrector != &nobody) corrector->after(described(call), call.succeeded());
 }
 
 }  // namespace diogenes::agent

@@ -1,8 +1,28 @@
-#include "agent/watching/facts/content/corrected_transfers.h"
+#include "agent/proving/corrected_transfers.h"
 
-#include "agent/core/memory/mappings.h"
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 namespace diogenes::agent::facts {
+
+static uintptr_t end_of_executable() {
+  const auto* headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+  uintptr_t bias = 0, end = 0;
+  for (uint64_t i = 0; headers && i < getauxval(AT_PHNUM); ++i) {
+    if (headers[i].p_type == PT_PHDR) bias = reinterpret_cast<uintptr_t>(headers) - headers[i].p_vaddr;
+    const uintptr_t segment = bias + headers[i].p_vaddr + headers[i].p_memsz;
+    if (headers[i].p_type == PT_LOAD && segment > end) end = segment;
+  }
+  return end;
+}
+
+// Between the executable and the end of the heap that malloc begins with: the C library and the driver keep what they need
+// beside what the program allocates there.
+static bool on_heap(uintptr_t address) {
+  static const uintptr_t begin = end_of_executable();
+  return address >= begin && address < reinterpret_cast<uintptr_t>(sbrk(0));
+}
 
 // Whoever uses the heap may hold locks, or be about to tell of a failure of the GPU's, and must not wait for it.
 static bool shares_heap(const HostRange& host) {
