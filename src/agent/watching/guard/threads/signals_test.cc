@@ -143,7 +143,7 @@ TEST(Signals, StacksAsAskedFor) {
     set_handler(repair);  // on the stack that was interrupted, though ours runs on the other
     GuardHandle guard = guard_over(pages(1), 100);
     for (int i = 0; i < 100; ++i) {
-      char* closed = closed_page();
+      volatile char* closed = closed_page();
       closed[17] = 1;
       CHECK(fault_at == closed + 17 && closed[17] == 1);
       uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
