@@ -1,6 +1,6 @@
 // Copies and fills that can be made without waiting (trace/corrector_services.h).
 #pragma once
-#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/decoded_call.h"
 #include "trace/corrector_services.h"
 
 namespace diogenes::agent::facts {

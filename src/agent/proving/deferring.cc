@@ -10,6 +10,8 @@
 #include "agent/watching/facts/call_slots.h"
 #include "agent/watching/facts/content/uploads.h"
 #include "agent/watching/facts/context_numbers.h"
+#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/graph_operands.h"
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/facts/facts_state.h"
 #include "agent/watching/guard/releases.h"

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "agent/hooks/interpose/next.h"
-#include "agent/watching/order/hand_overs.h"
+#include "agent/watching/order/order.h"
 #include "base/units.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))

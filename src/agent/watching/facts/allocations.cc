@@ -4,6 +4,8 @@
 #include "agent/core/memory/mappings.h"
 #include "agent/core/recording/recorder.h"
 #include "agent/watching/facts/context_numbers.h"
+#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/graph_operands.h"
 #include "agent/watching/facts/facts_state.h"
 #include "driver/cuda_abi.h"
 

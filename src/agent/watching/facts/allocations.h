@@ -2,7 +2,7 @@
 // facts_state.h.
 #pragma once
 #include "agent/core/calls/call.h"
-#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/decoded_call.h"
 
 namespace diogenes::agent::facts {
 

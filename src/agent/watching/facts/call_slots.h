@@ -4,7 +4,7 @@
 
 #include "agent/core/calls/call.h"
 #include "agent/core/recording/recorder.h"
-#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/decoded_call.h"
 
 namespace diogenes::agent::facts {
 

@@ -1,6 +1,6 @@
 // Numbers of contexts, and the first sight of streams (trace/format.h, StreamRecord).
 #pragma once
-#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/decoded_call.h"
 
 namespace diogenes::agent::facts {
 

@@ -10,6 +10,8 @@
 #include "agent/watching/facts/content/readbacks.h"
 #include "agent/watching/facts/content/transfer_contents.h"
 #include "agent/watching/facts/context_numbers.h"
+#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/graph_operands.h"
 #include "agent/watching/facts/facts_state.h"
 #include "agent/watching/facts/ranges/dirty_ranges.h"
 #include "agent/watching/guard/guards.h"

@@ -1,6 +1,7 @@
 #include "agent/watching/facts/facts_state.h"
 
 #include "agent/watching/facts/context_numbers.h"
+#include "agent/watching/facts/decoding/operands.h"
 
 namespace diogenes::agent::facts {
 
@@ -19,6 +20,12 @@ void reset_state() {
   all.captures = 0;
   forget_names();
   forget_operands();
+}
+
+void share(Allocation& allocation) {
+  if (allocation.kind == MemoryKind::device || allocation.shared) return;
+  allocation.shared = true;
+  ++state().shared;
 }
 
 void note_capture(const Call& call) {

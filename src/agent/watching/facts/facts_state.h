@@ -1,9 +1,9 @@
 // What is known of the process: its memory and its graphs. All zeros is the start.
 #pragma once
+#include "agent/core/calls/call.h"
 #include "agent/core/lock.h"
 #include "agent/core/memory/kernel_arguments.h"
-#include "agent/watching/facts/decoding/decode.h"
-#include "agent/watching/facts/decoding/graph_operands.h"
+#include "agent/watching/facts/decoding/graph_table.h"
 #include "agent/watching/facts/ranges/driver_memory.h"
 
 namespace diogenes::agent::facts {
@@ -52,8 +52,6 @@ class Opened {
   bool readable_;
 };
 
-// The memory that kernels reach by the words in decoded.given (kernel_operands.cc). Under no lock.
-void add_kernel_operands(DecodedCall& decoded);
 // Under the lock: kernels reach it from now on, and so does the host.
 void share(Allocation& allocation);
 

@@ -14,7 +14,8 @@ diogenes_test(agent_collector_test SOURCES
   watching/facts/content/found_addresses_test.cc watching/facts/content/transfer_contents_test.cc watching/facts/content/transfer_contents.cc
   watching/facts/content/found_addresses.cc watching/facts/content/readbacks.cc watching/facts/content/uploads.cc
   watching/facts/decoding/graph_operands_test.cc watching/facts/decoding/kernel_operands_test.cc
-  watching/facts/decoding/decode.cc watching/facts/decoding/graph_operands.cc watching/facts/decoding/graph_reader.cc
+  watching/facts/decoding/decode.cc watching/facts/decoding/decoded_call.cc watching/facts/decoding/graph_operands.cc
+  watching/facts/decoding/graph_reader.cc watching/facts/decoding/graph_table.cc
   watching/facts/decoding/kernel_operands.cc watching/facts/decoding/operands.cc watching/facts/decoding/transfer_operands.cc
   watching/facts/testing/collected_program.cc
   watching/facts/ranges/dirty_ranges.cc watching/facts/ranges/driver_memory.cc

@@ -10,8 +10,6 @@
 
 namespace diogenes::agent {
 
-extern bool order_is_for_times;  // set once, at the start
-
 void hand_on(OrderObject kind, const void* object);
 void take_over(OrderObject kind, const void* object, uint8_t flags, Blocked blocked);
 

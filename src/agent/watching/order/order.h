@@ -15,6 +15,7 @@
 namespace diogenes::agent {
 
 extern __attribute__((visibility("hidden"))) std::atomic<bool> order_wanted;
+extern bool order_is_for_times;  // of stage 2 (hand_overs.h); set once, at the start
 
 void start_order();  // this process's stage records order
 

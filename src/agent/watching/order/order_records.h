@@ -10,13 +10,12 @@
 // one more for each 50 us. An object with more, and a semaphore or condition that several threads release, orders nothing
 // for certain: it is recorded like a lock from then on, and acquires that are left out are counted (Drop::orders_full).
 //
-// In: what order.cc and thread_starts.cc see the program do. Out: OrderRecords.
+// In: what sync_calls.cc and thread_starts.cc see the program do. Out: OrderRecords.
 #pragma once
 
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/recording/recorder.h"
-#include "agent/watching/order/hand_overs.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/order/sync_objects.h"
 #include "agent/watching/order/thread.h"

@@ -4,6 +4,7 @@
 
 #include "agent/core/memory/content.h"
 #include "agent/watching/facts/facts_state.h"
+#include "agent/watching/guard/threads/threads.h"
 
 namespace diogenes::agent::facts {
 

@@ -8,7 +8,6 @@
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/recorder.h"
 #include "agent/core/thread_state.h"
-#include "agent/watching/facts/content/transfer_contents.h"
 #include "agent/watching/facts/facts_state.h"
 
 namespace diogenes::agent::facts {
@@ -102,6 +101,24 @@ bool covers(const Call& call, const DecodedCall& decoded, uint32_t stream, uint1
 }
 
 }  // namespace
+
+void append_content(OperationId id, const Content& content, Held held) {
+  HashRecord record{};
+  record.type = RecordType::hash;
+  record.held = held;
+  record.thread = id.thread;
+  record.sequence = id.sequence;
+  record.hash[0] = content.low;
+  record.hash[1] = content.high;
+  record.pattern = content.pattern.value;
+  record.pattern_bytes = content.pattern.bytes;
+  append(record);
+}
+
+Held compare(const Content& held, const Content& content) {
+  if (held == Content{}) return Held::unknown;
+  return held == content ? Held::same : Held::other;
+}
 
 bool was_there_before(const Content& content, uint64_t device, uint64_t bytes) {
   LockGuard guard(lock);

@@ -5,9 +5,13 @@
 #pragma once
 #include "agent/core/calls/call.h"
 #include "agent/core/memory/content.h"
-#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/decoded_call.h"
 
 namespace diogenes::agent::facts {
+
+void append_content(OperationId id, const Content& content, Held held);
+// What the destination held, compared with what came.
+Held compare(const Content& held, const Content& content);
 
 // Was this content brought to that place of the device before, or from there? The table takes a limited
 // number.

@@ -42,24 +42,6 @@ bool read_destination(const DecodedCall& decoded, Content* content) {
 
 }  // namespace
 
-void append_content(OperationId id, const Content& content, Held held) {
-  HashRecord record{};
-  record.type = RecordType::hash;
-  record.held = held;
-  record.thread = id.thread;
-  record.sequence = id.sequence;
-  record.hash[0] = content.low;
-  record.hash[1] = content.high;
-  record.pattern = content.pattern.value;
-  record.pattern_bytes = content.pattern.bytes;
-  append(record);
-}
-
-Held compare(const Content& held, const Content& content) {
-  if (held == Content{}) return Held::unknown;
-  return held == content ? Held::same : Held::other;
-}
-
 bool looks_at_destination(const DecodedCall& decoded) {
   return plan().plan->stage == Stage::memory_tracing && decoded.looked_at() && copies_to_host(decoded) &&
          last_fetched(decoded.transfer) != 0 && !is_shared(decoded);

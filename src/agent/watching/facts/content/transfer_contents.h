@@ -3,7 +3,7 @@
 // copy, at once or once its data can be read (readbacks.h).
 #pragma once
 #include "agent/core/memory/content.h"
-#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/decoded_call.h"
 #include "agent/watching/guard/guards.h"
 
 namespace diogenes::agent::facts {
@@ -22,9 +22,6 @@ bool looks_at_destination(const DecodedCall& decoded);
 void contents_before(const Call& call, const DecodedCall& decoded, Contents& contents);
 // A blocking copy to the host is done, and its guard not up yet.
 void contents_of_done(const Call& call, const DecodedCall& decoded, Contents& contents);
-void append_content(OperationId id, const Content& content, Held held);
-// What the destination held, compared with what came.
-Held compare(const Content& held, const Content& content);
 void contents_after(const Call& call, const DecodedCall& decoded, const Contents& contents);
 
 }  // namespace diogenes::agent::facts

@@ -2,7 +2,7 @@
 // runs, with its source's guards down. Under no lock.
 #pragma once
 #include "agent/core/memory/content.h"
-#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/decoded_call.h"
 
 namespace diogenes::agent::facts {
 

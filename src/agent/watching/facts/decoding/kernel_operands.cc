@@ -1,7 +1,5 @@
-// What kernels reach: the allocations that they are given, and by what lies there, others.
-//
-// Not seen, and so the condition of a verdict that rests on arguments: memory that a kernel reaches by an
-// address which it finds where found_addresses.h does not look; module variables whose address was never asked for.
+#include "agent/watching/facts/decoding/kernel_operands.h"
+
 #include "agent/watching/facts/content/found_addresses.h"
 #include "agent/watching/facts/facts_state.h"
 
@@ -45,12 +43,6 @@ void add_others(DecodedCall& decoded, bool shared, bool hidden) {
 }
 
 }  // namespace
-
-void share(Allocation& allocation) {
-  if (allocation.kind == MemoryKind::device || allocation.shared) return;
-  allocation.shared = true;
-  ++state().shared;
-}
 
 // Under the lock: what the kernel is given. True: by that it may reach other memory that kernels and the host share.
 static bool add_given(DecodedCall& decoded) {

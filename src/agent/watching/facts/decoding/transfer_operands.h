@@ -2,7 +2,7 @@
 // In: addresses, and what the call's name says of them. Out: kinds, ranges, ways of watching. Asks the driver
 // and the kernel; never under the collector's lock.
 #pragma once
-#include "agent/watching/facts/decoding/decode.h"
+#include "agent/watching/facts/decoding/decoded_call.h"
 
 namespace diogenes::agent::facts {
 
