@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "analysis/runs/decisions.h"
 #include "analysis/testing/trace_builder.h"
 
 namespace diogenes {

@@ -1,6 +1,7 @@
 #include "python/code_file.h"
 
 #include "base/known_keys.h"
+#include "trace/growing_file.h"
 
 namespace diogenes::python {
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/symbols/symbols.h"
+#include "driver/catalogue.h"
 #include "trace/reader.h"
 
 namespace diogenes {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace diogenes::necessity {
+namespace diogenes {
 
 void PeerAccesses::add(const ProcessFile& by, const PeerAccessRecord& record) {
   by_process_[{by.host, record.process}].push_back({std::clamp<int64_t>(record.at_ns, 0, kLatestTime),
@@ -22,4 +22,4 @@ std::span<const PeerAccess> PeerAccesses::to(const ProcessFile& process) const {
   return found->second;
 }
 
-}  // namespace diogenes::necessity
+}  // namespace diogenes

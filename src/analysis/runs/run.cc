@@ -74,7 +74,7 @@ class ThreadLoader {
       process_.other_ranges.push_back(name_of(record));
     else
       process_.range_marks.push_back(
-          {{std::clamp<int64_t>(record.at_ns, 0, kLatest)}, record.edge == RangeEdge::begin});
+          {{std::clamp<int64_t>(record.at_ns, 0, kLatestTime)}, record.edge == RangeEdge::begin});
   }
   void operator()(const PeerAccessRecord& record, uint32_t) { peers_.add(process_.trace->process, record); }
   template <typename Record>

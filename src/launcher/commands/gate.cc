@@ -10,6 +10,7 @@
 #include "launcher/options.h"
 #include "views/shared/figures.h"
 #include "views/shared/phrases.h"
+#include "views/shared/places.h"
 #include "views/shared/proof_text.h"
 #include "views/text/problem_text.h"
 

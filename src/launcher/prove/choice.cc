@@ -6,6 +6,7 @@
 
 #include "analysis/findings/problem_kinds.h"
 #include "analysis/report/notices.h"
+#include "views/shared/places.h"
 #include "views/shared/phrases.h"
 #include "views/text/problem_text.h"
 

@@ -22,18 +22,18 @@ struct Entry {
 };
 Entry entries[1 << kEntryBits];  // 1.5 MiB of zero pages, touched as used
 
-class TakenEntry {
+class HeldEntry {
  public:
-  explicit TakenEntry(const Registers& from)
+  explicit HeldEntry(const Registers& from)
       // Loops differ in the address, threads in rsp.
       : entry_(entries[((from.address ^ from.rsp << 17) * 0x9e3779b97f4a7c15) >> (64 - kEntryBits)]),
         // acquire pairs with the release below.
         mine_(!entry_.taken.exchange(true, std::memory_order_acquire)) {}
-  ~TakenEntry() {
+  ~HeldEntry() {
     if (mine_) entry_.taken.store(false, std::memory_order_release);
   }
-  TakenEntry(const TakenEntry&) = delete;
-  TakenEntry& operator=(const TakenEntry&) = delete;
+  HeldEntry(const HeldEntry&) = delete;
+  HeldEntry& operator=(const HeldEntry&) = delete;
   explicit operator bool() const { return mine_; }
   Entry* operator->() const { return &entry_; }
 
@@ -47,7 +47,7 @@ uint64_t generation() { return static_cast<uint64_t>(module_generation()) << 32 
 }  // namespace
 
 uint32_t find_known_walk(const Registers& from) {
-  const TakenEntry entry(from);
+  const HeldEntry entry(from);
   if (!entry || entry->address != from.address || entry->rsp != from.rsp || entry->rbp != from.rbp ||
       entry->generation != generation() || !is_on_readable_stack(from.rsp, entry->end))
     return kNoStack;
@@ -59,7 +59,7 @@ uint32_t find_known_walk(const Registers& from) {
 
 void keep_walk(const Registers& from, const WordsRead& words, uint32_t stack) {
   if (from.exact || words.count < 0) return;
-  const TakenEntry entry(from);
+  const HeldEntry entry(from);
   if (!entry) return;
   entry->address = from.address;
   entry->rsp = from.rsp;
