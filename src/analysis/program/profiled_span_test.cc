@@ -163,7 +163,7 @@ TEST(NvtxPart, IsNotThatOfAProcessWithoutOperations) {
 }
 
 TEST(NvtxPart, ThatIsNotThereNamesThoseThatAre) {
-  Run run;
+  diogenes::Run run;
   run.processes.resize(2);
   EXPECT_EQ(
       no_such_range("x", run),
