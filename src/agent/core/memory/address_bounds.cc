@@ -22,6 +22,7 @@ AddressRange around(AddressRange one, AddressRange other) {
 
 void AddressBounds::add(AddressRange range) {
   if (range.empty()) return;
+  all_ = count_ == 0 ? range : around(all_, range);
   // A stretch that grows may come near to others: they are taken in one by one.
   for (;;) {
     int nearest = -1;

@@ -17,6 +17,7 @@ class AddressBounds {
 
   void add(AddressRange range);
   bool contain(uint64_t word) const {
+    if (!near(all_, word)) return false;  // most words, with one comparison
     for (int i = 0; i < count_; ++i)
       if (near(stretches_[i], word)) return true;
     return false;
@@ -26,6 +27,7 @@ class AddressBounds {
   static bool near(AddressRange stretch, uint64_t word) {
     return word - (stretch.begin - kBelow) < stretch.size() + kBelow;
   }
+  AddressRange all_;
   AddressRange stretches_[kStretches];  // in no order
   int count_;
 };
