@@ -78,6 +78,7 @@ void look_at_word(uint64_t at, uint64_t word) { look_for_addresses(known_memory(
 bool look_at_given(const Operands& operands) {
   const OperandRecord *begin = operands.list, *end = begin + operands.count;
   if (std::none_of(begin, end, is_shared_and_given) || !hides_memory()) return true;
+  if (state().unnamed_reached) return false;  // where waits are corrected, guards stay up
   uint64_t bytes = 0;
   for (const OperandRecord* operand = begin; operand != end; ++operand) {
     if (!is_shared_and_given(*operand)) continue;
