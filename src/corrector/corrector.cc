@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "corrector/lifetime.h"
-#include "corrector/transfers/copies.h"
+#include "corrector/transfers/correct_transfer.h"
 #include "corrector/waits/wait_clock.h"
 #include "corrector/waits/waits.h"
 #include "driver/launch_attributes.h"

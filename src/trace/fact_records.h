@@ -1,6 +1,5 @@
 // The records of facts, stages 3 and 4: what happened in the program. What follows from it is judged in the
-// analysis. Part of the on-disk format (format.h). Written by agent/watching/facts/, agent/watching/order/ and
-// agent/watching/guard/watch_records.cc, agent/watching/peer_memory.cc and src/values/, read by analysis/necessity/.
+// analysis. Part of the on-disk format (format.h, which also says what stands in brackets).
 #pragma once
 #include <cstdint>
 
@@ -20,6 +19,7 @@ enum OperandFlag : uint8_t {
   kReached = 32,  // a whole allocation that a kernel may find its way to without being given it
 };
 struct OperandRecord {
+  // [watching/facts -> necessity]
   uint64_t begin, bytes;
   uint8_t flags;  // OperandFlag
   MemoryKind kind;
@@ -39,8 +39,8 @@ enum OperandListFlag : uint32_t {
       64  // a kernel may begin before what its stream was given earlier is done (programmatic launch)
 };
 struct OperandListHeader {
-  uint32_t count;  // + 1, so that 0 ends the file
-  uint32_t flags;  // OperandListFlag
+  uint32_t count;  // + 1, so that 0 ends the file [watching/facts -> trace/reader]
+  uint32_t flags;  // OperandListFlag [watching/facts -> necessity]
   // OperandRecord operands[count - 1];
 };
 
@@ -57,14 +57,17 @@ enum CallFlag : uint8_t {
 
 // Follows the OperationRecord of a call in stages 3 and 4, written when the program is about to go on.
 struct CallRecord {
+  // [watching/facts -> necessity]
   RecordType type;
-  uint8_t flags;       // CallFlag
-  uint16_t context;    // number of the current context, from 1; 0: none or not known
-  uint32_t operands;   // OperandListIndex; 0: none
-  uint32_t after_ns;   // from the operation's end until the program went on (recording, raising guards)
-  uint32_t stream2;    // of cuEventElapsedTime: number of the second event. Else 0
-  uint64_t argument;   // a release's or registration's address; a context that ends: its number. Else 0
-  uint32_t before_ns;  // from when the program made the call until the operation's begin (recording, hashing)
+  uint8_t flags;      // CallFlag [watching/facts -> runs, necessity]
+  uint16_t context;   // number of the current context, from 1; 0: none or not known
+  uint32_t operands;  // OperandListIndex; 0: none
+  // From the operation's end until the program went on (recording, raising guards).
+  uint32_t after_ns;  // [watching/facts -> runs, necessity]
+  uint32_t stream2;   // of cuEventElapsedTime: number of the second event. Else 0
+  uint64_t argument;  // a release's or registration's address; a context that ends: its number. Else 0
+  // From when the program made the call until the operation's begin (recording, hashing).
+  uint32_t before_ns;  // [watching/facts -> runs]
   uint32_t reserved;
 };
 static_assert(sizeof(CallRecord) == 32);
@@ -78,6 +81,7 @@ enum StreamFlag : uint8_t {
   kReadsPageTables = 4,  // its device reads pageable memory through the CPU's page tables
 };
 struct StreamRecord {
+  // [watching/facts -> necessity]
   RecordType type;
   uint8_t flags;     // StreamFlag
   uint16_t context;  // number; 0: not known
@@ -103,6 +107,7 @@ enum class WatchRefusal : uint8_t {
 // From `at_ns` on the range is watched: the first touch of it by anybody ends the watch, and is recorded. Or
 // it is not (refusal): whoever can have come by may have touched it. Written by whoever raised it.
 struct WatchRecord {
+  // [watching/guard -> necessity]
   RecordType type;
   WatchProtection protection;  // read_only: only writing is a touch
   WatchRefusal refusal;
@@ -126,6 +131,7 @@ enum class Touching : uint8_t { unknown, reads, writes };
 // A watched range was touched; the watch has ended. Written by the touching thread where it can, and by
 // another later where it could not (`late`).
 struct TouchRecord {
+  // [watching/guard -> necessity]
   RecordType type;
   Toucher by;
   Touching access;
@@ -146,6 +152,7 @@ enum class WatchEnd : uint8_t {
 };
 // A watch ended without a touch.
 struct UnwatchRecord {
+  // [watching/guard -> necessity]
   RecordType type;
   WatchEnd why;
   uint8_t reserved[2];
@@ -164,6 +171,7 @@ enum class MemoryEvent : uint8_t {
 // Memory that GPU work was given to was released or used by other means than touching it. Written once the
 // release has succeeded.
 struct MemoryEventRecord {
+  // [watching/facts -> necessity]
   RecordType type;
   MemoryEvent event;
   uint8_t reserved[2];
@@ -203,6 +211,7 @@ enum OrderFlag : uint8_t {
 // object with a sequence up to its own; where one thread alone releases a semaphore or condition (by the records, and
 // without kNotSeen), that is so in every run.
 struct OrderRecord {
+  // [watching/order -> necessity, replay, runs/decisions]
   RecordType type;
   OrderObject object;
   uint8_t flags;  // OrderFlag
@@ -221,6 +230,7 @@ static_assert(sizeof(OrderRecord) == 32);
 // /proc/PID/mem. Written by the one that did, with CUDA or without, when the call is back; judged in the
 // process of that id on the same host.
 struct PeerAccessRecord {
+  // [watching/peer_memory -> runs/peer_accesses]
   RecordType type;
   Touching access;
   uint8_t reserved[2];
@@ -256,6 +266,7 @@ enum ValueFlag : uint8_t {
 };
 // Of one touch whose value was followed. Stage sync_use. In the file of any thread of the process.
 struct ValueRecord {
+  // [src/values -> findings/followed_values]
   RecordType type;
   ValueUse use;
   uint8_t flags;  // ValueFlag
@@ -264,7 +275,7 @@ struct ValueRecord {
   int64_t touched_ns;    // when the toucher came: TouchRecord::at_ns less held_us
   int64_t at_ns;         // of the use, or when following ended
   uint32_t stack;        // of the use; kNoStack: none
-  uint32_t steps;        // instructions that were followed
+  uint32_t steps;        // instructions that were followed [src/values -> nobody]
 };
 static_assert(sizeof(ValueRecord) == 32);
 

@@ -341,6 +341,7 @@ enum class RangeEdge : uint8_t { begin, end, other };
 // The thread entered or left an NVTX range of the region's name; nested ones are left out, but those that were started count
 // each. `other`: there is a range of this name, and it is not the region's. Stage 2, with --region.
 struct RangeRecord {
+  // [hooks/nvtx_ranges -> program/profiled_span]
   RecordType type;
   RangeEdge edge;
   char name[22];  // other: its first bytes, and 0 where there are fewer; else empty

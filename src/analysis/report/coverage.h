@@ -9,7 +9,7 @@
 
 namespace diogenes {
 
-// A reason (findings.h) by its bit: "cpu-access", "small-range", ...
+// A reason (evidence.h) by its bit: "cpu-access", "small-range", ...
 const char* reason_code(uint32_t bit);
 
 // What a result that was needed is used for, in a few words; "" where nothing is known of it.

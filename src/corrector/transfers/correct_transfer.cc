@@ -1,4 +1,4 @@
-#include "corrector/transfers/copies.h"
+#include "corrector/transfers/correct_transfer.h"
 
 #include "corrector/lifetime.h"
 #include "corrector/waits/waits.h"
