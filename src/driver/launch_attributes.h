@@ -1,6 +1,6 @@
 // What a launch says beside where it goes (cuLaunchKernelEx). Source: the CUDA Driver API, CUlaunchAttributeID.
 #pragma once
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes {
 

@@ -17,7 +17,7 @@
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/guard/watchpoints/watch_guards.h"
 #include "agent/watching/host_functions.h"
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes::agent {
 

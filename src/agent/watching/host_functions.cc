@@ -10,7 +10,7 @@
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
 #include "agent/watching/guard/guards.h"
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes::agent {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes::corrector {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 #include "trace/corrector_services.h"
 
 namespace diogenes::corrector {

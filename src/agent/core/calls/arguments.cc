@@ -4,7 +4,7 @@
 #include "agent/core/memory/copy.h"
 #include "agent/core/pass_through.h"
 #include "base/range.h"
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes::agent {
 

@@ -3,7 +3,7 @@
 // pointer: this driver does not have it. Filled before the first hook can run.
 #pragma once
 #include "agent/core/recording/elf_image.h"
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes::agent {
 

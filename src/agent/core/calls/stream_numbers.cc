@@ -8,7 +8,7 @@
 #include "agent/core/memory/copy.h"
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/recorder.h"
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes::agent {
 

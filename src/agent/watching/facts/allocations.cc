@@ -7,7 +7,7 @@
 #include "agent/watching/facts/decoding/decode.h"
 #include "agent/watching/facts/decoding/graph_operands.h"
 #include "agent/watching/facts/facts_state.h"
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes::agent::facts {
 

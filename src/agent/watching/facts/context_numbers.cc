@@ -6,7 +6,7 @@
 #include "agent/core/recording/recorder.h"
 #include "agent/core/thread_state.h"
 #include "base/fixed_map.h"
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 
 namespace diogenes::agent::facts {
 

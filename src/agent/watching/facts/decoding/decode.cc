@@ -10,7 +10,7 @@
 #include "agent/watching/facts/decoding/kernel_operands.h"
 #include "agent/watching/facts/decoding/transfer_operands.h"
 #include "agent/watching/facts/facts_state.h"
-#include "driver/cuda_abi.h"
+#include "driver/cuda_types.h"
 #include "driver/launch_attributes.h"
 
 namespace diogenes::agent::facts {
