@@ -79,7 +79,7 @@ class Folder:
         assert all(run["state"] == "complete" and run["output_difference"] == "" for run in told["runs"]), told
 
     def output(self, run):
-        with open(os.path.join(self.session, run, "stdout"), encoding="utf-8") as file:
+        with open(os.path.join(self.session, run, "stdout"), encoding="utf-8", newline="") as file:
             return file.read()
 
 
