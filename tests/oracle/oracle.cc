@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "analysis/benefit/graph.h"
+#include "analysis/necessity/judge_process.h"
 #include "analysis/runs/join.h"
 #include "oracle.h"
 #include "run_process.h"
@@ -43,7 +44,7 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
   SiteTable sites;
   auto tracing = load_run(session / "tracing", sites, Load::operations);
   if (!tracing) return tracing.error().c_str();
-  auto watched = load_run(session / "memory-tracing", sites, Load::evidence);
+  auto watched = load_judged_run(session / "memory-tracing", sites);
   if (!watched) return watched.error().c_str();
   std::vector<SiteVerdict> verdicts(sites.size());
   std::vector<SiteVerdicts> by_site;
