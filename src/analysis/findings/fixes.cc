@@ -266,10 +266,8 @@ void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) 
   if (!problem.around) return;
   const CallContext& around = *problem.around;
   if (unnecessary && around.errors_first > 0)
-    conditions.push_back(
-        {"errors-surface",
-         in_some(around.errors_first, around.waits) +
-             "kernel errors will show at a later call"});
+    conditions.push_back({"errors-surface", in_some(around.errors_first, around.waits) +
+                                                "kernel errors will show at a later call"});
   if (unnecessary && around.elapsed_behind > 0)
     conditions.push_back({"event-timer", in_some(around.elapsed_behind, around.waits) +
                                              "cuEventElapsedTime follows, and is not ready without a wait"});

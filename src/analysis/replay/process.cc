@@ -4,9 +4,9 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "analysis/replay/simulator.h"
 #include "analysis/replay/recorded/calibration.h"
 #include "analysis/replay/recorded/wake_up.h"
+#include "analysis/replay/simulator.h"
 #include "analysis/runs/near_search.h"
 
 namespace diogenes::replay {

@@ -316,8 +316,8 @@ void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& no
   notices.push_back(
       {"runs-differ",
        "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
-           " of the tracing run, " + grouped(join.unmatched) +
-           " are not in the sync-use run, and " + grouped(join.extra) +
+           " of the tracing run, " + grouped(join.unmatched) + " are not in the sync-use run, and " +
+           grouped(join.extra) +
            " are there alone; for these, the time to the first use is the median of their place"});
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 #include <map>
 
-#include "analysis/replay/simulator.h"
 #include "analysis/replay/process.h"
 #include "analysis/replay/recorded/make_schedule.h"
+#include "analysis/replay/simulator.h"
 #include "analysis/replay/thread_order.h"
 
 namespace diogenes::testing {

@@ -6,8 +6,8 @@
 
 #include "analysis/findings/problem_kinds.h"
 #include "analysis/report/notices.h"
-#include "views/shared/places.h"
 #include "views/shared/phrases.h"
+#include "views/shared/places.h"
 #include "views/text/problem_text.h"
 
 namespace diogenes::launcher {
