@@ -1,6 +1,6 @@
 // Watchpoints: first touches on all threads, neighbours, one signal for several guards.
-#include "agent/watching/guard/watchpoints/watch_guards.h"
 #include "agent/watching/guard/watchpoints/watchpoints.h"
+#include "agent/watching/guard/watchpoints/watch_guards.h"
 
 #include <pthread.h>
 
