@@ -18,8 +18,8 @@ const char* drop_sentence(Drop cause) {
     case Drop::threads_full:
       return "more threads than can be recorded; their operations are missing";
     case Drop::guards_full:
-      return "no page guard could be raised (none was free, or a system call or another thread was using "
-             "these pages); the synchronization counts as needed";
+      return "no page guard could be raised (none was free, guarding had ended, or a system call or another "
+             "thread was using these pages); the synchronization counts as needed";
     case Drop::verification_full:
       return "a suspected duplicate transfer was not verified, and does not count as one";
     case Drop::objects_full:
