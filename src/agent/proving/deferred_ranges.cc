@@ -51,10 +51,10 @@ void DeferredRanges::add(const GivenRange& work) {
     Dirty& dirty = dirty_[at];
     // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
     if (was_touched(dirty.guard)) lower(dirty);
-    const GivenRange before = dirty.work;
+    const uint32_t before = dirty.work.stream;
     dirty.work = work;
-    dirty.work.host.by_kernel |= before.host.by_kernel;
-    if (!dirty.covered && before.stream != work.stream) dirty.work.stream = kNoStream;
+    dirty.by_kernel |= work.host.by_kernel;
+    if (!dirty.covered && before != work.stream) dirty.work.stream = kNoStream;
     dirty.deferral = 0;
     dirty.covered = false;
     return;
@@ -66,7 +66,7 @@ void DeferredRanges::add(const GivenRange& work) {
   }
   if (count_ == kMaximum) return count_drop(Drop::objects_full);
   filter_.add(work.host.range);
-  dirty_[count_++] = {work, kNoGuard, 0, false};
+  dirty_[count_++] = {work, kNoGuard, 0, false, work.host.by_kernel};
 }
 
 Undeferred DeferredRanges::refusal(bool threads) const {
@@ -75,7 +75,7 @@ Undeferred DeferredRanges::refusal(bool threads) const {
     const HostRange& host = dirty_[i].work.host;
     if (const Undeferred why = why_unguardable(host); why != Undeferred::none) return why;
     // Another thread may have to see what a kernel writes there, and answer, before that kernel ends.
-    if (threads && host.by_kernel) return Undeferred::shared;
+    if (threads && dirty_[i].by_kernel) return Undeferred::shared;
   }
   return Undeferred::none;
 }
@@ -101,7 +101,7 @@ Undeferred DeferredRanges::defer(Deferral deferral, const Coverage& coverage, bo
 
 bool DeferredRanges::defer(Dirty& dirty, Deferral deferral) {
   dirty.deferral = deferral;
-  // Which of the memory that they are given kernels write is not known here.
+  // Which of the memory that they are given kernels write is not known here; what a copy behind them brought is.
   const HostRange& host = dirty.work.host;
   const bool tells = dirty.covered && !host.by_kernel;
   if (dirty.guard != kNoGuard) {

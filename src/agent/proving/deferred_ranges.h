@@ -49,10 +49,11 @@ class DeferredRanges {
  private:
   static constexpr int kMaximum = 8192;
   struct Dirty {
-    GivenRange work;
+    GivenRange work;    // the latest
     GuardHandle guard;  // kNoGuard: none is up
     Deferral deferral;  // of the last wait since, which may cover it; 0: none yet
     bool covered;       // it does
+    bool by_kernel;     // some of the work is a kernel
   };
 
   int find(const HostRange& host) const;

@@ -126,6 +126,9 @@ TEST_F(Deferred, AUseTellsOfAWaitThatSurelyCoversACopy) {
   dirty->add(mapped);
   EXPECT_EQ(wait(3, kFirst), Undeferred::none);
   EXPECT_EQ(telling.size(), 1u);
+  dirty->add(written(kOther, kFirst));  // a copy behind it
+  EXPECT_EQ(wait(4, kFirst), Undeferred::none);
+  EXPECT_EQ(telling.size(), 2u);
 }
 
 TEST_F(Deferred, NewWorkNeedsTheNextWait) {
