@@ -2,9 +2,13 @@
 # The parts that run outside a target (readers, analysis, views, driver files, launcher), built with sanitizers; their tests.
 set -eu
 cd "$(dirname "$0")/.."
-folder=build/sanitized
-ci/build-sanitized.sh
-tests=$(ctest --test-dir "$folder" -N -R '^(base|driver|ffm|trace|analysis|symbols|views|expectation|launcher|interpret|necessity)_.*' |
+folder=build/sanitize
+launcher=
+if command -v ccache >/dev/null 2>&1; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+# shellcheck disable=SC2086 # one word, or none
+cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O1 -g1' \
+  -DDIOGENES_SANITIZE=address,undefined $launcher >/dev/null
+tests=$(ctest --test-dir "$folder" -N -R '^(base|driver|ffm|trace|analysis|symbols|views|expectation|launcher|interpret|necessity|fuzz)_.*' |
   sed -n 's/^ *Test *#[0-9]*: //p')
 targets=
 for test in $tests; do
@@ -12,6 +16,9 @@ for test in $tests; do
 done
 [ -n "$targets" ]
 # shellcheck disable=SC2086 # one word a target
-ci/build-sanitized.sh $targets
+ninja -C "$folder" $targets >build/sanitize.log 2>&1 || {
+  tail -n 40 build/sanitize.log
+  exit 1
+}
 pattern=$(echo "$targets" | sed 's/^ //; s/ /|/g')
 ASAN_OPTIONS=detect_leaks=1 ctest --test-dir "$folder" --output-on-failure --no-tests=error -R "^($pattern)\$"
