@@ -254,6 +254,8 @@ class Run {
     int status = 0;
     rusage usage{};
     if (wait4(pid_, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage) == pid_) changed(status, usage, now);
+    // The program may have stopped, and told so, before the terminal's signal came to us.
+    if (stops_with_it_ && !exited_ && stopped_at_.count != 0) stopped(now);
   }
 
   void changed(int status, const rusage& usage, Nanoseconds now) {
