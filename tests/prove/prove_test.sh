@@ -129,7 +129,8 @@ rm -rf gaussian.diogenes/proving
 "$diogenes" prove gaussian.diogenes --pairs 500 >out 2>err </dev/null &
 prover=$!
 while ! [ -d gaussian.diogenes/proving/2 ]; do sleep 0.05; done
-sleep 0.3 # its program runs: between runs a signal ends the launcher as any program
+# While a program of its runs: between runs a signal ends the launcher as it ends any program.
+until [ -n "$(cat "/proc/$prover/task/$prover/children")" ]; do sleep 0.01; done
 kill -TERM "$prover"
 if wait "$prover"; then bad 'interrupted: exit status 0'; fi
 says err 'interrupted by signal 15' 'interrupted'
