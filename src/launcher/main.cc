@@ -88,7 +88,8 @@ void add_run(CLI::App& app, RunOptions& options) {
   run->formatter(std::make_shared<WithUsage>("diogenes run [OPTIONS] -- COMMAND [ARGS...]"));
   run->footer(
       "The program runs three times, and up to twice more where runs differ or needed waits cost much. Only its\n"
-      "first run reads and writes your terminal; what you type is played back to the others. The report goes to stderr, everything recorded to a folder APP.N.diogenes.\n"
+      "first run reads and writes your terminal. If the program reads what you type, no further run is made: give it\n"
+      "a file. The report goes to stderr, everything recorded to a folder APP.N.diogenes.\n"
       "The exit status is the program's (128+N on signal N);\n"
       "124: --timeout, 125: diogenes failed, 126: the program cannot be executed, 127: it was not found.\n"
       "Examples:\n"
