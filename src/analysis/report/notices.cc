@@ -158,8 +158,8 @@ void not_searched_notice(const Run& memory_tracing, std::vector<ReportNotice>& n
     notices.push_back(
         {"kernel-arguments",
          counted(copies, "copy to the device was", "copies to the device were") +
-             " too large to be searched for addresses of pinned memory: what is called unnecessary is so "
-             "as long as kernels find no such addresses there"});
+             " too large to be searched for addresses of pinned memory; if a kernel takes such an address from "
+             "them, keep the waits for that kernel"});
 }
 
 // Runs of which the same is to be said are said together.
