@@ -57,8 +57,14 @@ class Terminal:
 class Folder:
     def __init__(self, path):
         self.session = os.path.join(path, "session")
-        self.go = os.path.join(path, "go")
+        # What a script reads to go on: it starts no program meanwhile, which could not be stopped between vfork and exec.
+        self.gate = os.path.join(path, "gate")
+        os.mkfifo(self.gate)
+        self.key = os.open(self.gate, os.O_RDWR)
         self.script = os.path.join(path, "script")
+
+    def open_gate(self):
+        os.write(self.key, b"go\n" * 10)  # for each run
 
     def command(self, script):
         with open(self.script, "w", encoding="utf-8") as file:
@@ -121,7 +127,7 @@ def later_runs_have_a_terminal_to_write_to(folder):
 
 
 def ctrl_c_is_enough(folder):
-    terminal = Terminal(*folder.command("trap 'echo caught; exit 9' INT; echo started; while :; do sleep 0.05; done"))
+    terminal = Terminal(*folder.command(f"trap 'echo caught; exit 9' INT; echo started; read word <{folder.gate}"))
     terminal.until(rb"started")
     terminal.type(b"\x03")
     assert terminal.end() == 130, terminal.seen
@@ -130,7 +136,7 @@ def ctrl_c_is_enough(folder):
 
 
 def what_a_shell_reads_meanwhile_is_not_the_programs(folder):
-    waits = f"echo waits; while [ ! -e {folder.go} ]; do sleep 0.05; done; echo went on"
+    waits = f"echo waits; read word <{folder.gate}; echo went on"
     for how in ("ctrl-z", "background"):
         shell = Terminal("bash", "--norc", "--noprofile", "--noediting", "-i")
         shell.until(rb"READY> ")
@@ -139,8 +145,9 @@ def what_a_shell_reads_meanwhile_is_not_the_programs(folder):
         if how == "ctrl-z":
             shell.type(b"\x1a")
             shell.until(rb"Stopped.*READY> ")
-        shell.type(f"touch {folder.go}; echo touched\n".encode())
-        shell.until(rb"\r\ntouched\r\n.*READY> ")
+        shell.type(b"echo $((6 * 7))\n")
+        shell.until(rb"\r\n42\r\n.*READY> ")
+        folder.open_gate()
         if how == "ctrl-z":
             shell.type(b"fg\n")
         shell.until(rb"went on")
@@ -151,7 +158,7 @@ def what_a_shell_reads_meanwhile_is_not_the_programs(folder):
         shell.end()
         folder.check_complete()
         os.rename(folder.session, folder.session + "." + how)
-        os.remove(folder.go)
+        os.read(folder.key, 4096)
 
 
 for case in (
