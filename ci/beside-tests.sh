@@ -20,7 +20,7 @@ step() { # step NAME COMMAND...
 
 step 'shell scripts (shellcheck)' ci/lint-shell.sh
 step 'format (clang-format)' ci/lint-format.sh
-step 'lint (clang-tidy)' ci/lint-tidy.sh
+step 'lint (clang-tidy)' ci/lint-tidy.py
 step 'readers of files, fuzzed for some seconds each' ci/fuzz.sh 2
 step 'tests outside the target, with address and undefined-behaviour sanitizers' ci/sanitize.sh
 echo "$passed passed, $failed failed"

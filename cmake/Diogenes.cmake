@@ -34,10 +34,17 @@ else()
   add_library(diogenes_sanitize INTERFACE)
 endif()
 
+# A third of the time of a whole build; not where single files are changed and built again and again (preset dev).
+option(DIOGENES_UNITY "compile several sources of a library of src/ as one" ON)
+
 # diogenes_library(NAME SOURCES... LINK libs...): a folder's library, outside the target process.
 function(diogenes_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
+  target_compile_options(${name} PRIVATE -g1)
+  if(DIOGENES_UNITY AND CMAKE_CURRENT_SOURCE_DIR MATCHES "/src/")
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
   target_link_libraries(${name} PUBLIC diogenes_settings diogenes_sanitize ${ARG_LINK})
 endfunction()
 
@@ -51,9 +58,7 @@ function(diogenes_test name)
   # A test's own code need not be fast, and compiles in half the time so. In the agent's tests it is the program that is watched,
   # whose instructions matter.
   if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/src/agent")
-    set(tests ${ARG_SOURCES})
-    list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-    set_source_files_properties(${tests} PROPERTIES COMPILE_OPTIONS "-O0;-g1")
+    target_compile_options(${name} PRIVATE -O0 -g1)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")

@@ -135,10 +135,6 @@ ProvedCorrection correction_from(const Json& object, std::string& wrong) {
   return one;
 }
 
-bool contains(const std::vector<std::string>& list, const std::string& one) {
-  return std::find(list.begin(), list.end(), one) != list.end();
-}
-
 }  // namespace
 
 void keep_proved(const ProvedSession& before, ProvedSession& proved) {

@@ -88,4 +88,8 @@ struct WithdrawnKey {
 // difference.
 std::vector<WithdrawnKey> withdrawn_keys(const ProvedSession& proved);
 
+inline bool contains(const std::vector<std::string>& list, const std::string& one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
+
 }  // namespace diogenes

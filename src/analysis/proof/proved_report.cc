@@ -19,10 +19,6 @@ bool is_wait(const ReportProblem& problem) {
   return problem.kind == "unnecessary-synchronization" || problem.kind == "misplaced-synchronization";
 }
 
-bool contains(const std::vector<std::string>& list, const std::string& one) {
-  return std::find(list.begin(), list.end(), one) != list.end();
-}
-
 std::set<std::string> set_of(const std::vector<std::string>& keys) { return {keys.begin(), keys.end()}; }
 
 struct Expected {

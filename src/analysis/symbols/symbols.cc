@@ -17,6 +17,12 @@
 #include "trace/module_identity.h"
 
 namespace diogenes {
+struct CodeSymbol {
+  uint64_t begin, end;  // end == begin: the symbol has no size
+  uint64_t reach;       // the largest end of this one and those before it
+  const char* name;     // in the file's string table
+};
+
 namespace {
 
 // libdwfl asks debuginfod servers where this variable names some. Analysis must not depend on a network, and
@@ -46,12 +52,6 @@ const Dwfl_Callbacks kCallbacks = {
     .find_debuginfo = dwfl_standard_find_debuginfo,
     .section_address = dwfl_offline_section_address,
     .debuginfo_path = &debuginfo_path,
-};
-
-struct CodeSymbol {
-  uint64_t begin, end;  // end == begin: the symbol has no size
-  uint64_t reach;       // the largest end of this one and those before it
-  const char* name;     // in the file's string table
 };
 
 // Innermost sized symbol that holds `offset`; else the nearest one before it if that has no size.

@@ -1,6 +1,7 @@
 // The report for other tools: each file of this folder makes one kind of text of it, and says there what it is. In: a report.
 // Out: the whole file.
 #pragma once
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ std::string to_markdown(const Report& report, const Reader& reader);  // for a p
 std::string to_sarif(const Report& report, const Reader& reader);     // for code scanning
 std::string to_perfetto(const Report& report);                        // Chrome's trace events
 std::string to_collapsed(const Report& report);                       // for flame graphs
+
+// JSON has no word for what is not a number.
+inline double finite(double value) { return std::isfinite(value) ? value : 0.0; }
 
 // Frames of a problem's stack as words, from the outside in: "als::step (als.cc:88)"; last what the problem is.
 std::vector<std::string> flame_frames(const ReportProblem& problem);

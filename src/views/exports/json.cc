@@ -4,7 +4,6 @@
 // 0.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "views/exports/exports.h"
@@ -13,8 +12,6 @@ namespace diogenes {
 namespace {
 
 using Json = nlohmann::ordered_json;  // keys in the order in which the schema lists them
-
-double finite(double value) { return std::isfinite(value) ? value : 0.0; }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json number_or_null(int number) { return number > 0 ? Json(number) : Json(nullptr); }

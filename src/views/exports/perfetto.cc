@@ -18,9 +18,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMicro = 1e6;
 
-class Writer {
+class PerfettoWriter {
  public:
-  explicit Writer(const Report& report) : report_(report) {
+  explicit PerfettoWriter(const Report& report) : report_(report) {
     if (report.timeline) timeline_ = *report.timeline;
     for (const ReportProblem& problem : report.problems)
       phrases_.push_back(finding_phrase({nullptr, {&problem}}));
@@ -128,6 +128,6 @@ class Writer {
 
 }  // namespace
 
-std::string to_perfetto(const Report& report) { return Writer(report).write(); }
+std::string to_perfetto(const Report& report) { return PerfettoWriter(report).write(); }
 
 }  // namespace diogenes

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -23,8 +22,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kWarningPercent = 1;  // of the run time; what saves less is a note
 
-double finite(double value) { return std::isfinite(value) ? value : 0.0; }
-
 std::string uri_of(const std::string& path) {
   std::string uri = path.starts_with("/") ? "file://" : "";
   for (char c : path) {
@@ -35,9 +32,9 @@ std::string uri_of(const std::string& path) {
   return uri;
 }
 
-class Writer {
+class SarifWriter {
  public:
-  Writer(const Report& report, const Reader& reader) : report_(report), reader_(reader) {}
+  SarifWriter(const Report& report, const Reader& reader) : report_(report), reader_(reader) {}
 
   std::string write() {
     Json results = Json::array();
@@ -185,6 +182,6 @@ class Writer {
 
 }  // namespace
 
-std::string to_sarif(const Report& report, const Reader& reader) { return Writer(report, reader).write(); }
+std::string to_sarif(const Report& report, const Reader& reader) { return SarifWriter(report, reader).write(); }
 
 }  // namespace diogenes

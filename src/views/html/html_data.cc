@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kUnit = 1e-8;  // seconds
-constexpr size_t kPlace = 60;   // characters
+constexpr size_t kShortPlace = 60;   // characters
 
 int64_t units(double seconds) { return std::isfinite(seconds) ? std::llround(seconds / kUnit) : 0; }
 
@@ -36,7 +36,7 @@ Json problems_json(const Report& report, const Outline& outline, const Reader& r
     auto number = numbers.find(&problem);
     list.push_back({{"id", problem.id},
                     {"phrase", finding_phrase({nullptr, {&problem}})},
-                    {"where", where_text(problem.where, reader.folder, kPlace)},
+                    {"where", where_text(problem.where, reader.folder, kShortPlace)},
                     {"saves", seconds_text(problem.expected_benefit_s)},
                     {"finding", number == numbers.end() ? "" : "f" + std::to_string(number->second)}});
   }

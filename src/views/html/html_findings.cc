@@ -16,7 +16,7 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kPlace = 400;  // characters; the page breaks lines
+constexpr size_t kWholePlace = 400;  // characters; the page breaks lines
 
 class Entries {
  public:
@@ -52,7 +52,7 @@ class Entries {
     text += fmt::format(
         "<span class=\"what\">{}</span><span class=\"where\">{}</span><span class=\"number calls\">{}</span></summary>\n"
         "<div class=\"body\"><dl>",
-        html(call), html(where_text(required.where, reader_.folder, kPlace)), count_text(required.count));
+        html(call), html(where_text(required.where, reader_.folder, kWholePlace)), count_text(required.count));
     text += proved(required.proved);
     text += item("why", html(use_text(required, reader_.folder)));
     text += item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
@@ -101,7 +101,7 @@ class Entries {
   std::string places(const Finding& finding) const {
     std::vector<std::string> all;
     for (const ReportProblem* one : finding.problems) {
-      std::string place = where_text(one->where, reader_.folder, kPlace);
+      std::string place = where_text(one->where, reader_.folder, kWholePlace);
       if (!place.empty() && std::find(all.begin(), all.end(), place) == all.end())
         all.push_back(std::move(place));
     }
@@ -113,7 +113,7 @@ class Entries {
     const auto telling = telling_frames(frames, 1);
     if (telling.empty()) return "";
     return item(label,
-                "<span class=\"where\">" + html(place_text(*telling[0], reader_.folder, kPlace)) + "</span>");
+                "<span class=\"where\">" + html(place_text(*telling[0], reader_.folder, kWholePlace)) + "</span>");
   }
 
   std::string problem(const ReportProblem& problem, bool titled) const {
@@ -126,7 +126,7 @@ class Entries {
     text += place("lost at", problem.lost_at) + item("do", html(problem.fix));
     for (const ReportCondition& condition : problem.conditions) text += item("check", html(condition.text));
     text += item(
-        "at", "<span class=\"where\">" + html(where_text(problem.where, reader_.folder, kPlace)) + "</span>");
+        "at", "<span class=\"where\">" + html(where_text(problem.where, reader_.folder, kWholePlace)) + "</span>");
     text += "</dl>\n" + source(problem) + "<dl>";
     text += range(problem.range);
     text +=
@@ -149,7 +149,7 @@ class Entries {
     std::string text = seconds_text(*problem.first_use->after_s) + " after the call returns";
     if (auto frames = telling_frames(problem.first_use->stack, 1); !frames.empty())
       text +=
-          ", at <span class=\"where\">" + html(place_text(*frames[0], reader_.folder, kPlace)) + "</span>";
+          ", at <span class=\"where\">" + html(place_text(*frames[0], reader_.folder, kWholePlace)) + "</span>";
     std::string value;
     if (problem.first_use->value)
       value = item("value", html(value_text(*problem.first_use->value, reader_.folder)));
@@ -173,7 +173,7 @@ class Entries {
                                    counted(frames.size(), "frame"));
     for (const ReportFrame& frame : frames)
       text += fmt::format("<li{}>{}</li>\n", frame.owner == FrameOwner::application ? "" : " class=\"other\"",
-                          html(place_text(frame, reader_.folder, kPlace)));
+                          html(place_text(frame, reader_.folder, kWholePlace)));
     return text + "</ol></details>\n";
   }
 

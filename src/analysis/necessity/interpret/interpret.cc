@@ -92,9 +92,9 @@ bool ends_itself(const ThreadTrace& thread) {
   return order.object == OrderObject::thread_end && !(order.flags & kAcquires);
 }
 
-class Replay {
+class InTheirOrder {
  public:
-  Replay(const Process& process, const Survey& survey, std::span<const PeerAccess> peers, EventSink& sink,
+  InTheirOrder(const Process& process, const Survey& survey, std::span<const PeerAccess> peers, EventSink& sink,
          bool with_sites)
       : tables_(process, survey, sink, with_sites),
         peers_(peers),
@@ -264,14 +264,14 @@ class Replay {
 }  // namespace
 
 Unclear Interpretation::replay(EventSink& sink, std::vector<UnnamedMemory::Span>* unnamed) const {
-  Replay replay(process_, survey_, peers_, sink, true);
+  InTheirOrder replay(process_, survey_, peers_, sink, true);
   const Unclear unclear = replay.run();
   if (unnamed) *unnamed = replay.unnamed();
   return unclear;
 }
 
 Unclear Interpretation::replay_without_sites(EventSink& sink) const {
-  return Replay(process_, survey_, peers_, sink, false).run();
+  return InTheirOrder(process_, survey_, peers_, sink, false).run();
 }
 
 }  // namespace diogenes::necessity

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kGroupings[] = {"by finding", "by function", "one by one"};
 constexpr const char* kOrders[] = {"benefit", "calls", "time waited", "bytes"};
-constexpr const char* kLast[] = {"calls", "calls", "waited", "bytes"};
+constexpr const char* kHeadings[] = {"calls", "calls", "waited", "bytes"};
 
 }  // namespace
 
@@ -105,7 +105,7 @@ Line FindingsView::row(size_t at, size_t columns) const {
 
 std::string FindingsView::heading(size_t columns) const {
   return RowFormat(columns, 2, longest_phrase_ + 2 * deepest_)
-      .heading("saves", arrangement(), kLast[static_cast<size_t>(order_)]);
+      .heading("saves", arrangement(), kHeadings[static_cast<size_t>(order_)]);
 }
 
 std::string FindingsView::arrangement() const {
