@@ -6,13 +6,8 @@ cd "$(dirname "$0")/.."
 seconds=${1:-4}
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- session trace python_lines image eh_frame plan instruction fat_binary report names proved corrections demangled
-folder=$PWD/build/fuzz
-launcher=
-if command -v ccache >/dev/null 2>&1; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
-# shellcheck disable=SC2086 # one word, or none
-cmake -S . -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=Debug \
-  -DCMAKE_CXX_FLAGS_DEBUG='-O1 -g1 -fsanitize=fuzzer-no-link -Wno-error -w' \
-  -DDIOGENES_SANITIZE=address,undefined -DDIOGENES_FUZZ=ON $launcher >/dev/null
+folder=$PWD/build/sanitize
+ci/build-sanitized.sh
 targets=
 for name in "$@"; do targets="$targets fuzz_$name"; done
 # shellcheck disable=SC2086 # one word a target

@@ -3,11 +3,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 folder=build/sanitize
-launcher=
-if command -v ccache >/dev/null 2>&1; then launcher=-DCMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
-# shellcheck disable=SC2086 # one word, or none
-cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG='-O1 -g1' \
-  -DDIOGENES_SANITIZE=address,undefined $launcher >/dev/null
+ci/build-sanitized.sh
 tests=$(ctest --test-dir "$folder" -N -R '^(base|driver|ffm|trace|analysis|symbols|views|expectation|launcher|interpret|necessity|fuzz)_.*' |
   sed -n 's/^ *Test *#[0-9]*: //p')
 targets=

@@ -30,20 +30,26 @@ if(DIOGENES_SANITIZE)
   # GCC 12 takes the library's own regex for uninitialized under these.
   target_compile_options(diogenes_sanitize INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   target_link_options(diogenes_sanitize INTERFACE -fsanitize=${DIOGENES_SANITIZE})
+  if(DIOGENES_FUZZ)  # tests/fuzz
+    target_compile_options(diogenes_sanitize INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+  endif()
 else()
   add_library(diogenes_sanitize INTERFACE)
 endif()
 
 # A third of the time of a whole build; not where single files are changed and built again and again (preset dev).
 option(DIOGENES_UNITY "compile several sources of a library of src/ as one" ON)
+function(diogenes_as_one name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${DIOGENES_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
 
 # diogenes_library(NAME SOURCES... LINK libs...): a folder's library, outside the target process.
 function(diogenes_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_compile_options(${name} PRIVATE -g1)
-  if(DIOGENES_UNITY AND CMAKE_CURRENT_SOURCE_DIR MATCHES "/src/")
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/src/")
+    diogenes_as_one(${name})
   endif()
   target_link_libraries(${name} PUBLIC diogenes_settings diogenes_sanitize ${ARG_LINK})
 endfunction()

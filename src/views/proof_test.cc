@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 const std::string kFolder = "/home/me/als";
-const Reader kReader{.folder = kFolder, .session = "als.1.diogenes"};
+const Reader kProofReader{.folder = kFolder, .session = "als.1.diogenes"};
 
 TEST(Proof, InWords) {
   ReportProved proved = *proved_report().problems[0].proved;
@@ -57,7 +57,7 @@ TEST(Proof, WhatIsWrongIsSaidFirst) {
 TEST(Proof, IsInEachView) {
   const Report report = proved_report();
   const std::string first = proof_details(*report.problems[0].proved);
-  const std::string page = to_html(report, kReader), comment = to_markdown(report, kReader);
+  const std::string page = to_html(report, kProofReader), comment = to_markdown(report, kProofReader);
   for (const std::string& sentence : {first, proof_of_all(report), std::string("Withdrawn: P5")})
     EXPECT_NE(page.find(sentence), std::string::npos) << sentence;
   EXPECT_LT(page.find("Withdrawn: P5"), page.find("class=\"headline\""));
@@ -65,7 +65,7 @@ TEST(Proof, IsInEachView) {
   EXPECT_LT(comment.find("Withdrawn: P5"), comment.find("can be saved"));
   EXPECT_NE(to_csv(report).find("proved_results_equal\r\n"), std::string::npos);
   EXPECT_NE(to_csv(report).find(",0.095,0.005,500,498,yes\r\n"), std::string::npos) << to_csv(report);
-  const json log = json::parse(to_sarif(report, kReader));
+  const json log = json::parse(to_sarif(report, kProofReader));
   EXPECT_EQ(log["runs"][0]["results"][0]["properties"]["proved_s"], 0.095);
   EXPECT_EQ(log["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["descriptor"]["id"], "proved");
 }

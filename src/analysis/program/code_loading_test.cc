@@ -11,8 +11,8 @@ using namespace diogenes::testing;
 
 // Own times in microseconds: two loads of PTX at 0x10 (30,000 each) and one of a cubin (500); a first launch that takes
 // 2,000, a second from the same place, and one elsewhere that is as short as launches are.
-struct Loaded {
-  Loaded() {
+struct LoadedCode {
+  LoadedCode() {
     const Timeline trace = timeline()
                                .call("cuModuleLoadData", lasting(0), 30'000)
                                .image(CodeImage::ptx)
@@ -48,7 +48,7 @@ struct Loaded {
 };
 
 TEST(CodeLoading, SumsUpWhatLoadsTook) {
-  const Loaded loaded;
+  const LoadedCode loaded;
   EXPECT_EQ(loaded.loading.loads, 3u);
   EXPECT_EQ(loaded.loading.load_time.count, 60'500'000);
   EXPECT_EQ(loaded.loading.ptx_loads, 2u);
@@ -57,7 +57,7 @@ TEST(CodeLoading, SumsUpWhatLoadsTook) {
 }
 
 TEST(CodeLoading, SaysWhatPtxCosts) {
-  const Loaded loaded;
+  const LoadedCode loaded;
   const auto notices = loaded.notices({}, 1.2);
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_EQ(notices[0].code, "jit");
@@ -70,7 +70,7 @@ TEST(CodeLoading, SaysWhatPtxCosts) {
 }
 
 TEST(CodeLoading, SaysWhichFilesWereBuiltForOtherGpus) {
-  const Loaded loaded;
+  const LoadedCode loaded;
   const auto notices = loaded.notices({{"/app/app", 1, 2, 1, {"sm_70", "compute_70"}}}, 100);
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_EQ(
@@ -84,7 +84,7 @@ TEST(CodeLoading, SaysWhichFilesWereBuiltForOtherGpus) {
 TEST(CodeLoading, OfLibrariesItSaysWhatHelpsThere) {
   // 62.5 ms of 1 s went into loading and first launches.
   const GpuCodeRecord library{"/usr/lib/libfft.so", 1, 2, 1, {"sm_70"}};
-  const Loaded loaded;
+  const LoadedCode loaded;
   const auto notices = loaded.notices({library}, 1);
   ASSERT_EQ(notices.size(), 2u);
   EXPECT_EQ(
@@ -102,7 +102,7 @@ TEST(CodeLoading, OfLibrariesItSaysWhatHelpsThere) {
 
 TEST(CodeLoading, OfALibraryThatLacksLittleItSaysNothing) {
   const GpuCodeRecord library{"/usr/lib/libsparse.so", 759, 1, 0, {"sm_80"}};
-  const Loaded loaded;
+  const LoadedCode loaded;
   EXPECT_EQ(loaded.notices({library}, 10).size(), 1u) << "that of the modules alone";
   EXPECT_EQ(loaded.notices({library}, 1).size(), 2u) << "loading took 6% of the run";
 }

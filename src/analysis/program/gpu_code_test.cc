@@ -11,15 +11,15 @@ namespace {
 constexpr ComputeCapability kH200{9, 0}, kA100{8, 0}, kA10{8, 6}, kB200{10, 0}, kB300{10, 3};
 constexpr uint64_t kExact = 1 << 20, kFamily = 1 << 21;
 
-using Bytes = std::vector<uint8_t>;
+using FileBytes = std::vector<uint8_t>;
 
-void put(Bytes& bytes, uint64_t value, size_t size) {
+void put(FileBytes& bytes, uint64_t value, size_t size) {
   for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
 }
 
 // As nvcc 13 writes them: 64 bytes of header, code behind it.
-Bytes entry(uint16_t kind, uint32_t architecture, uint64_t flags = 0, uint64_t code = 24) {
-  Bytes bytes;
+FileBytes entry(uint16_t kind, uint32_t architecture, uint64_t flags = 0, uint64_t code = 24) {
+  FileBytes bytes;
   put(bytes, kind, 2);
   put(bytes, 0x101, 2);
   put(bytes, 64, 4);
@@ -32,13 +32,13 @@ Bytes entry(uint16_t kind, uint32_t architecture, uint64_t flags = 0, uint64_t c
   bytes.resize(64 + code);
   return bytes;
 }
-Bytes ptx(uint32_t architecture) { return entry(1, architecture); }
-Bytes cubin(uint32_t architecture, uint64_t flags = 0) { return entry(2, architecture, flags); }
+FileBytes ptx(uint32_t architecture) { return entry(1, architecture); }
+FileBytes cubin(uint32_t architecture, uint64_t flags = 0) { return entry(2, architecture, flags); }
 
-Bytes container(const std::vector<Bytes>& entries) {
-  Bytes content;
-  for (const Bytes& one : entries) content.insert(content.end(), one.begin(), one.end());
-  Bytes bytes;
+FileBytes container(const std::vector<FileBytes>& entries) {
+  FileBytes content;
+  for (const FileBytes& one : entries) content.insert(content.end(), one.begin(), one.end());
+  FileBytes bytes;
   put(bytes, 0xba55ed50, 4);
   put(bytes, 1, 2);
   put(bytes, 16, 2);
@@ -47,7 +47,7 @@ Bytes container(const std::vector<Bytes>& entries) {
   return bytes;
 }
 
-Bytes both(Bytes one, const Bytes& other) {
+FileBytes both(FileBytes one, const FileBytes& other) {
   one.insert(one.end(), other.begin(), other.end());
   return one;
 }
@@ -92,19 +92,19 @@ TEST(GpuCode, SpecificCodeRunsOnItsOwnOnly) {
 }
 
 TEST(GpuCode, WhatIsDamagedIsLeftOut) {
-  const Bytes good = container({cubin(80), ptx(80)});
+  const FileBytes good = container({cubin(80), ptx(80)});
   for (size_t length = 0; length <= good.size(); ++length) {
     const auto binaries = fat_binaries_of({good.data(), length});
     // The first entry's header is whole from byte 64 + 16 on, as far as its fields are read: 48 bytes.
     EXPECT_EQ(binaries.size(), length >= 16 + 64 ? 1u : 0u) << length;
   }
-  Bytes endless = good;
+  FileBytes endless = good;
   for (size_t i = 8; i < 16; ++i) endless[i] = 0xff;  // the container's length
   EXPECT_EQ(fat_binaries_of(endless).size(), 1u);
-  Bytes backwards = good;
+  FileBytes backwards = good;
   backwards[16 + 4] = 8;  // an entry's header, shorter than what is read of it
   EXPECT_TRUE(fat_binaries_of(backwards).empty());
-  EXPECT_EQ(fat_binaries_of(both(Bytes(24, 7), good)).size(), 1u) << "what lies between containers";
+  EXPECT_EQ(fat_binaries_of(both(FileBytes(24, 7), good)).size(), 1u) << "what lies between containers";
 }
 
 TEST(GpuCode, FilesWithoutGpuCodeHaveNone) {

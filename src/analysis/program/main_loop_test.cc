@@ -9,8 +9,8 @@ namespace {
 
 using namespace diogenes::testing;
 
-struct Loaded {
-  explicit Loaded(const Timeline& trace) {
+struct LoadedLoop {
+  explicit LoadedLoop(const Timeline& trace) {
     write_process(folder.path() / "2", trace, {.launches_traced = true});
     auto read = load_run(folder.path() / "2", sites, Load::operations);
     run = std::move(*read);
@@ -36,7 +36,7 @@ Timeline solver(int times, double setup_us) {
 }
 
 TEST(MainLoop, IsTheChainThatIsRepeated) {
-  const Loaded loaded(solver(100, 50));
+  const LoadedLoop loaded(solver(100, 50));
   ASSERT_TRUE(loaded.loop);
   EXPECT_EQ(loaded.loop->iterations, 100u);
   EXPECT_EQ(loaded.loop->calls, 3u);
@@ -49,7 +49,7 @@ TEST(MainLoop, IsTheInnermostThatHoldsTheTime) {
     for (int i = 0; i < 20; ++i) trace.launch(4).from(0x20).sync(lasting(30)).from(0x30);
     trace.copy("cuMemcpyDtoH_v2", 64, lasting(2), 3).from(0x40);
   }
-  const Loaded loaded(trace);
+  const LoadedLoop loaded(trace);
   ASSERT_TRUE(loaded.loop);
   EXPECT_EQ(loaded.loop->iterations, 200u);
   EXPECT_EQ(loaded.loop->calls, 2u);
@@ -62,21 +62,21 @@ TEST(MainLoop, MayHoldSmallerOnes) {
     for (int i = 0; i < 10; ++i) trace.launch(2).from(0x20);
     trace.sync(lasting(500)).from(0x30);
   }
-  const Loaded loaded(trace);
+  const LoadedLoop loaded(trace);
   ASSERT_TRUE(loaded.loop);
   EXPECT_EQ(loaded.loop->iterations, 50u);
   EXPECT_EQ(loaded.loop->calls, 11u);
 }
 
 TEST(MainLoop, IsNotThereWithoutRepetition) {
-  EXPECT_FALSE(Loaded(timeline()).loop);
-  EXPECT_FALSE(Loaded(timeline().launch(4).sync(lasting(30)).launch(4).sync(lasting(30))).loop);
-  EXPECT_FALSE(Loaded(solver(2, 0)).loop) << "twice is not yet a loop";
-  EXPECT_FALSE(Loaded(solver(100, 1'000'000)).loop) << "the time lies elsewhere";
+  EXPECT_FALSE(LoadedLoop(timeline()).loop);
+  EXPECT_FALSE(LoadedLoop(timeline().launch(4).sync(lasting(30)).launch(4).sync(lasting(30))).loop);
+  EXPECT_FALSE(LoadedLoop(solver(2, 0)).loop) << "twice is not yet a loop";
+  EXPECT_FALSE(LoadedLoop(solver(100, 1'000'000)).loop) << "the time lies elsewhere";
   // Two loops of like weight.
   Timeline two = solver(50, 0);
   for (int i = 0; i < 50; ++i) two.launch(4).from(0x120).sync(lasting(30)).from(0x130);
-  EXPECT_FALSE(Loaded(two).loop);
+  EXPECT_FALSE(LoadedLoop(two).loop);
 }
 
 TEST(MainLoop, IterationsMayDiffer) {
@@ -86,7 +86,7 @@ TEST(MainLoop, IterationsMayDiffer) {
     trace.launch(4).from(0x20).sync(lasting(30)).from(0x30);
     if (i % 10 == 9) trace.copy("cuMemcpyDtoH_v2", 64, lasting(2), 3).from(0x40);
   }
-  const Loaded loaded(trace);
+  const LoadedLoop loaded(trace);
   ASSERT_TRUE(loaded.loop);
   EXPECT_EQ(loaded.loop->iterations, 100u);
   EXPECT_EQ(loaded.loop->calls, 2u);

@@ -133,13 +133,16 @@ TEST(Proved, EachMemberIsLookedAt) {
   EXPECT_EQ(refused([](auto&) {}), "");
   EXPECT_EQ(refused([](auto& bad) { bad["schema"] = "diogenes-proved/2"; }),
             "is not of the schema diogenes-proved/4");
-  for (const auto& [key, value] : good.items()) {
+  for (const auto& item : good.items()) {
+    const std::string& key = item.key();
     if (key == "schema") continue;
     EXPECT_EQ(refused([&](auto& bad) { bad.erase(key); }), "has no " + key + " that can be read");
   }
-  for (const auto& [key, value] : good["corrections"][0].items())
+  for (const auto& item : good["corrections"][0].items()) {
+    const std::string& key = item.key();
     EXPECT_EQ(refused([&](auto& bad) { bad["corrections"][0][key] = nullptr; }),
               "has no " + key + " that can be read");
+  }
   EXPECT_NE(refused([](auto& bad) { bad["pairs"] = 0; }), "");
   EXPECT_NE(refused([](auto& bad) { bad["corrections"][0]["applied"] = 11; }), "");
   EXPECT_NE(refused([](auto& bad) { bad["corrections"][0]["results_equal"] = false; }), "");

@@ -147,7 +147,7 @@ class Recorded {
                                    double recording_us = 0) const {
     replay::KnownTimes known;
     known.any = known.all = known.calibrated = true;
-    for (int64_t duration : durations_) known.of.emplace_back(0, duration);
+    for (int64_t duration : durations_) known.of.push_back({0, duration});
     replay::Schedule schedule = this->schedule();
     for (replay::ThreadSchedule& thread : schedule.threads)
       for (replay::Node& node : thread.nodes) node.recording = static_cast<uint32_t>(ns(recording_us));

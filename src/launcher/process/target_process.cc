@@ -134,7 +134,7 @@ class Run {
 
  private:
   Status start() {
-    auto& [program, arguments, environment, input, output, errors, limit, ends_with_us] = target_;
+    auto& [program, arguments, environment, input, output, errors, limit, ends] = target_;
     bool piped = execed_.make();
     if (input.kind == StreamRoute::Kind::relay) piped = piped && input_.make();
     auto make = [](Pipe& pipe, const StreamRoute& route) {
@@ -156,8 +156,9 @@ class Run {
       put_streams();
       signals_.restore();
       // We may have died before the child asked to be told.
-      if (ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != launcher)) _exit(126);
-      execve(program.c_str(), argv.data(), envp.data());
+      if (target_.ends_with_us && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != launcher))
+        _exit(126);
+      execve(target_.program.c_str(), argv.data(), envp.data());
       if (errno == ENOEXEC) execve("/bin/sh", script_argv.data(), envp.data());  // as execvp does
       int reason = errno;
       ssize_t told = write(execed_.write, &reason, sizeof reason);

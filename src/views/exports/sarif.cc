@@ -39,15 +39,16 @@ class SarifWriter {
   std::string write() {
     Json results = Json::array();
     for (const ReportProblem& problem : report_.problems) results.push_back(result(problem));
-    Json run = {
-        {"tool", {{"driver", driver()}}}, {"invocations", {invocation()}}, {"columnKind", "utf16CodeUnits"}};
+    Json run = {{"tool", {{"driver", driver()}}},
+                {"invocations", Json::array({invocation()})},
+                {"columnKind", "utf16CodeUnits"}};
     run["results"] = std::move(results);
     run["properties"] = {{"headline", headline(report_, outline(report_))},
                          {"runtime_s", finite(report_.runtime_s)},
                          {"model", report_.model}};
     const Json log = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                       {"version", "2.1.0"},
-                      {"runs", {std::move(run)}}};
+                      {"runs", Json::array({std::move(run)})}};
     return log.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   }
 
@@ -107,7 +108,8 @@ class SarifWriter {
       location["physicalLocation"] = std::move(physical);
     }
     if (!frame.function.empty())
-      location["logicalLocations"] = {{{"fullyQualifiedName", frame.function}, {"kind", "function"}}};
+      location["logicalLocations"] =
+          Json::array({{{"fullyQualifiedName", frame.function}, {"kind", "function"}}});
     return location;
   }
 
@@ -182,6 +184,8 @@ class SarifWriter {
 
 }  // namespace
 
-std::string to_sarif(const Report& report, const Reader& reader) { return SarifWriter(report, reader).write(); }
+std::string to_sarif(const Report& report, const Reader& reader) {
+  return SarifWriter(report, reader).write();
+}
 
 }  // namespace diogenes

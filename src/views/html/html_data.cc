@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kUnit = 1e-8;  // seconds
-constexpr size_t kShortPlace = 60;   // characters
+constexpr double kUnit = 1e-8;      // seconds
+constexpr size_t kShortPlace = 60;  // characters
 
 int64_t units(double seconds) { return std::isfinite(seconds) ? std::llround(seconds / kUnit) : 0; }
 

@@ -52,7 +52,8 @@ class Entries {
     text += fmt::format(
         "<span class=\"what\">{}</span><span class=\"where\">{}</span><span class=\"number calls\">{}</span></summary>\n"
         "<div class=\"body\"><dl>",
-        html(call), html(where_text(required.where, reader_.folder, kWholePlace)), count_text(required.count));
+        html(call), html(where_text(required.where, reader_.folder, kWholePlace)),
+        count_text(required.count));
     text += proved(required.proved);
     text += item("why", html(use_text(required, reader_.folder)));
     text += item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
@@ -112,8 +113,8 @@ class Entries {
   std::string place(const char* label, const std::vector<ReportFrame>& frames) const {
     const auto telling = telling_frames(frames, 1);
     if (telling.empty()) return "";
-    return item(label,
-                "<span class=\"where\">" + html(place_text(*telling[0], reader_.folder, kWholePlace)) + "</span>");
+    return item(label, "<span class=\"where\">" + html(place_text(*telling[0], reader_.folder, kWholePlace)) +
+                           "</span>");
   }
 
   std::string problem(const ReportProblem& problem, bool titled) const {
@@ -125,8 +126,8 @@ class Entries {
     text += place(problem.kind == "round-trip-transfer" ? "from" : "same as", problem.duplicate_of);
     text += place("lost at", problem.lost_at) + item("do", html(problem.fix));
     for (const ReportCondition& condition : problem.conditions) text += item("check", html(condition.text));
-    text += item(
-        "at", "<span class=\"where\">" + html(where_text(problem.where, reader_.folder, kWholePlace)) + "</span>");
+    text += item("at", "<span class=\"where\">" +
+                           html(where_text(problem.where, reader_.folder, kWholePlace)) + "</span>");
     text += "</dl>\n" + source(problem) + "<dl>";
     text += range(problem.range);
     text +=
@@ -148,8 +149,8 @@ class Entries {
     if (!problem.first_use || !problem.first_use->after_s) return "";
     std::string text = seconds_text(*problem.first_use->after_s) + " after the call returns";
     if (auto frames = telling_frames(problem.first_use->stack, 1); !frames.empty())
-      text +=
-          ", at <span class=\"where\">" + html(place_text(*frames[0], reader_.folder, kWholePlace)) + "</span>";
+      text += ", at <span class=\"where\">" + html(place_text(*frames[0], reader_.folder, kWholePlace)) +
+              "</span>";
     std::string value;
     if (problem.first_use->value)
       value = item("value", html(value_text(*problem.first_use->value, reader_.folder)));

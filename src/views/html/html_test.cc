@@ -14,11 +14,11 @@
 namespace diogenes {
 namespace {
 
-const Reader kReader{.folder = "/home/me/als", .session = "als.1.diogenes"};
+const Reader kPageReader{.folder = "/home/me/als", .session = "als.1.diogenes"};
 
 // Without the bundled script and style, which are not ours to check here.
 std::string markup(const Report& report) {
-  std::string page = to_html(report, kReader);
+  std::string page = to_html(report, kPageReader);
   const size_t style = page.find("<style>");
   page.erase(style, page.find("</style>") - style);
   const size_t script = page.find("<script>\n");
@@ -88,14 +88,15 @@ TEST(Html, ReadsWithoutScripts) {
 
 TEST(Html, DataHasTheTimelineInWholeUnits) {
   const Report report = timed_report();
-  const auto data = nlohmann::json::parse(html_data(report, outline(report), kReader));
+  const auto data = nlohmann::json::parse(html_data(report, outline(report), kPageReader));
   const auto& lane = data["timeline"]["lanes"][0];
   EXPECT_EQ(lane["kind"], "thread");
   EXPECT_EQ(lane["begin"].size(), lane["mark"].size());
   EXPECT_EQ(lane["begin"][0], 100'000);  // 1 ms
   EXPECT_EQ(lane["mark"][1], 1);
   EXPECT_EQ(data["problems"][0]["finding"], "f1");
-  EXPECT_TRUE(nlohmann::json::parse(html_data(als_report(), outline(report), kReader))["timeline"].is_null());
+  EXPECT_TRUE(
+      nlohmann::json::parse(html_data(als_report(), outline(report), kPageReader))["timeline"].is_null());
 }
 
 }  // namespace

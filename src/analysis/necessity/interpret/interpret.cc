@@ -94,8 +94,8 @@ bool ends_itself(const ThreadTrace& thread) {
 
 class InTheirOrder {
  public:
-  InTheirOrder(const Process& process, const Survey& survey, std::span<const PeerAccess> peers, EventSink& sink,
-         bool with_sites)
+  InTheirOrder(const Process& process, const Survey& survey, std::span<const PeerAccess> peers,
+               EventSink& sink, bool with_sites)
       : tables_(process, survey, sink, with_sites),
         peers_(peers),
         calls_(tables_),

@@ -1,19 +1,12 @@
 // The judge against the exhaustive oracle, on random traces. DIOGENES_RANDOM_TRACES: how many.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "analysis/necessity/judge/judge.h"
 #include "analysis/necessity/testing/exhaustive_oracle.h"
 #include "analysis/necessity/testing/random_timeline.h"
 
 namespace diogenes::necessity::testing {
 namespace {
-
-uint64_t random_traces(uint64_t usual) {
-  const char* wanted = std::getenv("DIOGENES_RANDOM_TRACES");
-  return wanted ? std::strtoull(wanted, nullptr, 10) : usual;
-}
 
 std::vector<bool> not_needed(const Timeline& timeline, size_t forgets_after = 1024) {
   Judge judge(forgets_after);
