@@ -226,16 +226,18 @@ struct OrderRecord {
 };
 static_assert(sizeof(OrderRecord) == 32);
 
-// This process has read or written memory by its process's id: process_vm_readv, process_vm_writev,
-// /proc/PID/mem. Written by the one that did, with CUDA or without, when the call is back; judged in the
-// process of that id on the same host.
+// This process has read or written memory by its process's id (process_vm_readv, process_vm_writev), or has opened a file by
+// which it can. Written by the one that did, with CUDA or without, when the call is back; judged in the process of that id on
+// the same host.
 struct PeerAccessRecord {
+  static constexpr int32_t kEveryProcess = -1;
   // [watching/peer_memory -> runs/peer_accesses]
   RecordType type;
   Touching access;
   uint8_t reserved[2];
-  int32_t process;        // whose memory it is; may be this one
-  uint64_t begin, bytes;  // bytes 0: it has opened a device that moves its memory unseen (RDMA)
+  int32_t process;  // whose memory it is; may be this one; kEveryProcess: a file /proc/PID/mem was opened
+  uint64_t begin,
+      bytes;  // bytes 0 of this process: it has opened a device that moves its memory unseen (RDMA)
   int64_t at_ns;
 };
 static_assert(sizeof(PeerAccessRecord) == 32);

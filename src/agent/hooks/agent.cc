@@ -111,7 +111,7 @@ void start() {
   find_value_source();
   if (stage_follows_threads()) start_order();
   if (stage_uses_guards()) {
-    guard_sinks = {write_owed_order, order_by_futex, note_opening, note_transfer};
+    guard_sinks = {write_owed_order, order_by_futex, note_opening};
     follow_forks();
   }
   at_quick_exit([] { finish_process(ProcessEnd::orderly); });

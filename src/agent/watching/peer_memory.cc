@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "agent/core/recording/process_folder.h"
@@ -20,8 +19,6 @@
 #include "base/units.h"
 
 namespace diogenes::agent {
-
-std::atomic<bool> peer_file_opened{false};
 
 namespace {
 
@@ -120,29 +117,16 @@ size_t copy_past_guards(Touching access, int process, const iovec& here, uintptr
   return copied > 0 ? static_cast<size_t>(copied) : 0;
 }
 
-// Whose memory the file is. 0: it is something else.
-int process_of_file(int file) {
-  char name[32], path[64];
-  snprintf(name, sizeof name, "/proc/self/fd/%d", file);
-  const long length = raw_syscall(SYS_readlinkat, AT_FDCWD, name, path, sizeof path - 1);
-  if (length < 10 || memcmp(path, "/proc/", 6) != 0 || memcmp(path + length - 4, "/mem", 4) != 0) return 0;
-  return atoi(path + 6);
+// The name of a process's memory, perhaps: /proc/PID/mem, or mem in a folder that was opened before.
+bool names_memory(const char* path, size_t length) {
+  return length >= 3 && memcmp(path + length - 3, "mem", 3) == 0 && (length == 3 || path[length - 4] == '/');
+}
+void record_memory_file() {
+  if (thread_state.public_depth == 0)  // else the driver opens it
+    record(Touching::unknown, PeerAccessRecord::kEveryProcess, 0, 0);
 }
 
-// System calls that move bytes: how they say which.
-struct TransferCall {
-  long number;
-  bool writes, vectors;
-  bool placed;  // where in the file is the fourth argument; -1: at its position
-};
-constexpr TransferCall kTransferCalls[] = {
-    {SYS_read, false, false, false},   {SYS_pread64, false, false, true}, {SYS_readv, false, true, false},
-    {SYS_preadv, false, true, true},   {SYS_preadv2, false, true, true},  {SYS_write, true, false, false},
-    {SYS_pwrite64, true, false, true}, {SYS_writev, true, true, false},   {SYS_pwritev, true, true, true},
-    {SYS_pwritev2, true, true, true},
-};
-constexpr int kFilesLookedAt = 1024;     // the usual limit of a process
-constexpr uint64_t kMostVectors = 1024;  // UIO_MAXIOV
+constexpr int kFilesLookedAt = 1024;  // the usual limit of a process
 
 }  // namespace
 
@@ -173,68 +157,38 @@ ssize_t finish_peer_copy(const PeerCopy& copy, ssize_t result, int errno_before)
   return static_cast<ssize_t>(done);
 }
 
-void note_opened(const char* path, int file) {
+void note_opened(const char* path) {
   if (!stage_uses_guards()) return;
-  const size_t length = strlen(path);
   constexpr char kDevices[] = "/dev/infiniband/uverbs";
-  if (strncmp(path, kDevices, sizeof kDevices - 1) == 0) {
-    Inside inside;
+  const bool device = strncmp(path, kDevices, sizeof kDevices - 1) == 0;
+  if (!device && !names_memory(path, strlen(path))) return;
+  Inside inside;
+  if (device)
     record(Touching::unknown, static_cast<int>(raw_syscall(SYS_getpid)), 0, 0);
-  }
-  if (length < 3 || memcmp(path + length - 3, "mem", 3) != 0) return;
-  Inside inside;
-  if (process_of_file(file) != 0) peer_file_opened.store(true, std::memory_order_relaxed);
-}
-
-void note_transferred(int file, int64_t at, ssize_t bytes, Touching access) {
-  if (bytes <= 0) return;
-  Inside inside;
-  const int process = process_of_file(file);
-  if (process == 0 || guard_thread.slot) return;  // a guarded thread's was seen already
-  if (at < 0) at = raw_syscall(SYS_lseek, file, 0, SEEK_CUR) - bytes;
-  record(access, process, static_cast<uint64_t>(at), static_cast<uint64_t>(bytes));
+  else
+    record_memory_file();
 }
 
 void note_opening(long number, const uint64_t (&arguments)[6]) {
   const uint64_t path = arguments[number == SYS_open ? 0 : 1];
   bool whole = false;
   const uint64_t length = text_bytes(path, diogenes_copy, whole);  // with its zero byte
-  char end[4] = {};
-  if (!whole || length < sizeof end) return;
-  if (!diogenes_copy(end, reinterpret_cast<const char*>(path) + length - sizeof end, sizeof end)) return;
-  if (memcmp(end, "mem", sizeof end) == 0) peer_file_opened.store(true, std::memory_order_relaxed);
-}
-
-Access note_transfer(long number, const uint64_t (&arguments)[6], AddressRange& own) {
-  if (!peer_file_opened.load(std::memory_order_relaxed)) [[likely]]
-    return Access::none;
-  const TransferCall* call = std::find_if(std::begin(kTransferCalls), std::end(kTransferCalls),
-                                          [&](const TransferCall& one) { return one.number == number; });
-  if (call == std::end(kTransferCalls)) return Access::none;
-  const auto file = static_cast<int>(arguments[0]);
-  const int process = process_of_file(file);
-  if (process == 0) return Access::none;
-  auto at = call->placed ? static_cast<int64_t>(arguments[3]) : -1;
-  if (at < 0) at = raw_syscall(SYS_lseek, file, 0, SEEK_CUR);
-  if (at < 0) return Access::none;
-  uint64_t bytes = call->vectors ? 0 : arguments[2];
-  for (uint64_t i = 0; call->vectors && i < std::min<uint64_t>(arguments[2], kMostVectors); ++i) {
-    iovec piece{};
-    if (!diogenes_copy(&piece, reinterpret_cast<const iovec*>(arguments[1]) + i, sizeof piece)) break;
-    bytes += piece.iov_len;
-  }
-  const auto begin = static_cast<uint64_t>(at);
-  own = AddressRange::of(begin, std::min(bytes, ~uint64_t{0} - begin));
-  if (process == static_cast<int>(raw_syscall(SYS_getpid)))
-    return call->writes ? Access::write : Access::read;
-  record(call->writes ? Touching::writes : Touching::reads, process, own.begin, own.size());
-  return Access::none;
+  char end[5] = {};
+  const uint64_t bytes = std::min<uint64_t>(length, sizeof end);
+  if (!whole || !diogenes_copy(end, reinterpret_cast<const char*>(path) + length - bytes, bytes)) return;
+  if (names_memory(end, bytes - 1)) record_memory_file();
 }
 
 void publish_guards() {
   // Files that were opened before by what is not looked at.
-  for (int opened = 0; opened < kFilesLookedAt; ++opened)
-    if (process_of_file(opened) != 0) peer_file_opened.store(true, std::memory_order_relaxed);
+  for (int opened = 0; opened < kFilesLookedAt; ++opened) {
+    char name[32], file_path[64];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", opened);
+    const ssize_t length = readlink(name, file_path, sizeof file_path);
+    if (length > 6 && memcmp(file_path, "/proc/", 6) == 0 &&
+        names_memory(file_path, static_cast<size_t>(length)))
+      record_memory_file();
+  }
   const GuardIndexPlace place = guard_index_place();
   char path[640];
   name_guards_file(path, getpid());

@@ -56,7 +56,8 @@ Judgement ProcessJudge::judge(Check check) {
     judgement.withdrawn = checked.withdrawn;
     judgement.unchecked = checked.unchecked;
   }
-  for (const PeerAccess& peer : peers_) ++(peer.range.empty() ? judgement.devices : judgement.peers);
+  for (const PeerAccess& peer : peers_)
+    ++(peer.file ? judgement.files : peer.range.empty() ? judgement.devices : judgement.peers);
   note_verdicts(*judge, process_);
   return judgement;
 }

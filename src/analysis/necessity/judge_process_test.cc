@@ -208,6 +208,25 @@ TEST(JudgeProcess, ADownloadThatAnotherProcessReads) {
   }
 }
 
+// A process of this host opens a file /proc/PID/mem, whose we do not know: from then on nothing counts as watched.
+TEST(JudgeProcess, AFileByWhichMemoryIsReadUnseen) {
+  for (int64_t opened_at : {60, 20}) {
+    TemporaryFolder folder;
+    Facts facts, opener;
+    facts.call("cuMemcpyDtoHAsync_v2", download(10)).watch(1, kHost, 64, 42);
+    facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
+    facts.call("cuCtxSynchronize", {.begin = 80, .flags = kWaited}).write(folder.path());
+    opener.without_cuda(99).peer(PeerAccessRecord::kEveryProcess, 0, 0, opened_at).write(folder.path());
+    SiteTable sites;
+    auto run = load_judged_run(folder.path(), sites);
+    ASSERT_EQ(run->processes.size(), 2u);
+    const Process& process = run->processes.at(run->processes[0].trace->process.pid == 100 ? 0 : 1);
+    EXPECT_NE(process.threads.at(0).evidence[1].reasons, 0u) << opened_at;
+    EXPECT_EQ(process.threads.at(0).evidence[0].unused, Unused::no) << opened_at;
+    EXPECT_EQ(run->judgement.files, 1u);
+  }
+}
+
 // Who reads does not change what a copy from the same memory needs; who writes does.
 TEST(JudgeProcess, ASourceThatAnotherProcessWrites) {
   for (Touching access : {Touching::reads, Touching::writes}) {

@@ -105,6 +105,8 @@ void judgement_notices(const Judgement& judgement, const std::string& stage,
   say(judgement.devices, "device was opened", "devices were opened",
       " that can move memory by itself (RDMA); what others read or write by it is not seen",
       kReachedFromOutside);
+  say(judgement.files, "file /proc/PID/mem was opened", "files /proc/PID/mem were opened",
+      ", by which memory is read and written unseen: from then on waits count as needed");
   say(judgement.withdrawn, "finding was", "findings were",
       " withdrawn because it did not hold together with the others");
   say(judgement.unchecked, "access was", "accesses were",

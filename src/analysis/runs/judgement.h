@@ -1,5 +1,6 @@
 // What a judgement of a trace's facts could not decide, in counts.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 namespace diogenes {
@@ -34,6 +35,7 @@ struct Judgement {
   uint64_t unchecked = 0;  // accesses that this was not checked for: one memory had too many
   uint64_t peers = 0;      // accesses by other processes
   uint64_t devices = 0;    // that move memory unseen, opened by the program
+  uint64_t files = 0;      // /proc/PID/mem, opened by any process
 
   Judgement& operator+=(const Judgement& other) {
     unclear += other.unclear;
@@ -41,6 +43,7 @@ struct Judgement {
     unchecked += other.unchecked;
     peers += other.peers;
     devices += other.devices;
+    files = std::max(files, other.files);  // each process of a host has them
     return *this;
   }
 };

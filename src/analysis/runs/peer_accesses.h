@@ -16,12 +16,13 @@ struct PeerAccess {
   int64_t at_ns = 0;
   AddressRange range;
   bool writes = false;
+  bool file = false;  // /proc/PID/mem was opened: from now on anything may be read and written
 };
 
 class PeerAccesses {
  public:
   void add(const ProcessFile& by, const PeerAccessRecord& record);
-  void sort();  // by time, after the last
+  void sort();  // by time, after the last; files count for every process of their host
   std::span<const PeerAccess> to(const ProcessFile& process) const;
 
  private:

@@ -8,13 +8,9 @@ namespace diogenes::agent {
 
 struct GuardSinks {
   void (*write_owed_order)() = [] {};  // another record of the thread comes (order/order.h)
-  // The program is about to make these system calls itself, from `site`: a futex call, one that opens a file, one that moves
-  // bytes from or to a file.
+  // The program is about to make these system calls itself, from `site`: a futex call, one that opens a file.
   void (*futex)(uint64_t address, uint64_t operation, uintptr_t site) = [](uint64_t, uint64_t, uintptr_t) {};
   void (*open)(long number, const uint64_t (&arguments)[6]) = [](long, const uint64_t (&)[6]) {};
-  // Out: the file is this process's memory, which is used as a result says; Access::none: it is not.
-  Access (*transfer)(long number, const uint64_t (&arguments)[6], AddressRange& own) =
-      [](long, const uint64_t (&)[6], AddressRange&) { return Access::none; };
 };
 inline constinit GuardSinks guard_sinks;
 

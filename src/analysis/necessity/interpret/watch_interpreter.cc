@@ -106,6 +106,7 @@ void WatchInterpreter::take(const MemoryEventRecord& record, uint32_t thread, in
 }
 
 void WatchInterpreter::take(const PeerAccess& access, int64_t at_ns) {
+  if (access.file) return lose_sight(at_ns);
   for (const Place& place : tables_.memories.known_pieces(access.range)) {
     Event event = event_of(EventKind::peer, {}, at_ns);
     event.memory = place.memory;

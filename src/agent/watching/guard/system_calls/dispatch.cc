@@ -226,9 +226,6 @@ void before_call(Dispatched& call) {
     case Action::open:
       guard_sinks.open(call.number, call.arguments);
       break;
-    case Action::transfer:
-      before_transfer(call);
-      break;
     default:
       break;
   }

@@ -65,12 +65,6 @@ void before_end_of_thread() {
   give_up_everything();
 }
 
-void before_transfer(Dispatched& call) {
-  AddressRange own;
-  const Access access = guard_sinks.transfer(call.number, call.arguments, own);
-  if (access != Access::none) use_memory(call, own, access);
-}
-
 // Options that hold pointers, which the kernel follows, and filters, which have a length of their own.
 static bool option_leads_elsewhere(uint64_t level, uint64_t option) {
   constexpr uint64_t kFilter = 26, kPortFilter = 51, kFirstOfNetfilter = 64, kXdp = 283;

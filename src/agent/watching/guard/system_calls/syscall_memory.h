@@ -29,11 +29,10 @@ enum class Action : uint8_t {
   reprotect,  // mprotect: the program's wish comes first, the guards over it are given up
   advise,
   move_break,
-  control,   // ioctl, prctl, arch_prctl, fcntl, setsockopt: by their operation
-  closes,    // files of ours, perhaps
-  open,      // a file that is some process's memory, perhaps
-  transfer,  // of bytes from or to such a file, perhaps
-  futex,     // its other arguments are pointers by operation
+  control,  // ioctl, prctl, arch_prctl, fcntl, setsockopt: by their operation
+  closes,   // files of ours, perhaps
+  open,     // a file that is some process's memory, perhaps
+  futex,    // its other arguments are pointers by operation
 };
 
 enum class PieceKind : uint8_t {
