@@ -148,7 +148,7 @@ class SarifWriter {
       for (size_t i = 0; i < problem.source.lines.size() && where.contains("physicalLocation"); ++i)
         if (problem.source.first + static_cast<int>(i) == problem.where->line)
           where["physicalLocation"]["region"]["snippet"] = {{"text", problem.source.lines[i]}};
-      result["locations"] = {std::move(where)};
+      result["locations"] = Json::array({std::move(where)});
     }
     Json related = Json::array();
     auto relate = [&](const std::vector<ReportFrame>& frames, const char* text) {
@@ -162,7 +162,8 @@ class SarifWriter {
     relate(problem.duplicate_of, "the same data was sent here before");
     relate(problem.lost_at, "the data is overwritten or released here");
     if (!related.empty()) result["relatedLocations"] = std::move(related);
-    if (!problem.stack.empty()) result["stacks"] = {stack(problem.stack, "the call, innermost frame first")};
+    if (!problem.stack.empty())
+      result["stacks"] = Json::array({stack(problem.stack, "the call, innermost frame first")});
     if (!problem.source_key.empty())
       result["partialFingerprints"] = {{"diogenesSourceKey/v1", problem.source_key}};
     result["rank"] = std::clamp(finite(problem.expected_benefit_percent), 0.0, 100.0);
