@@ -121,9 +121,11 @@ size_t copy_past_guards(Touching access, int process, const iovec& here, uintptr
 bool names_memory(const char* path, size_t length) {
   return length >= 3 && memcmp(path + length - 3, "mem", 3) == 0 && (length == 3 || path[length - 4] == '/');
 }
-void record_memory_file() {
-  if (thread_state.public_depth == 0)  // else the driver opens it
-    record(Touching::unknown, PeerAccessRecord::kEveryProcess, 0, 0);
+// False: the driver opens it.
+bool record_memory_file() {
+  if (thread_state.public_depth > 0) return false;
+  record(Touching::unknown, PeerAccessRecord::kEveryProcess, 0, 0);
+  return true;
 }
 
 constexpr int kFilesLookedAt = 1024;  // the usual limit of a process
@@ -169,14 +171,15 @@ void note_opened(const char* path) {
     record_memory_file();
 }
 
-void note_opening(long number, const uint64_t (&arguments)[6]) {
+bool note_opening(long number, const uint64_t (&arguments)[6]) {
   const uint64_t path = arguments[number == SYS_open ? 0 : 1];
   bool whole = false;
   const uint64_t length = text_bytes(path, diogenes_copy, whole);  // with its zero byte
   char end[5] = {};
   const uint64_t bytes = std::min<uint64_t>(length, sizeof end);
-  if (!whole || !diogenes_copy(end, reinterpret_cast<const char*>(path) + length - bytes, bytes)) return;
-  if (names_memory(end, bytes - 1)) record_memory_file();
+  if (!whole || !diogenes_copy(end, reinterpret_cast<const char*>(path) + length - bytes, bytes))
+    return false;
+  return names_memory(end, bytes - 1) && record_memory_file();
 }
 
 void publish_guards() {

@@ -34,8 +34,8 @@ ssize_t finish_peer_copy(const PeerCopy& copy, ssize_t result, int errno_before)
 
 // The program has opened a file of this name, of which it is known that it can be read.
 void note_opened(const char* path);
-// A guarded thread is about to make a system call of Action::open.
-void note_opening(long number, const uint64_t (&arguments)[6]);
+// A guarded thread is about to make a system call of Action::open. Out: of such a file.
+bool note_opening(long number, const uint64_t (&arguments)[6]);
 
 // Lets the agents of other processes see which pages of this one are guarded: where the list of guards lies
 // goes to the file guards-HOST-PID in the stage's folder. Once, when guards are started.

@@ -10,7 +10,10 @@ struct GuardSinks {
   void (*write_owed_order)() = [] {};  // another record of the thread comes (order/order.h)
   // The program is about to make these system calls itself, from `site`: a futex call, one that opens a file.
   void (*futex)(uint64_t address, uint64_t operation, uintptr_t site) = [](uint64_t, uint64_t, uintptr_t) {};
-  void (*open)(long number, const uint64_t (&arguments)[6]) = [](long, const uint64_t (&)[6]) {};
+  // Out: it is some process's memory, so guarding ends.
+  bool (*open)(long number, const uint64_t (&arguments)[6]) = [](long, const uint64_t (&)[6]) {
+    return false;
+  };
 };
 inline constinit GuardSinks guard_sinks;
 

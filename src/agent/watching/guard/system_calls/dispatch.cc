@@ -224,7 +224,7 @@ void before_call(Dispatched& call) {
       before_closing(call);
       break;
     case Action::open:
-      guard_sinks.open(call.number, call.arguments);
+      before_opening(call);
       break;
     default:
       break;

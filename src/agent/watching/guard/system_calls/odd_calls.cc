@@ -54,6 +54,12 @@ void before_closing(const Dispatched& call) {
   }
 }
 
+void before_opening(const Dispatched& call) {
+  if (!guard_sinks.open(call.number, call.arguments)) return;
+  refuse_for_good();
+  give_up_everything();
+}
+
 void before_end_of_thread() {
   robust_list_head* head = nullptr;
   robust_list_head list{};

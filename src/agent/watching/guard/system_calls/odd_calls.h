@@ -8,6 +8,8 @@ namespace diogenes::agent {
 void before_futex(Dispatched& call);
 // Watchpoints hang on files: those that the program closes without knowing are given up first.
 void before_closing(const Dispatched& call);
+// A file that is some process's memory is used without a touch that is seen: guarding ends.
+void before_opening(const Dispatched& call);
 // ioctl, fcntl, prctl, arch_prctl, options of sockets.
 void before_control(Dispatched& call);
 // The kernel marks the robust locks that a thread holds at its end, when nothing of it is dispatched: guarding ends.
