@@ -190,7 +190,7 @@ void publish_guards() {
     const ssize_t length = readlink(name, file_path, sizeof file_path);
     if (length > 6 && memcmp(file_path, "/proc/", 6) == 0 &&
         names_memory(file_path, static_cast<size_t>(length)))
-      record_memory_file();
+      record(Touching::unknown, PeerAccessRecord::kEveryProcess, 0, 0);
   }
   const GuardIndexPlace place = guard_index_place();
   char path[640];
