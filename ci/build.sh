@@ -1,5 +1,6 @@
 #!/bin/sh
 # Configures and builds one preset, quietly unless it fails: build.sh PRESET [TARGET...]
+# TESTS_OUTSIDE=OFF: without the tests of what runs outside a target.
 set -eu
 cd "$(dirname "$0")/.."
 preset=$1
@@ -12,7 +13,7 @@ log=build/$preset.log
 mkdir -p build
 echo "Configuring ($preset)"
 # shellcheck disable=SC2086 # two words, or none
-if ! cmake --preset "$preset" $launcher >"$log" 2>&1; then
+if ! cmake --preset "$preset" -DDIOGENES_TESTS_OUTSIDE="${TESTS_OUTSIDE:-ON}" $launcher >"$log" 2>&1; then
   tail -n 40 "$log" >&2
   exit 1
 fi

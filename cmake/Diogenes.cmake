@@ -43,6 +43,13 @@ function(diogenes_as_one name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${DIOGENES_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
+# What serves tests, and command lines: it compiles in half the time so.
+function(diogenes_need_not_be_fast)
+  foreach(name ${ARGN})
+    target_compile_options(${name} PRIVATE -O0 -g1)
+  endforeach()
+endfunction()
+
 # diogenes_library(NAME SOURCES... LINK libs...): a folder's library, outside the target process.
 function(diogenes_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
@@ -50,8 +57,22 @@ function(diogenes_library name)
   target_compile_options(${name} PRIVATE -g1)
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/src/")
     diogenes_as_one(${name})
+  else()
+    diogenes_need_not_be_fast(${name})
   endif()
   target_link_libraries(${name} PUBLIC diogenes_settings diogenes_sanitize ${ARG_LINK})
+endfunction()
+
+# ./check builds and runs these once, with sanitizers (ci/sanitize.sh), in place of twice.
+option(DIOGENES_TESTS_OUTSIDE "tests of what runs outside a target" ON)
+# diogenes_add_outside(NAME COMMAND...): a test of that kind, label 'outside'.
+function(diogenes_add_outside name)
+  if(DIOGENES_TESTS_OUTSIDE)
+    add_test(NAME ${name} COMMAND ${ARGN})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS outside)
+  else()
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
 endfunction()
 
 # diogenes_test(NAME SOURCES... LINK libs... [LABELS ...]): a GoogleTest program beside what it tests.
@@ -61,10 +82,10 @@ function(diogenes_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${DIOGENES_OUTPUT}/bin/tests)
   target_link_libraries(${name} PRIVATE diogenes_settings diogenes_sanitize ${ARG_LINK} GTest::gtest_main)
-  # A test's own code need not be fast, and compiles in half the time so. In the agent's tests it is the program that is watched,
-  # whose instructions matter.
-  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/src/agent")
-    target_compile_options(${name} PRIVATE -O0 -g1)
+  diogenes_need_not_be_fast(${name})
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/src/(base|driver|ffm|trace|analysis|views|launcher)$")
+    diogenes_add_outside(${name} ${name})
+    return()
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")

@@ -127,7 +127,7 @@ void* self() {
 
 // The export that a program compiled for `version` would have been linked to. Only the address that dlsym
 // gives too.
-void* find_function(const char* name, int version, cuuint64_t flags, bool* too_old) {
+void* find_entry(const char* name, int version, cuuint64_t flags, bool* too_old) {
   *too_old = false;
   if (strncmp(name, "cu", 2) != 0 || strlen(name) > 80) return nullptr;
   for (const char* variant : {"_v4", "_v3", "_v2", ""}) {
@@ -149,7 +149,7 @@ CUresult get_proc_address(const char* symbol, void** function, int version, cuui
   if (!symbol || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
     return CUDA_ERROR_INVALID_VALUE;
   bool too_old = false;
-  *function = find_function(symbol, version, flags, &too_old);
+  *function = find_entry(symbol, version, flags, &too_old);
   if (status)
     *status = *function ? CU_GET_PROC_ADDRESS_SUCCESS
               : too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT

@@ -16,18 +16,18 @@ struct Modules {
   std::unordered_map<const void*, std::unique_ptr<Module>> modules;
   std::unordered_set<const void*> functions;
 };
-Modules& all() {
+Modules& all_modules() {
   static Modules* modules = new Modules;
   return *modules;
 }
 
 Module* find_module(const void* handle) {
-  const auto found = all().modules.find(handle);
-  return found == all().modules.end() ? nullptr : found->second.get();
+  const auto found = all_modules().modules.find(handle);
+  return found == all_modules().modules.end() ? nullptr : found->second.get();
 }
 
 void forget(Module& module) {
-  for (const auto& function : module.functions) all().functions.erase(function.get());
+  for (const auto& function : module.functions) all_modules().functions.erase(function.get());
   release_variables(module.variables);
 }
 
@@ -56,9 +56,9 @@ CUresult make_module(const char* text, Context* context, void** handle) {
   }
   if (!make_variables(text, module->context, module->variables)) return CUDA_ERROR_OUT_OF_MEMORY;
   const Held held = hold_device();
-  for (const auto& function : module->functions) all().functions.insert(function.get());
+  for (const auto& function : module->functions) all_modules().functions.insert(function.get());
   *handle = module.get();
-  all().modules[*handle] = std::move(module);
+  all_modules().modules[*handle] = std::move(module);
   return CUDA_SUCCESS;
 }
 
@@ -103,10 +103,10 @@ CUresult unload(const void* handle, bool library) {
   }
   const CUresult error = wait_for_context(call);
   const Held held = hold_device();
-  const auto found = all().modules.find(handle);
-  if (found == all().modules.end()) return CUDA_ERROR_INVALID_HANDLE;
+  const auto found = all_modules().modules.find(handle);
+  if (found == all_modules().modules.end()) return CUDA_ERROR_INVALID_HANDLE;
   forget(*found->second);
-  all().modules.erase(found);
+  all_modules().modules.erase(found);
   return error;
 }
 
@@ -255,11 +255,11 @@ CUresult occupancy(int* blocks, const void* handle, int block_size) {
 }  // namespace
 
 Function* find_function(const void* handle) {
-  return all().functions.contains(handle) ? static_cast<Function*>(const_cast<void*>(handle)) : nullptr;
+  return all_modules().functions.contains(handle) ? static_cast<Function*>(const_cast<void*>(handle)) : nullptr;
 }
 
 void forget_modules(const Context& context) {
-  std::erase_if(all().modules, [&](const auto& entry) {
+  std::erase_if(all_modules().modules, [&](const auto& entry) {
     if (entry.second->context != &context) return false;
     forget(*entry.second);
     return true;

@@ -38,7 +38,7 @@ struct Pools {
     return found == pools.end() ? nullptr : found->second.get();
   }
 };
-Pools& all() {
+Pools& all_pools() {
   static Pools* pools = new Pools;
   return *pools;
 }
@@ -47,8 +47,8 @@ CUresult get_pool(CUmemoryPool* pool, CUdevice device_number, CUmemoryPool Pools
   DRIVER_CALL(nothing);
   if (!pool) return CUDA_ERROR_INVALID_VALUE;
   if (device_number != 0) return CUDA_ERROR_INVALID_DEVICE;
-  const std::lock_guard held(all().lock);
-  *pool = all().*which;
+  const std::lock_guard held(all_pools().lock);
+  *pool = all_pools().*which;
   return CUDA_SUCCESS;
 }
 
@@ -60,30 +60,30 @@ bool is_switch(CUmemPool_attribute attribute) {
 }  // namespace
 
 CUmemoryPool current_pool() {
-  const std::lock_guard held(all().lock);
-  return all().current;
+  const std::lock_guard held(all_pools().lock);
+  return all_pools().current;
 }
 
 bool is_pool(CUmemoryPool pool) {
-  const std::lock_guard held(all().lock);
-  return all().find(pool) != nullptr;
+  const std::lock_guard held(all_pools().lock);
+  return all_pools().find(pool) != nullptr;
 }
 
 void count_pool_use(CUmemoryPool handle, CUdeviceptr address, size_t bytes) {
-  const std::lock_guard held(all().lock);
-  Pool* pool = all().find(handle);
+  const std::lock_guard held(all_pools().lock);
+  Pool* pool = all_pools().find(handle);
   if (!pool) return;
-  all().uses[address] = {handle, bytes};
+  all_pools().uses[address] = {handle, bytes};
   pool->used += bytes;
   pool->used_high = std::max(pool->used_high, pool->used);
 }
 
 void end_pool_use(CUdeviceptr address) {
-  const std::lock_guard held(all().lock);
-  const auto use = all().uses.find(address);
-  if (use == all().uses.end()) return;
-  if (Pool* pool = all().find(use->second.first)) pool->used -= use->second.second;
-  all().uses.erase(use);
+  const std::lock_guard held(all_pools().lock);
+  const auto use = all_pools().uses.find(address);
+  if (use == all_pools().uses.end()) return;
+  if (Pool* pool = all_pools().find(use->second.first)) pool->used -= use->second.second;
+  all_pools().uses.erase(use);
 }
 
 }  // namespace diogenes::sim
@@ -100,9 +100,9 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 CUresult cuDeviceSetMemPool(CUdevice device_number, CUmemoryPool pool) {
   DRIVER_CALL(nothing);
   if (device_number != 0) return CUDA_ERROR_INVALID_DEVICE;
-  const std::lock_guard held(all().lock);
-  if (!all().find(pool)) return CUDA_ERROR_INVALID_VALUE;
-  all().current = pool;
+  const std::lock_guard held(all_pools().lock);
+  if (!all_pools().find(pool)) return CUDA_ERROR_INVALID_VALUE;
+  all_pools().current = pool;
   return CUDA_SUCCESS;
 }
 
@@ -112,17 +112,17 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
     return CUDA_ERROR_INVALID_VALUE;
   if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE || properties->location.id != 0)
     return CUDA_ERROR_INVALID_DEVICE;
-  const std::lock_guard held(all().lock);
-  *pool = all().add();
+  const std::lock_guard held(all_pools().lock);
+  *pool = all_pools().add();
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   DRIVER_CALL(nothing);
-  const std::lock_guard held(all().lock);
-  if (!all().find(pool) || pool == all().standard) return CUDA_ERROR_INVALID_VALUE;
-  if (all().current == pool) all().current = all().standard;
-  all().pools.erase(pool);
+  const std::lock_guard held(all_pools().lock);
+  if (!all_pools().find(pool) || pool == all_pools().standard) return CUDA_ERROR_INVALID_VALUE;
+  if (all_pools().current == pool) all_pools().current = all_pools().standard;
+  all_pools().pools.erase(pool);
   return CUDA_SUCCESS;
 }
 
@@ -133,8 +133,8 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
   DRIVER_CALL(nothing);
-  const std::lock_guard held(all().lock);
-  const Pool* pool = all().find(handle);
+  const std::lock_guard held(all_pools().lock);
+  const Pool* pool = all_pools().find(handle);
   if (!pool || !value) return CUDA_ERROR_INVALID_VALUE;
   uint64_t known;
   if (const auto found = pool->attributes.find(attribute); found != pool->attributes.end())
@@ -154,8 +154,8 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
   DRIVER_CALL(nothing);
-  const std::lock_guard held(all().lock);
-  Pool* pool = all().find(handle);
+  const std::lock_guard held(all_pools().lock);
+  Pool* pool = all_pools().find(handle);
   if (!pool || !value) return CUDA_ERROR_INVALID_VALUE;
   if (attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH || attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH) {
     pool->used_high = pool->used;

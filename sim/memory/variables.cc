@@ -9,9 +9,9 @@ namespace diogenes::sim {
 
 namespace {
 
-constexpr size_t kAlignment = 16;
+constexpr size_t kVariableAlignment = 16;
 
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t aligned(size_t bytes) { return (bytes + kVariableAlignment - 1) / kVariableAlignment * kVariableAlignment; }
 
 }  // namespace
 

@@ -73,7 +73,7 @@ TEST_F(Collector, MappedMemoryIsMarked) {
 }
 
 TEST_F(Collector, SharingWithOthersIsMarked) {
-  char handle[64];
+  char handle[64] = {};
   EXPECT_NE(call("cuIpcGetMemHandle", {address(handle), data}).call.flags & kSharesMemory, 0);
 }
 
