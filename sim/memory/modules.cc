@@ -255,7 +255,8 @@ CUresult occupancy(int* blocks, const void* handle, int block_size) {
 }  // namespace
 
 Function* find_function(const void* handle) {
-  return all_modules().functions.contains(handle) ? static_cast<Function*>(const_cast<void*>(handle)) : nullptr;
+  return all_modules().functions.contains(handle) ? static_cast<Function*>(const_cast<void*>(handle))
+                                                  : nullptr;
 }
 
 void forget_modules(const Context& context) {

@@ -11,7 +11,9 @@ namespace {
 
 constexpr size_t kVariableAlignment = 16;
 
-size_t aligned(size_t bytes) { return (bytes + kVariableAlignment - 1) / kVariableAlignment * kVariableAlignment; }
+size_t aligned(size_t bytes) {
+  return (bytes + kVariableAlignment - 1) / kVariableAlignment * kVariableAlignment;
+}
 
 }  // namespace
 
