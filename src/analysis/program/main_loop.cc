@@ -8,9 +8,9 @@
 namespace diogenes {
 namespace {
 
-constexpr uint64_t kFewest = 3;     // iterations
-constexpr double kMost = 0.8;       // of the iterations are alike, and of the time lies in those
-constexpr size_t kCandidates = 64;  // sites that may begin an iteration, tried at most
+constexpr uint64_t kFewestCalls = 3;  // iterations
+constexpr double kMost = 0.8;         // of the iterations are alike, and of the time lies in those
+constexpr size_t kCandidates = 64;    // sites that may begin an iteration, tried at most
 
 // From one call of the same site to the next.
 struct Iteration {
@@ -99,7 +99,7 @@ std::optional<MainLoop> main_loop(const Run& tracing) {
     if (counts[operation.site.value]++ == 0) sites.push_back(operation.site);
     all += operation.call;
   }
-  std::erase_if(sites, [&](SiteIndex site) { return counts[site.value] < kFewest; });
+  std::erase_if(sites, [&](SiteIndex site) { return counts[site.value] < kFewestCalls; });
   std::stable_sort(sites.begin(), sites.end(),
                    [&](SiteIndex a, SiteIndex b) { return counts[a.value] > counts[b.value]; });
   if (sites.size() > kCandidates) sites.resize(kCandidates);

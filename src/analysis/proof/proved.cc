@@ -42,9 +42,9 @@ Json correction_json(const ProvedCorrection& one) {
 }
 
 // Reads an object's members; remembers the first that is missing or of another kind.
-class Members {
+class JsonMembers {
  public:
-  Members(const Json& object, std::string& wrong) : object_(object), wrong_(wrong) {
+  JsonMembers(const Json& object, std::string& wrong) : object_(object), wrong_(wrong) {
     if (!object.is_object()) fail("an object");
   }
   void take(const char* key, double& value) {
@@ -102,7 +102,7 @@ class Members {
 
 ProvedCorrection correction_from(const Json& object, std::string& wrong) {
   ProvedCorrection one;
-  Members members(object, wrong);
+  JsonMembers members(object, wrong);
   bool equal = false;
   std::vector<double> range;
   members.take("id", one.id);
@@ -176,7 +176,7 @@ Result<ProvedSession> proved_from_json(std::string_view text) {
   if (all.is_discarded()) return error("is not complete, or no JSON");
   std::string wrong, schema;
   ProvedSession proved;
-  Members members(all, wrong);
+  JsonMembers members(all, wrong);
   members.take("schema", schema);
   if (schema != kSchema) return error("is not of the schema %s", kSchema);
   members.take("session_started_ns", proved.session_started_ns);

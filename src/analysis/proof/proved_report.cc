@@ -230,17 +230,17 @@ std::string content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-struct Found {
+struct FoundProof {
   std::optional<ProvedSession> proved;
   std::string notice;  // why it is not used
 };
 
-Found find_proof(const fs::path& session) {
+FoundProof find_proof(const fs::path& session) {
   std::error_code failed;
   const fs::path file = session / kProvedFile;
   if (!fs::exists(file, failed)) return {};
   const auto left_out = [](const char* why) {
-    return Found{
+    return FoundProof{
         {}, fmt::format("what was proved is left out: {} {}; run `diogenes prove` again", kProvedFile, why)};
   };
   Result<ProvedSession> proved = proved_from_json(content(file));
@@ -251,7 +251,8 @@ Found find_proof(const fs::path& session) {
   return {std::move(*proved), ""};
 }
 
-void add(const Found& found, const AnalysisOptions& options, const TogetherOf& together_of, Report& report) {
+void add(const FoundProof& found, const AnalysisOptions& options, const TogetherOf& together_of,
+         Report& report) {
   if (!found.notice.empty()) report.notices.push_back({"proved-left-out", found.notice});
   if (found.proved) add_proof(*found.proved, options.allowed, together_of, report);
 }
@@ -263,7 +264,7 @@ TogetherOf together_by(const Estimator& estimator) {
   };
 }
 
-bool withdraws(const Found& found) { return found.proved && !withdrawn_keys(*found.proved).empty(); }
+bool withdraws(const FoundProof& found) { return found.proved && !withdrawn_keys(*found.proved).empty(); }
 
 }  // namespace
 
@@ -288,7 +289,7 @@ void add_proof(const ProvedSession& proved, const std::set<std::string>& allowed
 }
 
 Result<Report> analyse_proved(const fs::path& session, const AnalysisOptions& options) {
-  const Found found = find_proof(session);
+  const FoundProof found = find_proof(session);
   if (withdraws(found)) {
     Result<Estimator> estimator = Estimator::make(session, options);
     if (!estimator) return estimator.error();
@@ -302,7 +303,7 @@ Result<Report> analyse_proved(const fs::path& session, const AnalysisOptions& op
 }
 
 std::optional<Report> read_kept_proved(const fs::path& session, const AnalysisOptions& options) {
-  const Found found = find_proof(session);
+  const FoundProof found = find_proof(session);
   if (withdraws(found)) return std::nullopt;
   std::optional<Report> report = read_kept_report(session, options);
   if (report) add(found, options, {}, *report);

@@ -44,7 +44,7 @@ const ReasonText* text_of(uint32_t bit) {
 }
 
 // The GPU gets work.
-bool is_gpu_work(const DriverFunction& function) {
+bool gives_gpu_work(const DriverFunction& function) {
   switch (function.role) {
     case Role::transfer:
     case Role::fill:
@@ -133,7 +133,7 @@ Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
         const DriverFunction* function = function_of(sites[operation.site]);
         if (!function || !is_candidate(operation)) continue;
         // Not every run records what gives work without waiting.
-        if (is_gpu_work(*function) || is_wait(operation)) {
+        if (gives_gpu_work(*function) || is_wait(operation)) {
           begin = any ? std::min(begin, operation.begin) : operation.begin;
           end = any ? std::max(end, operation.end()) : operation.end();
           any = true;

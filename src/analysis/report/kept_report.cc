@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "diogenes-kept-report/3\n";
+constexpr std::string_view kKeptMagic = "diogenes-kept-report/3\n";
 constexpr const char* kFile = "report.kept";
 
 // What was proved is read anew each time (proved_report.h), and the timeline is made anew by those who show it.
@@ -141,9 +141,9 @@ std::optional<Report> read_kept_report(const fs::path& session, const AnalysisOp
   if (!file) return std::nullopt;
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   Head head;
-  if (!bytes.starts_with(kMagic) || bytes.size() < kMagic.size() + sizeof head) return std::nullopt;
-  memcpy(&head, bytes.data() + kMagic.size(), sizeof head);
-  const std::string_view content = std::string_view(bytes).substr(kMagic.size() + sizeof head);
+  if (!bytes.starts_with(kKeptMagic) || bytes.size() < kKeptMagic.size() + sizeof head) return std::nullopt;
+  memcpy(&head, bytes.data() + kKeptMagic.size(), sizeof head);
+  const std::string_view content = std::string_view(bytes).substr(kKeptMagic.size() + sizeof head);
   const std::string key = key_of(session, options);
   if (key.empty() || head.key != XXH3_64bits(key.data(), key.size()) ||
       head.content != XXH3_64bits(content.data(), content.size()))
@@ -159,7 +159,7 @@ Status keep_report(const fs::path& session, const AnalysisOptions& options, cons
   // Two may be written at a time: each to a file of its own, and the last one stays.
   const fs::path fresh = session / fmt::format("{}.{}", kFile, getpid());
   std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
-  file << kMagic;
+  file << kKeptMagic;
   file.write(reinterpret_cast<const char*>(&head), sizeof head);
   file << content;
   file.close();

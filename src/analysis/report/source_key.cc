@@ -18,7 +18,7 @@ struct TextHash {
   }
 };
 
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string module_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 struct Keyed {
   std::string* key;
@@ -34,7 +34,7 @@ std::string source_key_of(const std::string& kind, const std::string& called,
   hash.add(called);
   for (const ReportFrame& frame : stack) {
     if (frame.owner == FrameOwner::runtime) continue;  // which a new driver or libc lays out anew
-    hash.add(frame.function.empty() ? file_name(frame.module) : base_name(frame));
+    hash.add(frame.function.empty() ? module_name(frame.module) : base_name(frame));
   }
   char text[17];
   snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash.value));

@@ -84,10 +84,10 @@ std::string process_name(const ProcessFile& process) {
   return name;
 }
 
-class Builder {
+class TimelineBuilder {
  public:
-  Builder(const ProblemInput& input, const std::vector<Problem>& problems,
-          const std::vector<Required>& required)
+  TimelineBuilder(const ProblemInput& input, const std::vector<Problem>& problems,
+                  const std::vector<Required>& required)
       : in_(input), names_(out_.names) {
     problem_of_.resize(input.graph.threads.size());
     for (size_t i = 0; i < problems.size(); ++i)
@@ -330,7 +330,7 @@ void thin(ReportTimeline& timeline, size_t most) {
 
 ReportTimeline timeline_of(const ProblemInput& input, const std::vector<Problem>& problems,
                            const std::vector<Required>& required, size_t most) {
-  ReportTimeline timeline = Builder(input, problems, required).build();
+  ReportTimeline timeline = TimelineBuilder(input, problems, required).build();
   thin(timeline, most);
   return timeline;
 }

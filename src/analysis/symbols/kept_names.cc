@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kSchema = "diogenes-names/1";
+constexpr const char* kNamesSchema = "diogenes-names/1";
 
 std::string key_of(const ModuleRecord& module) {
   std::string key(module.path, strnlen(module.path, sizeof module.path));
@@ -49,7 +49,7 @@ KeptNames::KeptNames(std::filesystem::path file) : file_(std::move(file)) {
   std::ifstream stream(file_);
   const json object = json::parse(stream, nullptr, false);
   try {
-    if (!object.is_object() || object.value("schema", "") != kSchema) return;
+    if (!object.is_object() || object.value("schema", "") != kNamesSchema) return;
     for (const auto& [module, offsets] : object.at("modules").items())
       for (const auto& [offset, frames] : offsets.items()) {
         std::vector<ReportFrame> names;
@@ -107,7 +107,8 @@ Status KeptNames::save() {
   for (const auto& [name, lines] : sources_)
     for (const auto& [line, source] : lines)
       sources[name][std::to_string(line)] = {{"first", source.first}, {"lines", source.lines}};
-  const json object = {{"schema", kSchema}, {"modules", std::move(modules)}, {"sources", std::move(sources)}};
+  const json object = {
+      {"schema", kNamesSchema}, {"modules", std::move(modules)}, {"sources", std::move(sources)}};
   // Two reports of one session may be made at a time: each writes a file of its own, and the last one stays.
   const std::filesystem::path fresh = fmt::format("{}.{}", file_.string(), getpid());
   std::ofstream stream(fresh);

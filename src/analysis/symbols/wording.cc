@@ -7,17 +7,17 @@
 namespace diogenes {
 namespace {
 
-std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+std::string name_of_file(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 std::string place(const std::vector<ReportFrame>& stack, const char* before_line) {
   const ReportFrame* frame = acting_frame(stack);
   if (!frame) return "";
-  if (frame->line > 0) return file_name(frame->file) + before_line + std::to_string(frame->line);
+  if (frame->line > 0) return name_of_file(frame->file) + before_line + std::to_string(frame->line);
   if (!frame->function.empty())
-    return frame->module.empty() ? frame->function : frame->function + " in " + file_name(frame->module);
+    return frame->module.empty() ? frame->function : frame->function + " in " + name_of_file(frame->module);
   char offset[32];
   snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(frame->offset));
-  return file_name(frame->module) + offset;
+  return name_of_file(frame->module) + offset;
 }
 
 }  // namespace

@@ -6,11 +6,11 @@ namespace diogenes::corrector {
 
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kSmallest = 4 * kPage;  // less is read as fast as it is watched
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kSmallest = 4 * kPageBytes;  // less is read as fast as it is watched
 
-uint64_t first_page(uint64_t host) { return (host + kPage - 1) & ~(kPage - 1); }
-uint64_t behind_pages(uint64_t host, uint64_t bytes) { return (host + bytes) & ~(kPage - 1); }
+uint64_t first_page(uint64_t host) { return (host + kPageBytes - 1) & ~(kPageBytes - 1); }
+uint64_t behind_pages(uint64_t host, uint64_t bytes) { return (host + bytes) & ~(kPageBytes - 1); }
 
 bool same(const TransferContent& one, const TransferContent& other) {
   return one.low == other.low && one.high == other.high;
@@ -20,7 +20,7 @@ bool same(const TransferContent& one, const TransferContent& other) {
 
 // They share their pages with other data, and are not watched. False: they cannot be read.
 bool KnownSources::read_ends(const Source& source, TransferContent* content) const {
-  unsigned char ends[2 * kPage];
+  unsigned char ends[2 * kPageBytes];
   const uint64_t head = first_page(source.host) - source.host;
   const uint64_t tail_at = behind_pages(source.host, source.bytes);
   const uint64_t tail = source.host + source.bytes - tail_at;

@@ -33,7 +33,7 @@ using nlohmann::json;
 constexpr unsigned kWholeRunSeconds = 20;
 const char* volatile present_call = "starting";
 
-std::string hexadecimal(uint64_t value) {
+std::string as_hexadecimal(uint64_t value) {
   char text[24];
   snprintf(text, sizeof text, "0x%lx", static_cast<unsigned long>(value));
   return text;
@@ -125,7 +125,7 @@ json driver_stacks(const HeldCall& held, const Image& image, uintptr_t base) {
     for (const uintptr_t address : addresses) {
       if (address < base) continue;
       const Image::Function* function = image.containing_function(address - base);
-      if (function != nullptr) stack.push_back(hexadecimal(function->offset));
+      if (function != nullptr) stack.push_back(as_hexadecimal(function->offset));
     }
     if (!stacks.empty() && stacks.back()["stack"] == stack)
       stacks.back()["count"] = stacks.back()["count"].get<int>() + 1;
@@ -160,7 +160,7 @@ json check(CallMaterial& material, const Image& image, uintptr_t base, const std
   json candidates = json::array();
   std::vector<std::pair<size_t, Probe*>> probes;  // index in candidates
   for (const PlannedHook& hook : plan_hooks(image, requests)) {
-    json candidate{{"offset", hexadecimal(hook.request.entry)}, {"calls", json::array()}};
+    json candidate{{"offset", as_hexadecimal(hook.request.entry)}, {"calls", json::array()}};
     if (!hook.ok()) {
       candidate["refused"] = sentence(hook.refusal);
     } else if (auto probe = Probe::install(hook.site, base); probe) {

@@ -19,7 +19,7 @@ std::string hexadecimal(const BuildId& id) {
   return text.data();
 }
 
-std::string version_text(const WaitFunctions& found) {
+std::string version_of(const WaitFunctions& found) {
   if (!found.driver_version.empty() || found.version == 0) return found.driver_version;
   return fmt::format("CUDA {}.{}", found.version / 1000, found.version % 1000 / 10);
 }
@@ -84,7 +84,7 @@ Result<DriverHooks> prepare_driver(const ChosenDriver& driver, const Installatio
   if (found) {
     const auto& wait = found->wait;
     const auto& queue = found->queue;
-    result.version = version_text(*found);
+    result.version = version_of(*found);
     result.evidence_json = found->evidence_json;
     result.from_cache = found->from_cache;
     result.wait_functions.push_back(

@@ -114,7 +114,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }
 
 // In the child. `fd` -1: as it is.
-void put(int fd, int at) {
+void put_at(int fd, int at) {
   if (fd >= 0 && fd != at) dup2(fd, at);
   if (fd == at) fcntl(at, F_SETFD, 0);
 }
@@ -191,12 +191,12 @@ class Run {
     auto source = [&](const StreamRoute& route, int pipe) {
       return route.kind == Kind::relay ? pipe : route.fd;
     };
-    put(source(target_.input, input_.read), STDIN_FILENO);
-    put(source(target_.output, output_.write), STDOUT_FILENO);
+    put_at(source(target_.input, input_.read), STDIN_FILENO);
+    put_at(source(target_.output, output_.write), STDOUT_FILENO);
     if (target_.errors.kind == Kind::with_stdout)
       dup2(STDOUT_FILENO, STDERR_FILENO);
     else
-      put(source(target_.errors, errors_.write), STDERR_FILENO);
+      put_at(source(target_.errors, errors_.write), STDERR_FILENO);
   }
 
   // One turn of the loop: wait for anything, then look at everything.

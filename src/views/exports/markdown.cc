@@ -16,9 +16,9 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kRows = 20, kRequired = 5;
+constexpr size_t kRows = 20, kMostRequired = 5;
 constexpr size_t kRoom = 60'000;      // characters; then details are left out
-constexpr size_t kPlace = 80;         // characters of a place
+constexpr size_t kPlaceWidth = 80;    // characters of a place
 constexpr size_t kLongestLine = 160;  // of source
 
 // As text: no emphasis, links, mentions, tables or HTML.
@@ -57,7 +57,7 @@ std::string escaped(const std::string& text) {
 std::string places_of(const Finding& finding, const Reader& reader) {
   std::vector<std::string> places;
   for (const ReportProblem* problem : finding.problems) {
-    std::string place = where_text(problem->where, reader.folder, kPlace);
+    std::string place = where_text(problem->where, reader.folder, kPlaceWidth);
     if (!place.empty() && std::find(places.begin(), places.end(), place) == places.end())
       places.push_back(std::move(place));
   }
@@ -83,7 +83,7 @@ std::string details_of(const ReportProblem& problem, const Reader& reader) {
   auto item = [&](const char* label, const std::string& what) {
     if (!what.empty()) text += fmt::format("- **{}** {}\n", label, escaped(what));
   };
-  item("Where", where_text(problem.where, reader.folder, kPlace));
+  item("Where", where_text(problem.where, reader.folder, kPlaceWidth));
   if (problem.proved) item("Proved", proof_details(*problem.proved));
   item("Why", problem.why);
   item("Do", problem.fix);
@@ -143,12 +143,12 @@ std::string to_markdown(const Report& report, const Reader& reader) {
   if (shown < rows) text += fmt::format("Details of {} are left out.\n\n", counted(rows - shown, "finding"));
   if (!report.required.empty())
     text += "Needed waits that cost most (ask for less often, later, or on the GPU):\n\n";
-  for (size_t i = 0; i < std::min(kRequired, report.required.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMostRequired, report.required.size()); ++i) {
     const ReportRequired& required = report.required[i];
     text += fmt::format("- up to {} ({}): {} at {}; {}\n", seconds_text(required.up_to_s),
                         percent_text(required.up_to_percent),
                         escaped(required.api.empty() ? required.operation : required.api),
-                        escaped(where_text(required.where, reader.folder, kPlace)),
+                        escaped(where_text(required.where, reader.folder, kPlaceWidth)),
                         escaped(use_text(required, reader.folder)) +
                             (required.proved ? "; " + escaped(proof_text(*required.proved)) : ""));
   }

@@ -14,6 +14,12 @@
 
 namespace diogenes::necessity {
 
+// Whatever conflicts with the other conflicts with this one.
+inline bool does_all_of(const Access& access, const Access& other) {
+  return (access.writes || !other.writes) && (access.on_host || !other.on_host) &&
+         access.memory == other.memory && access.range.contains(other.range);
+}
+
 // How surely a pair of accesses was ordered.
 enum class Sureness : uint8_t { none, possible, certain };
 

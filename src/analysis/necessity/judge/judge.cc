@@ -7,12 +7,6 @@ constexpr size_t kMostFreed = 16;
 
 bool conflict(const Access& one, const Access& other) { return one.writes || other.writes; }
 
-// Whatever conflicts with the other conflicts with this one.
-bool does_all_of(const Access& access, const Access& other) {
-  return (access.writes || !other.writes) && (access.on_host || !other.on_host) &&
-         access.memory == other.memory && access.range.contains(other.range);
-}
-
 // A kernel that may write what it reads has two accesses; its order is no reading of results.
 bool only_reads(const Event& work, const Access& access) {
   return !access.writes && std::none_of(work.accesses.begin(), work.accesses.end(), [&](const Access& other) {

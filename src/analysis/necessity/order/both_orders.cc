@@ -7,12 +7,6 @@ namespace {
 
 constexpr size_t kMostBroken = 10'000;  // pairs that are looked at in one round
 
-// Whatever conflicts with the other conflicts with this one.
-bool does_all_of(const Access& access, const Access& other) {
-  return (access.writes || !other.writes) && (access.on_host || !other.on_host) &&
-         access.memory == other.memory && access.range.contains(other.range);
-}
-
 }  // namespace
 
 bool BothOrders::compare(const LiveAccess& live, const Knowledge& all, const Knowledge& kept) {

@@ -12,7 +12,7 @@ using replay::kNone;
 
 // What is so many times, and so much, above its site's median took that long in one run, maybe, and not in
 // another.
-constexpr int64_t kFarAbove = 3, kShortestOutlier = 10'000;
+constexpr int64_t kFarAbove = 3, kShortestFarAbove = 10'000;
 
 // The schedule of one process of the GPU run, with the times that it recorded.
 struct TimedSchedule {
@@ -86,7 +86,7 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
         const auto& times = by_site[operation.site.value];
         const int64_t usual = times.empty() ? 0 : times[times.size() / 2];
         if (operation.gpu.count < 0 && !times.empty()) operation.gpu = {usual};
-        operation.gpu_outlier = operation.gpu.count > kFarAbove * usual + kShortestOutlier;
+        operation.gpu_outlier = operation.gpu.count > kFarAbove * usual + kShortestFarAbove;
         ++(operation.gpu.count >= 0 ? found.known : found.unknown);
       }
   return found;
