@@ -68,10 +68,8 @@ void before_fork(Dispatched& call) {
   }
   bool shares_memory = (flags & CLONE_VM) && !(flags & CLONE_VFORK);
   if (flags & CLONE_THREAD ? guard_thread.creating == 0
-                           : shares_memory) {  // another that uses this memory unseen
-    refuse_for_good();
-    give_up_everything();
-  }
+                           : shares_memory)  // another that uses this memory unseen
+    give_up_for_good();
   if (!(flags & CLONE_THREAD)) begin_fork(call.slot);
 }
 
@@ -109,6 +107,7 @@ void before_call(Dispatched& call) {
       case SYS_io_submit:
       case SYS_userfaultfd:
       case SYS_vmsplice:
+      case SYS_remap_file_pages:  // or the same pages come to lie in two places
       case SYS_process_vm_readv:
       case SYS_process_vm_writev:
         refuse_for_good();
@@ -183,6 +182,8 @@ void before_call(Dispatched& call) {
         open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
       break;
     case Action::remap:  // the content goes on living elsewhere
+      // A second mapping of the same pages, or the first without them: what is done there is not seen.
+      if (arguments[1] == 0 || arguments[3] & MREMAP_DONTUNMAP) give_up_for_good();
       open_guards(memory(arguments[0], arguments[1]), TouchBy::system_call, Section::in_handler);
       if (arguments[3] & MREMAP_FIXED)
         open_guards(memory(arguments[4], arguments[2]), TouchBy::gone, Section::in_handler);
@@ -200,14 +201,13 @@ void before_call(Dispatched& call) {
       if (call.context->uc_mcontext.gregs[REG_RAX] == 0)
         note_rights(memory(arguments[0], arguments[1]), static_cast<int>(arguments[2]));
       break;
-    case Action::advise:
-      if (advice_reaches_pages(static_cast<int>(arguments[2])) &&
-          release_here(call, memory(arguments[0], arguments[1]),
-                       advice_destroys(static_cast<int>(arguments[2]))))
-        break;
-      if (advice_reaches_pages(static_cast<int>(arguments[2])))
-        open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
+    case Action::advise: {
+      const auto advice = static_cast<int>(arguments[2]);
+      const AddressRange range = memory(arguments[0], arguments[1]);
+      if (advice_reaches_pages(advice) && !release_here(call, range, advice_destroys(advice)))
+        open_guards(range, advice_destroys(advice) ? TouchBy::gone : TouchBy::exposed, Section::in_handler);
       break;
+    }
     case Action::move_break: {
       auto now = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
       if (arguments[0] && arguments[0] < now)

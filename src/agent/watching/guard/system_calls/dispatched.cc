@@ -54,6 +54,11 @@ void give_up_everything() {
   open_every_guard(TouchBy::given_up, Section::in_handler);
 }
 
+void give_up_for_good() {
+  refuse_for_good();
+  give_up_everything();
+}
+
 void hold_everything_off(Dispatched& call) {
   add_range(call.slot, {0, ~uintptr_t{0} & ~(kPageSize - 1)});
   give_up_everything();

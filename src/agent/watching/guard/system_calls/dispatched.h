@@ -23,6 +23,8 @@ void use_memory(Dispatched& call, AddressRange range, Access access);
 
 // What made guards impossible was said before this: none is up any more, nor being raised.
 void give_up_everything();
+// The call lets memory be used unseen, from now on: no guard is raised any more.
+void give_up_for_good();
 
 // What the call may touch is not known, nor for how long: it holds all guards off until it is back.
 void hold_everything_off(Dispatched& call);

@@ -55,9 +55,7 @@ void before_closing(const Dispatched& call) {
 }
 
 void before_opening(const Dispatched& call) {
-  if (!guard_sinks.open(call.number, call.arguments)) return;
-  refuse_for_good();
-  give_up_everything();
+  if (guard_sinks.open(call.number, call.arguments)) give_up_for_good();
 }
 
 void before_end_of_thread() {
@@ -67,8 +65,7 @@ void before_end_of_thread() {
   if (raw_syscall(SYS_get_robust_list, 0, &head, &bytes) != 0 || !head) return;
   if (diogenes_copy(&list, head, sizeof list) && list.list.next == &head->list && !list.list_op_pending)
     return;
-  refuse_for_good();
-  give_up_everything();
+  give_up_for_good();
 }
 
 // Options that hold pointers, which the kernel follows, and filters, which have a length of their own.
@@ -105,8 +102,7 @@ void before_control(Dispatched& call) {
           use_memory(call, AddressRange::of(arguments[1], 16), Access::write);
           break;
         case PR_SET_PTRACER:  // others are let in: copies from process to process, as MPI makes them
-          refuse_for_good();
-          give_up_everything();
+          give_up_for_good();
           break;
         case 59:  // PR_SET_SYSCALL_USER_DISPATCH: the program wants it for itself
           refuse_for_good();

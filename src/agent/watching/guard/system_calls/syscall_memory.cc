@@ -97,13 +97,7 @@ uint64_t text_bytes(uint64_t address, ReadMemory read, bool& whole) {
 }
 
 bool advice_reaches_pages(int advice) {
-  return advice_destroys(advice) || advice == kPopulateRead || advice == kPopulateWrite;
-}
-
-bool advice_destroys(int advice) {
   switch (advice) {
-    case kPopulateRead:
-    case kPopulateWrite:
     case MADV_NORMAL:
     case MADV_RANDOM:
     case MADV_SEQUENTIAL:
@@ -116,6 +110,8 @@ bool advice_destroys(int advice) {
     case MADV_DODUMP:
     case MADV_DONTFORK:
     case MADV_DOFORK:
+    case MADV_WIPEONFORK:
+    case MADV_KEEPONFORK:
     case MADV_COLD:
     case MADV_PAGEOUT:
     case 25 /* MADV_COLLAPSE */:
@@ -123,6 +119,11 @@ bool advice_destroys(int advice) {
     default:
       return true;
   }
+}
+
+bool advice_destroys(int advice) {
+  constexpr int kDontNeedLocked = 24;  // Linux 5.18
+  return advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == kDontNeedLocked;
 }
 
 int ioctl_bytes(uint64_t request) {

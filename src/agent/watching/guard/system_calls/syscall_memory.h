@@ -146,11 +146,9 @@ bool for_each_piece(const SyscallEntry& entry, const uint64_t* arguments, ReadMe
 // Of the operations of ioctl that programs make all the time, and of fcntl: bytes at the third argument; -1: not known.
 int ioctl_bytes(uint64_t request);
 int fcntl_bytes(uint64_t command);
-// madvise: does it bring in pages, which a guard would forbid, or destroy them?
+// madvise: does it bring in pages, which a guard would forbid, or destroy them? What is not known may do that.
 bool advice_reaches_pages(int advice);
-inline constexpr int kPopulateRead = 22, kPopulateWrite = 23;  // MADV_POPULATE_*, Linux 5.14
-
-// madvise: is the memory's content, or the memory, gone behind it? What is not known may do that.
+// Is the content of private memory gone behind it, for certain?
 bool advice_destroys(int advice);
 
 }  // namespace diogenes::agent

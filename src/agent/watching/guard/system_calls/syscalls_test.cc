@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "agent/watching/guard/system_calls/syscall_memory.h"
 #include "agent/watching/guard/testing/child.h"
 
 extern char** environ;
@@ -205,6 +206,50 @@ TEST(Syscalls, MemoryThatOthersReachIsNotGuarded) {
     CHECK(process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1);
     CHECK(lower_guard(guard).by == TouchBy::given_up);
     CHECK(raise_guard(range_of(memory, 8), Protection::no_access) == kNoGuard);
+  });
+}
+
+TEST(Syscalls, MemoryWithASecondMappingIsNotGuarded) {
+  const auto maps_twice = [](int how, char* memory) {
+    switch (how) {
+      case 0:
+        return mremap(memory, 0, 4096, MREMAP_MAYMOVE) != MAP_FAILED;
+      case 1:
+        return mremap(memory, 4096, 4096, MREMAP_MAYMOVE | MREMAP_DONTUNMAP) != MAP_FAILED;
+      default:
+        return remap_file_pages(memory + 4096, 4096, 0, 0, 0) == 0;
+    }
+  };
+  for (int how = 0; how < 3; ++how) {
+    RUN_IN_CHILD({
+      CHECK(start_guards());
+      const int flags = MAP_ANONYMOUS | (how == 1 ? MAP_PRIVATE : MAP_SHARED);
+      auto* memory = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, flags, -1, 0));
+      GuardHandle guard = guard_over(memory, 8);
+      CHECK(maps_twice(how, memory));
+      CHECK(lower_guard(guard).by == TouchBy::given_up);
+      CHECK(raise_guard(range_of(memory, 8), Protection::no_access) == kNoGuard);
+    });
+  }
+}
+
+TEST(Syscalls, AdviceIsNoReleaseUnlessItCertainlyDestroys) {
+  constexpr int kDontNeedLocked = 24;
+  for (int advice = 0; advice < 128; ++advice) {
+    const bool destroys =
+        advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == kDontNeedLocked;
+    EXPECT_EQ(advice_destroys(advice), destroys) << advice;
+    EXPECT_LE(destroys, advice_reaches_pages(advice)) << advice;
+  }
+  RUN_IN_CHILD({
+    constexpr int kNotKnown = 90;
+    CHECK(start_guards());
+    char* memory = pages(1);
+    GuardHandle guard = guard_over(memory, 4096);
+    CHECK(madvise(memory, 4096, MADV_WIPEONFORK) == 0 && madvise(memory, 4096, MADV_KEEPONFORK) == 0);
+    CHECK(collect(guard).by == TouchBy::nobody);
+    CHECK(madvise(memory, 4096, kNotKnown) == -1);
+    CHECK(lower_guard(guard).by == TouchBy::exposed);
   });
 }
 
