@@ -123,6 +123,7 @@ struct Event {
       0;  // release: which one of the object; acquire, forced: up to which one it could not do without
   bool lost = false;              // unwatch
   bool lives_on = false;          // releases: used or overwritten, not released: the memory stays what it is
+  bool in_reach = false;          // releases: the GPU still reaches it, whatever the program keeps there next
   bool deferrable = false;        // releases: a fix defers the release behind the work, so it is no use
   Toucher by = Toucher::program;  // touch
   uint32_t stack = kNoStack;      // touch, releases

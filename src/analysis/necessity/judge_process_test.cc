@@ -156,6 +156,20 @@ TEST(JudgeProcess, MemoryThatIsUnmappedUnreadNeedsNoWait) {
   EXPECT_EQ(evidence(facts)[1].reasons, 0u);
 }
 
+// The same in registered memory: the copy can go, too, but as long as it is made, it may come upon what malloc put there next.
+TEST(JudgeProcess, RegisteredMemoryThatIsFreedUnreadNeedsItsWait) {
+  Facts facts;
+  facts.call("cuMemHostRegister_v2",
+             {.begin = 0, .allocation = allocated(kHost - 4096, 65536, MemoryKind::registered)});
+  facts.call("cuMemcpyDtoHAsync_v2", download(20)).watch(1, kHost, 64, 52);
+  facts.call("cuCtxSynchronize", {.begin = 40, .after = 5, .flags = kWaited});
+  facts.unwatch(1, 60, WatchEnd::released);
+  const auto judged = evidence(facts);
+  EXPECT_EQ(judged[1].unused, Unused::released);
+  EXPECT_EQ(judged[2].reasons, uint32_t{kCpuAccess});
+  EXPECT_EQ(judged[2].after_ns, -1);  // it stays where it is
+}
+
 TEST(JudgeProcess, ReleasesAndAllocationsNeedNothing) {
   Facts facts;
   facts.call("cuMemAlloc_v2", {.begin = 0, .allocation = allocated(kDevice, 64)});

@@ -1,4 +1,5 @@
 // Scenes in which memory is released, seems to be, or is used again.
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -98,6 +99,24 @@ uint64_t dontfork(uint32_t value) {
       value, [] { TESTED(dontfork, cuStreamSynchronize, shared->first); }, advised<MADV_DONTFORK>);
 }
 
+uint64_t wipe_on_fork(uint32_t value) {
+  return play_call(
+      value, [] { TESTED(wipe_on_fork, cuStreamSynchronize, shared->first); }, advised<MADV_WIPEONFORK>);
+}
+uint64_t keep_on_fork(uint32_t value) {
+  return play_call(
+      value, [] { TESTED(keep_on_fork, cuStreamSynchronize, shared->first); }, advised<MADV_KEEPONFORK>);
+}
+uint64_t dontneed_pinned(uint32_t value) {
+  Pinned pinned;
+  download(pinned.words, value, shared->first);
+  TESTED(dontneed_pinned, cuStreamSynchronize, shared->first);
+  madvise(pinned.words, kBytes, MADV_DONTNEED);  // a driver's mapping may refuse it
+  const uint64_t seen = sum(pinned.words, kWords);
+  finish();
+  return seen;
+}
+
 uint64_t map_fixed_over(uint32_t value) {
   Memory memory(kLargeBytes);
   fill_device(value, kLargeBytes);
@@ -156,6 +175,23 @@ uint64_t pool_again(uint32_t value) {
   set(again, kWords, value + 1);
   finish();
   return sum(again, kWords);
+}
+
+uint64_t block_again(uint32_t value) {
+  constexpr size_t kPage = 4096, kBlockBytes = kBytes + 2 * kPage;
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);  // what is registered must stay
+  void* const block = malloc(kBlockBytes);
+  const auto at = (reinterpret_cast<size_t>(block) + kPage - 1) / kPage * kPage;
+  auto* const words = reinterpret_cast<uint32_t*>(at);
+  CHECK(cuMemHostRegister(words, kBytes, 0));
+  download(words, value, shared->first);
+  TESTED(block_again, cuStreamSynchronize, shared->first);
+  free(block);
+  if (malloc(kBlockBytes) != block)
+    fprintf(stderr, "malloc returned another block\n");  // kept, and registered
+  set(words, kWords, value + 1);
+  finish();
+  return sum(words, kWords);
 }
 
 // ---- an address that is given out again
@@ -260,6 +296,18 @@ uint64_t shared_where_private(uint32_t value) {
   seen += sum(other, kWords) * 3;
   finish();
   munmap(other, kBytes);
+  return seen;
+}
+
+uint64_t second_mapping(uint32_t value) {
+  Pinned pinned;
+  void* second = mremap(pinned.words, 0, kBytes, MREMAP_MAYMOVE);
+  const bool mapped = second != MAP_FAILED;  // a driver's mapping may refuse it
+  download(pinned.words, value, shared->first);
+  TESTED(second_mapping, cuStreamSynchronize, shared->first);
+  const uint64_t seen = sum(mapped ? static_cast<uint32_t*>(second) : pinned.words, kWords);
+  finish();
+  if (mapped) munmap(second, kBytes);
   return seen;
 }
 

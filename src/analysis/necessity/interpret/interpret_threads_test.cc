@@ -34,6 +34,21 @@ TEST(Watches, MemoryThatGoesUnderAWatchIsReleased) {
                    "50 releases t0 m0 0x100000+4096"}));
 }
 
+// malloc gives registered memory out again, and the GPU writes there still. What the driver allocated stays what it is.
+TEST(Watches, MemoryThatTheDriverKnowsIsNotGone) {
+  for (MemoryKind kind : {MemoryKind::registered, MemoryKind::pinned}) {
+    Facts facts;
+    facts.call(kind == MemoryKind::pinned ? "cuMemAllocHost_v2" : "cuMemHostRegister_v2",
+               {.begin = 0, .allocation = allocated(kHost, 4096, kind)});
+    facts.watch(1, kHost, 64, 20).unwatch(1, 30, WatchEnd::released);
+    facts.memory_event(MemoryEvent::released, kHost + 1024, 64, 40);
+    const std::string how = kind == MemoryKind::pinned ? " lives_on" : " in_reach";
+    EXPECT_EQ(events(facts),
+              (Lines{"20 watch t0 w0 m0 0x100000+64", "30 unwatch t0 w0 m0 0x100000+64",
+                     "30 releases t0 w0 m0 0x100000+64" + how, "40 releases t0 m0 0x100400+64" + how}));
+  }
+}
+
 TEST(Watches, RegionsThatNobodyNamedDoNotMatter) {
   EXPECT_EQ(events(Facts().memory_event(MemoryEvent::released, kHost, 4096, 50)), Lines{});
 }

@@ -80,8 +80,15 @@ void WatchInterpreter::take(const UnwatchRecord& record, uint32_t thread, int64_
   event.lost = record.why != WatchEnd::lowered && record.why != WatchEnd::released;
   end(record.watch);
   tables_.sink.take(event);
-  if (record.why != WatchEnd::released) return;
+  if (record.why == WatchEnd::released) take_release(event);
+}
+
+// By the program itself. What the driver allocated stays, and so does its content: at most the program's pages for it went.
+// What is registered the GPU still writes, also where malloc gives it out again.
+void WatchInterpreter::take_release(Event event) {
   event.kind = EventKind::releases;
+  event.lives_on |= tables_.memories.find(event.range.begin) != nullptr;
+  event.in_reach = !event.lives_on && tables_.memories.is_registered(event.range);
   tables_.sink.take(event);
 }
 
@@ -93,7 +100,7 @@ void WatchInterpreter::take_memory_event(bool lives_on, const MemoryEventRecord&
   event.range = place.range;
   event.stack = record.stack;
   event.by = Toucher::system_call;
-  tables_.sink.take(event);
+  take_release(event);
 }
 
 void WatchInterpreter::take(const MemoryEventRecord& record, uint32_t thread, int64_t at_ns) {

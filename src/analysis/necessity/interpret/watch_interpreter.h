@@ -36,6 +36,7 @@ class WatchInterpreter {
     uint32_t thread;
   };
   void end(uint32_t watch) { watched_.erase(watch); }
+  void take_release(Event event);
   void take_memory_event(bool lives_on, const MemoryEventRecord& record, const Place& place, uint32_t thread,
                          int64_t at_ns);
 

@@ -357,13 +357,15 @@ void Judge::releases(const Event& event) {
     frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
       if (event.lives_on && !live.access.writes && !event.writes) return;  // both only read
-      if (!event.lives_on && live.is_dead_download()) return;
+      if (!event.lives_on && !event.in_reach && live.is_dead_download()) return;
       live.used = true;
       const uint32_t reason = event.lives_on && event.by == Toucher::driver ? kDeviceReuse
                               : event.by == Toucher::system_call            ? kSystemCall
                               : live.access.writes                          ? kCpuAccess
                                                                             : kSourceReuse;
-      examine(live, key_of(event.thread), known, {reason, event.thread, use_time(event), event.stack});
+      // Whoever allocates next is no place that a wait could move to.
+      const int64_t at_ns = event.in_reach ? -1 : use_time(event);
+      examine(live, key_of(event.thread), known, {reason, event.thread, at_ns, event.stack});
     });
   }
   if (event.memory.valid() && !event.lives_on) frontier_.release(event.memory, event.range);

@@ -63,7 +63,7 @@ void BothOrders::take(const Event& event) {
       if (!event.deferrable) {
         frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
           LiveAccess& live = frontier_[index];
-          if (!event.lives_on && live.is_dead_download()) return;
+          if (!event.lives_on && !event.in_reach && live.is_dead_download()) return;
           live.used = true;
           used_by(live, event.thread);
         });

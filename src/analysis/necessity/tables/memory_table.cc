@@ -50,6 +50,11 @@ const MemoryTable::Registration* MemoryTable::registered_at(uint64_t address) co
   return found == registered_.end() ? nullptr : &found->second;
 }
 
+bool MemoryTable::is_registered(AddressRange range) const {
+  const auto behind = registered_.lower_bound(range.end);
+  return behind != registered_.begin() && std::prev(behind)->second.range.overlaps(range);
+}
+
 MemoryNumber MemoryTable::number_of(const Allocation& allocation, bool make) {
   auto found = by_begin_.find(allocation.range.begin);
   if (found == by_begin_.end() || found->second.serial != allocation.serial) return allocation.number;

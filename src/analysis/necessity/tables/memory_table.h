@@ -50,6 +50,7 @@ class MemoryTable {
   };
   // Null: not known to be registered.
   const Registration* registered_at(uint64_t address) const;
+  bool is_registered(AddressRange range) const;  // some of it
   void unregister(uint64_t address) { registered_.erase(address); }
 
   // What reaches behind an allocation's end is an error of the program, and left out.

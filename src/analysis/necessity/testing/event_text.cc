@@ -66,6 +66,7 @@ void add_flags(const Event& event, std::string& text) {
       break;
     case EventKind::releases:
       flag(event.lives_on, "lives_on");
+      flag(event.in_reach, "in_reach");
       flag(event.deferrable, "deferrable");
       break;
     case EventKind::watch:
