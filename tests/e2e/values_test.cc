@@ -76,6 +76,19 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+class ValuesOnSmallStacks : public testing::TestWithParam<const char*> {};
+
+// What is written below its stacks the program prints.
+TEST_P(ValuesOnSmallStacks, AreFollowedWithoutWritingBelow) {
+  const Measured result = measured(GetParam());
+  const json value = value_of(result);
+  ASSERT_TRUE(value.is_object()) << result.report_text << result.report.value("required", json()).dump(1);
+  EXPECT_GE(value["followed"], 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ValuesOnSmallStacks, testing::Values("coroutine", "handler"),
+                         [](const auto& of) { return std::string(of.param); });
+
 TEST(NoValues, AreFollowedWhereTheUserSaysSo) {
   const bench::TemporaryFolder folder;
   const std::string session = folder.path() / "session.diogenes";

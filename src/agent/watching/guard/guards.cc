@@ -178,6 +178,7 @@ bool start_guards() {
 
 void note_coroutine_stack(AddressRange stack) {
   static std::atomic<uintptr_t> known[256];  // most switches are to one that was noted
+  leave_small_stack(stack.size());
   std::atomic<uintptr_t>& place = known[stack.begin * 0x9e3779b97f4a7c15 >> 56];
   if (stack.empty() || place.exchange(stack.begin, std::memory_order_relaxed) == stack.begin) return;
   KeepErrno keep;

@@ -1,8 +1,11 @@
 // Results that the CPU waits for, and what becomes of them: `values HOW`. Each is read in a function of its own, named after
 // what it does with it; what was computed from them is printed at the end.
 #include <fcntl.h>
+#include <signal.h>
 #include <time.h>
+#include <ucontext.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -39,6 +42,39 @@ CUfunction busy = nullptr;
   if (write(null, &copy, sizeof copy) != sizeof copy) _exit(97);
 }
 
+// Stacks of 4 KiB, right above data of the program's.
+constexpr size_t kBelow = 32 * 1024, kStack = 4096;
+constexpr unsigned char kData = 0xa5;
+alignas(4096) unsigned char data_and_stack[kBelow + kStack];
+
+ucontext_t outside, inside;
+const volatile float* lent;
+[[gnu::noipa]] void nearly_fill_the_stack() {
+  char filled[3 * 1024];
+  asm volatile("" : : "r"(filled) : "memory");
+  by_a_branch(lent);
+}
+[[gnu::noipa]] void in_a_coroutine(const volatile float* result) {
+  lent = result;
+  getcontext(&inside);
+  inside.uc_stack = {data_and_stack + kBelow, 0, kStack};
+  inside.uc_link = &outside;
+  makecontext(&inside, nearly_fill_the_stack, 0);
+  swapcontext(&outside, &inside);
+}
+
+[[gnu::noipa]] void before_a_handler(const volatile float* result) {
+  static const int ready = [] {
+    const stack_t alternate{data_and_stack + kBelow, 0, kStack};
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    action.sa_flags = SA_ONSTACK;
+    return sigaltstack(&alternate, nullptr) + sigaction(SIGUSR1, &action, nullptr);
+  }();
+  total += *result;
+  if (ready != 0 || raise(SIGUSR1) != 0) _exit(96);
+}
+
 void compute_on_the_cpu() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -55,7 +91,10 @@ int main(int count, char** arguments) {
                                        : !strcmp(how, "arithmetic")  ? by_arithmetic
                                        : !strcmp(how, "kernel")      ? by_a_kernel
                                        : !strcmp(how, "system-call") ? by_a_system_call
+                                       : !strcmp(how, "coroutine")   ? in_a_coroutine
+                                       : !strcmp(how, "handler")     ? before_a_handler
                                                                      : by_a_branch;
+  memset(data_and_stack, kData, kBelow);
   CudaUser user;
   CUmodule module = nullptr;
   CHECK(cuModuleLoadData(&module, diogenes_kernels_ptx));
@@ -80,5 +119,7 @@ int main(int count, char** arguments) {
   }
   CHECK(cuCtxSynchronize());
   of_the_copies();
-  say("%d larger, sum %.2f, %d values\n", larger, total, static_cast<int>(values.size()));
+  const auto below = std::count(data_and_stack, data_and_stack + kBelow, kData);
+  say("%d larger, sum %.2f, %d values, %d bytes below a stack changed\n", larger, total,
+      static_cast<int>(values.size()), static_cast<int>(kBelow) - static_cast<int>(below));
 }

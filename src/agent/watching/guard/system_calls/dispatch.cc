@@ -34,17 +34,17 @@ void begin_fork(Slot& slot) {
   give_up_everything();
 }
 
-// The call is made here where somebody follows what it releases. False: it is not, and still to be made.
-bool release_here(Dispatched& call, AddressRange range, bool destroys) {
-  // A record that needs a new part of its file gives back the old one, maybe under the collector's lock.
-  if (is_appending() || range.overlaps(call.slot.own_memory[2]))
-    return false;  // there lies the signal's frame
+// The call is made here where somebody follows what it releases; else it is still to be made, and guards come down.
+void release(Dispatched& call, AddressRange range, bool destroys = true) {
   long result = 0;
-  auto stack = static_cast<uintptr_t>(call.context->uc_mcontext.gregs[REG_RSP]);
-  if (!make_release(call.number, call.arguments, range, destroys, stack, &result)) return false;
+  const auto stack = static_cast<uintptr_t>(call.context->uc_mcontext.gregs[REG_RSP]);
+  // A record that needs a new part of its file gives back the old one, maybe under the collector's lock; and the signal's
+  // frame lies on the alternate stack.
+  if (is_appending() || range.overlaps(call.slot.own_memory[2]) ||
+      !make_release(call.number, call.arguments, range, destroys, stack, &result))
+    return open_guards(range, destroys ? TouchBy::gone : TouchBy::exposed, Section::in_handler);
   set_result(call, result);
   call.done = true;
-  return true;
 }
 
 void note_rights(AddressRange pages, int rights) {
@@ -178,8 +178,7 @@ void before_call(Dispatched& call) {
       break;
     case Action::release:
       note_rights(memory(arguments[0], arguments[1]), PROT_READ | PROT_WRITE);
-      if (!release_here(call, memory(arguments[0], arguments[1]), true))
-        open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
+      release(call, memory(arguments[0], arguments[1]));
       break;
     case Action::remap:  // the content goes on living elsewhere
       // A second mapping of the same pages, or the first without them: what is done there is not seen.
@@ -191,8 +190,7 @@ void before_call(Dispatched& call) {
     case Action::map:
       if (arguments[3] & MAP_FIXED && arguments[3] & MAP_ANONYMOUS)
         note_rights(memory(arguments[0], arguments[1]), static_cast<int>(arguments[2]));
-      if (arguments[3] & MAP_FIXED && !release_here(call, memory(arguments[0], arguments[1]), true))
-        open_guards(memory(arguments[0], arguments[1]), TouchBy::gone, Section::in_handler);
+      if (arguments[3] & MAP_FIXED) release(call, memory(arguments[0], arguments[1]));
       break;
     case Action::reprotect:
       use_memory(call, memory(arguments[0], arguments[1]), Access::write);
@@ -201,13 +199,10 @@ void before_call(Dispatched& call) {
       if (call.context->uc_mcontext.gregs[REG_RAX] == 0)
         note_rights(memory(arguments[0], arguments[1]), static_cast<int>(arguments[2]));
       break;
-    case Action::advise: {
-      const auto advice = static_cast<int>(arguments[2]);
-      const AddressRange range = memory(arguments[0], arguments[1]);
-      if (advice_reaches_pages(advice) && !release_here(call, range, advice_destroys(advice)))
-        open_guards(range, advice_destroys(advice) ? TouchBy::gone : TouchBy::exposed, Section::in_handler);
+    case Action::advise:
+      if (const auto advice = static_cast<int>(arguments[2]); advice_reaches_pages(advice))
+        release(call, memory(arguments[0], arguments[1]), advice_destroys(advice));
       break;
-    }
     case Action::move_break: {
       auto now = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
       if (arguments[0] && arguments[0] < now)

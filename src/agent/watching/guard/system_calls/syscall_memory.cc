@@ -97,28 +97,12 @@ uint64_t text_bytes(uint64_t address, ReadMemory read, bool& whole) {
 }
 
 bool advice_reaches_pages(int advice) {
-  switch (advice) {
-    case MADV_NORMAL:
-    case MADV_RANDOM:
-    case MADV_SEQUENTIAL:
-    case MADV_WILLNEED:
-    case MADV_HUGEPAGE:
-    case MADV_NOHUGEPAGE:
-    case MADV_MERGEABLE:
-    case MADV_UNMERGEABLE:
-    case MADV_DONTDUMP:
-    case MADV_DODUMP:
-    case MADV_DONTFORK:
-    case MADV_DOFORK:
-    case MADV_WIPEONFORK:
-    case MADV_KEEPONFORK:
-    case MADV_COLD:
-    case MADV_PAGEOUT:
-    case 25 /* MADV_COLLAPSE */:
-      return false;
-    default:
-      return true;
-  }
+  constexpr int kCollapse = 25;  // Linux 6.1
+  static constexpr int kOthers[] = {
+      MADV_NORMAL,     MADV_RANDOM,      MADV_SEQUENTIAL, MADV_WILLNEED, MADV_HUGEPAGE, MADV_NOHUGEPAGE,
+      MADV_MERGEABLE,  MADV_UNMERGEABLE, MADV_DONTDUMP,   MADV_DODUMP,   MADV_DONTFORK, MADV_DOFORK,
+      MADV_WIPEONFORK, MADV_KEEPONFORK,  MADV_COLD,       MADV_PAGEOUT,  kCollapse};
+  return std::find(std::begin(kOthers), std::end(kOthers), advice) == std::end(kOthers);
 }
 
 bool advice_destroys(int advice) {

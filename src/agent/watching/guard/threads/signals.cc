@@ -40,12 +40,18 @@ bool let_go_for_room(ucontext_t* context) {
   if (!guards_active() || !on_alternate_stack(here, alternate) ||
       here - reinterpret_cast<uintptr_t>(alternate.ss_sp) >= needed)
     return false;
-  value_source->interrupted(context);
-  {
-    Section section(Section::outside);  // a raise that did not see it has ended
-    unwatch_this_thread(context);
-  }
-  open_every_guard(TouchBy::given_up, Section::outside);
+  const auto let_go = [](siginfo_t*, ucontext_t* interrupted) {
+    value_source->interrupted(interrupted);
+    {
+      Section section(Section::outside);  // a raise that did not see it has ended
+      unwatch_this_thread(interrupted);
+    }
+    open_every_guard(TouchBy::given_up, Section::outside);
+    return true;
+  };
+  const SignalBits mask = kernel_sigmask(SIG_SETMASK, kAllSignals & ~kFaultSignals);
+  take_on_handler_stack(let_go, nullptr, context);  // there is no room for it here either
+  kernel_sigmask(SIG_SETMASK, mask);
   return true;
 }
 

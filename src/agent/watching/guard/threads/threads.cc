@@ -186,7 +186,8 @@ void note_known_thread(uint32_t thread) {
 // So near to a thread-local of the agent's or of libc's, there are others of them.
 constexpr uintptr_t kNearVariables = 512;
 
-constexpr size_t kHandlerStack = 64 << 10;
+constexpr size_t kHandlerStack = 64 << 10,
+                 kFrames = 32 << 10;  // right below: an alternate stack for small ones
 
 // Of the main thread, or one that was not made by pthread_create.
 size_t usual_stack() {
@@ -235,9 +236,9 @@ void take_slot(size_t stack_bytes) {
   slot->own_memory[0] = {stack - (stack_bytes ? stack_bytes : usual_stack()),
                          top_of_stack(stack, stack + 64 * 1024)};
   if (!slot->handler_stack) {
-    long stack_of_handlers = raw_syscall(SYS_mmap, nullptr, kHandlerStack, PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stack_of_handlers > 0) slot->handler_stack = static_cast<uintptr_t>(stack_of_handlers);
+    long stacks = raw_syscall(SYS_mmap, nullptr, kFrames + kHandlerStack, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stacks > 0) slot->handler_stack = static_cast<uintptr_t>(stacks) + kFrames;
   }
   slot->own_memory[1] = thread_variables();
   slot->own_memory[2] = {};
@@ -258,6 +259,7 @@ void take_slot(size_t stack_bytes) {
     return;
   }
   me.slot = me.cleared_by_stubs = slot;
+  leave_small_stack(stack_bytes);
   slot->ready.store(1, std::memory_order_release);
 }
 
@@ -451,6 +453,14 @@ void set_alternate_stack(Slot& slot, const stack_t& stack) {
   slot.own_memory[2] = {};
   if (!(stack.ss_flags & SS_DISABLE))
     slot.own_memory[2] = AddressRange::of(reinterpret_cast<uintptr_t>(stack.ss_sp), stack.ss_size).pages();
+}
+
+void leave_small_stack(size_t bytes) {
+  constexpr size_t kSmall = 64 << 10;
+  Slot* slot = guard_thread.slot;
+  if (!slot || !slot->handler_stack || bytes == 0 || bytes >= kSmall || !slot->own_memory[2].empty()) return;
+  const stack_t ours{reinterpret_cast<void*>(slot->handler_stack - kFrames), 0, kFrames};
+  if (raw_syscall(SYS_sigaltstack, &ours, nullptr) == 0) set_alternate_stack(*slot, ours);
 }
 
 bool take_on_handler_stack(TakeSignal take, siginfo_t* info, ucontext_t* context) {

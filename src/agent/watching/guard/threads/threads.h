@@ -223,6 +223,9 @@ bool refused_for_good();
 // `take` says, or it was interrupted itself.
 using TakeSignal = bool (*)(siginfo_t* info, ucontext_t* context);
 bool take_on_handler_stack(TakeSignal take, siginfo_t* info, ucontext_t* context);
+// The calling thread is to run on a stack of so many bytes, 0: not known. What the kernel writes to a small one before our
+// handlers run would reach beyond its end, so it gets an alternate stack of ours, unless it has one.
+void leave_small_stack(size_t bytes);
 
 // The ranges of the pending call on this thread.
 void begin_call(Slot& slot, uintptr_t stack);
