@@ -44,6 +44,7 @@ struct Follow {
   AddressRange watched;
   uint64_t content = 0;    // of `watched`
   int64_t began_ns = 0;    // of the current stretch of stepping
+  int64_t ran_ns = 0;      // the thread so far, when that was accounted for last
   int64_t stepped_ns = 0;  // all stretches before
 };
 

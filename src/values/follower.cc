@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -47,9 +48,9 @@ bool read_memory(uintptr_t address, T& to) {
   return services.copy(&to, reinterpret_cast<const void*>(address), sizeof to);
 }
 
-int64_t now() {
+int64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec time{};
-  services.system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time), 0, 0, 0, 0);
+  services.system_call(SYS_clock_gettime, clock, reinterpret_cast<long>(&time), 0, 0, 0, 0);
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
@@ -122,12 +123,19 @@ Follow* take() {
   return nullptr;
 }
 
+// What the stretch under way has taken. All threads' time together is held against the budget: what they run, and not what
+// they wait for a processor.
+int64_t account(Follow& follow) {
+  const int64_t at = now(), ran = now(CLOCK_THREAD_CPUTIME_ID);
+  follow.stepped_ns += at - std::exchange(follow.began_ns, at);
+  spent.fetch_add(ran - std::exchange(follow.ran_ns, ran), std::memory_order_relaxed);
+  return at;
+}
+bool over_budget() { return spent.load(std::memory_order_relaxed) > services.budget_ns; }
+
 int64_t stop_stepping(Follow& follow, ucontext_t* context) {
   flags_of(context) &= ~kTrapFlag;
-  const int64_t at = now(), took = at - follow.began_ns;
-  follow.stepped_ns += took;
-  spent.fetch_add(took, std::memory_order_relaxed);
-  return at;
+  return account(follow);
 }
 
 void look_at_next(Follow& follow, ucontext_t* context);
@@ -137,6 +145,7 @@ void begin_stepping(Follow& follow, int64_t began_ns, ucontext_t* context) {
   follow.window_end = follow.record.steps + kWindow;
   follow.extended = false;
   follow.began_ns = began_ns;
+  follow.ran_ns = now(CLOCK_THREAD_CPUTIME_ID);
   follow.interrupted = false;
   flags_of(context) |= kTrapFlag;
 }
@@ -216,7 +225,7 @@ void end_window(Follow& follow, ucontext_t* context) {
       copy_to_watch(follow.taint.memory, follow.touched, follow.accessed, stack_of(context), copies);
   // In registers it may be still to come, or be left over.
   const bool in_registers = follow.taint.in_registers();
-  if (in_registers && !follow.extended) {
+  if (in_registers && !follow.extended && !over_budget()) {
     follow.extended = true;
     follow.window_end += kWindow;
     return look_at_next(follow, context);
@@ -241,20 +250,9 @@ void end_window(Follow& follow, ucontext_t* context) {
 
 // What the child of a stepped thread, or another program, would inherit of the trap flag would kill it.
 bool ends_or_makes_thread(long number) {
-  switch (number) {
-    case SYS_clone:
-    case SYS_clone3:
-    case SYS_fork:
-    case SYS_vfork:
-    case SYS_execve:
-    case SYS_execveat:
-    case SYS_exit:
-    case SYS_exit_group:
-    case SYS_rt_sigreturn:
-      return true;
-    default:
-      return false;
-  }
+  static constexpr long kCalls[] = {SYS_clone,    SYS_clone3, SYS_fork,       SYS_vfork,       SYS_execve,
+                                    SYS_execveat, SYS_exit,   SYS_exit_group, SYS_rt_sigreturn};
+  return std::find(std::begin(kCalls), std::end(kCalls), number) != std::end(kCalls);
 }
 
 // Single steps with a blocked SIGTRAP kill the program. Where the agent looks after the mask this blocks nothing.
@@ -353,7 +351,10 @@ void after_step(Follow& follow, ucontext_t* context) {
     follow.pushed_flags = false;
   }
   if (std::exchange(follow.interrupted, false)) return conclude(follow, ValueUse::handler, context);
-  if (follow.record.steps >= follow.window_end) return end_window(follow, context);
+  const bool looks = follow.record.steps % 256 == 0;  // some milliseconds at most
+  if (looks) account(follow);
+  if (follow.record.steps >= follow.window_end || (looks && over_budget()))
+    return end_window(follow, context);
   look_at_next(follow, context);
 }
 
@@ -442,7 +443,7 @@ bool start(const Services& given) {
 void touched(const TouchedValue& value, ucontext_t* context) {
   if (flags_of(context) & kTrapFlag) return;  // this thread is stepped already, by us or by the program
   if (!services.followed(instruction_of(context) - value.back) || !has_turn(value.stack)) return;
-  if (spent.load(std::memory_order_relaxed) > services.budget_ns || is_debugged()) return;
+  if (over_budget() || is_debugged()) return;
   // A call or a step that never came back: something jumped out of it, or out of a handler.
   if (current) {
     if (current->state == State::returning && stack_of(context) < current->return_stack) return;
@@ -458,6 +459,7 @@ void touched(const TouchedValue& value, ucontext_t* context) {
   current = follow;
   follow->state = State::stepping;
   follow->began_ns = value.at_ns;  // from the touch on the program has waited for this
+  follow->ran_ns = now(CLOCK_THREAD_CPUTIME_ID);
   bool only_wrote = false;
   if (value.back > 0 && !take_access(*follow, follow->accessed, context, only_wrote))
     return conclude(*follow, ValueUse::instruction, context);

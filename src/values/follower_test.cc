@@ -542,6 +542,18 @@ TEST(Follower, TooManyCopiesAreSaid) {
          ValueUse::room, kValueCopied);
 }
 
+// Not only before a value is followed: what is left of the window is not stepped through, and the copy is watched all the same.
+TEST(Follower, SteppingEndsWithTheBudget) {
+  const Followed followed = follow(
+      [](volatile double* value) {
+        kept[3] = *value;
+        pass_time(10'000);
+      },
+      {.budget_ns = 0});
+  expect(followed, ValueUse::untouched, kValueCopied);
+  EXPECT_LE(the_one(followed).steps, 256u);
+}
+
 // Of each place the first touches are followed, and later ones more and more rarely.
 TEST(Follower, AFewTouchesOfAPlaceAreFollowed) {
   const Followed followed = follow([](volatile double* value) {

@@ -49,27 +49,26 @@ bool within(uintptr_t address, const char* begin, const char* end) {
   return address >= reinterpret_cast<uintptr_t>(begin) && address < reinterpret_cast<uintptr_t>(end);
 }
 
-const Services kServices{{copy,
-                          [](long number, long a, long b, long c, long d, long e, long f) -> long {
-                            const long result = syscall(number, a, b, c, d, e, f);
-                            return result == -1 ? -errno : result;
-                          },
-                          [](const ucontext_t*) -> uint32_t { return 8; },
-                          [](const ValueRecord& record) {
-                            const uint32_t at = __atomic_fetch_add(&shared->count, 1, __ATOMIC_RELAXED);
-                            if (at < kMostRecords) shared->records[at] = record;
-                            return true;
-                          },
-                          [](uintptr_t address) {
-                            if (within(address, __start_test_driver, __stop_test_driver))
-                              return CodeOf::driver;
-                            return within(address, __start_test_agent, __stop_test_agent) ? CodeOf::agent
-                                                                                          : CodeOf::program;
-                          },
-                          nullptr, nullptr, nullptr, nullptr},
-                         [](uintptr_t) { return DriverArguments{.values = 0, .parameters = 0}; },
-                         [](uintptr_t) { return true; },
-                         int64_t{1} << 60};
+Services services{{copy,
+                   [](long number, long a, long b, long c, long d, long e, long f) -> long {
+                     const long result = syscall(number, a, b, c, d, e, f);
+                     return result == -1 ? -errno : result;
+                   },
+                   [](const ucontext_t*) -> uint32_t { return 8; },
+                   [](const ValueRecord& record) {
+                     const uint32_t at = __atomic_fetch_add(&shared->count, 1, __ATOMIC_RELAXED);
+                     if (at < kMostRecords) shared->records[at] = record;
+                     return true;
+                   },
+                   [](uintptr_t address) {
+                     if (within(address, __start_test_driver, __stop_test_driver)) return CodeOf::driver;
+                     return within(address, __start_test_agent, __stop_test_agent) ? CodeOf::agent
+                                                                                   : CodeOf::program;
+                   },
+                   nullptr, nullptr, nullptr, nullptr},
+                  [](uintptr_t) { return DriverArguments{.values = 0, .parameters = 0}; },
+                  [](uintptr_t) { return true; },
+                  0};
 
 TouchedValue touched_value(uintptr_t address, uint32_t back) {
   return {AddressRange::of(reinterpret_cast<uintptr_t>(place), sizeof *place), address, 8,
@@ -131,7 +130,8 @@ Followed follow(const std::function<void(volatile double*)>& body, Setting setti
   const pid_t child = fork();
   if (child == 0) {
     alarm(60);
-    if (!start(kServices)) _exit(97);
+    services.budget_ns = setting.budget_ns;
+    if (!start(services)) _exit(97);
     struct sigaction action {};
     action.sa_flags = SA_SIGINFO;
     sigfillset(&action.sa_mask);

@@ -18,6 +18,7 @@ struct Followed {
 struct Setting {
   bool by_watchpoint = false;  // the touch is told behind the instruction
   bool finish = true;          // the process ends in order
+  int64_t budget_ns = int64_t{1} << 60;
 };
 Followed follow(const std::function<void(volatile double* value)>& body, Setting setting = {});
 
