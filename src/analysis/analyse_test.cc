@@ -240,6 +240,15 @@ TEST(Analyse, LossesAreSaid) {
   EXPECT_TRUE(report->problems.empty());
 }
 
+TEST(Analyse, AProgramOfOneThreadHearsOfNoOthers) {
+  TemporaryFolder folder;
+  write_session(folder.path(), timeline().sync(lasting(10)).needed(kExposed).work(5));
+  auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(has_notice(*report, "1: their page stood open")) << all_notices(*report);
+  EXPECT_EQ(all_notices(*report).find("threads"), std::string::npos) << all_notices(*report);
+}
+
 TEST(Analyse, DifferentRunsAreSaid) {
   TemporaryFolder folder;
   auto trace = timeline()

@@ -51,7 +51,7 @@ const char* unwatched_sentence(uint32_t reason) {
              "there "
              "for: four pieces of 8 bytes at a time";
     case kExposed:
-      return "their page stood open to other threads";
+      return "their page stood open for a while, when no touch of it would have been seen";
     case kGuardRefused:
       return "no guard could be placed";
     case kUndecoded:

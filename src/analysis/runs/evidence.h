@@ -14,7 +14,7 @@ enum Reason : uint32_t {
   kOrder = 1u << 4,           // 3: it ordered GPU work that no stream or event orders
   kSharedMemory = 1u << 5,    // 2: other processes or devices reach the range
   kSmallRange = 1u << 6,      // 4: smaller than a page (stack, globals, heap), and no watchpoint for it
-  kExposed = 1u << 7,         // 4: the page stood open to other threads
+  kExposed = 1u << 7,         // 4: the page stood open for a while
   kGuardRefused = 1u << 8,    // 4: no guard could be placed (limit, mprotect, device reads page tables)
   kUndecoded = 1u << 9,       // 4: covers work whose destination is not known (batches, arrays, graphs)
   kDriverAccess = 1u << 10,   // 4: the driver itself touched the range

@@ -16,7 +16,7 @@ enum class TouchBy : uint8_t {
   program,      // an instruction of the program or of a library
   driver,       // an instruction inside libcuda, or on a thread inside a driver call
   system_call,  // a system call was given the range
-  exposed,      // its page stood open to other threads for a while: it may have been touched unseen
+  exposed,      // its page stood open for a while: it may have been touched unseen
   gone,  // munmap, madvise(DONTNEED), free of the whole range, its stack frame has ended: released, not used
   given_up,  // taken down for fork, vfork, exec, an unknown system call, or a foreign signal handler
 };
