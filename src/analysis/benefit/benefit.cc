@@ -1,6 +1,7 @@
 #include "analysis/benefit/benefit.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace diogenes {
 namespace {
@@ -78,6 +79,14 @@ std::vector<Change> merged(const std::vector<const std::vector<Change>*>& parts)
     }
     ends = std::move(merged_ends);
   }
+  return all;
+}
+
+std::vector<Change> replaced(const std::vector<Change>& before, const std::vector<Change>& changes) {
+  std::vector<Change> all;
+  all.reserve(before.size() + changes.size());
+  std::set_union(changes.begin(), changes.end(), before.begin(), before.end(), std::back_inserter(all),
+                 in_cpu_order);
   return all;
 }
 

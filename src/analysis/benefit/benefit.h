@@ -46,4 +46,7 @@ Nanoseconds expected_benefit(const EventGraph& graph, const std::vector<Change>&
 // The changes of several problems, in CPU order.
 std::vector<Change> merged(const std::vector<const std::vector<Change>*>& parts);
 
+// All that is in either, in CPU order; of changes to one operation that in `changes`.
+std::vector<Change> replaced(const std::vector<Change>& before, const std::vector<Change>& changes);
+
 }  // namespace diogenes

@@ -1,6 +1,7 @@
 #include "analysis/replay/models.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "analysis/runs/in_background.h"
 
@@ -10,10 +11,15 @@ const char* model_name(Model model) { return model == Model::paper ? "paper" : "
 Model model_of(std::string_view name) { return name == "replay" ? Model::replay : Model::paper; }
 
 Figure Models::figure(const std::vector<Change>& changes) const {
+  return with_replay(expected_benefit(graph_, changes), changes, nullptr);
+}
+
+Figure Models::with_replay(Nanoseconds paper, const std::vector<Change>& changes,
+                           const Replay::Made* before) const {
   Figure figure;
-  figure.paper = figure.benefit = figure.low = figure.high = expected_benefit(graph_, changes);
+  figure.paper = figure.benefit = figure.low = figure.high = paper;
   if (!replay_) return figure;
-  Estimate estimate = replay_->estimate(changes);
+  Estimate estimate = replay_->estimate(changes, before);
   figure.replay = estimate.benefit;
   if (model_ == Model::replay) figure.benefit = estimate.benefit;
   figure.low = std::min(estimate.low, figure.benefit);
@@ -30,6 +36,20 @@ Figure Models::figure(const Parts& parts) const {
 std::vector<Figure> Models::figures(const std::vector<Parts>& of) const {
   std::vector<Figure> figures(of.size());
   each_on_two_threads(of.size(), [&](size_t i) { figures[i] = figure(of[i]); });
+  return figures;
+}
+
+std::vector<Figure> Models::figures_beyond(const Parts& before, const std::vector<Parts>& of) const {
+  const std::vector<Change> made = merged(before);
+  const Nanoseconds paper = expected_benefit(graph_, made);
+  std::optional<Replay::Made> replayed;
+  if (replay_ && !of.empty()) replayed = replay_->make(made);
+  std::vector<Figure> figures(of.size());
+  each_on_two_threads(of.size(), [&](size_t i) {
+    const std::vector<Change> changes = merged(of[i]);
+    figures[i] = with_replay(expected_benefit(graph_, replaced(made, changes)) - paper, changes,
+                             replayed ? &*replayed : nullptr);
+  });
   return figures;
 }
 

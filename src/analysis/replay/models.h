@@ -31,8 +31,12 @@ class Models {
   Figure figure(const Parts& parts) const;
   // Of each of these, on two threads.
   std::vector<Figure> figures(const std::vector<Parts>& of) const;
+  // What each gains beyond `before`, once that is made. Where both change an operation, it is in the place of that.
+  std::vector<Figure> figures_beyond(const Parts& before, const std::vector<Parts>& of) const;
 
  private:
+  Figure with_replay(Nanoseconds paper, const std::vector<Change>& changes, const Replay::Made* before) const;
+
   const EventGraph& graph_;
   const Replay* replay_;
   Model model_;

@@ -25,6 +25,8 @@ constexpr Machine with_latencies(Machine machine, int64_t launch, int64_t wake_u
 constexpr Machine quick(const Machine& machine) { return with_latencies(machine, 0, 0, 0); }
 constexpr Machine slow(const Machine& machine) { return with_latencies(machine, 8'000, 5'000, 2'000); }
 
+bool is_moved(const Edit& edit) { return edit.use_node != kNone; }
+
 const char* sentence(Cause cause) {
   switch (cause) {
     case Cause::durations:
@@ -170,60 +172,58 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
   all_known_ = times.all;
   for (const ThreadSchedule& thread : schedule_.threads)
     for (const Node& node : thread.nodes) calls_time_ += node.own + node.waited;
-  for (Variant& variant : variants_)
-    variant.base =
-        simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
-  if (schedule_.locks_taken_free)
-    locks_in_order_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, in_order(), {});
-  if (schedule_.threads.size() < 2) return;
-  independent_ = simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, {});
-  if (schedule_.sleep_costs.known())
-    sleeps_as_recorded_ =
-        simulate(schedule_, variants_[0].durations, variants_[0].machine, sleeps_as_recorded(), {});
+  if (schedule_.threads.size() == 1)
+    for (Variant& variant : variants_)
+      simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
+  unchanged_ = ends({});
 }
 
-// Benefits with the threads taken as independent: of the whole, and of all threads summed.
-void ProcessReplay::independent(std::span<const Edit> edits, Spread& spread) const {
-  Outcome changed =
-      simulate(schedule_, variants_[0].durations, variants_[0].machine, {true, false, true}, edits);
-  int64_t sum = 0;
-  for (size_t t = 0; t < changed.threads.size(); ++t) sum += independent_.threads[t] - changed.threads[t];
-  for (int64_t benefit : {independent_.end - changed.end, sum}) spread.include(Cause::threads, benefit);
+Outcome ProcessReplay::run(const Variant& variant, const Setting& how, std::span<const Edit> edits) const {
+  return simulate(schedule_, variant.durations, variant.machine, how, edits, nullptr, &variant.checkpoints);
 }
 
-int64_t ProcessReplay::benefit(const Variant& variant, const Setting& how,
-                               std::span<const Edit> edits) const {
-  return variant.base.end -
-         simulate(schedule_, variant.durations, variant.machine, how, edits, nullptr, &variant.checkpoints)
-             .end;
-}
-
-Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) const {
-  Spread spread(benefit(variants_[0], setting(), edits));
-  for (size_t i = 1; i < variants_.size(); ++i)
-    spread.include(variants_[i].cause, benefit(variants_[i], setting(), edits));
-  auto moved = [](const Edit& edit) { return edit.use_node != kNone; };
-  if (std::any_of(edits.begin(), edits.end(), moved)) {
+ProcessReplay::Ends ProcessReplay::ends(std::span<const Edit> edits) const {
+  Ends ends;
+  const Variant& variant = variants_[0];
+  for (const Variant& each : variants_) ends.variants.push_back(run(each, setting(), edits).end);
+  ends.same_call = ends.variants[0];
+  if (std::any_of(edits.begin(), edits.end(), is_moved)) {
     Setting same_call = setting();
     same_call.moved_as_event = false;
-    spread.include(Cause::moved_call, benefit(variants_[0], same_call, edits));
+    ends.same_call = run(variant, same_call, edits).end;
   }
-  int64_t changed_time = time_of(edits);
+  if (schedule_.threads.size() < 2) return ends;
+  if (!schedule_.order_complete) ends.independent = run(variant, {true, false, true}, edits);
+  if (schedule_.locks_taken_free) ends.locks_in_order = run(variant, in_order(), edits).end;
+  if (schedule_.sleep_costs.known()) ends.sleeps_as_recorded = run(variant, sleeps_as_recorded(), edits).end;
+  return ends;
+}
+
+Estimate ProcessReplay::estimate_beyond(const Ends& before, std::span<const Edit> all,
+                                        std::span<const Edit> edits, double unmatched) const {
+  const Ends after = ends(all);
+  Spread spread(before.variants[0] - after.variants[0]);
+  for (size_t i = 1; i < variants_.size(); ++i)
+    spread.include(variants_[i].cause, before.variants[i] - after.variants[i]);
+  spread.include(Cause::moved_call, before.same_call - after.same_call);
+  // What is gained was waited: if not when it was recorded, then with the others made.
+  const int64_t changed_time = std::max(time_of(edits), spread.middle());
   if (schedule_.threads.size() > 1) {
-    if (!schedule_.order_complete) independent(edits, spread);
-    if (schedule_.locks_taken_free) {
-      const Variant& variant = variants_[0];
-      const Outcome changed = simulate(schedule_, variant.durations, variant.machine, in_order(), edits);
-      spread.include(Cause::threads, locks_in_order_.end - changed.end);
+    if (!schedule_.order_complete) {
+      // Of the whole, and of all threads summed.
+      int64_t sum = 0;
+      for (size_t t = 0; t < after.independent.threads.size(); ++t)
+        sum += before.independent.threads[t] - after.independent.threads[t];
+      for (int64_t benefit : {before.independent.end - after.independent.end, sum})
+        spread.include(Cause::threads, benefit);
     }
-    if (schedule_.sleep_costs.known()) {
-      // Other threads, and how the host of a virtual machine shares it out, move the lengths at which costs step up. So
-      // what they change may be twice as much, or nothing.
-      const Variant& variant = variants_[0];
-      const Outcome changed =
-          simulate(schedule_, variant.durations, variant.machine, sleeps_as_recorded(), edits);
-      spread.widen(Cause::sleeps, std::abs(spread.middle() - (sleeps_as_recorded_.end - changed.end)));
-    }
+    if (schedule_.locks_taken_free)
+      spread.include(Cause::threads, before.locks_in_order - after.locks_in_order);
+    // Other threads, and how the host of a virtual machine shares it out, move the lengths at which costs step up. So
+    // what they change may be twice as much, or nothing.
+    if (schedule_.sleep_costs.known())
+      spread.widen(Cause::sleeps,
+                   std::abs(spread.middle() - (before.sleeps_as_recorded - after.sleeps_as_recorded)));
     if (!all_known_) {
       // Which thread's work a wait waited for is a guess then. Nothing, and all the time that goes, are
       // bounds.
@@ -243,7 +243,7 @@ Estimate ProcessReplay::estimate(std::span<const Edit> edits, double unmatched) 
   }
   differences(edits, spread);
   Estimate estimate = spread.estimate(schedule_.end);
-  if (std::all_of(edits.begin(), edits.end(), moved)) {
+  if (std::all_of(edits.begin(), edits.end(), is_moved)) {
     const Nanoseconds most{most_by_moving(edits)};
     for (Nanoseconds* figure : {&estimate.benefit, &estimate.low, &estimate.high})
       *figure = std::min(*figure, most);

@@ -52,29 +52,43 @@ class ProcessReplay {
  public:
   ProcessReplay(Schedule recorded, const KnownTimes& times, const Machine& assumed);
 
-  // `edits`: sorted by position. `unmatched`: share of operations that no verdict could be joined to.
-  Estimate estimate(std::span<const Edit> edits, double unmatched = 0) const;
+  // When the run ends with some edits made, in each way in which it may have gone.
+  struct Ends {
+    std::vector<int64_t> variants;
+    int64_t same_call = 0;           // a moved wait is the same call
+    int64_t locks_in_order = 0;      // free locks are taken in the recorded order
+    int64_t sleeps_as_recorded = 0;  // sleeps cost what they did
+    Outcome independent;             // threads are taken as independent
+  };
+  // `edits`: sorted by position.
+  Ends ends(std::span<const Edit> edits) const;
+  int64_t gained(const Ends& with) const { return unchanged_.variants[0] - with.variants[0]; }
+  // `unmatched`: share of operations that no verdict could be joined to.
+  Estimate estimate(std::span<const Edit> edits, double unmatched = 0) const {
+    return estimate_beyond(unchanged_, edits, edits, unmatched);
+  }
+  // What `edits` gain where others are made already: the ends with those are `before`, and `all` are both.
+  Estimate estimate_beyond(const Ends& before, std::span<const Edit> all, std::span<const Edit> edits,
+                           double unmatched = 0) const;
 
   const Schedule& schedule() const { return schedule_; }
   const Machine& machine() const { return variants_[0].machine; }
   int64_t mismatch() const { return mismatch_; }  // of the replayed recorded run's time
 
  private:
-  // One way in which the run may have gone: durations and machine, with the unchanged run under them.
+  // One way in which the run may have gone: durations and machine, with where the unchanged run is idle under them.
   struct Variant {
     Cause cause = Cause::count_;
     Machine machine;
     int64_t wake_up_differs = 0;  // from the run's that told the GPU times
     std::vector<int64_t> durations;
     std::vector<Checkpoint> checkpoints;
-    Outcome base;
   };
 
   bool place_kernels(Machine& machine) const;
   void add_variant(const KnownTimes& times, const Machine& machine, Fill fill, Cause cause);
   int64_t recorded_mismatch(const Variant& variant) const;
-  int64_t benefit(const Variant& variant, const Setting& how, std::span<const Edit> edits) const;
-  void independent(std::span<const Edit> edits, Spread& spread) const;
+  Outcome run(const Variant& variant, const Setting& how, std::span<const Edit> edits) const;
   int64_t time_of(std::span<const Edit> edits) const;
   int64_t most_by_moving(std::span<const Edit> edits) const;
   void differences(std::span<const Edit> edits, Spread& spread) const;
@@ -86,9 +100,7 @@ class ProcessReplay {
 
   Schedule schedule_;
   std::vector<Variant> variants_;  // the first is the estimate
-  Outcome independent_;            // unchanged, threads taken as independent
-  Outcome locks_in_order_;         // unchanged, free locks taken in the recorded order
-  Outcome sleeps_as_recorded_;     // unchanged, sleeps cost what they did
+  Ends unchanged_;
   int64_t mismatch_ = 0;
   int64_t calls_time_ = 0;  // of all nodes
   bool all_known_ = false;

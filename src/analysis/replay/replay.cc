@@ -64,22 +64,29 @@ struct Replay::Part {
   int64_t begin = 0;
 };
 
+// Of one process.
+struct Replay::Gain {
+  const Part* part = nullptr;
+  int64_t end = 0;  // without it
+  Estimate estimate;
+};
+
 // Of processes that ran at the same time the one that ends last counts. They may wait for each other, as ranks do that
 // meet in collectives. So the job gains at least what the process that gains least does, where each meeting
 // waits for that one; and at most what all of them do, where each gains while the others wait for it.
-Estimate Replay::side_by_side(std::span<const std::pair<const Part*, Estimate>> processes) {
+Estimate Replay::side_by_side(std::span<const Gain> processes) {
   int64_t end = INT64_MIN, changed = INT64_MIN, least = INT64_MAX;
   Estimate sum;
   bool ranks = true, shared = false;
-  for (const auto& [part, one] : processes) {
-    end = std::max(end, part->end());
-    changed = std::max(changed, part->end() - one.benefit.count);
+  for (const auto& [part, part_end, one] : processes) {
+    end = std::max(end, part_end);
+    changed = std::max(changed, part_end - one.benefit.count);
     least = std::min(least, one.low.count);
     sum.benefit += one.benefit;
     sum.high += one.high;
     if (sum.reason.empty()) sum.reason = one.reason;
     ranks &= part->process.rank >= 0;
-    for (const auto& [other, unused] : processes) shared |= other != part && part->shares_gpu_with(*other);
+    for (const Gain& other : processes) shared |= other.part != part && part->shares_gpu_with(*other.part);
   }
   Estimate together{Nanoseconds{end - changed}, {}, {}, sum.reason};
   together.low = std::min(Nanoseconds{least}, together.benefit);
@@ -135,7 +142,8 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
 Replay::~Replay() = default;
 Replay::Replay(Replay&&) noexcept = default;
 
-Estimate Replay::estimate(const std::vector<Change>& changes) const {
+// By process, sorted by position.
+std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& changes) const {
   std::vector<std::vector<Edit>> edits(parts_.size());
   if (parts_.size() == 1) edits[0].reserve(changes.size());  // megabytes that growing would copy
   uint32_t of_thread = kNone;                                // the thread of the last change, and its node
@@ -169,28 +177,49 @@ Estimate Replay::estimate(const std::vector<Change>& changes) const {
     if (change.wait_change == Change::Wait::moved) place_use(thread, node->end() + change.after.count, edit);
     edits[p].push_back(edit);
   }
-  std::vector<std::pair<const Part*, Estimate>> found;
-  for (size_t p = 0; p < parts_.size(); ++p) {
+  for (std::vector<Edit>& of_process : edits) {
     auto earlier = [](const Edit& a, const Edit& b) { return a.position() < b.position(); };
-    if (!std::is_sorted(edits[p].begin(), edits[p].end(), earlier))
-      std::sort(edits[p].begin(), edits[p].end(), earlier);
-    unite(edits[p]);
-    found.emplace_back(parts_[p].get(),
-                       edits[p].empty() ? Estimate{} : parts_[p]->model.estimate(edits[p], unmatched_));
+    if (!std::is_sorted(of_process.begin(), of_process.end(), earlier))
+      std::sort(of_process.begin(), of_process.end(), earlier);
+    unite(of_process);
+  }
+  return edits;
+}
+
+Replay::Made Replay::make(std::vector<Change> changes) const {
+  Made made{std::move(changes), {}};
+  const auto edits = edits_of(made.changes);
+  for (size_t p = 0; p < parts_.size(); ++p) made.ends.push_back(parts_[p]->model.ends(edits[p]));
+  return made;
+}
+
+Estimate Replay::estimate(const std::vector<Change>& changes, const Made* before) const {
+  const auto edits = edits_of(changes);
+  std::vector<std::vector<Edit>> all;
+  if (before) all = edits_of(replaced(before->changes, changes));
+  std::vector<Gain> found;
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    const ProcessReplay& model = parts_[p]->model;
+    Gain& gain = found.emplace_back(Gain{parts_[p].get(), parts_[p]->end(), {}});
+    if (before) gain.end -= model.gained(before->ends[p]);
+    if (edits[p].empty()) continue;
+    gain.estimate = before ? model.estimate_beyond(before->ends[p], all[p], edits[p], unmatched_)
+                           : model.estimate(edits[p], unmatched_);
   }
   // A process that gives the GPU nothing (mpirun, a shell) waits for those that do.
-  const auto works = [](const auto& one) { return one.first->model.schedule().gpu_operations > 0; };
+  const auto works = [](const Gain& one) { return one.part->model.schedule().gpu_operations > 0; };
   if (std::any_of(found.begin(), found.end(), works)) std::erase_if(found, std::not_fn(works));
   // Processes that follow each other add up.
-  std::sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.first->begin < b.first->begin; });
+  std::sort(found.begin(), found.end(),
+            [](const Gain& a, const Gain& b) { return a.part->begin < b.part->begin; });
   Estimate total;
   for (size_t i = 0; i < found.size();) {
     size_t next = i;
     int64_t end = INT64_MIN;
-    for (; next < found.size() && (next == i || found[next].first->begin < end); ++next)
-      end = std::max(end, found[next].first->end());
+    for (; next < found.size() && (next == i || found[next].part->begin < end); ++next)
+      end = std::max(end, found[next].part->end());
     const Estimate one =
-        next == i + 1 ? found[i].second : side_by_side(std::span(found).subspan(i, next - i));
+        next == i + 1 ? found[i].estimate : side_by_side(std::span(found).subspan(i, next - i));
     total.benefit += one.benefit;
     total.low += one.low;
     total.high += one.high;

@@ -40,8 +40,15 @@ class Replay {
 
   // The share of synchronizations and transfers that no verdict could be joined to.
   void set_unmatched(double share) { unmatched_ = share; }
-  // `changes`: in CPU order, one for each operation at most; of one problem or of several fixed together.
-  Estimate estimate(const std::vector<Change>& changes) const;
+  // Changes that are made already, and when each process ends with them.
+  struct Made {
+    std::vector<Change> changes;
+    std::vector<replay::ProcessReplay::Ends> ends;
+  };
+  Made make(std::vector<Change> changes) const;
+  // `changes`: in CPU order, one for each operation at most; of one problem or of several fixed together. `before`: what
+  // they gain beyond those, in whose place they are where both change the same operation. Null: nothing was made.
+  Estimate estimate(const std::vector<Change>& changes, const Made* before = nullptr) const;
 
   // By how much replaying the recorded run misses its time, of that time; the largest of all processes.
   double mismatch() const;
@@ -50,7 +57,9 @@ class Replay {
 
  private:
   struct Part;
-  static Estimate side_by_side(std::span<const std::pair<const Part*, Estimate>> processes);
+  struct Gain;
+  static Estimate side_by_side(std::span<const Gain> processes);
+  std::vector<std::vector<replay::Edit>> edits_of(const std::vector<Change>& changes) const;
 
   std::vector<std::unique_ptr<Part>> parts_;       // by process
   std::vector<std::pair<uint32_t, uint32_t>> of_;  // by thread of the graph: part, thread in its schedule
