@@ -19,9 +19,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A needed wait is worth a word from this share of the GPU phase on; each that is looked at is one more replay.
+// A needed wait is worth a word from this share of the main loop, or of the GPU phase, on; each line that is looked at is one
+// more replay.
 constexpr double kRequiredShare = 0.01;
-constexpr size_t kMostRequired = 10;
+constexpr size_t kMostRequired = 16;
 
 }  // namespace
 
@@ -204,12 +205,19 @@ void ReportOfRun::find() {
       options_.groups ? groups_asked_for(grouping) : find_groups(grouping, names_);
   for (const Group& group : groups) description.add(group);
   add_parts(grouping, groups, description);
-  const Nanoseconds worth{static_cast<int64_t>(report_.gpu_phase_s * 1e9 * kRequiredShare)};
-  const std::vector<Required> needed = find_required(input, problems.found, worth, kMostRequired);
-  for (const Required& required : needed) description.add(required, runs_.brought);
+  double phase_s = report_.gpu_phase_s;
+  if (loop_) phase_s = std::min(phase_s, (loop_->end - loop_->begin).seconds());
+  const RequiredWaits needed = find_required(
+      input, problems.found,
+      [this](SiteIndex site) { return acting_place(names_.stack(runs_.sites[site].place)); },
+      {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, kMostRequired);
+  for (const Required& required : needed.found) description.add(required, runs_.brought);
+  if (!needed.found.empty()) description.add_required_together(needed.together);
   if (!runs_.sync_use)
-    to_follow_ = places_to_follow(needed, problems.found, {static_cast<int64_t>(report_.gpu_phase_s * 1e9)});
-  if (options_.timeline > 0) report_.timeline = timeline_of(input, problems.found, needed, options_.timeline);
+    to_follow_ =
+        places_to_follow(needed.found, problems.found, {static_cast<int64_t>(report_.gpu_phase_s * 1e9)});
+  if (options_.timeline > 0)
+    report_.timeline = timeline_of(input, problems.found, needed.found, options_.timeline);
   set_source_keys(report_);
   add_together(grouping, description);
   description.add_line_notices();

@@ -108,9 +108,9 @@ std::vector<FollowedValues> followed_values(const Run& sync_use, const SiteTable
 std::vector<FollowedPlace> places_to_follow(const std::vector<Required>& required,
                                             const std::vector<Problem>& problems, Nanoseconds gpu_phase) {
   std::vector<FollowedPlace> places;
-  Nanoseconds waited;
-  auto take = [&](const auto& one) {
-    if (!one.uses.empty()) waited += one.waited;
+  Nanoseconds cost;
+  auto take = [&](const auto& one, Nanoseconds its) {
+    if (!one.uses.empty()) cost += its;
     for (const auto& [place, count] : one.uses) {
       const auto frames = place.process->stacks.frames(place.stack);
       const ModuleRecord* module = frames.empty() ? nullptr : place.process->module(frames[0].module());
@@ -122,10 +122,10 @@ std::vector<FollowedPlace> places_to_follow(const std::vector<Required>& require
       if (!known) places.push_back(followed);
     }
   };
-  for (const Required& one : required) take(one);
+  for (const Required& one : required) take(one, one.up_to.benefit);
   for (const Problem& problem : problems)
-    if (problem.kind == ProblemKind::misplaced_synchronization) take(problem);
-  if (waited.count == 0 || 50 * waited.count < gpu_phase.count) places.clear();
+    if (problem.kind == ProblemKind::misplaced_synchronization) take(problem, problem.waited);
+  if (cost.count == 0 || 50 * cost.count < gpu_phase.count) places.clear();
   return places;
 }
 

@@ -94,7 +94,7 @@ TEST(PlacesToFollow, AreThoseOfWaitsThatCostMuch) {
   SiteTable sites;
   auto run = load_judged_run(folder.path(), sites);
   Required required;
-  required.waited = {20};
+  required.up_to.benefit = {20};
   for (const Evidence& evidence : run->processes[0].threads[0].evidence)
     if (evidence.use_stack != kNoStack)
       required.uses.push_back({{run->processes[0].trace, evidence.use_stack}, 1});

@@ -67,15 +67,12 @@ std::string folded_stack(const std::vector<ReportFrame>& stack) {
   return folded;
 }
 
-// Problems of one place in the application. A place is a line; without lines, a call.
+// Problems of one place in the application.
 void callers(const GroupingInput& in, StackNames& names, std::vector<Group>& groups) {
-  std::map<std::pair<std::string, uint64_t>, Members> by_place;
-  for (uint32_t i = 0; i < in.problems.size(); ++i) {
-    const ReportFrame* frame = acting_frame(names.stack(in.sites[in.problems[i].site].place));
-    if (!frame || frame->owner != FrameOwner::application) continue;
-    const bool line = frame->line > 0;
-    by_place[{line ? frame->file : frame->module, line ? frame->line : frame->offset}].push_back(i);
-  }
+  std::map<ActingPlace, Members> by_place;
+  for (uint32_t i = 0; i < in.problems.size(); ++i)
+    if (auto place = acting_place(names.stack(in.sites[in.problems[i].site].place)))
+      by_place[*place].push_back(i);
   for (auto& [place, members] : by_place) {
     std::set<SiteKey> stacks;  // several problems of one stack are its single point
     std::set<std::string> called;

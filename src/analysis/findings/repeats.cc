@@ -121,6 +121,11 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
     for (const Report& other : others) together.push_back(other.together.value_or(ReportTogether{}));
     unite_repeats(*report.together, together, report.whole_s());
   }
+  if (report.required_together) {
+    std::vector<ReportTogether> together;
+    for (const Report& other : others) together.push_back(other.required_together.value_or(ReportTogether{}));
+    unite_repeats(*report.required_together, together, report.whole_s());
+  }
   if (report.main_loop) {
     std::vector<double> benefits = {report.main_loop->expected_benefit_s};
     for (const Report& other : others)
@@ -141,6 +146,7 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
     if (wait.used_by && wait.used_by->value && wait.used_by->value->moved_up_to_s)
       wait.used_by->value->moved_up_to_s = std::min(*wait.used_by->value->moved_up_to_s, wait.up_to_s);
   std::erase_if(report.required, [](const ReportRequired& wait) { return wait.up_to_s <= 0; });
+  if (report.required.empty()) report.required_together.reset();
   put_in_order(report.required, &ReportRequired::up_to_s, "R");
   const auto renamed = put_in_order(report.problems, &ReportProblem::expected_benefit_s, "P");
   for (ReportGroup& group : report.groups)

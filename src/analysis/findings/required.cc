@@ -6,27 +6,6 @@
 namespace diogenes {
 namespace {
 
-// A wait that moves to the first use is needed still. Where that gains less than half of what is waited, the rest is for
-// those who ask for the result less often, or not on the CPU.
-bool leaves_most(const Problem& problem) {
-  return problem.kind == ProblemKind::misplaced_synchronization &&
-         2 * problem.benefit.count < problem.waited.count;
-}
-
-// By thread of the graph and operation: what the problems change stays theirs.
-std::vector<std::vector<bool>> changed_by(const std::vector<Problem>& problems, size_t threads) {
-  std::vector<std::vector<bool>> changed(threads);
-  for (const Problem& problem : problems) {
-    if (leaves_most(problem)) continue;
-    for (const Change& change : problem.changes) {
-      std::vector<bool>& operations = changed[change.thread];
-      if (operations.size() <= change.operation) operations.resize(change.operation + 1);
-      operations[change.operation] = true;
-    }
-  }
-  return changed;
-}
-
 bool brings_to_host(const DriverFunction& function) {
   return function.role == Role::transfer && function.direction == Direction::device_to_host;
 }
@@ -43,6 +22,206 @@ BroughtValues most_frequent(std::vector<Content>& contents) {
   }
   return result;
 }
+
+// What the problems' fixes do to an operation. changed: it stays, without its wait or as a shorter call.
+enum class Fixed : uint8_t { no, moved, changed, gone };
+
+// By thread of the graph and operation.
+std::vector<std::vector<Fixed>> fixed_by(const std::vector<Problem>& problems, size_t threads) {
+  std::vector<std::vector<Fixed>> fixed(threads);
+  for (const Problem& problem : problems)
+    for (const Change& change : problem.changes) {
+      std::vector<Fixed>& operations = fixed[change.thread];
+      if (operations.size() <= change.operation) operations.resize(change.operation + 1);
+      operations[change.operation] = change.wait_change == Change::Wait::moved  ? Fixed::moved
+                                     : change.call_removed && !change.work_kept ? Fixed::gone
+                                                                                : Fixed::changed;
+    }
+  return fixed;
+}
+
+// What is known of one line while its calls are gathered.
+struct Line {
+  Required required;
+  std::map<std::pair<SiteIndex, bool>, uint64_t> calls;  // how many, by site and whether they wait
+  std::vector<Change> changes;
+  std::vector<int64_t> after;
+  Nanoseconds most;  // that it can gain
+};
+
+class RequiredFinder {
+ public:
+  RequiredFinder(const ProblemInput& input, const std::vector<Problem>& problems, const PlaceOf& place_of)
+      : in_(input),
+        problems_(problems),
+        place_of_(place_of),
+        fixed_(fixed_by(problems, input.graph.threads.size())),
+        line_of_(input.sites.size(), kNone),
+        waits_(input.sites.size()) {}
+
+  RequiredWaits find(Nanoseconds least, size_t most) {
+    for (uint32_t t = 0; t < in_.graph.threads.size(); ++t) gather(t);
+    std::erase_if(lines_, [&](const Line& line) { return line.most < least; });
+    std::stable_sort(lines_.begin(), lines_.end(),
+                     [](const Line& a, const Line& b) { return a.most > b.most; });
+    if (lines_.size() > most) lines_.resize(most);
+    const std::vector<Figure> figures = beyond_problems(each_alone());
+    for (size_t i = 0; i < lines_.size(); ++i) lines_[i].required.up_to = figures[i];
+    std::erase_if(lines_, [&](const Line& line) {
+      return line.required.up_to.benefit < least || line.required.up_to.benefit.count <= 0;
+    });
+    std::stable_sort(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) {
+      return a.required.up_to.benefit > b.required.up_to.benefit;
+    });
+    RequiredWaits result;
+    if (lines_.size() == 1) result.together = lines_[0].required.up_to;
+    if (lines_.size() > 1) result.together = beyond_problems({all()})[0];
+    for (Line& line : lines_) {
+      describe(line);
+      result.found.push_back(std::move(line.required));
+    }
+    return result;
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  void gather(uint32_t t) {
+    auto [process, thread] = in_.graph.origin[t];
+    const auto& operations = in_.tracing.processes[process].threads[thread].operations;
+    std::vector<uint32_t> copies;  // to the host, since the thread's last needed wait
+    Nanoseconds freed;             // since then, by the fixes: the next wait may take it over
+    for (uint32_t i = 0; i < operations.size(); ++i) {
+      const Operation& operation = operations[i];
+      const Fixed fixed = i < fixed_[t].size() ? fixed_[t][i] : Fixed::no;
+      const DriverFunction* function = function_of(in_.sites[operation.site]);
+      const bool waits = is_program_wait(operation);
+      waits_[operation.site.value] += waits;
+      const bool is_left = fixed == Fixed::no || fixed == Fixed::moved;
+      if (!is_left) freed += operation.call;
+      if (waits && operation.reasons != 0) {
+        if (is_asked_for(operation) && is_left) add(line(operation.site), t, i, operations, copies, freed);
+        copies.clear();
+        freed = fixed == Fixed::moved ? operation.waited : Nanoseconds{};
+      } else if (function && brings_to_host(*function) && is_candidate(operation) && fixed != Fixed::gone) {
+        copies.push_back(i);
+      } else if (function && function->role == Role::synchronize && !waits && operation.reasons != 0 &&
+                 fixed == Fixed::no && is_asked_for(operation)) {
+        // It found all done: it will wait for what others wait for needlessly now.
+        ++waits_[operation.site.value];
+        add(line(operation.site), t, i, operations, copies, freed);
+        copies.clear();
+        freed = {};
+      }
+    }
+  }
+
+  // A call that waits for its own work has no result that could be asked for later.
+  static bool is_asked_for(const Operation& operation) {
+    return is_candidate(operation) && !operation.outside && (operation.reasons & kOwnWork) == 0;
+  }
+
+  Line& line(SiteIndex site) {
+    uint32_t& number = line_of_[site.value];
+    if (number == kNone) {
+      const auto place = place_of_ ? place_of_(site) : std::nullopt;
+      const auto next = static_cast<uint32_t>(lines_.size());
+      number = place ? by_place_.try_emplace(*place, next).first->second : next;
+      if (number == next) lines_.emplace_back();
+    }
+    return lines_[number];
+  }
+
+  void add(Line& line, uint32_t t, uint32_t i, const std::vector<Operation>& operations,
+           const std::vector<uint32_t>& copies, Nanoseconds freed) {
+    Required& required = line.required;
+    const Operation& operation = operations[i];
+    for (const uint32_t copy : copies) add_call(line, t, copy, operations[copy], false);
+    add_call(line, t, i, operation, true);
+    line.most += freed;
+    ++required.count;
+    required.not_judged += is_not_judged(operation.reasons);
+    ++required.threads[t];
+    for (uint32_t bit = 1; bit != 0; bit <<= 1)
+      if ((operation.reasons & bit) != 0) ++required.reasons[bit];
+    if (operation.after.count >= 0) line.after.push_back(operation.after.count);
+  }
+
+  void add_call(Line& line, uint32_t t, uint32_t i, const Operation& operation, bool waits) {
+    Required& required = line.required;
+    required.waited += operation.waited;
+    required.call += operation.call;
+    line.most += operation.call;
+    ++line.calls[{operation.site, waits}];
+    const DriverFunction* function = function_of(in_.sites[operation.site]);
+    Change& change = line.changes.emplace_back();
+    change.thread = t;
+    change.operation = i;
+    change.wait = in_.graph.threads[t].wait_at[i];
+    change.waits = is_wait(operation);
+    change.launch_first = launches_first(function);
+    change.own = operation.own();
+    change.call_removed = function && (function->role == Role::synchronize || brings_to_host(*function));
+    if (change.waits) change.wait_change = Change::Wait::removed;
+  }
+
+  std::vector<Models::Parts> each_alone() const {
+    std::vector<Models::Parts> alone;
+    for (const Line& line : lines_) alone.push_back({&line.changes});
+    return alone;
+  }
+  Models::Parts all() const {
+    Models::Parts parts;
+    for (const Line& line : lines_) parts.push_back(&line.changes);
+    return parts;
+  }
+
+  std::vector<Figure> beyond_problems(const std::vector<Models::Parts>& of) const {
+    Models::Parts fixes;
+    for (const Problem& problem : problems_) fixes.push_back(&problem.changes);
+    const Models paper(in_.graph, nullptr, Model::paper);
+    return (in_.models ? *in_.models : paper).figures_beyond(fixes, of);
+  }
+
+  void describe(Line& line) const {
+    Required& required = line.required;
+    for (const auto& [call, count] : line.calls) required.calls.push_back({call.first, count, call.second});
+    std::sort(required.calls.begin(), required.calls.end(),
+              [&](const RequiredCall& a, const RequiredCall& b) {
+                if (a.waits != b.waits) return a.waits;
+                return a.count != b.count ? a.count > b.count : in_.sites[a.site].key < in_.sites[b.site].key;
+              });
+    required.site = required.calls.front().site;
+    for (const RequiredCall& call : required.calls) {
+      if (!call.waits) continue;
+      required.instances += waits_[call.site.value];
+      if (call.site.value >= in_.verdicts.size()) continue;
+      for (const auto& [place, count] : in_.verdicts[call.site.value].uses) {
+        const auto known = std::find_if(required.uses.begin(), required.uses.end(),
+                                        [&](const auto& use) { return use.first == place; });
+        if (known == required.uses.end())
+          required.uses.emplace_back(place, count);
+        else
+          known->second += count;
+      }
+    }
+    std::stable_sort(required.uses.begin(), required.uses.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (line.after.empty()) return;
+    const auto middle = line.after.begin() + static_cast<ptrdiff_t>(line.after.size() / 2);
+    std::nth_element(line.after.begin(), middle, line.after.end());
+    required.after = Nanoseconds{*middle};
+  }
+
+  const ProblemInput& in_;
+  const std::vector<Problem>& problems_;
+  const PlaceOf& place_of_;
+  const std::vector<std::vector<Fixed>> fixed_;
+  std::vector<uint32_t> line_of_;  // by site
+  std::vector<uint64_t> waits_;    // by site
+  std::map<ActingPlace, uint32_t> by_place_;
+  std::vector<Line> lines_;
+};
 
 }  // namespace
 
@@ -61,83 +240,9 @@ std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteT
   return result;
 }
 
-std::vector<Required> find_required(const ProblemInput& input, const std::vector<Problem>& problems,
-                                    Nanoseconds least, size_t most) {
-  const auto changed = changed_by(problems, input.graph.threads.size());
-  std::map<uint32_t, Required> by_site;
-  std::map<uint32_t, std::vector<Change>> changes;
-  std::map<uint32_t, std::vector<int64_t>> after;
-  for (uint32_t t = 0; t < input.graph.threads.size(); ++t) {
-    auto [process, thread] = input.graph.origin[t];
-    const auto& operations = input.tracing.processes[process].threads[thread].operations;
-    std::vector<Change> copies;  // to the host, since the thread waited last
-    const auto change_of = [&](uint32_t i, bool waits) {
-      const DriverFunction* function = function_of(input.sites[operations[i].site]);
-      Change change;
-      change.thread = t;
-      change.operation = i;
-      change.wait = input.graph.threads[t].wait_at[i];
-      change.waits = waits;
-      change.launch_first = launches_first(function);
-      change.own = operations[i].own();
-      change.call_removed = function && (function->role == Role::synchronize || brings_to_host(*function));
-      if (waits) change.wait_change = Change::Wait::removed;
-      return change;
-    };
-    for (uint32_t i = 0; i < operations.size(); ++i) {
-      const Operation& operation = operations[i];
-      const bool is_changed = i < changed[t].size() && changed[t][i];
-      if (!is_program_wait(operation)) {
-        const DriverFunction* function = function_of(input.sites[operation.site]);
-        if (function && brings_to_host(*function) && !is_changed) copies.push_back(change_of(i, false));
-        continue;
-      }
-      const std::vector<Change> brought = std::exchange(copies, {});
-      if (!is_candidate(operation) || operation.outside) continue;
-      Required& required = by_site[operation.site.value];
-      required.site = operation.site;
-      ++required.instances;
-      // A call that waits for its own work has no result that could be asked for later.
-      if (operation.reasons == 0 || (operation.reasons & kOwnWork) != 0) continue;
-      if (is_changed) continue;
-      ++required.count;
-      required.not_judged += is_not_judged(operation.reasons);
-      ++required.threads[t];
-      required.waited += operation.waited;
-      required.call += operation.call;
-      for (uint32_t bit = 1; bit != 0; bit <<= 1)
-        if ((operation.reasons & bit) != 0) ++required.reasons[bit];
-      if (operation.after.count >= 0) after[operation.site.value].push_back(operation.after.count);
-      std::vector<Change>& all = changes[operation.site.value];
-      all.insert(all.end(), brought.begin(), brought.end());
-      all.push_back(change_of(i, true));
-    }
-  }
-
-  std::vector<Required> found;
-  for (auto& [site, required] : by_site)
-    if (required.waited >= least && required.waited.count > 0) found.push_back(std::move(required));
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Required& a, const Required& b) { return a.waited > b.waited; });
-  if (found.size() > most) found.resize(most);
-  Models paper(input.graph, nullptr, Model::paper);
-  std::vector<Models::Parts> alone;
-  for (const Required& required : found) alone.push_back({&changes[required.site.value]});
-  const std::vector<Figure> figures = (input.models ? *input.models : paper).figures(alone);
-  for (size_t i = 0; i < found.size(); ++i) {
-    Required& required = found[i];
-    required.up_to = figures[i];
-    if (auto& times = after[required.site.value]; !times.empty()) {
-      const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
-      std::nth_element(times.begin(), middle, times.end());
-      required.after = Nanoseconds{*middle};
-    }
-    if (required.site.value < input.verdicts.size()) required.uses = input.verdicts[required.site.value].uses;
-  }
-  std::erase_if(found, [](const Required& required) { return required.up_to.benefit.count <= 0; });
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Required& a, const Required& b) { return a.up_to.benefit > b.up_to.benefit; });
-  return found;
+RequiredWaits find_required(const ProblemInput& input, const std::vector<Problem>& problems,
+                            const PlaceOf& place_of, Nanoseconds least, size_t most) {
+  return RequiredFinder(input, problems, place_of).find(least, most);
 }
 
 }  // namespace diogenes

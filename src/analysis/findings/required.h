@@ -1,11 +1,16 @@
-// Needed synchronizations that cost most. Removing them as they are would be wrong; the program would have to ask for
-// their results less often, later, or not on the CPU. In: the joined run of stage 2, what stage 3 says of each site,
-// the problems. Out: sites by what the program would gain at most if it did not ask for these results: the same model,
-// run without these waits, their calls, and the copies to the host since the thread's wait before.
+// Needed waits that cost most. Removing them as they are would be wrong; the program would have to ask for their results less
+// often, later, or not on the CPU. In: the joined run of stage 2, what stage 3 says of each site, the problems. Out: lines of
+// the application, each with what the program would gain at most if it did not ask for these results: the same model, run
+// without the line's waits, their calls, and the copies to the host that they wait for.
+//
+// What is gained is counted beyond what fixing the problems gains: a needed wait may find nothing today because a needless one
+// before it took the time over. So a wait counts however short it was.
 #pragma once
+#include <functional>
 #include <map>
 
 #include "analysis/findings/problems.h"
+#include "analysis/symbols/frame_owner.h"
 
 namespace diogenes {
 
@@ -17,21 +22,36 @@ struct BroughtValues {
 // By site. `memory_tracing`: while it has its operations.
 std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteTable& sites);
 
-struct Required {
+struct RequiredCall {
   SiteIndex site;
-  uint64_t count = 0;       // needed waits that no problem changes, or only moves and gains little by it
-  uint64_t not_judged = 0;  // of `count`: they count as needed, because nobody saw whether they were
-  uint64_t instances = 0;   // all waits of the site
-  Nanoseconds waited, call;
-  Figure up_to;                          // the run would be shorter by
-  std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
+  uint64_t count = 0;
+  bool waits = false;  // else it brings what is waited for
+};
+
+struct Required {
+  SiteIndex site;                    // the wait that is made most often
+  std::vector<RequiredCall> calls;   // of the line, and the copies: waits first, the most frequent first
+  uint64_t count = 0;                // needed waits
+  uint64_t not_judged = 0;           // of `count`: they count as needed, because nobody saw whether they were
+  uint64_t instances = 0;            // all waits of these sites
+  Nanoseconds waited, call;          // of `calls`
+  Figure up_to;                      // the run would be shorter by, once the problems are fixed
+  std::optional<Nanoseconds> after;  // median time to the first use; none: unknown
   std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
   std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // where the result is used first, most frequent first
 };
 
-// Those of sites that wait for `least` or longer in all, the largest gain first. `most`: each is one more replay.
-std::vector<Required> find_required(const ProblemInput& input, const std::vector<Problem>& problems,
-                                    Nanoseconds least, size_t most);
+struct RequiredWaits {
+  std::vector<Required> found;  // largest gain first
+  Figure together;              // of all of them
+};
+
+// Where a site's calls belong to; none: they are alone.
+using PlaceOf = std::function<std::optional<ActingPlace>(SiteIndex)>;
+
+// Those that gain `least` or more. `most`: lines that are looked at; each is one more replay.
+RequiredWaits find_required(const ProblemInput& input, const std::vector<Problem>& problems,
+                            const PlaceOf& place_of, Nanoseconds least, size_t most);
 
 }  // namespace diogenes

@@ -121,6 +121,7 @@ class Withdrawal {
   void move_required(const std::vector<WithdrawnKey>& keys) {
     change_timeline<&ReportInterval::required>(
         take_out(report_.required, keys, [&](ReportRequired& required, const std::string& reason) {
+          report_.required_together.reset();
           ReportProblem finding;
           finding.id = required.id, finding.key = required.key, finding.source_key = required.source_key;
           finding.kind = "needed-wait";
@@ -184,11 +185,14 @@ class Withdrawal {
 
 void add_to_findings(const ProvedSession& proved, const ProvedCorrection& one, Report& report) {
   const double whole_s = report.whole_s();
-  if (one.keys.size() == 1 && !one.id.starts_with("G")) {
+  // A needed wait has a key for each of its line's calls that wait.
+  const bool needed = one.id.starts_with("R");
+  if (needed || (one.keys.size() == 1 && !one.id.starts_with("G"))) {
     for (ReportProblem& problem : report.problems)
       if (problem.key == one.keys[0]) problem.proved = proved_of(proved, one, expected_of(problem), whole_s);
     for (ReportRequired& required : report.required)
-      if (required.key == one.keys[0])
+      if (std::any_of(required.calls.begin(), required.calls.end(),
+                      [&](const ReportRequiredCall& call) { return call.key == one.keys[0]; }))
         required.proved = proved_of(proved, one, expected_of(required), whole_s);
     return;
   }

@@ -238,6 +238,8 @@ Report example() {
   report.main_loop = ReportLoop{10, 5, 1.5};
   ReportRequired& required = report.required.emplace_back();
   required.id = "R1", required.key = "r", required.up_to_s = 3;
+  required.calls = {{"r", "", "", 1, true}, {"s", "", "", 1, true}};
+  report.required_together.emplace();
   return report;
 }
 
@@ -259,7 +261,7 @@ TEST(ProvedReport, HasGroupsWhoseTransfersWereCorrectedToo) {
 
 TEST(ProvedReport, HasWhatWasProvedOfEach) {
   Report report = example();
-  ProvedCorrection needed = correction("R1", {"r"}, 0.2), fold = correction("G1", {"b", "a"}, 0.7);
+  ProvedCorrection needed = correction("R1", {"r", "s"}, 0.2), fold = correction("G1", {"b", "a"}, 0.7);
   add_proof(proved({correction("", {"a", "b"}, 1.4), correction("P9", {"a"}, 0.9), needed, fold,
                     correction("G2", {"a", "b"}, 0.7)}),
             {}, {}, report);
@@ -313,6 +315,7 @@ TEST(ProvedReport, AWithdrawnFindingIsInNoSum) {
   EXPECT_EQ(report.problems[0].id, "P2");
   EXPECT_TRUE(report.problems[0].proved);
   EXPECT_TRUE(report.required.empty());
+  EXPECT_FALSE(report.required_together);
   ASSERT_EQ(report.proof->withdrawn.size(), 2u);
   EXPECT_EQ(report.proof->withdrawn[0].finding.id, "P1");
   EXPECT_EQ(report.proof->withdrawn[0].reason, "correcting it changed the results (x)");

@@ -149,6 +149,14 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();
   out.call_s = required.call.seconds();
+  for (const RequiredCall& call : required.calls) {
+    const Site& its = sites_[call.site];
+    out.calls.push_back(
+        {site_key_text(its.key) + "-required", operation_name(its), names_.api(its), call.count, call.waits});
+    if (call.site.value >= brought.size()) continue;
+    out.same_value += brought[call.site.value].same;
+    out.values += brought[call.site.value].all;
+  }
   out.up_to_s = required.up_to.benefit.seconds();
   out.up_to_percent = percent(required.up_to.benefit);
   out.range = range_of(required.up_to);
@@ -166,12 +174,9 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   if (!required.uses.empty())
     out.used_by = ReportUse{required.after ? std::optional(required.after->seconds()) : std::nullopt,
                             most_frequent(required.uses), std::nullopt};
-  if (out.used_by)
-    out.used_by->value = value_of(required.site, required.count, required.after, required.up_to.benefit);
-  if (required.site.value < brought.size()) {
-    out.same_value = brought[required.site.value].same;
-    out.values = brought[required.site.value].all;
-  }
+  for (const RequiredCall& call : required.calls)
+    if (call.waits && out.used_by && !out.used_by->value)
+      out.used_by->value = value_of(call.site, required.count, required.after, required.up_to.benefit);
 }
 
 // Without lines a reader cannot find the calls. -lineinfo and -g change no code that runs.
@@ -202,6 +207,10 @@ void Description::add(const Group& group) {
 
 void Description::add_together(const Figure& figure) {
   report_.together = together(figure, report_.whole_s());
+}
+
+void Description::add_required_together(const Figure& figure) {
+  report_.required_together = together(figure, report_.whole_s());
 }
 
 ReportTogether Description::together(const Figure& figure, double whole_s) {

@@ -25,6 +25,7 @@ class Description {
   void add(const Group& group);
   void add(const Required& required, const std::vector<BroughtValues>& brought);
   void add_together(const Figure& figure);
+  void add_required_together(const Figure& figure);
   static ReportTogether together(const Figure& figure, double whole_s);
 
   // One for each file of the application that has no lines where problems are.

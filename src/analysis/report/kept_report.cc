@@ -65,8 +65,9 @@ KEPT(ReportOccurrence, process, count, thread_count, threads)
 KEPT(ReportProblem, id, key, source_key, kind, operation, api, count, instances, waited_s, call_s, bytes,
      expected_benefit_s, expected_benefit_percent, range, first_use, duplicate_of, lost_at, conditions, why,
      fix, where, via, source, stack, occurrences, proved)
+KEPT(ReportRequiredCall, key, operation, api, count, waits)
 KEPT(ReportRequired, id, key, source_key, operation, api, count, instances, not_judged, waited_s, call_s,
-     up_to_s, up_to_percent, range, reasons, used_for, used_by, same_value, values, where, via, stack,
+     calls, up_to_s, up_to_percent, range, reasons, used_for, used_by, same_value, values, where, via, stack,
      occurrences, proved)
 KEPT(ReportCoverage, synchronizations, judged, not_judged)
 KEPT(ReportGroup, id, grouping, title, expected_benefit_s, expected_benefit_percent, synchronization_issues,
@@ -79,7 +80,7 @@ KEPT(ReportFunction, operation, count, call_s, waited_s, expected_benefit_s)
 KEPT(Report, model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, part,
      gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
      compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
-     functions, problems, required, groups, together, main_loop, notices, timeline, proof)
+     functions, problems, required, groups, together, required_together, main_loop, notices, timeline, proof)
 
 namespace {
 

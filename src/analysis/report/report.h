@@ -138,15 +138,23 @@ struct ReportProblem {
   std::optional<ReportProved> proved;         // none: it was not
 };
 
-// A needed synchronization that costs much.
+// Calls of one stack at such a line.
+struct ReportRequiredCall {
+  std::string key, operation, api;
+  uint64_t count = 0;
+  bool waits = false;  // else it brings what is waited for
+};
+
+// A line whose needed synchronizations cost much. What is said of one stack is said of the wait that is made most often.
 struct ReportRequired {
   std::string id;  // "R1": by what could be gained
   std::string key, source_key, operation, api;
-  uint64_t count = 0, instances = 0;  // needed; all of the place
-  uint64_t not_judged = 0;            // of `count`: not seen to be needed, and count as such
-  double waited_s = 0, call_s = 0;
-  double up_to_s = 0, up_to_percent = 0;                  // gained if the CPU did not have to wait there
-  std::optional<ReportRange> range;                       // of up_to_s
+  uint64_t count = 0, instances = 0;      // needed; all of the place
+  uint64_t not_judged = 0;                // of `count`: not seen to be needed, and count as such
+  double waited_s = 0, call_s = 0;        // of all its calls
+  std::vector<ReportRequiredCall> calls;  // waits first, the most frequent first
+  double up_to_s = 0, up_to_percent = 0;  // gained without them, once the problems are fixed
+  std::optional<ReportRange> range;       // of up_to_s
   std::vector<std::pair<std::string, uint64_t>> reasons;  // reason_code(): how many; most frequent first
   std::string used_for;                                   // in words
   std::optional<ReportUse> used_by;
@@ -251,6 +259,8 @@ struct Report {
   std::vector<ReportRequired> required;
   std::vector<ReportGroup> groups;
   std::optional<ReportTogether> together;  // none: no problems
+  std::optional<ReportTogether>
+      required_together;  // once these are fixed; none: no needed waits, or one is withdrawn
   std::optional<ReportLoop> main_loop;
   std::vector<ReportNotice> notices;
   std::optional<ReportTimeline> timeline;  // where it was asked for

@@ -97,7 +97,8 @@ class TimelineBuilder {
         if (of[change.operation] < 0) of[change.operation] = static_cast<int32_t>(i);
       }
     for (size_t i = 0; i < required.size(); ++i)
-      required_of_[required[i].site.value] = static_cast<int32_t>(i);
+      for (const RequiredCall& call : required[i].calls)
+        if (call.waits) required_of_[call.site.value] = static_cast<int32_t>(i);
     for (uint32_t t = 0; t < input.graph.origin.size(); ++t) graph_thread_[input.graph.origin[t]] = t;
   }
 

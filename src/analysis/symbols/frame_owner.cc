@@ -209,6 +209,13 @@ const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack) {
   return stack.empty() ? nullptr : &stack.front();
 }
 
+std::optional<ActingPlace> acting_place(const std::vector<ReportFrame>& stack) {
+  const ReportFrame* frame = acting_frame(stack);
+  if (!frame || frame->owner != FrameOwner::application) return std::nullopt;
+  if (frame->line > 0) return ActingPlace{frame->file, static_cast<uint64_t>(frame->line)};
+  return ActingPlace{frame->module, frame->offset};
+}
+
 namespace {
 
 // The library's frame that `acting` calls; null where it calls none.

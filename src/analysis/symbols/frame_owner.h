@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/report/report.h"
@@ -39,6 +40,11 @@ class FrameOwners {
 // The frame to act on: the innermost of the application, else of a library, else the innermost. Of equals those
 // with a line go first. Null without frames.
 const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack);
+
+// What calls have in common that belong together: the line of the application to act on; without lines, the call. None: no
+// frame is the application's.
+using ActingPlace = std::pair<std::string, uint64_t>;
+std::optional<ActingPlace> acting_place(const std::vector<ReportFrame>& stack);
 
 // The function without arguments and version namespaces, as its author would say it. Python's names are that already.
 std::string base_name(const ReportFrame& frame);

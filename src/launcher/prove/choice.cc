@@ -36,14 +36,18 @@ Correction correction_of(const ReportProblem& problem) {
 }
 
 Correction correction_of(const ReportRequired& required) {
-  return {required.id,
-          fmt::format("needed {}, {}", required.operation, where_text(required.where, "", kTitleWidth)),
-          required.up_to_s,
-          0,
-          required.range ? required.range->high_s : required.up_to_s,
-          true,
-          {required.key},
-          {}};
+  Correction result{
+      required.id,
+      fmt::format("needed {}, {}", required.operation, where_text(required.where, "", kTitleWidth)),
+      required.up_to_s,
+      0,
+      required.range ? required.range->high_s : required.up_to_s,
+      true,
+      {},
+      {}};
+  for (const ReportRequiredCall& call : required.calls)
+    if (call.waits) result.keys.push_back(call.key);
+  return result;
 }
 
 Correction correction_of(const ReportGroup& group, const Report& report) {

@@ -175,10 +175,6 @@ std::vector<Line> required_page(const Context& context, const ReportRequired& re
 
 std::string problem_name(const ReportProblem& problem) { return finding_phrase({nullptr, {&problem}}); }
 
-std::string required_name(const ReportRequired& required) {
-  return !required.via.empty() ? required.via : required.api.empty() ? required.operation : required.api;
-}
-
 std::unique_ptr<View> problem_view(const Context& context, const ReportProblem& problem) {
   return finding_view(context, {nullptr, {&problem}});
 }
@@ -191,7 +187,7 @@ std::unique_ptr<View> finding_view(const Context& context, const Finding& findin
 
 std::unique_ptr<View> required_view(const Context& context, const ReportRequired& required) {
   return std::make_unique<TextView>(
-      required.id + " " + required_name(required) + ": needed wait",
+      required.id + " " + required_phrase(required) + ": needed wait",
       [&](size_t columns) { return required_page(context, required, columns, true); });
 }
 

@@ -15,7 +15,6 @@ std::vector<Line> required_page(const Context& context, const ReportRequired& re
 
 // "cudaFree: needless wait"
 std::string problem_name(const ReportProblem& problem);
-std::string required_name(const ReportRequired& required);
 
 std::unique_ptr<View> problem_view(const Context& context, const ReportProblem& problem);
 std::unique_ptr<View> finding_view(const Context& context, const Finding& finding);

@@ -202,6 +202,12 @@ Json problem_json(const ReportProblem& problem) {
 }
 
 Json required_json(const ReportRequired& required) {
+  Json calls = Json::array();
+  for (const ReportRequiredCall& call : required.calls)
+    calls.push_back({{"operation", call.operation},
+                     {"api", text_or_null(call.api)},
+                     {"count", call.count},
+                     {"waits", call.waits}});
   Json result = {
       {"id", required.id},
       {"key", required.key},
@@ -214,6 +220,7 @@ Json required_json(const ReportRequired& required) {
       {"occurrences", occurrences_json(required.occurrences)},
       {"waited_s", finite(required.waited_s)},
       {"call_s", finite(required.call_s)},
+      {"calls", std::move(calls)},
       {"up_to_s", finite(required.up_to_s)},
       {"up_to_percent", finite(required.up_to_percent)},
       {"where", where_json(required.where)},
@@ -307,6 +314,13 @@ std::string to_json(const Report& report) {
     result["together"] = {{"expected_benefit_s", finite(report.together->expected_benefit_s)},
                           {"expected_benefit_percent", finite(report.together->expected_benefit_percent)}};
     put_range(result["together"], report.together->range);
+  }
+  result["required_together"] = nullptr;
+  if (report.required_together) {
+    result["required_together"] = {
+        {"up_to_s", finite(report.required_together->expected_benefit_s)},
+        {"up_to_percent", finite(report.required_together->expected_benefit_percent)}};
+    put_range(result["required_together"], report.required_together->range, "up_to_range_s");
   }
   result["main_loop"] = report.main_loop ? Json{{"iterations", report.main_loop->iterations},
                                                 {"calls", report.main_loop->calls},

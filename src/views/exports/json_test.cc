@@ -156,6 +156,8 @@ TEST(Json, ToTheLetter) {
   EXPECT_EQ(report["problems"][0]["source"]["first_line"], 86);
   EXPECT_EQ(report["required"][0]["id"], "R1");
   EXPECT_EQ(report["required"][0]["up_to_range_s"], (json{0.17, 0.2}));
+  EXPECT_EQ(report["required"][0]["calls"][1]["waits"], false);
+  EXPECT_EQ(report["required_together"]["up_to_range_s"], (json{0.17, 0.2}));
   EXPECT_EQ(report["required"][0]["same_value"], (json{{"count", 480}, {"of", 500}}));
   EXPECT_EQ(report["notices"][0]["code"], "output-differs");
   json unfinished = json::parse(to_json(bare_report()));

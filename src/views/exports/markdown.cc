@@ -146,8 +146,7 @@ std::string to_markdown(const Report& report, const Reader& reader) {
   for (size_t i = 0; i < std::min(kMostRequired, report.required.size()); ++i) {
     const ReportRequired& required = report.required[i];
     text += fmt::format("- up to {} ({}): {} at {}; {}\n", seconds_text(required.up_to_s),
-                        percent_text(required.up_to_percent),
-                        escaped(required.api.empty() ? required.operation : required.api),
+                        percent_text(required.up_to_percent), escaped(required_phrase(required)),
                         escaped(where_text(required.where, reader.folder, kPlaceWidth)),
                         escaped(use_text(required, reader.folder)) +
                             (required.proved ? "; " + escaped(proof_text(*required.proved)) : ""));

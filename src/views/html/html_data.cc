@@ -47,9 +47,8 @@ Json required_json(const Report& report) {
   Json list = Json::array();
   for (size_t i = 0; i < report.required.size(); ++i) {
     const ReportRequired& required = report.required[i];
-    list.push_back({{"id", required.id},
-                    {"call", required.api.empty() ? required.operation : required.api},
-                    {"element", "r" + std::to_string(i + 1)}});
+    list.push_back(
+        {{"id", required.id}, {"call", required_phrase(required)}, {"element", "r" + std::to_string(i + 1)}});
   }
   return list;
 }

@@ -44,21 +44,19 @@ class Entries {
   }
 
   std::string needed(size_t number, const ReportRequired& required, double most) const {
-    const std::string call = !required.via.empty()  ? required.via
-                             : required.api.empty() ? required.operation
-                                                    : required.api;
     std::string text = fmt::format("<details id=\"r{}\">\n<summary>", number);
     text += figures(required.up_to_s, required.up_to_percent, most);
     text += fmt::format(
         "<span class=\"what\">{}</span><span class=\"where\">{}</span><span class=\"number calls\">{}</span></summary>\n"
         "<div class=\"body\"><dl>",
-        html(call), html(where_text(required.where, reader_.folder, kWholePlace)),
+        html(required_phrase(required)), html(where_text(required.where, reader_.folder, kWholePlace)),
         count_text(required.count));
     text += proved(required.proved);
     text += item("why", html(use_text(required, reader_.folder)));
     text += item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
     text += range(required.range);
     if (required.used_by) text += place("used at", required.used_by->stack);
+    text += item("calls", html(calls_text(required)));
     text += item("cost", cost(required.count, required.instances, required.waited_s, required.call_s, 0));
     text += item("in", html(occurrences_text(report_.processes, required.occurrences)));
     text += item("id", html(required.id)) + "</dl>\n";

@@ -43,9 +43,10 @@ std::string base(const std::string& path) {
   return name;
 }
 
-std::string caller_of(const ReportProblem& problem) {
-  if (!problem.via.empty()) return problem.via;
-  return problem.api.empty() ? problem.operation : problem.api;
+template <typename Entry>
+std::string caller_of(const Entry& entry) {
+  if (!entry.via.empty()) return entry.via;
+  return entry.api.empty() ? entry.operation : entry.api;
 }
 
 }  // namespace
@@ -97,6 +98,8 @@ std::string finding_phrase(const Finding& finding) {
   return who + ": " + what;
 }
 
+std::string required_phrase(const ReportRequired& required) { return caller_of(required); }
+
 namespace {
 
 // What is gained in the main loop is divided by its iterations where it is so much of the whole gain.
@@ -112,14 +115,17 @@ const ReportProved* refuted(const Report& report) {
   return says_so ? &proved : nullptr;
 }
 
-// Where most is to be gained in a wait that is no mistake, the headline says so.
+// What waits cost that are no mistakes, once the mistakes are mended.
 std::string needed_part(const Report& report, double gain) {
   if (report.required.empty()) return "";
+  const bool all = report.required_together.has_value();
   const ReportRequired& most = report.required.front();
-  const double phase = report.gpu_phase_s > 0 ? report.gpu_phase_s : report.runtime_s;
-  if (most.up_to_s <= gain || most.up_to_s < phase / 100) return "";
-  return fmt::format("; up to {} lies in a wait that is needed as written ({})", seconds_text(most.up_to_s),
-                     most.id);
+  const size_t places = all ? report.required.size() : 1;
+  return fmt::format(
+      "; {} cost{} up to {} ({}){}", places == 1 ? "a needed wait (" + most.id + ")" : "needed waits",
+      places == 1 ? "s" : "", seconds_text(all ? report.required_together->expected_benefit_s : most.up_to_s),
+      percent_text(all ? report.required_together->expected_benefit_percent : most.up_to_percent),
+      gain > 0 ? " beyond that" : "");
 }
 
 }  // namespace

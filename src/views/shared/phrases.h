@@ -20,8 +20,11 @@ std::string quoted(const std::string& argument);
 // "cudaFree: needless wait", "thrust::sort: needless wait"; of several problems what they have in common.
 std::string finding_phrase(const Finding& finding);
 
-// "442 ms of 1.22 s (36.2%) can be saved at 4 places [440 ms to 444 ms]", or that there is nothing to save. It says
-// nothing good of a session that is not complete.
+// What waits: "torch.Tensor.item", "cudaMemcpy".
+std::string required_phrase(const ReportRequired& required);
+
+// "442 ms of 1.22 s (36.2%) can be saved at 4 places [440 ms to 444 ms]", or that there is nothing to save; and what
+// needed waits cost beyond that. It says nothing good of a session that is not complete.
 std::string headline(const Report& report, const Outline& outline);
 
 // The machine, and what the program did: "NVIDIA H200, driver 580.159.04; run time 1.25 s; ...".

@@ -53,32 +53,36 @@ TEST(Phrases, OfWaitsThatWereNotJudged) {
 
 TEST(Phrases, Headline) {
   Report report = als_report();
+  const std::string needed = "; a needed wait (R1) costs up to 190 ms (15.2%)",
+                    beyond = needed + " beyond that";
   report.gpu_phase_s = 1.2;
   EXPECT_EQ(headline(report, outline(report)),
-            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
+            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]" + beyond);
   report.gpu_phase_s = 0.5;
   EXPECT_EQ(
       headline(report, outline(report)),
       "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 54.0% of the 500 ms in which the GPU "
-      "is used");
+      "is used" +
+          beyond);
   report.gpu_phase_s = 1.2;
   report.main_loop = {500, 12, 0.27};
   EXPECT_EQ(
       headline(report, outline(report)),
-      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 540 us in each of 500 iterations");
+      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 540 us in each of 500 iterations" +
+          beyond);
   report.main_loop->expected_benefit_s = 0.2;  // 70 ms are saved outside of it
   EXPECT_EQ(
       headline(report, outline(report)),
-      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 400 us in each of 500 iterations");
+      "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 400 us in each of 500 iterations" +
+          beyond);
   for (const double next_to_nothing : {0.0, 0.02}) {
     report.main_loop->expected_benefit_s = next_to_nothing;
     EXPECT_EQ(headline(report, outline(report)),
-              "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
+              "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]" + beyond);
   }
   report.together->range = {-0.1, 0.6};
   EXPECT_EQ(headline(report, outline(report)),
-            "270 ms of 1.25 s (21.6%) may be saved at 3 places, or nothing [-100 ms to 600 ms]");
-  const std::string needed = "; up to 190 ms lies in a wait that is needed as written (R1)";
+            "270 ms of 1.25 s (21.6%) may be saved at 3 places, or nothing [-100 ms to 600 ms]" + beyond);
   const double gain = std::exchange(report.together->expected_benefit_s, 0);
   report.together->range = {-0.0006, 0.0006};
   EXPECT_EQ(headline(report, outline(report)),
@@ -95,7 +99,7 @@ TEST(Phrases, Headline) {
   ReportProved& proved = report.proof->together.emplace();
   proved.seconds = 0.1, proved.error_s = 0.004;
   EXPECT_EQ(headline(report, outline(report)),
-            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
+            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]" + beyond);
   proved.as_expected = false;
   EXPECT_EQ(
       headline(report, outline(report)),
@@ -103,20 +107,22 @@ TEST(Phrases, Headline) {
       "4.00 ms was proved");
   report.proof->findings = 2;  // of some only
   EXPECT_EQ(headline(report, outline(report)),
-            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]");
+            "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]" + beyond);
   Report none = empty_report();
   EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
   none.incomplete = {"tracing: the run was interrupted"};
   EXPECT_EQ(headline(none, outline(none)), "nothing can be said yet");
   none.incomplete.clear();
   none.runtime_s = 2;
-  none.required.push_back({.id = "R1", .up_to_s = 0.5});
+  none.required.push_back({.id = "R1", .up_to_s = 0.5, .up_to_percent = 25});
   EXPECT_EQ(
       headline(none, outline(none)),
-      "nothing to save was found in 1 synchronization and 2 transfers; up to 500 ms lies in a wait that is needed as written "
-      "(R1)");
-  none.required[0].up_to_s = 0.019;  // below 1%
-  EXPECT_EQ(headline(none, outline(none)), "nothing to save was found in 1 synchronization and 2 transfers");
+      "nothing to save was found in 1 synchronization and 2 transfers; a needed wait (R1) costs up to 500 ms (25.0%)");
+  none.required.push_back({.id = "R2", .up_to_s = 0.4});
+  none.required_together = {0.6, 30, {}};
+  EXPECT_EQ(
+      headline(none, outline(none)),
+      "nothing to save was found in 1 synchronization and 2 transfers; needed waits cost up to 600 ms (30.0%)");
   EXPECT_EQ(headline(Report{}, {}), "nothing to measure: no synchronization and no transfer");
 }
 

@@ -141,6 +141,8 @@ Report als_report() {
   error.occurrences = {{0, 499, 1, {{0, true, 499}}}};
   error.waited_s = 0.2;
   error.call_s = 0.21;
+  error.calls = {{error.key, "cuMemcpyDtoH", "cudaMemcpy", 499, true},
+                 {"3c6ef372fe94f82b-required", "cuMemcpyDtoHAsync", "cudaMemcpyAsync", 40, false}};
   error.up_to_s = 0.19;
   error.up_to_percent = 15.2;
   error.range = ReportRange{.low_s = 0.17, .high_s = 0.2};
@@ -165,6 +167,7 @@ Report als_report() {
   report.tool_version = "0.1.0";
   report.started = "2026-11-23T05:00:00Z";
   report.together = ReportTogether{0.27, 21.6, {0.265, 0.275, "", 0.27, 0.27}};
+  report.required_together = ReportTogether{0.19, 15.2, {0.17, 0.2, "", 0.19, 0.19}};
 
   report.problems = {release, transfer, second, misplaced};
   report.groups = {

@@ -233,6 +233,16 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   return text;
 }
 
+std::string calls_text(const ReportRequired& required) {
+  if (required.calls.size() < 2) return "";
+  std::string text;
+  for (const ReportRequiredCall& call : required.calls)
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count_text(call.count),
+                        call.api.empty() ? call.operation : call.api,
+                        call.waits ? "" : " that brings the result");
+  return text;
+}
+
 void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options) {
   Details details(page, options);
   details.title("", called(problem), problem.expected_benefit_s, problem.expected_benefit_percent,
@@ -279,14 +289,14 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
 
 void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options) {
   Details details(page, options);
-  const std::string call = required.api.empty() ? required.operation : required.api;
-  details.title("", (required.via.empty() ? call : required.via) + ": needed wait", required.up_to_s,
-                required.up_to_percent, required.id, ", up to ");
+  details.title("", required_phrase(required) + ": needed wait", required.up_to_s, required.up_to_percent,
+                required.id, ", up to ");
   details.proved(required.proved);
   details.labelled("why", use_text(required, options.folder));
   details.labelled("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
   details.stack("at", required.stack, kFrames);
   if (!options.whole) return;
+  if (const std::string calls = calls_text(required); !calls.empty()) details.labelled("calls", calls);
   details.labelled("cost", fmt::format("{} of {}, {} waited of {} in the call", count_text(required.count),
                                        counted(required.instances, "call"), seconds_text(required.waited_s),
                                        seconds_text(required.call_s)));

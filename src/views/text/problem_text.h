@@ -27,5 +27,7 @@ std::string value_text(const ReportValue& value, const std::string& folder);
 
 // "its result is used at a.cc:3, the same value in 4,915 of 4,915"
 std::string use_text(const ReportRequired& required, const std::string& folder);
+// "400 cudaStreamSynchronize, 400 cudaMemcpyAsync that brings the result"; "" where it is one call.
+std::string calls_text(const ReportRequired& required);
 
 }  // namespace diogenes

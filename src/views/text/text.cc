@@ -210,8 +210,7 @@ class Writer {
     const size_t shown = std::min(whole() ? SIZE_MAX : kRequired, required_.size());
     for (size_t i = 0; i < shown; ++i) {
       const ReportRequired& required = *required_[i];
-      const std::string call = required.api.empty() ? required.operation : required.api;
-      const std::string what = required.via.empty() ? call : required.via;
+      const std::string what = required_phrase(required);
       const std::string figures = fmt::format("up to {:>8} {:>6}  ", seconds_text(required.up_to_s),
                                               percent_text(required.up_to_percent));
       const size_t room = page.width() - std::min(page.width() - 30, 26 + what.size());

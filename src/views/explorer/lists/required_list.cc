@@ -13,7 +13,7 @@ namespace {
 RowFormat format_of(const Report& report, size_t columns) {
   size_t longest = 0;
   for (const ReportRequired& required : report.required)
-    longest = std::max(longest, columns_of(required_name(required)));
+    longest = std::max(longest, columns_of(required_phrase(required)));
   return {columns, 0, longest};
 }
 
@@ -21,7 +21,7 @@ RowFormat format_of(const Report& report, size_t columns) {
 
 std::string RequiredList::row_text(size_t row) const {
   const ReportRequired& required = context_.report.required[row];
-  std::string text = required.id + " " + required_name(required) + " " + required.operation;
+  std::string text = required.id + " " + required_phrase(required) + " " + required.operation;
   if (required.where) text += " " + required.where->file + " " + required.where->function;
   return text + " " + required.used_for;
 }
@@ -29,7 +29,7 @@ std::string RequiredList::row_text(size_t row) const {
 Line RequiredList::row(size_t at, size_t columns) const {
   const ReportRequired& required = context_.report.required[at];
   const RowFormat format = format_of(context_.report, columns);
-  return format.row({required.up_to_s, required.up_to_percent}, "", required_name(required),
+  return format.row({required.up_to_s, required.up_to_percent}, "", required_phrase(required),
                     where_text(required.where, context_.folder, std::max<size_t>(format.where_columns(), 16)),
                     count_text(required.count));
 }
