@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/runs/polls.h"
+
 namespace diogenes {
 namespace {
 
@@ -40,6 +42,25 @@ std::vector<std::vector<Fixed>> fixed_by(const std::vector<Problem>& problems, s
   return fixed;
 }
 
+// One that is asked for: a call, or a loop of queries from its first to its last.
+struct Wait {
+  const std::vector<Operation>& operations;
+  uint32_t thread = 0;                  // of the graph
+  uint32_t first = 0, last = 0;         // positions in the thread
+  const std::vector<uint32_t>& copies;  // to the host, since the thread's needed wait before
+  Nanoseconds freed;                    // since then, by the fixes: this wait may take it over
+
+  bool polls() const { return first != last; }
+  const Operation& call() const { return operations[first]; }
+  Nanoseconds time() const { return operations[last].end() - call().begin; }
+  // That the program can gain without it.
+  Nanoseconds most() const {
+    Nanoseconds most = time() + freed;
+    for (const uint32_t copy : copies) most += operations[copy].call;
+    return most;
+  }
+};
+
 // What is known of one line while its calls are gathered.
 struct Line {
   Required required;
@@ -65,7 +86,9 @@ class RequiredFinder {
     std::stable_sort(lines_.begin(), lines_.end(),
                      [](const Line& a, const Line& b) { return a.most > b.most; });
     if (lines_.size() > most) lines_.resize(most);
-    const std::vector<Figure> figures = beyond_problems(each_alone());
+    std::vector<Models::Parts> alone;
+    for (const Line& line : lines_) alone.push_back({&line.changes});
+    const std::vector<Figure> figures = beyond_problems(alone);
     for (size_t i = 0; i < lines_.size(); ++i) lines_[i].required.up_to = figures[i];
     std::erase_if(lines_, [&](const Line& line) {
       return line.required.up_to.benefit < least || line.required.up_to.benefit.count <= 0;
@@ -74,8 +97,10 @@ class RequiredFinder {
       return a.required.up_to.benefit > b.required.up_to.benefit;
     });
     RequiredWaits result;
+    Models::Parts all;
+    for (const Line& line : lines_) all.push_back(&line.changes);
     if (lines_.size() == 1) result.together = lines_[0].required.up_to;
-    if (lines_.size() > 1) result.together = beyond_problems({all()})[0];
+    if (lines_.size() > 1) result.together = beyond_problems({all})[0];
     for (Line& line : lines_) {
       describe(line);
       result.found.push_back(std::move(line.required));
@@ -89,31 +114,39 @@ class RequiredFinder {
   void gather(uint32_t t) {
     auto [process, thread] = in_.graph.origin[t];
     const auto& operations = in_.tracing.processes[process].threads[thread].operations;
-    std::vector<uint32_t> copies;  // to the host, since the thread's last needed wait
-    Nanoseconds freed;             // since then, by the fixes: the next wait may take it over
+    const std::vector<Poll> polls = polls_of(operations, in_.sites);
+    auto poll = polls.begin();
+    std::vector<uint32_t> copies;
+    Nanoseconds freed;
     for (uint32_t i = 0; i < operations.size(); ++i) {
       const Operation& operation = operations[i];
       const Fixed fixed = i < fixed_[t].size() ? fixed_[t][i] : Fixed::no;
-      const DriverFunction* function = function_of(in_.sites[operation.site]);
-      const bool waits = is_program_wait(operation);
-      waits_[operation.site.value] += waits;
-      const bool is_left = fixed == Fixed::no || fixed == Fixed::moved;
-      if (!is_left) freed += operation.call;
-      if (waits && operation.reasons != 0) {
-        if (is_asked_for(operation) && is_left) add(line(operation.site), t, i, operations, copies, freed);
-        copies.clear();
-        freed = fixed == Fixed::moved ? operation.waited : Nanoseconds{};
-      } else if (function && brings_to_host(*function) && is_candidate(operation) && fixed != Fixed::gone) {
-        copies.push_back(i);
-      } else if (function && function->role == Role::synchronize && !waits && operation.reasons != 0 &&
-                 fixed == Fixed::no && is_asked_for(operation)) {
-        // It found all done: it will wait for what others wait for needlessly now.
-        ++waits_[operation.site.value];
-        add(line(operation.site), t, i, operations, copies, freed);
-        copies.clear();
-        freed = {};
+      const bool stays = fixed == Fixed::no || fixed == Fixed::moved;
+      const bool polls_here = poll != polls.end() && poll->first == i;
+      const bool needed = is_needed_wait(operation);
+      waits_[operation.site.value] += polls_here || needed || is_program_wait(operation);
+      if (!stays) freed += operation.call;
+      if (!polls_here && !needed) {
+        const DriverFunction* function = function_of(in_.sites[operation.site]);
+        if (function && brings_to_host(*function) && is_candidate(operation) && fixed != Fixed::gone)
+          copies.push_back(i);
+        continue;
       }
+      const uint32_t last = polls_here ? (poll++)->last : i;
+      if (polls_here ? !operation.outside : stays && is_asked_for(operation))
+        add(line(operation.site), {operations, t, i, last, copies, freed});
+      copies.clear();
+      freed = fixed == Fixed::moved ? operation.waited : Nanoseconds{};
+      i = last;
     }
+  }
+
+  // One that found all done may have to wait once needless ones before it do not.
+  bool is_needed_wait(const Operation& operation) const {
+    if (operation.reasons == 0) return false;
+    if (is_program_wait(operation)) return true;
+    const DriverFunction* function = function_of(in_.sites[operation.site]);
+    return function && function->role == Role::synchronize && is_candidate(operation);
   }
 
   // A call that waits for its own work has no result that could be asked for later.
@@ -132,48 +165,41 @@ class RequiredFinder {
     return lines_[number];
   }
 
-  void add(Line& line, uint32_t t, uint32_t i, const std::vector<Operation>& operations,
-           const std::vector<uint32_t>& copies, Nanoseconds freed) {
+  void add(Line& line, const Wait& wait) {
+    for (const uint32_t copy : wait.copies) add_call(line, wait, copy, wait.operations[copy].call, false);
+    add_call(line, wait, wait.first, wait.time(), true);
+    line.most += wait.most();
     Required& required = line.required;
-    const Operation& operation = operations[i];
-    for (const uint32_t copy : copies) add_call(line, t, copy, operations[copy], false);
-    add_call(line, t, i, operation, true);
-    line.most += freed;
+    const Operation& operation = wait.call();
     ++required.count;
+    ++required.threads[wait.thread];
+    if (wait.polls()) {
+      required.queries += wait.last - wait.first + 1;
+      return;
+    }
     required.not_judged += is_not_judged(operation.reasons);
-    ++required.threads[t];
     for (uint32_t bit = 1; bit != 0; bit <<= 1)
       if ((operation.reasons & bit) != 0) ++required.reasons[bit];
     if (operation.after.count >= 0) line.after.push_back(operation.after.count);
   }
 
-  void add_call(Line& line, uint32_t t, uint32_t i, const Operation& operation, bool waits) {
-    Required& required = line.required;
-    required.waited += operation.waited;
-    required.call += operation.call;
-    line.most += operation.call;
-    ++line.calls[{operation.site, waits}];
+  void add_call(Line& line, const Wait& wait, uint32_t i, Nanoseconds time, bool waits) {
+    const Operation& operation = wait.operations[i];
     const DriverFunction* function = function_of(in_.sites[operation.site]);
+    const bool polls = waits && wait.polls();
+    line.required.waited += polls ? time : operation.waited;
+    line.required.call += time;
+    ++line.calls[{operation.site, waits}];
     Change& change = line.changes.emplace_back();
-    change.thread = t;
+    change.thread = wait.thread;
     change.operation = i;
-    change.wait = in_.graph.threads[t].wait_at[i];
+    change.wait = in_.graph.threads[wait.thread].wait_at[i];
     change.waits = is_wait(operation);
     change.launch_first = launches_first(function);
-    change.own = operation.own();
-    change.call_removed = function && (function->role == Role::synchronize || brings_to_host(*function));
+    change.own = polls ? time : operation.own();
+    change.call_removed =
+        polls || (function && (function->role == Role::synchronize || brings_to_host(*function)));
     if (change.waits) change.wait_change = Change::Wait::removed;
-  }
-
-  std::vector<Models::Parts> each_alone() const {
-    std::vector<Models::Parts> alone;
-    for (const Line& line : lines_) alone.push_back({&line.changes});
-    return alone;
-  }
-  Models::Parts all() const {
-    Models::Parts parts;
-    for (const Line& line : lines_) parts.push_back(&line.changes);
-    return parts;
   }
 
   std::vector<Figure> beyond_problems(const std::vector<Models::Parts>& of) const {

@@ -4,7 +4,7 @@
 // without the line's waits, their calls, and the copies to the host that they wait for.
 //
 // What is gained is counted beyond what fixing the problems gains: a needed wait may find nothing today because a needless one
-// before it took the time over. So a wait counts however short it was.
+// before it took the time over. So a wait counts however short it was. A loop of queries is one wait.
 #pragma once
 #include <functional>
 #include <map>
@@ -29,14 +29,15 @@ struct RequiredCall {
 };
 
 struct Required {
-  SiteIndex site;                    // the wait that is made most often
-  std::vector<RequiredCall> calls;   // of the line, and the copies: waits first, the most frequent first
-  uint64_t count = 0;                // needed waits
-  uint64_t not_judged = 0;           // of `count`: they count as needed, because nobody saw whether they were
-  uint64_t instances = 0;            // all waits of these sites
-  Nanoseconds waited, call;          // of `calls`
-  Figure up_to;                      // the run would be shorter by, once the problems are fixed
-  std::optional<Nanoseconds> after;  // median time to the first use; none: unknown
+  SiteIndex site;                   // the wait that is made most often
+  std::vector<RequiredCall> calls;  // of the line, and the copies: waits first, the most frequent first
+  uint64_t count = 0;               // needed waits
+  uint64_t not_judged = 0;          // of `count`: they count as needed, because nobody saw whether they were
+  uint64_t instances = 0;           // all waits of these sites
+  uint64_t queries = 0;      // of those of `count` that are loops of queries (polls.h): they have no reason
+  Nanoseconds waited, call;  // of `calls`
+  Figure up_to;              // the run would be shorter by, once the problems are fixed
+  std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
   std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
   std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // where the result is used first, most frequent first

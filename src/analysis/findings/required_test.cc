@@ -150,6 +150,28 @@ TEST(Required, IsOneEntryForALine) {
   EXPECT_DOUBLE_EQ(us(line.together.benefit), 453 - 301);
 }
 
+// The same kernels of 100, asked for again and again: four queries of 25 each are one wait.
+TEST(Required, TakesALoopOfQueriesAsOneWait) {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i) {
+    trace.launch(1);
+    for (const bool ready : {false, false, false, true}) {
+      trace.call("cuStreamQuery", lasting(0), 25).from(0x100).without_wait();
+      if (!ready) trace.flags(kFailed);
+    }
+    trace.work(50);
+  }
+  const Replayed replayed(trace);
+  const auto required = replayed.required().found;
+  ASSERT_EQ(required.size(), 1u);
+  EXPECT_EQ(required[0].count, 3u);
+  EXPECT_EQ(required[0].instances, 3u);
+  EXPECT_EQ(required[0].queries, 12u);
+  EXPECT_TRUE(required[0].reasons.empty());
+  EXPECT_DOUBLE_EQ(us(required[0].waited), 300);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to.benefit), 453 - 301);
+}
+
 // Each gains its 10.
 TEST(Required, SaysWhatAllLinesCostTogether) {
   auto trace = timeline();

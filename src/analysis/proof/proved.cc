@@ -79,9 +79,9 @@ class JsonMembers {
     }
   }
   const Json& list(const char* key) {
-    static const Json kNone = Json::array();
+    static const Json kEmpty = Json::array();
     const Json* found = at(key, &Json::is_array);
-    return found ? *found : kNone;
+    return found ? *found : kEmpty;
   }
   template <typename Value>
   void fail(const Value& what) {

@@ -388,8 +388,10 @@ class Simulator {
     std::erase_if(blocked_, [&](uint32_t t) {
       const ThreadState& thread = threads_[t];
       if (!gpu_.reached(thread.waiting)) return false;
-      // A place in the launch queue is polled for: no thread is woken.
-      steps_.push({now_ + (thread.phase == Phase::queue ? 0 : machine_.wake_up), t});
+      // A place in the launch queue is polled for, too: no thread is woken.
+      const bool polls = thread.phase == Phase::queue ||
+                         (thread.phase == Phase::woken && in_.threads[t].nodes[thread.node].polled);
+      steps_.push({now_ + (polls ? 0 : machine_.wake_up), t});
       return true;
     });
   }

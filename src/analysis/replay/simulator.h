@@ -29,6 +29,7 @@
 //   - events, and the legacy default stream, which orders all work before and behind it but that of
 //     non-blocking streams;
 //   - a launch that finds its stream's queue full waits for a place;
+//   - a loop of queries waits for what it asks about;
 //   - when work can start that a call hands over (Handover), the time between operations of one stream (gap),
 //     from the GPU's end to the waiting thread's return (wake_up).
 // Not modelled: that work side by side slows each other down, on the CPU or on the GPU.

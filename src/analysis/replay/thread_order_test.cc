@@ -16,7 +16,7 @@ using testing::Recorded;
 
 constexpr Machine kOverlapping{.kernels_overlap = true, .overlap_seen = true};
 
-double benefit(const Recorded& run, std::vector<replay::Edit> edits, Setting setting = {}) {
+double gained(const Recorded& run, std::vector<replay::Edit> edits, Setting setting = {}) {
   return run.benefit_us(edits, kOverlapping, setting);
 }
 
@@ -33,9 +33,9 @@ TEST(ThreadOrder, AGainPassesToTheThreadThatWaits) {
   EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 182);
   // Released at 10: 12 + 50 + 20 = 82. But the kernel of 100 runs until then.
   EXPECT_DOUBLE_EQ(run.end_us({Recorded::remove_wait(1)}, kOverlapping), 100);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1)}), 82);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(1)}), 82);
   // As if each thread went on by itself: main is not the one that ends last.
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1)}, {.threads_joined = false}), 0);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(1)}, {.threads_joined = false}), 0);
 }
 
 TEST(ThreadOrder, WhatIsKnownOfThreadsIsNoRange) {
@@ -53,7 +53,7 @@ TEST(ThreadOrder, AThreadThatIsFedAbsorbsAGain) {
   run.on_thread(0).work(100).releases(1);
   run.on_thread(1).takes(1, 40).work(80);
   EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 280);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(2, 1)}), 0);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(2, 1)}), 0);
 }
 
 TEST(ThreadOrder, AFreeLockIsTakenBehindWhoHeldItOrNot) {
@@ -64,8 +64,8 @@ TEST(ThreadOrder, AFreeLockIsTakenBehindWhoHeldItOrNot) {
   run.on_thread(0).work(50).releases(2);
   run.on_thread(1).takes(2, 0, OrderObject::mutex).work(10);
   EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 130);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(2, 1)}), 20);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(2, 1)}, {.locks_in_order = false}), 30);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(2, 1)}), 20);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(2, 1)}, {.locks_in_order = false}), 30);
   const Estimate found = run.estimate_with_gpu_times({Recorded::remove_wait(2, 1)}, kOverlapping);
   EXPECT_EQ(found.benefit.count, 30'000);
   EXPECT_EQ(found.low.count, 20'000);
@@ -84,9 +84,9 @@ TEST(ThreadOrder, ABarrierGivesWhatTheSlowestGains) {
       .leaves(9, 2, 0)
       .work(10);
   EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 90);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 0)}), 0);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 1)}), 20);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 0), Recorded::remove_wait(1, 1)}), 40);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(1, 0)}), 0);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(1, 1)}), 20);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(1, 0), Recorded::remove_wait(1, 1)}), 40);
 }
 
 TEST(ThreadOrder, AThreadThatNeverCallsTheDriverReleasesWhenItDid) {
@@ -96,7 +96,7 @@ TEST(ThreadOrder, AThreadThatNeverCallsTheDriverReleasesWhenItDid) {
   run.on_thread(1).on_stream(1).launch(30).sync(30, 0, Waits::stream).work(20);
   run.takes(1, 50, OrderObject::condition, 7).work(10);
   EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 110);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 1)}), 0);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(1, 1)}), 0);
 }
 
 TEST(ThreadOrder, AMovedWaitKeepsItsPlaceInTheWorkAroundASleep) {
@@ -106,7 +106,7 @@ TEST(ThreadOrder, AMovedWaitKeepsItsPlaceInTheWorkAroundASleep) {
   run.on_thread(1).on_stream(1).launch(30).sync(30, 0, Waits::stream).work(10).takes(1, 50).work(60);
   EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 150);
   // Without the wait it sleeps from 10 on, until 90 all the same.
-  EXPECT_DOUBLE_EQ(benefit(run, {run.move(1, 80, 1)}), 0);
+  EXPECT_DOUBLE_EQ(gained(run, {run.move(1, 80, 1)}), 0);
 }
 
 TEST(ThreadOrder, ASleepForSomethingElseStaysWork) {
@@ -115,7 +115,7 @@ TEST(ThreadOrder, ASleepForSomethingElseStaysWork) {
   run.on_thread(0).launch(1).work(10).releases(1).work(10);
   run.on_thread(1).on_stream(1).launch(30).sync(30, 0, Waits::stream).work(20).takes(1, 50).work(10);
   EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 110);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1, 1)}), 30);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(1, 1)}), 30);
 }
 
 // Of a sleep of T: it wakes T / 10 late; who wakes it pays 1 for one of 10, 3 for one of 110.
@@ -135,8 +135,8 @@ TEST(ThreadOrder, AShorterSleepEndsSooner) {
     return recorded;
   };
   EXPECT_DOUBLE_EQ(run(kSleepCosts).end_us({}, kOverlapping), 332);
-  EXPECT_DOUBLE_EQ(benefit(run(kSleepCosts), {Recorded::remove_wait(1)}), 110);
-  EXPECT_DOUBLE_EQ(benefit(run({}), {Recorded::remove_wait(1)}), 100);
+  EXPECT_DOUBLE_EQ(gained(run(kSleepCosts), {Recorded::remove_wait(1)}), 110);
+  EXPECT_DOUBLE_EQ(gained(run({}), {Recorded::remove_wait(1)}), 100);
   // What the sleeps change may be nothing, or twice as much.
   const Estimate found = run(kSleepCosts).estimate_with_gpu_times({Recorded::remove_wait(1)}, kOverlapping);
   EXPECT_EQ(found.benefit.count, 110'000);
@@ -174,7 +174,7 @@ TEST(ThreadOrder, WhoWakesAnotherPaysForItsSleep) {
       .work(300);
   run.on_thread(1).on_stream(1).launch(1).takes(1, 132).work(50);
   EXPECT_DOUBLE_EQ(run.end_us({}, kOverlapping), 410);
-  EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_wait(1)}), 102);
+  EXPECT_DOUBLE_EQ(gained(run, {Recorded::remove_wait(1)}), 102);
 }
 
 TEST(ThreadOrder, WhoDidNotSleepAndDoesHasToBeWoken) {

@@ -145,6 +145,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
   out.count = required.count;
   out.not_judged = required.not_judged;
+  out.queries = required.queries;
   out.instances = required.instances;
   out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();

@@ -151,6 +151,7 @@ struct ReportRequired {
   std::string key, source_key, operation, api;
   uint64_t count = 0, instances = 0;      // needed; all of the place
   uint64_t not_judged = 0;                // of `count`: not seen to be needed, and count as such
+  uint64_t queries = 0;                   // of those of `count` that are loops of queries
   double waited_s = 0, call_s = 0;        // of all its calls
   std::vector<ReportRequiredCall> calls;  // waits first, the most frequent first
   double up_to_s = 0, up_to_percent = 0;  // gained without them, once the problems are fixed

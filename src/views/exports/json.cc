@@ -217,6 +217,7 @@ Json required_json(const ReportRequired& required) {
       {"count", required.count},
       {"instances", required.instances},
       {"not_judged", required.not_judged},
+      {"queries", required.queries},
       {"occurrences", occurrences_json(required.occurrences)},
       {"waited_s", finite(required.waited_s)},
       {"call_s", finite(required.call_s)},

@@ -51,6 +51,16 @@ TEST(Phrases, OfWaitsThatWereNotJudged) {
   EXPECT_EQ(use_text(required, ""), "not judged: it was not looked at, to keep within --max-overhead");
 }
 
+TEST(Phrases, OfLoopsOfQueries) {
+  ReportRequired required;
+  required.count = 300;
+  required.queries = 148'000;
+  EXPECT_EQ(use_text(required, ""), "the program asks 148,000 times whether the work is done");
+  required.used_for = "the CPU uses its result";
+  EXPECT_EQ(use_text(required, ""),
+            "the CPU uses its result; the program asks 148,000 times whether the work is done");
+}
+
 TEST(Phrases, Headline) {
   Report report = als_report();
   const std::string needed = "; a needed wait (R1) costs up to 190 ms (15.2%)",

@@ -213,6 +213,9 @@ std::string finding_place(const Finding& finding, const std::string& folder, siz
 
 std::string use_text(const ReportRequired& required, const std::string& folder) {
   std::string text = required.used_for.empty() ? "it counts as needed" : required.used_for;
+  if (required.queries > 0)
+    text = (required.used_for.empty() ? "" : text + "; ") +
+           fmt::format("the program asks {} whether the work is done", counted(required.queries, "time"));
   const bool sampled = std::any_of(required.reasons.begin(), required.reasons.end(),
                                    [](const auto& reason) { return reason.first == "over-budget"; });
   const bool judged = required.not_judged < required.count || required.not_judged == 0;

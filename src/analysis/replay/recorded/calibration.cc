@@ -124,7 +124,8 @@ Machine machine_from(const Schedule& schedule, const KnownTimes& known, const Ma
       previous_work[node.stream] = node.work;
       all_ended = std::max(all_ended, time.end);
     }
-    if (node.waits == Waits::no || node.waits == Waits::event || !schedule.really_waited(node)) continue;
+    if (node.waits == Waits::no || node.waits == Waits::event || node.polled || !schedule.really_waited(node))
+      continue;
     bool whole = node.waits == Waits::context || node.stream == schedule.legacy || schedule.streams == 1;
     int64_t ended = whole ? all_ended : previous[node.stream];
     int64_t returned = node.work == Work::none ? node.begin + node.waited : node.end();

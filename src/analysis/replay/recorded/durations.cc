@@ -110,7 +110,7 @@ class Filler {
     if (node.waits == Waits::no) return;
     bool real = in_.really_waited(node);
     int64_t begin = node.end() - node.waited - (node.work == Work::none ? node.own : 0);
-    int64_t end = real ? begin + node.waited - machine_.wake_up : begin;
+    int64_t end = real ? begin + node.waited - (node.polled ? 0 : machine_.wake_up) : begin;
     if (node.waits == Waits::event) {
       auto [stream, time] = recorded_[node.event];
       if (stream != kNone) close_until(stream, time, end, real);

@@ -6,6 +6,7 @@
 
 #include "analysis/benefit/graph.h"
 #include "analysis/replay/thread_order.h"
+#include "analysis/runs/polls.h"
 #include "analysis/runs/recording_cost.h"
 
 namespace diogenes::replay {
@@ -85,6 +86,13 @@ class Builder {
     const auto cost = recording_->of(sequence);
     recorded_ += cost.before;
     last_ = nullptr;
+    while (next_poll_ < polls_.size() && polls_[next_poll_].last < sequence) ++next_poll_;
+    const Poll* poll =
+        next_poll_ < polls_.size() && polls_[next_poll_].first <= sequence ? &polls_[next_poll_] : nullptr;
+    if (poll && sequence > poll->first) {
+      recorded_ = cost.behind;
+      return;
+    }
     const DriverFunction* function = function_of(sites_[operation.site]);
     ThreadSchedule& thread = schedule_.threads.back();
     bool idle = operation.has(kFailed) || operation.has(kCapturing);
@@ -95,6 +103,11 @@ class Builder {
     node.operation = sequence;
     node.recording = narrow(recorded_);
     node.site = operation.site.value;
+    if (poll) {
+      node.polled = true;
+      node.own = 0;
+      node.waited = (process_.threads[thread_].operations[poll->last].end() - operation.begin).count;
+    }
     node.work = !function || idle ? Work::none : work_of(*function, function->direction);
     node.stream = stream_of(record.stream, function);
     if (record.object != 0 && function &&
@@ -103,7 +116,7 @@ class Builder {
       node.event = events_.of(record.object);
     // An explicit synchronization that found all done may have returned before the driver's wait function.
     bool explicit_wait = function && function->role == Role::synchronize && !idle;
-    node.waits = is_wait(operation) || explicit_wait ? waits_of(function, node) : Waits::no;
+    node.waits = is_wait(operation) || explicit_wait || poll ? waits_of(function, node) : Waits::no;
     if (function && function->arguments == Arguments::stream_create && record.object == 1)
       independent_.push_back(node.stream);
     node.queue_full = on_gpu(node.work) && node.waits == Waits::no && operation.has(kQueueFull);
@@ -167,6 +180,8 @@ class Builder {
     thread_ = t;
     recorded_ = {};
     recording_.emplace(process_, thread);
+    polls_ = polls_of(thread.operations, sites_);
+    next_poll_ = 0;
     ThreadSchedule& out = schedule_.threads.emplace_back();
     out.thread = t;
     by_file_[thread.ordinal] = static_cast<uint32_t>(schedule_.threads.size() - 1);
@@ -197,7 +212,8 @@ class Builder {
 
   Waits waits_of(const DriverFunction* function, const Node& node) const {
     if (on_gpu(node.work)) return Waits::own;
-    if (!function || function->role != Role::synchronize) return Waits::context;
+    if (!function || (function->role != Role::synchronize && function->role != Role::query))
+      return Waits::context;
     switch (function->stream_of) {
       case StreamOf::legacy:
       case StreamOf::per_thread:
@@ -216,7 +232,9 @@ class Builder {
   int64_t origin_ = 0, now_ = 0;
   uint32_t thread_ = 0;
   std::optional<RecordingCost> recording_;  // of that thread
-  Nanoseconds recorded_;                    // since the last node
+  std::vector<Poll> polls_;                 // the same
+  size_t next_poll_ = 0;
+  Nanoseconds recorded_;  // since the last node
   Node* last_ = nullptr;
   Numbers streams_, events_;
   ThreadOrder order_;

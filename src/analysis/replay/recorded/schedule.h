@@ -41,6 +41,7 @@ struct Node {
   Work work = Work::none;
   Waits waits = Waits::no;
   bool queue_full = false;
+  bool polled = false;  // a loop of queries (polls.h), taken as one wait: nobody has to wake the thread
 
   int64_t end() const { return begin + own + waited; }
   int64_t submitted() const { return unseen() ? begin : queue_full ? end() : begin + own; }

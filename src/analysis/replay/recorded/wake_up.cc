@@ -88,7 +88,7 @@ class Recorded {
 
   // What a call waits for itself took as long as the wait tells, with the machine's wake-up.
   void wait(const Node& node) {
-    if (node.waits == Waits::no || node.work != Work::none || node.unseen()) return;
+    if (node.waits == Waits::no || node.work != Work::none || node.unseen() || node.polled) return;
     // Where works take longer than they did, ever more waits would be looked at: those tell nothing any more.
     std::erase_if(watched_, [&](const Watched& one) {
       const bool beyond = node.begin - one.returned > limit();
