@@ -112,6 +112,20 @@ TEST(Required, FindsWhatANeedlessWaitTakesOver) {
   EXPECT_DOUBLE_EQ(us(required[0].waited), 0);
 }
 
+// The needless wait gains 10 where the first of two kernels takes the 70 that they have, and 30 where the second does: 40 are
+// over when that can start. The run ends at 130 without either wait, of 220. So the needed one costs 80 or 60, and nothing else.
+TEST(Required, HasTheRangeOfTheDifference) {
+  auto trace = timeline();
+  trace.launch(0).sync(lasting(40)).from(0x200).unnecessary().work(10);
+  trace.launch(0).work(20).launch(0).sync(lasting(50)).from(0x100).first_use(after(0)).work(100);
+  const Replayed replayed(trace);
+  const auto required = replayed.required().found;
+  ASSERT_EQ(required.size(), 1u);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to.benefit), 80);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to.low), 60);
+  EXPECT_DOUBLE_EQ(us(required[0].up_to.high), 80);
+}
+
 // A copy of 1.5 to pageable memory waits in its own call, needlessly: the program waits for it all the same. With pinned memory
 // the wait behind it does so. Without both, kernels of 103.5 follow each other.
 TEST(Required, HoldsTheCopyThatWaitsBeforeTheProgramDoes) {
