@@ -22,7 +22,15 @@ namespace {
 // A needed wait is worth a word from this share of the main loop, or of the GPU phase, on; each line that is looked at is one
 // more replay.
 constexpr double kRequiredShare = 0.01;
-constexpr size_t kMostRequired = 16;
+constexpr size_t kMostRequired = 16, kFewestRequired = 6;
+constexpr size_t kMostOperations = 20'000'000;  // operations, for all of them
+
+size_t lines_to_look_at(const Run& tracing) {
+  size_t operations = 1;
+  for (const Process& process : tracing.processes)
+    for (const Thread& thread : process.threads) operations += thread.operations.size();
+  return std::clamp(kMostOperations / operations, kFewestRequired, kMostRequired);
+}
 
 }  // namespace
 
@@ -210,7 +218,7 @@ void ReportOfRun::find() {
   const RequiredWaits needed = find_required(
       input, problems.found,
       [this](SiteIndex site) { return acting_place(names_.stack(runs_.sites[site].place)); },
-      {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, kMostRequired);
+      {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, lines_to_look_at(*runs_.tracing));
   for (const Required& required : needed.found) description.add(required, runs_.brought);
   if (!needed.found.empty()) description.add_required_together(needed.together);
   if (!runs_.sync_use)

@@ -86,9 +86,15 @@ class RequiredFinder {
     std::stable_sort(lines_.begin(), lines_.end(),
                      [](const Line& a, const Line& b) { return a.most > b.most; });
     if (lines_.size() > most) lines_.resize(most);
+    if (lines_.empty()) return {};
     std::vector<Models::Parts> alone;
     for (const Line& line : lines_) alone.push_back({&line.changes});
-    const std::vector<Figure> figures = beyond_problems(alone);
+    Models::Parts fixes;
+    for (const Problem& problem : problems_) fixes.push_back(&problem.changes);
+    const Models paper(in_.graph, nullptr, Model::paper);
+    const Models& models = in_.models ? *in_.models : paper;
+    const Models::Made fixed = models.make(fixes);
+    const std::vector<Figure> figures = models.figures_beyond(fixed, alone);
     for (size_t i = 0; i < lines_.size(); ++i) lines_[i].required.up_to = figures[i];
     std::erase_if(lines_, [&](const Line& line) {
       return line.required.up_to.benefit < least || line.required.up_to.benefit.count <= 0;
@@ -100,7 +106,7 @@ class RequiredFinder {
     Models::Parts all;
     for (const Line& line : lines_) all.push_back(&line.changes);
     if (lines_.size() == 1) result.together = lines_[0].required.up_to;
-    if (lines_.size() > 1) result.together = beyond_problems({all})[0];
+    if (lines_.size() > 1) result.together = models.figures_beyond(fixed, {all})[0];
     for (Line& line : lines_) {
       describe(line);
       result.found.push_back(std::move(line.required));
@@ -200,13 +206,6 @@ class RequiredFinder {
     change.call_removed =
         polls || (function && (function->role == Role::synchronize || brings_to_host(*function)));
     if (change.waits) change.wait_change = Change::Wait::removed;
-  }
-
-  std::vector<Figure> beyond_problems(const std::vector<Models::Parts>& of) const {
-    Models::Parts fixes;
-    for (const Problem& problem : problems_) fixes.push_back(&problem.changes);
-    const Models paper(in_.graph, nullptr, Model::paper);
-    return (in_.models ? *in_.models : paper).figures_beyond(fixes, of);
   }
 
   void describe(Line& line) const {

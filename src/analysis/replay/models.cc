@@ -1,7 +1,6 @@
 #include "analysis/replay/models.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "analysis/runs/in_background.h"
 
@@ -39,16 +38,19 @@ std::vector<Figure> Models::figures(const std::vector<Parts>& of) const {
   return figures;
 }
 
-std::vector<Figure> Models::figures_beyond(const Parts& before, const std::vector<Parts>& of) const {
-  const std::vector<Change> made = merged(before);
-  const Nanoseconds paper = expected_benefit(graph_, made);
-  std::optional<Replay::Made> replayed;
-  if (replay_ && !of.empty()) replayed = replay_->make(made);
+Models::Made Models::make(const Parts& parts) const {
+  Made made{merged(parts), {}, {}};
+  made.paper = expected_benefit(graph_, made.changes);
+  if (replay_) made.replayed = replay_->make(made.changes);
+  return made;
+}
+
+std::vector<Figure> Models::figures_beyond(const Made& made, const std::vector<Parts>& of) const {
   std::vector<Figure> figures(of.size());
   each_on_two_threads(of.size(), [&](size_t i) {
     const std::vector<Change> changes = merged(of[i]);
-    figures[i] = with_replay(expected_benefit(graph_, replaced(made, changes)) - paper, changes,
-                             replayed ? &*replayed : nullptr);
+    figures[i] = with_replay(expected_benefit(graph_, replaced(made.changes, changes)) - made.paper, changes,
+                             made.replayed ? &*made.replayed : nullptr);
   });
   return figures;
 }

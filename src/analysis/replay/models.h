@@ -1,6 +1,7 @@
 // The benefit of one set of changes by both models. In: graph, replay. Out: the figure of the chosen model
 // with its range, and the other model's beside it.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,8 +32,15 @@ class Models {
   Figure figure(const Parts& parts) const;
   // Of each of these, on two threads.
   std::vector<Figure> figures(const std::vector<Parts>& of) const;
-  // What each gains beyond `before`, once that is made. Where both change an operation, it is in the place of that.
-  std::vector<Figure> figures_beyond(const Parts& before, const std::vector<Parts>& of) const;
+  // What is made already, with what it gains.
+  struct Made {
+    std::vector<Change> changes;
+    Nanoseconds paper;
+    std::optional<Replay::Made> replayed;
+  };
+  Made make(const Parts& parts) const;
+  // What each gains beyond that. Where both change an operation, it is in the place of that.
+  std::vector<Figure> figures_beyond(const Made& made, const std::vector<Parts>& of) const;
 
  private:
   Figure with_replay(Nanoseconds paper, const std::vector<Change>& changes, const Replay::Made* before) const;

@@ -30,6 +30,20 @@ void unite(std::vector<Edit>& edits) {
   edits.resize(kept);
 }
 
+// Both, sorted; of edits to one node that in `edits`, with what both take from the work before it.
+std::vector<Edit> replaced(const std::vector<Edit>& before, const std::vector<Edit>& edits) {
+  std::vector<Edit> all;
+  all.reserve(before.size() + edits.size());
+  auto next = before.begin();
+  for (const Edit& edit : edits) {
+    while (next != before.end() && next->position() < edit.position()) all.push_back(*next++);
+    all.push_back(edit);
+    if (next != before.end() && next->position() == edit.position()) all.back().before += (next++)->before;
+  }
+  all.insert(all.end(), next, before.end());
+  return all;
+}
+
 // The first node of `operation` or of a later one. `near`: where it likely is, or before that.
 std::vector<Node>::const_iterator node_of(const std::vector<Node>& nodes,
                                           std::vector<Node>::const_iterator near, uint32_t operation) {
@@ -186,24 +200,22 @@ std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& chang
   return edits;
 }
 
-Replay::Made Replay::make(std::vector<Change> changes) const {
-  Made made{std::move(changes), {}};
-  const auto edits = edits_of(made.changes);
-  for (size_t p = 0; p < parts_.size(); ++p) made.ends.push_back(parts_[p]->model.ends(edits[p]));
+Replay::Made Replay::make(const std::vector<Change>& changes) const {
+  Made made{edits_of(changes), {}};
+  for (size_t p = 0; p < parts_.size(); ++p) made.ends.push_back(parts_[p]->model.ends(made.edits[p]));
   return made;
 }
 
 Estimate Replay::estimate(const std::vector<Change>& changes, const Made* before) const {
   const auto edits = edits_of(changes);
-  std::vector<std::vector<Edit>> all;
-  if (before) all = edits_of(replaced(before->changes, changes));
   std::vector<Gain> found;
   for (size_t p = 0; p < parts_.size(); ++p) {
     const ProcessReplay& model = parts_[p]->model;
     Gain& gain = found.emplace_back(Gain{parts_[p].get(), parts_[p]->end(), {}});
     if (before) gain.end -= model.gained(before->ends[p]);
     if (edits[p].empty()) continue;
-    gain.estimate = before ? model.estimate_beyond(before->ends[p], all[p], edits[p], unmatched_)
+    gain.estimate = before ? model.estimate_beyond(before->ends[p], replaced(before->edits[p], edits[p]),
+                                                   edits[p], unmatched_)
                            : model.estimate(edits[p], unmatched_);
   }
   // A process that gives the GPU nothing (mpirun, a shell) waits for those that do.

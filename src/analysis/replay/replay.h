@@ -42,10 +42,10 @@ class Replay {
   void set_unmatched(double share) { unmatched_ = share; }
   // Changes that are made already, and when each process ends with them.
   struct Made {
-    std::vector<Change> changes;
+    std::vector<std::vector<replay::Edit>> edits;  // by process
     std::vector<replay::ProcessReplay::Ends> ends;
   };
-  Made make(std::vector<Change> changes) const;
+  Made make(const std::vector<Change>& changes) const;
   // `changes`: in CPU order, one for each operation at most; of one problem or of several fixed together. `before`: what
   // they gain beyond those, in whose place they are where both change the same operation. Null: nothing was made.
   Estimate estimate(const std::vector<Change>& changes, const Made* before = nullptr) const;
