@@ -122,7 +122,7 @@ std::vector<FollowedPlace> places_to_follow(const std::vector<Required>& require
       if (!known) places.push_back(followed);
     }
   };
-  for (const Required& one : required) take(one, one.up_to.benefit);
+  for (const Required& one : required) take(one, std::max(one.waited, one.up_to.benefit));
   for (const Problem& problem : problems)
     if (problem.kind == ProblemKind::misplaced_synchronization) take(problem, problem.waited);
   if (cost.count == 0 || 50 * cost.count < gpu_phase.count) places.clear();
