@@ -52,5 +52,16 @@ TEST(Polls, BeginBehindTheWorkBetweenTwoQueries) {
   EXPECT_EQ(polls_in(trace), (Found{{1, 2}}));
 }
 
+TEST(Polls, GoOnWhereTheThreadLostItsProcessor) {
+  auto trace = timeline();
+  for (int i = 0; i < 15; ++i) query(trace, 0x100, false);
+  trace.work(21);  // 15 are too few to tell
+  query(trace, 0x100, true);
+  for (int i = 0; i < 16; ++i) query(trace, 0x100, false);
+  trace.work(4000);
+  query(trace, 0x100, true);  // 16 to 32
+  EXPECT_EQ(polls_in(trace), (Found{{16, 32}}));
+}
+
 }  // namespace
 }  // namespace diogenes
