@@ -282,7 +282,8 @@ std::vector<Group> ReportOfRun::groups_asked_for(const GroupingInput& grouping) 
 void ReportOfRun::add_together(const GroupingInput& grouping, Description& description) {
   std::vector<uint32_t> members;
   for (uint32_t i = 0; i < grouping.problems.size(); ++i)
-    if (!options_.allowed.contains(report_.problems[i].source_key)) members.push_back(i);
+    if (!grouping.problems[i].apart && !options_.allowed.contains(report_.problems[i].source_key))
+      members.push_back(i);
   Figure all;
   if (!members.empty()) description.add_together(all = diogenes::together(grouping, members));
   if (loop_)

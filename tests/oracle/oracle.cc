@@ -65,6 +65,7 @@ std::string load_sites(const std::string& folder, std::vector<SiteVerdict>* resu
         site.unnecessary += !operation.has(kFailed) && operation.reasons == 0;
         site.conditional += !operation.has(kFailed) && operation.reasons == 0 &&
                             (operation.conditions & kConditionArguments) != 0;
+        site.needs_new_memory += !operation.has(kFailed) && (operation.conditions & kConditionNewMemory) != 0;
         site.unresolved += (operation.reasons & kUnresolved) != 0;
         if (is_movable(operation.reasons) && operation.after.count >= 0) {
           ++site.movable;
@@ -104,18 +105,6 @@ void add_place(std::ostringstream& out, const SiteVerdict& site, const char* ver
   for (const CodePlace& place : site.stack)
     out << ' ' << place.module << "+0x" << std::hex << place.offset << std::dec;
   out << "  # " << site.function << '\n';
-}
-
-// The first line that differs.
-std::string difference(const std::string& before, const std::string& after) {
-  std::istringstream a(before), b(after);
-  std::string x, y;
-  while (true) {
-    const bool more = static_cast<bool>(std::getline(a, x)), too = static_cast<bool>(std::getline(b, y));
-    if (!more && !too) return "";
-    if (!more || !too || x != y)
-      return "was: " + (more ? x : "(end)") + "\nis:  " + (too ? y : "(end)") + "\n";
-  }
 }
 
 std::string numbers(const SiteVerdict& site, bool (*wanted)(uint32_t)) {
@@ -255,6 +244,17 @@ std::string hold_against_oracle(const std::vector<std::string>& command, const J
   const bool alone = !same(run_late(command, lines[bad - 1]));
   return result + (alone ? "by itself: " : "together with those before it: ") + lines[bad - 1] +
          difference(judged.alone.output, run_late(command, first(bad)).output);
+}
+
+std::string difference(const std::string& before, const std::string& after) {
+  std::istringstream a(before), b(after);
+  std::string x, y;
+  while (true) {
+    const bool more = static_cast<bool>(std::getline(a, x)), too = static_cast<bool>(std::getline(b, y));
+    if (!more && !too) return "";
+    if (!more || !too || x != y)
+      return "was: " + (more ? x : "(end)") + "\nis:  " + (too ? y : "(end)") + "\n";
+  }
 }
 
 std::string reason_words(uint32_t reasons) {

@@ -25,6 +25,7 @@ struct SiteVerdict {
   uint64_t unmatched_needed = 0;           // in stage 3, without a counterpart
   uint64_t idle_needed = 0;                // ... whose counterpart found all done and did not wait
   uint64_t idle_movable = 0;               // of those
+  uint64_t needs_new_memory = 0;           // of those that may go or move: not where memory is allocated once
   uint64_t conditional = 0;                // of the unnecessary: as kernels' arguments have it
   uint32_t reasons = 0;                    // of any instance
   int64_t least_after_ns = -1;             // of the movable
@@ -78,6 +79,8 @@ Ran run_late(const std::vector<std::string>& command, const std::string& list, i
 std::string hold_against_oracle(const std::vector<std::string>& command, const Judged& judged,
                                 std::string* guilty = nullptr);
 
+// The first line that differs.
+std::string difference(const std::string& before, const std::string& after);
 std::string reason_words(uint32_t reasons);
 // What a program prints with these arguments, on the driver that is used.
 std::string printed(const std::vector<std::string>& command);

@@ -8,7 +8,7 @@
 //     --driver system|simulated      default: simulated
 //     --jobs J                       random: so many runs at a time (default 1)
 //     --per-run N                    random: programs in one process (default 100, at most 300)
-//     --hand-over                    random: the programs with hand-overs
+//     --hand-over, --again           random: the programs with hand-overs; those that allocate again and again
 //     --each                         random: names each needless wait that was called needed ("cautious: ..."), and
 //                                    each that was called needless and that the generator thought needed
 //                                    ("against the generator: ...")
@@ -35,7 +35,8 @@ struct Options {
   std::string json;
   uint64_t per_run = 100;
   int jobs = 1;
-  bool each = false, hand_over = false;
+  bool each = false;
+  std::string which;  // of random programs
   double most_cautious = 100;
 };
 
@@ -43,7 +44,7 @@ struct Options {
   fprintf(stderr,
           "verdicts litmus [CELLS] | scenes [NAME] | random FIRST COUNT  [--driver system|simulated] [--jobs "
           "J] [--per-run N]\n"
-          "  [--hand-over] [--each] [--json FILE] [--most-cautious PERCENT]\n");
+          "  [--hand-over | --again] [--each] [--json FILE] [--most-cautious PERCENT]\n");
   exit(2);
 }
 
@@ -177,7 +178,7 @@ int judge_programs(const Options& options) {
                 static_cast<unsigned long>(sofar.programs), static_cast<unsigned long>(programs),
                 static_cast<unsigned long>(sofar.changed), sofar.cautious_percent());
       },
-      options.hand_over);
+      options.which);
   for (const std::string& failure : counts.failures) printf("FAILED %s\n", failure.c_str());
   if (options.each)
     for (const std::string& one : counts.each) printf("%s\n", one.c_str());
@@ -211,8 +212,8 @@ int main(int argc, char** argv) {
       options.per_run = strtoull(value().c_str(), nullptr, 10);
     } else if (word == "--each") {
       options.each = true;
-    } else if (word == "--hand-over") {
-      options.hand_over = true;
+    } else if (word == "--hand-over" || word == "--again") {
+      options.which = word;
     } else if (word == "--json") {
       options.json = value();
     } else if (word == "--most-cautious") {

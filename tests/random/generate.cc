@@ -12,10 +12,10 @@ bool is_staged(int buffer) {
 
 class Generator : Order {
  public:
-  Generator(uint64_t seed, bool hand_over)
+  Generator(uint64_t seed, Variety variety)
       : random_(seed * 0x9e3779b97f4a7c15 + 1),
-        host_functions_(has_host_functions(seed) && !hand_over),
-        hand_over_(hand_over) {
+        host_functions_(has_host_functions(seed) && variety == Variety::usual),
+        variety_(variety) {
     // As solvers have them: a norm, a few counters, seldom a small matrix.
     for (uint32_t& bytes : small_bytes_)
       bytes = 4 * static_cast<uint32_t>(1 + below(chance(60) ? 4 : chance(60) ? 8 : 16));
@@ -354,7 +354,8 @@ class Generator : Order {
   }
 
   void step() {
-    if (hand_over_ && chance(20)) return chance(70) ? lend() : gate();
+    if (variety_ == Variety::again && chance(25)) return chance(30) ? free_again() : pinned_again();
+    if (variety_ == Variety::hand_over && chance(20)) return chance(70) ? lend() : gate();
     switch (below(26)) {
       case 0:
       case 1:
@@ -426,7 +427,8 @@ class Generator : Order {
   }
 
   std::mt19937_64 random_;
-  bool host_functions_, hand_over_, ordered_lives_ = false;
+  bool host_functions_, ordered_lives_ = false;
+  Variety variety_;
   int lent_ = kNobody;
   int threads_ = 2;
   std::array<uint32_t, 3> small_bytes_{};
@@ -436,8 +438,8 @@ class Generator : Order {
 
 bool has_host_functions(uint64_t seed) { return seed % 10 == 9; }
 
-Program generate(uint64_t seed, bool hand_over) {
-  Program program = Generator(seed, hand_over).make();
+Program generate(uint64_t seed, Variety variety) {
+  Program program = Generator(seed, variety).make();
   if (program.operations.size() > kOperations) program.operations.resize(kOperations);
   return program;
 }

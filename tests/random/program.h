@@ -100,10 +100,12 @@ struct Program {
 
 // One program of ten has host functions: has_host_functions(seed).
 bool has_host_functions(uint64_t seed);
-// `hand_over`: with buffers that are lent to a thread of its own, which reads or writes them while the
+// Variety::hand_over: with buffers that are lent to a thread of its own, which reads or writes them while the
 // program goes on elsewhere, and may do so at once or when the program waits for it; and with work that is
 // given before a wait and let go behind it. Such programs have no host functions. A wait is `unsure` where
 // several could be the one that such a use relies on.
-Program generate(uint64_t seed, bool hand_over = false);
+// `again`: in which device and pinned memory is often released and allocated again, by one call for each buffer.
+enum class Variety : uint8_t { usual, hand_over, again };
+Program generate(uint64_t seed, Variety variety = Variety::usual);
 
 }  // namespace random_program

@@ -52,6 +52,25 @@ std::string place_of(const Frames& frames, const std::string& line, uint64_t fir
   return "seed " + std::to_string(first + static_cast<uint64_t>(p)) + ", operation " + std::to_string(o);
 }
 
+// The advice as it is worded: memory is allocated once and used again, and the waits go that are needless all the same.
+void judge_with_memory_kept(std::vector<std::string> command, const Judged& judged, RandomCounts& counts) {
+  command.back() = "--again-kept";
+  std::vector<SiteVerdict> sites = judged.sites;
+  for (SiteVerdict& site : sites) {
+    if (site.needs_new_memory == 0) continue;
+    ++counts.needs_new_memory;
+    site.unnecessary = site.movable = 0;
+  }
+  if (driver() != Driver::simulated) return;
+  const std::string expected = printed(command);
+  const Ran late = run_late(command, late_list(sites));
+  if (!expected.empty() && late.output == expected) return;
+  ++counts.changed;
+  counts.failures.push_back("programs from " + command[1] +
+                            ": the output changed with memory kept, without the waits that are " +
+                            "needless then\n" + difference(expected, late.output));
+}
+
 RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, const std::string& which) {
   RandomCounts counts;
   const std::string truths =
@@ -74,6 +93,10 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
       counts.failures.push_back("programs from " + command[1] + " (" + place_of(frames, guilty, first) +
                                 "): " + wrong);
     }
+  }
+  if (which == "--again") {
+    judge_with_memory_kept(command, judged, counts);
+    return counts;
   }
   std::map<std::pair<uint64_t, uint64_t>, const SiteVerdict*> by_place;
   for (const SiteVerdict& site : judged.sites) {
@@ -127,6 +150,7 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
 void RandomCounts::add(const RandomCounts& other) {
   programs += other.programs, runs += other.runs, changed += other.changed, waits += other.waits;
   idle += other.idle;
+  needs_new_memory += other.needs_new_memory;
   unsure += other.unsure, needed += other.needed, needless += other.needless;
   called_needless += other.called_needless, cautious += other.cautious, against += other.against;
   for (const auto& [what, count] : other.why) why[what] += count;
@@ -148,6 +172,8 @@ std::string RandomCounts::text() const {
       << " needed; " << needless << " needless: " << called_needless << " called needless, " << cautious
       << " (" << percent << ") called needed\n"
       << against << " called needless and thought needed by the generator (the oracle decides)\n";
+  if (needs_new_memory > 0)
+    out << needs_new_memory << " places have waits that memory needs that is kept and used again\n";
   for (const auto& [what, count] : why) out << "  " << count << " " << what << "\n";
   return out.str();
 }
@@ -159,6 +185,7 @@ std::string RandomCounts::json() const {
   result["needless"] = needless, result["called_needless"] = called_needless, result["cautious"] = cautious;
   result["cautious_percent"] = cautious_percent();
   result["called_needless_thought_needed"] = against;
+  result["needs_new_memory"] = needs_new_memory;
   result["cautious_by_reasons"] = reasons;
   result["cautious_by_operation"] = why;
   result["failures"] = failures;
@@ -166,7 +193,8 @@ std::string RandomCounts::json() const {
 }
 
 RandomCounts judge_random(uint64_t first, uint64_t programs, uint64_t per_run, int jobs,
-                          const std::function<void(const RandomCounts&)>& progress, bool hand_over) {
+                          const std::function<void(const RandomCounts&)>& progress,
+                          const std::string& wanted) {
   const Frames frames;
   RandomCounts all;
   if (frames.programs.empty() || per_run == 0) {
@@ -174,7 +202,7 @@ RandomCounts judge_random(uint64_t first, uint64_t programs, uint64_t per_run, i
     return all;
   }
   const std::vector<const char*> all_programs =
-      hand_over ? std::vector{"--hand-over"} : std::vector{"--no-host-functions", "--host-functions"};
+      wanted.empty() ? std::vector{"--no-host-functions", "--host-functions"} : std::vector{wanted.c_str()};
   std::atomic<uint64_t> next{0};
   std::mutex lock;
   auto work = [&] {

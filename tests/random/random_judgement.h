@@ -18,6 +18,7 @@ struct RandomCounts {
   uint64_t unsure = 0, needed = 0, needless = 0;
   uint64_t called_needless = 0;         // of the needless
   uint64_t cautious = 0;                // needless, and counted as needed
+  uint64_t needs_new_memory = 0;        // places with waits that are needless while memory is allocated anew
   uint64_t against = 0;                 // called needless, needed as the generator has it: the oracle decides
   std::map<std::string, uint64_t> why;  // of the cautious: kind of operation and reasons
   std::map<std::string, uint64_t> reasons;  // of the cautious, by reasons alone
@@ -32,10 +33,10 @@ struct RandomCounts {
 };
 
 // Programs from the seed `first` on, in runs of `per_run` (at most 300), `jobs` runs at a time. `progress` is
-// called after each run, by one thread at a time, with what there is so far. `hand_over`: the programs with
-// hand-overs (program.h).
+// called after each run, by one thread at a time, with what there is so far. `which`: "", "--hand-over" or "--again" (program.h).
+// Those of --again are played once more with memory allocated once, and without the waits that such memory does not need.
 RandomCounts judge_random(uint64_t first, uint64_t programs, uint64_t per_run, int jobs,
                           const std::function<void(const RandomCounts&)>& progress = {},
-                          bool hand_over = false);
+                          const std::string& which = "");
 
 }  // namespace diogenes::oracle

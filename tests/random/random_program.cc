@@ -1,6 +1,7 @@
 // random-program FIRST COUNT [WHICH]: plays COUNT random programs, from the seed FIRST on, and prints what
 // each saw. WHICH: --host-functions, only those that have some; --no-host-functions, only the others;
-// --hand-over, the programs with hand-overs. Every operation of every program has call sites of its own: it
+// --hand-over, the programs with hand-overs; --again, those that often release memory and allocate it again; --again-kept, the
+// same, in which it is allocated once and used again. Every operation of every program has call sites of its own: it
 // is played through a frame for the program and one for its position.
 //
 //   random-program --frames
@@ -15,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -60,6 +62,8 @@ struct World {
   std::vector<std::unique_ptr<HostWork>> host_work;
   int pipe[2] = {-1, -1};
   uint64_t seen = 0;
+  bool keeps = false;  // --again-kept:
+  std::array<bool, kBuffers> renewed{};
   Borrower* borrower = nullptr;  // with hand-overs:
   CUfunction spin_until = nullptr;
   volatile uint32_t* flags = nullptr;  // mapped; one for each operation of the program, never used again
@@ -158,6 +162,11 @@ void play_graph(const Operation& o) {
   w.graphs.push_back(made);
 }
 
+// What its call allocated before in this program is used again.
+bool is_kept(int buffer) {
+  return world->keeps && std::exchange(world->renewed[static_cast<size_t>(buffer)], true);
+}
+
 template <typename Query>
 void ask_until_done(Query query) {
   CUresult result;
@@ -245,10 +254,15 @@ void play(const Operation& o) {
       break;
     }
     case Kind::free_again:
+      if (is_kept(o.to)) break;
       CHECK(cuMemFree(w.device[o.to]));
       CHECK(cuMemAlloc(&w.device[o.to], kLargeBytes));
       break;
     case Kind::pinned_again:
+      if (is_kept(o.to)) {
+        memset(w.host[o.to], o.to, kBytes);
+        break;
+      }
       CHECK(cuMemFreeHost(w.host[o.to]));
       w.host[o.to] = new_pinned(o.to, kBytes);
       break;
@@ -397,6 +411,7 @@ void begin(const Program& program) {
   CHECK(cuCtxSynchronize());
   for (int buffer = kDevice; buffer < kBuffers; ++buffer) memset(w.host[buffer], buffer, bytes_of(buffer));
   w.seen = 0xcbf29ce484222325;
+  w.renewed = {};
   if (!w.borrower) return;
   w.flags += kOperations;
   w.borrower->begin(program);
@@ -420,6 +435,16 @@ void end() {
   w.host_work.clear();
 }
 
+// Those that release a buffer and allocate it again do it by one call.
+size_t frame_of(const Program& program, size_t position) {
+  const Operation& operation = program.operations[position];
+  if (operation.kind != Kind::free_again && operation.kind != Kind::pinned_again) return position;
+  const auto same = std::find_if(
+      program.operations.begin(), program.operations.end(),
+      [&](const Operation& other) { return other.kind == operation.kind && other.to == operation.to; });
+  return static_cast<size_t>(same - program.operations.begin());
+}
+
 // All of one program: what is on the stack here lives as long as it runs.
 [[gnu::noinline]] void play_program(size_t number, const Program& program, Other* others) {
   alignas(64) uint32_t on_stack[kMostSmallBytes / 4];
@@ -427,10 +452,11 @@ void end() {
   begin(program);
   for (size_t position = 0; position < program.operations.size(); ++position) {
     const Operation& operation = program.operations[position];
+    const size_t frame = frame_of(program, position);
     if (operation.thread > 0)
-      others[operation.thread - 1].play(number, position, operation);
+      others[operation.thread - 1].play(number, frame, operation);
     else
-      kProgramFrames[number](position, operation);
+      kProgramFrames[number](frame, operation);
   }
   end();
 }
@@ -443,11 +469,16 @@ size_t offset_of(Frame frame) {
 
 const char* truth_of(const Operation& o) { return o.needed ? "needed" : o.guess ? "unsure" : "needless"; }
 
-constexpr std::string_view kHandOver = "--hand-over";
+constexpr std::string_view kHandOver = "--hand-over", kAgain = "--again", kAgainKept = "--again-kept";
+Variety variety_of(std::string_view which) {
+  return which == kHandOver                       ? Variety::hand_over
+         : which == kAgain || which == kAgainKept ? Variety::again
+                                                  : Variety::usual;
+}
 
 int show(uint64_t seed, std::string_view which) {
   int position = 0;
-  const Program program = generate(seed, which == kHandOver);
+  const Program program = generate(seed, variety_of(which));
   printf("small ones: %u bytes on the heap, %u on the stack, %u global\n", program.small_bytes[0],
          program.small_bytes[1], program.small_bytes[2]);
   for (const Operation& o : program.operations) {
@@ -471,7 +502,7 @@ bool is_wanted(uint64_t seed, std::string_view which) {
 int show_truth(uint64_t first, uint64_t count, std::string_view which) {
   for (uint64_t i = 0; i < count; ++i) {
     if (!is_wanted(first + i, which)) continue;
-    const Program program = generate(first + i, which == kHandOver);
+    const Program program = generate(first + i, variety_of(which));
     for (size_t k = 0; k < program.operations.size(); ++k)
       if (const Operation& o = program.operations[k]; o.waits)
         printf("%lu %zu %s %s\n", static_cast<unsigned long>(i), k, kKindNames[static_cast<int>(o.kind)],
@@ -482,12 +513,13 @@ int show_truth(uint64_t first, uint64_t count, std::string_view which) {
 
 int run(uint64_t first, uint64_t count, std::string_view which) {
   prepare();
+  world->keeps = which == kAgainKept;
   static Other others[kThreads - 1];
   for (Other& other : others) other.start();
   if (which == kHandOver) prepare_hand_overs();
   for (uint64_t i = 0; i < count; ++i) {
     if (!is_wanted(first + i, which)) continue;
-    play_program(i, generate(first + i, which == kHandOver), others);
+    play_program(i, generate(first + i, variety_of(which)), others);
     printf("%lu %016lx\n", static_cast<unsigned long>(first + i), static_cast<unsigned long>(world->seen));
   }
   fflush(stdout);
@@ -512,7 +544,8 @@ int main(int argc, char** argv) {
   if (argc < 3 || argc > 4 || number(2) < 1 || number(2) > kPrograms) {
     fprintf(stderr,
             "random-program FIRST COUNT (at most %zu) [WHICH], --truth FIRST COUNT [WHICH],\n"
-            "--show SEED [WHICH] or --frames; WHICH: --host-functions, --no-host-functions, --hand-over\n",
+            "--show SEED [WHICH] or --frames; WHICH: --host-functions, --no-host-functions, --hand-over,\n"
+            "--again, --again-kept\n",
             kPrograms);
     return 2;
   }

@@ -25,9 +25,10 @@ uint64_t setting(const char* name, uint64_t otherwise) {
 }
 
 TEST(RandomPrograms, PrintTheSameWithoutTheWaitsThatWereCalledNeedless) {
-  const RandomCounts counts = judge_random(
-      setting("RANDOM_FIRST", 1), setting("RANDOM_PROGRAMS", 300), setting("RANDOM_PER_RUN", 100),
-      static_cast<int>(setting("RANDOM_JOBS", 1)), {}, setting("RANDOM_HAND_OVER", 0) != 0);
+  const RandomCounts counts =
+      judge_random(setting("RANDOM_FIRST", 1), setting("RANDOM_PROGRAMS", 300),
+                   setting("RANDOM_PER_RUN", 100), static_cast<int>(setting("RANDOM_JOBS", 1)), {},
+                   setting("RANDOM_HAND_OVER", 0) != 0 ? "--hand-over" : "");
   std::cout << counts.text();
   const auto begin_with = [&](const char* prefix) {
     return static_cast<uint64_t>(
@@ -42,6 +43,15 @@ TEST(RandomPrograms, PrintTheSameWithoutTheWaitsThatWereCalledNeedless) {
   EXPECT_EQ(counts.changed, 0u);
   EXPECT_GT(counts.called_needless, 0u);
   EXPECT_LE(counts.cautious_percent(), kMostCautiousPercent);
+}
+
+TEST(RandomPrograms, PrintTheSameWithMemoryThatIsAllocatedOnce) {
+  const RandomCounts counts =
+      judge_random(setting("RANDOM_FIRST", 1), setting("RANDOM_AGAIN", 200), setting("RANDOM_PER_RUN", 100),
+                   static_cast<int>(setting("RANDOM_JOBS", 1)), {}, "--again");
+  for (const std::string& failure : counts.failures) ADD_FAILURE() << failure;
+  EXPECT_EQ(counts.changed, 0u);
+  EXPECT_GT(counts.needs_new_memory, 0u);
 }
 
 }  // namespace

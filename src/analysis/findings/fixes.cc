@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "analysis/findings/right_together.h"
 #include "analysis/symbols/wording.h"
 
 namespace diogenes {
@@ -104,8 +105,14 @@ constexpr const char* kPool =
 constexpr const char* kStreamOrdered =
     "release the memory with cudaFreeAsync (and allocate it with cudaMallocAsync)";
 constexpr const char* kReleaseLater = "release the pinned memory after the last GPU work is done";
+// Of memory that the wait keeps from being used again too soon.
+constexpr const char* kTwoInTurn =
+    "allocate two before the loop and use them in turn: record an event behind the GPU work that uses one, and wait for that "
+    "event before the CPU writes to it again";
 
 const char* release_fix(const Problem& problem, const DriverFunction& function) {
+  if (keeps_memory(problem) && problem.needs_new_memory() > 0)
+    return std::string_view(function.operation) == "cuMemFreeHost" ? kTwoInTurn : kStreamOrdered;
   if (2 * problem.allocations >= problem.count && problem.allocations > 0) return kHoist;
   if (problem.call_removed) return kPool;
   return std::string_view(function.operation) == "cuMemFreeHost" ? kReleaseLater : kStreamOrdered;
@@ -290,6 +297,14 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
          in_some(problem.conditional[0], problem.count) +
              "right as long as kernels reach memory only through their arguments: other GPU work follows that no stream or "
              "event orders, or no call gives the GPU some of the program's pinned, registered or managed memory"});
+  if (problem.apart)
+    advice.conditions.push_back(
+        {"not-together",
+         keeps_memory(problem)
+             ? "not together with the other findings: memory that is used again needs waits that they remove, and they gain more"
+             : "not together with 'allocate once' of the other findings, which gain more: once memory is kept and used again, " +
+                   in_some(problem.needs_new_memory(), problem.count) +
+                   (problem.kind == kMisplaced ? "this wait is needed sooner" : "this wait is needed")});
   if (problem.left_out > 0)
     advice.conditions.push_back(
         {"sampled", grouped(problem.looked_at()) + " of " + grouped(problem.instances) +

@@ -47,7 +47,8 @@ void single_points(const GroupingInput& in, StackNames& names, std::vector<Group
   std::map<SiteKey, Members> by_stack;
   for (uint32_t i = 0; i < in.problems.size(); ++i) {
     StackPlace place = in.sites[in.problems[i].site].place;
-    if (place.stack != kNoStack) by_stack[stack_key(*place.process, place.stack)].push_back(i);
+    if (!in.problems[i].apart && place.stack != kNoStack)
+      by_stack[stack_key(*place.process, place.stack)].push_back(i);
   }
   for (auto& [key, members] : by_stack) {
     const Site& site = in.sites[in.problems[members[0]].site];
@@ -70,9 +71,11 @@ std::string folded_stack(const std::vector<ReportFrame>& stack) {
 // Problems of one place in the application.
 void callers(const GroupingInput& in, StackNames& names, std::vector<Group>& groups) {
   std::map<ActingPlace, Members> by_place;
-  for (uint32_t i = 0; i < in.problems.size(); ++i)
+  for (uint32_t i = 0; i < in.problems.size(); ++i) {
+    if (in.problems[i].apart) continue;
     if (auto place = acting_place(names.stack(in.sites[in.problems[i].site].place)))
       by_place[*place].push_back(i);
+  }
   for (auto& [place, members] : by_place) {
     std::set<SiteKey> stacks;  // several problems of one stack are its single point
     std::set<std::string> called;
@@ -95,6 +98,7 @@ void folded_functions(const GroupingInput& in, StackNames& names, std::vector<Gr
   for (uint32_t i = 0; i < in.problems.size(); ++i) {
     const Site& site = in.sites[in.problems[i].site];
     std::string called = names.called(site);
+    if (in.problems[i].apart) continue;
     by_api[called].push_back(i);
     if (site.place.stack != kNoStack) by_stack[{called, folded_stack(names.stack(site.place))}].push_back(i);
   }
@@ -123,10 +127,11 @@ class SequenceFinder {
   }
 
  private:
+  static constexpr uint32_t kNone = UINT32_MAX, kApart = kNone - 1;
   void walk(uint32_t t) {
     auto [p, thread] = in_.graph.origin[t];
     const auto& operations = in_.tracing.processes[p].threads[thread].operations;
-    std::vector<uint32_t> problem_at(operations.size(), UINT32_MAX);
+    std::vector<uint32_t> problem_at(operations.size(), kNone);
     for (uint32_t i = 0; i < in_.problems.size(); ++i) {
       const auto& changes = in_.problems[i].changes;
       auto first =
@@ -134,14 +139,16 @@ class SequenceFinder {
                            [](const Change& change, uint32_t value) { return change.thread < value; });
       // A misplaced synchronization is needed: it ends a sequence.
       if (in_.problems[i].kind == ProblemKind::misplaced_synchronization) continue;
-      for (; first != changes.end() && first->thread == t; ++first) problem_at[first->operation] = i;
+      for (; first != changes.end() && first->thread == t; ++first)
+        problem_at[first->operation] = in_.problems[i].apart ? kApart : i;
     }
     begin();
     for (uint32_t i = 0; i < operations.size(); ++i) {
-      if (problem_at[i] != UINT32_MAX)
-        add(problem_at[i]);
-      else if (is_wait(operations[i]) && !operations[i].has(kDriverThread) && operations[i].reasons != 0)
+      const bool stays = problem_at[i] == kApart || (problem_at[i] == kNone && operations[i].reasons != 0);
+      if (stays && is_wait(operations[i]) && !operations[i].has(kDriverThread))
         end();
+      else if (problem_at[i] < kApart)
+        add(problem_at[i]);
     }
     end();
   }

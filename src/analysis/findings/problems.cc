@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include "analysis/findings/right_together.h"
+
 namespace diogenes {
 namespace {
 
@@ -17,7 +19,8 @@ struct SiteInstances {
   Nanoseconds weight[kProblemKinds] = {};         // the most that mending those could gain
 };
 
-constexpr size_t kMostIdleSites = 16;  // each is one more replay of the whole run
+constexpr size_t kMostIdleSites = 16;   // each is one more replay of the whole run
+constexpr Nanoseconds kNothing{1'000};  // in a whole run
 
 constexpr size_t number(ProblemKind kind) { return static_cast<size_t>(kind); }
 
@@ -39,12 +42,14 @@ class Finder {
     drop_transfers_of_no_weight();
     drop_misplaced_of_no_weight();
     drop_minor();
+    drop_what_gains_nothing();
     for (Problem& problem : problems_) describe(problem);
     std::stable_sort(problems_.begin(), problems_.end(), [&](const Problem& a, const Problem& b) {
       if (a.benefit != b.benefit) return a.benefit > b.benefit;
       if (a.waited != b.waited) return a.waited > b.waited;
       return std::pair(in_.sites[a.site].key, a.kind) < std::pair(in_.sites[b.site].key, b.kind);
     });
+    set_apart(problems_, in_.graph, in_.models);
     result_.found = std::move(problems_);
     return std::move(result_);
   }
@@ -222,6 +227,11 @@ class Finder {
       case ProblemKind::unnecessary_synchronization:
         if (change.waits) change.wait_change = Change::Wait::removed;
         change.call_removed = fix_removes_call(*driver, operation);
+        if (change.call_removed &&
+            (operation.conditions & kConditionNewMemory) != 0) {  // another call takes its place
+          change.remains = std::min(replacing_call_, operation.own());
+          change.own = operation.own() - change.remains;
+        }
         break;
       case ProblemKind::misplaced_synchronization:
         change.wait_change = Change::Wait::moved;
@@ -230,6 +240,7 @@ class Finder {
         break;
     }
     problem.call_removed |= change.call_removed;
+    problem.releases |= driver && driver->role == Role::release;
     problem.changes.push_back(change);
     for (int bit = 0; bit < 8; ++bit) problem.conditional[bit] += operation.conditions >> bit & 1;
     ++problem.count;
@@ -314,24 +325,56 @@ class Finder {
       return problem.kind == ProblemKind::unnecessary_synchronization &&
              counts_[problem.site.value].waits == 0;
     };
-    auto gained_without = [&](const Problem* left_out) {
-      std::vector<const std::vector<Change>*> parts;
-      for (const Problem& problem : problems_)
-        if (&problem != left_out) parts.push_back(&problem.changes);
-      return in_.models->figure(parts).benefit;
-    };
     std::vector<const Problem*> idle;
     for (const Problem& problem : problems_)
       if (is_idle(problem)) idle.push_back(&problem);
     const bool tried = in_.models && !idle.empty() && idle.size() <= kMostIdleSites;
-    const Nanoseconds all = tried ? gained_without(nullptr) : Nanoseconds{};
+    const Nanoseconds all = tried ? gained_without({}) : Nanoseconds{};
     std::erase_if(idle, [&](const Problem* problem) {
-      return tried && all - gained_without(problem) > std::max(in_.threshold, problem->call + problem->call);
+      return tried &&
+             all - gained_without({problem}) > std::max(in_.threshold, problem->call + problem->call);
     });
+    drop(idle);
+  }
+
+  Nanoseconds gained_without(const std::vector<const Problem*>& left_out) const {
+    std::vector<const std::vector<Change>*> parts;
+    for (const Problem& problem : problems_)
+      if (std::find(left_out.begin(), left_out.end(), &problem) == left_out.end())
+        parts.push_back(&problem.changes);
+    return in_.models->figure(parts).benefit;
+  }
+
+  void drop(const std::vector<const Problem*>& dropped) {
     std::vector<Problem> kept;
     for (Problem& problem : problems_)
-      if (std::find(idle.begin(), idle.end(), &problem) == idle.end()) kept.push_back(std::move(problem));
+      if (std::find(dropped.begin(), dropped.end(), &problem) == dropped.end())
+        kept.push_back(std::move(problem));
     problems_ = std::move(kept);
+  }
+
+  // Neither alone nor together with the others.
+  void drop_what_gains_nothing() {
+    std::vector<const Problem*> nothing;
+    for (const Problem& problem : problems_)
+      if (in_.models && problem.benefit < kNothing) nothing.push_back(&problem);
+    if (nothing.empty()) return;
+    Nanoseconds gained = gained_without({});
+    std::vector<const Problem*> dropped = nothing;
+    if (gained - gained_without(dropped) >= kNothing) {  // not all of them: one by one
+      dropped.clear();
+      if (nothing.size() > kMostIdleSites) nothing.resize(kMostIdleSites);
+      for (const Problem* problem : nothing) {
+        dropped.push_back(problem);
+        const Nanoseconds without = gained_without(dropped);
+        if (gained - without >= kNothing)
+          dropped.pop_back();
+        else
+          gained = without;
+      }
+    }
+    for (const Problem* problem : dropped) result_.gains_nothing += problem->count;
+    drop(dropped);
   }
 
   void drop_transfers_of_no_weight() {

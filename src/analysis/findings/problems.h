@@ -60,8 +60,11 @@ struct Problem {
   uint64_t conditional[8] = {};       // problematic instances by bit of Condition
   std::optional<CallContext> around;  // of the site's waits
   bool call_removed = false;          // the figure holds the calls' own time (some of them, for a release)
+  bool releases = false;              // the call releases memory
+  bool apart = false;                 // not right together with others that gain more (right_together.h)
 
   uint64_t looked_at() const { return instances - left_out; }
+  uint64_t needs_new_memory() const { return conditional[3]; }
   bool transfer_issue() const { return is_transfer_kind(kind); }
   bool synchronization_issue() const {
     return (!transfer_issue() && !is_allocation_kind(kind)) || unnecessary_waits > 0;
@@ -85,6 +88,8 @@ struct Problems {
   uint64_t rarely_unnecessary_sites = 0;
   uint64_t minor_transfer_sites = 0, minor_transfers = 0;  // with a problem of their own, below the threshold
   uint64_t minor_allocation_sites = 0;
+  uint64_t gains_nothing =
+      0;  // calls that could be spared, and neither alone nor with the others gain anything
   uint64_t unsure_moves = 0;             // misplaced, and their small gain may be none
   uint64_t first_uses_from_stage_3 = 0;  // misplaced problems whose time to first use is stage 3's
 };

@@ -48,7 +48,7 @@ enum class EventKind : uint8_t {
   covers,       // the call has waited: operation, site; streams or mark, own_work, may_cover, wait
   query,        // of `stream` or `mark`; succeeded. Covers what `covers` would
   uses_mark,    // the call fails unless `mark`, and with it its work, is complete
-  allocates,    // `range` of `memory`, on the device, came into being, and nothing has named it yet
+  allocates,    // `range` of `memory` came into being, and nothing has named it yet; on_host
   releases,     // `memory` (`range` of it) is released, reused or overwritten by other means; `deferrable`
   call_end,     // thread
   watch,        // watch, memory, range, read_only: from now on the range is watched
@@ -122,6 +122,7 @@ struct Event {
   uint32_t sequence =
       0;  // release: which one of the object; acquire, forced: up to which one it could not do without
   bool lost = false;              // unwatch
+  bool on_host = false;           // allocates
   bool lives_on = false;          // releases: used or overwritten, not released: the memory stays what it is
   bool in_reach = false;          // releases: the GPU still reaches it, whatever the program keeps there next
   bool deferrable = false;        // releases: a fix defers the release behind the work, so it is no use

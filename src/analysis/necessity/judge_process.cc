@@ -6,21 +6,35 @@
 
 #include "analysis/necessity/interpret/record_cursor.h"
 #include "analysis/necessity/judge/check.h"
-#include "analysis/necessity/judge/judge.h"
 #include "analysis/runs/first_uses.h"
 #include "analysis/runs/in_background.h"
 
 namespace diogenes::necessity {
 namespace {
 
+class EvidenceOf {
+ public:
+  explicit EvidenceOf(Process& process) {
+    for (Thread& thread : process.threads) threads_[thread.ordinal] = &thread;
+  }
+  // Null: a damaged trace has none.
+  Evidence* operator()(OperationId operation) const {
+    auto found = threads_.find(operation.thread);
+    if (found == threads_.end() || operation.sequence >= found->second->evidence.size()) return nullptr;
+    return &found->second->evidence[operation.sequence];
+  }
+
+ private:
+  std::unordered_map<uint32_t, Thread*> threads_;
+};
+
 void note_verdicts(const Judge& judge, Process& process) {
-  std::unordered_map<uint32_t, Thread*> threads;
-  for (Thread& thread : process.threads) threads[thread.ordinal] = &thread;
+  const EvidenceOf evidence_of(process);
   for (size_t number = 0; number < judge.size(); ++number) {
     Verdict verdict = judge.verdict(number);
-    auto found = threads.find(verdict.operation.thread);
-    if (found == threads.end() || verdict.operation.sequence >= found->second->evidence.size()) continue;
-    Evidence& evidence = found->second->evidence[verdict.operation.sequence];
+    Evidence* found = evidence_of(verdict.operation);
+    if (!found) continue;
+    Evidence& evidence = *found;
     evidence.judged = true;
     evidence.reasons = verdict.reasons;
     evidence.conditions |= verdict.conditions;
@@ -31,19 +45,25 @@ void note_verdicts(const Judge& judge, Process& process) {
 
 }  // namespace
 
-Judgement ProcessJudge::judge(Check check) {
-  auto judge = std::make_unique<Judge>();
-  Judgement judgement;
-  std::vector<UnnamedMemory::Span> unnamed;
-  judgement.unclear = interpretation_.replay(*judge, &unnamed);
-  if (!judge->polling().empty()) {
-    polling_ = judge->polling();
-    judge = std::make_unique<Judge>();
-    GateMarker marked(polling_, *judge);
+std::vector<bool> ProcessJudge::collect() {
+  judge_ = std::make_unique<Judge>();
+  unclear_ = interpretation_.replay(*judge_, &unnamed_);
+  if (!judge_->polling().empty()) {
+    polling_ = judge_->polling();
+    judge_ = std::make_unique<Judge>();
+    GateMarker marked(polling_, *judge_);
     interpretation_.replay(marked);
   }
-  judge->finish();
-  judge->note_unnamed(unnamed);
+  judge_->end();
+  return judge_->required_sites();
+}
+
+Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
+  const std::unique_ptr<Judge> judge = std::move(judge_);
+  Judgement judgement;
+  judgement.unclear = unclear_;
+  judge->choose(sites);
+  judge->note_unnamed(unnamed_);
   needed_ = judge->needed();
   if (check == Check::first) {
     CheckResult checked = withdraw_unsound(
@@ -59,7 +79,35 @@ Judgement ProcessJudge::judge(Check check) {
   for (const PeerAccess& peer : peers_)
     ++(peer.file ? judgement.files : peer.range.empty() ? judgement.devices : judgement.peers);
   note_verdicts(*judge, process_);
+  if (!reuses_.empty()) judge_with_memory_kept(sites);
   return judgement;
+}
+
+// What is needless, or needed later only, and would not be if memory were allocated once and used again, says so: the report
+// recommends one of the two.
+void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
+  const Replay replay = [this](EventSink& sink) {
+    ReusedMemory kept(reuses_, sink);
+    GateMarker marked(polling_, kept);
+    interpretation_.replay(marked);
+  };
+  Judge judge;
+  replay(judge);
+  judge.end();
+  judge.choose(sites);
+  std::vector<bool> needed = judge.needed();
+  for (size_t i = 0; i < needed.size(); ++i) needed[i] = needed[i] || needed_[i];
+  withdraw_unsound(replay, needed);
+  const EvidenceOf evidence_of(process_);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    const Verdict kept = judge.verdict(i);
+    Evidence* evidence = evidence_of(kept.operation);
+    if (!evidence) continue;
+    const bool sooner = is_movable(evidence->reasons) && kept.reasons != 0 &&
+                        (!is_movable(kept.reasons) || kept.after_ns < evidence->after_ns);
+    if (!needed_[i] || sooner) evidence->conditions |= kConditionNewMemory;
+  }
 }
 
 bool ProcessJudge::holds() const {
@@ -90,11 +138,18 @@ namespace {
 
 using Judges = std::deque<necessity::ProcessJudge>;  // one for each process; none: by hand
 
+// Of several waits of which one is enough, the same one stays in all processes: it is one program that is changed.
 void judge_all(Run& run, Judges& judges, const JudgeOptions& options, const SiteTable& sites) {
+  std::vector<bool> required(sites.size());
+  for (necessity::ProcessJudge& judge : judges) {
+    const std::vector<bool> of_one = judge.collect();
+    for (size_t i = 0; i < std::min(of_one.size(), required.size()); ++i)
+      required[i] = required[i] || of_one[i];
+  }
   for (size_t i = 0; i < run.processes.size(); ++i) {
     Process& process = run.processes[i];
     run.judgement += options.by_hand ? options.by_hand(process, sites, run.peers.to(process.trace->process))
-                                     : judges[i].judge(options.check);
+                                     : judges[i].judge(options.check, required);
     for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
     place_first_uses(process);
   }

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "analysis/necessity/interpret/interpret.h"
-#include "analysis/necessity/judge/polling.h"
+#include "analysis/necessity/judge/judge.h"
+#include "analysis/necessity/judge/reused_memory.h"
 #include "analysis/necessity/transfers/dead_transfers.h"
 #include "analysis/runs/run.h"
 
@@ -23,11 +24,14 @@ class ProcessJudge {
  public:
   // All outlive it. `peers`: what other processes did to its memory.
   ProcessJudge(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers)
-      : process_(process), sites_(sites), peers_(peers), interpretation_(process, peers) {}
+      : process_(process), sites_(sites), peers_(peers), interpretation_(process, peers), reuses_(process) {}
 
-  // Verdicts on synchronizations. Needs the operations, and room for the evidence. With the check (check.h) first,
-  // those that it withdraws become needed; without, holds() is to be asked.
-  Judgement judge(Check check);
+  // Verdicts on synchronizations, in two steps. Needs the operations, and room for the evidence.
+  // First, of each process: what its data asks for. Out: by site, whether a wait has to stay there.
+  std::vector<bool> collect();
+  // Then the choice among waits of which one is enough: at `sites`, where one stays in this or another process. Gets those that
+  // are chosen. With the check (check.h) first, those that it withdraws become needed; without, holds() is to be asked.
+  Judgement judge(Check check, std::vector<bool>& sites);
   // Looks at transfers; needs what the hashes say. May run beside judge().
   void judge_transfers();
   // After both: writes to the evidence what was found of transfers.
@@ -36,12 +40,17 @@ class ProcessJudge {
   bool holds() const;
 
  private:
+  void judge_with_memory_kept(std::vector<bool> sites);  // where a wait stays
   Process& process_;
   const SiteTable& sites_;
   std::span<const PeerAccess> peers_;
   const Interpretation interpretation_;
   Works polling_;
+  std::unique_ptr<Judge> judge_;  // between the two
+  std::vector<UnnamedMemory::Span> unnamed_;
+  Unclear unclear_;
   std::vector<bool> needed_;
+  const Reuses reuses_;
   std::unique_ptr<TransferJudge> transfers_;
 };
 

@@ -47,6 +47,40 @@ TEST(JudgeProcess, AWaitWhoseDataIsReadIsNeeded) {
   EXPECT_EQ(judged[1].after_ns, 15);
 }
 
+// Either wait would do in each of the two processes. In the first the later one stays, and so it does in the second, where it
+// is the earlier one: it is one program that loses a line.
+TEST(JudgeProcess, OfSeveralWaitsTheSameOneStaysInAllProcesses) {
+  Facts first, second;
+  second.process(200, 1, 5);
+  for (Facts* facts : {&first, &second}) {
+    facts->call("cuMemcpyDtoHAsync_v2", download(10));
+    facts->watch(1, kHost, 64, 42);
+  }
+  first.call("cuStreamSynchronize", {.begin = 30, .flags = kWaited, .stream = kLegacyStream})
+      .call("cuCtxSynchronize", {.begin = 50, .flags = kWaited})
+      .touch(1, 80);
+  second.call("cuCtxSynchronize", {.begin = 30, .flags = kWaited})
+      .call("cuStreamSynchronize", {.begin = 50, .flags = kWaited, .stream = kLegacyStream})
+      .touch(1, 80);
+  TemporaryFolder folder;
+  first.write(folder.path());
+  second.write(folder.path());
+  SiteTable sites;
+  auto run = load_judged_run(folder.path(), sites);
+  ASSERT_EQ(run->processes.size(), 2u);
+  for (const Process& process : run->processes)
+    for (size_t i = 0; i < process.threads[0].operations.size(); ++i) {
+      const std::string name = operation_name(sites[process.threads[0].operations[i].site]);
+      const uint32_t reasons = process.threads[0].evidence[i].reasons;
+      if (name == "cuCtxSynchronize") {
+        EXPECT_EQ(reasons, uint32_t{kCpuAccess});
+      }
+      if (name == "cuStreamSynchronize") {
+        EXPECT_EQ(reasons, 0u);
+      }
+    }
+}
+
 // The same, read at 60,045: for 50 us the reader was held, until other threads were at rest.
 TEST(JudgeProcess, WhatATouchIsHeldForIsNoTimeToIt) {
   Facts facts;

@@ -362,6 +362,9 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
          "allocations at " + counted(problems.minor_allocation_sites, "place", "places") +
              " are repeated or never used; they are not listed, because each place gains less than " +
              threshold + " of the time in which the GPU is used"});
+  if (problems.gains_nothing > 0)
+    notices.push_back({"minor", counted(problems.gains_nothing, "call", "calls") +
+                                    " could be spared too; they are not listed, because that gains nothing"});
   if (problems.unsure_moves > 0)
     notices.push_back(
         {"unsure",

@@ -54,6 +54,8 @@ enum Condition : uint8_t {
   kConditionInUse = 1u << 1,   // of a release: an asynchronous copy that was not known to be done still read
                                // or wrote the memory
   kConditionPrints = 1u << 2,  // what kernels printed came out in this call
+  kConditionNewMemory =
+      1u << 3,  // memory is allocated anew each time: where it is kept and used again, the wait is needed
 };
 
 enum class Duplicate : uint8_t {

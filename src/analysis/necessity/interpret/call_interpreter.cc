@@ -251,10 +251,11 @@ void CallInterpreter::allocations(const CallView& call, int64_t at_ns) {
   made.variable = call.driver.arguments == Arguments::global;
   made.made_by = call.operation;
   const Allocation* known = tables_.memories.allocate(made);
-  if (!known || known->on_host() || known->variable) return;
+  if (!known || known->variable) return;
   Event allocates = event(EventKind::allocates, call, at_ns);
   allocates.memory = tables_.memories.number_of(*known);
   allocates.range = known->range;
+  allocates.on_host = known->on_host();
   tables_.sink.take(allocates);
 }
 

@@ -257,12 +257,13 @@ TEST(Interpret, AReleaseCoversItsContextAndIsDeferrable) {
                                   "60 covers t0 certain=s0 implicit undocumented"}));
 }
 
-TEST(Interpret, DeviceMemoryIsSeenWhenItComes) {
+TEST(Interpret, MemoryIsSeenWhenItComes) {
   Facts facts;
   facts.call("cuMemAlloc_v2", {.begin = 0, .allocation = allocated(kDevice, 256)});
   facts.call("cuMemAllocHost_v2", {.begin = 20, .allocation = allocated(kPinned, 64, MemoryKind::pinned)});
-  EXPECT_EQ(all_events(facts).lines, (Lines{"0 begin t0", "10 allocates t0 m0 0x70000000+256", "10 end t0",
-                                            "20 begin t0", "30 end t0", "30 ends"}));
+  EXPECT_EQ(all_events(facts).lines,
+            (Lines{"0 begin t0", "10 allocates t0 m0 0x70000000+256", "10 end t0", "20 begin t0",
+                   "30 allocates t0 m1 0x200000+64", "30 end t0", "30 ends"}));
 }
 
 TEST(Interpret, AnAddressThatIsGivenOutAgainIsAnotherMemory) {

@@ -84,6 +84,11 @@ void Constraints::add_condition(InstanceIndex instance, uint8_t condition) {
   instances_[instance.value].conditions |= condition;
 }
 
+void Constraints::prefer(const std::vector<bool>& sites) {
+  if (sites.size() > required_sites_.size()) required_sites_.resize(sites.size());
+  for (size_t i = 0; i < sites.size(); ++i) required_sites_[i] = required_sites_[i] || sites[i];
+}
+
 void Constraints::choose() {
   // Those that a required site satisfies first: each of them may be the last one that its data needs.
   std::vector<OneOf> rest;

@@ -34,6 +34,9 @@ class Constraints {
   bool require_one_of(std::span<const InstanceIndex> candidates, const Use& use);
   void add_condition(InstanceIndex instance, uint8_t condition);
   void choose();  // at the end: until every set has one that is required
+  // By site: is one of its instances required? And sites that count as such: another process requires them.
+  const std::vector<bool>& required_sites() const { return required_sites_; }
+  void prefer(const std::vector<bool>& sites);
 
   bool required(InstanceIndex instance) const { return instances_[instance.value].reasons != 0; }
   SiteIndex site(InstanceIndex instance) const { return instances_[instance.value].site; }

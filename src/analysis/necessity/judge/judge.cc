@@ -435,9 +435,14 @@ void Judge::unresolved() {
   });
 }
 
-void Judge::finish() {
+void Judge::end() {
   if (!orderly_) unresolved();
+}
+
+void Judge::choose(std::vector<bool>& sites) {
+  constraints_.prefer(sites);
   constraints_.choose();
+  sites = constraints_.required_sites();
 }
 
 std::vector<bool> Judge::needed() const {

@@ -71,9 +71,17 @@ class Judge : public EventSink {
   // each event, for tests.
   explicit Judge(size_t forgets_after = 1024) : forgets_after_(forgets_after), most_entries_(forgets_after) {}
   void take(const Event& event) override;
-  // After the last event, once: what was left open is decided. Then verdicts can be asked for, by the number
-  // of their `covers` event.
-  void finish();
+  // After the last event, once: what the killed process would have done. Then choose(), once: of several that would do, one
+  // stays. `sites`: those of which one is required in some process; gets this one's, too. Then verdicts can be asked for, by
+  // the number of their `covers` event.
+  void end();
+  void choose(std::vector<bool>& sites);
+  void finish() {
+    std::vector<bool> none;
+    end();
+    choose(none);
+  }
+  const std::vector<bool>& required_sites() const { return constraints_.required_sites(); }
   size_t size() const { return constraints_.size(); }
   size_t remembered() const { return entries_; }  // accesses and log entries that are kept now
   Verdict verdict(size_t number) const {

@@ -45,7 +45,7 @@ void TransferJudge::take(const Event& event) {
       downloads_.asked(event);
       break;
     case EventKind::allocates:
-      uploads_.allocated(event, views_.thread(event.thread).known->certain);
+      if (!event.on_host) uploads_.allocated(event, views_.thread(event.thread).known->certain);
       break;
     case EventKind::releases:
       releases(event);
