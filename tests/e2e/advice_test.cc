@@ -1,6 +1,7 @@
 // What a report advises, and whether it is right when it is followed as it is worded.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "measured.h"
@@ -36,6 +37,32 @@ TEST(Staging, AllocatingOnceAndNotWaitingAreNotSoldTogether) {
   for (const json& group : measured.report["groups"])
     for (const json& member : group["members"]) EXPECT_FALSE(alone.contains(member)) << group;
 }
+
+// Each kernel takes 0.3 ms, and nothing else goes on: what is asked for costs most of the run, in whatever form.
+struct Asked {
+  const char* how;
+  const char* operation;
+  bool polls;
+};
+class Asks : public testing::TestWithParam<Asked> {};
+TEST_P(Asks, IsListedAsNeeded) {
+  const auto measured = run_measured({built("bin/tests/programs/asks"), GetParam().how});
+  const json& all = measured.report["required"];
+  const auto found = std::find_if(all.begin(), all.end(), [](const json& required) {
+    const json calls = required.value("calls", json::array());
+    return required["operation"] == GetParam().operation ||
+           std::any_of(calls.begin(), calls.end(),
+                       [](const json& call) { return call["operation"] == GetParam().operation; });
+  });
+  ASSERT_NE(found, all.end()) << measured.report_text;
+  EXPECT_GT((*found)["up_to_s"].get<double>(), 0.005) << *found;
+  EXPECT_EQ((*found).value("queries", 0) > 0, GetParam().polls) << *found;
+}
+INSTANTIATE_TEST_SUITE_P(, Asks,
+                         testing::Values(Asked{"flag", "cuMemcpyDtoH", false},
+                                         Asked{"readback", "cuMemcpyDtoHAsync", false},
+                                         Asked{"poll", "cuStreamQuery", true}),
+                         [](const auto& info) { return std::string(info.param.how); });
 
 }  // namespace
 }  // namespace diogenes::e2e

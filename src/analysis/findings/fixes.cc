@@ -14,7 +14,12 @@ struct Line {
   Role role;
   const char* fix;
   const char* condition;  // "" for none
+  const char* code =
+      kUsualCheck;  // another one: whoever forgets it breaks the program, so every view says it
 };
+
+// Of memory that the GPU reads later, where the call has read it by now.
+constexpr const char* kSourceInUse = "source-in-use";
 
 constexpr auto kUnnecessary = ProblemKind::unnecessary_synchronization;
 constexpr auto kMisplaced = ProblemKind::misplaced_synchronization;
@@ -34,11 +39,12 @@ constexpr Line kLines[] = {
      "reads it",
      "the data was not read before a later synchronization covered it"},
     {kUnnecessary, "cuMemcpyHtoD", Role::transfer,
-     "use cudaMemcpyAsync from pinned memory, on the stream of the work that reads the data",
-     "the source must not be written before the copy is done"},
+     "use cudaMemcpyAsync from pinned memory, on the stream of the work that reads the data; with two buffers in turn, and an "
+     "event behind each copy to wait for before its buffer is written again",
+     "the source must not be written before the copy is done", kSourceInUse},
     {kUnnecessary, "", Role::transfer,
      "use the asynchronous copy with pinned memory, on the stream of the work that reads the data",
-     "source and destination must not be touched by the CPU before the copy is done"},
+     "source and destination must not be touched by the CPU before the copy is done", kSourceInUse},
     {kUnnecessary, "", Role::module,
      "load the module once before the work begins, and unload it after the work ends", ""},
     {kUnnecessary, "", Role::allocate, "allocate once before the work begins and keep the memory", ""},
@@ -72,11 +78,12 @@ constexpr Line kLines[] = {
     {ProblemKind::pageable_transfer, "cuMemcpyDtoH", Role::transfer,
      "bring the data into pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
      "at once",
-     "the CPU must wait for the copy before it reads the data: now the call does"},
+     "the CPU must wait for the copy before it reads the data: now the call does", kSourceInUse},
     {ProblemKind::pageable_transfer, "", Role::transfer,
-     "send the data from pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
-     "at once",
-     "the source must not be written before the copy is done: now it has been read when the call returns"},
+     "send the data from two pinned buffers in turn (cudaMallocHost, or cudaHostRegister once), so that the call returns at once; "
+     "record an event behind each copy, and wait for it before its buffer is written again",
+     "the source must not be written before the copy is done: now it has been read when the call returns",
+     kSourceInUse},
     {ProblemKind::repeated_allocation, "", Role::allocate,
      "allocate once before the loop and release behind it (or keep the memory in a pool)", ""},
     {ProblemKind::unused_allocation, "", Role::allocate, "remove the allocation and its release",
@@ -319,7 +326,7 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   const bool wait = problem.kind == kUnnecessary || problem.kind == kMisplaced;
   if (library && wait && function.role == Role::synchronize)
     advice.fix = library_fix(*library, problem.kind == kMisplaced);
-  if (*line.condition) advice.conditions.push_back({kUsualCheck, line.condition});
+  if (*line.condition) advice.conditions.push_back({line.code, line.condition});
   add_companions(problem, allocation_at, advice.conditions);
   if (release) {
     advice.conditions.push_back(

@@ -90,7 +90,8 @@ class RequiredFinder {
     std::vector<Models::Parts> alone;
     for (const Line& line : lines_) alone.push_back({&line.changes});
     Models::Parts fixes;
-    for (const Problem& problem : problems_) fixes.push_back(&problem.changes);
+    for (const Problem& problem : problems_)
+      if (!problem.apart) fixes.push_back(&problem.changes);
     const Models paper(in_.graph, nullptr, Model::paper);
     const Models& models = in_.models ? *in_.models : paper;
     const Models::Made fixed = models.make(fixes);
