@@ -64,5 +64,13 @@ INSTANTIATE_TEST_SUITE_P(, Asks,
                                          Asked{"poll", "cuStreamQuery", true}),
                          [](const auto& info) { return std::string(info.param.how); });
 
+TEST(Parts, AreSentByOneCopy) {
+  const auto measured = run_measured({built("bin/tests/programs/asks"), "parts"});
+  uint64_t parts = 0;
+  for (const json& problem : measured.report["problems"])
+    if (problem["kind"] == "small-transfers") parts += problem["count"].get<uint64_t>();
+  EXPECT_EQ(parts, 1500u) << measured.report_text;  // 15 of each 16
+}
+
 }  // namespace
 }  // namespace diogenes::e2e

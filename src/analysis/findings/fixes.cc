@@ -75,6 +75,12 @@ constexpr Line kLines[] = {
     {ProblemKind::unused_transfer, "", Role::transfer,
      "remove the copy, or make it only where its data is used",
      "with other input the data may be used; a device that reads GPU memory by itself (RDMA) is not seen"},
+    {ProblemKind::small_transfers, "cuMemcpyDtoH", Role::transfer,
+     "bring all of it back by one copy, and read the parts from there",
+     "the parts must lie side by side in each run, as they did in this one"},
+    {ProblemKind::small_transfers, "", Role::transfer,
+     "collect the parts in one buffer, and send them by one copy",
+     "the parts must lie side by side on the device in each run, as they did in this one"},
     {ProblemKind::pageable_transfer, "cuMemcpyDtoH", Role::transfer,
      "bring the data into pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
      "at once",
@@ -146,6 +152,7 @@ constexpr Line kOtherwise[] = {
     {ProblemKind::constant_transfer, "", Role::synchronize, "write the value on the device", ""},
     {ProblemKind::round_trip, "", Role::synchronize, "keep the data on the device", ""},
     {ProblemKind::unused_transfer, "", Role::synchronize, "remove the call", ""},
+    {ProblemKind::small_transfers, "", Role::synchronize, "make one copy of all of it", ""},
     {ProblemKind::pageable_transfer, "", Role::synchronize, "use pinned memory", ""},
     {ProblemKind::repeated_allocation, "", Role::synchronize, "make the call once, and keep what it gives",
      ""},
@@ -206,6 +213,9 @@ std::string transfer_why(const Problem& problem) {
                         "the device still held it where it was sent: there nothing has to be copied");
     case ProblemKind::unused_transfer:
       return of + "transfers carried data that was overwritten or released before anything could use it";
+    case ProblemKind::small_transfers:
+      return of + "transfers came right behind another one of this call, to memory next to it: " +
+             grouped(problem.bytes.count / std::max<uint64_t>(problem.count, 1)) + " bytes each";
     case ProblemKind::pageable_transfer:
       return of + "asynchronous transfers used pageable memory, and so did not return at once";
     case ProblemKind::repeated_allocation:

@@ -23,6 +23,8 @@ const char* kind_name(ProblemKind kind) {
       return "round-trip-transfer";
     case ProblemKind::unused_transfer:
       return "unused-transfer";
+    case ProblemKind::small_transfers:
+      return "small-transfers";
     case ProblemKind::pageable_transfer:
       return "pageable-transfer";
     case ProblemKind::repeated_allocation:
@@ -76,6 +78,8 @@ std::optional<ProblemKind> own_kind(const DriverFunction* function, const Operat
     default:
       break;
   }
+  if (operation.adjoins && (!is_wait(operation) || operation.reasons == 0))
+    return ProblemKind::small_transfers;
   if (operation.constant != Constant::no) return ProblemKind::constant_transfer;
   if (operation.duplicate == Duplicate::elsewhere) return ProblemKind::duplicate_elsewhere;
   // What waits in the call because it is needed there has to wait somewhere with pinned memory, too.

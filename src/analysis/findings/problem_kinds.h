@@ -18,11 +18,12 @@ enum class ProblemKind : uint8_t {
   constant_transfer,    // all of it is one value, over and over
   round_trip,           // from the device to the host, and back unchanged
   unused_transfer,      // overwritten or released before anything could use it
+  small_transfers,      // many in a row, side by side
   pageable_transfer,    // 'asynchronous', with pageable memory: staged by the CPU, or waiting
   repeated_allocation,  // released, and allocated again in the same size by the same call
   unused_allocation,    // released before anything could use it
 };
-inline constexpr size_t kProblemKinds = 10;
+inline constexpr size_t kProblemKinds = 11;
 const char* kind_name(ProblemKind kind);
 std::vector<std::string> kind_names();  // of all
 

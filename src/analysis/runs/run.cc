@@ -25,6 +25,31 @@ std::string name_of(const RangeRecord& record) {
   return name;
 }
 
+// Small copies right behind each other, of one call, whose device memory lies side by side: one copy would do.
+class SmallCopies {
+ public:
+  // Out: how many copies that makes in a row, with this one.
+  uint32_t add(const TransferRecord& record, uint32_t sequence, SiteIndex site, uint32_t stream) {
+    const bool to_device = record.destination_kind == MemoryKind::device;
+    const bool small = record.bytes > 0 && record.bytes <= kMostBytes &&
+                       to_device != (record.source_kind == MemoryKind::device);
+    const uint64_t address = to_device ? record.destination : record.source;
+    const bool behind = small && length_ > 0 && sequence == last_ + 1 && site == site_ && stream == stream_ &&
+                        to_device == to_device_ && address == end_;
+    length_ = behind ? length_ + 1 : small;
+    last_ = sequence, site_ = site, stream_ = stream, to_device_ = to_device, end_ = address + record.bytes;
+    return length_;
+  }
+  static constexpr uint32_t kFewest = 8;
+
+ private:
+  static constexpr uint64_t kMostBytes = 16 * 1024;
+  uint64_t end_ = 0;
+  uint32_t last_ = 0, length_ = 0, stream_ = 0;
+  SiteIndex site_;
+  bool to_device_ = false;
+};
+
 struct AllocationEvent {
   Nanoseconds at;
   uint64_t address = 0, bytes = 0;
@@ -45,6 +70,7 @@ class ThreadLoader {
     operation.call = time_of(record.call, record.flags);
     operation.waited = std::min(time_of(record.waited, record.flags), operation.call);
     operation.site = site_of(record.function, record.stack);
+    stream_ = record.stream;
     const DriverFunction* function = driver_function(record.function);
     operation.ptx = function && function->has(Trait::image_argument) &&
                     record.object == static_cast<uint32_t>(CodeImage::ptx);
@@ -54,6 +80,10 @@ class ThreadLoader {
     operations()[sequence].bytes = {record.bytes};
     operations()[sequence].pageable =
         record.destination_kind == MemoryKind::pageable || record.source_kind == MemoryKind::pageable;
+    const uint32_t in_a_row = small_.add(record, sequence, operations()[sequence].site, stream_);
+    if (in_a_row < SmallCopies::kFewest) return;
+    const uint32_t first = in_a_row == SmallCopies::kFewest ? sequence + 2 - in_a_row : sequence;
+    for (uint32_t i = first; i <= sequence; ++i) operations()[i].adjoins = true;
   }
   void operator()(const AllocationRecord& record, uint32_t sequence) {
     if (operations()[sequence].has(kFailed)) return;
@@ -96,6 +126,8 @@ class ThreadLoader {
   std::vector<AllocationEvent>& allocations_;
   PeerAccesses& peers_;
   std::unordered_map<uint64_t, SiteIndex> known_;
+  SmallCopies small_;
+  uint32_t stream_ = 0;  // of the operation that was read last
 };
 
 class EvidenceLoader {

@@ -1,6 +1,7 @@
 // asks HOW: what a step computed is asked for in each step, in ways that are needed as they are written. flag: by a copy of 4
 // bytes, behind a wait for the device that takes over all of its time; readback: by an asynchronous copy to pageable memory;
-// poll: by a loop of queries.
+// poll: by a loop of queries. parts: what a step needs is sent in 16 parts.
+#include <iterator>
 #include <string_view>
 
 #include "cuda_user.h"
@@ -20,6 +21,11 @@ int main(int count, char** arguments) {
   double seen = 0;
   for (int step = 0; step < 100; ++step) {
     uint64_t words = kWords, ns = 300'000;
+    float part[16] = {};
+    for (size_t i = 0; how == "parts" && i < std::size(part); ++i) {
+      part[i] = static_cast<float>(step) + static_cast<float>(i);
+      CHECK(cuMemcpyHtoD(sum + i * sizeof(float), &part[i], sizeof(float)));
+    }
     void* parameters[] = {&sum, &sum, &sum, &words, &ns};
     CHECK(cuLaunchKernel(add, 8, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr));
     if (how == "flag") {
@@ -30,7 +36,7 @@ int main(int count, char** arguments) {
       CHECK(cuMemcpyDtoHAsync(&scalar, sum, sizeof scalar, nullptr));
       CHECK(cuStreamSynchronize(nullptr));
       seen += scalar;
-    } else {
+    } else if (how == "poll") {
       CUresult result = CUDA_SUCCESS;
       while ((result = cuStreamQuery(nullptr)) == CUDA_ERROR_NOT_READY) continue;
       CHECK(result);
