@@ -34,7 +34,7 @@ Nanoseconds expected_benefit(const EventGraph& graph, const std::vector<Change>&
     const Change& change = changes[i];
     Nanoseconds gain{};
     if (change.call_removed) gain += change.own;  // RemoveMemoryTransfer, line 31
-    if (change.wait_change != Change::Wait::kept) {
+    if (change.wait_change == Change::Wait::removed || change.wait_change == Change::Wait::moved) {
       const auto& waits = graph.threads[change.thread].waits;
       Nanoseconds wait = waits[change.wait].duration;
       if (carried.thread == change.thread && carried.wait == change.wait) wait += carried.time;

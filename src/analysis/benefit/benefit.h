@@ -7,6 +7,7 @@
 //     that one is changed too;
 //   - the benefit of a misplaced synchronization capped by its wait;
 //   - an exit node that waits 0 (graph.h);
+//   - of a wait for one stream in place of many, of which the graph knows nothing, nothing;
 //   - a call's own time gained only where the fix removes the call. Own times of removed calls are taken out
 //   of the CPU
 //     time between waits before any wait is removed: what is gone cannot overlap with the GPU.
@@ -24,7 +25,7 @@ struct Change {
   uint32_t thread = 0;     // of EventGraph::threads
   uint32_t operation = 0;  // position in the thread
   uint32_t wait = 0;       // ThreadGraph::wait_at
-  enum class Wait : uint8_t { kept, removed, moved } wait_change = Wait::kept;
+  enum class Wait : uint8_t { kept, removed, moved, narrowed } wait_change = Wait::kept;
   bool call_removed = false;
   bool work_kept = false;     // call_removed: the call gets shorter, and gives the GPU what it gave
   bool launch_first = false;  // own time before the wait

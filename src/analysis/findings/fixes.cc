@@ -58,6 +58,10 @@ constexpr Line kLines[] = {
     {kMisplaced, "", Role::transfer,
      "use the asynchronous copy with pinned memory, and wait just before the first use of the data", ""},
     {kMisplaced, "", Role::fill, "use cudaMemsetAsync, and wait just before the first use of the data", ""},
+    {ProblemKind::wide_synchronization, "", Role::synchronize,
+     "wait for the one stream: cudaStreamSynchronize(stream), where stream is the one to which this thread gave its work",
+     "work of other streams is not done behind it any more: what needs that has to wait for it",
+     "one-stream"},
     {kDuplicate, "", Role::transfer,
      "remove the copy: send the data once, and again only when it has changed",
      "with other input the data may differ between copies: make sure that nothing writes source or "
@@ -229,6 +233,9 @@ std::string transfer_why(const Problem& problem) {
 
 std::string why_of(const Problem& problem, const std::string& use_at) {
   if (problem.kind == ProblemKind::unnecessary_synchronization) return unnecessary_why(problem, use_at);
+  if (problem.kind == ProblemKind::wide_synchronization)
+    return "what " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
+           " calls wait for is needed of one stream alone; they wait for all streams of the context";
   if (problem.kind != ProblemKind::misplaced_synchronization) return transfer_why(problem);
   std::string text = "what the calls wait for is used only later";
   if (problem.count < problem.looked_at())
@@ -328,7 +335,7 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
                         " occurrences were looked at, because of --max-overhead; the others "
                         "count as needed, and the figure leaves them out"});
   const bool release = problem.kind == kUnnecessary && function.role == Role::release;
-  if (problem.kind != kUnnecessary && problem.kind != kMisplaced) add_transfer(problem, advice.conditions);
+  if (problem.transfer_issue() || is_allocation_kind(problem.kind)) add_transfer(problem, advice.conditions);
   if (problem.kind == ProblemKind::round_trip)
     advice.fix = 2 * problem.held >= problem.count ? kStillHeld : kCopyOnDevice;
   if (problem.kind == ProblemKind::constant_transfer && problem.words > 0) advice.fix = kMemsetWords;

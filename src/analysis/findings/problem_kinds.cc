@@ -13,6 +13,8 @@ const char* kind_name(ProblemKind kind) {
       return "unnecessary-synchronization";
     case ProblemKind::misplaced_synchronization:
       return "misplaced-synchronization";
+    case ProblemKind::wide_synchronization:
+      return "wide-synchronization";
     case ProblemKind::duplicate_transfer:
       return "duplicate-transfer";
     case ProblemKind::duplicate_elsewhere:
@@ -62,6 +64,11 @@ bool is_idle_unnecessary(const DriverFunction* function, const Operation& operat
 bool is_moved(const Operation& operation) {
   return is_wait(operation) && is_candidate(operation) && is_movable(operation.reasons) &&
          operation.after >= kShortestMove;
+}
+
+bool is_wide(const Operation& operation) {
+  return is_wait(operation) && is_candidate(operation) && operation.reasons != 0 &&
+         (operation.conditions & kConditionOneStream) != 0;
 }
 
 std::optional<ProblemKind> own_kind(const DriverFunction* function, const Operation& operation) {

@@ -11,7 +11,7 @@ namespace {
 
 // Instances of one site, sorted by what they are.
 struct SiteInstances {
-  uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0;
+  uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0, wide = 0;
   uint64_t idle_unnecessary = 0;                  // beside `waits`: needless ones that found all done
   uint64_t left_out = 0, transfers_left_out = 0;  // of waits, of transfers: not looked at
   uint64_t calls = 0;                             // that did not fail
@@ -96,6 +96,7 @@ class Finder {
       ++site.waits;
       site.unnecessary += is_unnecessary(operation);
       site.movable += is_candidate(operation) && is_movable(operation.reasons) && operation.after.count >= 0;
+      site.wide += is_wide(operation);
       site.unresolved += (operation.reasons & kUnresolved) != 0;
       site.left_out += is_left_out(operation.reasons);
     });
@@ -137,6 +138,8 @@ class Finder {
                        site.unresolved <= verdicts.threads && verdicts.unmatched_needed == 0 &&
                        verdicts.idle_movable == verdicts.idle_needed;
     if (all_movable) add(ProblemKind::misplaced_synchronization, site.waits, site.left_out);
+    if (!all_movable && site.wide >= 2 && 2 * site.wide >= needed)
+      add(ProblemKind::wide_synchronization, site.waits, site.left_out);
   }
 
   // That memory is pageable is known without a look.
@@ -183,6 +186,8 @@ class Finder {
         problem = problem_of(operation.site, ProblemKind::unnecessary_synchronization);
       if (!problem && is_moved(operation))
         problem = problem_of(operation.site, ProblemKind::misplaced_synchronization);
+      if (!problem && is_wide(operation))
+        problem = problem_of(operation.site, ProblemKind::wide_synchronization);
       if (problem) add_instance(*problem, thread, position, operation);
     });
     // The instances that a duplicate's problem took may leave one that is empty, or too rare to be said of
@@ -232,6 +237,9 @@ class Finder {
           change.remains = std::min(replacing_call_, operation.own());
           change.own = operation.own() - change.remains;
         }
+        break;
+      case ProblemKind::wide_synchronization:
+        change.wait_change = Change::Wait::narrowed;
         break;
       case ProblemKind::misplaced_synchronization:
         change.wait_change = Change::Wait::moved;
@@ -399,6 +407,8 @@ class Finder {
   void drop_misplaced_of_no_weight() {
     constexpr int kSurelyWorthIt = 5;  // thresholds
     std::erase_if(problems_, [&](const Problem& problem) {
+      if (problem.kind == ProblemKind::wide_synchronization)
+        return problem.benefit < in_.threshold || problem.figure.low.count <= 0;
       if (problem.kind != ProblemKind::misplaced_synchronization) return false;
       if (problem.benefit < in_.threshold || problem.benefit.count <= 0) return true;
       bool unsure =

@@ -35,7 +35,9 @@ std::vector<std::vector<Fixed>> fixed_by(const std::vector<Problem>& problems, s
     for (const Change& change : problem.changes) {
       std::vector<Fixed>& operations = fixed[change.thread];
       if (operations.size() <= change.operation) operations.resize(change.operation + 1);
-      operations[change.operation] = change.wait_change == Change::Wait::moved  ? Fixed::moved
+      const bool waits =
+          change.wait_change == Change::Wait::moved || change.wait_change == Change::Wait::narrowed;
+      operations[change.operation] = waits                                      ? Fixed::moved
                                      : change.call_removed && !change.work_kept ? Fixed::gone
                                                                                 : Fixed::changed;
     }

@@ -6,6 +6,7 @@
 
 #include "analysis/necessity/interpret/record_cursor.h"
 #include "analysis/necessity/judge/check.h"
+#include "analysis/necessity/judge/narrow_waits.h"
 #include "analysis/runs/first_uses.h"
 #include "analysis/runs/in_background.h"
 
@@ -79,8 +80,24 @@ Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
   for (const PeerAccess& peer : peers_)
     ++(peer.file ? judgement.files : peer.range.empty() ? judgement.devices : judgement.peers);
   note_verdicts(*judge, process_);
+  note_narrow_waits(*judge);
   if (!reuses_.empty()) judge_with_memory_kept(sites);
   return judgement;
+}
+
+void ProcessJudge::note_narrow_waits(const Judge& judge) {
+  const std::vector<StreamNumber> narrow = narrow_waits(
+      [this](EventSink& sink) {
+        GateMarker marked(polling_, sink);
+        interpretation_.replay(marked);
+      },
+      needed_);
+  const EvidenceOf evidence_of(process_);
+  for (size_t i = 0; i < narrow.size(); ++i) {
+    if (!narrow[i].valid()) continue;
+    if (Evidence* evidence = evidence_of(judge.verdict(i).operation))
+      evidence->conditions |= kConditionOneStream;
+  }
 }
 
 // What is needless, or needed later only, and would not be if memory were allocated once and used again, says so: the report
@@ -98,6 +115,7 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
   std::vector<bool> needed = judge.needed();
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = needed[i] || needed_[i];
   withdraw_unsound(replay, needed);
+  const std::vector<StreamNumber> narrow = narrow_waits(replay, needed);
   const EvidenceOf evidence_of(process_);
   for (size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
@@ -106,7 +124,9 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
     if (!evidence) continue;
     const bool sooner = is_movable(evidence->reasons) && kept.reasons != 0 &&
                         (!is_movable(kept.reasons) || kept.after_ns < evidence->after_ns);
-    if (!needed_[i] || sooner) evidence->conditions |= kConditionNewMemory;
+    const bool whole =
+        (evidence->conditions & kConditionOneStream) != 0 && (i >= narrow.size() || !narrow[i].valid());
+    if (!needed_[i] || sooner || whole) evidence->conditions |= kConditionNewMemory;
   }
 }
 

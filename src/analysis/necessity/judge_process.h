@@ -40,6 +40,7 @@ class ProcessJudge {
   bool holds() const;
 
  private:
+  void note_narrow_waits(const Judge& judge);
   void judge_with_memory_kept(std::vector<bool> sites);  // where a wait stays
   Process& process_;
   const SiteTable& sites_;

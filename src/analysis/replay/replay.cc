@@ -22,8 +22,8 @@ void unite(std::vector<Edit>& edits) {
     }
     Edit& one = edits[kept - 1];
     int64_t before = one.before + edits[i].before;
-    bool only_work =
-        !edits[i].call_removed && !edits[i].wait_removed && edits[i].own < 0 && edits[i].use_node == kNone;
+    bool only_work = !edits[i].call_removed && !edits[i].wait_removed && !edits[i].own_stream &&
+                     edits[i].own < 0 && edits[i].use_node == kNone;
     if (!only_work) one = edits[i];
     one.before = before;
   }
@@ -188,6 +188,7 @@ std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& chang
     // A synchronization that is gone waits for nothing, whether it waited when it was recorded or not.
     edit.wait_removed =
         change.wait_change == Change::Wait::removed || (edit.call_removed && node->work == Work::none);
+    edit.own_stream = change.wait_change == Change::Wait::narrowed;
     if (change.wait_change == Change::Wait::moved) place_use(thread, node->end() + change.after.count, edit);
     edits[p].push_back(edit);
   }

@@ -71,6 +71,15 @@ TEST(Replay, Case6FreeEitherWay) {
   EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}), 50);
 }
 
+// The other stream's 100 are not waited for: 10, then the work of 50 beside them.
+TEST(Replay, AWaitForTheStreamThatGotWorkLast) {
+  Recorded run = Recorded().on_stream(0).launch(100).on_stream(1).launch(10).sync(100).work(50);
+  EXPECT_DOUBLE_EQ(run.recorded_us(), 150);
+  Edit edit{.thread = 0, .node = 2};
+  edit.own_stream = true;
+  EXPECT_DOUBLE_EQ(benefit(run, {edit}, {.kernels_overlap = true}), 50);
+}
+
 TEST(Replay, Case7AsynchronousDuplicate) {
   Recorded run = Recorded().copy(Work::to_device, 30, 1).copy(Work::to_device, 30, 1).launch(10, 1).sync(68);
   EXPECT_DOUBLE_EQ(run.recorded_us(), 71);

@@ -29,6 +29,7 @@ struct ThreadState {
   size_t armed = 0;          // moved waits that have still to happen
   uint32_t passed = 0;       // of its points
   int64_t slept = 0;         // of the recorded time of the CPU work before the node
+  uint32_t stream = kNone;   // to which it gave work last
   int64_t asleep_since = 0;  // where others have to release it before its next point
 };
 
@@ -161,6 +162,7 @@ class Simulator {
         return queue(t, *node);
       case Phase::submit:
         gpu_.submit(*node, now_);
+        thread.stream = node->stream;
         return goes_on(t, now_ + own_of(t, *node) - before_handover(t, *node), Phase::wait);
       case Phase::wait:
         return wait(t, *node);
@@ -319,7 +321,8 @@ class Simulator {
     const Edit* change = edit(t);
     if (node.waits == Waits::no) return goes_on(t, now_, Phase::woken);
     if (node.unseen()) gpu_.submit(node, now_);
-    const Target target = gpu_.target_of(node);
+    const bool narrowed = change && change->own_stream && threads_[t].stream != kNone;
+    const Target target = narrowed ? Target{threads_[t].stream, gpu_.submitted()} : gpu_.target_of(node);
     if (change && change->use_node != kNone) {
       ThreadState& thread = threads_[t];
       for (size_t i = thread.next_moved; i < thread.moved.size(); ++i)

@@ -56,6 +56,7 @@ enum Condition : uint8_t {
   kConditionPrints = 1u << 2,  // what kernels printed came out in this call
   kConditionNewMemory =
       1u << 3,  // memory is allocated anew each time: where it is kept and used again, the wait is needed
+  kConditionOneStream = 1u << 4,  // needed, but only for the stream to which its thread gave work last
 };
 
 enum class Duplicate : uint8_t {

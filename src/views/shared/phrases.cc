@@ -20,6 +20,7 @@ struct KindPhrase {
 constexpr std::array kPhrases = {
     KindPhrase{"unnecessary-synchronization", "needless wait"},
     KindPhrase{"misplaced-synchronization", "early wait"},
+    KindPhrase{"wide-synchronization", "waits for too much"},
     KindPhrase{"duplicate-transfer", "data was there"},
     KindPhrase{"duplicate-transfer-elsewhere", "data was sent before"},
     KindPhrase{"constant-transfer", "sends one value"},

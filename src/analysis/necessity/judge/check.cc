@@ -87,10 +87,11 @@ void Withdrawals::take(const Event& event) {
 
 }  // namespace
 
-CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed, size_t forgets_after) {
+CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed, size_t forgets_after,
+                             const std::vector<StreamNumber>* narrow) {
   CheckResult result;
   for (;;) {
-    BothOrders orders(needed, forgets_after);
+    BothOrders orders(needed, forgets_after, narrow);
     replay(orders);
     orders.finish();
     result.unchecked = orders.unchecked();

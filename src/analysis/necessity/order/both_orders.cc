@@ -179,6 +179,14 @@ void BothOrders::covers(const Event& event) {
   all_.returns(event.thread, all, event.wait.own_work);
   if (instance >= needed_.size() || needed_[instance]) {
     kept_.returns(event.thread, kept, event.wait.own_work);
+  } else if (narrow_ && (*narrow_)[instance].valid()) {
+    Event less = event;
+    less.stream = {};
+    less.streams = {&(*narrow_)[instance], 1};
+    less.may_streams = {};
+    less.may_cover = MayCover::nothing;
+    less.covers_own_work = false;
+    kept_.returns(event.thread, kept_.covered(less), event.wait.own_work);
   }
   kept_.done(all_.thread(event.thread).known->certain);
   threads_[event.thread.value].running.push_back({all.possible});

@@ -28,8 +28,10 @@ struct LettingGo {
 
 class BothOrders : public EventSink {
  public:
-  BothOrders(const std::vector<bool>& needed, size_t forgets_after)
-      : needed_(needed), forgets_after_(forgets_after), until_forgetting_(forgets_after) {}
+  // `narrow`: check.h.
+  BothOrders(const std::vector<bool>& needed, size_t forgets_after,
+             const std::vector<StreamNumber>* narrow = nullptr)
+      : needed_(needed), narrow_(narrow), forgets_after_(forgets_after), until_forgetting_(forgets_after) {}
   void take(const Event& event) override;
   void finish();  // after the last event
   const std::vector<Broken>& broken() const { return broken_; }
@@ -72,6 +74,7 @@ class BothOrders : public EventSink {
   bool on_host(const LiveAccess& live) const { return live.effect || live.access.on_host; }
 
   const std::vector<bool>& needed_;
+  const std::vector<StreamNumber>* const narrow_;
   OrderStates all_, kept_;  // with all synchronizations; with those that are needed
   Frontier frontier_;
   std::vector<OfThread> threads_;
