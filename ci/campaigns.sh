@@ -30,6 +30,7 @@ step scenes "$top/bin/tests/verdicts" scenes
 step random-programs sh tests/random/run_many.sh "$top" "$RANDOM_PROGRAMS" "$(nproc)" "$out/random"
 step random-programs-kept env WHICH=--again sh tests/random/run_many.sh "$top" "$RANDOM_PROGRAMS" "$(nproc)" "$out/random-kept"
 step oracle env DIOGENES_RANDOM_TRACES="$RANDOM_TRACES" "$top/bin/tests/necessity_test" "--gtest_filter=Oracle.*"
+step replay "$top/bin/tests/analysis_test" --gtest_also_run_disabled_tests "--gtest_filter=ReplayAtRandom.*"
 step every-wait env DRIVER=simulated LIMIT=1200 PROGRAMS_COUNT=1000 sh tests/gpu/every_wait.sh "$top" "$out/every-wait"
 step each-scene sh tests/prove/each_scene.sh "$top/bin/tests/every-wait" "$top/bin/tests/programs/scenes" "$top/lib/simulated"
 step fuzz ci/fuzz.sh 60

@@ -4,6 +4,7 @@
 
 #include "analysis/findings/repeats.h"
 #include "analysis/findings/required.h"
+#include "analysis/findings/right_together.h"
 #include "analysis/program/code_loading.h"
 #include "analysis/program/profiled_span.h"
 #include "analysis/report/coverage.h"
@@ -195,6 +196,7 @@ void ReportOfRun::find() {
       *runs_.tracing,   runs_.sites, runs_.graph, runs_.verdicts,
       runs_.first_uses, threshold,   &models,     runs_.memory_tracing ? &runs_.call_contexts : nullptr};
   problems_ = find_problems(input);
+  set_apart(problems_.found, runs_.graph, &models);
   const Problems& problems = problems_;
   Description description(report_, names_, source_, runs_.sites, *runs_.tracing, runs_.graph, runs_.followed);
   for (const Problem& problem : problems.found) description.add(problem);

@@ -46,7 +46,7 @@ struct Asked {
 };
 class Asks : public testing::TestWithParam<Asked> {};
 TEST_P(Asks, IsListedAsNeeded) {
-  const auto measured = run_measured({built("bin/tests/programs/asks"), GetParam().how});
+  const auto measured = run_measured({built("bin/tests/programs/wanted"), GetParam().how});
   const json& all = measured.report["required"];
   const auto found = std::find_if(all.begin(), all.end(), [](const json& required) {
     const json calls = required.value("calls", json::array());
@@ -62,10 +62,10 @@ INSTANTIATE_TEST_SUITE_P(, Asks,
                          testing::Values(Asked{"flag", "cuMemcpyDtoH", false},
                                          Asked{"readback", "cuMemcpyDtoHAsync", false},
                                          Asked{"poll", "cuStreamQuery", true}),
-                         [](const auto& info) { return std::string(info.param.how); });
+                         [](const auto& asked) { return std::string(asked.param.how); });
 
 TEST(Parts, AreSentByOneCopy) {
-  const auto measured = run_measured({built("bin/tests/programs/asks"), "parts"});
+  const auto measured = run_measured({built("bin/tests/programs/wanted"), "parts"});
   uint64_t parts = 0;
   for (const json& problem : measured.report["problems"])
     if (problem["kind"] == "small-transfers") parts += problem["count"].get<uint64_t>();

@@ -4,8 +4,6 @@
 #include <array>
 #include <map>
 
-#include "analysis/findings/right_together.h"
-
 namespace diogenes {
 namespace {
 
@@ -49,7 +47,6 @@ class Finder {
       if (a.waited != b.waited) return a.waited > b.waited;
       return std::pair(in_.sites[a.site].key, a.kind) < std::pair(in_.sites[b.site].key, b.kind);
     });
-    set_apart(problems_, in_.graph, in_.models);
     result_.found = std::move(problems_);
     return std::move(result_);
   }
@@ -363,6 +360,7 @@ class Finder {
 
   // Neither alone nor together with the others.
   void drop_what_gains_nothing() {
+    if (in_.threshold.count == 0) return;  // all is asked for
     std::vector<const Problem*> nothing;
     for (const Problem& problem : problems_)
       if (in_.models && problem.benefit < kNothing) nothing.push_back(&problem);

@@ -21,8 +21,6 @@ struct CheckResult {
 // `needed`: one for each `covers` event, in their order.
 // After every so many accesses and synchronizations it forgets what no later event can ask for. 0: after each
 // event, for tests.
-// `narrow`: of those that are not needed, a stream that they cover all the same; invalid: none. Null: they cover nothing.
-CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed, size_t forgets_after = 1024,
-                             const std::vector<StreamNumber>* narrow = nullptr);
+CheckResult withdraw_unsound(const Replay& replay, std::vector<bool>& needed, size_t forgets_after = 1024);
 
 }  // namespace diogenes::necessity

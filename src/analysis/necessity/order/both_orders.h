@@ -28,7 +28,7 @@ struct LettingGo {
 
 class BothOrders : public EventSink {
  public:
-  // `narrow`: check.h.
+  // `narrow`: of those that are not needed, a stream that they cover all the same; invalid: none. Null: they cover nothing.
   BothOrders(const std::vector<bool>& needed, size_t forgets_after,
              const std::vector<StreamNumber>* narrow = nullptr)
       : needed_(needed), narrow_(narrow), forgets_after_(forgets_after), until_forgetting_(forgets_after) {}

@@ -1,4 +1,4 @@
-// asks HOW: what a step computed is asked for in each step, in ways that are needed as they are written. flag: by a copy of 4
+// wanted HOW: what a step computed is asked for in each step, in ways that are needed as they are written. flag: by a copy of 4
 // bytes, behind a wait for the device that takes over all of its time; readback: by an asynchronous copy to pageable memory;
 // poll: by a loop of queries. parts: what a step needs is sent in 16 parts.
 #include <iterator>
@@ -31,16 +31,17 @@ int main(int count, char** arguments) {
     if (how == "flag") {
       CHECK(cuCtxSynchronize());
       CHECK(cuMemcpyDtoH(&scalar, sum, sizeof scalar));
-      seen += scalar;
+      if (scalar > 1e30f) break;
     } else if (how == "readback") {
       CHECK(cuMemcpyDtoHAsync(&scalar, sum, sizeof scalar, nullptr));
       CHECK(cuStreamSynchronize(nullptr));
-      seen += scalar;
+      if (scalar > 1e30f) break;
     } else if (how == "poll") {
       CUresult result = CUDA_SUCCESS;
       while ((result = cuStreamQuery(nullptr)) == CUDA_ERROR_NOT_READY) continue;
       CHECK(result);
     }
+    for (int i = 0; i < 200'000; ++i) seen = seen * 0.999 + 1;
   }
   CHECK(cuCtxSynchronize());
   say("%g\n", seen);
