@@ -50,8 +50,8 @@ struct Operation {
   bool left_out : 1 = false;              // stage 3, joined: not looked at, because of --max-overhead
   bool reused : 1 = false;                // a release: as many bytes are allocated again later in the process
   bool ptx : 1 = false;                   // a load of code: it was given as PTX
-  bool adjoins : 1 = false;               // one of many small copies, to device memory right behind that of the one before
-  bool outside : 1 = false;               // of the part that the program marked (profiled_span.h)
+  bool adjoins : 1 = false;  // one of many small copies, to device memory right behind that of the one before
+  bool outside : 1 = false;  // of the part that the program marked (profiled_span.h)
 
   bool has(OperationFlag flag) const { return (flags & flag) != 0; }
   Nanoseconds own() const { return call - waited; }
