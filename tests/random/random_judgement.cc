@@ -53,15 +53,22 @@ std::string place_of(const Frames& frames, const std::string& line, uint64_t fir
 }
 
 // The advice as it is worded: memory is allocated once and used again, and the waits go that are needless all the same.
-void judge_with_memory_kept(std::vector<std::string> command, const Judged& judged, RandomCounts& counts) {
+// A release's wait that is needed is made elsewhere.
+void judge_with_memory_kept(const Frames& frames, std::vector<std::string> command, const Judged& judged,
+                            RandomCounts& counts) {
   command.back() = "--again-kept";
+  std::string needless;
   std::vector<SiteVerdict> sites = judged.sites;
-  for (SiteVerdict& site : sites) {
-    if (site.needs_new_memory == 0) continue;
-    ++counts.needs_new_memory;
-    site.unnecessary = site.movable = 0;
+  for (const SiteVerdict& site : sites) {
+    const int64_t p = Frames::find(frames.programs, site.stack),
+                  o = Frames::find(frames.operations, site.stack);
+    if (site.function.starts_with("cuMemFree") && site.always_unnecessary() && site.needs_new_memory == 0)
+      needless += std::to_string(p) + ":" + std::to_string(o) + ",";
   }
+  counts.needs_new_memory +=
+      std::erase_if(sites, [](const SiteVerdict& site) { return site.needs_new_memory > 0; });
   if (driver() != Driver::simulated) return;
+  command.push_back(needless);
   const std::string expected = printed(command);
   const Ran late = run_late(command, late_list(sites));
   if (!expected.empty() && late.output == expected) return;
@@ -95,7 +102,7 @@ RandomCounts judge_run(const Frames& frames, uint64_t first, uint64_t count, con
     }
   }
   if (which == "--again") {
-    judge_with_memory_kept(command, judged, counts);
+    judge_with_memory_kept(frames, command, judged, counts);
     return counts;
   }
   std::map<std::pair<uint64_t, uint64_t>, const SiteVerdict*> by_place;

@@ -1,7 +1,7 @@
 // random-program FIRST COUNT [WHICH]: plays COUNT random programs, from the seed FIRST on, and prints what
 // each saw. WHICH: --host-functions, only those that have some; --no-host-functions, only the others;
 // --hand-over, the programs with hand-overs; --again, those that often release memory and allocate it again; --again-kept, the
-// same, in which it is allocated once and used again. Every operation of every program has call sites of its own: it
+// same, in which it is allocated once and used again, with a list PROGRAM:OPERATION,... of releases whose wait can go. Every operation of every program has call sites of its own: it
 // is played through a frame for the program and one for its position.
 //
 //   random-program --frames
@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -64,7 +65,9 @@ struct World {
   uint64_t seen = 0;
   bool keeps = false;  // --again-kept:
   std::array<bool, kBuffers> renewed{};
-  Borrower* borrower = nullptr;  // with hand-overs:
+  size_t program = 0, frame = 0;                 // that play
+  std::set<std::pair<size_t, size_t>> needless;  // releases without whose wait the program would do
+  Borrower* borrower = nullptr;                  // with hand-overs:
   CUfunction spin_until = nullptr;
   volatile uint32_t* flags = nullptr;  // mapped; one for each operation of the program, never used again
 };
@@ -162,9 +165,12 @@ void play_graph(const Operation& o) {
   w.graphs.push_back(made);
 }
 
-// What its call allocated before in this program is used again.
+// What its call allocated before in this program is used again. The wait in the release is made elsewhere, unless it can go.
 bool is_kept(int buffer) {
-  return world->keeps && std::exchange(world->renewed[static_cast<size_t>(buffer)], true);
+  World& w = *world;
+  if (!w.keeps || !std::exchange(w.renewed[static_cast<size_t>(buffer)], true)) return false;
+  if (!w.needless.contains({w.program, w.frame})) CHECK(cuCtxSynchronize());
+  return true;
 }
 
 template <typename Query>
@@ -453,6 +459,7 @@ size_t frame_of(const Program& program, size_t position) {
   for (size_t position = 0; position < program.operations.size(); ++position) {
     const Operation& operation = program.operations[position];
     const size_t frame = frame_of(program, position);
+    world->program = number, world->frame = frame;
     if (operation.thread > 0)
       others[operation.thread - 1].play(number, frame, operation);
     else
@@ -511,9 +518,14 @@ int show_truth(uint64_t first, uint64_t count, std::string_view which) {
   return 0;
 }
 
-int run(uint64_t first, uint64_t count, std::string_view which) {
+int run(uint64_t first, uint64_t count, std::string_view which, const char* needless) {
   prepare();
   world->keeps = which == kAgainKept;
+  for (char* at = const_cast<char*>(needless); *at;) {
+    const size_t program = strtoull(at, &at, 10), frame = strtoull(at + 1, &at, 10);
+    world->needless.insert({program, frame});
+    at += *at == ',';
+  }
   static Other others[kThreads - 1];
   for (Other& other : others) other.start();
   if (which == kHandOver) prepare_hand_overs();
@@ -541,13 +553,13 @@ int main(int argc, char** argv) {
   }
   if (word(1) == "--show") return show(number(2), word(3));
   if (word(1) == "--truth") return show_truth(number(2), number(3), word(4));
-  if (argc < 3 || argc > 4 || number(2) < 1 || number(2) > kPrograms) {
+  if (argc < 3 || argc > 5 || number(2) < 1 || number(2) > kPrograms) {
     fprintf(stderr,
             "random-program FIRST COUNT (at most %zu) [WHICH], --truth FIRST COUNT [WHICH],\n"
             "--show SEED [WHICH] or --frames; WHICH: --host-functions, --no-host-functions, --hand-over,\n"
-            "--again, --again-kept\n",
+            "--again, --again-kept [PROGRAM:OPERATION,...]\n",
             kPrograms);
     return 2;
   }
-  return run(number(1), number(2), word(3));
+  return run(number(1), number(2), word(3), argc > 4 ? argv[4] : "");
 }
