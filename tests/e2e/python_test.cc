@@ -47,7 +47,8 @@ TEST_P(Python, FramesAreThoseThatTheInterpreterTells) {
 
 // C called Python: its frame stands between those of the two evaluators.
 TEST_P(Python, FramesStandWhereTheyBelong) {
-  const auto measured = run_measured({GetParam(), kPrograms + "/frames.py", kKernels});
+  const auto measured =
+      run_measured({GetParam(), kPrograms + "/frames.py", kKernels}, "", {}, kNoBudget, {"--threshold", "0"});
   bool seen = false;
   for (const auto& problem : measured.report.value("problems", json::array())) {
     std::string order;  // "python function" or "library", innermost first

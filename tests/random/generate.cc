@@ -39,7 +39,8 @@ class Generator : Order {
     operation.kind = kind;
     operation.thread = chance(25) ? 1 + below(threads_ - 1) : 0;
     // One call, and so one stack.
-    if (variety_ == Variety::again && (kind == Kind::free_again || kind == Kind::pinned_again)) operation.thread = 0;
+    if (variety_ == Variety::again && (kind == Kind::free_again || kind == Kind::pinned_again))
+      operation.thread = 0;
     operation.value = static_cast<uint32_t>(random_() >> 8);
     operation.busy_us = chance(50) ? 5 : 60;
     return operation;
