@@ -24,7 +24,7 @@ TEST_P(Python, FramesAreThoseThatTheInterpreterTells) {
   const std::vector<std::string> command = {GetParam(), kPrograms + "/frames.py", kKernels};
   const auto alone = run_alone(command);
   ASSERT_EQ(alone.exit_status, 0) << alone.output << alone.errors;
-  const auto measured = run_measured(command);
+  const auto measured = run_measured(command, "", {}, kNoBudget, {"--threshold", "0"});
   for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
   const json told = json::parse(alone.output, nullptr, false);
   ASSERT_TRUE(told.is_object()) << alone.output;

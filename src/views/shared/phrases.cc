@@ -88,6 +88,13 @@ std::string quoted(const std::string& argument) {
   return result + "'";
 }
 
+bool stands_apart(const Finding& finding) {
+  return std::all_of(finding.problems.begin(), finding.problems.end(), [](const ReportProblem* problem) {
+    return std::any_of(problem->conditions.begin(), problem->conditions.end(),
+                       [](const ReportCondition& condition) { return condition.code == "not-together"; });
+  });
+}
+
 std::string finding_phrase(const Finding& finding) {
   std::set<std::string> calls, phrases;
   for (const ReportProblem* problem : finding.problems) {
@@ -97,7 +104,7 @@ std::string finding_phrase(const Finding& finding) {
   const std::string who = calls.size() == 1 ? *calls.begin() : fmt::format("{} calls", calls.size());
   const std::string what =
       phrases.size() == 1 ? *phrases.begin() : counted(finding.problems.size(), "problem");
-  return who + ": " + what;
+  return who + ": " + what + (stands_apart(finding) ? " (not with the others)" : "");
 }
 
 std::string required_phrase(const ReportRequired& required) { return caller_of(required); }
@@ -133,7 +140,9 @@ std::string needed_part(const Report& report, double gain) {
 }  // namespace
 
 std::string headline(const Report& report, const Outline& outline) {
-  const size_t places = outline.findings.size();
+  const auto places =
+      static_cast<size_t>(std::count_if(outline.findings.begin(), outline.findings.end(),
+                                        [](const Finding& finding) { return !stands_apart(finding); }));
   if (places == 0) {
     if (!report.incomplete.empty()) return "nothing can be said yet";
     if (report.synchronizations == 0 && report.transfers == 0)

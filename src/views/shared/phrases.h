@@ -17,6 +17,8 @@ std::string program_name(const std::vector<std::string>& command);
 // As a shell would take it back.
 std::string quoted(const std::string& argument);
 
+// Right alone, and not together with the others: no figure of several has it.
+bool stands_apart(const Finding& finding);
 // "cudaFree: needless wait", "thrust::sort: needless wait"; of several problems what they have in common.
 std::string finding_phrase(const Finding& finding);
 

@@ -39,6 +39,16 @@ TEST(Phrases, OfAFinding) {
   EXPECT_EQ(kind_phrase("missed-parallelization"), "missed parallelization");
 }
 
+TEST(Phrases, OfAFindingThatStandsApart) {
+  Report report = als_report();
+  for (ReportProblem& problem : report.problems)
+    if (problem.kind == "misplaced-synchronization")
+      problem.conditions.push_back({"not-together", "not together with the others"});
+  const Outline list = outline(report);
+  EXPECT_EQ(finding_phrase(list.findings[2]), "cudaDeviceSynchronize: early wait (not with the others)");
+  EXPECT_NE(headline(report, list).find("at 2 places"), std::string::npos) << headline(report, list);
+}
+
 TEST(Phrases, OfWaitsThatWereNotJudged) {
   ReportRequired required;
   required.count = 5;
