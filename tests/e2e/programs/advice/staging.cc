@@ -48,7 +48,7 @@ int main(int count, char** arguments) {
   for (int step = 0; step < 60; ++step) {
     if (!once) memory.allocate();
     for (size_t i = 0; i < kWords; ++i) static_cast<uint32_t*>(memory.stage)[i] = static_cast<uint32_t>(step);
-    uint64_t words = kWords, ns = 200'000;
+    uint64_t words = kWords, ns = 2'000'000;
     CHECK(cuMemcpyHtoDAsync(memory.workspace, memory.stage, kBytes, stream));
     void* parameters[] = {&sum, &sum, &memory.workspace, &words, &ns};
     CHECK(cuLaunchKernel(add, 8, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));
