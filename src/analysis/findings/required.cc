@@ -64,7 +64,7 @@ struct Wait {
 };
 
 // What is known of one line while its calls are gathered.
-struct Line {
+struct AskedLine {
   Required required;
   std::map<std::pair<SiteIndex, bool>, uint64_t> calls;  // how many, by site and whether they wait
   std::vector<Change> changes;
@@ -84,13 +84,13 @@ class RequiredFinder {
 
   RequiredWaits find(Nanoseconds least, size_t most) {
     for (uint32_t t = 0; t < in_.graph.threads.size(); ++t) gather(t);
-    std::erase_if(lines_, [&](const Line& line) { return line.most < least; });
+    std::erase_if(lines_, [&](const AskedLine& line) { return line.most < least; });
     std::stable_sort(lines_.begin(), lines_.end(),
-                     [](const Line& a, const Line& b) { return a.most > b.most; });
+                     [](const AskedLine& a, const AskedLine& b) { return a.most > b.most; });
     if (lines_.size() > most) lines_.resize(most);
     if (lines_.empty()) return {};
     std::vector<Models::Parts> alone;
-    for (const Line& line : lines_) alone.push_back({&line.changes});
+    for (const AskedLine& line : lines_) alone.push_back({&line.changes});
     Models::Parts fixes;
     for (const Problem& problem : problems_)
       if (!problem.apart) fixes.push_back(&problem.changes);
@@ -99,18 +99,18 @@ class RequiredFinder {
     const Models::Made fixed = models.make(fixes);
     const std::vector<Figure> figures = models.figures_beyond(fixed, alone);
     for (size_t i = 0; i < lines_.size(); ++i) lines_[i].required.up_to = figures[i];
-    std::erase_if(lines_, [&](const Line& line) {
+    std::erase_if(lines_, [&](const AskedLine& line) {
       return line.required.up_to.benefit < least || line.required.up_to.benefit.count <= 0;
     });
-    std::stable_sort(lines_.begin(), lines_.end(), [](const Line& a, const Line& b) {
+    std::stable_sort(lines_.begin(), lines_.end(), [](const AskedLine& a, const AskedLine& b) {
       return a.required.up_to.benefit > b.required.up_to.benefit;
     });
     RequiredWaits result;
     Models::Parts all;
-    for (const Line& line : lines_) all.push_back(&line.changes);
+    for (const AskedLine& line : lines_) all.push_back(&line.changes);
     if (lines_.size() == 1) result.together = lines_[0].required.up_to;
     if (lines_.size() > 1) result.together = models.figures_beyond(fixed, {all})[0];
-    for (Line& line : lines_) {
+    for (AskedLine& line : lines_) {
       describe(line);
       result.found.push_back(std::move(line.required));
     }
@@ -163,7 +163,7 @@ class RequiredFinder {
     return is_candidate(operation) && !operation.outside && (operation.reasons & kOwnWork) == 0;
   }
 
-  Line& line(SiteIndex site) {
+  AskedLine& line(SiteIndex site) {
     uint32_t& number = line_of_[site.value];
     if (number == kNone) {
       const auto place = place_of_ ? place_of_(site) : std::nullopt;
@@ -174,7 +174,7 @@ class RequiredFinder {
     return lines_[number];
   }
 
-  void add(Line& line, const Wait& wait) {
+  void add(AskedLine& line, const Wait& wait) {
     for (const uint32_t copy : wait.copies) add_call(line, wait, copy, wait.operations[copy].call, false);
     add_call(line, wait, wait.first, wait.time(), true);
     line.most += wait.most();
@@ -192,7 +192,7 @@ class RequiredFinder {
     if (operation.after.count >= 0) line.after.push_back(operation.after.count);
   }
 
-  void add_call(Line& line, const Wait& wait, uint32_t i, Nanoseconds time, bool waits) {
+  void add_call(AskedLine& line, const Wait& wait, uint32_t i, Nanoseconds time, bool waits) {
     const Operation& operation = wait.operations[i];
     const DriverFunction* function = function_of(in_.sites[operation.site]);
     const bool polls = waits && wait.polls();
@@ -211,7 +211,7 @@ class RequiredFinder {
     if (change.waits) change.wait_change = Change::Wait::removed;
   }
 
-  void describe(Line& line) const {
+  void describe(AskedLine& line) const {
     Required& required = line.required;
     for (const auto& [call, count] : line.calls) required.calls.push_back({call.first, count, call.second});
     std::sort(required.calls.begin(), required.calls.end(),
@@ -224,13 +224,13 @@ class RequiredFinder {
       if (!call.waits) continue;
       required.instances += waits_[call.site.value];
       if (call.site.value >= in_.verdicts.size()) continue;
-      for (const auto& [place, count] : in_.verdicts[call.site.value].uses) {
+      for (const auto& use : in_.verdicts[call.site.value].uses) {
         const auto known = std::find_if(required.uses.begin(), required.uses.end(),
-                                        [&](const auto& use) { return use.first == place; });
+                                        [&](const auto& other) { return other.first == use.first; });
         if (known == required.uses.end())
-          required.uses.emplace_back(place, count);
+          required.uses.push_back(use);
         else
-          known->second += count;
+          known->second += use.second;
       }
     }
     std::stable_sort(required.uses.begin(), required.uses.end(),
@@ -248,7 +248,7 @@ class RequiredFinder {
   std::vector<uint32_t> line_of_;  // by site
   std::vector<uint64_t> waits_;    // by site
   std::map<ActingPlace, uint32_t> by_place_;
-  std::vector<Line> lines_;
+  std::vector<AskedLine> lines_;
 };
 
 }  // namespace
