@@ -18,8 +18,8 @@ struct Line {
       kUsualCheck;  // another one: whoever forgets it breaks the program, so every view says it
 };
 
-// Of memory that the GPU reads later, where the call has read it by now.
-constexpr const char* kSourceInUse = "source-in-use";
+// Of memory that the copy still reads or writes when the call is over, where it is done by then now.
+constexpr const char* kCopyUnderWay = "copy-under-way";
 
 constexpr auto kUnnecessary = ProblemKind::unnecessary_synchronization;
 constexpr auto kMisplaced = ProblemKind::misplaced_synchronization;
@@ -41,10 +41,10 @@ constexpr Line kLines[] = {
     {kUnnecessary, "cuMemcpyHtoD", Role::transfer,
      "use cudaMemcpyAsync from pinned memory, on the stream of the work that reads the data; with two buffers in turn, and an "
      "event behind each copy to wait for before its buffer is written again",
-     "the source must not be written before the copy is done", kSourceInUse},
+     "the source must not be written before the copy is done", kCopyUnderWay},
     {kUnnecessary, "", Role::transfer,
      "use the asynchronous copy with pinned memory, on the stream of the work that reads the data",
-     "source and destination must not be touched by the CPU before the copy is done", kSourceInUse},
+     "source and destination must not be touched by the CPU before the copy is done", kCopyUnderWay},
     {kUnnecessary, "", Role::module,
      "load the module once before the work begins, and unload it after the work ends", ""},
     {kUnnecessary, "", Role::allocate, "allocate once before the work begins and keep the memory", ""},
@@ -88,12 +88,12 @@ constexpr Line kLines[] = {
     {ProblemKind::pageable_transfer, "cuMemcpyDtoH", Role::transfer,
      "bring the data into pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
      "at once",
-     "the CPU must wait for the copy before it reads the data: now the call does", kSourceInUse},
+     "the CPU must wait for the copy before it reads the data: now the call does", kCopyUnderWay},
     {ProblemKind::pageable_transfer, "", Role::transfer,
      "send the data from two pinned buffers in turn (cudaMallocHost, or cudaHostRegister once), so that the call returns at once; "
      "record an event behind each copy, and wait for it before its buffer is written again",
      "the source must not be written before the copy is done: now it has been read when the call returns",
-     kSourceInUse},
+     kCopyUnderWay},
     {ProblemKind::repeated_allocation, "", Role::allocate,
      "allocate once before the loop and release behind it (or keep the memory in a pool)", ""},
     {ProblemKind::unused_allocation, "", Role::allocate, "remove the allocation and its release",

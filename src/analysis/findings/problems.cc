@@ -135,7 +135,9 @@ class Finder {
                        site.unresolved <= verdicts.threads && verdicts.unmatched_needed == 0 &&
                        verdicts.idle_movable == verdicts.idle_needed;
     if (all_movable) add(ProblemKind::misplaced_synchronization, site.waits, site.left_out);
-    if (!all_movable && site.wide >= 2 && 2 * site.wide >= needed)
+    // One call is changed: where one of its needed instances has to stay as wide as it is, all have.
+    const bool all_wide = site.wide == needed && verdicts.unmatched_needed == 0 && verdicts.idle_needed == 0;
+    if (!all_movable && site.wide >= 2 && all_wide)
       add(ProblemKind::wide_synchronization, site.waits, site.left_out);
   }
 
@@ -406,7 +408,7 @@ class Finder {
     constexpr int kSurelyWorthIt = 5;  // thresholds
     std::erase_if(problems_, [&](const Problem& problem) {
       if (problem.kind == ProblemKind::wide_synchronization)
-        return problem.benefit < in_.threshold || problem.figure.low.count <= 0;
+        return in_.threshold.count > 0 && (problem.benefit < in_.threshold || problem.figure.low.count <= 0);
       if (problem.kind != ProblemKind::misplaced_synchronization) return false;
       if (problem.benefit < in_.threshold || problem.benefit.count <= 0) return true;
       bool unsure =

@@ -41,6 +41,26 @@ TEST(Problems, SiteIsUnnecessaryIfAllInstancesAre) {
   EXPECT_DOUBLE_EQ(us(problem.benefit), 6 + 6 + 6 + 5);
 }
 
+// One line is changed: it may wait for one stream only if all that is needed of it does.
+TEST(Problems, AWaitIsTooWideIfAllItsNeededInstancesAre) {
+  const auto waits = [](int wide, int whole) {
+    Timeline trace;
+    for (int i = 0; i < wide + whole; ++i)
+      trace.launch(1)
+          .sync(lasting(10))
+          .from(0x100)
+          .needed(kExposed)
+          .conditions(i < wide ? kConditionOneStream : 0)
+          .work(5);
+    return Analysed(trace);
+  };
+  const Analysed all = waits(4, 0);
+  ASSERT_EQ(all.problems.found.size(), 1u);
+  EXPECT_EQ(all.problems.found[0].kind, ProblemKind::wide_synchronization);
+  EXPECT_EQ(all.problems.found[0].count, 4u);
+  EXPECT_TRUE(waits(4, 1).problems.found.empty());
+}
+
 TEST(Problems, LoneLastInstanceOfANeededSiteIsNoProblem) {
   EXPECT_TRUE(Analysed(loop(1, 1)).problems.found.empty());
   EXPECT_TRUE(Analysed(loop(5, 1)).problems.found.empty());
