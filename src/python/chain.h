@@ -1,6 +1,8 @@
 // The frames of a thread, from its thread state outwards, and what tells one code object from another. In:
 // memory of CPython's, laid out as a Layout says. Out: PythonReading.
 #pragma once
+#include <initializer_list>
+
 #include "python/layout.h"
 #include "python/memory.h"
 #include "trace/python_records.h"
