@@ -1,7 +1,8 @@
 // turns: a thread waits for a kernel that polls memory until somebody lets it go. `turns thread`: the first thread does, by work
 // in another stream, once the wait has begun; where the wait returns at once, when it has. `turns signal`: a handler does, which
 // writes what the kernel polls. As they are, both end at once. Corrected, the work would begin behind the wait, and the handler's
-// write would wait for the kernel. Behind the wait, who waited computes for 50 ms, so removing it gains something.
+// write would wait for the kernel. Both let go after 300 ms, by the clock: the kernel takes as long in each run, however busy the
+// machine. Behind the wait, who waited computes for 250 ms, so removing it gains something.
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr size_t kWords = 64 << 10;
 constexpr uint64_t kShortUs = 100;
-constexpr int kLooks = 3000;
+constexpr std::chrono::milliseconds kPolled{300};
+constexpr std::chrono::milliseconds kComputed{250};
 constexpr useconds_t kLookUs = 100;
 
 struct Polling {
@@ -51,7 +53,7 @@ struct Polling {
 enum class Wait { none, begun, over };
 
 void compute() {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  const auto until = std::chrono::steady_clock::now() + kComputed;
   while (std::chrono::steady_clock::now() < until) {
   }
 }
@@ -75,7 +77,8 @@ void let_go_by_work(example::Gpu& gpu) {
     compute();
   });
   while (wait == Wait::none) usleep(kLookUs);
-  for (int i = 0; i < kLooks && wait != Wait::over; ++i) usleep(kLookUs);
+  const auto until = std::chrono::steady_clock::now() + kPolled;
+  while (wait != Wait::over && std::chrono::steady_clock::now() < until) usleep(kLookUs);
   CHECK(cuMemsetD32Async(flag, 1, 1, other));
   waiting.join();
   polling.print();
@@ -93,7 +96,7 @@ void let_go_by_signal(example::Gpu& gpu) {
   *polled = 0;
   signal(SIGALRM, [](int) { *polled = 1; });
   polling.give(flag);
-  const itimerval once{{0, 0}, {0, 300'000}};
+  const itimerval once{{0, 0}, {0, std::chrono::microseconds(kPolled).count()}};
   setitimer(ITIMER_REAL, &once, nullptr);
   CHECK(cuStreamSynchronize(polling.stream));
   compute();

@@ -296,8 +296,7 @@ TEST(Problems, ImplicitWaitsThatCostNothingAreCountedOnly) {
   EXPECT_EQ(
       notices[0].text,
       "2 waits inside other calls at 2 places were unnecessary too; they are not listed, because each place "
-      "waits and gains less than 0.1% of the time in which the GPU is used (a needless call that only waits is "
-      "listed whatever it gains)");
+      "waits and gains less than 0.1% of the time in which the GPU is used");
 }
 
 TEST(Problems, ImplicitWaitThatLetsAnotherSavingThroughIsListed) {

@@ -345,8 +345,7 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
                       " unnecessary too; they are not listed, because each place waits and gains "
                       "less than " +
                       threshold +
-                      " of the time in which the GPU is used (a needless call that only waits is "
-                      "listed whatever it gains)"});
+                      " of the time in which the GPU is used"});
   if (problems.minor_transfer_sites > 0)
     notices.push_back(
         {"minor",
@@ -354,8 +353,7 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
              counted(problems.minor_transfer_sites, "place", "places") +
              " could be spared or made cheaper too; they are not listed, because each place gains less than " +
              threshold +
-             " of the time in which the GPU is used (a place that could do without half of its "
-             "transfers is listed whatever it gains)"});
+             " of the time in which the GPU is used"});
   if (problems.minor_allocation_sites > 0)
     notices.push_back(
         {"minor",
