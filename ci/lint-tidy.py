@@ -67,14 +67,13 @@ def looked_at(name, paths, options, headers):
         with open(unit, "w", encoding="utf-8") as file:
             file.writelines(f'#include "{TOP}/{path}"\n' for path in paths)
     options = ["-std=c++20", *options]
-    errors = run("clang++-14", "-w", "-fsyntax-only", *options, unit).stderr.splitlines()
-    errors = [line for line in errors if "error:" in line]
+    told = run("clang-tidy", "--quiet", CHECKS, unit, "--", "-w", *options).stdout.splitlines()
+    errors = [line for line in told if "[clang-diagnostic-error]" in line]
     if errors and len(paths) > 1:
         return None
     unread = [line for line in errors if not KNOWN.search(line)]
     if unread:
         return f"{paths[0]}: clang cannot read it, so clang-tidy says nothing of it: {unread[0]}\n"
-    told = run("clang-tidy", "--quiet", CHECKS, unit, "--", *options).stdout.splitlines()
     found = [line for i, line in enumerate(told) if any(map(FOUND.match, told[max(0, i - 3) : i + 1]))]
     if not found:
         for old in glob.glob(key.rpartition(".")[0] + ".*"):

@@ -11,4 +11,4 @@ ninja -C "$folder" $targets >build/sanitize.log 2>&1 || {
   tail -n 40 build/sanitize.log
   exit 1
 }
-ASAN_OPTIONS=detect_leaks=1 ctest --test-dir "$folder" --output-on-failure --no-tests=error -L outside
+ASAN_OPTIONS=detect_leaks=1 ctest --test-dir "$folder" --output-on-failure --no-tests=error -L outside -j "$(nproc)"

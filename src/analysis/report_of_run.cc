@@ -219,7 +219,10 @@ void ReportOfRun::find() {
   if (loop_) phase_s = std::min(phase_s, (loop_->end - loop_->begin).seconds());
   const RequiredWaits needed = find_required(
       input, problems.found,
-      [this](SiteIndex site) { return acting_place(names_.stack(runs_.sites[site].place)); },
+      {[this](SiteIndex site) { return acting_place(names_.stack(runs_.sites[site].place)); },
+       [this](SiteIndex call, SiteIndex wait) {
+         return made_at_line_of(names_.stack(runs_.sites[call].place), names_.stack(runs_.sites[wait].place));
+       }},
       {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, lines_to_look_at(*runs_.tracing));
   for (const Required& required : needed.found) description.add(required, runs_.brought);
   if (!needed.found.empty()) description.add_required_together(needed.together);

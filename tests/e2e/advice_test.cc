@@ -75,5 +75,19 @@ TEST(Parts, AreSentByOneCopy) {
   EXPECT_EQ(parts, 1500u) << measured.report_text;  // 15 of each 16
 }
 
+// The short half's copy needs the short half's stream alone.
+TEST(Halves, AreToComeInTheirOwnStreams) {
+  const std::string program = built("bin/tests/programs/halves");
+  EXPECT_EQ(run_alone({program}).output, run_alone({program, "streams"}).output);
+  const auto measured = run_measured({program}, "", {}, kNoBudget, kAll);
+  const json& all = measured.report["problems"];
+  const auto found = std::find_if(all.begin(), all.end(), [](const json& problem) {
+    return problem["kind"] == "wide-synchronization" && problem["operation"] == "cuMemcpyDtoH";
+  });
+  ASSERT_NE(found, all.end()) << measured.report_text;
+  EXPECT_EQ((*found)["count"], 40u) << *found;
+  EXPECT_NE(text(*found, "fix").find("cudaMemcpyAsync"), std::string::npos) << *found;
+}
+
 }  // namespace
 }  // namespace diogenes::e2e

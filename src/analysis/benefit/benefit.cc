@@ -14,6 +14,7 @@ Nanoseconds removed_behind(const std::vector<Change>& changes, size_t i) {
   for (size_t k = i + 1; k < changes.size(); ++k) {
     const Change& next = changes[k];
     if (next.thread != change.thread || next.wait != change.wait + 1) break;
+    if (next.call_removed) removed += next.before;
     if (next.call_removed && (!next.waits || next.launch_first)) removed += next.own;
     if (next.waits) break;
   }
@@ -33,7 +34,7 @@ Nanoseconds expected_benefit(const EventGraph& graph, const std::vector<Change>&
   for (size_t i = 0; i < changes.size(); ++i) {
     const Change& change = changes[i];
     Nanoseconds gain{};
-    if (change.call_removed) gain += change.own;  // RemoveMemoryTransfer, line 31
+    if (change.call_removed) gain += change.own + change.before;  // RemoveMemoryTransfer, line 31
     if (change.wait_change == Change::Wait::removed || change.wait_change == Change::Wait::moved) {
       const auto& waits = graph.threads[change.thread].waits;
       Nanoseconds wait = waits[change.wait].duration;

@@ -31,8 +31,11 @@ struct Change {
   bool launch_first = false;  // own time before the wait
   bool waits = false;         // the operation has a wait, changed or not
   Nanoseconds own;            // call_removed: what is gained of the call's own time
+  Nanoseconds before;         // call_removed: CPU time right before the call that goes with it
   Nanoseconds remains;        // call_removed: what the call in its place takes
   Nanoseconds after;          // moved: from its exit to the first use
+  uint32_t like =
+      UINT32_MAX;  // narrowed, of a copy: position in the thread of a call to whose stream it goes
 };
 
 inline bool in_cpu_order(const Change& a, const Change& b) {

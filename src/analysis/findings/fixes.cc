@@ -62,6 +62,11 @@ constexpr Line kLines[] = {
      "wait for the one stream: cudaStreamSynchronize(stream), where stream is the one to which this thread gave its work",
      "work of other streams is not done behind it any more: what needs that has to wait for it",
      "one-stream"},
+    {ProblemKind::wide_synchronization, "", Role::transfer,
+     "give the copy to the stream whose kernel wrote the data, and wait for that one: cudaMemcpyAsync(..., stream), then "
+     "cudaStreamSynchronize(stream)",
+     "work of other streams is not done behind it any more: what needs that has to wait for it",
+     "one-stream"},
     {kDuplicate, "", Role::transfer,
      "remove the copy: send the data once, and again only when it has changed",
      "with other input the data may differ between copies: make sure that nothing writes source or "

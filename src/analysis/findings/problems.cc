@@ -9,7 +9,7 @@ namespace {
 
 // Instances of one site, sorted by what they are.
 struct SiteInstances {
-  uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0, wide = 0;
+  uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0, wide = 0, moved = 0;
   uint64_t idle_unnecessary = 0;                  // beside `waits`: needless ones that found all done
   uint64_t left_out = 0, transfers_left_out = 0;  // of waits, of transfers: not looked at
   uint64_t calls = 0;                             // that did not fail
@@ -94,6 +94,7 @@ class Finder {
       site.unnecessary += is_unnecessary(operation);
       site.movable += is_candidate(operation) && is_movable(operation.reasons) && operation.after.count >= 0;
       site.wide += is_wide(operation);
+      site.moved += is_moved(operation);
       site.unresolved += (operation.reasons & kUnresolved) != 0;
       site.left_out += is_left_out(operation.reasons);
     });
@@ -134,11 +135,13 @@ class Finder {
     bool all_movable = site.movable > 0 && site.movable + site.unresolved >= needed &&
                        site.unresolved <= verdicts.threads && verdicts.unmatched_needed == 0 &&
                        verdicts.idle_movable == verdicts.idle_needed;
-    if (all_movable) add(ProblemKind::misplaced_synchronization, site.waits, site.left_out);
     // One call is changed: where one of its needed instances has to stay as wide as it is, all have.
     const bool all_wide = site.wide == needed && verdicts.unmatched_needed == 0 && verdicts.idle_needed == 0;
-    if (!all_movable && site.wide >= 2 && all_wide)
+    const bool rarely_movable = !all_movable || 2 * site.moved < site.wide;
+    if (rarely_movable && site.wide >= 2 && all_wide)
       add(ProblemKind::wide_synchronization, site.waits, site.left_out);
+    else if (all_movable)
+      add(ProblemKind::misplaced_synchronization, site.waits, site.left_out);
   }
 
   // That memory is pageable is known without a look.
@@ -203,6 +206,17 @@ class Finder {
       first_problem_[problems_[i].site.value][number(problems_[i].kind)] = static_cast<int>(i);
   }
 
+  // A copy that could go to another stream: the call before it that gave that one work.
+  uint32_t last_like(uint32_t thread, uint32_t position, SiteIndex site) const {
+    constexpr uint32_t kFurthest = 4096;  // calls
+    const SiteIndex like = in_.verdicts[site.value].like;
+    auto [process, of_process] = in_.graph.origin[thread];
+    const auto& operations = in_.tracing.processes[process].threads[of_process].operations;
+    for (uint32_t i = position; like.valid() && i-- > 0 && position - i <= kFurthest;)
+      if (operations[i].site == like) return i;
+    return UINT32_MAX;
+  }
+
   void add_instance(Problem& problem, uint32_t thread, uint32_t position, const Operation& operation) {
     const DriverFunction* driver = function(problem.site);
     Change change;
@@ -239,6 +253,7 @@ class Finder {
         break;
       case ProblemKind::wide_synchronization:
         change.wait_change = Change::Wait::narrowed;
+        change.like = last_like(thread, position, problem.site);
         break;
       case ProblemKind::misplaced_synchronization:
         change.wait_change = Change::Wait::moved;

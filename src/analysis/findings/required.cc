@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/runs/polls.h"
+#include "analysis/runs/recording_cost.h"
 
 namespace diogenes {
 namespace {
@@ -44,6 +45,18 @@ std::vector<std::vector<Fixed>> fixed_by(const std::vector<Problem>& problems, s
   return fixed;
 }
 
+// A call, with the CPU time between the call before it and this one.
+struct Made {
+  uint32_t operation;  // position in the thread
+  Nanoseconds before;
+};
+// A line that gives the GPU more than that right before its wait does so for more than one result.
+constexpr size_t kMostForOneWait = 64;
+
+bool gives_work(Role role) {
+  return role == Role::launch || role == Role::graph_launch || role == Role::fill;
+}
+
 // One that is asked for: a call, or a loop of queries from its first to its last.
 struct Wait {
   const std::vector<Operation>& operations;
@@ -51,6 +64,7 @@ struct Wait {
   uint32_t first = 0, last = 0;         // positions in the thread
   const std::vector<uint32_t>& copies;  // to the host, since the thread's needed wait before
   Nanoseconds freed;                    // since then, by the fixes: this wait may take it over
+  const std::vector<Made>& since;       // the thread's calls from its wait before, that included, to this one
 
   bool polls() const { return first != last; }
   const Operation& call() const { return operations[first]; }
@@ -68,16 +82,17 @@ struct AskedLine {
   Required required;
   std::map<std::pair<SiteIndex, bool>, uint64_t> calls;  // how many, by site and whether they wait
   std::vector<Change> changes;
+  std::vector<Change> whole;  // `changes`, and what the line gives the GPU for its waits
   std::vector<int64_t> after;
   Nanoseconds most;  // that it can gain
 };
 
 class RequiredFinder {
  public:
-  RequiredFinder(const ProblemInput& input, const std::vector<Problem>& problems, const PlaceOf& place_of)
+  RequiredFinder(const ProblemInput& input, const std::vector<Problem>& problems, const Lines& places)
       : in_(input),
         problems_(problems),
-        place_of_(place_of),
+        places_(places),
         fixed_(fixed_by(problems, input.graph.threads.size())),
         line_of_(input.sites.size(), kNone),
         waits_(input.sites.size()) {}
@@ -99,6 +114,7 @@ class RequiredFinder {
     const Models::Made fixed = models.make(fixes);
     const std::vector<Figure> figures = models.figures_beyond(fixed, alone);
     for (size_t i = 0; i < lines_.size(); ++i) lines_[i].required.up_to = figures[i];
+    add_launches(models, fixed);
     std::erase_if(lines_, [&](const AskedLine& line) {
       return line.required.up_to.benefit < least || line.required.up_to.benefit.count <= 0;
     });
@@ -109,7 +125,14 @@ class RequiredFinder {
     Models::Parts all;
     for (const AskedLine& line : lines_) all.push_back(&line.changes);
     if (lines_.size() == 1) result.together = lines_[0].required.up_to;
-    if (lines_.size() > 1) result.together = models.figures_beyond(fixed, {all})[0];
+    if (lines_.size() > 1) {
+      Models::Parts whole;
+      for (const AskedLine& line : lines_)
+        whole.push_back(line.required.launches > 0 ? &line.whole : &line.changes);
+      const std::vector<Figure> together = models.figures_beyond(fixed, {all, whole});
+      result.together = together[0];
+      result.together.high = std::max(together[0].high, together[1].benefit);
+    }
     for (AskedLine& line : lines_) {
       describe(line);
       result.found.push_back(std::move(line.required));
@@ -126,10 +149,15 @@ class RequiredFinder {
     const std::vector<Poll> polls = polls_of(operations, in_.sites);
     auto poll = polls.begin();
     std::vector<uint32_t> copies;
-    Nanoseconds freed;
+    std::vector<Made> since{{kNone, {}}};
+    RecordingCost recording(in_.tracing.processes[process], in_.tracing.processes[process].threads[thread]);
+    Nanoseconds ended, freed;
     for (uint32_t i = 0; i < operations.size(); ++i) {
       const Operation& operation = operations[i];
       const Fixed fixed = i < fixed_[t].size() ? fixed_[t][i] : Fixed::no;
+      const RecordingCost::Around cost = recording.of(i);
+      since.push_back({i, std::max(operation.begin - cost.before - ended, Nanoseconds{})});
+      ended = operation.end() + cost.behind;
       const bool stays = fixed == Fixed::no || fixed == Fixed::moved;
       const bool polls_here = poll != polls.end() && poll->first == i;
       const bool needed = is_needed_wait(operation);
@@ -143,8 +171,10 @@ class RequiredFinder {
       }
       const uint32_t last = polls_here ? (poll++)->last : i;
       if (polls_here ? !operation.outside : stays && is_asked_for(operation))
-        add(line(operation.site), {operations, t, i, last, copies, freed});
+        add(line(operation.site), {operations, t, i, last, copies, freed, since});
       copies.clear();
+      since.assign({{i, {}}});
+      ended = std::max(ended, operations[last].end());
       freed = fixed == Fixed::moved ? operation.waited : Nanoseconds{};
       i = last;
     }
@@ -166,7 +196,7 @@ class RequiredFinder {
   AskedLine& line(SiteIndex site) {
     uint32_t& number = line_of_[site.value];
     if (number == kNone) {
-      const auto place = place_of_ ? place_of_(site) : std::nullopt;
+      const auto place = places_.place_of ? places_.place_of(site) : std::nullopt;
       const auto next = static_cast<uint32_t>(lines_.size());
       number = place ? by_place_.try_emplace(*place, next).first->second : next;
       if (number == next) lines_.emplace_back();
@@ -174,10 +204,86 @@ class RequiredFinder {
     return lines_[number];
   }
 
+  // With what the line gives the GPU right before its waits, where it does.
+  void add_launches(const Models& models, const Models::Made& fixed) {
+    std::vector<AskedLine*> those;
+    std::vector<Models::Parts> whole;
+    for (AskedLine& line : lines_) {
+      if (line.required.launches == 0) continue;
+      those.push_back(&line);
+      whole.push_back({&line.whole});
+    }
+    const std::vector<Figure> figures = models.figures_beyond(fixed, whole);
+    for (size_t i = 0; i < those.size(); ++i) {
+      Figure& up_to = those[i]->required.up_to;
+      up_to.high = std::max(up_to.high, figures[i].benefit);
+    }
+  }
+
+  bool is_made_at_line(SiteIndex call, SiteIndex wait) {
+    if (!places_.made_at_line_of) return false;
+    const auto [known, added] = at_line_.try_emplace({call, wait});
+    if (added) known->second = places_.made_at_line_of(call, wait);
+    return known->second;
+  }
+
+  // From the wait back: the calls of its line that give the GPU work, and the CPU time between those that go.
+  void add_whole(AskedLine& line, const Wait& wait, size_t first_change) {
+    const SiteIndex at = wait.call().site;
+    std::vector<Change> goes(line.changes.begin() + static_cast<ptrdiff_t>(first_change), line.changes.end());
+    const size_t asked_for = goes.size();
+    const auto is_asked_for = [&](uint32_t operation) {  // the first of them are in order
+      const auto end = goes.begin() + static_cast<ptrdiff_t>(asked_for);
+      const auto at_or_behind = std::partition_point(
+          goes.begin(), end, [&](const Change& change) { return change.operation < operation; });
+      return at_or_behind != end && at_or_behind->operation == operation;
+    };
+    bool all_of_line = true;
+    for (size_t k = wait.since.size() - 1; k-- > 1;) {
+      const uint32_t i = wait.since[k].operation;
+      const Operation& operation = wait.operations[i];
+      const DriverFunction* function = function_of(in_.sites[operation.site]);
+      if (is_asked_for(i)) continue;
+      all_of_line = wait.since.size() - k <= kMostForOneWait && is_made_at_line(operation.site, at);
+      if (!all_of_line) break;
+      if (!function || !gives_work(function->role) || operation.outside) continue;
+      goes.push_back(removed(wait.thread, i));
+      line.most += operation.call;
+    }
+    line.required.launches += goes.size() - asked_for;
+    const bool again = !line.whole.empty() && line.whole.back().thread == wait.thread &&
+                       line.whole.back().operation == wait.since[0].operation;
+    line.required.in_a_row += again && all_of_line;
+    if (goes.size() > asked_for) std::sort(goes.begin(), goes.end(), in_cpu_order);
+    for (size_t k = 1; k < goes.size() && goes.size() > asked_for; ++k) {
+      if (goes[k - 1].operation + 1 != goes[k].operation) continue;
+      goes[k].before = wait.since[goes[k].operation - wait.since[1].operation + 1].before;
+      line.most += goes[k].before;
+    }
+    line.whole.insert(line.whole.end(), goes.begin(), goes.end());
+  }
+
+  Change removed(uint32_t thread, uint32_t i) const {
+    const auto [process, of_process] = in_.graph.origin[thread];
+    const Operation& operation = in_.tracing.processes[process].threads[of_process].operations[i];
+    Change change;
+    change.thread = thread;
+    change.operation = i;
+    change.wait = in_.graph.threads[thread].wait_at[i];
+    change.waits = is_wait(operation);
+    change.launch_first = launches_first(function_of(in_.sites[operation.site]));
+    change.own = operation.own();
+    change.call_removed = true;
+    if (change.waits) change.wait_change = Change::Wait::removed;
+    return change;
+  }
+
   void add(AskedLine& line, const Wait& wait) {
+    const size_t first_change = line.changes.size();
     for (const uint32_t copy : wait.copies) add_call(line, wait, copy, wait.operations[copy].call, false);
     add_call(line, wait, wait.first, wait.time(), true);
     line.most += wait.most();
+    add_whole(line, wait, first_change);
     Required& required = line.required;
     const Operation& operation = wait.call();
     ++required.count;
@@ -198,17 +304,12 @@ class RequiredFinder {
     const bool polls = waits && wait.polls();
     line.required.waited += polls ? time : operation.waited;
     line.required.call += time;
+    if (function && brings_to_host(*function)) line.required.brought.count += operation.bytes.count;
     ++line.calls[{operation.site, waits}];
-    Change& change = line.changes.emplace_back();
-    change.thread = wait.thread;
-    change.operation = i;
-    change.wait = in_.graph.threads[wait.thread].wait_at[i];
-    change.waits = is_wait(operation);
-    change.launch_first = launches_first(function);
-    change.own = polls ? time : operation.own();
+    Change& change = line.changes.emplace_back(removed(wait.thread, i));
+    if (polls) change.own = time;
     change.call_removed =
         polls || (function && (function->role == Role::synchronize || brings_to_host(*function)));
-    if (change.waits) change.wait_change = Change::Wait::removed;
   }
 
   void describe(AskedLine& line) const {
@@ -243,11 +344,12 @@ class RequiredFinder {
 
   const ProblemInput& in_;
   const std::vector<Problem>& problems_;
-  const PlaceOf& place_of_;
+  const Lines& places_;
   const std::vector<std::vector<Fixed>> fixed_;
   std::vector<uint32_t> line_of_;  // by site
   std::vector<uint64_t> waits_;    // by site
   std::map<ActingPlace, uint32_t> by_place_;
+  std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_;  // of a call and a wait
   std::vector<AskedLine> lines_;
 };
 
@@ -269,8 +371,8 @@ std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteT
 }
 
 RequiredWaits find_required(const ProblemInput& input, const std::vector<Problem>& problems,
-                            const PlaceOf& place_of, Nanoseconds least, size_t most) {
-  return RequiredFinder(input, problems, place_of).find(least, most);
+                            const Lines& lines, Nanoseconds least, size_t most) {
+  return RequiredFinder(input, problems, lines).find(least, most);
 }
 
 }  // namespace diogenes

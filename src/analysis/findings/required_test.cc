@@ -85,10 +85,10 @@ struct Replayed {
       : analysed(trace, {.launches_traced = true}),
         replay(analysed.tracing, analysed.sites, analysed.graph, {.machine = {}}),
         models(analysed.graph, &replay, Model::replay) {}
-  RequiredWaits required(const PlaceOf& place_of = {}) const {
+  RequiredWaits required(const Lines& lines = {}) const {
     ProblemInput input = input_of(analysed);
     input.models = &models;
-    return find_required(input, analysed.problems.found, place_of, Nanoseconds{1000}, 10);
+    return find_required(input, analysed.problems.found, lines, Nanoseconds{1000}, 10);
   }
   Analysed analysed;
   Replay replay;
@@ -156,12 +156,34 @@ TEST(Required, IsOneEntryForALine) {
   const Replayed replayed(trace);
   EXPECT_TRUE(replayed.required().found.empty());
   const RequiredWaits line =
-      replayed.required([](SiteIndex) { return std::optional(ActingPlace("main.cc", 7)); });
+      replayed.required({[](SiteIndex) { return std::optional(ActingPlace("main.cc", 7)); }, {}});
   ASSERT_EQ(line.found.size(), 1u);
   EXPECT_EQ(line.found[0].count, 6u);
   EXPECT_EQ(line.found[0].calls.size(), 2u);
   EXPECT_DOUBLE_EQ(us(line.found[0].up_to.benefit), 453 - 301);
   EXPECT_DOUBLE_EQ(us(line.together.benefit), 453 - 301);
+}
+
+// A kernel of 10 tells whether to go on, and nothing else uses it: the line of 0x100 launches it, in a call of 2, and 5 later
+// waits for the 3 that are left, in a call of 1. Without the wait 3 + 1 are gained; without the launch 2 + 5 more.
+TEST(Required, HoldsAtMostWhatItsLineGivesTheGpuForIt) {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i) {
+    trace.launch(2).from(0x110).work(5).sync(lasting(3), 1).from(0x100).needed(kCpuAccess).work(40);
+  }
+  const Replayed replayed(trace);
+  EXPECT_EQ(replayed.required().found[0].launches, 0u);
+  EXPECT_DOUBLE_EQ(us(replayed.required().found[0].up_to.high), 3 * (3 + 1));
+  const SiteTable& sites = replayed.analysed.sites;
+  const auto found =
+      replayed
+          .required(
+              {{}, [&](SiteIndex call, SiteIndex) { return function_of(sites[call])->role == Role::launch; }})
+          .found;
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].launches, 3u);
+  EXPECT_DOUBLE_EQ(us(found[0].up_to.benefit), 3 * (3 + 1));
+  EXPECT_DOUBLE_EQ(us(found[0].up_to.high), 3 * (2 + 5 + 3 + 1));
 }
 
 // The same kernels of 100, asked for again and again: four queries of 25 each are one wait.

@@ -86,18 +86,20 @@ Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
 }
 
 void ProcessJudge::note_narrow_waits(const Judge& judge) {
-  const std::vector<StreamNumber> narrow = narrow_waits(
+  const Narrow narrow = narrow_waits(
       [this](EventSink& sink) {
         GateMarker marked(polling_, sink);
         interpretation_.replay(marked);
       },
       needed_);
   const EvidenceOf evidence_of(process_);
-  for (size_t i = 0; i < narrow.size(); ++i) {
-    if (!narrow[i].valid()) continue;
+  for (size_t i = 0; i < narrow.streams.size(); ++i) {
+    if (!narrow.streams[i].valid()) continue;
     if (Evidence* evidence = evidence_of(judge.verdict(i).operation))
       evidence->conditions |= kConditionOneStream;
   }
+  for (const NarrowCopy& copy : narrow.copies)
+    if (Evidence* evidence = evidence_of(judge.verdict(copy.instance).operation)) evidence->like = copy.like;
 }
 
 // What is needless, or needed later only, and would not be if memory were allocated once and used again, says so: the report
@@ -115,7 +117,7 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
   std::vector<bool> needed = judge.needed();
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = needed[i] || needed_[i];
   withdraw_unsound(replay, needed);
-  const std::vector<StreamNumber> narrow = narrow_waits(replay, needed);
+  const Narrow narrow = narrow_waits(replay, needed);
   const EvidenceOf evidence_of(process_);
   for (size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
@@ -124,8 +126,8 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
     if (!evidence) continue;
     const bool sooner = is_movable(evidence->reasons) && kept.reasons != 0 &&
                         (!is_movable(kept.reasons) || kept.after_ns < evidence->after_ns);
-    const bool whole =
-        (evidence->conditions & kConditionOneStream) != 0 && (i >= narrow.size() || !narrow[i].valid());
+    const bool whole = (evidence->conditions & kConditionOneStream) != 0 &&
+                       (i >= narrow.streams.size() || !narrow.streams[i].valid());
     if (!needed_[i] || sooner || whole) evidence->conditions |= kConditionNewMemory;
   }
 }

@@ -176,7 +176,7 @@ std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& chang
       Edit work;
       work.thread = t;
       work.node = static_cast<uint32_t>(node - thread.nodes.begin());
-      work.before = change.own.count;
+      work.before = change.own.count + change.before.count;
       edits[p].push_back(work);
       continue;
     }
@@ -185,10 +185,16 @@ std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& chang
     edit.node = static_cast<uint32_t>(node - thread.nodes.begin());
     edit.call_removed = change.call_removed && !change.work_kept;
     if (change.call_removed) edit.own = change.remains.count;
+    edit.before = change.before.count;
     // A synchronization that is gone waits for nothing, whether it waited when it was recorded or not.
     edit.wait_removed =
         change.wait_change == Change::Wait::removed || (edit.call_removed && node->work == Work::none);
     edit.own_stream = change.wait_change == Change::Wait::narrowed;
+    if (change.like < change.operation) {
+      const auto like = node_of(thread.nodes, thread.nodes.begin(), change.like);
+      if (like->operation == change.like && like->stream < parts_[p]->model.schedule().streams)
+        edit.to_stream = like->stream;
+    }
     if (change.wait_change == Change::Wait::moved) place_use(thread, node->end() + change.after.count, edit);
     edits[p].push_back(edit);
   }

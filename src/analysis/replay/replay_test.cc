@@ -266,6 +266,21 @@ TEST(Patterns, LegacyStreamDoesNotOrderNonBlockingOnes) {
   EXPECT_EQ(found.threads[0], 25'000);
 }
 
+// 10 and 100 in two streams; a copy of 5 behind both in the default stream, which is waited for, and 50 on the CPU: 155. In the
+// stream of the 10 the copy is done at 15, and the 50 at 65; the 100 are over last.
+TEST(Patterns, ACopyGoesToAnotherStream) {
+  Recorded run = Recorded().on_stream(1).launch(10).on_stream(2).launch(100).on_stream(0).launch(5);
+  run.sync(105, 0, Waits::stream).work(50);
+  Schedule schedule = run.schedule();
+  schedule.legacy = 0;
+  const Machine machine{.kernels_overlap = true};
+  EXPECT_EQ(simulate(schedule, run.durations(), machine, {}, {}).end, 155'000);
+  const std::vector<Edit> edits = {{.node = 2, .to_stream = 1}, {.node = 3, .own_stream = true}};
+  const Outcome found = simulate(schedule, run.durations(), machine, {}, edits);
+  EXPECT_EQ(found.threads[0], 65'000);
+  EXPECT_EQ(found.end, 100'000);
+}
+
 TEST(Patterns, AsManyKernelsOverlapAsThereArePlaces) {
   Recorded run = Recorded().on_stream(0).launch(100).on_stream(1).launch(100).on_stream(2).launch(100);
   run.sync(200);

@@ -161,8 +161,7 @@ class Simulator {
       case Phase::queue:
         return queue(t, *node);
       case Phase::submit:
-        gpu_.submit(*node, now_);
-        thread.stream = node->stream;
+        submit(t, *node);
         return goes_on(t, now_ + own_of(t, *node) - before_handover(t, *node), Phase::wait);
       case Phase::wait:
         return wait(t, *node);
@@ -315,6 +314,16 @@ class Simulator {
   bool queue(uint32_t t, const Node& node) {
     if (const auto place = gpu_.place_for(node)) return wait_for(t, *place, Phase::queue);
     return goes_on(t, now_ + before_handover(t, node), Phase::submit);
+  }
+
+  void submit(uint32_t t, const Node& node) {
+    const Edit* change = edit(t);
+    const bool moved = change && change->to_stream != kNone;
+    threads_[t].stream = moved ? change->to_stream : node.stream;
+    if (!moved) return gpu_.submit(node, now_);
+    Node elsewhere = node;
+    elsewhere.stream = change->to_stream;
+    gpu_.submit(elsewhere, now_);
   }
 
   bool wait(uint32_t t, const Node& node) {

@@ -55,7 +55,8 @@ namespace diogenes::replay {
 struct Edit {
   uint32_t thread = 0, node = 0;  // in Schedule::threads
   bool wait_removed = false, call_removed = false;
-  bool own_stream = false;  // waits for the stream alone to which its thread gave work last
+  bool own_stream = false;     // waits for the stream alone to which its thread gave work last
+  uint32_t to_stream = kNone;  // its work goes there
   int64_t own =
       -1;  // the call's own time; with call_removed: of another one in its place. -1: as recorded, none
   int64_t before = 0;         // taken from the CPU work before the node: calls there that are removed

@@ -146,6 +146,9 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.count = required.count;
   out.not_judged = required.not_judged;
   out.queries = required.queries;
+  out.launches = required.launches;
+  out.in_a_row = required.in_a_row;
+  out.bytes = required.brought.count;
   out.instances = required.instances;
   out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();

@@ -344,16 +344,14 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
                       (problems.minor_instances == 1 ? " was" : " were") +
                       " unnecessary too; they are not listed, because each place waits and gains "
                       "less than " +
-                      threshold +
-                      " of the time in which the GPU is used"});
+                      threshold + " of the time in which the GPU is used"});
   if (problems.minor_transfer_sites > 0)
     notices.push_back(
         {"minor",
          counted(problems.minor_transfers, "transfer", "transfers") + " at " +
              counted(problems.minor_transfer_sites, "place", "places") +
              " could be spared or made cheaper too; they are not listed, because each place gains less than " +
-             threshold +
-             " of the time in which the GPU is used"});
+             threshold + " of the time in which the GPU is used"});
   if (problems.minor_allocation_sites > 0)
     notices.push_back(
         {"minor",

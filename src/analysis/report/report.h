@@ -149,13 +149,16 @@ struct ReportRequiredCall {
 struct ReportRequired {
   std::string id;  // "R1": by what could be gained
   std::string key, source_key, operation, api;
-  uint64_t count = 0, instances = 0;      // needed; all of the place
-  uint64_t not_judged = 0;                // of `count`: not seen to be needed, and count as such
-  uint64_t queries = 0;                   // of those of `count` that are loops of queries
-  double waited_s = 0, call_s = 0;        // of all its calls
-  std::vector<ReportRequiredCall> calls;  // waits first, the most frequent first
-  double up_to_s = 0, up_to_percent = 0;  // gained without them, once the problems are fixed
-  std::optional<ReportRange> range;       // of up_to_s
+  uint64_t count = 0, instances = 0;  // needed; all of the place
+  uint64_t not_judged = 0;            // of `count`: not seen to be needed, and count as such
+  uint64_t queries = 0;               // of those of `count` that are loops of queries
+  uint64_t launches = 0;              // made at the line right before its waits; in the upper end of `range`
+  uint64_t in_a_row = 0;              // of `count`: nothing but calls of this line came before them
+  uint64_t bytes = 0;                 // brought by all of them
+  double waited_s = 0, call_s = 0;    // of all its calls
+  std::vector<ReportRequiredCall> calls;                  // waits first, the most frequent first
+  double up_to_s = 0, up_to_percent = 0;                  // gained without them, once the problems are fixed
+  std::optional<ReportRange> range;                       // of up_to_s
   std::vector<std::pair<std::string, uint64_t>> reasons;  // reason_code(): how many; most frequent first
   std::string used_for;                                   // in words
   std::optional<ReportUse> used_by;

@@ -56,7 +56,9 @@ enum Condition : uint8_t {
   kConditionPrints = 1u << 2,  // what kernels printed came out in this call
   kConditionNewMemory =
       1u << 3,  // memory is allocated anew each time: where it is kept and used again, the wait is needed
-  kConditionOneStream = 1u << 4,  // needed, but only for the stream to which its thread gave work last
+  kConditionOneStream =
+      1u << 4,  // needed, but only for one stream: to which its thread gave work last, or (of a copy to the
+                // host) whose work wrote what it brings
 };
 
 enum class Duplicate : uint8_t {

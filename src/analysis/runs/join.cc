@@ -212,6 +212,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
       if (const Operation* other = operation_of(process, id)) places.add(sites[other->site].place);
     };
     if (repeats(duplicate)) add(duplicates[theirs.site.value], evidence.first);
+    if (const Operation* like = operation_of(process, evidence.like)) site.like = like->site;
     if (unused != Unused::no) add(lost[theirs.site.value], evidence.lost_by);
     if (!operation) return;
     operation->reasons = judged ? reasons : static_cast<uint32_t>(kUnresolved);

@@ -34,7 +34,9 @@ struct SiteVerdicts {
   uint64_t threads = 0;           // that have the site
   uint64_t unmatched_needed = 0;  // needed, without a counterpart in stage 2
   TimeInBoth gaps;                // around the first uses that have a place in both (first_uses.h)
-  uint64_t idle_needed = 0, idle_movable = 0;         // needed, and the counterpart did not wait
+  uint64_t idle_needed = 0, idle_movable = 0;  // needed, and the counterpart did not wait
+  SiteIndex
+      like;  // of copies that could go to another stream: the last to give that one work before it (Evidence::like)
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // places of first use, most frequent first
   std::vector<std::pair<StackPlace, uint64_t>>
       duplicates;                                     // where the content was sent first, most frequent first

@@ -23,6 +23,7 @@ struct Evidence {
   uint32_t use_stack = kNoStack;
   int64_t after_ns = -1;
   OperationId first, lost_by;  // lost_by: what overwrote or released what is unused
+  OperationId like;            // kConditionOneStream, of a copy: gave work to that stream
   Duplicate duplicate = Duplicate::none;
   Unused unused = Unused::no;
   Constant constant = Constant::no;

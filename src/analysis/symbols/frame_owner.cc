@@ -216,6 +216,16 @@ std::optional<ActingPlace> acting_place(const std::vector<ReportFrame>& stack) {
   return ActingPlace{frame->module, frame->offset};
 }
 
+bool made_at_line_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& line_of) {
+  const ReportFrame* acting = acting_frame(call);
+  if (!acting || acting->owner != FrameOwner::application || acting->line <= 0) return false;
+  for (const ReportFrame* inner = call.data(); inner != acting; ++inner)
+    if (inner->language == "python") return false;
+  return std::any_of(line_of.begin(), line_of.end(), [acting](const ReportFrame& frame) {
+    return frame.owner == FrameOwner::application && frame.line == acting->line && frame.file == acting->file;
+  });
+}
+
 namespace {
 
 // The library's frame that `acting` calls; null where it calls none.

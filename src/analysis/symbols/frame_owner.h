@@ -46,6 +46,10 @@ const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack);
 using ActingPlace = std::pair<std::string, uint64_t>;
 std::optional<ActingPlace> acting_place(const std::vector<ReportFrame>& stack);
 
+// Does `line_of`'s call happen while the line runs at which `call` is made: is it made there, too, or by a function called
+// there? Not of calls that a library's Python code makes.
+bool made_at_line_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& line_of);
+
 // The function without arguments and version namespaces, as its author would say it. Python's names are that already.
 std::string base_name(const ReportFrame& frame);
 

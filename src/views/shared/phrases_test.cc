@@ -61,6 +61,25 @@ TEST(Phrases, OfWaitsThatWereNotJudged) {
   EXPECT_EQ(use_text(required, ""), "not judged: it was not looked at, to keep within --max-overhead");
 }
 
+TEST(Phrases, OfWhatALineDoesForItsResults) {
+  ReportRequired required;
+  required.count = 200;
+  required.bytes = 1600;
+  required.up_to_s = 0.1;
+  required.range = {0.09, 0.3, "", 0, 0};
+  required.used_for = "the CPU uses its result";
+  required.in_a_row = 99;
+  EXPECT_EQ(use_text(required, ""), "the CPU uses its result");
+  required.in_a_row = 150;
+  EXPECT_EQ(use_text(required, ""),
+            "the CPU uses its result; 200 results of 8 bytes come one by one: bring them together");
+  required.bytes = 200 << 10;
+  required.launches = 400;
+  EXPECT_EQ(
+      use_text(required, ""),
+      "the CPU uses its result; up to 300 ms without the 400 kernels that the line launches right before, too");
+}
+
 TEST(Phrases, OfLoopsOfQueries) {
   ReportRequired required;
   required.count = 300;

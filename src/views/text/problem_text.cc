@@ -211,6 +211,10 @@ std::string finding_place(const Finding& finding, const std::string& folder, siz
   return places.size() == 1 ? places[0] : counted(places.size(), "place");
 }
 
+namespace {
+constexpr uint64_t kFewBytes = 64;  // a result, not data
+}
+
 std::string use_text(const ReportRequired& required, const std::string& folder) {
   std::string text = required.used_for.empty() ? "it counts as needed" : required.used_for;
   if (required.queries > 0)
@@ -233,6 +237,13 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   if (required.same_value > 1 && 10 * required.same_value >= 9 * required.values)
     text += fmt::format("; {} of {} brought the same bytes", count_text(required.same_value),
                         count_text(required.values));
+  const uint64_t each = required.bytes / std::max<uint64_t>(required.count, 1);
+  if (2 * required.in_a_row >= required.count && each > 0 && each <= kFewBytes)
+    text += fmt::format("; {} results of {} come one by one: bring them together", count_text(required.count),
+                        bytes_text(each));
+  if (required.launches > 0 && required.range && required.range->high_s > required.up_to_s)
+    text += fmt::format("; up to {} without the {} that the line launches right before, too",
+                        seconds_text(required.range->high_s), counted(required.launches, "kernel"));
   return text;
 }
 

@@ -1,4 +1,4 @@
-// A wait for the context of which the thread's last stream would do.
+// Waits for all streams of a context of which one stream would do.
 #include "analysis/necessity/judge/narrow_waits.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@ namespace {
 
 using namespace diogenes::testing;
 
+constexpr uint32_t kLegacy = kLegacyStream;
 constexpr uint64_t kDevice = 0x7000'0000, kFirst = 0x10'0000, kLast = 0x20'0000;
 
 CallFacts download(int64_t begin, uint32_t stream, uint64_t host) {
@@ -52,6 +53,53 @@ TEST(NarrowWaits, AnotherStreamsWorkIsNeeded) {
   const Evidence evidence = of_first_wait(kFirst);
   EXPECT_TRUE(evidence.reasons & kCpuAccess);
   EXPECT_FALSE(evidence.conditions & kConditionOneStream);
+}
+
+// Kernels in two streams; a copy in the default stream waits for both, and brings what the first one wrote. The second one's
+// memory is overwritten behind that, by the same thread or by another one, or is left alone.
+enum class Second { alone, overwritten, by_another_thread };
+Evidence of_copy(Second second, uint32_t last_stream = 8) {
+  constexpr uint64_t kOther = 0x7100'0000;
+  const auto kernel = [](int64_t begin, uint32_t stream, uint64_t memory) {
+    return CallFacts{.begin = begin,
+                     .stream = stream,
+                     .operands = {operand(memory, 64, kReads | kWrites | kArgument, MemoryKind::device)}};
+  };
+  CallFacts copy = download(50, kLegacy, kFirst);
+  copy.flags = kWaited;
+  copy.after = 5;
+  copy.operands[1] = operand(kFirst, 64, kWrites | kWhole, MemoryKind::pinned);
+  Facts facts;
+  facts.stream(7).stream(8);
+  facts.call("cuLaunchKernel", kernel(10, 7, kDevice))
+      .call("cuLaunchKernel", kernel(30, last_stream, kOther));
+  facts.watch(1, kFirst, 64, 52);
+  facts.call("cuMemcpyDtoH_v2", copy).touch(1, 80);
+  if (second != Second::alone) {
+    if (second == Second::by_another_thread) facts.on(1);
+    CallFacts again = kernel(100, 9, kOther);
+    facts.stream(9, kCertainStream).call("cuLaunchKernel", again);
+  }
+  TemporaryFolder folder;
+  facts.write(folder.path());
+  SiteTable sites;
+  auto run = load_judged_run(folder.path(), sites);
+  return run->processes.at(0).threads.at(0).evidence.at(2);
+}
+
+TEST(NarrowWaits, ACopyIsNeededOfTheStreamThatWroteItsSource) {
+  const Evidence evidence = of_copy(Second::alone);
+  EXPECT_TRUE(evidence.reasons & kCpuAccess);
+  EXPECT_TRUE(evidence.conditions & kConditionOneStream);
+  EXPECT_EQ(evidence.like.sequence, 0u);  // the first kernel
+}
+
+TEST(NarrowWaits, ACopyKeepsAnotherStreamsWorkApart) {
+  EXPECT_FALSE(of_copy(Second::overwritten).conditions & kConditionOneStream);
+}
+
+TEST(NarrowWaits, ACopyBesideAnotherThreadsWorkStaysWhereItIs) {
+  EXPECT_FALSE(of_copy(Second::by_another_thread).conditions & kConditionOneStream);
 }
 
 }  // namespace

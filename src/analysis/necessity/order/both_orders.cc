@@ -119,8 +119,22 @@ void BothOrders::take(const Event& event) {
   if (until_forgetting_ == 0) forget();
 }
 
+// A copy that goes to another stream stays in its own here, and is behind that other one alone: who gives it waits for it, and
+// nobody else gives work (narrow_waits.cc), so all that is given later is behind it in either.
+Point BothOrders::give_kept(const Event& event) {
+  while (narrow_ && next_copy_ < narrow_->copies.size() && narrow_->copies[next_copy_].event < event_)
+    ++next_copy_;
+  const StreamNumber* to = nullptr;
+  if (narrow_ && next_copy_ < narrow_->copies.size() && narrow_->copies[next_copy_].event == event_)
+    to = &narrow_->streams[narrow_->copies[next_copy_].instance];
+  if (!to || !to->valid()) return kept_.give_work(event);
+  Event less = event;
+  less.streams = {to, 1};
+  return kept_.give_work(less);
+}
+
 void BothOrders::work(const Event& event) {
-  const Point all = all_.give_work(event), kept = kept_.give_work(event);
+  const Point all = all_.give_work(event), kept = give_kept(event);
   for (const Access& access : event.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
@@ -179,13 +193,12 @@ void BothOrders::covers(const Event& event) {
   all_.returns(event.thread, all, event.wait.own_work);
   if (instance >= needed_.size() || needed_[instance]) {
     kept_.returns(event.thread, kept, event.wait.own_work);
-  } else if (narrow_ && (*narrow_)[instance].valid()) {
+  } else if (narrow_ && narrow_->streams[instance].valid()) {
     Event less = event;
     less.stream = {};
-    less.streams = {&(*narrow_)[instance], 1};
+    less.streams = {&narrow_->streams[instance], 1};
     less.may_streams = {};
     less.may_cover = MayCover::nothing;
-    less.covers_own_work = false;
     kept_.returns(event.thread, kept_.covered(less), event.wait.own_work);
   }
   kept_.done(all_.thread(event.thread).known->certain);

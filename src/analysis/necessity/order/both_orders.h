@@ -26,11 +26,24 @@ struct LettingGo {
   size_t since;
 };
 
+// A copy to the host that its own call waits for, by number of the event that gives it. It is given to the stream that `covers`
+// event `instance` is to wait for.
+struct NarrowCopy {
+  size_t event = 0, instance = 0;
+  OperationId like;  // gave that stream the work
+};
+
+// Synchronizations of which less would do.
+struct Narrow {
+  std::vector<StreamNumber>
+      streams;                     // by `covers` event: it is to wait for this one alone; invalid: as it is
+  std::vector<NarrowCopy> copies;  // by event
+};
+
 class BothOrders : public EventSink {
  public:
-  // `narrow`: of those that are not needed, a stream that they cover all the same; invalid: none. Null: they cover nothing.
-  BothOrders(const std::vector<bool>& needed, size_t forgets_after,
-             const std::vector<StreamNumber>* narrow = nullptr)
+  // `narrow`: of those that are not needed, what they cover all the same. Null: they cover nothing.
+  BothOrders(const std::vector<bool>& needed, size_t forgets_after, const Narrow* narrow = nullptr)
       : needed_(needed), narrow_(narrow), forgets_after_(forgets_after), until_forgetting_(forgets_after) {}
   void take(const Event& event) override;
   void finish();  // after the last event
@@ -63,6 +76,7 @@ class BothOrders : public EventSink {
   }
   void expose(LiveAccess& live);
   void work(const Event& event);
+  Point give_kept(const Event& event);
   void covers(const Event& event);
   void call_end(const Event& event);
   void touch(const Event& event, bool by_thread);
@@ -74,7 +88,8 @@ class BothOrders : public EventSink {
   bool on_host(const LiveAccess& live) const { return live.effect || live.access.on_host; }
 
   const std::vector<bool>& needed_;
-  const std::vector<StreamNumber>* const narrow_;
+  const Narrow* const narrow_;
+  size_t next_copy_ = 0;    // of narrow_->copies
   OrderStates all_, kept_;  // with all synchronizations; with those that are needed
   Frontier frontier_;
   std::vector<OfThread> threads_;
