@@ -209,11 +209,12 @@ class Finder {
   // A copy that could go to another stream: the call before it that gave that one work.
   uint32_t last_like(uint32_t thread, uint32_t position, SiteIndex site) const {
     constexpr uint32_t kFurthest = 4096;  // calls
-    const SiteIndex like = in_.verdicts[site.value].like;
+    const SiteVerdicts& verdicts = in_.verdicts[site.value];
+    uint32_t back = verdicts.like_back;
     auto [process, of_process] = in_.graph.origin[thread];
     const auto& operations = in_.tracing.processes[process].threads[of_process].operations;
-    for (uint32_t i = position; like.valid() && i-- > 0 && position - i <= kFurthest;)
-      if (operations[i].site == like) return i;
+    for (uint32_t i = position; back > 0 && i-- > 0 && position - i <= kFurthest;)
+      if (operations[i].site == verdicts.like && --back == 0) return i;
     return UINT32_MAX;
   }
 

@@ -281,6 +281,21 @@ TEST(Patterns, ACopyGoesToAnotherStream) {
   EXPECT_EQ(found.end, 100'000);
 }
 
+// A kernel of 100 in a blocking stream, of which the time is known; a copy in the default stream is waited for from 0 to 105 in its
+// own call, and nobody recorded how long it took: it started behind the kernel, and took 5.
+TEST(Patterns, ACopyInTheDefaultStreamTookNoLongerThanFromTheOthersEnd) {
+  Recorded run = Recorded().on_stream(1).launch(100).on_stream(0).copy(Work::to_host, 5, 0, 64, 105);
+  Schedule schedule = run.schedule();
+  schedule.legacy = 0;
+  KnownTimes known;
+  known.of = {{0, 100'000}, {}};
+  known.any = true;
+  const Machine machine{.kernels_overlap = true};
+  EXPECT_EQ(durations_of(schedule, known, machine, Fill::equal), (std::vector<int64_t>{100'000, 5'000}));
+  schedule.independent = {false, true};
+  EXPECT_EQ(durations_of(schedule, known, machine, Fill::equal), (std::vector<int64_t>{100'000, 105'000}));
+}
+
 TEST(Patterns, AsManyKernelsOverlapAsThereArePlaces) {
   Recorded run = Recorded().on_stream(0).launch(100).on_stream(1).launch(100).on_stream(2).launch(100);
   run.sync(200);

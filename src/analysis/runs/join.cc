@@ -171,6 +171,20 @@ JoinResult join_operations(Run& tracing, const Run& other, const SiteTable& tabl
   return result;
 }
 
+namespace {
+
+void set_like(const Process& process, const Thread& thread, uint32_t index, SiteVerdicts& site) {
+  constexpr uint32_t kFurthest = 4096;  // calls
+  const OperationId id = thread.evidence[index].like;
+  const Operation* like = operation_of(process, id);
+  if (!like || id.thread != thread.ordinal || id.sequence >= index || index - id.sequence > kFurthest) return;
+  site.like = like->site;
+  site.like_back = 0;
+  for (uint32_t i = id.sequence; i < index; ++i) site.like_back += thread.operations[i].site == like->site;
+}
+
+}  // namespace
+
 JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTable& sites,
                          std::vector<SiteVerdicts>& verdicts) {
   verdicts.assign(sites.size(), {});
@@ -212,7 +226,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
       if (const Operation* other = operation_of(process, id)) places.add(sites[other->site].place);
     };
     if (repeats(duplicate)) add(duplicates[theirs.site.value], evidence.first);
-    if (const Operation* like = operation_of(process, evidence.like)) site.like = like->site;
+    set_like(process, thread, index, site);
     if (unused != Unused::no) add(lost[theirs.site.value], evidence.lost_by);
     if (!operation) return;
     operation->reasons = judged ? reasons : static_cast<uint32_t>(kUnresolved);

@@ -35,8 +35,10 @@ struct SiteVerdicts {
   uint64_t unmatched_needed = 0;  // needed, without a counterpart in stage 2
   TimeInBoth gaps;                // around the first uses that have a place in both (first_uses.h)
   uint64_t idle_needed = 0, idle_movable = 0;  // needed, and the counterpart did not wait
-  SiteIndex
-      like;  // of copies that could go to another stream: the last to give that one work before it (Evidence::like)
+  // Of copies that could go to another stream (Evidence::like): the call that gave that one work is of this site, and the how
+  // manieth of it counted back from the copy.
+  SiteIndex like;
+  uint32_t like_back = 0;
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // places of first use, most frequent first
   std::vector<std::pair<StackPlace, uint64_t>>
       duplicates;                                     // where the content was sent first, most frequent first

@@ -178,11 +178,19 @@ class Filler {
   void close(const std::vector<std::pair<uint32_t, size_t>>& parts, int64_t end, bool real) {
     if (parts.empty()) return;
     if (parts.size() == 1 || machine_.kernels_overlap) {
-      for (auto [s, count] : parts) {
+      std::vector<std::pair<int64_t, int64_t>>
+          ends;  // of work in blocking streams: when it was handed over, when it ended
+      auto close_one = [&](uint32_t s, size_t count) {
         std::vector<Waiting> chain(streams_[s].waiting.begin(),
                                    streams_[s].waiting.begin() + static_cast<ptrdiff_t>(count));
+        if (s == in_.legacy) start_behind(ends, chain);
         solve(chain, streams_[s].idle_from, end, real);
-      }
+        if (s != in_.legacy && !in_.is_independent(s)) add_ends(chain, streams_[s].idle_from, ends);
+      };
+      for (auto [s, count] : parts)
+        if (s != in_.legacy) close_one(s, count);
+      for (auto [s, count] : parts)
+        if (s == in_.legacy) close_one(s, count);
     } else {
       std::vector<Waiting> chain;
       int64_t from = INT64_MIN / 2;
@@ -199,6 +207,28 @@ class Filler {
       Stream& stream = streams_[s];
       stream.waiting.erase(stream.waiting.begin(), stream.waiting.begin() + static_cast<ptrdiff_t>(count));
       stream.idle_from = std::max(stream.idle_from, end);
+    }
+  }
+
+  void add_ends(const std::vector<Waiting>& chain, int64_t from,
+                std::vector<std::pair<int64_t, int64_t>>& ends) const {
+    int64_t now = from;
+    for (const Waiting& one : chain) {
+      now = std::max(now, one.submitted) + durations_[one.gpu];
+      ends.push_back({one.handed_over, now});
+    }
+  }
+
+  // The legacy stream's work starts when that of blocking streams which was there before it has ended.
+  void start_behind(std::vector<std::pair<int64_t, int64_t>>& ends, std::vector<Waiting>& chain) const {
+    if (!machine_.legacy_orders) return;
+    std::sort(ends.begin(), ends.end());
+    size_t next = 0;
+    int64_t ended = INT64_MIN / 2;  // those of `ends` before `next`
+    for (Waiting& one : chain) {
+      for (; next < ends.size() && ends[next].first <= one.handed_over; ++next)
+        ended = std::max(ended, ends[next].second);
+      one.submitted = std::max(one.submitted, ended);
     }
   }
 
