@@ -13,6 +13,9 @@
 namespace diogenes::necessity {
 namespace {
 
+constexpr size_t kForgetsAfter = 1024;
+constexpr uint64_t kNarrowRounds = 8;  // each of them takes as long as judging
+
 class EvidenceOf {
  public:
   explicit EvidenceOf(Process& process) {
@@ -47,14 +50,16 @@ void note_verdicts(const Judge& judge, Process& process) {
 }  // namespace
 
 std::vector<bool> ProcessJudge::collect() {
-  judge_ = std::make_unique<Judge>();
+  judge_ = std::make_unique<Judge>(kForgetsAfter, most_looks_);
   unclear_ = interpretation_.replay(*judge_, &unnamed_);
-  if (!judge_->polling().empty()) {
+  if (!judge_->polling().empty() && !judge_->gives_up()) {
     polling_ = judge_->polling();
-    judge_ = std::make_unique<Judge>();
+    judge_ = std::make_unique<Judge>(kForgetsAfter, most_looks_);
     GateMarker marked(polling_, *judge_);
     interpretation_.replay(marked);
   }
+  gives_up_ = judge_->gives_up();
+  if (gives_up_) return {};
   judge_->end();
   return judge_->required_sites();
 }
@@ -63,6 +68,13 @@ Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
   const std::unique_ptr<Judge> judge = std::move(judge_);
   Judgement judgement;
   judgement.unclear = unclear_;
+  if (gives_up_) {
+    for (const Thread& thread : process_.threads)
+      judgement.too_many += static_cast<uint64_t>(
+          std::count_if(thread.operations.begin(), thread.operations.end(),
+                        [](const Operation& operation) { return operation.has(kWaited); }));
+    return judgement;
+  }
   judge->choose(sites);
   judge->note_unnamed(unnamed_);
   needed_ = judge->needed();
@@ -80,7 +92,7 @@ Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
   for (const PeerAccess& peer : peers_)
     ++(peer.file ? judgement.files : peer.range.empty() ? judgement.devices : judgement.peers);
   note_verdicts(*judge, process_);
-  note_narrow_waits(*judge);
+  if (judge->looks() < most_looks_ / kNarrowRounds) note_narrow_waits(*judge);
   if (!reuses_.empty()) judge_with_memory_kept(sites);
   return judgement;
 }
@@ -110,15 +122,21 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
     GateMarker marked(polling_, kept);
     interpretation_.replay(marked);
   };
-  Judge judge;
+  const EvidenceOf evidence_of(process_);
+  Judge judge(kForgetsAfter, most_looks_);
   replay(judge);
+  if (judge.gives_up()) {  // any of them may be needed then
+    for (Thread& thread : process_.threads)
+      for (Evidence& evidence : thread.evidence)
+        if (evidence.judged && evidence.reasons == 0) evidence.conditions |= kConditionNewMemory;
+    return;
+  }
   judge.end();
   judge.choose(sites);
   std::vector<bool> needed = judge.needed();
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = needed[i] || needed_[i];
   withdraw_unsound(replay, needed);
   const Narrow narrow = narrow_waits(replay, needed);
-  const EvidenceOf evidence_of(process_);
   for (size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
     const Verdict kept = judge.verdict(i);
@@ -133,6 +151,7 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
 }
 
 bool ProcessJudge::holds() const {
+  if (gives_up_) return true;
   std::vector<bool> needed = needed_;
   const CheckResult checked = withdraw_unsound(
       [&](EventSink& sink) {
@@ -182,7 +201,8 @@ void judge_all(Run& run, Judges& judges, const JudgeOptions& options, const Site
 void judge(Run& run, const SiteTable& sites, const JudgeOptions& options) {
   auto judges = std::make_shared<Judges>();  // the check goes on with them
   for (Process& process : run.processes)
-    if (!options.by_hand) judges->emplace_back(process, sites, run.peers.to(process.trace->process));
+    if (!options.by_hand)
+      judges->emplace_back(process, sites, run.peers.to(process.trace->process), options.most_looks);
   if (options.by_hand) load_rest(run);  // it may write to what is read here
   std::future<bool> hold;
   auto judged = in_background([&] {

@@ -23,8 +23,14 @@ enum class Check : uint8_t { first, beside };
 class ProcessJudge {
  public:
   // All outlive it. `peers`: what other processes did to its memory.
-  ProcessJudge(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers)
-      : process_(process), sites_(sites), peers_(peers), interpretation_(process, peers), reuses_(process) {}
+  ProcessJudge(Process& process, const SiteTable& sites, std::span<const PeerAccess> peers,
+               uint64_t most_looks = kMostLooks)
+      : process_(process),
+        sites_(sites),
+        peers_(peers),
+        most_looks_(most_looks),
+        interpretation_(process, peers),
+        reuses_(process) {}
 
   // Verdicts on synchronizations, in two steps. Needs the operations, and room for the evidence.
   // First, of each process: what its data asks for. Out: by site, whether a wait has to stay there.
@@ -45,6 +51,8 @@ class ProcessJudge {
   Process& process_;
   const SiteTable& sites_;
   std::span<const PeerAccess> peers_;
+  const uint64_t most_looks_;
+  bool gives_up_ = false;  // judging it would take too long (judge.h)
   const Interpretation interpretation_;
   Works polling_;
   std::unique_ptr<Judge> judge_;  // between the two
@@ -68,6 +76,7 @@ struct JudgeOptions {
   // What is done while a run is judged: it may read the run's operations and GPU times, and `sites`.
   std::function<void(const Run&)> meanwhile;
   necessity::Check check = necessity::Check::first;
+  uint64_t most_looks = necessity::kMostLooks;  // for each process
 };
 
 // A run of stage 3 or 4 with its evidence.

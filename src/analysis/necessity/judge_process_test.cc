@@ -47,6 +47,23 @@ TEST(JudgeProcess, AWaitWhoseDataIsReadIsNeeded) {
   EXPECT_EQ(judged[1].after_ns, 15);
 }
 
+// The kernel may reach what the copy behind it reads: that is a pair to look at.
+TEST(JudgeProcess, WhatWouldTakeTooLongIsNotJudged) {
+  Facts facts;
+  facts.call("cuLaunchKernel", {.begin = 5, .stream = 7, .list_flags = kHasKernel | kAnyDevice});
+  facts.call("cuMemcpyDtoHAsync_v2", download(10));
+  facts.call("cuCtxSynchronize", {.begin = 30, .after = 5, .flags = kWaited});
+  TemporaryFolder folder;
+  facts.write(folder.path());
+  for (const uint64_t most : {0, 100}) {
+    SiteTable sites;
+    auto run = load_judged_run(folder.path(), sites, {.most_looks = most});
+    EXPECT_EQ(run->judgement.too_many, most == 0 ? 1u : 0u);
+    EXPECT_EQ(run->processes.at(0).threads.at(0).evidence.at(2).judged, most > 0);
+    EXPECT_NE(run->processes.at(0).threads.at(0).evidence.at(2).reasons, 0u);
+  }
+}
+
 // Either wait would do in each of the two processes. In the first the later one stays, and so it does in the second, where it
 // is the earlier one: it is one program that loses a line.
 TEST(JudgeProcess, OfSeveralWaitsTheSameOneStaysInAllProcesses) {

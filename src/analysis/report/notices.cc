@@ -98,6 +98,9 @@ void judgement_notices(const Judgement& judgement, const std::string& stage,
       " whose history was not seen: what they wait for is not known, and may be anything");
   say(unclear.watches, "touch or end of a watch belongs", "touches or ends of watches belong",
       " to no watch that was recorded; the file may be damaged");
+  say(judgement.too_many, "synchronization was not judged", "synchronizations were not judged",
+      ", because that would take too long: much of the GPU work may reach any memory, in many streams; measure fewer "
+      "iterations, or a part of them (--region)");
   say(judgement.peers, "time another process", "times other processes",
       " read or wrote the program's memory by its process's id; programs that this run did not start can do "
       "so unseen",

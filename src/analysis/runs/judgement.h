@@ -33,6 +33,7 @@ struct Judgement {
   Unclear unclear;
   uint64_t withdrawn = 0;  // verdicts 'not needed' that do not hold with all others together; should be 0
   uint64_t unchecked = 0;  // accesses that this was not checked for: one memory had too many
+  uint64_t too_many = 0;   // synchronizations of processes that would take too long to be judged
   uint64_t peers = 0;      // accesses by other processes
   uint64_t devices = 0;    // that move memory unseen, opened by the program
   uint64_t files = 0;      // /proc/PID/mem, opened by any process
@@ -41,6 +42,7 @@ struct Judgement {
     unclear += other.unclear;
     withdrawn += other.withdrawn;
     unchecked += other.unchecked;
+    too_many += other.too_many;
     peers += other.peers;
     devices += other.devices;
     files = std::max(files, other.files);  // each process of a host has them

@@ -3,6 +3,8 @@
 namespace diogenes::necessity {
 namespace {
 
+constexpr uint64_t kGatedPair = 64;  // looks: it is kept, too
+
 constexpr size_t kMostFreed = 16;
 
 bool conflict(const Access& one, const Access& other) { return one.writes || other.writes; }
@@ -113,7 +115,7 @@ void Judge::may_touch_exposed(ThreadNumber thread) {
 }
 
 void Judge::take(const Event& event) {
-  if (!well_formed(event)) return;
+  if (!well_formed(event) || gives_up()) return;
   views_.next_event();
   bool appeared = false;  // it could not touch anything before this event, and can now
   // A guard that goes up at an acquire is up before the thread goes on.
@@ -194,6 +196,7 @@ void Judge::work(const Event& event) {
   for (const Access& access : event.accesses) {
     frontier_.each_overlapping(access.memory, access.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
+      ++looks_;
       if (!access.writes) live.used = true;
       auto replace = [&] {
         if (!does_all_of(access, live.access)) return;
@@ -220,6 +223,7 @@ void Judge::work(const Event& event) {
         use.reason |= kLetsGo;
         keep_order(live.stream, live.tick, *point.known, use);
         ++entries_;
+        looks_ += kGatedPair;
         gated_pairs_.add({live.stream, live.tick}, index, {event.stream, point.tick});
       } else {
         if (examine(live, key_of(event.stream), *point.known, use)) replace();

@@ -45,6 +45,7 @@
 //   between ordered is kept (kLetsGo). A kernel that may poll the GPU's own memory is found late; then all is judged once more.
 // - A process that was killed would have gone on to use what lay there (`unresolved`).
 // - That other work did not need a wait may rest on a kernel's arguments being all that it reaches: then the verdict says so.
+// - What would take too long to be judged is not (`gives_up`), and counts as needed.
 // - What a damaged trace leaves open is judged as if anything could have happened there, and counted (judgement.h).
 // Each pair is judged alone, but all findings have to hold together. That is checked behind the judge by other code, which does
 // not know how it chooses (check.h): it runs all events without the needless synchronizations, and what breaks is needed.
@@ -65,11 +66,17 @@
 
 namespace diogenes::necessity {
 
+// Some twenty seconds of a processor. What gives the GPU a hundred thousand pieces of work in twenty streams, each of which may
+// reach any memory, takes more.
+inline constexpr uint64_t kMostLooks = 400'000'000;
+
 class Judge : public EventSink {
  public:
   // After every so many accesses and synchronizations it forgets what no later event can ask for. 0: after
   // each event, for tests.
-  explicit Judge(size_t forgets_after = 1024) : forgets_after_(forgets_after), most_entries_(forgets_after) {}
+  // `most_looks`: behind that many it looks at no more events, and nothing that it says counts.
+  explicit Judge(size_t forgets_after = 1024, uint64_t most_looks = kMostLooks)
+      : forgets_after_(forgets_after), most_looks_(most_looks), most_entries_(forgets_after) {}
   void take(const Event& event) override;
   // After the last event, once: what the killed process would have done. Then choose(), once: of several that would do, one
   // stays. `sites`: those of which one is required in some process; gets this one's, too. Then verdicts can be asked for, by
@@ -82,6 +89,8 @@ class Judge : public EventSink {
     choose(none);
   }
   const std::vector<bool>& required_sites() const { return constraints_.required_sites(); }
+  bool gives_up() const { return looks_ > most_looks_; }
+  uint64_t looks() const { return looks_; }
   size_t size() const { return constraints_.size(); }
   size_t remembered() const { return entries_; }  // accesses and log entries that are kept now
   Verdict verdict(size_t number) const {
@@ -166,6 +175,8 @@ class Judge : public EventSink {
   std::vector<std::pair<int64_t, InstanceIndex>> after_kernels_;  // which nobody had waited for, by time
   bool orderly_ = false;
   size_t forgets_after_;
+  const uint64_t most_looks_;
+  uint64_t looks_ = 0;                 // at pairs of accesses, in work()
   size_t entries_ = 0, most_entries_;  // of the logs, the frontier and the pairs
 };
 
