@@ -11,9 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-// Whatever is found, however little it gains on this machine.
-const std::vector<std::string> kAll = {"--threshold", "0"};
-
 std::set<std::string> apart(const json& report) {
   std::set<std::string> ids;
   for (const json& problem : report["problems"])
@@ -26,7 +23,7 @@ std::set<std::string> apart(const json& report) {
 TEST(Staging, AllocatingOnceAndNotWaitingAreNotSoldTogether) {
   const std::string program = built("bin/tests/programs/staging");
   EXPECT_EQ(run_alone({program}).output, run_alone({program, "once"}).output);
-  const auto measured = run_measured({program}, "", {}, kNoBudget, kAll);
+  const auto measured = run_measured({program});
   const std::set<std::string> alone = apart(measured.report);
   EXPECT_FALSE(alone.empty()) << measured.report_text;
   bool hoists = false, waits = false;  // of those that go together
@@ -68,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(, Asks,
                          [](const auto& asked) { return std::string(asked.param.how); });
 
 TEST(Parts, AreSentByOneCopy) {
-  const auto measured = run_measured({built("bin/tests/programs/wanted"), "parts"}, "", {}, kNoBudget, kAll);
+  const auto measured = run_measured({built("bin/tests/programs/wanted"), "parts"});
   uint64_t parts = 0;
   for (const json& problem : measured.report["problems"])
     if (problem["kind"] == "small-transfers") parts += problem["count"].get<uint64_t>();
@@ -79,7 +76,7 @@ TEST(Parts, AreSentByOneCopy) {
 TEST(Halves, AreToComeInTheirOwnStreams) {
   const std::string program = built("bin/tests/programs/halves");
   EXPECT_EQ(run_alone({program}).output, run_alone({program, "streams"}).output);
-  const auto measured = run_measured({program}, "", {}, kNoBudget, kAll);
+  const auto measured = run_measured({program});
   const json& all = measured.report["problems"];
   const auto found = std::find_if(all.begin(), all.end(), [](const json& problem) {
     return problem["kind"] == "wide-synchronization" && problem["operation"] == "cuMemcpyDtoH";

@@ -10,6 +10,8 @@
 namespace diogenes::e2e {
 namespace {
 
+const std::vector<std::string> kUsual;  // nothing that gains little is listed
+
 using nlohmann::json;
 
 struct Example {
@@ -52,11 +54,12 @@ TEST_P(Examples, ThePlantedProblemsAreFoundAndNothingElse) {
   ASSERT_EQ(alone.exit_status, 0) << alone.errors;
   // On a busy machine, what is planted may gain less than is listed.
   json everything;
-  const auto measured = run_measured(command, "", [&](const std::string& session) {
+  const auto report_everything = [&](const std::string& session) {
     const auto reported = bench::run_process(
         {built("bin/diogenes"), "report", session, "--format", "json", "--threshold", "0"}, {});
     everything = json::parse(reported.output, nullptr, false);
-  });
+  };
+  const auto measured = run_measured(command, "", report_everything, kNoBudget, kUsual);
   for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
   ASSERT_TRUE(measured.report.is_object()) << describe(measured);
   ASSERT_TRUE(everything.is_object());
@@ -72,7 +75,7 @@ TEST_P(Examples, ThePlantedProblemsAreFoundAndNothingElse) {
 TEST_P(Examples, TheCorrectedVariantHasNoProblemsAndPrintsTheSame) {
   const auto alone = run_alone(command_of(GetParam(), true));
   EXPECT_EQ(alone.output, run_alone(command_of(GetParam(), false)).output);
-  const auto measured = run_measured(command_of(GetParam(), true));
+  const auto measured = run_measured(command_of(GetParam(), true), "", {}, kNoBudget, kUsual);
   for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
   ASSERT_TRUE(measured.report.is_object()) << describe(measured);
   for (const auto& difference : examples::differences(json::array(), without_standstills(measured.report)))

@@ -24,7 +24,7 @@ TEST_P(Python, FramesAreThoseThatTheInterpreterTells) {
   const std::vector<std::string> command = {GetParam(), kPrograms + "/frames.py", kKernels};
   const auto alone = run_alone(command);
   ASSERT_EQ(alone.exit_status, 0) << alone.output << alone.errors;
-  const auto measured = run_measured(command, "", {}, kNoBudget, {"--threshold", "0"});
+  const auto measured = run_measured(command);
   for (const auto& change : changes(alone, measured)) ADD_FAILURE() << change;
   const json told = json::parse(alone.output, nullptr, false);
   ASSERT_TRUE(told.is_object()) << alone.output;
@@ -47,8 +47,7 @@ TEST_P(Python, FramesAreThoseThatTheInterpreterTells) {
 
 // C called Python: its frame stands between those of the two evaluators.
 TEST_P(Python, FramesStandWhereTheyBelong) {
-  const auto measured =
-      run_measured({GetParam(), kPrograms + "/frames.py", kKernels}, "", {}, kNoBudget, {"--threshold", "0"});
+  const auto measured = run_measured({GetParam(), kPrograms + "/frames.py", kKernels});
   bool seen = false;
   for (const auto& problem : measured.report.value("problems", json::array())) {
     std::string order;  // "python function" or "library", innermost first
