@@ -107,12 +107,12 @@ refused 1 '1 wait failed: .*, so nothing is corrected' fails.diogenes
 # Parts of the program that wait for each other by way of the GPU: it does not end where such a wait is corrected, and is run
 # again with those waits as they are. The limit is of whole runs, which take a twentieth of it.
 measure turns.diogenes "$turns" thread
-"$diogenes" prove turns.diogenes --only P1 --pairs 1 --timeout 20 >out 2>err </dev/null || bad 'turns: exit status'
+"$diogenes" prove turns.diogenes --only P1 --pairs 1 --timeout 10 >out 2>err </dev/null || bad 'turns: exit status'
 says err 'P1: corrected, the program did not end within [0-9.]+ s; from here on' 'turns'
 says out 'waited as before: the program had several threads, or handlers' 'turns'
 says out 'P1 .* 0 of 1 +equal' 'turns'
 measure turns.diogenes "$turns" signal
-"$diogenes" prove turns.diogenes --only P1 --pairs 1 --timeout 20 >out 2>err </dev/null || bad 'turns by a signal: exit status'
+"$diogenes" prove turns.diogenes --only P1 --pairs 1 --timeout 10 >out 2>err </dev/null || bad 'turns by a signal: exit status'
 says out 'P1 .* of 1 +equal' 'turns by a signal'
 
 # What does not end as it is says nothing of a corrected run.
