@@ -1,11 +1,47 @@
 // Lines of the application that ask for results: the needed waits of each, and all that goes where it does not ask. In: the joined
 // run of stage 2, what stage 3 says of each site, the problems. Out: a line for each place, in the order of their first waits.
 #pragma once
+#include <functional>
 #include <map>
 
-#include "analysis/findings/required.h"
+#include "analysis/findings/problems.h"
+#include "analysis/symbols/frame_owner.h"
 
 namespace diogenes {
+
+struct RequiredCall {
+  SiteIndex site;
+  uint64_t count = 0;
+  bool waits = false;  // else it brings what is waited for
+};
+
+struct Required {
+  SiteIndex site;                   // the wait that is made most often
+  std::vector<RequiredCall> calls;  // of the line, and the copies: waits first, the most frequent first
+  uint64_t count = 0;               // needed waits
+  uint64_t not_judged = 0;          // of `count`: they count as needed, because nobody saw whether they were
+  uint64_t instances = 0;           // all waits of these sites
+  uint64_t queries = 0;   // of those of `count` that are loops of queries (polls.h): they have no reason
+  uint64_t launches = 0;  // made at the line right before its waits: likely for their results alone
+  uint64_t in_a_row =
+      0;          // of `count`: since the line's wait before, the thread made calls of that line alone
+  Bytes brought;  // by the copies of `calls`
+  Nanoseconds waited, call;  // of `calls`
+  Figure up_to;  // the run would be shorter by, once the problems are fixed; at most if `launches` went, too
+  std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
+  std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
+  std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)
+  std::vector<std::pair<StackPlace, uint64_t>> uses;  // where the result is used first, most frequent first
+};
+
+// Where a site's calls belong to; none: they are alone.
+using PlaceOf = std::function<std::optional<ActingPlace>(SiteIndex)>;
+// Is a call made at the line that makes a wait (made_at_line_of)?
+using MadeAtLineOf = std::function<bool(SiteIndex call, SiteIndex wait)>;
+struct Lines {
+  PlaceOf place_of;
+  MadeAtLineOf made_at_line_of;
+};
 
 // One line, while its calls are gathered.
 struct AskedLine {

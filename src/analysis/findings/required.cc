@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/findings/asked_lines.h"
-
 namespace diogenes {
 namespace {
 
