@@ -206,18 +206,6 @@ class Finder {
       first_problem_[problems_[i].site.value][number(problems_[i].kind)] = static_cast<int>(i);
   }
 
-  // A copy that could go to another stream: the call before it that gave that one work.
-  uint32_t last_like(uint32_t thread, uint32_t position, SiteIndex site) const {
-    constexpr uint32_t kFurthest = 4096;  // calls
-    const SiteVerdicts& verdicts = in_.verdicts[site.value];
-    uint32_t back = verdicts.like_back;
-    auto [process, of_process] = in_.graph.origin[thread];
-    const auto& operations = in_.tracing.processes[process].threads[of_process].operations;
-    for (uint32_t i = position; back > 0 && i-- > 0 && position - i <= kFurthest;)
-      if (operations[i].site == verdicts.like && --back == 0) return i;
-    return UINT32_MAX;
-  }
-
   void add_instance(Problem& problem, uint32_t thread, uint32_t position, const Operation& operation) {
     const DriverFunction* driver = function(problem.site);
     Change change;
@@ -252,10 +240,13 @@ class Finder {
           change.own = operation.own() - change.remains;
         }
         break;
-      case ProblemKind::wide_synchronization:
+      case ProblemKind::wide_synchronization: {
+        const auto [process, of_process] = in_.graph.origin[thread];
         change.wait_change = Change::Wait::narrowed;
-        change.like = last_like(thread, position, problem.site);
+        change.like = like_of(in_.tracing.processes[process].threads[of_process].operations, position,
+                              in_.verdicts[problem.site.value]);
         break;
+      }
       case ProblemKind::misplaced_synchronization:
         change.wait_change = Change::Wait::moved;
         change.after = operation.after;

@@ -68,6 +68,8 @@ Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
   const std::unique_ptr<Judge> judge = std::move(judge_);
   Judgement judgement;
   judgement.unclear = unclear_;
+  for (const PeerAccess& peer : peers_)
+    ++(peer.file ? judgement.files : peer.range.empty() ? judgement.devices : judgement.peers);
   if (gives_up_) {
     for (const Thread& thread : process_.threads)
       judgement.too_many += static_cast<uint64_t>(
@@ -89,8 +91,6 @@ Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
     judgement.withdrawn = checked.withdrawn;
     judgement.unchecked = checked.unchecked;
   }
-  for (const PeerAccess& peer : peers_)
-    ++(peer.file ? judgement.files : peer.range.empty() ? judgement.devices : judgement.peers);
   note_verdicts(*judge, process_);
   if (judge->looks() < most_looks_ / kNarrowRounds) note_narrow_waits(*judge);
   if (!reuses_.empty()) judge_with_memory_kept(sites);
@@ -136,7 +136,7 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
   std::vector<bool> needed = judge.needed();
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = needed[i] || needed_[i];
   withdraw_unsound(replay, needed);
-  const Narrow narrow = narrow_waits(replay, needed);
+  const Narrow narrow = judge.looks() < most_looks_ / kNarrowRounds ? narrow_waits(replay, needed) : Narrow{};
   for (size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
     const Verdict kept = judge.verdict(i);

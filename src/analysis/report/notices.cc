@@ -100,7 +100,7 @@ void judgement_notices(const Judgement& judgement, const std::string& stage,
       " to no watch that was recorded; the file may be damaged");
   say(judgement.too_many, "synchronization was not judged", "synchronizations were not judged",
       ", because that would take too long: much of the GPU work may reach any memory, in many streams; measure fewer "
-      "iterations, or a part of them (--region)");
+      "iterations");
   say(judgement.peers, "time another process", "times other processes",
       " read or wrote the program's memory by its process's id; programs that this run did not start can do "
       "so unseen",

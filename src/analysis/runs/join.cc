@@ -173,8 +173,9 @@ JoinResult join_operations(Run& tracing, const Run& other, const SiteTable& tabl
 
 namespace {
 
+constexpr uint32_t kFurthest = 4096;  // calls, from a copy back to what it is like
+
 void set_like(const Process& process, const Thread& thread, uint32_t index, SiteVerdicts& site) {
-  constexpr uint32_t kFurthest = 4096;  // calls
   const OperationId id = thread.evidence[index].like;
   const Operation* like = operation_of(process, id);
   if (!like || id.thread != thread.ordinal || id.sequence >= index || index - id.sequence > kFurthest) return;
@@ -184,6 +185,13 @@ void set_like(const Process& process, const Thread& thread, uint32_t index, Site
 }
 
 }  // namespace
+
+uint32_t like_of(const std::vector<Operation>& operations, uint32_t position, const SiteVerdicts& site) {
+  uint32_t back = site.like_back;
+  for (uint32_t i = position; back > 0 && i-- > 0 && position - i <= kFurthest;)
+    if (operations[i].site == site.like && --back == 0) return i;
+  return UINT32_MAX;
+}
 
 JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTable& sites,
                          std::vector<SiteVerdicts>& verdicts) {

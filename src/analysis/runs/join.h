@@ -45,6 +45,10 @@ struct SiteVerdicts {
   std::vector<std::pair<StackPlace, uint64_t>> lost;  // what overwrote or released unused data, likewise
 };
 
+// The call before the one at `position` that gave work to the stream where this copy could be (SiteVerdicts::like); UINT32_MAX:
+// none.
+uint32_t like_of(const std::vector<Operation>& operations, uint32_t position, const SiteVerdicts& site);
+
 // Findings that name an earlier transfer of the same content.
 inline bool repeats(Duplicate duplicate) {
   return duplicate == Duplicate::verified || duplicate >= Duplicate::elsewhere;

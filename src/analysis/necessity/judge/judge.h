@@ -66,7 +66,7 @@
 
 namespace diogenes::necessity {
 
-// Some twenty seconds of a processor. What gives the GPU a hundred thousand pieces of work in twenty streams, each of which may
+// Some ten seconds of a processor. What gives the GPU a hundred thousand pieces of work in twenty streams, each of which may
 // reach any memory, takes more.
 inline constexpr uint64_t kMostLooks = 400'000'000;
 

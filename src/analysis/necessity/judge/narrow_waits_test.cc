@@ -12,7 +12,6 @@ namespace {
 
 using namespace diogenes::testing;
 
-constexpr uint32_t kLegacy = kLegacyStream;
 constexpr uint64_t kDevice = 0x7000'0000, kFirst = 0x10'0000, kLast = 0x20'0000;
 
 CallFacts download(int64_t begin, uint32_t stream, uint64_t host) {
@@ -21,6 +20,14 @@ CallFacts download(int64_t begin, uint32_t stream, uint64_t host) {
           .operands = {operand(kDevice, 64, kReads, MemoryKind::device),
                        operand(host, 64, kWrites | kWhole, MemoryKind::pinned)},
           .transfer = transfer_of(MemoryKind::pinned, MemoryKind::device, 64)};
+}
+
+Evidence of_third_call(const Facts& facts) {
+  TemporaryFolder folder;
+  facts.write(folder.path());
+  SiteTable sites;
+  auto run = load_judged_run(folder.path(), sites);
+  return run->processes.at(0).threads.at(0).evidence.at(2);
 }
 
 // Copies in two streams, a wait for both, and one result is read. The other one comes again, and is waited for by itself.
@@ -36,11 +43,7 @@ Evidence of_first_wait(uint64_t touched) {
   facts.call("cuMemcpyDtoHAsync_v2", download(75, others, other));
   facts.call("cuStreamSynchronize", {.begin = 90, .after = 5, .flags = kWaited, .stream = others})
       .touch(2, 120);
-  TemporaryFolder folder;
-  facts.write(folder.path());
-  SiteTable sites;
-  auto run = load_judged_run(folder.path(), sites);
-  return run->processes.at(0).threads.at(0).evidence.at(2);
+  return of_third_call(facts);
 }
 
 TEST(NarrowWaits, OnlyTheLastStreamsWorkIsNeeded) {
@@ -58,21 +61,20 @@ TEST(NarrowWaits, AnotherStreamsWorkIsNeeded) {
 // Kernels in two streams; a copy in the default stream waits for both, and brings what the first one wrote. The second one's
 // memory is overwritten behind that, by the same thread or by another one, or is left alone.
 enum class Second { alone, overwritten, by_another_thread };
-Evidence of_copy(Second second, uint32_t last_stream = 8) {
+Evidence of_copy(Second second) {
   constexpr uint64_t kOther = 0x7100'0000;
   const auto kernel = [](int64_t begin, uint32_t stream, uint64_t memory) {
     return CallFacts{.begin = begin,
                      .stream = stream,
                      .operands = {operand(memory, 64, kReads | kWrites | kArgument, MemoryKind::device)}};
   };
-  CallFacts copy = download(50, kLegacy, kFirst);
+  CallFacts copy = download(50, kLegacyStream, kFirst);
   copy.flags = kWaited;
   copy.after = 5;
   copy.operands[1] = operand(kFirst, 64, kWrites | kWhole, MemoryKind::pinned);
   Facts facts;
   facts.stream(7).stream(8);
-  facts.call("cuLaunchKernel", kernel(10, 7, kDevice))
-      .call("cuLaunchKernel", kernel(30, last_stream, kOther));
+  facts.call("cuLaunchKernel", kernel(10, 7, kDevice)).call("cuLaunchKernel", kernel(30, 8, kOther));
   facts.watch(1, kFirst, 64, 52);
   facts.call("cuMemcpyDtoH_v2", copy).touch(1, 80);
   if (second != Second::alone) {
@@ -80,11 +82,7 @@ Evidence of_copy(Second second, uint32_t last_stream = 8) {
     CallFacts again = kernel(100, 9, kOther);
     facts.stream(9, kCertainStream).call("cuLaunchKernel", again);
   }
-  TemporaryFolder folder;
-  facts.write(folder.path());
-  SiteTable sites;
-  auto run = load_judged_run(folder.path(), sites);
-  return run->processes.at(0).threads.at(0).evidence.at(2);
+  return of_third_call(facts);
 }
 
 TEST(NarrowWaits, ACopyIsNeededOfTheStreamThatWroteItsSource) {
