@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kWords = 64 << 10;
 // The handler comes within that time, and when the thread has surely come to wait, however busy the machine is: it must not
 // interrupt the driver where that holds a lock.
-constexpr uint64_t kLongUs = 150'000;
-constexpr suseconds_t kThenUs = 50'000;
+constexpr uint64_t kLongUs = 500'000;
+constexpr suseconds_t kThenUs = 250'000;
 
 enum class Call { query, launch, allocate, copy };
 enum class In { other_stream, new_stream, same_stream };
