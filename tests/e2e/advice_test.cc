@@ -86,5 +86,19 @@ TEST(Halves, AreToComeInTheirOwnStreams) {
   EXPECT_NE(text(*found, "fix").find("cudaMemcpyAsync"), std::string::npos) << *found;
 }
 
+// The GPU can wait in the CPU's place.
+TEST(Relay, IsToBeOrderedOnTheGpu) {
+  const std::string program = built("bin/tests/programs/relay");
+  EXPECT_EQ(run_alone({program}).output, run_alone({program, "events"}).output);
+  const auto measured = run_measured({program});
+  const json& all = measured.report["problems"];
+  const auto found = std::find_if(all.begin(), all.end(), [](const json& problem) {
+    return problem["kind"] == "ordering-synchronization" && problem["operation"] == "cuStreamSynchronize";
+  });
+  ASSERT_NE(found, all.end()) << measured.report_text;
+  EXPECT_EQ((*found)["count"], 40u) << *found;
+  EXPECT_NE(text(*found, "fix").find("cudaStreamWaitEvent"), std::string::npos) << *found;
+}
+
 }  // namespace
 }  // namespace diogenes::e2e

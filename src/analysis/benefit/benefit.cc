@@ -11,6 +11,7 @@ Nanoseconds removed_behind(const std::vector<Change>& changes, size_t i) {
   const Change& change = changes[i];
   Nanoseconds removed{};
   if (change.call_removed && !change.launch_first) removed += change.own;
+  removed += change.behind;
   for (size_t k = i + 1; k < changes.size(); ++k) {
     const Change& next = changes[k];
     if (next.thread != change.thread || next.wait != change.wait + 1) break;
@@ -35,6 +36,7 @@ Nanoseconds expected_benefit(const EventGraph& graph, const std::vector<Change>&
     const Change& change = changes[i];
     Nanoseconds gain{};
     if (change.call_removed) gain += change.own + change.before;  // RemoveMemoryTransfer, line 31
+    gain += change.behind;
     if (change.wait_change == Change::Wait::removed || change.wait_change == Change::Wait::moved) {
       const auto& waits = graph.threads[change.thread].waits;
       Nanoseconds wait = waits[change.wait].duration;

@@ -25,13 +25,14 @@ struct Change {
   uint32_t thread = 0;     // of EventGraph::threads
   uint32_t operation = 0;  // position in the thread
   uint32_t wait = 0;       // ThreadGraph::wait_at
-  enum class Wait : uint8_t { kept, removed, moved, narrowed } wait_change = Wait::kept;
+  enum class Wait : uint8_t { kept, removed, moved, narrowed, on_gpu } wait_change = Wait::kept;
   bool call_removed = false;
   bool work_kept = false;     // call_removed: the call gets shorter, and gives the GPU what it gave
   bool launch_first = false;  // own time before the wait
   bool waits = false;         // the operation has a wait, changed or not
   Nanoseconds own;            // call_removed: what is gained of the call's own time
   Nanoseconds before;         // call_removed: CPU time right before the call that goes with it
+  Nanoseconds behind;         // CPU time right behind the call that goes with it
   Nanoseconds remains;        // call_removed: what the call in its place takes
   Nanoseconds after;          // moved: from its exit to the first use
   uint32_t like =

@@ -40,6 +40,9 @@ struct Made {
 // A line that gives the GPU more than that right before its wait does so for more than one result.
 constexpr size_t kMostForOneWait = 64;
 
+constexpr Bytes kFewBytes{64};     // a result: several of them could come together
+constexpr Bytes kManyBytes{4096};  // data: what the CPU computes from it the GPU could
+
 bool gives_work(Role role) {
   return role == Role::launch || role == Role::graph_launch || role == Role::fill;
 }
@@ -91,12 +94,16 @@ class Gatherer {
     std::vector<Made> since{{kNone, {}}};
     RecordingCost recording(in_.tracing.processes[process], in_.tracing.processes[process].threads[thread]);
     Nanoseconds ended, freed;
+    uint32_t asked = kNone;  // the line of the wait right before, if it was one
     for (uint32_t i = 0; i < operations.size(); ++i) {
       const Operation& operation = operations[i];
       const Fixed fixed = i < fixed_[t].size() ? fixed_[t][i] : Fixed::no;
       const RecordingCost::Around cost = recording.of(i);
       since.push_back({i, std::max(operation.begin - cost.before - ended, Nanoseconds{})});
       ended = operation.end() + cost.behind;
+      if (asked != kNone)
+        add_work(found_.lines[asked], operations[since.front().operation], since.back().before);
+      asked = kNone;
       const bool stays = fixed == Fixed::no || fixed == Fixed::moved;
       const bool polls_here = poll != polls.end() && poll->first == i;
       const bool needed = is_needed_wait(operation);
@@ -109,8 +116,11 @@ class Gatherer {
         continue;
       }
       const uint32_t last = polls_here ? (poll++)->last : i;
-      if (polls_here ? !operation.outside : stays && is_asked_for(operation))
-        add(line(operation.site), {operations, t, i, last, copies, freed, since});
+      if (polls_here ? !operation.outside : stays && is_asked_for(operation)) {
+        const uint32_t at = line(operation.site);
+        add(found_.lines[at], {operations, t, i, last, copies, freed, since});
+        if (!polls_here) asked = at;
+      }
       copies.clear();
       since.assign({{i, {}}});
       ended = std::max(ended, operations[last].end());
@@ -132,7 +142,7 @@ class Gatherer {
     return is_candidate(operation) && !operation.outside && (operation.reasons & kOwnWork) == 0;
   }
 
-  AskedLine& line(SiteIndex site) {
+  uint32_t line(SiteIndex site) {
     uint32_t& number = line_of_[site.value];
     if (number == kNone) {
       const auto place = places_.place_of ? places_.place_of(site) : std::nullopt;
@@ -140,7 +150,7 @@ class Gatherer {
       number = place ? by_place_.try_emplace(*place, next).first->second : next;
       if (number == next) found_.lines.emplace_back();
     }
-    return found_.lines[number];
+    return number;
   }
 
   bool is_made_at_line(SiteIndex call, SiteIndex wait) {
@@ -176,14 +186,44 @@ class Gatherer {
     line.required.launches += goes.size() - asked_for;
     const bool again = !line.whole.empty() && line.whole.back().thread == wait.thread &&
                        line.whole.back().operation == wait.since[0].operation;
-    line.required.in_a_row += again && all_of_line;
+    const bool in_a_row = again && all_of_line;
+    line.required.in_a_row += in_a_row;
+    line.last_brought = brought(goes, wait, in_.sites);
+    const bool together = in_a_row && line.last_brought.count > 0 && line.last_brought <= kFewBytes;
     if (goes.size() > asked_for) std::sort(goes.begin(), goes.end(), in_cpu_order);
-    for (size_t k = 1; k < goes.size() && goes.size() > asked_for; ++k) {
-      if (goes[k - 1].operation + 1 != goes[k].operation) continue;
-      goes[k].before = wait.since[goes[k].operation - wait.since[1].operation + 1].before;
+    if (together || goes.size() > asked_for) take_time_between(line, wait, together, goes);
+    line.whole.insert(line.whole.end(), goes.begin(), goes.end());
+  }
+
+  // The CPU time before each call that goes right behind another. together: and right behind the line's wait before.
+  static void take_time_between(AskedLine& line, const Wait& wait, bool together, std::vector<Change>& goes) {
+    for (size_t k = 0; k < goes.size(); ++k) {
+      const size_t at = goes[k].operation - wait.since[1].operation + 1;
+      if (k == 0 ? at != 1 || !together : goes[k - 1].operation + 1 != goes[k].operation) continue;
+      goes[k].before = wait.since[at].before;
+      // Longer than the calls: the CPU does more than to ask for the next.
+      if (k == 0) goes[k].before = std::min(goes[k].before, wait.most());
+      if (together) line.required.between += goes[k].before;
       line.most += goes[k].before;
     }
-    line.whole.insert(line.whole.end(), goes.begin(), goes.end());
+  }
+
+  static Bytes brought(const std::vector<Change>& calls, const Wait& wait, const SiteTable& sites) {
+    Bytes bytes;
+    for (const Change& call : calls) {
+      const Operation& operation = wait.operations[call.operation];
+      const DriverFunction* function = function_of(sites[operation.site]);
+      if (function && brings_to_host(*function)) bytes.count += operation.bytes.count;
+    }
+    return bytes;
+  }
+
+  // The CPU time behind a wait, to the thread's next call, is work on the data that it brought if it uses it by then.
+  void add_work(AskedLine& line, const Operation& wait, Nanoseconds time) {
+    if (line.last_brought < kManyBytes || wait.after.count < 0 || wait.after > time) return;
+    line.whole.back().behind = time;
+    line.required.work += time;
+    line.most += time;
   }
 
   Change removed(uint32_t thread, uint32_t i) const {

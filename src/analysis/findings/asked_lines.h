@@ -24,14 +24,19 @@ struct Required {
   uint64_t queries = 0;   // of those of `count` that are loops of queries (polls.h): they have no reason
   uint64_t launches = 0;  // made at the line right before its waits: likely for their results alone
   uint64_t in_a_row =
-      0;          // of `count`: since the line's wait before, the thread made calls of that line alone
-  Bytes brought;  // by the copies of `calls`
+      0;                // of `count`: since the line's wait before, the thread made calls of that line alone
+  Bytes brought;        // by the copies of `calls`
+  Nanoseconds between;  // CPU time between those in a row
+  Nanoseconds work;     // CPU time behind waits until the next call, which uses the data that they brought
   Nanoseconds waited, call;  // of `calls`
-  Figure up_to;  // the run would be shorter by, once the problems are fixed; at most if `launches` went, too
+  Figure up_to;              // the run would be shorter by, once the problems are fixed; at most: whole()
   std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
   std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
   std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // where the result is used first, most frequent first
+
+  // Does more go at most than the waits, their calls and copies?
+  bool whole() const { return launches > 0 || between.count > 0 || work.count > 0; }
 };
 
 // Where a site's calls belong to; none: they are alone.
@@ -48,9 +53,10 @@ struct AskedLine {
   Required required;
   std::map<std::pair<SiteIndex, bool>, uint64_t> calls;  // how many, by site and whether they wait
   std::vector<Change> changes;
-  std::vector<Change> whole;  // `changes`, and what the line gives the GPU for its waits
+  std::vector<Change> whole;  // `changes`, with launches, and CPU time between and behind the waits
   std::vector<int64_t> after;
-  Nanoseconds most;  // that it can gain
+  Nanoseconds most;    // that it can gain
+  Bytes last_brought;  // by the copies of its last wait, and by that
 };
 
 struct AskedLines {

@@ -62,6 +62,11 @@ constexpr Line kLines[] = {
      "wait for the one stream: cudaStreamSynchronize(stream), where stream is the one to which this thread gave its work",
      "work of other streams is not done behind it any more: what needs that has to wait for it",
      "one-stream"},
+    {ProblemKind::ordering_synchronization, "", Role::synchronize,
+     "let the GPU wait: cudaEventRecord(event, stream) in its place, where stream is the one whose work it waits for, and "
+     "cudaStreamWaitEvent(next, event), where next is the stream that gets work next",
+     "the CPU goes on at once: what it gives other streams later has to wait for the event, too",
+     "gpu-waits"},
     {ProblemKind::wide_synchronization, "", Role::transfer,
      "give the copy to the stream whose kernel wrote the data, and wait for that one: cudaMemcpyAsync(..., stream), then "
      "cudaStreamSynchronize(stream)",
@@ -241,6 +246,9 @@ std::string why_of(const Problem& problem, const std::string& use_at) {
   if (problem.kind == ProblemKind::wide_synchronization)
     return "what " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
            " calls wait for is needed of one stream alone; they wait for all streams of the context";
+  if (problem.kind == ProblemKind::ordering_synchronization)
+    return "what " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
+           " calls wait for is needed by work that the GPU gets later, not by the CPU";
   if (problem.kind != ProblemKind::misplaced_synchronization) return transfer_why(problem);
   std::string text = "what the calls wait for is used only later";
   if (problem.count < problem.looked_at())

@@ -137,9 +137,10 @@ class SequenceFinder {
       auto first =
           std::lower_bound(changes.begin(), changes.end(), t,
                            [](const Change& change, uint32_t value) { return change.thread < value; });
-      // A misplaced synchronization is needed, and so is a wide one: it ends a sequence.
+      // These are needed: they end a sequence.
       if (in_.problems[i].kind == ProblemKind::misplaced_synchronization ||
-          in_.problems[i].kind == ProblemKind::wide_synchronization)
+          in_.problems[i].kind == ProblemKind::wide_synchronization ||
+          in_.problems[i].kind == ProblemKind::ordering_synchronization)
         continue;
       for (; first != changes.end() && first->thread == t; ++first)
         problem_at[first->operation] = in_.problems[i].apart ? kApart : i;

@@ -15,6 +15,8 @@ const char* kind_name(ProblemKind kind) {
       return "misplaced-synchronization";
     case ProblemKind::wide_synchronization:
       return "wide-synchronization";
+    case ProblemKind::ordering_synchronization:
+      return "ordering-synchronization";
     case ProblemKind::duplicate_transfer:
       return "duplicate-transfer";
     case ProblemKind::duplicate_elsewhere:
@@ -69,6 +71,11 @@ bool is_moved(const Operation& operation) {
 bool is_wide(const Operation& operation) {
   return is_wait(operation) && is_candidate(operation) && operation.reasons != 0 &&
          (operation.conditions & kConditionOneStream) != 0;
+}
+
+bool is_ordering(const Operation& operation) {
+  return is_wait(operation) && is_candidate(operation) && operation.reasons != 0 &&
+         (operation.conditions & kConditionOnlyOrders) != 0;
 }
 
 std::optional<ProblemKind> own_kind(const DriverFunction* function, const Operation& operation) {

@@ -13,18 +13,19 @@ namespace diogenes {
 enum class ProblemKind : uint8_t {
   unnecessary_synchronization,
   misplaced_synchronization,
-  wide_synchronization,  // needed, and waits for work that nobody needs there
-  duplicate_transfer,    // the destination still held the bytes
-  duplicate_elsewhere,   // the same bytes were sent to another place of the device
-  constant_transfer,     // all of it is one value, over and over
-  round_trip,            // from the device to the host, and back unchanged
-  unused_transfer,       // overwritten or released before anything could use it
-  small_transfers,       // many in a row, side by side
-  pageable_transfer,     // 'asynchronous', with pageable memory: staged by the CPU, or waiting
-  repeated_allocation,   // released, and allocated again in the same size by the same call
-  unused_allocation,     // released before anything could use it
+  wide_synchronization,      // needed, and waits for work that nobody needs there
+  ordering_synchronization,  // needed by GPU work alone, which could wait for itself
+  duplicate_transfer,        // the destination still held the bytes
+  duplicate_elsewhere,       // the same bytes were sent to another place of the device
+  constant_transfer,         // all of it is one value, over and over
+  round_trip,                // from the device to the host, and back unchanged
+  unused_transfer,           // overwritten or released before anything could use it
+  small_transfers,           // many in a row, side by side
+  pageable_transfer,         // 'asynchronous', with pageable memory: staged by the CPU, or waiting
+  repeated_allocation,       // released, and allocated again in the same size by the same call
+  unused_allocation,         // released before anything could use it
 };
-inline constexpr size_t kProblemKinds = 12;
+inline constexpr size_t kProblemKinds = 13;
 const char* kind_name(ProblemKind kind);
 std::vector<std::string> kind_names();  // of all
 
@@ -43,6 +44,7 @@ bool is_program_wait(const Operation& operation);
 bool is_unnecessary(const Operation& operation);
 bool is_moved(const Operation& operation);
 bool is_wide(const Operation& operation);
+bool is_ordering(const Operation& operation);
 // A needless explicit synchronization that found all done and returned before it waited. It waits as soon as
 // the ones before it do not: who removes them has to remove it as well.
 bool is_idle_unnecessary(const DriverFunction* function, const Operation& operation);

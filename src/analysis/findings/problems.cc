@@ -10,6 +10,7 @@ namespace {
 // Instances of one site, sorted by what they are.
 struct SiteInstances {
   uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0, wide = 0, moved = 0;
+  uint64_t ordering = 0;
   uint64_t idle_unnecessary = 0;                  // beside `waits`: needless ones that found all done
   uint64_t left_out = 0, transfers_left_out = 0;  // of waits, of transfers: not looked at
   uint64_t calls = 0;                             // that did not fail
@@ -94,6 +95,7 @@ class Finder {
       site.unnecessary += is_unnecessary(operation);
       site.movable += is_candidate(operation) && is_movable(operation.reasons) && operation.after.count >= 0;
       site.wide += is_wide(operation);
+      site.ordering += is_ordering(operation);
       site.moved += is_moved(operation);
       site.unresolved += (operation.reasons & kUnresolved) != 0;
       site.left_out += is_left_out(operation.reasons);
@@ -136,9 +138,12 @@ class Finder {
                        site.unresolved <= verdicts.threads && verdicts.unmatched_needed == 0 &&
                        verdicts.idle_movable == verdicts.idle_needed;
     // One call is changed: where one of its needed instances has to stay as wide as it is, all have.
-    const bool all_wide = site.wide == needed && verdicts.unmatched_needed == 0 && verdicts.idle_needed == 0;
+    const bool all_known = verdicts.unmatched_needed == 0 && verdicts.idle_needed == 0;
+    const bool all_wide = site.wide == needed && all_known;
     const bool rarely_movable = !all_movable || 2 * site.moved < site.wide;
-    if (rarely_movable && site.wide >= 2 && all_wide)
+    if (site.ordering >= 2 && site.ordering == needed && all_known)
+      add(ProblemKind::ordering_synchronization, site.waits, site.left_out);
+    else if (rarely_movable && site.wide >= 2 && all_wide)
       add(ProblemKind::wide_synchronization, site.waits, site.left_out);
     else if (all_movable)
       add(ProblemKind::misplaced_synchronization, site.waits, site.left_out);
@@ -190,6 +195,8 @@ class Finder {
         problem = problem_of(operation.site, ProblemKind::misplaced_synchronization);
       if (!problem && is_wide(operation))
         problem = problem_of(operation.site, ProblemKind::wide_synchronization);
+      if (!problem && is_ordering(operation))
+        problem = problem_of(operation.site, ProblemKind::ordering_synchronization);
       if (problem) add_instance(*problem, thread, position, operation);
     });
     // The instances that a duplicate's problem took may leave one that is empty, or too rare to be said of
@@ -247,6 +254,9 @@ class Finder {
                               in_.verdicts[problem.site.value]);
         break;
       }
+      case ProblemKind::ordering_synchronization:
+        change.wait_change = Change::Wait::on_gpu;
+        break;
       case ProblemKind::misplaced_synchronization:
         change.wait_change = Change::Wait::moved;
         change.after = operation.after;
@@ -414,7 +424,8 @@ class Finder {
   void drop_misplaced_of_no_weight() {
     constexpr int kSurelyWorthIt = 5;  // thresholds
     std::erase_if(problems_, [&](const Problem& problem) {
-      if (problem.kind == ProblemKind::wide_synchronization)
+      if (problem.kind == ProblemKind::wide_synchronization ||
+          problem.kind == ProblemKind::ordering_synchronization)
         return in_.threshold.count > 0 && (problem.benefit < in_.threshold || problem.figure.low.count <= 0);
       if (problem.kind != ProblemKind::misplaced_synchronization) return false;
       if (problem.benefit < in_.threshold || problem.benefit.count <= 0) return true;

@@ -61,6 +61,25 @@ TEST(Problems, AWaitIsTooWideIfAllItsNeededInstancesAre) {
   EXPECT_TRUE(waits(4, 1).problems.found.empty());
 }
 
+TEST(Problems, AWaitOnlyOrdersGpuWorkIfAllItsNeededInstancesDo) {
+  const auto waits = [](int ordering, int whole) {
+    Timeline trace;
+    for (int i = 0; i < ordering + whole; ++i)
+      trace.launch(1)
+          .sync(lasting(10))
+          .from(0x100)
+          .needed(kOrder)
+          .conditions(i < ordering ? kConditionOnlyOrders : 0)
+          .work(5);
+    return Analysed(trace);
+  };
+  const Analysed all = waits(4, 0);
+  ASSERT_EQ(all.problems.found.size(), 1u);
+  EXPECT_EQ(all.problems.found[0].kind, ProblemKind::ordering_synchronization);
+  EXPECT_EQ(all.problems.found[0].count, 4u);
+  EXPECT_TRUE(waits(4, 1).problems.found.empty());
+}
+
 TEST(Problems, LoneLastInstanceOfANeededSiteIsNoProblem) {
   EXPECT_TRUE(Analysed(loop(1, 1)).problems.found.empty());
   EXPECT_TRUE(Analysed(loop(5, 1)).problems.found.empty());

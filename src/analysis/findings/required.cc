@@ -40,7 +40,7 @@ class RequiredFinder {
     const Models::Made fixed = models.make(fixes);
     const std::vector<Figure> figures = models.figures_beyond(fixed, alone);
     for (size_t i = 0; i < lines_.size(); ++i) lines_[i].required.up_to = figures[i];
-    add_launches(models, fixed);
+    add_whole(models, fixed);
     std::erase_if(lines_, [&](const AskedLine& line) {
       return line.required.up_to.benefit < least || line.required.up_to.benefit.count <= 0;
     });
@@ -54,7 +54,7 @@ class RequiredFinder {
     if (lines_.size() > 1) {
       Models::Parts whole;
       for (const AskedLine& line : lines_)
-        whole.push_back(line.required.launches > 0 ? &line.whole : &line.changes);
+        whole.push_back(line.required.whole() ? &line.whole : &line.changes);
       const std::vector<Figure> together = models.figures_beyond(fixed, {all, whole});
       result.together = together[0];
       result.together.high = std::max(together[0].high, together[1].benefit);
@@ -70,12 +70,12 @@ class RequiredFinder {
   RequiredFinder(const ProblemInput& input, const std::vector<Problem>& problems, AskedLines asked)
       : in_(input), problems_(problems), waits_(std::move(asked.waits)), lines_(std::move(asked.lines)) {}
 
-  // With what the line gives the GPU right before its waits, where it does.
-  void add_launches(const Models& models, const Models::Made& fixed) {
+  // With what goes at most.
+  void add_whole(const Models& models, const Models::Made& fixed) {
     std::vector<AskedLine*> those;
     std::vector<Models::Parts> whole;
     for (AskedLine& line : lines_) {
-      if (line.required.launches == 0) continue;
+      if (!line.required.whole()) continue;
       those.push_back(&line);
       whole.push_back({&line.whole});
     }

@@ -8,6 +8,8 @@
 //
 // A line like `if (loss.isnan())` of Python gives the GPU work only to look at its result. What it gives right before the wait,
 // with the CPU time between these calls, is in the upper end of the range: the line may use the results for something else.
+// So is the CPU time between results of few bytes that come one by one, and what the CPU computes from the data that a copy
+// brought, up to its next call: the GPU could, and bring what comes out.
 #pragma once
 #include "analysis/findings/asked_lines.h"
 

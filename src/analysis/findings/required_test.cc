@@ -186,6 +186,45 @@ TEST(Required, HoldsAtMostWhatItsLineGivesTheGpuForIt) {
   EXPECT_DOUBLE_EQ(us(found[0].up_to.high), 3 * (2 + 5 + 3 + 1));
 }
 
+// A copy of 8 KiB brings what the CPU then works on for 40, and another 50 behind its next call: if the GPU did the first, 40 more
+// would be gained. Of 64 bytes, or used only behind the next call, that is not said.
+TEST(Required, HoldsAtMostTheWorkOnWhatWasBrought) {
+  const auto found = [](uint64_t bytes, double used_after) {
+    auto trace = timeline();
+    for (int i = 0; i < 3; ++i) {
+      trace.launch(2)
+          .copy("cuMemcpyDtoH_v2", bytes, lasting(3), 5)
+          .from(0x100)
+          .first_use(after(used_after))
+          .work(40);
+      trace.launch(2).work(50);
+    }
+    const auto required = Replayed(trace).required().found;
+    return required.empty() ? Required{} : required[0];
+  };
+  const Required worked = found(8192, 5);
+  EXPECT_EQ(worked.count, 3u);
+  EXPECT_DOUBLE_EQ(us(worked.work), 3 * 40);
+  EXPECT_DOUBLE_EQ(us(worked.up_to.high) - us(worked.up_to.benefit), 3 * 40);
+  EXPECT_DOUBLE_EQ(us(found(64, 5).work), 0);
+  EXPECT_DOUBLE_EQ(us(found(8192, 45).work), 0);
+}
+
+// Results of 4 bytes come one by one, 7 apart: together they come in one copy.
+TEST(Required, HoldsAtMostTheTimeBetweenResultsThatComeOneByOne) {
+  auto trace = timeline();
+  trace.launch(2);
+  for (int i = 0; i < 4; ++i)
+    trace.copy("cuMemcpyDtoH_v2", 4, lasting(3), 5).from(0x100).first_use(after(1)).work(7);
+  const auto found = Replayed(trace)
+                         .required({[](SiteIndex) { return std::optional(ActingPlace("main.cc", 7)); },
+                                    [](SiteIndex, SiteIndex) { return true; }})
+                         .found;
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].in_a_row, 3u);
+  EXPECT_DOUBLE_EQ(us(found[0].between), 3 * 7);
+}
+
 // The same kernels of 100, asked for again and again: four queries of 25 each are one wait.
 TEST(Required, TakesALoopOfQueriesAsOneWait) {
   auto trace = timeline();

@@ -47,6 +47,13 @@ void note_verdicts(const Judge& judge, Process& process) {
   }
 }
 
+// Which waits are needed for the order of GPU work, as far as the judge saw, and for nothing else.
+std::vector<bool> only_order(const Judge& judge) {
+  std::vector<bool> only(judge.size());
+  for (size_t i = 0; i < only.size(); ++i) only[i] = judge.verdict(i).reasons == kOrder;
+  return only;
+}
+
 }  // namespace
 
 std::vector<bool> ProcessJudge::collect() {
@@ -103,12 +110,14 @@ void ProcessJudge::note_narrow_waits(const Judge& judge) {
         GateMarker marked(polling_, sink);
         interpretation_.replay(marked);
       },
-      needed_);
+      needed_, only_order(judge));
   const EvidenceOf evidence_of(process_);
   for (size_t i = 0; i < narrow.streams.size(); ++i) {
-    if (!narrow.streams[i].valid()) continue;
-    if (Evidence* evidence = evidence_of(judge.verdict(i).operation))
-      evidence->conditions |= kConditionOneStream;
+    const uint8_t less = narrow.streams[i].valid() ? kConditionOneStream
+                         : narrow.orders[i]        ? kConditionOnlyOrders
+                                                   : 0;
+    if (less == 0) continue;
+    if (Evidence* evidence = evidence_of(judge.verdict(i).operation)) evidence->conditions |= less;
   }
   for (const NarrowCopy& copy : narrow.copies)
     if (Evidence* evidence = evidence_of(judge.verdict(copy.instance).operation)) evidence->like = copy.like;
@@ -136,7 +145,9 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
   std::vector<bool> needed = judge.needed();
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = needed[i] || needed_[i];
   withdraw_unsound(replay, needed);
-  const Narrow narrow = judge.looks() < most_looks_ / kNarrowRounds ? narrow_waits(replay, needed) : Narrow{};
+  const Narrow narrow = judge.looks() < most_looks_ / kNarrowRounds
+                            ? narrow_waits(replay, needed, only_order(judge))
+                            : Narrow{};
   for (size_t i = 0; i < needed.size(); ++i) {
     if (!needed[i]) continue;
     const Verdict kept = judge.verdict(i);
@@ -144,8 +155,10 @@ void ProcessJudge::judge_with_memory_kept(std::vector<bool> sites) {
     if (!evidence) continue;
     const bool sooner = is_movable(evidence->reasons) && kept.reasons != 0 &&
                         (!is_movable(kept.reasons) || kept.after_ns < evidence->after_ns);
-    const bool whole = (evidence->conditions & kConditionOneStream) != 0 &&
-                       (i >= narrow.streams.size() || !narrow.streams[i].valid());
+    const bool whole = ((evidence->conditions & kConditionOneStream) != 0 &&
+                        (i >= narrow.streams.size() || !narrow.streams[i].valid())) ||
+                       ((evidence->conditions & kConditionOnlyOrders) != 0 &&
+                        (i >= narrow.orders.size() || !narrow.orders[i]));
     if (!needed_[i] || sooner || whole) evidence->conditions |= kConditionNewMemory;
   }
 }

@@ -75,11 +75,20 @@ void Gpu::submit(const Node& node, int64_t now) {
   if (!stream.active) schedule_head(node.stream, now);
 }
 
+void Gpu::submit_wait(uint32_t stream, const Target& after, int64_t now) {
+  Pending operation;
+  operation.sequence = ++sequence_;
+  operation.work = Work::wait_event;
+  operation.submitted = now;
+  operation.after = after;
+  streams_[stream].queue.push_back(operation);
+  ++pending_;
+  if (!streams_[stream].active) schedule_head(stream, now);
+}
+
 bool Gpu::may_start(uint32_t s) const {
   const Pending& operation = streams_[s].queue[streams_[s].head];
-  if (operation.work == Work::wait_event && operation.after.stream != kNone &&
-      streams_[operation.after.stream].first() <= operation.after.up_to)
-    return false;
+  if (operation.work == Work::wait_event && !reached(operation.after)) return false;
   if (!machine_.legacy_orders || in_.legacy == kNone || streams_.size() == 1) return true;
   if (s != in_.legacy) return in_.is_independent(s) || streams_[in_.legacy].first() > operation.sequence;
   for (uint32_t other = 0; other < streams_.size(); ++other)

@@ -28,6 +28,8 @@ class Gpu {
   int64_t end() const { return end_; }
 
   void submit(const Node& node, int64_t now);
+  // The stream's later work waits for it.
+  void submit_wait(uint32_t stream, const Target& after, int64_t now);
   uint64_t submitted() const { return sequence_; }
 
   // What a wait that begins now waits for. (Of work that was not seen: for what it was submitted as.)

@@ -12,6 +12,12 @@ namespace {
 
 using namespace replay;
 
+// Does it take only CPU work from before its node?
+bool takes_only_work(const Edit& edit) {
+  return !edit.call_removed && !edit.wait_removed && !edit.own_stream && !edit.on_gpu && edit.own < 0 &&
+         edit.use_node == kNone;
+}
+
 // What is taken from the work before a node, and what is changed at the node itself, become one edit.
 void unite(std::vector<Edit>& edits) {
   size_t kept = 0;
@@ -22,9 +28,7 @@ void unite(std::vector<Edit>& edits) {
     }
     Edit& one = edits[kept - 1];
     int64_t before = one.before + edits[i].before;
-    bool only_work = !edits[i].call_removed && !edits[i].wait_removed && !edits[i].own_stream &&
-                     edits[i].own < 0 && edits[i].use_node == kNone;
-    if (!only_work) one = edits[i];
+    if (!takes_only_work(edits[i])) one = edits[i];
     one.before = before;
   }
   edits.resize(kept);
@@ -38,7 +42,9 @@ std::vector<Edit> replaced(const std::vector<Edit>& before, const std::vector<Ed
   for (const Edit& edit : edits) {
     while (next != before.end() && next->position() < edit.position()) all.push_back(*next++);
     all.push_back(edit);
-    if (next != before.end() && next->position() == edit.position()) all.back().before += (next++)->before;
+    if (next == before.end() || next->position() != edit.position()) continue;
+    if (takes_only_work(edit)) all.back() = *next;
+    all.back().before = edit.before + (next++)->before;
   }
   all.insert(all.end(), next, before.end());
   return all;
@@ -170,16 +176,19 @@ std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& chang
     of_thread = change.thread;
     node = node_of(thread.nodes, node, change.operation);
     if (node == thread.nodes.end()) continue;
-    if (node->operation != change.operation) {
-      // A call that neither waits nor gives work is CPU work before the next node.
-      if (!change.call_removed) continue;
+    const auto take_work = [&](const Node* before, Nanoseconds time) {
       Edit work;
       work.thread = t;
-      work.node = static_cast<uint32_t>(node - thread.nodes.begin());
-      work.before = change.own.count + change.before.count;
+      work.node = static_cast<uint32_t>(before - thread.nodes.data());
+      work.before = time.count;
       edits[p].push_back(work);
+    };
+    if (node->operation != change.operation) {
+      // A call that neither waits nor gives work is CPU work before the next node.
+      if (change.call_removed) take_work(&*node, change.own + change.before + change.behind);
       continue;
     }
+    if (change.behind.count > 0) take_work(&*node + 1, change.behind);
     Edit edit;
     edit.thread = t;
     edit.node = static_cast<uint32_t>(node - thread.nodes.begin());
@@ -190,6 +199,7 @@ std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& chang
     edit.wait_removed =
         change.wait_change == Change::Wait::removed || (edit.call_removed && node->work == Work::none);
     edit.own_stream = change.wait_change == Change::Wait::narrowed;
+    edit.on_gpu = change.wait_change == Change::Wait::on_gpu;
     if (change.like < change.operation) {
       const auto like = node_of(thread.nodes, thread.nodes.begin(), change.like);
       if (like->operation == change.like && like->stream < parts_[p]->model.schedule().streams)

@@ -71,6 +71,15 @@ TEST(Replay, Case6FreeEitherWay) {
   EXPECT_DOUBLE_EQ(benefit(run, {Recorded::remove_call(1)}), 50);
 }
 
+// The CPU works for 50 while the first stream's kernel of 100 runs; the other stream's kernel of 10 comes behind it all the same.
+TEST(Replay, TheGpuWaitsInPlaceOfTheCpu) {
+  Recorded run = Recorded().on_stream(0).launch(100).sync(100).work(50).on_stream(1).launch(10).sync(10);
+  EXPECT_DOUBLE_EQ(run.recorded_us(), 160);
+  Edit edit{.thread = 0, .node = 1};
+  edit.on_gpu = true;
+  EXPECT_DOUBLE_EQ(benefit(run, {edit}, {.kernels_overlap = true}), 50);
+}
+
 // The other stream's 100 are not waited for: 10, then the work of 50 beside them.
 TEST(Replay, AWaitForTheStreamThatGotWorkLast) {
   Recorded run = Recorded().on_stream(0).launch(100).on_stream(1).launch(10).sync(100).work(50);

@@ -26,11 +26,13 @@ struct ThreadState {
   std::span<const Edit> edits;  // from the next one on
   std::vector<MovedWait> moved;
   size_t next_moved = 0;
-  size_t armed = 0;          // moved waits that have still to happen
-  uint32_t passed = 0;       // of its points
-  int64_t slept = 0;         // of the recorded time of the CPU work before the node
-  uint32_t stream = kNone;   // to which it gave work last
-  int64_t asleep_since = 0;  // where others have to release it before its next point
+  size_t armed = 0;             // moved waits that have still to happen
+  uint32_t passed = 0;          // of its points
+  int64_t slept = 0;            // of the recorded time of the CPU work before the node
+  uint32_t stream = kNone;      // to which it gave work last
+  std::vector<Target> orders;   // what it gives later comes behind them
+  std::vector<size_t> ordered;  // by stream: behind how many of them it is already
+  int64_t asleep_since = 0;     // where others have to release it before its next point
 };
 
 struct Step {  // of a thread; what happens on the GPU at the same time comes first
@@ -320,10 +322,19 @@ class Simulator {
     const Edit* change = edit(t);
     const bool moved = change && change->to_stream != kNone;
     threads_[t].stream = moved ? change->to_stream : node.stream;
+    order(threads_[t], threads_[t].stream);
     if (!moved) return gpu_.submit(node, now_);
     Node elsewhere = node;
     elsewhere.stream = change->to_stream;
     gpu_.submit(elsewhere, now_);
+  }
+
+  // The stream waits for what the thread's waits would have waited for.
+  void order(ThreadState& thread, uint32_t stream) {
+    if (thread.orders.empty()) return;
+    thread.ordered.resize(in_.streams);
+    for (size_t& next = thread.ordered[stream]; next < thread.orders.size(); ++next)
+      if (!gpu_.reached(thread.orders[next])) gpu_.submit_wait(stream, thread.orders[next], now_);
   }
 
   bool wait(uint32_t t, const Node& node) {
@@ -343,7 +354,8 @@ class Simulator {
         }
       return goes_on(t, now_, Phase::woken);
     }
-    if (change && change->wait_removed) return goes_on(t, now_, Phase::woken);
+    if (change && change->on_gpu) threads_[t].orders.push_back(target);
+    if (change && (change->wait_removed || change->on_gpu)) return goes_on(t, now_, Phase::woken);
     // A wait that finds nothing to wait for costs what it cost.
     if (gpu_.reached(target)) return goes_on(t, now_ + in_.idle_time(node), Phase::woken);
     return wait_for(t, target, Phase::woken);

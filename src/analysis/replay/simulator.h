@@ -56,6 +56,7 @@ struct Edit {
   uint32_t thread = 0, node = 0;  // in Schedule::threads
   bool wait_removed = false, call_removed = false;
   bool own_stream = false;     // waits for the stream alone to which its thread gave work last
+  bool on_gpu = false;         // it does not wait: the work that its thread gives later does
   uint32_t to_stream = kNone;  // its work goes there
   int64_t own =
       -1;  // the call's own time; with call_removed: of another one in its place. -1: as recorded, none

@@ -149,6 +149,8 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.launches = required.launches;
   out.in_a_row = required.in_a_row;
   out.bytes = required.brought.count;
+  out.between_s = required.between.seconds();
+  out.work_s = required.work.seconds();
   out.instances = required.instances;
   out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();

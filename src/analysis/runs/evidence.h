@@ -59,6 +59,7 @@ enum Condition : uint8_t {
   kConditionOneStream =
       1u << 4,  // needed, but only for one stream: to which its thread gave work last, or (of a copy to the
                 // host) whose work wrote what it brings
+  kConditionOnlyOrders = 1u << 5,  // needed, but only by GPU work that its thread gave later
 };
 
 enum class Duplicate : uint8_t {

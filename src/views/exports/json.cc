@@ -220,6 +220,8 @@ Json required_json(const ReportRequired& required) {
       {"queries", required.queries},
       {"launches", required.launches},
       {"in_a_row", required.in_a_row},
+      {"between_s", required.between_s},
+      {"work_s", required.work_s},
       {"bytes", required.bytes},
       {"occurrences", occurrences_json(required.occurrences)},
       {"waited_s", finite(required.waited_s)},

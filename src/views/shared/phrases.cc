@@ -21,6 +21,7 @@ constexpr std::array kPhrases = {
     KindPhrase{"unnecessary-synchronization", "needless wait"},
     KindPhrase{"misplaced-synchronization", "early wait"},
     KindPhrase{"wide-synchronization", "waits for too much"},
+    KindPhrase{"ordering-synchronization", "only orders GPU work"},
     KindPhrase{"duplicate-transfer", "data was there"},
     KindPhrase{"duplicate-transfer-elsewhere", "data was sent before"},
     KindPhrase{"constant-transfer", "sends one value"},

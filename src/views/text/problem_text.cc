@@ -213,7 +213,23 @@ std::string finding_place(const Finding& finding, const std::string& folder, siz
 
 namespace {
 constexpr uint64_t kFewBytes = 64;  // a result, not data
+
+// What goes at most beside the waits, their calls and copies.
+std::string whole_text(const ReportRequired& required) {
+  if (!required.range || required.range->high_s <= required.up_to_s) return "";
+  std::string more;
+  const auto add = [&](const std::string& text) { more += (more.empty() ? "" : ", and without ") + text; };
+  if (required.launches > 0)
+    add(fmt::format("the {} that the line launches right before", counted(required.launches, "kernel")));
+  if (required.between_s > 0) add(fmt::format("the CPU's {} between them", seconds_text(required.between_s)));
+  if (required.work_s > 0)
+    add(fmt::format("the CPU's {} of work on the {} that come", seconds_text(required.work_s),
+                    bytes_text(required.bytes)));
+  if (more.empty()) return "";
+  return fmt::format("; up to {} without {}, too{}", seconds_text(required.range->high_s), more,
+                     required.work_s > 0 ? ": let the GPU do it, and bring the result" : "");
 }
+}  // namespace
 
 std::string use_text(const ReportRequired& required, const std::string& folder) {
   std::string text = required.used_for.empty() ? "it counts as needed" : required.used_for;
@@ -241,10 +257,7 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   if (2 * required.in_a_row >= required.count && each > 0 && each <= kFewBytes)
     text += fmt::format("; {} results of {} come one by one: bring them together", count_text(required.count),
                         bytes_text(each));
-  if (required.launches > 0 && required.range && required.range->high_s > required.up_to_s)
-    text += fmt::format("; up to {} without the {} that the line launches right before, too",
-                        seconds_text(required.range->high_s), counted(required.launches, "kernel"));
-  return text;
+  return text + whole_text(required);
 }
 
 std::string calls_text(const ReportRequired& required) {

@@ -15,8 +15,10 @@ constexpr size_t kMostWriters = 16;  // of one memory
 // which wrote what is brought.
 class Candidates : public EventSink {
  public:
-  explicit Candidates(const std::vector<bool>& needed) : needed_(needed) {
+  Candidates(const std::vector<bool>& needed, const std::vector<bool>& order)
+      : needed_(needed), order_(order) {
     narrow_.streams.resize(needed.size());
+    narrow_.orders.resize(needed.size());
   }
 
   void take(const Event& event) override {
@@ -110,32 +112,36 @@ class Candidates : public EventSink {
       return;
     }
     const StreamNumber last = thread->second.last;
+    if (!event.wait.implicit && order_[instance]) {
+      narrow_.orders[instance] = true;
+      return;
+    }
     if (event.wait.implicit || event.mark.valid() || event.streams.size() < 2 || !last.valid()) return;
     if (std::find(event.streams.begin(), event.streams.end(), last) != event.streams.end())
       narrow_.streams[instance] = last;
   }
 
-  const std::vector<bool>& needed_;
+  const std::vector<bool>&needed_, &order_;
   Narrow narrow_;
   std::unordered_map<uint32_t, OfThread> threads_;
   std::unordered_map<uint32_t, std::vector<Writer>> writers_;  // by memory, the last one first
   size_t event_ = 0, instance_ = 0, giving_ = 0;
 };
 
-bool any(const std::vector<StreamNumber>& streams) {
-  return std::any_of(streams.begin(), streams.end(), [](StreamNumber stream) { return stream.valid(); });
+bool is_less(const Narrow& narrow, size_t instance) {
+  return narrow.streams[instance].valid() || narrow.orders[instance];
 }
 
 // Of some of the broken pairs, the last wait that covered the work before its use has to be as wide as it was, and with it all of
 // its place. False: there is none.
-bool widen_last(const Replay& replay, const BothOrders& orders, std::vector<StreamNumber>& narrow) {
+bool widen_last(const Replay& replay, const BothOrders& orders, Narrow& narrow) {
   std::vector<Broken> pairs(
       orders.broken().begin(),
       orders.broken().begin() + static_cast<ptrdiff_t>(std::min(orders.broken().size(), kPairsAtOnce)));
-  std::vector<SiteIndex> sites(narrow.size()), last(pairs.size());
+  std::vector<SiteIndex> sites(narrow.streams.size()), last(pairs.size());
   CoverWalk walk(orders.letting_go(),
                  [&](size_t event, size_t instance, const Event& covers, const Clock& covered) {
-                   if (instance >= narrow.size() || !narrow[instance].valid()) return;
+                   if (instance >= sites.size() || !is_less(narrow, instance)) return;
                    sites[instance] = covers.site;
                    for (size_t i = 0; i < pairs.size(); ++i)
                      if (event <= pairs[i].use && covered.covers(pairs[i].stream, pairs[i].tick))
@@ -143,9 +149,10 @@ bool widen_last(const Replay& replay, const BothOrders& orders, std::vector<Stre
                  });
   replay(walk);
   bool any = false;
-  for (size_t i = 0; i < narrow.size(); ++i) {
-    if (!narrow[i].valid() || std::find(last.begin(), last.end(), sites[i]) == last.end()) continue;
-    narrow[i] = {};
+  for (size_t i = 0; i < sites.size(); ++i) {
+    if (!is_less(narrow, i) || std::find(last.begin(), last.end(), sites[i]) == last.end()) continue;
+    narrow.streams[i] = {};
+    narrow.orders[i] = false;
     any = true;
   }
   return any;
@@ -153,20 +160,21 @@ bool widen_last(const Replay& replay, const BothOrders& orders, std::vector<Stre
 
 }  // namespace
 
-Narrow narrow_waits(const Replay& replay, const std::vector<bool>& needed) {
-  Candidates candidates(needed);
+Narrow narrow_waits(const Replay& replay, const std::vector<bool>& needed, const std::vector<bool>& order) {
+  Candidates candidates(needed, order);
   replay(candidates);
   Narrow narrow = candidates.take_narrow();
-  for (size_t round = 0; round < kMostRounds && any(narrow.streams); ++round) {
+  for (size_t round = 0; round < kMostRounds; ++round) {
     std::vector<bool> whole = needed;
-    for (size_t i = 0; i < narrow.streams.size(); ++i)
-      if (narrow.streams[i].valid()) whole[i] = false;
+    for (size_t i = 0; i < whole.size(); ++i)
+      if (is_less(narrow, i)) whole[i] = false;
+    if (whole == needed) return {};
     BothOrders orders(whole, 1024, &narrow);
     replay(orders);
     orders.finish();
     if (orders.unchecked() > 0) return {};
     if (orders.broken().empty()) return narrow;
-    if (!widen_last(replay, orders, narrow.streams)) return {};
+    if (!widen_last(replay, orders, narrow)) return {};
   }
   return {};
 }

@@ -100,5 +100,42 @@ TEST(NarrowWaits, ACopyBesideAnotherThreadsWorkStaysWhereItIs) {
   EXPECT_FALSE(of_copy(Second::by_another_thread).conditions & kConditionOneStream);
 }
 
+// A kernel in one stream; a wait for it; a kernel in another stream, of the same thread or of another, reads what it wrote. What
+// else uses it: nothing, or the CPU.
+enum class Later { kernel, kernel_and_cpu, kernel_of_another_thread };
+Evidence of_wait_between(Later later) {
+  const auto kernel = [](int64_t begin, uint32_t stream, unsigned access) {
+    return CallFacts{.begin = begin,
+                     .stream = stream,
+                     .operands = {operand(kDevice, 64, access | kArgument, MemoryKind::device)}};
+  };
+  Facts facts;
+  facts.stream(7, kCertainStream).stream(8, kCertainStream);
+  const bool read = later == Later::kernel_and_cpu;
+  facts.call("cuLaunchKernel", kernel(10, 7, kWrites))
+      .call(read ? "cuMemcpyDtoHAsync_v2" : "cuLaunchKernel",
+            read ? download(30, 7, kFirst) : kernel(30, 7, kReads));
+  if (read) facts.watch(1, kFirst, 64, 52);
+  facts.call("cuStreamSynchronize", {.begin = 50, .after = 5, .flags = kWaited, .stream = 7});
+  if (read) facts.touch(1, 70);
+  if (later == Later::kernel_of_another_thread) facts.on(1);
+  facts.call("cuLaunchKernel", kernel(80, 8, kWrites));
+  return of_third_call(facts);
+}
+
+TEST(NarrowWaits, TheGpuCanWaitForWhatItAloneUses) {
+  const Evidence evidence = of_wait_between(Later::kernel);
+  EXPECT_EQ(evidence.reasons, kOrder);
+  EXPECT_TRUE(evidence.conditions & kConditionOnlyOrders);
+}
+
+TEST(NarrowWaits, TheGpuCannotWaitForTheCpu) {
+  EXPECT_FALSE(of_wait_between(Later::kernel_and_cpu).conditions & kConditionOnlyOrders);
+}
+
+TEST(NarrowWaits, WhatAnotherThreadGivesDoesNotWait) {
+  EXPECT_FALSE(of_wait_between(Later::kernel_of_another_thread).conditions & kConditionOnlyOrders);
+}
+
 }  // namespace
 }  // namespace diogenes::necessity

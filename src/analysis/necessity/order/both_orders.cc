@@ -200,6 +200,8 @@ void BothOrders::covers(const Event& event) {
     less.may_streams = {};
     less.may_cover = MayCover::nothing;
     kept_.returns(event.thread, kept_.covered(less), event.wait.own_work);
+  } else if (narrow_ && narrow_->orders[instance]) {
+    kept_.orders(event.thread, kept);
   }
   kept_.done(all_.thread(event.thread).known->certain);
   threads_[event.thread.value].running.push_back({all.possible});

@@ -38,6 +38,8 @@ struct Narrow {
   std::vector<StreamNumber>
       streams;                     // by `covers` event: it is to wait for this one alone; invalid: as it is
   std::vector<NarrowCopy> copies;  // by event
+  std::vector<bool>
+      orders;  // by `covers` event: only what its thread gives the GPU later waits, in its streams
 };
 
 class BothOrders : public EventSink {

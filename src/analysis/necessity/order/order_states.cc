@@ -81,6 +81,7 @@ Point& OrderStates::submit(StreamNumber number, ThreadNumber thread_number) {
   point.stream = number;
   if (state.last_giver != thread_number || state.last_version != giver.version) {
     point.known.learn(giver.known);
+    point.known.learn(giver.orders);
     state.last_giver = thread_number;
     state.last_version = giver.version;
   }
@@ -295,6 +296,14 @@ uint32_t OrderStates::returns(ThreadNumber number, const Knowledge& covered, boo
   ++state.version;
   done(known.certain);
   return state.returned;
+}
+
+void OrderStates::orders(ThreadNumber number, const Knowledge& covered) {
+  ThreadState& state = thread(number);
+  Knowledge& orders = state.orders.edit();
+  orders.certain.join(covered.certain);
+  orders.possible.join(covered.possible);
+  ++state.version;
 }
 
 void OrderStates::query(const Event& event) {

@@ -104,7 +104,8 @@ struct MarkState {
 
 struct ThreadState {
   SharedKnowledge known;
-  uint64_t version = 1;         // counts changes of `known`
+  SharedKnowledge orders;       // what is given later comes behind that, too
+  uint64_t version = 1;         // counts changes of both
   uint32_t returned = 0;        // synchronizations
   uint64_t call = 0;            // event number of the running call's beginning; 0: none
   int64_t call_at_ns = 0;       // when it began
@@ -171,6 +172,8 @@ class OrderStates {
   Knowledge covered(const Event& event);
   // A synchronization has returned. Out: which one of its thread it is.
   uint32_t returns(ThreadNumber thread, const Knowledge& covered, bool own_work);
+  // In place of a synchronization, the streams that its thread gives work later wait for what it covered.
+  void orders(ThreadNumber thread, const Knowledge& covered);
   void done(const Clock& certain);  // somebody knows that this work is: it waits for the CPU no longer
   void see(ThreadNumber thread);    // it does something
   void end_thread(ThreadNumber thread);
@@ -237,6 +240,7 @@ void OrderStates::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_p
   };
   for (ThreadState& thread : threads_) {
     held(thread.known);
+    held(thread.orders);
     for (const Point& own : thread.own_work) place(own);
     for (ThreadState::Asked& asked : thread.asked) visit_knowledge(asked.known);
   }
