@@ -3,6 +3,8 @@
 // cannot pass.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/proof/proved_report.h"
 #include "launcher/command_line/messages.h"
 #include "launcher/commands/allow_list.h"
