@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A needed wait is worth a word from this share of the main loop, or of the GPU phase, on; each line that is looked at is one
-// more replay.
+// Needed waits are worth a word from this share of the main loop, or of the GPU phase, on, and those of one line from a quarter of
+// it; each line that is looked at is one more replay.
 constexpr double kRequiredShare = 0.01;
 constexpr size_t kMostRequired = 16, kFewestRequired = 6;
 constexpr size_t kMostOperations = 20'000'000;  // operations, for all of them
@@ -222,6 +222,11 @@ void ReportOfRun::find() {
       {[this](SiteIndex site) { return acting_place(names_.stack(runs_.sites[site].place)); },
        [this](SiteIndex call, SiteIndex wait) {
          return made_at_line_of(names_.stack(runs_.sites[call].place), names_.stack(runs_.sites[wait].place));
+       },
+       [this](SiteIndex site) {
+         const std::vector<ReportFrame> stack = names_.stack(runs_.sites[site].place);
+         const ReportFrame* frame = acting_frame(stack);
+         return frame && frame->language == "python";
        }},
       {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, lines_to_look_at(*runs_.tracing));
   for (const Required& required : needed.found) description.add(required, runs_.brought);

@@ -73,7 +73,8 @@ class Gatherer {
       : in_(input),
         places_(places),
         fixed_(fixed_by(problems, input.graph.threads.size())),
-        line_of_(input.sites.size(), kNone) {
+        line_of_(input.sites.size(), kNone),
+        is_python_(input.sites.size()) {
     found_.waits.resize(input.sites.size());
   }
 
@@ -153,6 +154,12 @@ class Gatherer {
     return number;
   }
 
+  bool is_python(SiteIndex site) {
+    std::optional<bool>& known = is_python_[site.value];
+    if (!known) known = places_.is_python && places_.is_python(site);
+    return *known;
+  }
+
   bool is_made_at_line(SiteIndex call, SiteIndex wait) {
     if (!places_.made_at_line_of) return false;
     const auto [known, added] = at_line_.try_emplace({call, wait});
@@ -191,19 +198,29 @@ class Gatherer {
     line.last_brought = brought(goes, wait, in_.sites);
     const bool together = in_a_row && line.last_brought.count > 0 && line.last_brought <= kFewBytes;
     if (goes.size() > asked_for) std::sort(goes.begin(), goes.end(), in_cpu_order);
-    if (together || goes.size() > asked_for) take_time_between(line, wait, together, goes);
+    const bool python = is_python(at);
+    if (together || python || goes.size() > asked_for)
+      take_time_between(line, wait, {.together = together, .python = python}, goes);
     line.whole.insert(line.whole.end(), goes.begin(), goes.end());
   }
 
-  // The CPU time before each call that goes right behind another. together: and right behind the line's wait before.
-  static void take_time_between(AskedLine& line, const Wait& wait, bool together, std::vector<Change>& goes) {
+  struct Takes {
+    bool together, python;
+  };
+  // The CPU time before each call that goes right behind another. Before the first of them: behind the line's wait before, if
+  // their results come together; in Python, where that time is mostly spent on the way to the call.
+  static void take_time_between(AskedLine& line, const Wait& wait, Takes takes, std::vector<Change>& goes) {
+    Nanoseconds calls;
+    for (const Change& change : goes) calls += wait.operations[change.operation].call;
     for (size_t k = 0; k < goes.size(); ++k) {
       const size_t at = goes[k].operation - wait.since[1].operation + 1;
-      if (k == 0 ? at != 1 || !together : goes[k - 1].operation + 1 != goes[k].operation) continue;
+      const bool follows = k > 0 && goes[k - 1].operation + 1 == goes[k].operation;
+      const bool first = k == 0 && (takes.python || (takes.together && at == 1));
+      if (!follows && !first) continue;
       goes[k].before = wait.since[at].before;
-      // Longer than the calls: the CPU does more than to ask for the next.
-      if (k == 0) goes[k].before = std::min(goes[k].before, wait.most());
-      if (together) line.required.between += goes[k].before;
+      // Longer: the CPU does more than to ask.
+      if (first) goes[k].before = std::min(goes[k].before, calls);
+      if (first || takes.together) line.required.between += goes[k].before;
       line.most += goes[k].before;
     }
   }
@@ -278,7 +295,8 @@ class Gatherer {
   const ProblemInput& in_;
   const Lines& places_;
   const std::vector<std::vector<Fixed>> fixed_;
-  std::vector<uint32_t> line_of_;  // by site
+  std::vector<uint32_t> line_of_;               // by site
+  std::vector<std::optional<bool>> is_python_;  // by site
   std::map<ActingPlace, uint32_t> by_place_;
   std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_;  // of a call and a wait
   AskedLines found_;

@@ -26,7 +26,7 @@ struct Required {
   uint64_t in_a_row =
       0;                // of `count`: since the line's wait before, the thread made calls of that line alone
   Bytes brought;        // by the copies of `calls`
-  Nanoseconds between;  // CPU time between those in a row
+  Nanoseconds between;  // CPU time between those in a row; in Python, before each
   Nanoseconds work;     // CPU time behind waits until the next call, which uses the data that they brought
   Nanoseconds waited, call;  // of `calls`
   Figure up_to;              // the run would be shorter by, once the problems are fixed; at most: whole()
@@ -46,6 +46,7 @@ using MadeAtLineOf = std::function<bool(SiteIndex call, SiteIndex wait)>;
 struct Lines {
   PlaceOf place_of;
   MadeAtLineOf made_at_line_of;
+  std::function<bool(SiteIndex)> is_python;
 };
 
 // One line, while its calls are gathered.

@@ -6,6 +6,8 @@
 namespace diogenes {
 namespace {
 
+constexpr int64_t kLinesOfLeast = 4;  // that are worth a word only together
+
 using Content = std::pair<uint64_t, uint64_t>;
 
 BroughtValues most_frequent(std::vector<Content>& contents) {
@@ -25,7 +27,8 @@ class RequiredFinder {
       : RequiredFinder(input, problems, asked_lines(input, problems, places)) {}
 
   RequiredWaits find(Nanoseconds least, size_t most) {
-    std::erase_if(lines_, [&](const AskedLine& line) { return line.most < least; });
+    const Nanoseconds least_of_one{least.count / kLinesOfLeast};
+    std::erase_if(lines_, [&](const AskedLine& line) { return line.most < least_of_one; });
     std::stable_sort(lines_.begin(), lines_.end(),
                      [](const AskedLine& a, const AskedLine& b) { return a.most > b.most; });
     if (lines_.size() > most) lines_.resize(most);
@@ -42,7 +45,8 @@ class RequiredFinder {
     for (size_t i = 0; i < lines_.size(); ++i) lines_[i].required.up_to = figures[i];
     add_whole(models, fixed);
     std::erase_if(lines_, [&](const AskedLine& line) {
-      return line.required.up_to.benefit < least || line.required.up_to.benefit.count <= 0;
+      const Figure& up_to = line.required.up_to;
+      return most_of(up_to, line) < least_of_one || up_to.benefit.count <= 0;
     });
     std::stable_sort(lines_.begin(), lines_.end(), [](const AskedLine& a, const AskedLine& b) {
       return a.required.up_to.benefit > b.required.up_to.benefit;
@@ -59,6 +63,10 @@ class RequiredFinder {
       result.together = together[0];
       result.together.high = std::max(together[0].high, together[1].benefit);
     }
+    if (std::none_of(lines_.begin(), lines_.end(), [&](const AskedLine& line) {
+          return std::max(most_of(line.required.up_to, line), most_of(result.together, line)) >= least;
+        }))
+      return {};
     for (AskedLine& line : lines_) {
       describe(line);
       result.found.push_back(std::move(line.required));
@@ -69,6 +77,10 @@ class RequiredFinder {
  private:
   RequiredFinder(const ProblemInput& input, const std::vector<Problem>& problems, AskedLines asked)
       : in_(input), problems_(problems), waits_(std::move(asked.waits)), lines_(std::move(asked.lines)) {}
+
+  static Nanoseconds most_of(const Figure& figure, const AskedLine& line) {
+    return line.required.whole() ? figure.high : figure.benefit;
+  }
 
   // With what goes at most.
   void add_whole(const Models& models, const Models::Made& fixed) {

@@ -8,8 +8,9 @@
 //
 // A line like `if (loss.isnan())` of Python gives the GPU work only to look at its result. What it gives right before the wait,
 // with the CPU time between these calls, is in the upper end of the range: the line may use the results for something else.
-// So is the CPU time between results of few bytes that come one by one, and what the CPU computes from the data that a copy
-// brought, up to its next call: the GPU could, and bring what comes out.
+// So is what the CPU computes from the data that a copy brought, up to its next call (the GPU could, and bring what comes out), and
+// the CPU time between results of few bytes that come one by one. A line of Python takes longer to reach the driver than the
+// driver takes: the CPU time before its first call is in the upper end, as far as the calls take as long.
 #pragma once
 #include "analysis/findings/asked_lines.h"
 
@@ -28,7 +29,7 @@ struct RequiredWaits {
   Figure together;              // of all of them
 };
 
-// Those that gain `least` or more. `most`: lines that are looked at; each is one more replay.
+// Those that gain `least` or more together, and each a quarter of it. `most`: lines that are looked at; each is one more replay.
 RequiredWaits find_required(const ProblemInput& input, const std::vector<Problem>& problems,
                             const Lines& lines, Nanoseconds least, size_t most);
 

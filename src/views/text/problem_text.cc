@@ -221,7 +221,7 @@ std::string whole_text(const ReportRequired& required) {
   const auto add = [&](const std::string& text) { more += (more.empty() ? "" : ", and without ") + text; };
   if (required.launches > 0)
     add(fmt::format("the {} that the line launches right before", counted(required.launches, "kernel")));
-  if (required.between_s > 0) add(fmt::format("the CPU's {} between them", seconds_text(required.between_s)));
+  if (required.between_s > 0) add(fmt::format("the CPU's {} around them", seconds_text(required.between_s)));
   if (required.work_s > 0)
     add(fmt::format("the CPU's {} of work on the {} that come", seconds_text(required.work_s),
                     bytes_text(required.bytes)));
