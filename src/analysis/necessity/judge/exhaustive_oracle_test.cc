@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/necessity/judge/judge.h"
+#include "analysis/necessity/judge/narrow_waits.h"
 #include "analysis/necessity/testing/exhaustive_oracle.h"
 #include "analysis/necessity/testing/random_timeline.h"
 
@@ -35,6 +36,28 @@ TEST(Oracle, EveryOrderedPairStaysOrderedWithAllFindingsTogether) {
     all += removed.size();
   }
   std::printf("%zu of %zu synchronizations not needed\n", needless, all);
+}
+
+// Of waits that are needed, those of which only later GPU work has need: whatever the judge said of them, all are tried.
+TEST(Oracle, EveryOrderedPairStaysOrderedWhereTheGpuWaits) {
+  size_t ordering = 0, all = 0;
+  for (uint64_t seed = 0; seed < random_traces(3'000); ++seed) {
+    const Timeline timeline = random_timeline(seed, 10 + seed % 35);
+    if (timeline.events().size() > kMostEvents) continue;
+    std::vector<bool> removed = not_needed(timeline), needed(removed.size());
+    for (size_t i = 0; i < needed.size(); ++i) needed[i] = !removed[i];
+    const Narrow narrow = narrow_waits([&](EventSink& sink) { timeline.replay(sink); }, needed,
+                                       std::vector<bool>(needed.size(), true));
+    if (narrow.orders.empty() || !narrow.copies.empty()) continue;
+    for (size_t i = 0; i < needed.size(); ++i) removed[i] = removed[i] || narrow.orders[i];
+    const Oracle oracle(timeline.events());
+    ASSERT_EQ(oracle.broken_without(removed, narrow.orders), "") << "seed " << seed << '\n'
+                                                                 << timeline.text();
+    for (bool one : narrow.orders) ordering += one;
+    all += needed.size();
+  }
+  EXPECT_GT(ordering, 0u);
+  std::printf("%zu of %zu synchronizations only order GPU work\n", ordering, all);
 }
 
 TEST(Oracle, FewSitesAreKeptThatNeedNotBe) {

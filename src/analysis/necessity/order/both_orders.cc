@@ -158,8 +158,9 @@ void BothOrders::work(const Event& event) {
                {all.known, kept.known, {event.accesses.begin(), event.accesses.end()}});
   }
   for (const Access& access : event.accesses) {
+    // Not by a download, which may go with its copy.
     const bool written = std::any_of(event.accesses.begin(), event.accesses.end(), [&](const Access& other) {
-      return other.writes && does_all_of(other, access);
+      return other.writes && does_all_of(other, access) && (other.argument || !other.on_host);
     });
     if (access.writes || !written) add(access, event, all.tick, 0);
   }

@@ -95,7 +95,8 @@ void Oracle::find_work_that_lets_go() {
   }
 }
 
-Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const {
+Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed,
+                            const std::vector<bool>& orders) const {
   Order order;
   order.cpu.resize(events_.size());
   order.gpu.resize(events_.size());
@@ -110,6 +111,7 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
   std::map<uint32_t, Mark> marks;
   std::map<uint32_t, std::vector<std::pair<uint32_t, EventSet>>> objects;  // by sequence
   std::map<std::pair<uint32_t, uint32_t>, EventSet> asked;                 // thread, stream
+  std::map<uint32_t, EventSet> ordered;  // by thread: before what it gives the GPU
   auto of_stream = [&](StreamNumber stream, size_t before) {
     EventSet done;
     for (const StreamOperation& operation : streams[stream.value]) {
@@ -131,7 +133,7 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
     const size_t call = call_of(i);
     switch (event.kind) {
       case EventKind::work: {
-        EventSet done = known | of_stream(event.stream, i);
+        EventSet done = known | of_stream(event.stream, i) | ordered[event.thread.value];
         for (StreamNumber other : event.streams) done |= of_stream(other, call);
         done.set(i);
         order.gpu[i] = done;
@@ -139,7 +141,7 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         break;
       }
       case EventKind::record_mark:
-        order.gpu[i] = known | of_stream(event.stream, i);
+        order.gpu[i] = known | of_stream(event.stream, i) | ordered[event.thread.value];
         order.marked[i] = known | of_stream(event.stream, call);
         if (event.marker.valid()) order.gpu[i].set(i), order.marked[i].set(i);
         marks[event.mark.value] = {order.marked[i], event.doubtful, i};
@@ -147,7 +149,7 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         break;
       case EventKind::wait_mark: {
         const Mark& mark = marks[event.mark.value];
-        EventSet done = known | of_stream(event.stream, i) | mark.done;
+        EventSet done = known | of_stream(event.stream, i) | mark.done | ordered[event.thread.value];
         if (mark.doubtful && level == Level::possible) done |= everything();
         order.gpu[i] = done;
         streams[event.stream.value].push_back({i, done});
@@ -216,7 +218,10 @@ Oracle::Order Oracle::order(Level level, const std::vector<bool>& removed) const
         }
         order.covered[i] = covered;
         const bool kept = !removed[number_[i]] && level != Level::solid;
-        if (kept || event.wait.own_work) known |= covered;
+        if (kept || event.wait.own_work)
+          known |= covered;
+        else if (!orders.empty() && orders[number_[i]] && level != Level::solid)
+          ordered[event.thread.value] |= covered;
         break;
       }
       case EventKind::query: {
@@ -428,8 +433,9 @@ void Oracle::find_pairs() {
   }
 }
 
-std::string Oracle::broken_without(const std::vector<bool>& removed) const {
-  const Order certain = order(Level::certain, removed), possible = order(Level::possible, removed);
+std::string Oracle::broken_without(const std::vector<bool>& removed, const std::vector<bool>& orders) const {
+  const Order certain = order(Level::certain, removed, orders),
+              possible = order(Level::possible, removed, orders);
   for (const Pair& pair : pairs_) {
     const char* lost = nullptr;
     if (!pair.let_go && ordered(certain_, pair) && !ordered(certain, pair)) lost = "certain";

@@ -16,8 +16,9 @@ class Oracle {
  public:
   explicit Oracle(const std::vector<Event>& events);
   // Do all pairs that were ordered stay ordered, as surely, without these synchronizations (by the order of
-  // their events)? Empty: yes. Else: the first pair that does not.
-  std::string broken_without(const std::vector<bool>& removed) const;
+  // their events)? Empty: yes. Else: the first pair that does not. `orders`: of those, what its thread gives the GPU later still
+  // comes behind; empty: none.
+  std::string broken_without(const std::vector<bool>& removed, const std::vector<bool>& orders = {}) const;
   // The fewest sites that have to stay. At most 12 sites.
   size_t fewest_sites() const;
   const std::vector<size_t>& synchronizations() const { return synchronizations_; }  // their events
@@ -38,7 +39,7 @@ class Oracle {
     size_t gated = 0;     // let_go: the work that it let go
   };
   enum class Level { solid, certain, possible };
-  Order order(Level level, const std::vector<bool>& removed) const;
+  Order order(Level level, const std::vector<bool>& removed, const std::vector<bool>& orders = {}) const;
   void find_pairs();
   void find_work_that_lets_go();
   bool ordered(const Order& order, const Pair& pair) const {
