@@ -30,6 +30,7 @@ struct Required {
   Nanoseconds work;     // CPU time behind waits until the next call, which uses the data that they brought
   Nanoseconds waited, call;  // of `calls`
   Figure up_to;              // the run would be shorter by, once the problems are fixed; at most: whole()
+  Nanoseconds at_most;       // whole(): gained without all of that
   std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
   std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
   std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)

@@ -94,6 +94,7 @@ class RequiredFinder {
     const std::vector<Figure> figures = models.figures_beyond(fixed, whole);
     for (size_t i = 0; i < those.size(); ++i) {
       Figure& up_to = those[i]->required.up_to;
+      those[i]->required.at_most = figures[i].benefit;
       up_to.high = std::max(up_to.high, figures[i].benefit);
     }
   }

@@ -151,6 +151,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.bytes = required.brought.count;
   out.between_s = required.between.seconds();
   out.work_s = required.work.seconds();
+  out.at_most_s = required.at_most.seconds();
   out.instances = required.instances;
   out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();

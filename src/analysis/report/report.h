@@ -155,8 +155,9 @@ struct ReportRequired {
   uint64_t launches = 0;              // made at the line right before its waits; in the upper end of `range`
   uint64_t in_a_row = 0;              // of `count`: nothing but calls of this line came before them
   uint64_t bytes = 0;                 // brought by all of them
-  double between_s = 0;               // CPU time between those in a row; in the upper end of `range`
-  double work_s = 0;                  // of the CPU, on what was brought, until its next calls; likewise
+  double between_s = 0;               // CPU time between those in a row; in Python, before each
+  double work_s = 0;                  // of the CPU, on what was brought, until its next calls
+  double at_most_s = 0;               // gained without launches, between_s and work_s, too; 0: there are none
   double waited_s = 0, call_s = 0;    // of all its calls
   std::vector<ReportRequiredCall> calls;                  // waits first, the most frequent first
   double up_to_s = 0, up_to_percent = 0;                  // gained without them, once the problems are fixed

@@ -222,6 +222,7 @@ Json required_json(const ReportRequired& required) {
       {"in_a_row", required.in_a_row},
       {"between_s", required.between_s},
       {"work_s", required.work_s},
+      {"at_most_s", required.at_most_s},
       {"bytes", required.bytes},
       {"occurrences", occurrences_json(required.occurrences)},
       {"waited_s", finite(required.waited_s)},

@@ -75,6 +75,7 @@ TEST(Phrases, OfWhatALineDoesForItsResults) {
             "the CPU uses its result; 200 results of 8 bytes come one by one: bring them together");
   required.bytes = 200 << 10;
   required.launches = 400;
+  required.at_most_s = 0.3;
   EXPECT_EQ(
       use_text(required, ""),
       "the CPU uses its result; up to 300 ms without the 400 kernels that the line launches right before, too");

@@ -216,7 +216,8 @@ constexpr uint64_t kFewBytes = 64;  // a result, not data
 
 // What goes at most beside the waits, their calls and copies.
 std::string whole_text(const ReportRequired& required) {
-  if (!required.range || required.range->high_s <= required.up_to_s) return "";
+  constexpr double kMore = 1.05;
+  if (required.at_most_s < kMore * required.up_to_s) return "";
   std::string more;
   const auto add = [&](const std::string& text) { more += (more.empty() ? "" : ", and without ") + text; };
   if (required.launches > 0)
@@ -226,7 +227,7 @@ std::string whole_text(const ReportRequired& required) {
     add(fmt::format("the CPU's {} of work on the {} that come", seconds_text(required.work_s),
                     bytes_text(required.bytes)));
   if (more.empty()) return "";
-  return fmt::format("; up to {} without {}, too{}", seconds_text(required.range->high_s), more,
+  return fmt::format("; up to {} without {}, too{}", seconds_text(required.at_most_s), more,
                      required.work_s > 0 ? ": let the GPU do it, and bring the result" : "");
 }
 }  // namespace
