@@ -41,43 +41,27 @@ TEST(Problems, SiteIsUnnecessaryIfAllInstancesAre) {
   EXPECT_DOUBLE_EQ(us(problem.benefit), 6 + 6 + 6 + 5);
 }
 
-// One line is changed: it may wait for one stream only if all that is needed of it does.
-TEST(Problems, AWaitIsTooWideIfAllItsNeededInstancesAre) {
-  const auto waits = [](int wide, int whole) {
+// One line is changed: less may do only if it does for all of its needed instances.
+void expect_if_all(Condition less, uint32_t reason, ProblemKind kind) {
+  const auto waits = [&](int narrow, int whole) {
     Timeline trace;
-    for (int i = 0; i < wide + whole; ++i)
-      trace.launch(1)
-          .sync(lasting(10))
-          .from(0x100)
-          .needed(kExposed)
-          .conditions(i < wide ? kConditionOneStream : 0)
-          .work(5);
+    for (int i = 0; i < narrow + whole; ++i)
+      trace.launch(1).sync(lasting(10)).from(0x100).needed(reason).conditions(i < narrow ? less : 0).work(5);
     return Analysed(trace);
   };
   const Analysed all = waits(4, 0);
   ASSERT_EQ(all.problems.found.size(), 1u);
-  EXPECT_EQ(all.problems.found[0].kind, ProblemKind::wide_synchronization);
+  EXPECT_EQ(all.problems.found[0].kind, kind);
   EXPECT_EQ(all.problems.found[0].count, 4u);
   EXPECT_TRUE(waits(4, 1).problems.found.empty());
 }
 
+TEST(Problems, AWaitIsTooWideIfAllItsNeededInstancesAre) {
+  expect_if_all(kConditionOneStream, kExposed, ProblemKind::wide_synchronization);
+}
+
 TEST(Problems, AWaitOnlyOrdersGpuWorkIfAllItsNeededInstancesDo) {
-  const auto waits = [](int ordering, int whole) {
-    Timeline trace;
-    for (int i = 0; i < ordering + whole; ++i)
-      trace.launch(1)
-          .sync(lasting(10))
-          .from(0x100)
-          .needed(kOrder)
-          .conditions(i < ordering ? kConditionOnlyOrders : 0)
-          .work(5);
-    return Analysed(trace);
-  };
-  const Analysed all = waits(4, 0);
-  ASSERT_EQ(all.problems.found.size(), 1u);
-  EXPECT_EQ(all.problems.found[0].kind, ProblemKind::ordering_synchronization);
-  EXPECT_EQ(all.problems.found[0].count, 4u);
-  EXPECT_TRUE(waits(4, 1).problems.found.empty());
+  expect_if_all(kConditionOnlyOrders, kOrder, ProblemKind::ordering_synchronization);
 }
 
 TEST(Problems, LoneLastInstanceOfANeededSiteIsNoProblem) {
