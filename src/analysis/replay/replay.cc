@@ -169,7 +169,7 @@ std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& chang
   uint32_t of_thread = kNone;                                // the thread of the last change, and its node
   std::vector<Node>::const_iterator node;
   for (const Change& change : changes) {
-    auto [p, t] = of_[change.thread];
+    const uint32_t p = of_[change.thread].first, t = of_[change.thread].second;
     if (p == kNone) continue;
     const ThreadSchedule& thread = parts_[p]->model.schedule().threads[t];
     if (of_thread != change.thread) node = thread.nodes.begin();
