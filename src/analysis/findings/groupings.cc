@@ -139,8 +139,7 @@ class SequenceFinder {
                            [](const Change& change, uint32_t value) { return change.thread < value; });
       // These are needed: they end a sequence.
       if (in_.problems[i].kind == ProblemKind::misplaced_synchronization ||
-          in_.problems[i].kind == ProblemKind::wide_synchronization ||
-          in_.problems[i].kind == ProblemKind::ordering_synchronization)
+          is_less_kind(in_.problems[i].kind))
         continue;
       for (; first != changes.end() && first->thread == t; ++first)
         problem_at[first->operation] = in_.problems[i].apart ? kApart : i;

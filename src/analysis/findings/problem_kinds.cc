@@ -68,14 +68,11 @@ bool is_moved(const Operation& operation) {
          operation.after >= kShortestMove;
 }
 
-bool is_wide(const Operation& operation) {
-  return is_wait(operation) && is_candidate(operation) && operation.reasons != 0 &&
-         (operation.conditions & kConditionOneStream) != 0;
-}
-
-bool is_ordering(const Operation& operation) {
-  return is_wait(operation) && is_candidate(operation) && operation.reasons != 0 &&
-         (operation.conditions & kConditionOnlyOrders) != 0;
+std::optional<ProblemKind> less_kind(const Operation& operation) {
+  if (!is_wait(operation) || !is_candidate(operation) || operation.reasons == 0) return std::nullopt;
+  if ((operation.conditions & kConditionOneStream) != 0) return ProblemKind::wide_synchronization;
+  if ((operation.conditions & kConditionOnlyOrders) != 0) return ProblemKind::ordering_synchronization;
+  return std::nullopt;
 }
 
 std::optional<ProblemKind> own_kind(const DriverFunction* function, const Operation& operation) {

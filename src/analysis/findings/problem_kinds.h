@@ -32,6 +32,10 @@ std::vector<std::string> kind_names();  // of all
 constexpr bool is_transfer_kind(ProblemKind kind) {
   return kind >= ProblemKind::duplicate_transfer && kind <= ProblemKind::pageable_transfer;
 }
+// Of needed waits, of which less would do.
+constexpr bool is_less_kind(ProblemKind kind) {
+  return kind == ProblemKind::wide_synchronization || kind == ProblemKind::ordering_synchronization;
+}
 constexpr bool is_allocation_kind(ProblemKind kind) { return kind >= ProblemKind::repeated_allocation; }
 
 // Below this a first use tells nothing: the fault that shows it, and the way out of the hook, take as long.
@@ -43,8 +47,7 @@ bool is_candidate(const Operation& operation);
 bool is_program_wait(const Operation& operation);
 bool is_unnecessary(const Operation& operation);
 bool is_moved(const Operation& operation);
-bool is_wide(const Operation& operation);
-bool is_ordering(const Operation& operation);
+std::optional<ProblemKind> less_kind(const Operation& operation);
 // A needless explicit synchronization that found all done and returned before it waited. It waits as soon as
 // the ones before it do not: who removes them has to remove it as well.
 bool is_idle_unnecessary(const DriverFunction* function, const Operation& operation);

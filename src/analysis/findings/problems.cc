@@ -9,12 +9,11 @@ namespace {
 
 // Instances of one site, sorted by what they are.
 struct SiteInstances {
-  uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0, wide = 0, moved = 0;
-  uint64_t ordering = 0;
+  uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0, moved = 0;
   uint64_t idle_unnecessary = 0;                  // beside `waits`: needless ones that found all done
   uint64_t left_out = 0, transfers_left_out = 0;  // of waits, of transfers: not looked at
   uint64_t calls = 0;                             // that did not fail
-  uint64_t of_kind[kProblemKinds] = {};           // transfers and allocations, by own kind
+  uint64_t of_kind[kProblemKinds] = {};           // transfers and allocations, and less_kind()
   Nanoseconds weight[kProblemKinds] = {};         // the most that mending those could gain
 };
 
@@ -94,8 +93,7 @@ class Finder {
       ++site.waits;
       site.unnecessary += is_unnecessary(operation);
       site.movable += is_candidate(operation) && is_movable(operation.reasons) && operation.after.count >= 0;
-      site.wide += is_wide(operation);
-      site.ordering += is_ordering(operation);
+      if (auto kind = less_kind(operation)) ++site.of_kind[number(*kind)];
       site.moved += is_moved(operation);
       site.unresolved += (operation.reasons & kUnresolved) != 0;
       site.left_out += is_left_out(operation.reasons);
@@ -118,7 +116,7 @@ class Finder {
     };
     for (size_t i = 0; i < kProblemKinds; ++i) {
       auto kind = static_cast<ProblemKind>(i);
-      if (site.of_kind[i] > 0 && is_worth_opening(kind, site))
+      if (site.of_kind[i] > 0 && !is_less_kind(kind) && is_worth_opening(kind, site))
         add(kind, is_transfer_kind(kind) ? site.transfers : site.calls, left_out_of(kind, site));
     }
     // Who removes the call removes those as well that happened not to wait, and are needed.
@@ -138,12 +136,14 @@ class Finder {
                        site.unresolved <= verdicts.threads && verdicts.unmatched_needed == 0 &&
                        verdicts.idle_movable == verdicts.idle_needed;
     // One call is changed: where one of its needed instances has to stay as wide as it is, all have.
-    const bool all_known = verdicts.unmatched_needed == 0 && verdicts.idle_needed == 0;
-    const bool all_wide = site.wide == needed && all_known;
-    const bool rarely_movable = !all_movable || 2 * site.moved < site.wide;
-    if (site.ordering >= 2 && site.ordering == needed && all_known)
+    const auto is_all = [&](ProblemKind kind) {
+      const uint64_t count = site.of_kind[number(kind)];
+      return count >= 2 && count == needed && verdicts.unmatched_needed == 0 && verdicts.idle_needed == 0;
+    };
+    const bool rarely_movable = !all_movable || 2 * site.moved < needed;
+    if (is_all(ProblemKind::ordering_synchronization))
       add(ProblemKind::ordering_synchronization, site.waits, site.left_out);
-    else if (rarely_movable && site.wide >= 2 && all_wide)
+    else if (rarely_movable && is_all(ProblemKind::wide_synchronization))
       add(ProblemKind::wide_synchronization, site.waits, site.left_out);
     else if (all_movable)
       add(ProblemKind::misplaced_synchronization, site.waits, site.left_out);
@@ -159,14 +159,11 @@ class Finder {
   bool is_worth_opening(ProblemKind kind, const SiteInstances& site) {
     bool enough = site.weight[number(kind)] >= in_.threshold;
     bool goes = kind == ProblemKind::duplicate_transfer || kind == ProblemKind::unused_transfer;
-    if (enough || (goes && 2 * site.of_kind[number(kind)] >= site.transfers - site.transfers_left_out))
-      return true;
-    if (is_allocation_kind(kind)) {
-      ++result_.minor_allocation_sites;
-    } else {
-      ++result_.minor_transfer_sites;
-      result_.minor_transfers += site.of_kind[number(kind)];
-    }
+    const uint64_t count = site.of_kind[number(kind)];
+    if (enough || (goes && 2 * count >= site.transfers - site.transfers_left_out)) return true;
+    result_.minor_allocation_sites += is_allocation_kind(kind);
+    result_.minor_transfer_sites += is_transfer_kind(kind);
+    if (is_transfer_kind(kind)) result_.minor_transfers += count;
     return false;
   }
 
@@ -193,10 +190,7 @@ class Finder {
         problem = problem_of(operation.site, ProblemKind::unnecessary_synchronization);
       if (!problem && is_moved(operation))
         problem = problem_of(operation.site, ProblemKind::misplaced_synchronization);
-      if (!problem && is_wide(operation))
-        problem = problem_of(operation.site, ProblemKind::wide_synchronization);
-      if (!problem && is_ordering(operation))
-        problem = problem_of(operation.site, ProblemKind::ordering_synchronization);
+      if (auto kind = less_kind(operation); kind && !problem) problem = problem_of(operation.site, *kind);
       if (problem) add_instance(*problem, thread, position, operation);
     });
     // The instances that a duplicate's problem took may leave one that is empty, or too rare to be said of
@@ -424,8 +418,7 @@ class Finder {
   void drop_misplaced_of_no_weight() {
     constexpr int kSurelyWorthIt = 5;  // thresholds
     std::erase_if(problems_, [&](const Problem& problem) {
-      if (problem.kind == ProblemKind::wide_synchronization ||
-          problem.kind == ProblemKind::ordering_synchronization)
+      if (is_less_kind(problem.kind))
         return in_.threshold.count > 0 && (problem.benefit < in_.threshold || problem.figure.low.count <= 0);
       if (problem.kind != ProblemKind::misplaced_synchronization) return false;
       if (problem.benefit < in_.threshold || problem.benefit.count <= 0) return true;

@@ -42,8 +42,8 @@ class Candidates : public EventSink {
 
   // A copy that goes to another stream is behind what other threads give, and before it, in another way than it was: that is not
   // looked at.
-  // Work that waits for the CPU (Event::gate) is let go by what a thread does behind its waits, and the check knows of all threads
-  // together: it is for those alone whom the judge asked about each.
+  // Work that waits for the CPU (Event::gate) is let go by any thread. The judge asks what each of them knew by then; the check asks
+  // what all of them knew together, which is too little to rest advice on. So with such work there are no candidates.
   Narrow take_narrow() {
     if (gated_) return {};
     if (giving_ > 1) {
