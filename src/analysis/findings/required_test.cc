@@ -210,6 +210,18 @@ TEST(Required, HoldsAtMostTheWorkOnWhatWasBrought) {
   EXPECT_DOUBLE_EQ(us(found(8192, 45).work), 0);
 }
 
+// The thread's last call neither waits nor gives work: the work before it lies behind all that the replay moves.
+TEST(Required, HoldsNoWorkBehindTheLastThatTheReplayMoves) {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i)
+    trace.launch(2).copy("cuMemcpyDtoH_v2", 8192, lasting(3), 5).from(0x100).first_use(after(5)).work(40);
+  trace.call("cuMemAlloc_v2", lasting(0), 1).without_wait();
+  const auto found = Replayed(trace).required().found;
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_DOUBLE_EQ(us(found[0].work), 3 * 40);
+  EXPECT_DOUBLE_EQ(us(found[0].up_to.high) - us(found[0].up_to.benefit), 2 * 40);
+}
+
 // Results of 4 bytes come one by one, 7 apart: together they come in one copy.
 TEST(Required, HoldsAtMostTheTimeBetweenResultsThatComeOneByOne) {
   auto trace = timeline();

@@ -188,7 +188,8 @@ std::vector<std::vector<Edit>> Replay::edits_of(const std::vector<Change>& chang
       if (change.call_removed) take_work(&*node, change.own + change.before + change.behind);
       continue;
     }
-    if (change.behind.count > 0) take_work(&*node + 1, change.behind);
+    // What comes behind the thread's last node holds nothing up.
+    if (change.behind.count > 0 && node + 1 != thread.nodes.end()) take_work(&*node + 1, change.behind);
     Edit edit;
     edit.thread = t;
     edit.node = static_cast<uint32_t>(node - thread.nodes.begin());
