@@ -1,4 +1,5 @@
-# `cmake --install`, and the packages that `cpack` makes: a .deb, and a .tar.gz that runs on other systems, too.
+# `cmake --install`, and the packages that `cpack` makes: a .deb, and a .tar.gz that runs on other systems, too. ci/wheel.py
+# makes a wheel of the .tar.gz, for those who have pip.
 #
 #   runtime    bin/diogenes; lib/diogenes: what is preloaded, the simulated driver, the discovery; share: documents
 #   libraries  lib/diogenes: other projects' libraries that diogenes needs. In the .tar.gz only: a .deb names their packages
@@ -85,9 +86,10 @@ set(CPACK_COMPONENT_DEBUG_GROUP symbols)
 set(CPACK_COMPONENT_DEBUG_DESCRIPTION "Debug information of diogenes.")
 include(CPack)
 
-# The .deb and the .tar.gz, in build/packages.
+# The .deb, the .tar.gz and the wheel that is made of it, in build/packages.
 add_custom_target(packages
   COMMAND ${CMAKE_CPACK_COMMAND} --config ${CMAKE_BINARY_DIR}/CPackConfig.cmake
+  COMMAND ${CMAKE_SOURCE_DIR}/ci/wheel.py ${CPACK_PACKAGE_DIRECTORY}/${CPACK_ARCHIVE_PROGRAM_FILE_NAME}.tar.gz ${CPACK_PACKAGE_DIRECTORY}
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
   USES_TERMINAL VERBATIM)
 add_dependencies(packages ${debugged})

@@ -88,4 +88,7 @@ done
 tar -C tar -xzf "packages/diogenes-$version-x86_64-debug.tar.gz"
 has_debug_of tar "$top/lib/debug" "$top/bin/diogenes"
 
+# The wheel is made of the .tar.gz.
+"$here/wheel_test.sh" "$work/packages/diogenes-$version-x86_64.tar.gz" "$version" >wheel || bad "the wheel: $(cat wheel)"
+
 finish
