@@ -230,7 +230,8 @@ void ReportOfRun::find() {
        }},
       {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, lines_to_look_at(*runs_.tracing));
   for (const Required& required : needed.found) description.add(required, runs_.brought);
-  if (!needed.found.empty()) description.add_required_together(needed.together);
+  if (std::any_of(needed.found.begin(), needed.found.end(), [](const Required& one) { return !one.sends; }))
+    description.add_required_together(needed.together);
   if (!runs_.sync_use)
     to_follow_ =
         places_to_follow(needed.found, problems.found, {static_cast<int64_t>(report_.gpu_phase_s * 1e9)});

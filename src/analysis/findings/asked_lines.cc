@@ -13,6 +13,10 @@ bool brings_to_host(const DriverFunction& function) {
   return function.role == Role::transfer && function.direction == Direction::device_to_host;
 }
 
+bool sends_data(const DriverFunction& function) {
+  return function.role == Role::transfer && function.direction == Direction::host_to_device;
+}
+
 // What the problems' fixes do to an operation. changed: it stays, without its wait or as a shorter call.
 enum class Fixed : uint8_t { no, moved, changed, gone };
 
@@ -41,7 +45,8 @@ struct Made {
 constexpr size_t kMostForOneWait = 64;
 
 constexpr Bytes kFewBytes{64};     // a result: several of them could come together
-constexpr Bytes kManyBytes{4096};  // data: what the CPU computes from it the GPU could
+constexpr Bytes kManyBytes{4096};  // data: what the CPU computes from it, or makes it from, the GPU could
+constexpr uint64_t kOften = 10;    // sends of a line: less often is no loop
 
 bool gives_work(Role role) {
   return role == Role::launch || role == Role::graph_launch || role == Role::fill;
@@ -74,12 +79,15 @@ class Gatherer {
         places_(places),
         fixed_(fixed_by(problems, input.graph.threads.size())),
         line_of_(input.sites.size(), kNone),
+        sending_line_of_(input.sites.size(), kNone),
         is_python_(input.sites.size()) {
     found_.waits.resize(input.sites.size());
   }
 
   AskedLines gather() {
     for (uint32_t t = 0; t < in_.graph.threads.size(); ++t) gather(t);
+    std::erase_if(found_.lines,
+                  [](const AskedLine& line) { return line.required.sends && line.required.count < kOften; });
     return std::move(found_);
   }
 
@@ -110,6 +118,8 @@ class Gatherer {
       const bool needed = is_needed_wait(operation);
       found_.waits[operation.site.value] += polls_here || needed || is_program_wait(operation);
       if (!stays) freed += operation.call;
+      if (!polls_here && fixed != Fixed::gone && is_sent_data(operation))
+        add_sent(found_.lines[line(operation.site, true)], t, i, cpu_time_before(operations, since));
       if (!polls_here && !needed) {
         const DriverFunction* function = function_of(in_.sites[operation.site]);
         if (function && brings_to_host(*function) && is_candidate(operation) && fixed != Fixed::gone)
@@ -118,7 +128,7 @@ class Gatherer {
       }
       const uint32_t last = polls_here ? (poll++)->last : i;
       if (polls_here ? !operation.outside : stays && is_asked_for(operation)) {
-        const uint32_t at = line(operation.site);
+        const uint32_t at = line(operation.site, false);
         add(found_.lines[at], {operations, t, i, last, copies, freed, since});
         if (!polls_here) asked = at;
       }
@@ -143,13 +153,19 @@ class Gatherer {
     return is_candidate(operation) && !operation.outside && (operation.reasons & kOwnWork) == 0;
   }
 
-  uint32_t line(SiteIndex site) {
-    uint32_t& number = line_of_[site.value];
+  bool is_sent_data(const Operation& operation) const {
+    const DriverFunction* function = function_of(in_.sites[operation.site]);
+    return function && sends_data(*function) && operation.bytes >= kManyBytes && is_candidate(operation) &&
+           !operation.outside;
+  }
+
+  uint32_t line(SiteIndex site, bool sends) {
+    uint32_t& number = (sends ? sending_line_of_ : line_of_)[site.value];
     if (number == kNone) {
       const auto place = places_.place_of ? places_.place_of(site) : std::nullopt;
       const auto next = static_cast<uint32_t>(found_.lines.size());
-      number = place ? by_place_.try_emplace(*place, next).first->second : next;
-      if (number == next) found_.lines.emplace_back();
+      number = place ? by_place_[sends].try_emplace(*place, next).first->second : next;
+      if (number == next) found_.lines.emplace_back().required.sends = sends;
     }
     return number;
   }
@@ -235,6 +251,37 @@ class Gatherer {
     return bytes;
   }
 
+  // Since the thread's last call that waited or gave work; those between, which ask for attributes, are no work.
+  Nanoseconds cpu_time_before(const std::vector<Operation>& operations,
+                              const std::vector<Made>& since) const {
+    Nanoseconds time = since.back().before;
+    for (size_t k = since.size() - 1; k-- > 1;) {
+      const Operation& earlier = operations[since[k].operation];
+      const DriverFunction* function = function_of(in_.sites[earlier.site]);
+      if (is_wait(earlier) || !function || gives_work(function->role) || function->role == Role::transfer)
+        break;
+      time += since[k].before;
+    }
+    return time;
+  }
+
+  // Before the first of them the program may do anything; in a loop it likely makes what it sends.
+  void add_sent(AskedLine& line, uint32_t thread, uint32_t i, Nanoseconds before) {
+    Required& required = line.required;
+    Change& change = line.changes.emplace_back(removed(thread, i));
+    if (required.count > 0) change.before = before;
+    const auto [process, of_process] = in_.graph.origin[thread];
+    const Operation& operation = in_.tracing.processes[process].threads[of_process].operations[i];
+    ++required.count;
+    ++required.threads[thread];
+    ++line.calls[{operation.site, false}];
+    required.bytes.count += operation.bytes.count;
+    required.waited += operation.waited;
+    required.call += operation.call;
+    required.made += change.before;
+    line.most += operation.call + change.before;
+  }
+
   // The CPU time behind a wait, to the thread's next call, is work on the data that it brought if it uses it by then.
   void add_work(AskedLine& line, const Operation& wait, Nanoseconds time) {
     if (line.last_brought < kManyBytes || wait.after.count < 0 || wait.after > time) return;
@@ -284,7 +331,7 @@ class Gatherer {
     const bool polls = waits && wait.polls();
     line.required.waited += polls ? time : operation.waited;
     line.required.call += time;
-    if (function && brings_to_host(*function)) line.required.brought.count += operation.bytes.count;
+    if (function && brings_to_host(*function)) line.required.bytes.count += operation.bytes.count;
     ++line.calls[{operation.site, waits}];
     Change& change = line.changes.emplace_back(removed(wait.thread, i));
     if (polls) change.own = time;
@@ -295,9 +342,9 @@ class Gatherer {
   const ProblemInput& in_;
   const Lines& places_;
   const std::vector<std::vector<Fixed>> fixed_;
-  std::vector<uint32_t> line_of_;               // by site
-  std::vector<std::optional<bool>> is_python_;  // by site
-  std::map<ActingPlace, uint32_t> by_place_;
+  std::vector<uint32_t> line_of_, sending_line_of_;          // by site
+  std::vector<std::optional<bool>> is_python_;               // by site
+  std::map<ActingPlace, uint32_t> by_place_[2];              // of lines that ask, and that send
   std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_;  // of a call and a wait
   AskedLines found_;
 };

@@ -1,5 +1,6 @@
-// Lines of the application that ask for results: the needed waits of each, and all that goes where it does not ask. In: the joined
-// run of stage 2, what stage 3 says of each site, the problems. Out: a line for each place, in the order of their first waits.
+// Lines of the application that ask for results, or send data again and again: the needed waits and copies of each, and all that
+// goes where it does neither. In: the joined run of stage 2, what stage 3 says of each site, the problems. Out: a line for each
+// place, in the order of their first calls.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,16 +17,19 @@ struct RequiredCall {
 };
 
 struct Required {
-  SiteIndex site;                   // the wait that is made most often
+  SiteIndex site;                   // the wait, or the copy, that is made most often
   std::vector<RequiredCall> calls;  // of the line, and the copies: waits first, the most frequent first
-  uint64_t count = 0;               // needed waits
+  uint64_t count = 0;               // needed waits, or what is sent
   uint64_t not_judged = 0;          // of `count`: they count as needed, because nobody saw whether they were
   uint64_t instances = 0;           // all waits of these sites
   uint64_t queries = 0;   // of those of `count` that are loops of queries (polls.h): they have no reason
   uint64_t launches = 0;  // made at the line right before its waits: likely for their results alone
   uint64_t in_a_row =
       0;                // of `count`: since the line's wait before, the thread made calls of that line alone
-  Bytes brought;        // by the copies of `calls`
+  bool sends = false;   // no waits: `count` copies of data to the device, made again and again;
+                        // `up_to` has them, and `made`
+  Bytes bytes;          // brought, or sent, by the copies of `calls`
+  Nanoseconds made;     // sends: CPU time right before the copies, where what they send is likely made
   Nanoseconds between;  // CPU time between those in a row; in Python, before each
   Nanoseconds work;     // CPU time behind waits until the next call, which uses the data that they brought
   Nanoseconds waited, call;  // of `calls`

@@ -146,7 +146,9 @@ void unite_repeats(Report& report, const std::vector<Report>& others) {
     if (wait.used_by && wait.used_by->value && wait.used_by->value->moved_up_to_s)
       wait.used_by->value->moved_up_to_s = std::min(*wait.used_by->value->moved_up_to_s, wait.up_to_s);
   std::erase_if(report.required, [](const ReportRequired& wait) { return wait.up_to_s <= 0; });
-  if (report.required.empty()) report.required_together.reset();
+  if (std::all_of(report.required.begin(), report.required.end(),
+                  [](const ReportRequired& one) { return one.sends; }))
+    report.required_together.reset();
   put_in_order(report.required, &ReportRequired::up_to_s, "R");
   const auto renamed = put_in_order(report.problems, &ReportProblem::expected_benefit_s, "P");
   for (ReportGroup& group : report.groups)

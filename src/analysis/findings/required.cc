@@ -46,19 +46,22 @@ class RequiredFinder {
     add_whole(models, fixed);
     std::erase_if(lines_, [&](const AskedLine& line) {
       const Figure& up_to = line.required.up_to;
-      return most_of(up_to, line) < least_of_one || up_to.benefit.count <= 0;
+      // What is made and sent counts by the line alone: it is more of a guess.
+      return most_of(up_to, line) < (line.required.sends ? least : least_of_one) || up_to.benefit.count <= 0;
     });
     std::stable_sort(lines_.begin(), lines_.end(), [](const AskedLine& a, const AskedLine& b) {
       return a.required.up_to.benefit > b.required.up_to.benefit;
     });
     RequiredWaits result;
     Models::Parts all;
-    for (const AskedLine& line : lines_) all.push_back(&line.changes);
-    if (lines_.size() == 1) result.together = lines_[0].required.up_to;
-    if (lines_.size() > 1) {
-      Models::Parts whole;
-      for (const AskedLine& line : lines_)
-        whole.push_back(line.required.whole() ? &line.whole : &line.changes);
+    Models::Parts whole;
+    for (const AskedLine& line : lines_) {
+      if (line.required.sends) continue;
+      if (all.empty()) result.together = line.required.up_to;
+      all.push_back(&line.changes);
+      whole.push_back(line.required.whole() ? &line.whole : &line.changes);
+    }
+    if (all.size() > 1) {
       const std::vector<Figure> together = models.figures_beyond(fixed, {all, whole});
       result.together = together[0];
       result.together.high = std::max(together[0].high, together[1].benefit);
@@ -108,6 +111,7 @@ class RequiredFinder {
                 return a.count != b.count ? a.count > b.count : in_.sites[a.site].key < in_.sites[b.site].key;
               });
     required.site = required.calls.front().site;
+    if (required.sends) required.instances = required.count;
     for (const RequiredCall& call : required.calls) {
       if (!call.waits) continue;
       required.instances += waits_[call.site.value];

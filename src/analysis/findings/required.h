@@ -11,6 +11,10 @@
 // So is what the CPU computes from the data that a copy brought, up to its next call (the GPU could, and bring what comes out), and
 // the CPU time between results of few bytes that come one by one. A line of Python takes longer to reach the driver than the
 // driver takes: the CPU time before its first call is in the upper end, as far as the calls take as long.
+//
+// A line that sends data again and again is the other direction: what the CPU does right before is likely what makes that data
+// (a batch that is gathered, a matrix that is filled), and the GPU could make it, or keep it. It is listed beside these waits, but
+// is not in what they cost together.
 #pragma once
 #include "analysis/findings/asked_lines.h"
 
@@ -26,7 +30,7 @@ std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteT
 
 struct RequiredWaits {
   std::vector<Required> found;  // largest gain first
-  Figure together;              // of all of them
+  Figure together;              // of all that wait
 };
 
 // Those that gain `least` or more together, and each a quarter of it. `most`: lines that are looked at; each is one more replay.

@@ -222,6 +222,32 @@ TEST(Required, HoldsNoWorkBehindTheLastThatTheReplayMoves) {
   EXPECT_DOUBLE_EQ(us(found[0].up_to.high) - us(found[0].up_to.benefit), 2 * 40);
 }
 
+// The CPU fills 8 KiB for 40, asks for an attribute in 1, works on for 2, and sends in 5: 12 times. What is done before the first
+// may be anything; of a few bytes, or of ten or fewer, nothing is said.
+TEST(Required, HoldsWhatTheCpuMakesAndSends) {
+  const auto found = [](uint64_t bytes, int times) {
+    auto trace = timeline();
+    for (int i = 0; i < times; ++i) {
+      trace.work(40).call("cuStreamIsCapturing", lasting(0), 1).without_wait().work(2);
+      trace.copy("cuMemcpyHtoDAsync_v2", bytes, lasting(0), 5).without_wait().from(0x100);
+      trace.launch(1);
+    }
+    return Replayed(trace).required();
+  };
+  const RequiredWaits sent = found(8192, 12);
+  ASSERT_EQ(sent.found.size(), 1u);
+  const Required& line = sent.found[0];
+  EXPECT_TRUE(line.sends);
+  EXPECT_EQ(line.count, 12u);
+  EXPECT_EQ(line.instances, 12u);
+  EXPECT_EQ(line.bytes.count, 12u * 8192);
+  EXPECT_DOUBLE_EQ(us(line.made), 11 * 42);
+  EXPECT_DOUBLE_EQ(us(line.up_to.benefit), 11 * 42 + 12 * 5);
+  EXPECT_EQ(sent.together.benefit.count, 0);
+  EXPECT_TRUE(found(64, 12).found.empty());
+  EXPECT_TRUE(found(8192, 9).found.empty());
+}
+
 // Results of 4 bytes come one by one, 7 apart: together they come in one copy.
 TEST(Required, HoldsAtMostTheTimeBetweenResultsThatComeOneByOne) {
   auto trace = timeline();

@@ -137,7 +137,8 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   const Site& site = sites_[required.site];
   ReportRequired& out = report_.required.emplace_back();
   out.id = "R" + std::to_string(report_.required.size());
-  out.key = site_key_text(site.key) + "-required";
+  const std::string kind = required.sends ? "-sent" : "-required";
+  out.key = site_key_text(site.key) + kind;
   out.operation = operation_name(site);
   out.stack = names_.stack(site.place);
   out.api = runtime_api(out.stack);
@@ -148,7 +149,9 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.queries = required.queries;
   out.launches = required.launches;
   out.in_a_row = required.in_a_row;
-  out.bytes = required.brought.count;
+  out.bytes = required.bytes.count;
+  out.sends = required.sends;
+  out.made_s = required.made.seconds();
   out.between_s = required.between.seconds();
   out.work_s = required.work.seconds();
   out.at_most_s = required.at_most.seconds();
@@ -159,7 +162,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   for (const RequiredCall& call : required.calls) {
     const Site& its = sites_[call.site];
     out.calls.push_back(
-        {site_key_text(its.key) + "-required", operation_name(its), names_.api(its), call.count, call.waits});
+        {site_key_text(its.key) + kind, operation_name(its), names_.api(its), call.count, call.waits});
     if (call.site.value >= brought.size()) continue;
     out.same_value += brought[call.site.value].same;
     out.values += brought[call.site.value].all;

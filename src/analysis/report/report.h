@@ -145,7 +145,7 @@ struct ReportRequiredCall {
   bool waits = false;  // else it brings what is waited for
 };
 
-// A line whose needed synchronizations cost much. What is said of one stack is said of the wait that is made most often.
+// A line whose needed synchronizations cost much, or that sends what the CPU makes. What is said of one stack is said of the wait that is made most often.
 struct ReportRequired {
   std::string id;  // "R1": by what could be gained
   std::string key, source_key, operation, api;
@@ -154,7 +154,9 @@ struct ReportRequired {
   uint64_t queries = 0;               // of those of `count` that are loops of queries
   uint64_t launches = 0;              // made at the line right before its waits; in the upper end of `range`
   uint64_t in_a_row = 0;              // of `count`: nothing but calls of this line came before them
-  uint64_t bytes = 0;                 // brought by all of them
+  bool sends = false;                 // no waits: `count` copies of data to the device
+  uint64_t bytes = 0;                 // brought, or sent, by all of them
+  double made_s = 0;                  // sends: CPU time right before those copies; in up_to_s
   double between_s = 0;               // CPU time between those in a row; in Python, before each
   double work_s = 0;                  // of the CPU, on what was brought, until its next calls
   double at_most_s = 0;               // gained without launches, between_s and work_s, too; 0: there are none

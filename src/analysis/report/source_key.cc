@@ -49,7 +49,7 @@ void set_source_keys(Report& report) {
     alike[finding.source_key].push_back({&finding.source_key, &finding.where});
   };
   for (ReportProblem& problem : report.problems) set(problem, problem.kind);
-  for (ReportRequired& required : report.required) set(required, "required");
+  for (ReportRequired& required : report.required) set(required, required.sends ? "sent" : "required");
   for (auto& [key, findings] : alike) {
     std::stable_sort(findings.begin(), findings.end(), [](const Keyed& a, const Keyed& b) {
       auto place = [](const Keyed& one) {

@@ -77,6 +77,9 @@ Status add_named(const Report& report, const std::string& id, Choice& choice) {
   if (const auto* problem = find(report.problems, id)) {
     choice.corrections.push_back(correction_of(*problem));
   } else if (const auto* required = find(report.required, id)) {
+    if (required->sends)
+      return error("--only: %s is data that the program sends: it cannot run without; name another finding",
+                   id.c_str());
     choice.corrections.push_back(correction_of(*required));
   } else if (const auto* group = find(report.groups, id)) {
     choice.corrections.push_back(correction_of(*group, report));

@@ -187,7 +187,7 @@ std::unique_ptr<View> finding_view(const Context& context, const Finding& findin
 
 std::unique_ptr<View> required_view(const Context& context, const ReportRequired& required) {
   return std::make_unique<TextView>(
-      required.id + " " + required_phrase(required) + ": needed wait",
+      required.id + " " + required_phrase(required) + ": " + required_kind(required),
       [&](size_t columns) { return required_page(context, required, columns, true); });
 }
 

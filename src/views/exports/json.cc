@@ -223,6 +223,8 @@ Json required_json(const ReportRequired& required) {
       {"between_s", required.between_s},
       {"work_s", required.work_s},
       {"at_most_s", required.at_most_s},
+      {"sends", required.sends},
+      {"made_s", required.made_s},
       {"bytes", required.bytes},
       {"occurrences", occurrences_json(required.occurrences)},
       {"waited_s", finite(required.waited_s)},

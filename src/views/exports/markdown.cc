@@ -141,8 +141,7 @@ std::string to_markdown(const Report& report, const Reader& reader) {
     text += one;
   }
   if (shown < rows) text += fmt::format("Details of {} are left out.\n\n", counted(rows - shown, "finding"));
-  if (!report.required.empty())
-    text += "Needed waits that cost most (ask for less often, later, or on the GPU):\n\n";
+  if (!report.required.empty()) text += required_heading(report) + ":\n\n";
   for (size_t i = 0; i < std::min(kMostRequired, report.required.size()); ++i) {
     const ReportRequired& required = report.required[i];
     text += fmt::format("- up to {} ({}): {} at {}; {}\n", seconds_text(required.up_to_s),

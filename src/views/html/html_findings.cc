@@ -213,9 +213,9 @@ std::string findings_html(const Report& report, const Outline& outline, const Re
 std::string required_html(const Report& report, const Reader& reader) {
   if (report.required.empty()) return "";
   std::string text =
-      "<section id=\"needed\"><h2>Needed waits that cost most</h2>\n<p>These are no mistakes. The figure is what the run "
-      "would save if the CPU did not have to wait there: ask for such a result less often, later, or use it on the "
-      "GPU.</p>\n<div class=\"rows needed\">\n";
+      "<section id=\"needed\"><h2>" + required_heading(report) +
+      "</h2>\n<p>These are no mistakes. The figure is what the run would save if the CPU did not have to wait there, or to "
+      "make and send that data.</p>\n<div class=\"rows needed\">\n";
   const Entries entries(report, reader);
   double most = 0;
   for (const ReportRequired& required : report.required) most = std::max(most, required.up_to_s);

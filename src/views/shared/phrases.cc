@@ -110,6 +110,26 @@ std::string finding_phrase(const Finding& finding) {
 
 std::string required_phrase(const ReportRequired& required) { return caller_of(required); }
 
+std::string required_kind(const ReportRequired& required) {
+  return required.sends ? "data that the CPU makes and sends" : "needed wait";
+}
+
+std::string required_advice(const ReportRequired& required) {
+  return required.sends
+             ? "let the GPU make this data, or send once what it is made from and choose on the GPU; or make "
+               "and send the next piece while the GPU works"
+             : "ask for the result less often, later, or use it on the GPU instead of the CPU";
+}
+
+std::string required_heading(const Report& report) {
+  const auto sends = std::count_if(report.required.begin(), report.required.end(),
+                                   [](const auto& one) { return one.sends; });
+  if (sends == 0) return "Needed waits that cost most (ask for less often, later, or on the GPU)";
+  if (static_cast<size_t>(sends) == report.required.size())
+    return "Data that the CPU makes and sends (let the GPU make it, or keep it there)";
+  return "Needed waits, and data that the CPU makes, that cost most (ask less often, later; let the GPU do it)";
+}
+
 namespace {
 
 // What is gained in the main loop is divided by its iterations where it is so much of the whole gain.
@@ -125,17 +145,29 @@ const ReportProved* refuted(const Report& report) {
   return says_so ? &proved : nullptr;
 }
 
-// What waits cost that are no mistakes, once the mistakes are mended.
+// What costs much that is no mistake, once the mistakes are mended.
 std::string needed_part(const Report& report, double gain) {
-  if (report.required.empty()) return "";
-  const bool all = report.required_together.has_value();
-  const ReportRequired& most = report.required.front();
-  const size_t places = all ? report.required.size() : 1;
-  return fmt::format(
-      "; {} cost{} up to {} ({}){}", places == 1 ? "a needed wait (" + most.id + ")" : "needed waits",
-      places == 1 ? "s" : "", seconds_text(all ? report.required_together->expected_benefit_s : most.up_to_s),
-      percent_text(all ? report.required_together->expected_benefit_percent : most.up_to_percent),
-      gain > 0 ? " beyond that" : "");
+  const ReportRequired *wait = nullptr, *sends = nullptr;  // that cost most
+  size_t waits = 0;
+  for (const ReportRequired& required : report.required) {
+    const ReportRequired*& first = required.sends ? sends : wait;
+    if (!first) first = &required;
+    waits += !required.sends;
+  }
+  std::string text;
+  if (wait) {
+    const bool all = report.required_together.has_value();
+    const bool one = !all || waits == 1;
+    text += fmt::format(
+        "; {} cost{} up to {} ({}){}", one ? "a needed wait (" + wait->id + ")" : "needed waits",
+        one ? "s" : "", seconds_text(all ? report.required_together->expected_benefit_s : wait->up_to_s),
+        percent_text(all ? report.required_together->expected_benefit_percent : wait->up_to_percent),
+        gain > 0 ? " beyond that" : "");
+  }
+  if (sends)
+    text += fmt::format("; making and sending data on the CPU costs up to {} ({}, {})",
+                        seconds_text(sends->up_to_s), percent_text(sends->up_to_percent), sends->id);
+  return text;
 }
 
 }  // namespace

@@ -24,6 +24,11 @@ std::string finding_phrase(const Finding& finding);
 
 // What waits: "torch.Tensor.item", "cudaMemcpy".
 std::string required_phrase(const ReportRequired& required);
+std::string required_kind(
+    const ReportRequired& required);  // "needed wait", "data that the CPU makes and sends"
+std::string required_advice(const ReportRequired& required);  // what to change
+// Over their list: what there is, and what to change.
+std::string required_heading(const Report& report);
 
 // "442 ms of 1.22 s (36.2%) can be saved at 4 places [440 ms to 444 ms]", or that there is nothing to save; and what
 // needed waits cost beyond that. It says nothing good of a session that is not complete.

@@ -163,6 +163,19 @@ TEST(Phrases, Headline) {
   EXPECT_EQ(
       headline(none, outline(none)),
       "nothing to save was found in 1 synchronization and 2 transfers; needed waits cost up to 600 ms (30.0%)");
+  none.required.push_back({.id = "R3", .sends = true, .up_to_s = 0.3, .up_to_percent = 15});
+  EXPECT_EQ(
+      headline(none, outline(none)),
+      "nothing to save was found in 1 synchronization and 2 transfers; needed waits cost up to 600 ms (30.0%); "
+      "making and sending data on the CPU costs up to 300 ms (15.0%, R3)");
+  none.required.erase(none.required.begin(), none.required.begin() + 2);
+  none.required_together.reset();
+  EXPECT_EQ(
+      headline(none, outline(none)),
+      "nothing to save was found in 1 synchronization and 2 transfers; making and sending data on the CPU costs up "
+      "to 300 ms (15.0%, R3)");
+  EXPECT_EQ(required_heading(none),
+            "Data that the CPU makes and sends (let the GPU make it, or keep it there)");
   EXPECT_EQ(headline(Report{}, {}), "nothing to measure: no synchronization and no transfer");
 }
 

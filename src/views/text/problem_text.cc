@@ -233,6 +233,9 @@ std::string whole_text(const ReportRequired& required) {
 }  // namespace
 
 std::string use_text(const ReportRequired& required, const std::string& folder) {
+  if (required.sends)
+    return fmt::format("it sends {}, which the CPU likely makes in the {} before: {}",
+                       bytes_text(required.bytes), seconds_text(required.made_s), required_advice(required));
   std::string text = required.used_for.empty() ? "it counts as needed" : required.used_for;
   if (required.queries > 0)
     text = (required.used_for.empty() ? "" : text + "; ") +
@@ -317,11 +320,11 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
 
 void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options) {
   Details details(page, options);
-  details.title("", required_phrase(required) + ": needed wait", required.up_to_s, required.up_to_percent,
-                required.id, ", up to ");
+  details.title("", required_phrase(required) + ": " + required_kind(required), required.up_to_s,
+                required.up_to_percent, required.id, ", up to ");
   details.proved(required.proved);
   details.labelled("why", use_text(required, options.folder));
-  details.labelled("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
+  if (!required.sends) details.labelled("do", required_advice(required));
   details.stack("at", required.stack, kFrames);
   if (!options.whole) return;
   if (const std::string calls = calls_text(required); !calls.empty()) details.labelled("calls", calls);

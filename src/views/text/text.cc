@@ -205,8 +205,7 @@ class Writer {
   void required(Page& page) const {
     if (required_.empty()) return;
     page.line();
-    page.line(page.bold("Needed waits that cost most") +
-              page.faint(" (ask for less often, later, or on the GPU)"));
+    page.line(page.bold(required_heading(report_)));
     const size_t shown = std::min(whole() ? SIZE_MAX : kRequired, required_.size());
     for (size_t i = 0; i < shown; ++i) {
       const ReportRequired& required = *required_[i];
