@@ -154,6 +154,11 @@ std::string library_fix(const LibraryWait& library, bool misplaced) {
   return misplaced ? fix + ", and wait just before the first use of the data" : fix;
 }
 
+// Some calls are needed: only those may stay.
+std::string where_used(const std::string& use_at) {
+  return "make the call only where its result is used" + (use_at.empty() ? "" : ": at " + use_at);
+}
+
 // Roles that no line names (batches, graphs, mapping): what can be said of any call.
 constexpr Line kOtherwise[] = {
     {kUnnecessary, "", Role::synchronize,
@@ -324,7 +329,8 @@ void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) 
 }  // namespace
 
 Advice advice_for(const Problem& problem, const DriverFunction& function, const std::string& use_at,
-                  const std::string& allocation_at, const std::optional<LibraryWait>& library) {
+                  const std::string& allocation_at, const std::optional<LibraryWait>& library,
+                  const std::string& instead) {
   const Line& line = line_for(problem.kind, function);
   Advice advice{why_of(problem, use_at), line.fix, {}};
   // First, so that no view leaves it out.
@@ -356,6 +362,10 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   const bool wait = problem.kind == kUnnecessary || problem.kind == kMisplaced;
   if (library && wait && function.role == Role::synchronize)
     advice.fix = library_fix(*library, problem.kind == kMisplaced);
+  const bool by_its_form = (library && wait) || problem.kind == ProblemKind::pageable_transfer;
+  if (by_its_form && !instead.empty()) advice.fix = instead;
+  if (problem.kind == kUnnecessary && !library && function.role == Role::synchronize && problem.used > 0)
+    advice.fix = where_used(use_at);
   if (*line.condition) advice.conditions.push_back({line.code, line.condition});
   add_companions(problem, allocation_at, advice.conditions);
   if (release) {
@@ -369,6 +379,26 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   }
   add_seen(problem, advice.conditions);
   return advice;
+}
+
+std::string required_fix(const Required& required, const PythonAdvice& instead) {
+  constexpr uint64_t kResult = 64;  // bytes
+  if (required.sends)
+    return "let the GPU make this data, or send once what it is made from and choose on the GPU; or make and send the next piece "
+           "while the GPU works";
+  if (instead.spares_the_wait && !instead.text.empty()) return instead.text;
+  const uint64_t each = required.bytes.count / std::max<uint64_t>(required.count, 1);
+  const bool together = 2 * required.in_a_row >= required.count && each > 0 && each <= kResult;
+  if (together)
+    return "put the " + grouped(required.count) + " results of " + grouped(each) +
+           " bytes side by side on the GPU, and bring them by one copy";
+  if (!instead.text.empty()) return instead.text;
+  if (required.work.count > 0)
+    return "let the GPU do what the CPU does with this data, and bring only the result";
+  return required.bytes.count > 0
+             ? "bring the result less often (every n-th time), or later (cudaMemcpyAsync into pinned memory, an event, and a look "
+               "at it one iteration on); or let the GPU use it itself"
+             : "wait less often, or later: right before the result is used; or let the GPU use it itself";
 }
 
 }  // namespace diogenes

@@ -127,7 +127,8 @@ void Description::add(const Problem& problem) {
   out.duplicate_of = most_frequent(problem.duplicates);
   out.lost_at = most_frequent(problem.lost);
   Advice advice = advice_for(problem, *function_of(site), place_of(most_frequent(problem.uses)),
-                             place_of(most_frequent(problem.allocation_places)), library_wait(out.stack));
+                             place_of(most_frequent(problem.allocation_places)), library_wait(out.stack),
+                             advice_where_nothing_needs_it(out.stack));
   out.why = std::move(advice.why);
   out.fix = std::move(advice.fix);
   out.conditions = std::move(advice.conditions);
@@ -169,6 +170,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   }
   out.up_to_s = required.up_to.benefit.seconds();
   out.up_to_percent = percent(required.up_to.benefit);
+  out.fix = required_fix(required, advice_where_it_waits(out.stack));
   out.range = range_of(required.up_to);
   out.reasons = by_code(required.reasons);
   uint64_t most = 0;

@@ -166,6 +166,7 @@ struct ReportRequired {
   std::optional<ReportRange> range;                       // of up_to_s
   std::vector<std::pair<std::string, uint64_t>> reasons;  // reason_code(): how many; most frequent first
   std::string used_for;                                   // in words
+  std::string fix;                                        // what to change
   std::optional<ReportUse> used_by;
   uint64_t same_value = 0,
            values = 0;  // copies to the host that brought the most frequent bytes, of all; 0: unknown

@@ -260,8 +260,15 @@ bool is_copy_of_torch(const ReportFrame& callee, const std::string& name) {
 
 }  // namespace
 
+PythonCall called_python(const std::vector<ReportFrame>& stack) {
+  const ReportFrame* callee = library_callee(stack, acting_frame(stack));
+  return callee ? python_call(stack, callee) : PythonCall{};
+}
+
 std::string called_library(const std::vector<ReportFrame>& stack) {
   const ReportFrame* callee = library_callee(stack, acting_frame(stack));
+  if (callee)
+    if (std::string call = python_call(stack, callee).name; !call.empty()) return call;
   return callee && !callee->function.empty() ? base_name(*callee) : "";
 }
 
@@ -278,7 +285,8 @@ std::optional<LibraryWait> library_wait(const std::vector<ReportFrame>& stack) {
   if (!callee) return std::nullopt;
   const std::string name = function_or_file(*callee);
   if (is_there_to_wait(name)) return std::nullopt;
-  return LibraryWait{name, is_copy_of_torch(*callee, name)};
+  const std::string call = python_call(stack, callee).name;
+  return LibraryWait{call.empty() ? name : call, is_copy_of_torch(*callee, name)};
 }
 
 }  // namespace diogenes

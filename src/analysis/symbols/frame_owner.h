@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/report/report.h"
+#include "analysis/symbols/python_calls.h"
 #include "trace/session.h"
 
 namespace diogenes {
@@ -53,8 +54,8 @@ bool made_at_line_of(const std::vector<ReportFrame>& call, const std::vector<Rep
 // The function without arguments and version namespaces, as its author would say it. Python's names are that already.
 std::string base_name(const ReportFrame& frame);
 
-// The library's function that the frame to act on calls ("thrust::reduce_by_key"), without arguments; "" where it
-// calls the runtime itself.
+// The library's function that the frame to act on calls ("thrust::reduce_by_key", "tensor.item()"), without arguments; "" where
+// it calls the runtime itself.
 std::string called_library(const std::vector<ReportFrame>& stack);
 
 // A wait that a library makes inside one of its functions: no call of the application's that could be removed.
@@ -62,6 +63,8 @@ struct LibraryWait {
   std::string function;        // that the application calls; the library's file where it has no name
   bool copy_of_torch = false;  // of PyTorch's, which take non_blocking
 };
+// Of Python's libraries, what the frame to act on calls (python_calls.h); its name is "" where it calls none of them.
+PythonCall called_python(const std::vector<ReportFrame>& stack);
 // None: the application makes the wait, or calls a function that is there to wait (torch.cuda.synchronize).
 std::optional<LibraryWait> library_wait(const std::vector<ReportFrame>& stack);
 

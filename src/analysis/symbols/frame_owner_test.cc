@@ -168,7 +168,7 @@ TEST(LibraryWait, IsOneInsideALibrarysOwnFunction) {
   const auto upload = library_wait(
       torch_stack(frame("torch::autograd::THPVariable_cuda(_object*, _object*)", "", 0, kTorch)));
   ASSERT_TRUE(upload);
-  EXPECT_EQ(upload->function, "torch::autograd::THPVariable_cuda");
+  EXPECT_EQ(upload->function, "tensor.cuda()");
   EXPECT_TRUE(upload->copy_of_torch);
   const auto item = library_wait(
       torch_stack(frame("torch::autograd::THPVariable_item(_object*, _object*)", "", 0, kTorch)));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "views/exports/exports.h"
+#include "views/shared/phrases.h"
 
 namespace diogenes {
 namespace {
@@ -44,6 +45,13 @@ std::string joined_codes(const ReportProblem& problem) {
   return codes;
 }
 
+std::string checks(const ReportProblem& problem) {
+  std::string texts;
+  for (const ReportCondition& condition : problem.conditions)
+    if (can_break(condition)) texts += (texts.empty() ? "" : "; ") + condition.text;
+  return texts;
+}
+
 // Columns that are there where something was proved.
 void add_proved(Row& row, const ReportProblem& problem) {
   if (!problem.proved) {
@@ -57,11 +65,10 @@ void add_proved(Row& row, const ReportProblem& problem) {
 
 std::string header(const Report& report) {
   Row row;
-  for (const char* name :
-       {"id",          "kind",         "call",       "operation", "saves_s",  "saves_percent",
-        "saves_low_s", "saves_high_s", "count",      "instances", "waited_s", "call_s",
-        "bytes",       "function",     "file",       "line",      "column",   "why",
-        "fix",         "conditions",   "source_key", "key"})
+  for (const char* name : {"id",          "kind",         "call",  "operation",  "saves_s",  "saves_percent",
+                           "saves_low_s", "saves_high_s", "count", "instances",  "waited_s", "call_s",
+                           "bytes",       "function",     "file",  "line",       "column",   "why",
+                           "fix",         "conditions",   "check", "source_key", "key"})
     row.add(std::string(name));
   if (report.proof)
     for (const char* name :
@@ -91,7 +98,7 @@ std::string to_csv(const Report& report) {
         .add(problem.call_s)
         .add(problem.bytes);
     row.add(where.function).add(where.file).known(where.line).known(where.column);
-    row.add(problem.why).add(problem.fix).add(joined_codes(problem));
+    row.add(problem.why).add(problem.fix).add(joined_codes(problem)).add(checks(problem));
     row.add(problem.source_key).add(problem.key);
     if (report.proof) add_proved(row, problem);
     text += row.end();

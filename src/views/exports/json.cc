@@ -236,6 +236,7 @@ Json required_json(const ReportRequired& required) {
       {"via", text_or_null(required.via)},
       {"reasons", counts_json(required.reasons)},
       {"used_for", text_or_null(required.used_for)},
+      {"fix", required.fix},
       {"used_by", use_json(required.used_by)},
       {"same_value",
        required.values > 0 ? Json{{"count", required.same_value}, {"of", required.values}} : Json(nullptr)},

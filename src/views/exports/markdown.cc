@@ -88,7 +88,7 @@ std::string details_of(const ReportProblem& problem, const Reader& reader) {
   item("Why", problem.why);
   item("Do", problem.fix);
   for (const ReportCondition& condition : problem.conditions)
-    if (condition.code != "usual") item("Check", condition.text);
+    if (can_break(condition)) item("Check", condition.text);
   item("Cost", fmt::format("{}, {} waited of {} in the call", counted(problem.count, "time"),
                            seconds_text(problem.waited_s), seconds_text(problem.call_s)));
   return text + source_block(problem) + "\n";
@@ -147,7 +147,7 @@ std::string to_markdown(const Report& report, const Reader& reader) {
     text += fmt::format("- up to {} ({}): {} at {}; {}\n", seconds_text(required.up_to_s),
                         percent_text(required.up_to_percent), escaped(required_phrase(required)),
                         escaped(where_text(required.where, reader.folder, kPlaceWidth)),
-                        escaped(use_text(required, reader.folder)) +
+                        escaped(use_text(required, reader.folder) + ". To do: " + required.fix) +
                             (required.proved ? "; " + escaped(proof_text(*required.proved)) : ""));
   }
   return text;

@@ -133,7 +133,7 @@ class SarifWriter {
     if (!problem.why.empty()) text += " Why: " + problem.why + ".";
     if (!problem.fix.empty()) text += " Do: " + problem.fix + ".";
     for (const ReportCondition& condition : problem.conditions)
-      if (condition.code != "usual") text += " Check: " + condition.text + ".";
+      if (can_break(condition)) text += " Check: " + condition.text + ".";
     return text;
   }
 

@@ -53,6 +53,7 @@ class Entries {
         count_text(required.count));
     text += proved(required.proved);
     text += item("why", html(use_text(required, reader_.folder)));
+    text += item("do", html(required.fix));
     text += item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
     text += range(required.range);
     if (required.used_by) text += place("used at", required.used_by->stack);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <set>
 #include <string_view>
+#include <utility>
 
 #include "views/shared/figures.h"
 
@@ -96,16 +96,36 @@ bool stands_apart(const Finding& finding) {
   });
 }
 
-std::string finding_phrase(const Finding& finding) {
-  std::set<std::string> calls, phrases;
+std::string finding_phrase(const Finding& finding, size_t room) {
+  std::vector<std::string> calls, phrases;
+  const auto add = [](std::vector<std::string>& all, std::string one) {
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+  };
   for (const ReportProblem* problem : finding.problems) {
-    calls.insert(caller_of(*problem));
-    phrases.insert(kind_phrase(problem->kind));
+    add(calls, caller_of(*problem));
+    add(phrases, kind_phrase(problem->kind));
   }
-  const std::string who = calls.size() == 1 ? *calls.begin() : fmt::format("{} calls", calls.size());
-  const std::string what =
-      phrases.size() == 1 ? *phrases.begin() : counted(finding.problems.size(), "problem");
-  return who + ": " + what + (stands_apart(finding) ? " (not with the others)" : "");
+  if (calls.empty()) return "";
+  const std::string who =
+      calls.size() == 1 ? calls[0] : fmt::format("{} and {} more", calls[0], calls.size() - 1);
+  const std::string behind = stands_apart(finding) ? " (not with the others)" : "";
+  if (phrases.size() == 2)
+    if (std::string text = who + ": " + phrases[0] + " and " + phrases[1] + behind; text.size() <= room)
+      return text;
+  std::string what = ": " + phrases[0];
+  if (phrases.size() > 1) what += fmt::format(" and {} more", phrases.size() - 1);
+  std::string text = who + what + behind;
+  if (text.size() <= room) return text;
+  constexpr size_t kLeast = 12;  // of the name
+  const size_t left = room - std::min(room, what.size() + 3);
+  if (left >= kLeast) return who.substr(0, left) + "..." + what;
+  return text.substr(0, room - std::min<size_t>(room, 3)) + "...";
+}
+
+bool can_break(const ReportCondition& condition) {
+  static constexpr std::array<std::string_view, 7> kHarmless = {
+      "usual", "timer", "errors-surface", "throttles", "sampled", "wait-included", "wait-only"};
+  return std::find(kHarmless.begin(), kHarmless.end(), condition.code) == kHarmless.end();
 }
 
 std::string required_phrase(const ReportRequired& required) { return caller_of(required); }
@@ -114,20 +134,12 @@ std::string required_kind(const ReportRequired& required) {
   return required.sends ? "data that the CPU makes and sends" : "needed wait";
 }
 
-std::string required_advice(const ReportRequired& required) {
-  return required.sends
-             ? "let the GPU make this data, or send once what it is made from and choose on the GPU; or make "
-               "and send the next piece while the GPU works"
-             : "ask for the result less often, later, or use it on the GPU instead of the CPU";
-}
-
 std::string required_heading(const Report& report) {
   const auto sends = std::count_if(report.required.begin(), report.required.end(),
                                    [](const auto& one) { return one.sends; });
-  if (sends == 0) return "Needed waits that cost most (ask for less often, later, or on the GPU)";
-  if (static_cast<size_t>(sends) == report.required.size())
-    return "Data that the CPU makes and sends (let the GPU make it, or keep it there)";
-  return "Needed waits, and data that the CPU makes, that cost most (ask less often, later; let the GPU do it)";
+  if (sends == 0) return "Needed waits that cost most";
+  if (static_cast<size_t>(sends) == report.required.size()) return "Data that the CPU makes and sends";
+  return "Needed waits that cost most, and data that the CPU makes and sends";
 }
 
 namespace {

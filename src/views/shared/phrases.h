@@ -1,5 +1,6 @@
 // The words that all views share: what a finding is, in a few of them, and what a session says in one line.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,17 @@ std::string quoted(const std::string& argument);
 // Right alone, and not together with the others: no figure of several has it.
 bool stands_apart(const Finding& finding);
 // "cudaFree: needless wait", "thrust::sort: needless wait"; of several problems what they have in common.
-std::string finding_phrase(const Finding& finding);
+// Shortened to `room` characters where it is longer: first what else is wrong, then the call's name.
+std::string finding_phrase(const Finding& finding, size_t room = SIZE_MAX);
+
+// Must it be made sure of before the change, or the program may break? All other conditions hold for every finding of a kind, or
+// only say what a figure holds.
+bool can_break(const ReportCondition& condition);
 
 // What waits: "torch.Tensor.item", "cudaMemcpy".
 std::string required_phrase(const ReportRequired& required);
 std::string required_kind(
     const ReportRequired& required);  // "needed wait", "data that the CPU makes and sends"
-std::string required_advice(const ReportRequired& required);  // what to change
 // Over their list: what there is, and what to change.
 std::string required_heading(const Report& report);
 

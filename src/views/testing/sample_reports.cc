@@ -148,6 +148,7 @@ Report als_report() {
   error.range = ReportRange{.low_s = 0.17, .high_s = 0.2};
   error.reasons = {{"cpu-access", 498}, {"small-range", 1}};
   error.used_for = "the CPU uses its result";
+  error.fix = "bring the result less often, or let the GPU use it itself";
   error.used_by = ReportUse{0.000002, {at("als::converged(float)", source, 251, 0x2d00)}};
   ReportValue& value = error.used_by->value.emplace();
   value.followed = value.copied = 7;

@@ -56,9 +56,8 @@ std::string value_text(const ReportValue& value, const std::string& folder) {
 namespace {
 
 constexpr size_t kIndent = 4;
-constexpr size_t kFrames = 2;      // of a stack, briefly
-constexpr size_t kPlaces = 4;      // of a finding with several, briefly
-constexpr size_t kConditions = 2;  // briefly
+constexpr size_t kFrames = 2;  // of a stack, briefly
+constexpr size_t kPlaces = 4;  // of a finding with several, briefly
 
 // Up to where it names a place: what was seen, whatever the numbers.
 std::string without_figures(const std::string& why) {
@@ -152,9 +151,23 @@ class Details {
       if (!marked && !options_.whole) continue;
       std::string text = fmt::format("{:>{}} {:>5} | ", marked ? ">" : "", kIndent + 1, number);
       for (char c : problem.source.lines[i]) text += c == '\t' ? ' ' : c;
-      if (text.size() > page_.width()) text = text.substr(0, page_.width() - 3) + "...";
+      text = cut_around(text, marked && problem.where->column > 0
+                                  ? text.size() - problem.source.lines[i].size() +
+                                        static_cast<size_t>(problem.where->column) - 1
+                                  : 0);
       page_.line(marked ? page_.bold(text) : page_.faint(text));
     }
+  }
+
+  // As long as the page is wide; `at`, the call's place in it, stays to be seen, and so do the first characters.
+  std::string cut_around(const std::string& text, size_t at) const {
+    const size_t width = page_.width(), margin = kIndent + 10;
+    if (text.size() <= width) return text;
+    if (at <= margin || at + width / 4 < width) return text.substr(0, width - 3) + "...";
+    const size_t begin = std::min(at - width / 4, text.size() - (width - margin - 3));
+    std::string cut = text.substr(0, margin) + "..." + text.substr(begin, width - margin - 3);
+    if (begin + (width - margin - 3) < text.size()) cut.replace(cut.size() - 3, 3, "...");
+    return cut;
   }
 
   void happens(const ReportProblem& problem) {
@@ -183,12 +196,8 @@ class Details {
  private:
   // What holds for every finding of its kind is said where all is asked for.
   void conditions(const ReportProblem& problem) {
-    size_t said = 0;
-    for (const ReportCondition& condition : problem.conditions) {
-      if (!options_.whole && (condition.code == "usual" || said == kConditions)) continue;
-      labelled("check", condition.text);
-      ++said;
-    }
+    for (const ReportCondition& condition : problem.conditions)
+      if (options_.whole || can_break(condition)) labelled("check", condition.text);
   }
 
   Page& page_;
@@ -219,23 +228,23 @@ std::string whole_text(const ReportRequired& required) {
   constexpr double kMore = 1.05;
   if (required.at_most_s < kMore * required.up_to_s) return "";
   std::string more;
-  const auto add = [&](const std::string& text) { more += (more.empty() ? "" : ", and without ") + text; };
+  const auto add = [&](const std::string& text) { more += (more.empty() ? "" : " and ") + text; };
   if (required.launches > 0)
     add(fmt::format("the {} that the line launches right before", counted(required.launches, "kernel")));
-  if (required.between_s > 0) add(fmt::format("the CPU's {} around them", seconds_text(required.between_s)));
+  if (required.between_s > 0)
+    add(fmt::format("{} of CPU time around them", seconds_text(required.between_s)));
   if (required.work_s > 0)
     add(fmt::format("the CPU's {} of work on the {} that come", seconds_text(required.work_s),
                     bytes_text(required.bytes)));
   if (more.empty()) return "";
-  return fmt::format("; up to {} without {}, too{}", seconds_text(required.at_most_s), more,
-                     required.work_s > 0 ? ": let the GPU do it, and bring the result" : "");
+  return fmt::format("; up to {} if {} can go, too", seconds_text(required.at_most_s), more);
 }
 }  // namespace
 
 std::string use_text(const ReportRequired& required, const std::string& folder) {
   if (required.sends)
-    return fmt::format("it sends {}, which the CPU likely makes in the {} before: {}",
-                       bytes_text(required.bytes), seconds_text(required.made_s), required_advice(required));
+    return fmt::format("it sends {}, which the CPU likely makes in the {} before", bytes_text(required.bytes),
+                       seconds_text(required.made_s));
   std::string text = required.used_for.empty() ? "it counts as needed" : required.used_for;
   if (required.queries > 0)
     text = (required.used_for.empty() ? "" : text + "; ") +
@@ -259,8 +268,7 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
                         count_text(required.values));
   const uint64_t each = required.bytes / std::max<uint64_t>(required.count, 1);
   if (2 * required.in_a_row >= required.count && each > 0 && each <= kFewBytes)
-    text += fmt::format("; {} results of {} come one by one: bring them together", count_text(required.count),
-                        bytes_text(each));
+    text += fmt::format("; {} results of {} come one by one", count_text(required.count), bytes_text(each));
   return text + whole_text(required);
 }
 
@@ -324,7 +332,7 @@ void required_details(Page& page, const ReportRequired& required, const ProblemT
                 required.up_to_percent, required.id, ", up to ");
   details.proved(required.proved);
   details.labelled("why", use_text(required, options.folder));
-  if (!required.sends) details.labelled("do", required_advice(required));
+  details.labelled("do", required.fix);
   details.stack("at", required.stack, kFrames);
   if (!options.whole) return;
   if (const std::string calls = calls_text(required); !calls.empty()) details.labelled("calls", calls);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "views/shared/figures.h"
 #include "views/shared/outline.h"
@@ -15,16 +16,16 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kLines = 40;    // of a report of which no more was asked for
+constexpr size_t kLines = 45;    // of a report of which no more was asked for
 constexpr size_t kDetails = 3;   // findings with their reasons
 constexpr size_t kRequired = 3;  // needed waits
 constexpr size_t kNotices = 3;
 constexpr int kDefaultTop = 10;
 
 // "[170 ms to 200 ms]; " where it is wide.
-std::string range_before(const std::optional<ReportRange>& range) {
+std::string range_behind(const std::optional<ReportRange>& range) {
   if (!range || range->reason.empty()) return "";
-  return fmt::format("[{} to {}]; ", seconds_text(range->low_s), seconds_text(range->high_s));
+  return fmt::format("; range {} to {}", seconds_text(range->low_s), seconds_text(range->high_s));
 }
 
 class Writer {
@@ -47,12 +48,12 @@ class Writer {
                      });
   }
 
-  // As many details as fit.
+  // As many details as fit; the first finding's always.
   std::string write() const {
     for (size_t details = std::min(kDetails, outline_.findings.size());; --details) {
       Page page(options_.width, options_.color);
       write(page, details);
-      if (details == 0 || page.lines() <= kLines || asked_for_more()) return page.text();
+      if (details <= 1 || page.lines() <= kLines || asked_for_more()) return page.text();
     }
   }
 
@@ -150,8 +151,7 @@ class Writer {
                                      place, calls ? fmt::format(" {:>8}", last_heading()) : "")));
     for (size_t i = 0; i < shown; ++i) {
       const Finding& finding = outline_.findings[i];
-      std::string phrase = finding_phrase(finding);
-      if (phrase.size() > what) phrase = phrase.substr(0, what - 3) + "...";
+      const std::string phrase = finding_phrase(finding, what);
       std::string where = finding_place(finding, folder_, place);
       page.line(
           fmt::format("{:>2}. ", i + 1) +
@@ -207,17 +207,24 @@ class Writer {
     page.line();
     page.line(page.bold(required_heading(report_)));
     const size_t shown = std::min(whole() ? SIZE_MAX : kRequired, required_.size());
+    std::map<std::string, std::string> advised;  // fixes that were said, and of which entry
     for (size_t i = 0; i < shown; ++i) {
       const ReportRequired& required = *required_[i];
       const std::string what = required_phrase(required);
       const std::string figures = fmt::format("up to {:>8} {:>6}  ", seconds_text(required.up_to_s),
                                               percent_text(required.up_to_percent));
       const size_t room = page.width() - std::min(page.width() - 30, 26 + what.size());
-      page.line("  " + figures + page.bold(what) + "  " + where_text(required.where, folder_, room));
-      page.wrapped(std::string(25, ' '), 25,
-                   range_before(required.range) + counted(calls_in(required), "time") + "; " +
-                       use_text(required, folder_) +
-                       (required.proved ? "; " + proof_text(*required.proved) : "") + "  " + required.id);
+      const std::string where = where_text(required.where, folder_, room);
+      const bool fits = figures.size() + what.size() + where.size() + required.id.size() + 6 <= page.width();
+      page.line("  " + figures + page.bold(what) + "  " + where +
+                (fits ? page.faint("  " + required.id) : ""));
+      page.labelled(4, "why",
+                    counted(calls_in(required), "time") + "; " + use_text(required, folder_) +
+                        range_behind(required.range) +
+                        (required.proved ? "; " + proof_text(*required.proved) : ""));
+      const auto [same, first] = advised.try_emplace(required.fix, required.id);
+      page.labelled(4, "do",
+                    (first ? required.fix : "as of " + same->second) + (fits ? "" : "  " + required.id));
     }
     if (shown < required_.size()) page.line("  and " + counted(required_.size() - shown, "more place"));
   }

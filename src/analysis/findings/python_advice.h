@@ -1,0 +1,23 @@
+// What to write instead of a call of PyTorch, CuPy, JAX or Numba that waits or sends. In: the call (python_calls.h). Out: one
+// sentence, or "" where nothing better is known.
+// Source: PyTorch's, CuPy's, JAX's and Numba's documentation; that PyTorch's forms do not wait was tried with
+// torch.cuda.set_sync_debug_mode (docs/lab/2026-11-28-python-forms-h200.md).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.h"
+
+namespace diogenes {
+
+struct PythonAdvice {
+  std::string text;
+  bool spares_the_wait =
+      false;  // another form has no result to wait for: whether many come at once does not matter
+};
+// The application uses the result, or the library needs it to go on.
+PythonAdvice advice_where_it_waits(const std::vector<ReportFrame>& stack);
+// Nobody needs the wait: a form of the call that does not make it.
+std::string advice_where_nothing_needs_it(const std::vector<ReportFrame>& stack);
+
+}  // namespace diogenes
