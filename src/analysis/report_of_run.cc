@@ -1,12 +1,14 @@
 #include "analysis/report_of_run.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/findings/repeats.h"
 #include "analysis/findings/required.h"
 #include "analysis/findings/right_together.h"
 #include "analysis/program/code_loading.h"
 #include "analysis/program/profiled_span.h"
+#include "analysis/report/callers.h"
 #include "analysis/report/coverage.h"
 #include "analysis/report/notices.h"
 #include "analysis/report/source_key.h"
@@ -230,6 +232,7 @@ void ReportOfRun::find() {
        }},
       {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, lines_to_look_at(*runs_.tracing));
   for (const Required& required : needed.found) description.add(required, runs_.brought);
+  tell_callers_apart(report_.problems, stacks_of_needed_waits(problems.found));
   if (std::any_of(needed.found.begin(), needed.found.end(), [](const Required& one) { return !one.sends; }))
     description.add_required_together(needed.together);
   if (!runs_.sync_use)
@@ -243,6 +246,25 @@ void ReportOfRun::find() {
   note_further_runs(problems, replay);
   if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
   problem_notices(problems, runs_.graph, threshold_percent_, options_.model, report_.notices);
+}
+
+// Of those at lines where problems are.
+std::vector<std::vector<ReportFrame>> ReportOfRun::stacks_of_needed_waits(
+    const std::vector<Problem>& problems) {
+  std::set<ActingPlace> places;
+  for (const Problem& problem : problems)
+    if (const auto place = acting_place(names_.stack(runs_.sites[problem.site].place))) places.insert(*place);
+  std::vector<bool> seen(runs_.sites.size());
+  std::vector<std::vector<ReportFrame>> stacks;
+  for (const Process& process : runs_.tracing->processes)
+    for (const Thread& thread : process.threads)
+      for (const Operation& operation : thread.operations) {
+        if (operation.reasons == 0 || !is_program_wait(operation) || seen[operation.site.value]) continue;
+        seen[operation.site.value] = true;
+        const std::vector<ReportFrame> stack = names_.stack(runs_.sites[operation.site].place);
+        if (const auto place = acting_place(stack); place && places.contains(*place)) stacks.push_back(stack);
+      }
+  return stacks;
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

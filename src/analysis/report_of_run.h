@@ -42,6 +42,7 @@ class ReportOfRun {
   void say_code_loading();
   void describe_process();
   void find();
+  std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
   void note_further_runs(const Problems& problems, const Replay& replay);
   void add_parts(const GroupingInput& grouping, const std::vector<Group>& groups, Description& description);
   std::vector<Group> groups_asked_for(const GroupingInput& grouping) const;

@@ -117,7 +117,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->type_name("FILE");
   run->add_option(
          "--threshold", options.threshold_percent,
-         "Least gain of a misplaced synchronization, in percent of the time in which the GPU is used (default: 0.1)")
+         "Least gain of what is listed, other than needless synchronizations, in percent of the time in which the GPU is used (default: 0.1)")
       ->type_name("PERCENT")
       ->check(kPercent);
   run->add_option("--gpu-times", options.gpu_times,
@@ -186,9 +186,9 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->type_name("ID|all");
   report
       ->add_option("--kind", options.kind,
-                   "Show findings of one kind only (unnecessary-synchronization, ...)")
+                   "Show findings of one kind only, as the report names it ('needless wait', ...)")
       ->type_name("KIND")
-      ->check(kKind);
+      ->transform(kKind);
   report->add_option("--rank", options.rank, "Show what occurs in this rank of the job only")->type_name("N");
   report
       ->add_option("--process", options.process,
@@ -207,7 +207,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report
       ->add_option(
           "--threshold", options.threshold_percent,
-          "Least gain of a misplaced synchronization, in percent of the time in which the GPU is used (default: the session's)")
+          "Least gain of what is listed, other than needless synchronizations, in percent of the time in which the GPU is used (default: the session's)")
       ->type_name("PERCENT")
       ->check(kPercent);
 }
@@ -225,7 +225,7 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   command
       ->add_option(
           "--threshold", options.threshold_percent,
-          "Least gain of a misplaced synchronization, in percent of the time in which the GPU is used (default: the session's)")
+          "Least gain of what is listed, other than needless synchronizations, in percent of the time in which the GPU is used (default: the session's)")
       ->type_name("PERCENT")
       ->check(kPercent);
 }

@@ -22,7 +22,7 @@ run() { # run STATUS PATTERN [OPTION...] -- COMMAND...
 
 # Usage
 expect 2 '^diogenes: no command is given' "$diogenes"
-expect 2 '^diogenes: --kind: .*unused-transfer' "$diogenes" report --kind bogus
+expect 2 "^diogenes: --kind: there is no kind 'bogus'; the kinds are 'needless wait'" "$diogenes" report --kind bogus
 expect 2 "there is no command 'explode'" "$diogenes" explode
 expect 2 'there is no option --versoin' "$diogenes" --versoin
 expect 2 'no command to run' "$diogenes" run

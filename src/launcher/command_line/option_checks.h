@@ -12,6 +12,7 @@
 
 #include "analysis/findings/problem_kinds.h"
 #include "ffm/plan.h"
+#include "views/shared/phrases.h"
 
 namespace diogenes::launcher {
 
@@ -63,6 +64,19 @@ inline const CLI::Validator kRangeName = {
     },
     ""};
 
-inline const CLI::Validator kKind = CLI::IsMember(kind_names()).description("");
+// As reports print it ("needless wait"), or as files have it.
+inline const CLI::Validator kKind(
+    [](std::string& text) -> std::string {
+      std::string known;
+      for (const std::string& name : kind_names()) {
+        if (text == name || text == kind_phrase(name)) {
+          text = name;
+          return "";
+        }
+        known += (known.empty() ? "'" : ", '") + kind_phrase(name) + "'";
+      }
+      return "there is no kind '" + text + "'; the kinds are " + known;
+    },
+    "");
 
 }  // namespace diogenes::launcher

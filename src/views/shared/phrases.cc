@@ -28,7 +28,7 @@ constexpr std::array kPhrases = {
     KindPhrase{"round-trip-transfer", "data goes back unchanged"},
     KindPhrase{"unused-transfer", "data is not used"},
     KindPhrase{"small-transfers", "one copy would do"},
-    KindPhrase{"pageable-transfer", "waits for pageable memory"},
+    KindPhrase{"pageable-transfer", "pageable copy"},
     KindPhrase{"repeated-allocation", "allocates again"},
     KindPhrase{"unused-allocation", "memory is not used"},
 };
