@@ -4,6 +4,7 @@
 
 #include "views/html/html_parts.h"
 #include "views/shared/figures.h"
+#include "views/shared/occurrences.h"
 #include "views/shared/phrases.h"
 #include "views/shared/proof_text.h"
 
@@ -54,7 +55,7 @@ std::string navigation(const Report& report, const Outline& outline) {
   if (has_timeline(report)) link("timeline", "Timeline");
   if (!outline.findings.empty()) link("recoverable", "Flame graph");
   if (!report.required.empty()) link("needed", "Needed waits");
-  if (!report.groups.empty()) link("groups", "Groups");
+  if (has_groups(report)) link("groups", "Groups");
   link("measurement", "The measurement");
   return text + "<button type=\"button\" id=\"theme\" hidden>Dark</button></nav>\n";
 }
@@ -146,6 +147,29 @@ std::string functions_html(const Report& report) {
   return text + "</tbody></table></div>\n";
 }
 
+// Of several processes: a row for each, with how many calls of findings and of needed waits are made there.
+std::string processes_html(const Report& report) {
+  if (report.processes.size() < 2) return "";
+  std::string text =
+      "<h3>Processes</h3>\n<div class=\"scroll\"><table><thead><tr><th>rank</th><th>program</th><th>host</th>"
+      "<th class=\"number\">process</th><th class=\"number\">calls of findings</th><th class=\"number\">needed waits that "
+      "cost much</th></tr></thead><tbody>\n";
+  for (const ReportProcess& process : report.processes) {
+    const ProcessChoice choice{std::nullopt, process.pid};
+    uint64_t calls = 0, waits = 0;
+    for (const ReportProblem& problem : report.problems)
+      calls += count_in(report.processes, problem.occurrences, choice);
+    for (const ReportRequired& required : report.required)
+      waits += count_in(report.processes, required.occurrences, choice);
+    text += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
+        "class=\"number\">{}</td></tr>\n",
+        process.rank ? std::to_string(*process.rank) : "-", html(process.executable), html(process.host),
+        process.pid, count_text(calls), count_text(waits));
+  }
+  return text + "</tbody></table></div>\n";
+}
+
 std::string measurement_html(const Report& report) {
   std::string text = "<section id=\"measurement\"><h2>The measurement</h2>\n";
   if (!report.notices.empty()) {
@@ -172,7 +196,7 @@ std::string measurement_html(const Report& report) {
                         seconds_text(stage.runtime_s), overhead_text(stage.overhead));
   item("runs", runs);
   item("driver", html(report.driver_path + " " + report.driver_build_id));
-  return text + "</dl>\n" + functions_html(report) + "</section>\n";
+  return text + "</dl>\n" + processes_html(report) + functions_html(report) + "</section>\n";
 }
 
 std::string script_html(const Report& report, const Outline& outline, const Reader& reader) {

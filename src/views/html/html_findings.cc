@@ -27,13 +27,13 @@ class Entries {
     for (const ReportProblem* problem : finding.problems) calls += problem->count;
     const std::string what = finding_phrase(finding), where = places(finding);
     std::string text = fmt::format(
-        "<details id=\"f{}\" data-saves=\"{}\" data-calls=\"{}\" data-what=\"{}\" data-where=\"{}\">\n<summary>",
-        number, finite(finding.benefit_s()), calls, html(what), html(where));
+        "<details{} id=\"f{}\" data-saves=\"{}\" data-calls=\"{}\" data-what=\"{}\" data-where=\"{}\">\n<summary>",
+        number == 1 ? " open" : "", number, finite(finding.benefit_s()), calls, html(what), html(where));
     text += figures(finding.benefit_s(), finding.benefit_percent(), most);
     text += fmt::format(
-        "<span class=\"what\">{}</span><span class=\"where\">{}</span><span class=\"number calls\">{}</span></summary>\n"
-        "<div class=\"body\">\n",
-        html(what), html(where), count_text(calls));
+        "<span class=\"what\">{}</span><span class=\"where\">{}</span><span class=\"number calls\">{}</span>"
+        "<span class=\"fix\">{}</span></summary>\n<div class=\"body\">\n",
+        html(what), html(where), count_text(calls), html(finding.problems.front()->fix));
     const bool several = finding.problems.size() > 1;
     for (const ReportProblem* one : finding.problems) text += problem(*one, several);
     if (several)
@@ -224,14 +224,20 @@ std::string required_html(const Report& report, const Reader& reader) {
   return text + "</div></section>\n";
 }
 
+bool has_groups(const Report& report) {
+  return std::any_of(report.groups.begin(), report.groups.end(),
+                     [](const ReportGroup& group) { return group.members.size() > 1; });
+}
+
 std::string groups_html(const Report& report, const Outline& outline) {
-  if (report.groups.empty()) return "";
+  std::vector<const ReportGroup*> groups;
+  for (const ReportGroup& group : report.groups)
+    if (group.members.size() > 1) groups.push_back(&group);
+  if (groups.empty()) return "";
   std::string text =
       "<section id=\"groups\"><h2>Groups</h2>\n<p>Problems that one change may fix, and what they save "
       "together.</p>\n<div class=\"scroll\"><table><thead><tr><th>group</th><th class=\"number\">saves</th><th></th><th>how they belong "
       "together</th><th>title</th><th>members</th></tr></thead><tbody>\n";
-  std::vector<const ReportGroup*> groups;
-  for (const ReportGroup& group : report.groups) groups.push_back(&group);
   std::stable_sort(groups.begin(), groups.end(), [](const ReportGroup* a, const ReportGroup* b) {
     return a->expected_benefit_s > b->expected_benefit_s;
   });

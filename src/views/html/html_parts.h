@@ -20,5 +20,6 @@ std::string html_data(const Report& report, const Outline& outline, const Reader
 std::string findings_html(const Report& report, const Outline& outline, const Reader& reader);
 std::string required_html(const Report& report, const Reader& reader);
 std::string groups_html(const Report& report, const Outline& outline);
+bool has_groups(const Report& report);  // of more than one problem: others are a finding already
 
 }  // namespace diogenes

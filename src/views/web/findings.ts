@@ -55,7 +55,20 @@ export function openElement(id: string): void {
   target.focus({ preventScroll: true })
 }
 
+// On paper nothing can be opened: all is, but the stacks, and those that were closed are closed again behind it.
+function setUpPrinting(): void {
+  let opened: HTMLDetailsElement[] = []
+  addEventListener('beforeprint', () => {
+    opened = [...document.querySelectorAll<HTMLDetailsElement>('.rows > details:not([open])')]
+    for (const one of opened) one.open = true
+  })
+  addEventListener('afterprint', () => {
+    for (const one of opened) one.open = false
+  })
+}
+
 export function setUpFindings(): void {
+  setUpPrinting()
   if (findings().length === 0) return
   setUpSorting()
   setUpFilter()
