@@ -18,6 +18,7 @@
 #include "launcher/measuring/plan_file.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/measuring/run_estimate.h"
+#include "launcher/measuring/session_lock.h"
 #include "launcher/measuring/stage_outcome.h"
 #include "launcher/measuring/target_environment.h"
 #include "launcher/process/standard_streams.h"

@@ -216,6 +216,10 @@ Status write_all(const fs::path& path, const std::string& text) {
   return Done{};
 }
 
+bool is_closed_to_us(const fs::path& file) {
+  return access(file.c_str(), R_OK) != 0 && (errno == EACCES || errno == EPERM);
+}
+
 }  // namespace
 
 std::string run_name(Stage stage, int number) {
@@ -226,6 +230,9 @@ std::string run_name(Stage stage, int number) {
 Result<Session> read_session(const fs::path& folder) {
   fs::path path = folder / kFile;
   std::error_code failed;
+  if (is_closed_to_us(path))
+    return error("%s may not be read: permission denied; its owner can allow it with chmod -R a+rX %s",
+                 folder.c_str(), folder.c_str());
   if (!fs::is_directory(folder, failed))
     return error("%s: no such folder; name a session (APP.N.diogenes)", folder.c_str());
   std::ifstream file(path, std::ios::binary);
@@ -255,13 +262,14 @@ Status write_session(const fs::path& folder, const Session& session) {
 
 Result<fs::path> newest_session(const fs::path& dir) {
   std::error_code failed;
-  fs::path newest;
+  fs::path newest, closed;
   int64_t latest = 0;
   fs::directory_iterator entries(dir, failed);
   if (failed) return error("%s: %s", dir.c_str(), failed.message().c_str());
   for (const auto& entry : entries) {
     if (entry.path().extension() != ".diogenes" || !entry.is_directory(failed)) continue;
     auto session = read_session(entry.path());
+    if (!session && is_closed_to_us(entry.path() / kFile)) closed = entry.path();
     if (!session) continue;
     bool later = session->started_ns > latest ||
                  (session->started_ns == latest && entry.path().filename() > newest.filename());
@@ -270,6 +278,7 @@ Result<fs::path> newest_session(const fs::path& dir) {
       latest = session->started_ns;
     }
   }
+  if (newest.empty() && !closed.empty()) return read_session(closed).error();
   if (newest.empty())
     return error("%s: no session here; make one with: diogenes run -- COMMAND, or name one", dir.c_str());
   return newest;

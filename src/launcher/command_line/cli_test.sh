@@ -90,6 +90,25 @@ expect 125 'cut.diogenes' "$diogenes" report cut.diogenes
 one_line 'cut session.json'
 expect 125 'cut.diogenes' "$diogenes" export cut.diogenes --format json
 rm -r cut.diogenes
+# One that may not be read is called that. Root may read everything, unless it gives that right up.
+mkdir closed.diogenes
+echo '{"schema": "diogenes-session/1"}' >closed.diogenes/session.json
+if [ "$(id -u)" -eq 0 ]; then
+  as_others='setpriv --bounding-set=-dac_override,-dac_read_search --'
+else
+  as_others=
+fi
+for closed in closed.diogenes/session.json closed.diogenes; do
+  chmod 000 "$closed"
+  for command in 'report closed.diogenes' 'export closed.diogenes' 'gate closed.diogenes' 'diff closed.diogenes closed.diogenes' \
+    'run --resume closed.diogenes' 'report'; do
+    # shellcheck disable=SC2086
+    expect 125 'closed.diogenes may not be read: permission denied; .*chmod -R a\+rX' $as_others "$diogenes" $command
+    one_line "a session that may not be read: $command"
+  done
+  chmod 700 "$closed"
+done
+rm -r closed.diogenes
 
 # A program that works: the same output and status, a report, files.
 run 0 '' --output good.diogenes -- "$faulty"

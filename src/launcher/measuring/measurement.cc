@@ -78,11 +78,10 @@ bool Measurement::begin_session() {
   if (!open_report_file()) return false;
 
   std::string app = program_.path.filename().string();
-  Result<fs::path> folder = make_session_folder(app, options_.output, options_.force);
+  Result<fs::path> folder = make_session_folder(app, options_.output, options_.force, lock_);
   if (!folder) return refuse(kOwnFailure, folder.error().c_str());
   shown_folder_ = *folder;
   folder_ = full_path(*folder);
-  if (Status locked = lock_.take(folder_); !locked) return refuse(kOwnFailure, locked.error().c_str());
 
   session_.tool_version = kVersion;
   session_.command = options_.command;

@@ -20,6 +20,7 @@
 #include "launcher/measuring/disk_reserve.h"
 #include "launcher/measuring/plan_file.h"
 #include "launcher/measuring/resume.h"
+#include "launcher/measuring/session_lock.h"
 #include "launcher/measuring/stage_outcome.h"
 #include "launcher/measuring/target_environment.h"
 #include "launcher/options.h"

@@ -1,9 +1,7 @@
 #include "launcher/measuring/resume.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,16 +49,6 @@ Error refused(const std::string& text) { return error("%s", text.c_str()); }
 fs::path full_path(const fs::path& folder) {
   fs::path full = fs::absolute(folder).lexically_normal();
   return full.has_filename() ? full : full.parent_path();  // "out/"
-}
-
-SessionLock::~SessionLock() {
-  if (fd_ >= 0) close(fd_);
-}
-
-Status SessionLock::take(const fs::path& folder) {
-  fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd_ < 0 || flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return Done{};
-  return refused(fmt::format("another diogenes is at work on {}; wait until it has ended", folder.string()));
 }
 
 Result<Session> session_to_resume(const fs::path& folder, const std::vector<std::string>& command) {

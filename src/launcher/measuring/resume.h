@@ -14,21 +14,6 @@
 
 namespace diogenes::launcher {
 
-// Held as long as a launcher works on a session; the kernel lets go of it when the launcher dies.
-class SessionLock {
- public:
-  SessionLock() = default;
-  ~SessionLock();
-  SessionLock(const SessionLock&) = delete;
-  SessionLock& operator=(const SessionLock&) = delete;
-
-  // Error: another launcher holds it. A file system without locks counts as success.
-  Status take(const std::filesystem::path& folder);
-
- private:
-  int fd_ = -1;
-};
-
 // Error: one line that says why the session cannot be resumed. `command` empty: the session's own.
 Result<Session> session_to_resume(const std::filesystem::path& folder,
                                   const std::vector<std::string>& command);

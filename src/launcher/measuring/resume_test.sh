@@ -70,6 +70,17 @@ grep -q 'leave out --repeat' err || bad '--resume with --repeat does not say so'
 # The launcher is killed in the second run. The program of that run ends with it, and the first is not run again.
 begin second.diogenes tracing
 refused 'another diogenes is at work' second.diogenes
+# No other run gets into its folder, and nothing of it is removed; nor by commands that work on sessions.
+for force in --force ''; do
+  # shellcheck disable=SC2086
+  "$diogenes" run --driver simulated --output second.diogenes $force -- "$faulty" >out 2>err </dev/null
+  [ $? -eq 125 ] || bad "a second run got into the folder of one that runs: '$force'"
+  [ "$(wc -l <err)" -eq 1 ] || bad "a second run, not one line: '$force'"
+  grep -q 'another diogenes is at work on second.diogenes; wait until it has ended' err || bad "a second run, not named: '$force'"
+done
+[ -s second.diogenes/session.json ] || bad 'a second run removed the session of one that runs'
+"$diogenes" prove second.diogenes >out 2>err </dev/null
+grep -q 'another diogenes is at work' err || bad 'prove works on a session whose runs are being made'
 kill -KILL "$launcher"
 wait "$launcher" 2>/dev/null
 ended "$(cat pid)"
@@ -121,5 +132,14 @@ rm -f ran
 resume third.diogenes
 whole third.diogenes 'memory-tracing'
 grep -q 'interrupted' third.diogenes/report.json && bad 'the report still speaks of the interrupt'
+
+# A launcher that was killed holds no session: it can be overwritten.
+begin killed.diogenes tracing
+kill -KILL "$launcher"
+wait "$launcher" 2>/dev/null
+ended "$(cat pid)"
+"$diogenes" run --driver simulated --output killed.diogenes --force -- "$faulty" >out 2>err </dev/null ||
+  bad 'the session of a launcher that was killed cannot be overwritten'
+grep -q '"finished": true' killed.diogenes/session.json || bad 'a session that was overwritten is not finished'
 
 finish

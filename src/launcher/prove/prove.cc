@@ -13,6 +13,7 @@
 #include "launcher/command_line/output_file.h"
 #include "launcher/measuring/resume.h"
 #include "launcher/measuring/session_folder.h"
+#include "launcher/measuring/session_lock.h"
 #include "launcher/options.h"
 #include "launcher/prove/choice.h"
 #include "launcher/prove/outputs.h"
