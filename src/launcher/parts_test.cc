@@ -14,6 +14,7 @@
 #include "driver/catalogue.h"
 #include "launcher/installed/cupti.h"
 #include "launcher/installed/python_in_use.h"
+#include "launcher/measuring/job_launcher.h"
 #include "launcher/measuring/measure_sleep_costs.h"
 #include "launcher/measuring/plan_file.h"
 #include "launcher/measuring/resume.h"
@@ -235,6 +236,37 @@ TEST_F(Parts, OnlyWhatMattersOfTheEnvironmentIsRecorded) {
   auto kept = environment_that_matters({"SECRET=1", "CUDA_VISIBLE_DEVICES=0", "OMP_NUM_THREADS=2"});
   ASSERT_EQ(kept.size(), 2u);
   EXPECT_EQ(kept[0].first, "CUDA_VISIBLE_DEVICES");
+}
+
+TEST_F(Parts, AJobsRanksAreNotMeasuredEachForItself) {
+  const std::vector<std::string> command = {"./app", "two words"};
+  const auto said = [&](const std::vector<std::string>& environment) {
+    return started_for_each_rank(environment, command);
+  };
+  const std::string open_mpi = said({"OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK=1", "PMIX_RANK=1"});
+  EXPECT_NE(open_mpi.find("mpirun started this diogenes 2 times (OMPI_COMM_WORLD_SIZE=2)"), std::string::npos)
+      << open_mpi;
+  EXPECT_NE(open_mpi.find(": diogenes run -- mpirun -n 2 ./app 'two words'; "), std::string::npos)
+      << open_mpi;
+  EXPECT_NE(said({"PMI_RANK=0", "PMI_SIZE=4"}).find("-- mpirun -n 4 ./app"), std::string::npos);
+  EXPECT_NE(said({"WORLD_SIZE=8", "RANK=3", "LOCAL_RANK=3", "TORCHELASTIC_RUN_ID=none"})
+                .find("-- torchrun --no-python --nproc-per-node 8 ./app"),
+            std::string::npos);
+  EXPECT_NE(said({"SLURM_NTASKS=2", "SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_ID=0", "SLURM_PROCID=0",
+                  "PMI_SIZE=2", "PMI_RANK=0"})
+                .find("-- srun -n 2 ./app"),
+            std::string::npos);
+
+  // One rank is measured as any program.
+  EXPECT_EQ(said({"OMPI_COMM_WORLD_SIZE=1", "OMPI_COMM_WORLD_RANK=0"}), "");
+  EXPECT_EQ(said({"PMI_SIZE=1", "PMI_RANK=0"}), "");
+  EXPECT_EQ(said({"WORLD_SIZE=1", "RANK=0", "LOCAL_RANK=0"}), "");
+  EXPECT_EQ(said({"SLURM_NTASKS=4", "SLURM_STEP_NUM_TASKS=1", "SLURM_STEP_ID=0", "SLURM_PROCID=0"}), "");
+  // A batch script of four tasks, before it starts them; a script that sets a size for others; what is no number.
+  EXPECT_EQ(said({"SLURM_JOB_ID=7", "SLURM_NTASKS=4", "SLURM_PROCID=0", "SLURM_LOCALID=0"}), "");
+  EXPECT_EQ(said({"WORLD_SIZE=4", "MASTER_ADDR=here"}), "");
+  EXPECT_EQ(said({"OMPI_COMM_WORLD_SIZE=2x", "OMPI_COMM_WORLD_RANK=0"}), "");
+  EXPECT_EQ(said({}), "");
 }
 
 TEST_F(Parts, ResumingKeepsTheRunsBeforeTheFirstThatIsNotComplete) {

@@ -54,6 +54,19 @@ chmod +x script
 run 126 'interpreter' -- ./script
 [ -z "$(find . -name '*.diogenes')" ] || bad 'a session was left by programs that cannot be run'
 
+# Once for each rank: the job is measured as one, unless each has a folder. One rank is a program like any other.
+run_as_rank() { # run_as_rank SIZE STATUS PATTERN [OPTION...] -- COMMAND...
+  size=$1 wanted=$2 pattern=$3
+  shift 3
+  expect "$wanted" "$pattern" env OMPI_COMM_WORLD_SIZE="$size" OMPI_COMM_WORLD_RANK=0 "$diogenes" run --driver simulated "$@"
+}
+run_as_rank 2 2 '^diogenes: mpirun started this diogenes 2 times .*: diogenes run -- mpirun -n 2 .*faulty none;' -- "$faulty" none
+one_line 'a rank'
+[ -z "$(find . -name '*.diogenes')" ] || bad 'a session was left by a rank'
+run_as_rank 2 0 'complete' --output rank0 -- "$faulty"
+run_as_rank 1 0 'complete' --output rank1 -- "$faulty"
+rm -r rank0 rank1
+
 # The output cannot be written.
 mkdir full other
 echo keep >other/file

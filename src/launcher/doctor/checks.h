@@ -40,7 +40,7 @@ std::optional<ComputeCapability> check_driver(Checks& checks, DriverKind kind,
 
 // The program that a command runs: can the agent get in, are there names and lines, has it code for this GPU.
 // `gpu`: none where it is not known.
-void check_program(Checks& checks, const std::vector<std::string>& command,
+void check_program(Checks& checks, const std::vector<std::string>& command, DriverKind kind,
                    std::optional<ComputeCapability> gpu);
 
 }  // namespace diogenes::launcher

@@ -27,7 +27,7 @@ int doctor(const DoctorOptions& options) {
   const Installation installation = find_installation();
   const std::optional<ComputeCapability> gpu = check_driver(checks, options.driver, installation);
   check_machine(checks, installation);
-  check_program(checks, options.command, gpu);
+  check_program(checks, options.command, options.driver, gpu);
   const char* driver = options.driver == DriverKind::simulated ? " --driver simulated" : "";
   if (checks.problems() == 0)
     fmt::print("\nReady: diogenes run{} -- ./app\n", driver);

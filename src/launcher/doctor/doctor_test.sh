@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the doctor finds, on the simulated driver, and what a run says of GPU code that has to be compiled:
 # doctor_test.sh DIOGENES PROGRAM. PROGRAM was compiled for an older GPU than the simulated one.
+# shellcheck disable=SC2016
 diogenes=$1
 program=$2
 # shellcheck source=../../../tests/in_folder.sh
@@ -45,6 +46,57 @@ if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
     says '^ok +Python +3\.[0-9.]+: stacks show'
   done
 fi
+
+# Scripts that become another program: that one is looked at. Where it cannot be told which one, nothing else is.
+script() { # script LINE...: of the shell
+  { printf '#!/bin/sh\n' && printf '%s\n' "$@"; } >wrapper && chmod +x wrapper
+}
+unclear() { # unclear PATTERN -- COMMAND...
+  pattern=$1
+  shift
+  doctor 0 "$@"
+  says "^note +program +$pattern; name the program itself: diogenes doctor -- PROGRAM\$"
+  grep -Eq '^(ok|note) +(lines|Python|GPU code)' out && bad "something is said of a program that is not known: $*"
+}
+script 'exec 2>log' "exec '$program' \"\$@\""
+for command in ./wrapper 'sh -e ./wrapper' 'env A=B ./wrapper'; do
+  # shellcheck disable=SC2086
+  doctor 0 -- $command
+  says '^ok +program +.*/older_gpu, which \./wrapper starts$'
+  says '^note +GPU code '
+done
+script 'exec "$PROGRAM"' && unclear '\./wrapper is a shell script, and it cannot be told what it starts' -- ./wrapper
+script 'ls' && unclear '.*cannot be told what it starts' -- ./wrapper
+script 'if true; then' 'exec ls' 'fi' 'exec cat' && unclear '.*cannot be told what it starts' -- ./wrapper
+script '. venv/bin/activate' 'exec ls' && unclear '.*cannot be told what it starts' -- ./wrapper
+script 'exec ./wrapper' && unclear 'too many scripts start each other' -- ./wrapper
+unclear 'sh runs commands, and which is not looked at' -- sh -c ls
+printf '#!/usr/bin/perl\n' >wrapper && unclear '\./wrapper is a script of perl' -- ./wrapper
+mkdir tools && cp wrapper tools/conda
+usual_path=$PATH
+PATH="$PWD/tools:$usual_path"
+unclear 'conda starts a program in an environment of its own: activate that first' -- conda run ls
+if [ -n "$python" ]; then
+  mkdir shims && printf '#!/bin/sh\nexec "$REAL" "$@"\n' >shims/python3 && chmod +x shims/python3
+  export REAL="$python"
+  PATH="$PWD/shims:$usual_path"
+  doctor 0 -- python3 train.py
+  says '^ok +program +/.*, which .*/shims/python3 starts$'
+  says '^ok +Python +3\.[0-9.]+: stacks show'
+  REAL=/bin/true
+  unclear 'shims/python3 is a script, and it did not say which interpreter it starts' -- shims/python3
+fi
+PATH=$usual_path
+
+# The simulated driver serves programs of the driver API; nvcc leaves this section in others.
+echo code >segment && objcopy --add-section .nvFatBinSegment=segment "$program" runtime && doctor 1 -- ./runtime
+says '^PROBLEM +program +\./runtime uses the CUDA runtime, and the simulated driver serves the CUDA driver API, not'
+"$diogenes" run --driver simulated -- ./runtime status >/dev/null 2>out </dev/null
+[ $? -eq 41 ] || bad 'a program of the runtime: not its own exit status'
+says '^diogenes: nothing to measure in \./runtime: it uses the CUDA runtime, .*; measure it on a machine with a GPU'
+[ "$(wc -l <out)" -eq 1 ] || bad 'a program of the runtime: not one line'
+[ -z "$(find . -name 'runtime*.diogenes')" ] || bad 'a session of nothing was left'
+
 cp "$program" python3 && doctor 0 -- ./python3
 says '^note +Python +its version cannot be told'
 

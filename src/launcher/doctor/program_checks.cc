@@ -2,14 +2,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <regex>
-#include <sstream>
+#include <string>
 
 #include "analysis/symbols/frame_owner.h"
 #include "analysis/symbols/symbols.h"
 #include "driver/discovery/child_output.h"
 #include "launcher/doctor/checks.h"
+#include "launcher/doctor/started_program.h"
+#include "launcher/installed/cuda_runtime.h"
 #include "launcher/installed/jit_check.h"
 #include "launcher/installed/python_in_use.h"
 #include "launcher/process/program_file.h"
@@ -21,42 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Nanoseconds kPatience{5'000'000'000};
-
-// Programs that start another one: that one is looked at.
-bool starts_another(const std::string& name) {
-  for (const char* known : {"mpirun", "mpiexec", "srun", "aprun", "jsrun", "env", "numactl", "taskset",
-                            "nice", "time", "timeout", "setarch", "stdbuf", "torchrun"})
-    if (name == known) return true;
-  return false;
-}
-
-// The interpreter of a script, from its first line; "" of other files.
-std::string interpreter_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string line;
-  if (!std::getline(stream, line) || !line.starts_with("#!")) return "";
-  std::istringstream words(line.substr(2));
-  std::string first, second;
-  words >> first >> second;
-  return fs::path(first).filename() == "env" && !second.empty() && second[0] != '-' ? second : first;
-}
-
-// The program that is measured in the end, and the one that the command names.
-FoundProgram program_of(const std::vector<std::string>& command) {
-  FoundProgram program = find_program(command.front());
-  if (program.status != 0) return program;
-  if (starts_another(fs::path(command.front()).filename().string()))
-    for (size_t i = 1; i < command.size(); ++i) {
-      if (command[i].empty() || command[i][0] == '-') continue;
-      if (FoundProgram other = find_program(command[i]); other.status == 0) {
-        program = other;
-        break;
-      }
-    }
-  if (const std::string interpreter = interpreter_of(program.path); !interpreter.empty())
-    return find_program(interpreter);
-  return program;
-}
 
 // "3.11.2" of an interpreter that says so; "" where it does not.
 std::string python_version(const fs::path& interpreter) {
@@ -121,11 +86,14 @@ void check_gpu_code(Checks& checks, const fs::path& program, ComputeCapability g
 
 }  // namespace
 
-void check_program(Checks& checks, const std::vector<std::string>& command,
+void check_program(Checks& checks, const std::vector<std::string>& command, DriverKind kind,
                    std::optional<ComputeCapability> gpu) {
   if (command.empty()) return;
-  const FoundProgram program = program_of(command);
+  const StartedProgram started = started_program(command);
+  const FoundProgram& program = started.program;
   if (program.status != 0) return checks.problem("program", program.problem);
+  if (!started.unclear.empty())
+    return checks.note("program", started.unclear + "; name the program itself: diogenes doctor -- PROGRAM");
   const std::string path = program.path.string();
   if (is_foreign(program.path)) return checks.problem("program", path + " is not an x86-64 program");
   if (is_static(program.path))
@@ -136,7 +104,13 @@ void check_program(Checks& checks, const std::vector<std::string>& command,
   if (privileged && geteuid() != 0)
     return checks.problem("program",
                           path + " is setuid or setgid, where LD_PRELOAD is ignored; measure a copy without");
-  checks.ok("program", path);
+  if (kind == DriverKind::simulated && is_linked_with_runtime(program.path))
+    return checks.problem("program",
+                          fmt::format("{} uses the CUDA runtime, and {}; measure it on a machine with a GPU, "
+                                      "without --driver simulated",
+                                      path, kSimulatedServesDriverApi));
+  checks.ok("program",
+            started.through.empty() ? path : fmt::format("{}, which {} starts", path, started.through));
   if (exports(program.path, "_PyRuntime") || program.path.filename().string().starts_with("python"))
     check_python(checks, program.path);
   else

@@ -17,8 +17,10 @@
 #include "analysis/runs/decisions.h"
 #include "driver/catalogue.h"
 #include "launcher/command_line/build_details.h"
+#include "launcher/installed/cuda_runtime.h"
 #include "launcher/installed/cupti.h"
 #include "launcher/installed/machine_text.h"
+#include "launcher/measuring/job_launcher.h"
 #include "launcher/measuring/measure_sleep_costs.h"
 #include "launcher/measuring/run_estimate.h"
 #include "launcher/measuring/session_folder.h"
@@ -68,6 +70,10 @@ bool Measurement::open() {
 }
 
 bool Measurement::begin_session() {
+  // With a folder for each, the user knows that there are several.
+  if (options_.output.empty())
+    if (const std::string ranks = started_for_each_rank(environment_, options_.command); !ranks.empty())
+      return refuse(kUsage, ranks);
   program_ = find_program(options_.command.front());
   if (program_.status != 0) return refuse(program_.status, program_.problem);
   if (Status region = check_region(options_.region, environment_); !region)
@@ -179,8 +185,10 @@ bool Measurement::plain_run() {
 bool Measurement::baseline() {
   if (!run_stage(Stage::baseline, "the run time, and where the driver waits", driver_->waits)) return false;
   StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
-  if (outcome.used_cuda == 0) return nothing_to_measure();
-  measured_ = true;
+  const bool runtime = session_.simulated && used_runtime(folder_ / stage_name(Stage::baseline));
+  measured_ = outcome.used_cuda > 0 && !(runtime && session_.exit_status != 0);
+  if (!measured_) return nothing_to_measure();
+  if (runtime) notice(fmt::format("{}; what the program does by that is missing", kSimulatedServesDriverApi));
   if (!first_run_is_good()) return false;
   if (outcome.other_driver == outcome.used_cuda && !measure_other_driver(outcome)) return false;
   say_how_long();
@@ -341,6 +349,10 @@ bool Measurement::nothing_to_measure() {
       : recorded_bytes_limit(folder_, 0) < kRoom / 4
           ? "nothing could be recorded, because the disk is full; free some space, or choose another "
             "place with --output DIR"
+      : session_.simulated && used_runtime(folder_ / stage_name(Stage::baseline))
+          ? fmt::format(
+                "it uses the CUDA runtime, and {}; measure it on a machine with a GPU, without --driver simulated",
+                kSimulatedServesDriverApi)
           : "it never initialised the CUDA driver";
   notice(fmt::format("nothing to measure in {}: {}", program_.path.string(), why));
   say(session_.notices.back() + (options_.output.empty() ? "; no session is kept" : ""));
