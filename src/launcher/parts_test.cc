@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "driver/catalogue.h"
+#include "launcher/command_line/messages.h"
 #include "launcher/installed/cupti.h"
 #include "launcher/installed/python_in_use.h"
 #include "launcher/measuring/job_launcher.h"
@@ -226,6 +227,14 @@ TEST(RunEstimate, IsNoFinerThanAnEstimateCanBe) {
   EXPECT_EQ(runs_sentence({.first_run_s = 2}), "3 runs, about 8 s in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 600}), "3 runs, about 42 min in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 3600}), "3 runs, about 4.2 h in all");
+}
+
+TEST(Progress, CountsInUnitsThatAreReadAtAGlance) {
+  const auto text = [](int64_t seconds) { return elapsed_text({seconds * 1'000'000'000}); };
+  EXPECT_EQ(text(1), "1 s");
+  EXPECT_EQ(text(59), "59 s");
+  EXPECT_EQ(text(185), "3 min 05 s");
+  EXPECT_EQ(text(3720), "1 h 02 min");
 }
 
 TEST_F(Parts, APlainRunHasNothingOfOurs) {

@@ -49,15 +49,41 @@ int columns(int fd) {
   return 100;
 }
 
+std::string elapsed_text(Nanoseconds time) {
+  const int64_t seconds = time.count / 1'000'000'000;
+  if (seconds < 60) return fmt::format("{} s", seconds);
+  if (seconds < 3600) return fmt::format("{} min {:02} s", seconds / 60, seconds % 60);
+  return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
+}
+
 void Progress::begin(std::string_view name, std::string_view what, bool shares_terminal) {
   if (!is_terminal(STDERR_FILENO)) return;
   head_ = name;
   line_open_ = !shares_terminal;
-  write_all(STDERR_FILENO, fmt::format("{}: {} ...{}", name, what, shares_terminal ? "\n" : ""));
+  const std::string line = fmt::format("{}: {} ...{}", name, what, shares_terminal ? "\n" : "");
+  length_ = line.size();
+  write_all(STDERR_FILENO, line);
+}
+
+void Progress::erase_elapsed() {
+  const std::string back(elapsed_, '\b');
+  write_all(STDERR_FILENO, back + std::string(elapsed_, ' ') + back);
+  elapsed_ = 0;
+}
+
+void Progress::elapsed(Nanoseconds time) {
+  const std::string text = " " + elapsed_text(time);
+  // No character of it may be on the next line, from where nothing leads back.
+  const bool fits = length_ + text.size() < static_cast<size_t>(columns(STDERR_FILENO));
+  if (head_.empty() || !line_open_ || !fits || tcgetpgrp(STDERR_FILENO) != getpgrp()) return;
+  erase_elapsed();
+  write_all(STDERR_FILENO, text);
+  elapsed_ = text.size();
 }
 
 void Progress::end(std::string_view outcome) {
   if (head_.empty()) return;
+  erase_elapsed();
   write_all(STDERR_FILENO,
             line_open_ ? fmt::format(" {}\n", outcome) : fmt::format("{}: {}\n", head_, outcome));
   head_.clear();

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/units.h"
+
 namespace diogenes::launcher {
 
 // Exit statuses of our own; beside them a run exits as the program's first run did (128+N on a signal).
@@ -34,17 +36,28 @@ bool colors_wanted(int fd);
 // Columns of the terminal at `fd`; 100 where there is none or it does not say.
 int columns(int fd);
 
-// The line of one step: `run 2 of 3, tracing: each operation and its wait ... 1.24 s, 1.03 x baseline`.
+// The line of one step: `run 2 of 3, tracing: each operation and its wait ... 1.24 s, 1.03 x baseline`. Until that is known
+// it counts seconds.
 // Silent where stderr is not a terminal.
 class Progress {
  public:
   // `shares_terminal`: the program writes to the same terminal, so the line is ended before it starts.
   void begin(std::string_view name, std::string_view what, bool shares_terminal);
+  // How long it has taken, in place of what was said before. Said while the line is open and fits, and the terminal is
+  // ours: a shell in front of us has it otherwise.
+  void elapsed(Nanoseconds time);
   void end(std::string_view outcome);
 
  private:
+  void erase_elapsed();
+
   std::string head_;
+  size_t length_ = 0;   // of the line, without the time
+  size_t elapsed_ = 0;  // of the time that stands there
   bool line_open_ = false;
 };
+
+// "12 s", "3 min 05 s", "1 h 02 min".
+std::string elapsed_text(Nanoseconds time);
 
 }  // namespace diogenes::launcher

@@ -111,6 +111,7 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
     target.limit = {static_cast<int64_t>(options_.timeout_s * 1e9)};
   else if (!first)
     target.limit = guard_limit(session_.runs.front().runtime_s);
+  if (is_terminal(STDERR_FILENO)) target.every_second = [this](Nanoseconds time) { progress_.elapsed(time); };
   streams_->route(target, run_folder);
   Result<TargetResult> result = run_target(target);
   if (!result) {

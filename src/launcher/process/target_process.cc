@@ -27,8 +27,9 @@
 namespace diogenes::launcher {
 namespace {
 
-constexpr Nanoseconds kGrace{5'000'000'000};       // from SIGTERM to SIGKILL
-constexpr Nanoseconds kQuietDrain{1'000'000'000};  // a descendant may hold the pipe open for ever
+constexpr Nanoseconds kGrace{5'000'000'000};  // from SIGTERM to SIGKILL
+constexpr Nanoseconds kSecond{1'000'000'000};
+constexpr Nanoseconds kQuietDrain = kSecond;  // a descendant may hold the pipe open for ever
 
 constexpr std::array kForwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -134,7 +135,7 @@ class Run {
 
  private:
   Status start() {
-    auto& [program, arguments, environment, input, output, errors, limit, ends] = target_;
+    auto& [program, arguments, environment, input, output, errors, limit, ends, every_second] = target_;
     bool piped = execed_.make();
     if (input.kind == StreamRoute::Kind::relay) piped = piped && input_.make();
     auto make = [](Pipe& pipe, const StreamRoute& route) {
@@ -218,6 +219,7 @@ class Run {
         if (*relay && !(*relay)->done()) moved = (*relay)->serve(polled) || moved;
     if (moved) last_moved_ = now;
     watch_limit(now);
+    tell_seconds(now);
     if (exited_) after_exit(now);
   }
 
@@ -228,8 +230,16 @@ class Run {
     };
     if (killed_at_.count != 0) return until(killed_at_ + kGrace);
     if (stopped_at_.count != 0) return -1;
-    if (target_.limit.count != 0) return until(begin_ + target_.limit);
-    return -1;
+    const int limit = target_.limit.count != 0 ? until(begin_ + target_.limit) : -1;
+    if (!target_.every_second) return limit;
+    const int second = until(begin_ + told_ + kSecond);
+    return limit < 0 ? second : std::min(limit, second);
+  }
+
+  void tell_seconds(Nanoseconds now) {
+    if (!target_.every_second || exited_ || stopped_at_.count != 0 || now - begin_ - told_ < kSecond) return;
+    told_ = {(now - begin_).count / kSecond.count * kSecond.count};
+    target_.every_second(told_);
   }
 
   void exec_told(Nanoseconds now) {
@@ -332,6 +342,7 @@ class Run {
   TerminalReads terminal_;
   pid_t pid_ = -1;
   Nanoseconds begin_, last_moved_, killed_at_;
+  Nanoseconds told_;            // whole seconds, to every_second
   Nanoseconds stopped_at_;      // 0: it runs
   bool stops_with_it_ = false;  // SIGTSTP came to us, too
   bool exited_ = false;

@@ -7,6 +7,7 @@
 // its descendants get SIGTERM, and five seconds later SIGKILL.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct Target {
   StreamRoute input, output, errors;
   Nanoseconds limit{0};       // 0: none
   bool ends_with_us = false;  // the program gets SIGKILL when this process dies
+  // Called about once a second while it runs, with the time since it began. None: nobody wakes for it.
+  std::function<void(Nanoseconds)> every_second;
 };
 
 struct TargetResult {

@@ -162,7 +162,25 @@ def what_a_shell_reads_meanwhile_is_not_the_programs(folder):
         os.read(folder.key, 4096)
 
 
+def the_time_of_a_later_run_counts_on(folder):
+    script = f"case $DIOGENES_PLAN in */tracing/plan) read word <{folder.gate} ;; esac"
+    terminal = Terminal("sh", "-c", "stty cols 120; exec " + " ".join(folder.command(script)))
+    # Each time takes the place of the one before.
+    terminal.until(rb"run 2 of 3, tracing: [^\n]* \.\.\. \d+ s(\x08{4,} {4,}\x08{4,} \d+ s){2}")
+    folder.open_gate()
+    terminal.until(rb"\x08{4,} \d+\.\d\d s, [^\n]* x baseline\r\n")
+    assert terminal.end() == 0, terminal.seen
+    folder.check_complete()
+    # A terminal that is too narrow for it, and none.
+    for size, redirected in ((60, ""), (120, " 2>err")):
+        os.rename(folder.session, folder.session + "." + str(size))
+        terminal = Terminal("sh", "-c", f"stty cols {size}; " + " ".join(folder.command("sleep 1.2")) + redirected)
+        assert terminal.end() == 0, terminal.seen
+        assert b"\x08" not in terminal.seen, terminal.seen
+
+
 for case in (
+    the_time_of_a_later_run_counts_on,
     what_is_typed_ends_the_runs,
     later_runs_have_a_terminal_to_write_to,
     ctrl_c_is_enough,
