@@ -14,6 +14,7 @@
 #include "driver/catalogue.h"
 #include "launcher/command_line/messages.h"
 #include "launcher/installed/cupti.h"
+#include "launcher/installed/machine_load.h"
 #include "launcher/installed/python_in_use.h"
 #include "launcher/measuring/job_launcher.h"
 #include "launcher/measuring/measure_sleep_costs.h"
@@ -227,6 +228,26 @@ TEST(RunEstimate, IsNoFinerThanAnEstimateCanBe) {
   EXPECT_EQ(runs_sentence({.first_run_s = 2}), "3 runs, about 8 s in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 600}), "3 runs, about 42 min in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 3600}), "3 runs, about 4.2 h in all");
+}
+
+// Of three processors this may use two, 0 and 2. Hundredths of a second: 100 + 20 + 30 + 1 + 2 + 7, and 200 + 0 + 40.
+TEST(MachineLoad, IsWhatIsNotIdleOnTheProcessorsThatWeMayUse) {
+  const std::string stat =
+      "cpu  900 20 80 5000 9 1 2 7 50 0\n"
+      "cpu0 100 20 30 1000 9 1 2 7 50 0\n"
+      "cpu1 600 0 10 1000 0 0 0 0 0 0\n"
+      "cpu2 200 0 40 3000 0 0 0 0 0 0\n"
+      "intr 1 2 3\n";
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  CPU_SET(0, &allowed);
+  CPU_SET(2, &allowed);
+  const auto time = processor_time(stat, allowed, 100);
+  ASSERT_TRUE(time);
+  EXPECT_EQ(time->processors, 2);
+  EXPECT_DOUBLE_EQ(time->busy_s, 1.6 + 2.4);
+  EXPECT_FALSE(processor_time("cpu  1 2 3\n", allowed, 100));
+  EXPECT_FALSE(processor_time("", allowed, 100));
 }
 
 TEST(Progress, CountsInUnitsThatAreReadAtAGlance) {

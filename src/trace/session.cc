@@ -106,6 +106,8 @@ Session from_json(const json& object) {
     take(item, "cpu_s", run.cpu_s);
     take(item, "exit_status", run.exit_status);
     take(item, "signal", run.signal);
+    take(item, "others_busy", run.others_busy);
+    take(item, "processors", run.processors);
     take(item, "output_difference", run.output_difference);
     take(item, "repeat", run.repeat);
   }
@@ -154,6 +156,8 @@ json to_json(const Session& session) {
                     {"cpu_s", run.cpu_s},
                     {"exit_status", run.exit_status},
                     {"signal", run.signal},
+                    {"others_busy", run.others_busy},
+                    {"processors", run.processors},
                     {"output_difference", run.output_difference},
                     {"repeat", run.repeat}});
   return {{"schema", session.schema},

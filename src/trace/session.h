@@ -40,6 +40,9 @@ struct StageRun {
   bool output_differs() const { return !output_difference.empty(); }
   int repeat = 0;
   int signal = 0;  // that killed the program; 0: none
+  // How many processors other programs kept busy meanwhile, on average, of those that the program may use (0: not known).
+  double others_busy = 0;
+  int processors = 0;
 };
 
 // What `diogenes run` was asked for, as far as it decides which runs there are. `run --resume` reads it.

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "analysis/report/notices.h"
 #include "analysis/testing/analysed.h"
 
 namespace diogenes {
@@ -80,6 +81,47 @@ TEST(GpuPhase, IsFromTheFirstWorkToTheLastWait) {
   EXPECT_DOUBLE_EQ(us(gpu_phase(analysed.tracing, analysed.sites)), 10);
   Analysed none(timeline().work(10));
   EXPECT_EQ(gpu_phase(none.tracing, none.sites).count, 0);
+}
+
+// A run of 2 s on 4 processors. The program alone took 1 of them; others 0, 1, 2.5, or all that it left.
+TEST(Notices, AMachineIsBusyWhereNoProcessorIsLeft) {
+  StageRun run{.name = "baseline", .state = "complete", .runtime_s = 2, .cpu_s = 2};
+  EXPECT_FALSE(machine_was_busy(run)) << "nothing is known";
+  run.processors = 4;
+  EXPECT_FALSE(machine_was_busy(run));
+  run.others_busy = 1;
+  EXPECT_FALSE(machine_was_busy(run)) << "two are idle";
+  run.others_busy = 2.5;
+  EXPECT_TRUE(machine_was_busy(run));
+  run.runtime_s = 0.2;
+  run.cpu_s = 0.2;
+  EXPECT_FALSE(machine_was_busy(run)) << "too short to tell";
+  // The program's own threads keep all busy: that is no fault of the machine.
+  run = {.name = "baseline",
+         .state = "complete",
+         .runtime_s = 2,
+         .cpu_s = 7.6,
+         .others_busy = 0.2,
+         .processors = 4};
+  EXPECT_FALSE(machine_was_busy(run));
+}
+
+TEST(Notices, ABusyMachineIsSaidOnce) {
+  Session session;
+  for (const char* name : {"baseline", "tracing", "memory-tracing"})
+    session.runs.push_back({.name = name, .state = "complete", .runtime_s = 2, .cpu_s = 2, .processors = 2});
+  std::vector<ReportNotice> notices;
+  session_notices(session, notices);
+  EXPECT_TRUE(notices.empty());
+  session.runs[0].others_busy = 0.94;
+  session.runs[2].others_busy = 1.26;
+  session_notices(session, notices);
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].code, "busy-machine");
+  EXPECT_EQ(
+      notices[0].text,
+      "baseline, memory-tracing: the machine was busy, other programs took up to 1.3 of 2 processors; times are "
+      "longer than on a quiet one, measure again when it is");
 }
 
 }  // namespace

@@ -187,6 +187,29 @@ void output_notices(const Session& session, std::vector<ReportNotice>& notices) 
                                     : "; findings may not hold for every run")});
 }
 
+// Where processors are idle, the program has its own. Times of less than 0.3 s say little: they come in hundredths.
+bool machine_was_busy(const StageRun& run) {
+  constexpr double kShort = 0.3, kTaken = 0.15, kFull = 0.75;
+  if (run.processors <= 0 || run.runtime_s < kShort) return false;
+  const double own = run.cpu_s / run.runtime_s;
+  return run.others_busy >= kTaken * run.processors && own + run.others_busy >= kFull * run.processors;
+}
+
+static void busy_notice(const Session& session, std::vector<ReportNotice>& notices) {
+  std::string runs;
+  const StageRun* most = nullptr;
+  for (const StageRun& run : session.runs) {
+    if (!machine_was_busy(run)) continue;
+    runs += (runs.empty() ? "" : ", ") + run.name;
+    if (!most || run.others_busy > most->others_busy) most = &run;
+  }
+  if (!most) return;
+  char taken[64];
+  snprintf(taken, sizeof taken, "%.1f of %d processors", most->others_busy, most->processors);
+  notices.push_back({"busy-machine", runs + ": the machine was busy, other programs took up to " + taken +
+                                         "; times are longer than on a quiet one, measure again when it is"});
+}
+
 void session_notices(const Session& session, std::vector<ReportNotice>& notices) {
   for (const std::string& text : session.notices) notices.push_back({"session", text});
   output_notices(session, notices);
@@ -200,6 +223,7 @@ void session_notices(const Session& session, std::vector<ReportNotice>& notices)
       say(run.name + ": the program's exit status is " + std::to_string(run.exit_status) +
           ", in the first run it was " + std::to_string(first->exit_status));
   }
+  busy_notice(session, notices);
 }
 
 void unwatched_notices(const Run& memory_tracing, std::vector<ReportNotice>& notices) {

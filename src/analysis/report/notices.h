@@ -32,6 +32,9 @@ void stage_notices(const Run& run, const std::string& stage, std::vector<ReportN
 // Of the session: stages that are missing or failed, runs that differ in output or exit status.
 void session_notices(const Session& session, std::vector<ReportNotice>& notices);
 
+// Did other programs keep so many processors busy during a run that it had to wait for its own?
+bool machine_was_busy(const StageRun& run);
+
 // Instances of stage 3 that count as needed because they could not be watched.
 void unwatched_notices(const Run& memory_tracing, std::vector<ReportNotice>& notices);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "launcher/installed/jit_check.h"
+#include "launcher/installed/machine_load.h"
 #include "launcher/installed/python_in_use.h"
 #include "launcher/measuring/measurement.h"
 #include "launcher/measuring/prepare_command.h"
@@ -113,6 +114,7 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
     target.limit = guard_limit(session_.runs.front().runtime_s);
   if (is_terminal(STDERR_FILENO)) target.every_second = [this](Nanoseconds time) { progress_.elapsed(time); };
   streams_->route(target, run_folder);
+  const OthersLoad others;
   Result<TargetResult> result = run_target(target);
   if (!result) {
     session_.runs.back().state = "failed";
@@ -125,6 +127,8 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
     FoundProgram problem = exec_problem(program_.path, result->exec_error);
     return refuse(problem.status, problem.problem);
   }
+  session_.runs.back().others_busy = others.processors_taken(result->cpu_s);
+  session_.runs.back().processors = others.processors();
   return judge(name, *result);
 }
 
