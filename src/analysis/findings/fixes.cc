@@ -273,6 +273,11 @@ void add_transfer(const Problem& problem, std::vector<ReportCondition>& conditio
   uint64_t needed = 0;
   for (const Change& change : problem.changes)
     needed += change.waits && change.wait_change == Change::Wait::kept;
+  const uint64_t not_judged = std::min(needed, problem.waits_not_judged);
+  needed -= not_judged;
+  if (not_judged > 0)
+    conditions.push_back({"wait-not-judged", "the wait in " + grouped(not_judged) +
+                                                 " of them was not judged: keep a synchronization there"});
   if (needed > 0)
     conditions.push_back(
         {"wait-needed", "the wait in " + grouped(needed) +

@@ -294,6 +294,25 @@ TEST(ProblemKinds, TheFixOfAReleaseIsTheOneItsFigureAssumes) {
   EXPECT_TRUE(wait_only.says(wait_only.analysed.problems.found[0], "the figure is that of the wait only"));
 }
 
+// Of the copies that can go, one has a wait that orders other work, and of one nobody saw whether its wait is needed.
+TEST(ProblemKinds, AWaitThatWasNotJudgedIsNotCalledNeeded) {
+  auto trace = timeline().copy(kUp, 4096, lasting(5), 20).from(0x100).needed(kOrder);
+  trace.copy(kUp, 4096, lasting(5), 20).from(0x100).repeats(0, Duplicate::elsewhere).needed(kOrder);
+  trace.copy(kUp, 4096, lasting(5), 20).from(0x100).repeats(0, Duplicate::elsewhere).needed(kUnresolved);
+  trace.copy(kUp, 4096, lasting(5), 20)
+      .from(0x100)
+      .repeats(0, Duplicate::elsewhere)
+      .needed(kSmallRange)
+      .work(10);
+  Found found(trace);
+  ASSERT_EQ(found.count(), 1u);
+  const Problem& problem = found.analysed.problems.found[0];
+  EXPECT_EQ(problem.count, 3u);
+  EXPECT_TRUE(
+      found.says(problem, "the wait in 1 of them is needed for other work: keep a synchronization there"));
+  EXPECT_TRUE(found.says(problem, "the wait in 2 of them was not judged: keep a synchronization there"));
+}
+
 TEST(ProblemKinds, UnusedAllocation) {
   auto trace = timeline().allocate(0x1000, 4096, 30).unused(Unused::released, 1);
   trace.release(0x1000, lasting(0), 20).needed(kOrder).work(10);

@@ -227,6 +227,7 @@ class Finder {
           change.wait_change = Change::Wait::removed;
           ++problem.unnecessary_waits;
         }
+        problem.waits_not_judged += change.waits && is_not_judged(operation.reasons);
         problem.held += operation.duplicate == Duplicate::returned_held;
         problem.words += operation.constant == Constant::words;
         problem.released_first += operation.unused == Unused::released;

@@ -234,14 +234,26 @@ mkdir bare
   bad 'doctor without a cache folder'
 [ -z "$(ls -A bare)" ] || bad "without a cache folder, this was left: $(ls -A bare)"
 
-# An interrupt: the session is kept and says so.
-"$diogenes" run --driver simulated --output interrupted.diogenes -- "$faulty" hang >out 2>err </dev/null &
-pid=$!
-sleep 6
-kill -TERM "$pid"
-wait "$pid"
-status=$?
-[ "$status" -eq 143 ] || bad "an interrupted run exits with $status, not 143"
-grep -q '"interrupted"' interrupted.diogenes/session.json || bad 'the session does not say that it was interrupted'
+# An interrupt, in each of the runs: the session is kept and says so. What was not judged is called that, and not needed.
+for stage in baseline tracing memory-tracing; do
+  "$diogenes" run --driver simulated --output "interrupted-$stage" -- "$faulty" hang $stage >out 2>err </dev/null &
+  pid=$!
+  [ $stage = baseline ] && worked=out || worked=interrupted-$stage/$stage/stdout
+  until grep -q worked "$worked" 2>/dev/null; do sleep 0.05; done
+  kill -TERM "$pid"
+  wait "$pid"
+  status=$?
+  [ "$status" -eq 143 ] || bad "interrupted in $stage: exit status $status, not 143"
+  grep -q '"interrupted"' interrupted-$stage/session.json || bad "interrupted in $stage: the session does not say so"
+  grep -q "diogenes run --resume interrupted-$stage" err || bad "interrupted in $stage: it is not said how to go on"
+  expect 3 "gate cannot say: $stage: the run was interrupted" "$diogenes" gate interrupted-$stage
+  for format in json html markdown; do
+    expect 0 '' "$diogenes" export interrupted-$stage --format $format
+  done
+  expect 0 '' "$diogenes" report interrupted-$stage --details all
+  grep -q 'what is missing was not judged:' out || bad "interrupted in $stage: the report does not say what was not judged"
+  [ $stage = memory-tracing ] || ! grep -qi 'needed' out || bad "interrupted in $stage: something is called needed"
+  [ $stage != tracing ] || grep -q '^Waits not judged that cost most' out || bad 'no wait is called not judged'
+done
 
 finish

@@ -1,9 +1,26 @@
 #include "launcher/measuring/disk_reserve.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace diogenes::launcher {
+
+std::filesystem::path full_disk_of(const std::filesystem::path& folder) {
+  constexpr uint64_t kNextToNothing = 8 << 20;  // bytes
+  struct statvfs space {};
+  struct stat here {
+  }, above{};
+  if (statvfs(folder.c_str(), &space) != 0 || stat(folder.c_str(), &here) != 0 ||
+      space.f_bavail * space.f_frsize >= kNextToNothing)
+    return {};
+  std::filesystem::path mounted = folder;
+  while (mounted.has_relative_path() && stat(mounted.parent_path().c_str(), &above) == 0 &&
+         above.st_dev == here.st_dev)
+    mounted = mounted.parent_path();
+  return mounted;
+}
 
 void DiskReserve::keep(const std::filesystem::path& session_folder) {
   constexpr off_t kBytes = 512 << 10;  // a report of some thousand problems

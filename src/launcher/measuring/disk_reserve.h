@@ -5,6 +5,9 @@
 
 namespace diogenes::launcher {
 
+// Where a disk is mounted that has next to nothing left; "": there is room where `folder` is.
+std::filesystem::path full_disk_of(const std::filesystem::path& folder);
+
 class DiskReserve {
  public:
   DiskReserve() = default;

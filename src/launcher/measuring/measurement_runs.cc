@@ -151,7 +151,7 @@ bool Measurement::judge(const std::string& name, const TargetResult& result) {
   }
   if (result.interrupted_by != 0) {
     run.state = "interrupted";
-    exit_status_ = 128 + result.interrupted_by;
+    if (!first) exit_status_ = 128 + result.interrupted_by;  // the first run's is the program's own
     notice(
         fmt::format("{}: interrupted by signal {}; later stages were not run", name, result.interrupted_by));
     return false;
@@ -211,6 +211,11 @@ std::string Measurement::outcome_text() const {
 }
 
 void Measurement::check_outcome(Stage stage, const StageOutcome& outcome) {
+  if (const fs::path disk = outcome.records_lost ? full_disk_of(folder_) : fs::path(); !disk.empty())
+    notice(fmt::format(
+        "{}: the disk at {} is full, and records are missing: free some space and run again, or choose another place "
+        "with --output DIR",
+        stage_name(stage), disk.string()));
   if (outcome.other_driver > 0 && outcome.other_driver < outcome.used_cuda)
     notice(fmt::format("{}: {} of {} processes loaded another libcuda, and nothing was hooked there",
                        stage_name(stage), outcome.other_driver, outcome.used_cuda));

@@ -33,6 +33,8 @@ StageOutcome read_stage_outcome(const std::filesystem::path& stage_folder,
     if (!file.read(reinterpret_cast<char*>(process.get()), sizeof *process)) continue;
     if (memcmp(process->magic, kTraceMagic, sizeof kTraceMagic) != 0) continue;
     ++outcome.processes;
+    for (Drop lost : {Drop::records_full, Drop::file_failed})
+      outcome.records_lost |= process->drops[static_cast<size_t>(lost)] > 0;
     if (process->used_cuda == 0) continue;
     ++outcome.used_cuda;
     if (process->driver_build_id_length > 0 && hexadecimal(*process) != driver_build_id)

@@ -14,8 +14,9 @@ struct StageOutcome {
       0;  // of those that used CUDA: another libcuda than the plan is for, so nothing was hooked
   int hooks_planned = 0;  // in the process with the most
   int hooks_installed = 0;
-  int cuda_version = 0;     // as the driver tells it: 13000; 0: nobody asked
-  std::string driver_path;  // of a process that used CUDA
+  int cuda_version = 0;       // as the driver tells it: 13000; 0: nobody asked
+  std::string driver_path;    // of a process that used CUDA
+  bool records_lost = false;  // for want of space
 };
 
 // `driver_build_id`: hexadecimal; the plan's.

@@ -95,7 +95,7 @@ std::vector<Line> session_page(const Context& context, size_t columns) {
   }
   if (!report.incomplete.empty()) {
     page.line();
-    page.line(page.warning("Not everything was measured; what is missing counts as needed"));
+    page.line(page.warning("Not everything was measured; what is missing was not judged"));
     for (const std::string& sentence : report.incomplete) page.wrapped("  - ", 4, sentence);
   }
   if (!report.notices.empty()) {

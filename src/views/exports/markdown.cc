@@ -116,7 +116,7 @@ std::string to_markdown(const Report& report, const Reader& reader) {
   if (const std::string proved = proof_of_all(report); !proved.empty())
     text += "Proved: " + escaped(proved) + ".\n\n";
   if (!report.incomplete.empty()) {
-    text += "> Not everything was measured; what is missing counts as needed:\n";
+    text += "> Not everything was measured; what is missing was not judged:\n";
     for (const std::string& sentence : report.incomplete) text += "> - " + escaped(sentence) + "\n";
     text += "\n";
   }

@@ -54,7 +54,7 @@ std::string navigation(const Report& report, const Outline& outline) {
   link("findings", "Findings");
   if (has_timeline(report)) link("timeline", "Timeline");
   if (!outline.findings.empty()) link("recoverable", "Flame graph");
-  if (!report.required.empty()) link("needed", "Needed waits");
+  if (!report.required.empty()) link("needed", required_title(report.required).c_str());
   if (has_groups(report)) link("groups", "Groups");
   link("measurement", "The measurement");
   return text + "<button type=\"button\" id=\"theme\" hidden>Dark</button></nav>\n";
@@ -78,7 +78,7 @@ std::string top(const Report& report, const Outline& outline, const Reader& read
 std::string incomplete(const Report& report) {
   if (report.incomplete.empty()) return "";
   std::string text =
-      "<div class=\"warning\" role=\"note\"><p>Not everything was measured; what is missing counts as needed:</p><ul>\n";
+      "<div class=\"warning\" role=\"note\"><p>Not everything was measured; what is missing was not judged:</p><ul>\n";
   for (const std::string& sentence : report.incomplete) text += "<li>" + html(sentence) + "</li>\n";
   return text + "</ul></div>\n";
 }

@@ -215,7 +215,7 @@ std::string required_html(const Report& report, const Reader& reader) {
   if (report.required.empty()) return "";
   std::string text =
       "<section id=\"needed\"><h2>" + required_heading(report) +
-      "</h2>\n<p>These are no mistakes. The figure is what the run would save if the CPU did not have to wait there, or to "
+      "</h2>\n<p>Needed ones are no mistakes. The figure is what the run would save if the CPU did not have to wait there, or to "
       "make and send that data.</p>\n<div class=\"rows needed\">\n";
   const Entries entries(report, reader);
   double most = 0;

@@ -130,16 +130,30 @@ bool can_break(const ReportCondition& condition) {
 
 std::string required_phrase(const ReportRequired& required) { return caller_of(required); }
 
+bool is_judged(const ReportRequired& required) {
+  return required.not_judged < required.count || required.not_judged == 0;
+}
+
 std::string required_kind(const ReportRequired& required) {
-  return required.sends ? "data that the CPU makes and sends" : "needed wait";
+  if (required.sends) return "data that the CPU makes and sends";
+  return is_judged(required) ? "needed wait" : "wait not judged";
+}
+
+std::string required_title(const std::vector<ReportRequired>& required) {
+  size_t judged = 0, not_judged = 0;
+  for (const ReportRequired& one : required)
+    if (!one.sends) ++(is_judged(one) ? judged : not_judged);
+  if (not_judged == 0) return "Needed waits";
+  return judged > 0 ? "Waits needed or not judged" : "Waits not judged";
 }
 
 std::string required_heading(const Report& report) {
   const auto sends = std::count_if(report.required.begin(), report.required.end(),
                                    [](const auto& one) { return one.sends; });
-  if (sends == 0) return "Needed waits that cost most";
+  const std::string waits = required_title(report.required) + " that cost most";
+  if (sends == 0) return waits;
   if (static_cast<size_t>(sends) == report.required.size()) return "Data that the CPU makes and sends";
-  return "Needed waits that cost most, and data that the CPU makes and sends";
+  return waits + ", and data that the CPU makes and sends";
 }
 
 namespace {
@@ -170,8 +184,10 @@ std::string needed_part(const Report& report, double gain) {
   if (wait) {
     const bool all = report.required_together.has_value();
     const bool one = !all || waits == 1;
+    std::string those = required_title(report.required);
+    those[0] = static_cast<char>(tolower(those[0]));
     text += fmt::format(
-        "; {} cost{} up to {} ({}){}", one ? "a needed wait (" + wait->id + ")" : "needed waits",
+        "; {} cost{} up to {} ({}){}", one ? fmt::format("a {} ({})", required_kind(*wait), wait->id) : those,
         one ? "s" : "", seconds_text(all ? report.required_together->expected_benefit_s : wait->up_to_s),
         percent_text(all ? report.required_together->expected_benefit_percent : wait->up_to_percent),
         gain > 0 ? " beyond that" : "");

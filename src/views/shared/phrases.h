@@ -35,6 +35,10 @@ std::string required_kind(
 // Over their list: what there is, and what to change.
 std::string required_heading(const Report& report);
 
+// Is there a verdict on any of its waits? Else nobody knows whether they are needed.
+bool is_judged(const ReportRequired& required);
+std::string required_title(const std::vector<ReportRequired>& required);  // of the waits: "Needed waits"
+
 // "442 ms of 1.22 s (36.2%) can be saved at 4 places [440 ms to 444 ms]", or that there is nothing to save; and what
 // needed waits cost beyond that. It says nothing good of a session that is not complete.
 std::string headline(const Report& report, const Outline& outline);

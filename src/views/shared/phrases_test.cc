@@ -59,8 +59,34 @@ TEST(Phrases, OfWaitsThatWereNotJudged) {
   EXPECT_EQ(use_text(required, ""), "the CPU uses its result; 2 of 5 were not judged");
   required.not_judged = 5;
   EXPECT_EQ(use_text(required, ""), "not judged: its result could not be watched");
+  required.reasons = {{"unresolved", 5}};
+  EXPECT_EQ(use_text(required, ""), "not judged: the run that watches memory did not come so far");
   required.reasons = {{"other-thread", 5}, {"over-budget", 5}};
   EXPECT_EQ(use_text(required, ""), "not judged: it was not looked at, to keep within --max-overhead");
+}
+
+// Not judged is not needed, and is not called that.
+TEST(Phrases, OfWaitsThatMayBeNeeded) {
+  ReportRequired judged, not_judged;
+  judged.id = "R1";
+  judged.count = not_judged.count = 5;
+  judged.not_judged = 4;
+  not_judged.not_judged = 5;
+  EXPECT_EQ(required_kind(judged), "needed wait");
+  EXPECT_EQ(required_kind(not_judged), "wait not judged");
+  EXPECT_EQ(required_title({judged, judged}), "Needed waits");
+  EXPECT_EQ(required_title({judged, not_judged}), "Waits needed or not judged");
+  EXPECT_EQ(required_title({not_judged}), "Waits not judged");
+  Report report;
+  report.synchronizations = 10;
+  report.required = {not_judged};
+  EXPECT_NE(headline(report, outline(report)).find("; a wait not judged ("), std::string::npos)
+      << headline(report, outline(report));
+  report.required_together.emplace();
+  report.required = {judged, not_judged};
+  EXPECT_NE(headline(report, outline(report)).find("; waits needed or not judged cost up to"),
+            std::string::npos)
+      << headline(report, outline(report));
 }
 
 TEST(Phrases, OfWhatALineDoesForItsResults) {

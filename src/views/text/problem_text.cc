@@ -249,12 +249,15 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   if (required.queries > 0)
     text = (required.used_for.empty() ? "" : text + "; ") +
            fmt::format("the program asks {} whether the work is done", counted(required.queries, "time"));
-  const bool sampled = std::any_of(required.reasons.begin(), required.reasons.end(),
-                                   [](const auto& reason) { return reason.first == "over-budget"; });
-  const bool judged = required.not_judged < required.count || required.not_judged == 0;
+  const auto because = [&](const char* code) {
+    return std::any_of(required.reasons.begin(), required.reasons.end(),
+                       [&](const auto& reason) { return reason.first == code; });
+  };
+  const bool judged = is_judged(required);
   if (!judged)
-    text = sampled ? "not judged: it was not looked at, to keep within --max-overhead"
-                   : "not judged: its result could not be watched";
+    text = because("over-budget")  ? "not judged: it was not looked at, to keep within --max-overhead"
+           : because("unresolved") ? "not judged: the run that watches memory did not come so far"
+                                   : "not judged: its result could not be watched";
   if (judged && required.used_by && !required.used_for.empty())
     if (auto frames = telling_frames(required.used_by->stack, 1); !frames.empty())
       text += " at " + place_text(*frames[0], folder, 60);

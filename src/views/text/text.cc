@@ -109,7 +109,7 @@ class Writer {
           "Below is what occurs in " + chosen_text() + "; what it saves is that of the whole program.");
     if (report_.incomplete.empty()) return;
     page.line();
-    page.line(page.warning("Not everything was measured; what is missing counts as needed:"));
+    page.line(page.warning("Not everything was measured; what is missing was not judged:"));
     for (const std::string& sentence : report_.incomplete) page.wrapped("  - ", 4, sentence);
   }
 

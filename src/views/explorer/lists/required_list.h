@@ -2,6 +2,7 @@
 #pragma once
 #include "views/explorer/context.h"
 #include "views/explorer/lists/list_view.h"
+#include "views/shared/phrases.h"
 
 namespace diogenes::explorer {
 
@@ -9,7 +10,7 @@ class RequiredList : public ListView {
  public:
   explicit RequiredList(const Context& context) : context_(context) {}
 
-  std::string title() const override { return "Needed waits"; }
+  std::string title() const override { return required_title(context_.report.required); }
   std::vector<std::string> keys() const override { return list_keys(); }
   size_t rows() const override { return count(); }
   std::string row_text(size_t row) const override;
