@@ -231,7 +231,7 @@ TEST(Analyse, LossesAreSaid) {
       << all_notices(*report);
   EXPECT_TRUE(has_notice(
       *report,
-      "2 of 2 synchronizations could not be watched and count as needed (1: data smaller than a page (stack, "
+      "2 of 2 synchronizations could not be watched, so they were not judged (1: data smaller than a page (stack, "
       "globals, small heap blocks) that no hardware watchpoint was there for: four pieces of 8 bytes "
       "at a time; 1: the program ended"))
       << all_notices(*report);

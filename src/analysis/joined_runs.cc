@@ -61,6 +61,7 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
 void JoinedRuns::load(const std::function<std::string(const Site&)>& called) {
   tracing = load_stage(Stage::tracing, Load::operations);
   if (tracing) load_gpu_times();
+  if (!tracing) baseline = load_stage(Stage::baseline, Load::operations);
   memory_tracing = load_stage(Stage::memory_tracing, Load::evidence);
   if (!replay) build(nullptr);
   verdicts.assign(sites.size(), {});

@@ -40,6 +40,7 @@ class JoinedRuns {
 
   SiteTable sites;
   std::optional<Run> tracing, memory_tracing, sync_use;  // the last two without their operations
+  std::optional<Run> baseline;                           // where there is no `tracing`: what it ran on
   std::vector<SiteVerdicts> verdicts;                    // by site, as the others
   std::vector<SiteFirstUses> first_uses;
   std::vector<CallContext> call_contexts;

@@ -168,7 +168,7 @@ void ReportOfRun::describe_process() {
       report_.processes.push_back({file.rank >= 0 ? std::optional<int>(file.rank) : std::nullopt, file.pid,
                                    file.host, file.executable});
     }
-  for (const auto* run : {&runs_.tracing, &runs_.memory_tracing, &runs_.sync_use}) {
+  for (const auto* run : {&runs_.tracing, &runs_.memory_tracing, &runs_.sync_use, &runs_.baseline}) {
     if (!*run) continue;
     for (const Process& process : (*run)->processes) {
       const ProcessFile& file = process.trace->process;

@@ -247,7 +247,7 @@ void unwatched_notices(const Run& memory_tracing, std::vector<ReportNotice>& not
     if (count > 0) text += (text.empty() ? "" : "; ") + grouped(count) + ": " + unwatched_sentence(reason);
   notices.push_back({"not-judged", grouped(unwatched) + " of " +
                                        counted(instances, "synchronization", "synchronizations") +
-                                       " could not be watched and count as needed (" + text + ")"});
+                                       " could not be watched, so they were not judged (" + text + ")"});
 }
 
 void left_out_notice(const Run& memory_tracing, double max_overhead,
@@ -282,7 +282,7 @@ void left_out_notice(const Run& memory_tracing, double max_overhead,
   notices.push_back(
       {"sampled", "memory-tracing: --max-overhead " + std::string(factor) +
                       " was reached, and nothing more was looked at (" + text +
-                      " were); the others count as needed, and a larger --max-overhead looks at more"});
+                      " were); the others were not judged, and a larger --max-overhead looks at more"});
 }
 
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices) {

@@ -252,6 +252,7 @@ for stage in baseline tracing memory-tracing; do
   done
   expect 0 '' "$diogenes" report interrupted-$stage --details all
   grep -q 'what is missing was not judged:' out || bad "interrupted in $stage: the report does not say what was not judged"
+  grep -q '^Diogenes Simulated GPU' out || bad "interrupted in $stage: it is not said which GPU it was"
   [ $stage = memory-tracing ] || ! grep -qi 'needed' out || bad "interrupted in $stage: something is called needed"
   [ $stage != tracing ] || grep -q '^Waits not judged that cost most' out || bad 'no wait is called not judged'
 done
