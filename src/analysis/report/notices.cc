@@ -123,6 +123,13 @@ std::vector<std::string> lost_operations(const Run& run, const std::string& stag
   for (const ProcessTrace& trace : run.trace.processes)
     for (int i = 0; i < kDropCauses; ++i) drops[i] += trace.process.drops[i];
   std::vector<std::string> lost;
+  uint64_t unread = 0;
+  for (const ProcessTrace& trace : run.trace.processes)
+    if (trace.process.threads > trace.threads.size() && trace.process.threads <= kMaximumThreads)
+      unread += trace.process.threads - trace.threads.size();
+  if (unread > 0)
+    lost.push_back(stage + ": the records of " + counted(unread, "thread", "threads") +
+                   " cannot be read: operations are missing");
   for (int i = 0; i < kDropCauses; ++i)
     if (drops[i] > 0 && loses_operations(static_cast<Drop>(i)))
       lost.push_back(stage + ": " + counted(drops[i], "time", "times") + ": " +

@@ -176,6 +176,14 @@ expect 0 'abcd is not found any more' "$diogenes" gate good.diogenes --allow all
 cp -R good.diogenes part.diogenes
 rm -rf part.diogenes/memory-tracing
 expect 3 'gate cannot say: the memory-tracing run is not there' "$diogenes" gate part.diogenes
+for run in tracing memory-tracing; do
+  rm -rf part.diogenes && cp -R good.diogenes part.diogenes
+  for file in "part.diogenes/$run"/*/thread-0; do : >"$file"; done
+  rm part.diogenes/report.kept
+  expect 3 'gate cannot say: ' "$diogenes" gate part.diogenes
+  expect 0 '' "$diogenes" report part.diogenes
+  grep -q "$run: the records of 1 thread cannot be read" out || bad "the report does not say what of $run is missing"
+done
 
 # A session reads the same after the program was rebuilt.
 cp "$faulty" ./rebuilt
