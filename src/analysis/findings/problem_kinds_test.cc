@@ -313,6 +313,18 @@ TEST(ProblemKinds, AWaitThatWasNotJudgedIsNotCalledNeeded) {
   EXPECT_TRUE(found.says(problem, "the wait in 2 of them was not judged: keep a synchronization there"));
 }
 
+TEST(ProblemKinds, NorIsThatOfAReleaseThatGoesWithIt) {
+  auto trace =
+      timeline().allocate(0x1000, 4096, 30).from(0x100).release(0x1000, lasting(5), 20).needed(kUnresolved);
+  trace.allocate(0x1000, 4096, 30).from(0x100).work(10);
+  Found found(trace);
+  ASSERT_EQ(found.count(), 1u);
+  const Problem& problem = found.analysed.problems.found[0];
+  EXPECT_EQ(problem.kind, ProblemKind::repeated_allocation);
+  EXPECT_TRUE(found.says(problem, "the wait in 1 of them was not judged: keep a synchronization there"));
+  EXPECT_FALSE(found.says(problem, "needed for other work"));
+}
+
 TEST(ProblemKinds, UnusedAllocation) {
   auto trace = timeline().allocate(0x1000, 4096, 30).unused(Unused::released, 1);
   trace.release(0x1000, lasting(0), 20).needed(kOrder).work(10);

@@ -321,14 +321,12 @@ class Finder {
 
   // A call that the same fix ends, and that has no wait to change.
   void add_companion(Problem& problem, uint32_t process, const Reuse::At& at, const Operation& operation) {
-    Change change;
-    change.thread = thread_of(process, at);
-    change.operation = at.operation;
+    Change change{.thread = thread_of(process, at), .operation = at.operation, .call_removed = true};
     change.wait = in_.graph.threads[change.thread].wait_at[at.operation];
     change.waits = is_wait(operation);
-    change.call_removed = true;
     change.own = operation.own();
     problem.changes.push_back(change);
+    problem.waits_not_judged += change.waits && is_not_judged(operation.reasons);
     ++problem.allocations;
     problem.allocation_time += operation.own();
     StackPlace place = in_.sites[operation.site].place;
