@@ -242,6 +242,18 @@ mkdir bare
   bad 'doctor without a cache folder'
 [ -z "$(ls -A bare)" ] || bad "without a cache folder, this was left: $(ls -A bare)"
 
+# torchrun inside one task of Slurm: each worker has a rank of its own.
+cat >workers.sh <<'END'
+for rank in 0 1; do
+  TORCHELASTIC_RUN_ID=job LOCAL_RANK=$rank RANK=$rank SLURM_PROCID=0 "$1" &
+done
+wait
+END
+run 0 '' --output workers -- sh workers.sh "$faulty"
+for rank in 0 1; do
+  ls workers/tracing | grep -q "^rank$rank-" || bad "no process of the tracing run has the rank $rank"
+done
+
 # An interrupt, in each of the runs: the session is kept and says so. What was not judged is called that, and not needed.
 for stage in baseline tracing memory-tracing; do
   "$diogenes" run --driver simulated --output "interrupted-$stage" -- "$faulty" hang $stage >out 2>err </dev/null &
