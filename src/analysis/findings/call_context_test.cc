@@ -31,7 +31,7 @@ TEST(Conditions, ErrorsOfEarlierLaunchesSurfaceAtTheFirstWaitBehindThem) {
   trace.launch(1).sync(lasting(5)).from(0x100).unnecessary().sync(lasting(0)).from(0x200).needed(kOrder);
   trace.sync(lasting(1)).from(0x100).unnecessary().work(10);
   Said said(trace);
-  EXPECT_TRUE(said.says("in 1 of 2 kernel errors will show at a later call"));
+  EXPECT_TRUE(said.says("in 1 of 2 cases, kernel errors will show at a later call"));
 }
 
 TEST(Conditions, NoLaunchesNoErrors) {
@@ -62,18 +62,18 @@ TEST(Conditions, ReleasedUnderACopy) {
     if (i < 2) trace.conditions(kConditionInUse);
     trace.work(10);
   }
-  EXPECT_TRUE(Said(trace).says("in 2 of 3 an asynchronous copy that nothing had waited for still used"));
+  EXPECT_TRUE(Said(trace).says("in 2 of 3 cases, an asynchronous copy that nothing had waited for still used"));
 }
 
 TEST(Conditions, PrintsOfKernels) {
   auto trace = timeline().launch(1).sync(lasting(5)).from(0x100).unnecessary().conditions(kConditionPrints);
   trace.launch(1).sync(lasting(5)).from(0x100).unnecessary().work(10);
-  EXPECT_TRUE(Said(trace).says("in 1 of 2 what kernels printed comes out here"));
+  EXPECT_TRUE(Said(trace).says("in 1 of 2 cases, what kernels printed comes out here"));
 }
 
 // Whether one is read is not seen.
 TEST(Conditions, AnyTimerShowsLess) {
-  const std::string words = "if a timer is read behind it, it will show less";
+  const std::string words = "a timer that is read after it will show less: the GPU may not be done then";
   EXPECT_TRUE(Said(timeline().launch(1).sync(lasting(5)).unnecessary().work(10)).says(words));
   EXPECT_TRUE(Said(timeline().launch(1).sync(lasting(30)).first_use(after(20)).work(50)).says(words));
 }
@@ -102,7 +102,7 @@ TEST(Conditions, KernelsReachMemoryThroughTheirArguments) {
       timeline().launch(1).sync(lasting(5)).from(0x100).unnecessary().conditions(kConditionArguments);
   trace.launch(1).sync(lasting(5)).from(0x100).unnecessary().work(10);
   EXPECT_TRUE(
-      Said(trace).says("in 1 of 2 right as long as kernels reach memory only through their arguments"));
+      Said(trace).says("in 1 of 2 cases, make sure that kernels reach"));
 }
 
 }  // namespace

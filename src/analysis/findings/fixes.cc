@@ -188,9 +188,9 @@ const Line& line_for(ProblemKind kind, const DriverFunction& function) {
   return kOtherwise[0];
 }
 
-// 'in 3 of 5 ', or nothing where it is all.
+// 'in 3 of 5 cases, ', or nothing where it is all.
 std::string in_some(uint64_t some, uint64_t all) {
-  return some == all ? "" : "in " + grouped(some) + " of " + grouped(all) + " ";
+  return some == all ? "" : "in " + grouped(some) + " of " + grouped(all) + " cases, ";
 }
 
 std::string in_the_others(const Problem& problem, const std::string& use_at) {
@@ -214,7 +214,9 @@ std::string unnecessary_why(const Problem& problem, const std::string& use_at) {
 }
 
 std::string transfer_why(const Problem& problem) {
-  const std::string of = grouped(problem.count) + " of " + grouped(problem.looked_at()) + " ";
+  const bool all = problem.count == problem.looked_at();
+  const std::string of = (all && problem.count > 1 ? "all " : "") + grouped(problem.count) +
+                         (all ? " " : " of " + grouped(problem.looked_at()) + " ");
   switch (problem.kind) {
     case ProblemKind::duplicate_transfer:
       return of + "transfers carried data that the destination already held";
@@ -316,7 +318,8 @@ void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) 
              "what kernels printed comes out here: without it, it comes out at a later call"});
   const bool unnecessary = problem.kind == kUnnecessary;
   if (unnecessary || problem.kind == kMisplaced)
-    conditions.push_back({"timer", "if a timer is read behind it, it will show less"});
+    conditions.push_back(
+        {"timer", "a timer that is read after it will show less: the GPU may not be done then"});
   if (!problem.around) return;
   const CallContext& around = *problem.around;
   if (unnecessary && around.errors_first > 0)
@@ -343,8 +346,8 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
     advice.conditions.push_back(
         {"kernel-arguments",
          in_some(problem.conditional[0], problem.count) +
-             "right as long as kernels reach memory only through their arguments: other GPU work follows that no stream or "
-             "event orders, or no call gives the GPU some of the program's pinned, registered or managed memory"});
+             "make sure that kernels reach the program's pinned, registered and managed memory by their arguments only, not by "
+             "addresses in global variables or in device memory: here, that would matter"});
   if (problem.apart)
     advice.conditions.push_back(
         {"not-together",

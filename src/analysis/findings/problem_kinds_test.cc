@@ -49,7 +49,7 @@ TEST(ProblemKinds, SentElsewhereBeforeIsCopiedOnTheDevice) {
   EXPECT_DOUBLE_EQ(us(problem->benefit), 3 * 4);
   EXPECT_EQ(problem->duplicates.size(), 1u);
   EXPECT_NE(found.advice(*problem).fix.find("copy it on the device"), std::string::npos);
-  EXPECT_TRUE(found.says(*problem, "3 of 3 transfers carried data that was sent to another place"));
+  EXPECT_TRUE(found.says(*problem, "all 3 transfers carried data that was sent to another place"));
 }
 
 // A fill takes what the run's asynchronous copies take, 2 us: 6 - 2 are gained each.
@@ -64,7 +64,7 @@ TEST(ProblemKinds, OneValueOverAndOverIsAFill) {
   EXPECT_EQ(problem->count, 3u);
   EXPECT_DOUBLE_EQ(us(problem->benefit), 3 * 4);
   EXPECT_NE(found.advice(*problem).fix.find("cudaMemsetAsync"), std::string::npos);
-  EXPECT_TRUE(found.says(*problem, "3 of 3 transfers carried one value over and over"));
+  EXPECT_TRUE(found.says(*problem, "all 3 transfers carried one value over and over"));
 }
 
 // The destination still held it: the copy goes. It was sent elsewhere before: a fill is as good, and simpler.

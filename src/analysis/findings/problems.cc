@@ -13,8 +13,9 @@ struct SiteInstances {
   uint64_t idle_unnecessary = 0;                  // beside `waits`: needless ones that found all done
   uint64_t left_out = 0, transfers_left_out = 0;  // of waits, of transfers: not looked at
   uint64_t calls = 0;                             // that did not fail
-  uint64_t of_kind[kProblemKinds] = {};           // transfers and allocations, and less_kind()
-  Nanoseconds weight[kProblemKinds] = {};         // the most that mending those could gain
+  uint64_t outside[kProblemKinds] = {};    // such problematic ones outside of the part that the program marks
+  uint64_t of_kind[kProblemKinds] = {};    // transfers and allocations, and less_kind()
+  Nanoseconds weight[kProblemKinds] = {};  // the most that mending those could gain
 };
 
 constexpr size_t kMostIdleSites = 16;   // each is one more replay of the whole run
@@ -80,6 +81,7 @@ class Finder {
       const DriverFunction* driver = function(operation.site);
       site.transfers += driver && driver->role == Role::transfer && is_candidate(operation);
       site.calls += is_candidate(operation);
+      if (operation.outside) count_outside(site, driver, operation);
       if (auto kind = own_kind(driver, operation)) {
         ++site.of_kind[number(*kind)];
         if (!operation.outside)
@@ -100,6 +102,14 @@ class Finder {
     });
   }
 
+  // They gain nothing, so they are no instances of a problem. Needed ones are: they decide with.
+  static void count_outside(SiteInstances& site, const DriverFunction* driver, const Operation& operation) {
+    if (auto kind = own_kind(driver, operation)) ++site.outside[number(*kind)];
+    const bool idle = is_idle_unnecessary(driver, operation);
+    if (idle || (is_program_wait(operation) && is_unnecessary(operation)))
+      ++site.outside[number(ProblemKind::unnecessary_synchronization)];
+  }
+
   // Which problems a site may have; whether they matter is decided when their benefit is known.
   void open(SiteIndex index) {
     const SiteInstances& site = counts_[index.value];
@@ -111,8 +121,9 @@ class Finder {
       Problem& problem = problems_.emplace_back();
       problem.kind = kind;
       problem.site = index;
-      problem.instances = instances;
-      problem.left_out = left_out;
+      const uint64_t outside = site.outside[number(kind)];
+      problem.instances = instances - std::min(instances, outside);
+      problem.left_out = std::min(left_out, problem.instances);
     };
     for (size_t i = 0; i < kProblemKinds; ++i) {
       auto kind = static_cast<ProblemKind>(i);

@@ -35,7 +35,8 @@ Busiest busiest_thread(const Run& run) {
   for (uint32_t process = 0; process < run.processes.size(); ++process)
     for (const Thread& thread : run.processes[process].threads) {
       Nanoseconds time;
-      for (const Operation& operation : thread.operations) time += operation.call;
+      for (const Operation& operation : thread.operations)
+        if (!operation.outside) time += operation.call;
       if (time > most) {
         most = time;
         busiest = {&thread, process};
@@ -50,6 +51,7 @@ Alike most_alike(const std::vector<Operation>& operations, SiteIndex begin) {
   std::unordered_map<uint64_t, Alike> kinds;
   std::optional<Iteration> iteration;
   for (const Operation& operation : operations) {
+    if (operation.outside) continue;
     if (operation.site == begin) {
       if (iteration) {
         Alike& alike = kinds[iteration->hash];
@@ -74,7 +76,7 @@ Alike most_alike(const std::vector<Operation>& operations, SiteIndex begin) {
 void set_extent(const std::vector<Operation>& operations, SiteIndex begin, MainLoop& loop) {
   size_t first = operations.size(), last = 0;
   for (size_t i = 0; i < operations.size(); ++i) {
-    if (operations[i].site != begin) continue;
+    if (operations[i].site != begin || operations[i].outside) continue;
     first = std::min(first, i);
     last = i;
   }
@@ -96,6 +98,7 @@ std::optional<MainLoop> main_loop(const Run& tracing) {
   std::vector<SiteIndex> sites;  // in the order in which they are seen first
   Nanoseconds all;
   for (const Operation& operation : thread->operations) {
+    if (operation.outside) continue;
     if (counts[operation.site.value]++ == 0) sites.push_back(operation.site);
     all += operation.call;
   }

@@ -18,6 +18,7 @@ struct MainLoop {
   Nanoseconds begin, end;  // of all iterations; the last counts as being as long as most are
 };
 
+// Of a program that marks a part of its run, in that part.
 std::optional<MainLoop> main_loop(const Run& tracing);
 
 // Those changes that lie in the loop: in its process by time, whatever the thread; in others where the same call of the

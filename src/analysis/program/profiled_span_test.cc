@@ -103,9 +103,29 @@ TEST(ProfiledSpan, OnlyWhatLiesInItIsCountedAndGains) {
   EXPECT_DOUBLE_EQ(report->part->seconds, 50e-6);
   ASSERT_EQ(report->problems.size(), 1u);
   EXPECT_EQ(report->problems[0].count, 2u);
+  EXPECT_EQ(report->problems[0].instances, 2u);
+  EXPECT_EQ(report->problems[0].why,
+            "nothing used the result before a later synchronization waited for the same work");
   EXPECT_DOUBLE_EQ(report->problems[0].waited_s, 40e-6);
   EXPECT_DOUBLE_EQ(report->problems[0].expected_benefit_percent,
                    100 * report->problems[0].expected_benefit_s / 50e-6);
+}
+
+// 40 iterations, of which 20 lie in the part.
+TEST(ProfiledSpan, HasAMainLoopOfItsOwn) {
+  Timeline trace = timeline();
+  for (int i = 0; i < 40; ++i) {
+    if (i == 10) start(trace);
+    if (i == 30) stop(trace);
+    trace.launch(1).sync(lasting(20)).from(0x40).unnecessary().work(5);
+  }
+  TemporaryFolder folder;
+  write_session(folder.path(), trace);
+  auto report =
+      analyse(folder.path(), {.threshold_percent = 0, .model = Model::paper, .judge = verdicts_by_hand});
+  ASSERT_TRUE(report) << report.error().c_str();
+  ASSERT_TRUE(report->main_loop);
+  EXPECT_EQ(report->main_loop->iterations, 20u);
 }
 
 // The wait outside is needed: the place is not unnecessary, but in two of three instances.

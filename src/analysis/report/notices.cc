@@ -188,10 +188,11 @@ void output_notices(const Session& session, std::vector<ReportNotice>& notices) 
   }
   for (const auto& [difference, runs] : said)
     notices.push_back(
-        {"output-differs", runs + ": " + difference +
-                               (difference.ends_with("in numbers only")
-                                    ? "; if they are not just times, findings may not hold for every run"
-                                    : "; findings may not hold for every run")});
+        {"output-differs",
+         runs + ": " + difference +
+             (difference.ends_with("in numbers only")
+                  ? ". Times differ so; if these are results, findings may not hold for every run"
+                  : "; findings may not hold for every run")});
 }
 
 // Where processors are idle, the program has its own. Times of less than 0.3 s say little: they come in hundredths.
@@ -294,11 +295,11 @@ void left_out_notice(const Run& memory_tracing, double max_overhead,
 
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices) {
   if (join.unmatched == 0 && join.extra == 0) return;
-  notices.push_back(
-      {"runs-differ",
-       "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
-           " in the tracing run " + grouped(join.unmatched) + " have no counterpart in the " + stage +
-           " run, and " + grouped(join.extra) + " there have none here; those count as needed"});
+  notices.push_back({"runs-differ", "the runs were not alike: " + grouped(join.unmatched) + " of " +
+                                        counted(join.matched + join.unmatched, "call", "calls") +
+                                        " of the tracing run were not found in the " + stage + " run, and " +
+                                        grouped(join.extra) +
+                                        " of that run not in this one; they were not judged"});
 }
 
 void python_notice(const Run& tracing, std::vector<ReportNotice>& notices) {
