@@ -270,8 +270,7 @@ TEST(Analyse, DifferentRunsAreSaid) {
   ASSERT_TRUE(report.ok());
   EXPECT_TRUE(has_notice(*report, "tracing, memory-tracing: stdout differs at line 3; findings may not"));
   EXPECT_TRUE(has_notice(*report, "sync-use: the program's exit status is 9, in the first run it was 0"));
-  EXPECT_TRUE(has_notice(*report, "1 of 2 calls of the tracing run were not found"))
-      << all_notices(*report);
+  EXPECT_TRUE(has_notice(*report, "1 of 2 calls of the tracing run were not found")) << all_notices(*report);
 }
 
 TEST(Analyse, MissingStagesAreTakenAsFarAsTheyGo) {

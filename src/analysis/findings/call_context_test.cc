@@ -62,7 +62,8 @@ TEST(Conditions, ReleasedUnderACopy) {
     if (i < 2) trace.conditions(kConditionInUse);
     trace.work(10);
   }
-  EXPECT_TRUE(Said(trace).says("in 2 of 3 cases, an asynchronous copy that nothing had waited for still used"));
+  EXPECT_TRUE(
+      Said(trace).says("in 2 of 3 cases, an asynchronous copy that nothing had waited for still used"));
 }
 
 TEST(Conditions, PrintsOfKernels) {
@@ -101,8 +102,7 @@ TEST(Conditions, KernelsReachMemoryThroughTheirArguments) {
   auto trace =
       timeline().launch(1).sync(lasting(5)).from(0x100).unnecessary().conditions(kConditionArguments);
   trace.launch(1).sync(lasting(5)).from(0x100).unnecessary().work(10);
-  EXPECT_TRUE(
-      Said(trace).says("in 1 of 2 cases, make sure that kernels reach"));
+  EXPECT_TRUE(Said(trace).says("in 1 of 2 cases, make sure that kernels reach"));
 }
 
 }  // namespace

@@ -224,7 +224,7 @@ class Writer {
                         (required.proved ? "; " + proof_text(*required.proved) : ""));
       const auto [same, first] = advised.try_emplace(required.fix, required.id);
       page.labelled(4, "do",
-                    (first ? required.fix : "as of " + same->second) + (fits ? "" : "  " + required.id));
+                    (first ? required.fix : "as for " + same->second) + (fits ? "" : "  " + required.id));
     }
     if (shown < required_.size()) page.line("  and " + counted(required_.size() - shown, "more place"));
   }
