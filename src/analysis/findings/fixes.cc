@@ -370,7 +370,9 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   const bool wait = problem.kind == kUnnecessary || problem.kind == kMisplaced;
   if (library && wait && function.role == Role::synchronize)
     advice.fix = library_fix(*library, problem.kind == kMisplaced);
-  const bool by_its_form = (library && wait) || problem.kind == ProblemKind::pageable_transfer;
+  // What is brought is used: its figure is that of pinned memory, and not of a form that has nothing to bring.
+  const bool sends = function.direction == Direction::host_to_device;
+  const bool by_its_form = (library && wait) || (problem.kind == ProblemKind::pageable_transfer && sends);
   if (by_its_form && !instead.empty()) advice.fix = instead;
   if (problem.kind == kUnnecessary && !library && function.role == Role::synchronize && problem.used > 0)
     advice.fix = where_used(use_at);

@@ -1,0 +1,93 @@
+#include "analysis/findings/python_advice.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/findings/fixes.h"
+
+namespace diogenes {
+namespace {
+
+ReportFrame frame(const char* function, FrameOwner owner, const char* file = "") {
+  ReportFrame frame;
+  frame.function = function;
+  frame.owner = owner;
+  frame.file = file;
+  if (*file) frame.language = "python", frame.line = 7;
+  return frame;
+}
+
+// The user's line calls `callee`, which comes to `inside`.
+std::vector<ReportFrame> stack(const char* callee, const char* inside, const char* file = "") {
+  return {frame(inside, FrameOwner::library), frame(callee, FrameOwner::library, file),
+          frame("train", FrameOwner::application, "/home/me/train.py")};
+}
+
+constexpr const char* kGetItem = "torch::autograd::THPVariable_getitem(_object*, _object*)";
+
+bool says(const std::string& advice, const char* words) { return advice.find(words) != std::string::npos; }
+
+TEST(PythonAdvice, NamesTheFormThatDoesNotWait) {
+  const auto mask = advice_where_it_waits(stack(kGetItem, "at::native::nonzero_cuda(at::Tensor const&)"));
+  EXPECT_TRUE(says(mask.text, "torch.where(mask, a, b)")) << mask.text;
+  EXPECT_TRUE(mask.spares_the_wait);
+  const auto item =
+      advice_where_it_waits(stack("torch::autograd::THPVariable_item(_object*)", "cudaStreamSynchronize"));
+  EXPECT_TRUE(says(item.text, "read it every n-th step")) << item.text;
+  EXPECT_FALSE(item.spares_the_wait);
+  const auto bound = advice_where_it_waits(stack(kGetItem, "at::native::_local_scalar_dense_cuda"));
+  EXPECT_TRUE(says(bound.text, "numbers on the CPU")) << bound.text;
+  const auto argument = advice_where_it_waits(stack("Categorical.__init__", "at::native::is_nonzero",
+                                                    "/v/site-packages/torch/distributions/categorical.py"));
+  EXPECT_TRUE(says(argument.text, "validate_args=False")) << argument.text;
+}
+
+TEST(PythonAdvice, WhereNothingNeedsTheWait) {
+  EXPECT_TRUE(says(advice_where_nothing_needs_it(stack(kGetItem, "torch::utils::indexing_tensor_from_data")),
+                   "make this tensor once"));
+  EXPECT_TRUE(says(advice_where_nothing_needs_it(
+                       stack("torch::autograd::THPVariable_to(_object*)", "at::native::copy_kernel_cuda")),
+                   "non_blocking=True"));
+  EXPECT_TRUE(says(advice_where_nothing_needs_it(stack("torch::autograd::THPVariable_setitem(_object*)",
+                                                       "at::native::copy_kernel_cuda")),
+                   "on the GPU already"));
+}
+
+TEST(PythonAdvice, IsNoneOfOtherCalls) {
+  EXPECT_EQ(advice_where_nothing_needs_it(stack("thrust::reduce(int*)", "cudaStreamSynchronize")), "");
+  EXPECT_EQ(advice_where_it_waits({}).text, "");
+  EXPECT_EQ(advice_where_it_waits(stack("log", "cudaFree", "/v/site-packages/tool/log.py")).text, "");
+}
+
+// Ten results of 8 bytes, one by one.
+Required results() {
+  Required required;
+  required.count = 10;
+  required.in_a_row = 9;
+  required.bytes = Bytes{80};
+  return required;
+}
+
+TEST(RequiredFix, BringsSmallResultsTogether) {
+  EXPECT_EQ(required_fix(results(), {}),
+            "put the 10 results of 8 bytes side by side on the GPU, and bring them by one copy");
+  EXPECT_EQ(required_fix(results(), {"keep it", false}),
+            "put the 10 results of 8 bytes side by side on the GPU, and bring them by one copy");
+  EXPECT_EQ(required_fix(results(), {"use torch.where", true}), "use torch.where");
+}
+
+TEST(RequiredFix, GoesByWhatTheLineDoes) {
+  Required required = results();
+  required.in_a_row = 0;
+  EXPECT_TRUE(says(required_fix(required, {}), "bring the result less often"));
+  EXPECT_EQ(required_fix(required, {"keep it", false}), "keep it");
+  required.work = Nanoseconds{1000};
+  EXPECT_TRUE(says(required_fix(required, {}), "let the GPU do what the CPU does"));
+  required.sends = true;
+  EXPECT_TRUE(says(required_fix(required, {"keep it", true}), "let the GPU make this data"));
+  Required waits;
+  waits.count = 1;
+  EXPECT_TRUE(says(required_fix(waits, {}), "wait less often"));
+}
+
+}  // namespace
+}  // namespace diogenes
