@@ -238,8 +238,10 @@ Estimate ProcessReplay::estimate_beyond(const Ends& before, std::span<const Edit
     spread.widen(Cause::mismatch, static_cast<int64_t>(share * static_cast<double>(mismatch_)));
   }
   if (unmatched > 0) {
-    double more = std::abs(static_cast<double>(spread.middle())) * unmatched / (1 - std::min(unmatched, 0.9));
-    spread.include(Cause::unmatched, spread.middle() + static_cast<int64_t>(more));
+    constexpr double kMost = 9e18;  // times of a damaged session may be any
+    const auto middle = static_cast<double>(spread.middle());
+    const double more = std::abs(middle) * unmatched / (1 - std::min(unmatched, 0.9));
+    spread.include(Cause::unmatched, static_cast<int64_t>(std::clamp(middle + more, -kMost, kMost)));
   }
   differences(edits, spread);
   Estimate estimate = spread.estimate(schedule_.end);

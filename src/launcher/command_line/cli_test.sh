@@ -251,7 +251,8 @@ wait
 END
 run 0 '' --output workers -- sh workers.sh "$faulty"
 for rank in 0 1; do
-  ls workers/tracing | grep -q "^rank$rank-" || bad "no process of the tracing run has the rank $rank"
+  set -- workers/tracing/rank"$rank"-*
+  [ -d "$1" ] || bad "no process of the tracing run has the rank $rank"
 done
 
 # An interrupt, in each of the runs: the session is kept and says so. What was not judged is called that, and not needed.
