@@ -61,11 +61,13 @@ const char* sentence(Cause cause) {
 
 void Spread::include(Cause cause, int64_t benefit) {
   auto& [low, high] = by_[static_cast<size_t>(cause)];
+  benefit = std::clamp(benefit, -kMost, kMost);
   low = std::min(low, benefit - middle_);
   high = std::max(high, benefit - middle_);
 }
 
 void Spread::widen(Cause cause, int64_t by) {
+  by = std::clamp(by, -kMost, kMost);
   include(cause, middle_ - by);
   include(cause, middle_ + by);
 }
@@ -238,7 +240,7 @@ Estimate ProcessReplay::estimate_beyond(const Ends& before, std::span<const Edit
     spread.widen(Cause::mismatch, static_cast<int64_t>(share * static_cast<double>(mismatch_)));
   }
   if (unmatched > 0) {
-    constexpr double kMost = 9e18;  // times of a damaged session may be any
+    constexpr auto kMost = static_cast<double>(Spread::kMost);
     const auto middle = static_cast<double>(spread.middle());
     const double more = std::abs(middle) * unmatched / (1 - std::min(unmatched, 0.9));
     spread.include(Cause::unmatched, static_cast<int64_t>(std::clamp(middle + more, -kMost, kMost)));

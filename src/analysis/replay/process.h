@@ -1,5 +1,6 @@
 // The model `replay` for one process: its schedule, run again in every way in which it may have gone.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -37,7 +38,9 @@ enum class Cause : uint8_t {
 // The range of an estimate: of each cause the benefits that it leaves possible; causes add up.
 class Spread {
  public:
-  explicit Spread(int64_t middle) : middle_(middle) {}
+  // Times of a damaged session may be any: a hundred days are the most that is reckoned with.
+  static constexpr int64_t kMost = 10'000'000'000'000'000;
+  explicit Spread(int64_t middle) : middle_(std::clamp(middle, -kMost, kMost)) {}
   void include(Cause cause, int64_t benefit);
   void widen(Cause cause, int64_t by);
   int64_t middle() const { return middle_; }
