@@ -44,7 +44,6 @@ struct Made {
 // A line that gives the GPU more than that right before its wait does so for more than one result.
 constexpr size_t kMostForOneWait = 64;
 
-constexpr Bytes kFewBytes{64};     // a result: several of them could come together
 constexpr Bytes kManyBytes{4096};  // data: what the CPU computes from it, or makes it from, the GPU could
 constexpr uint64_t kOften = 10;    // sends of a line: less often is no loop
 
@@ -212,7 +211,7 @@ class Gatherer {
     const bool in_a_row = again && all_of_line;
     line.required.in_a_row += in_a_row;
     line.last_brought = brought(goes, wait, in_.sites);
-    const bool together = in_a_row && line.last_brought.count > 0 && line.last_brought <= kFewBytes;
+    const bool together = in_a_row && line.last_brought.count > 0 && line.last_brought.count <= kResultBytes;
     if (goes.size() > asked_for) std::sort(goes.begin(), goes.end(), in_cpu_order);
     const bool python = is_python(at);
     if (together || python || goes.size() > asked_for)

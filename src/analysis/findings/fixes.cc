@@ -392,15 +392,13 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
 }
 
 std::string required_fix(const Required& required, const PythonAdvice& instead) {
-  constexpr uint64_t kResult = 64;  // bytes
   if (required.sends)
     return "let the GPU make this data, or send once what it is made from and choose on the GPU; or make and send the next piece "
            "while the GPU works";
   if (instead.spares_the_wait && !instead.text.empty()) return instead.text;
-  const uint64_t each = required.bytes.count / std::max<uint64_t>(required.count, 1);
-  const bool together = 2 * required.in_a_row >= required.count && each > 0 && each <= kResult;
-  if (together)
-    return "put the " + grouped(required.count) + " results of " + grouped(each) +
+  if (come_one_by_one(required.count, required.in_a_row, required.bytes.count))
+    return "put the " + grouped(required.count) + " results of " +
+           grouped(required.bytes.count / required.count) +
            " bytes side by side on the GPU, and bring them by one copy";
   if (!instead.text.empty()) return instead.text;
   if (required.work.count > 0)

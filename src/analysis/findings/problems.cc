@@ -4,24 +4,13 @@
 #include <array>
 #include <map>
 
+#include "analysis/findings/site_instances.h"
+
 namespace diogenes {
 namespace {
 
-// Instances of one site, sorted by what they are.
-struct SiteInstances {
-  uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0, moved = 0;
-  uint64_t idle_unnecessary = 0;                  // beside `waits`: needless ones that found all done
-  uint64_t left_out = 0, transfers_left_out = 0;  // of waits, of transfers: not looked at
-  uint64_t calls = 0;                             // that did not fail
-  uint64_t outside[kProblemKinds] = {};    // such problematic ones outside of the part that the program marks
-  uint64_t of_kind[kProblemKinds] = {};    // transfers and allocations, and less_kind()
-  Nanoseconds weight[kProblemKinds] = {};  // the most that mending those could gain
-};
-
 constexpr size_t kMostIdleSites = 16;   // each is one more replay of the whole run
 constexpr Nanoseconds kNothing{1'000};  // in a whole run
-
-constexpr size_t number(ProblemKind kind) { return static_cast<size_t>(kind); }
 
 class Finder {
  public:
@@ -79,35 +68,11 @@ class Finder {
     each_operation([&](uint32_t, uint32_t, const Operation& operation) {
       SiteInstances& site = counts_[operation.site.value];
       const DriverFunction* driver = function(operation.site);
-      site.transfers += driver && driver->role == Role::transfer && is_candidate(operation);
-      site.calls += is_candidate(operation);
-      if (operation.outside) count_outside(site, driver, operation);
-      if (auto kind = own_kind(driver, operation)) {
-        ++site.of_kind[number(*kind)];
-        if (!operation.outside)
-          site.weight[number(*kind)] +=
-              gain_of(*kind, operation) + (is_wait(operation) ? operation.waited : Nanoseconds{});
-      } else if (driver && driver->role == Role::transfer && is_candidate(operation)) {
-        site.transfers_left_out += operation.left_out;
-      }
-      site.idle_unnecessary += is_idle_unnecessary(driver, operation);
-      if (!is_program_wait(operation)) return;
-      ++site.waits;
-      site.unnecessary += is_unnecessary(operation);
-      site.movable += is_candidate(operation) && is_movable(operation.reasons) && operation.after.count >= 0;
-      if (auto kind = less_kind(operation)) ++site.of_kind[number(*kind)];
-      site.moved += is_moved(operation);
-      site.unresolved += (operation.reasons & kUnresolved) != 0;
-      site.left_out += is_left_out(operation.reasons);
+      site.add(driver, operation);
+      if (auto kind = own_kind(driver, operation); kind && !operation.outside)
+        site.weight[number(*kind)] +=
+            gain_of(*kind, operation) + (is_wait(operation) ? operation.waited : Nanoseconds{});
     });
-  }
-
-  // They gain nothing, so they are no instances of a problem. Needed ones are: they decide with.
-  static void count_outside(SiteInstances& site, const DriverFunction* driver, const Operation& operation) {
-    if (auto kind = own_kind(driver, operation)) ++site.outside[number(*kind)];
-    const bool idle = is_idle_unnecessary(driver, operation);
-    if (idle || (is_program_wait(operation) && is_unnecessary(operation)))
-      ++site.outside[number(ProblemKind::unnecessary_synchronization)];
   }
 
   // Which problems a site may have; whether they matter is decided when their benefit is known.

@@ -36,8 +36,8 @@ namespace diogenes {
 struct Problem {
   ProblemKind kind{};
   SiteIndex site;
-  uint64_t instances =
-      0;  // of the site, in the part that counts: waits; transfers or allocations, where the kind is of these
+  // Of the site, in the part that counts: waits; transfers or allocations, where the kind is of these.
+  uint64_t instances = 0;
   uint64_t count = 0;     // problematic
   uint64_t left_out = 0;  // of the instances: not looked at, because of --max-overhead; they count as needed
   uint64_t unnecessary_waits = 0;    // of the problematic transfers, those whose wait is needless too

@@ -46,6 +46,7 @@ constexpr std::array kCalls = {
     Known{"tensor.cpu", kValue},
     Known{"tensor.numpy", kValue},
     Known{"print(", kValue},
+    Known{"format(tensor", kValue},
     Known{"bool(tensor", kBranch},
     Known{"tensor.equal", kBranch},
     Known{"tensor[mask] =", kSetMask},
@@ -66,7 +67,7 @@ constexpr std::array kCalls = {
     Known{"tensor.copy_", kSend},
     Known{"Module.to", kSend},
     Known{
-        "torch.cuda.empty_cache",
+        "torch.cuda.memory.empty_cache",
         "leave it out of the loop: it gives memory back, each release waits, and the next step allocates anew"},
     Known{"torch.cuda.synchronize",
           "leave it out of the loop; to time the GPU, record events and read them at the end"},

@@ -12,8 +12,8 @@ namespace diogenes {
 
 struct PythonAdvice {
   std::string text;
-  bool spares_the_wait =
-      false;  // another form has no result to wait for: whether many come at once does not matter
+  // Another form has no result to wait for, so it does not matter whether many come at once.
+  bool spares_the_wait = false;
 };
 // The application uses the result, or the library needs it to go on.
 PythonAdvice advice_where_it_waits(const std::vector<ReportFrame>& stack);

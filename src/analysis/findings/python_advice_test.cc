@@ -41,6 +41,18 @@ TEST(PythonAdvice, NamesTheFormThatDoesNotWait) {
   EXPECT_TRUE(says(argument.text, "validate_args=False")) << argument.text;
 }
 
+TEST(PythonAdvice, KnowsFunctionsByTheFileThatHasThem) {
+  const auto cache =
+      advice_where_it_waits(stack("empty_cache", "cudaFree", "/v/site-packages/torch/cuda/memory.py"));
+  EXPECT_TRUE(says(cache.text, "out of the loop")) << cache.text;
+  const auto clip = advice_where_it_waits(
+      stack("clip_grad_norm_", "cudaStreamSynchronize", "/v/site-packages/torch/nn/utils/clip_grad.py"));
+  EXPECT_TRUE(says(clip.text, "error_if_nonfinite=False")) << clip.text;
+  const auto inverse = advice_where_it_waits(
+      stack("torch::autograd::THPVariable_linalg_inv(_object*)", "cudaStreamSynchronize"));
+  EXPECT_TRUE(says(inverse.text, "check_errors=False")) << inverse.text;
+}
+
 TEST(PythonAdvice, WhereNothingNeedsTheWait) {
   EXPECT_TRUE(says(advice_where_nothing_needs_it(stack(kGetItem, "torch::utils::indexing_tensor_from_data")),
                    "make this tensor once"));

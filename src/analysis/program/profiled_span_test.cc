@@ -88,16 +88,19 @@ TEST(ProfiledSpan, HoldsForAllThreads) {
   EXPECT_EQ(Marked(trace).places(1), "oio");
 }
 
+Result<Report> report_of(const Timeline& trace) {
+  TemporaryFolder folder;
+  write_session(folder.path(), trace);
+  return analyse(folder.path(), {.threshold_percent = 0, .model = Model::paper, .judge = verdicts_by_hand});
+}
+
 // 100 of work before, then two needless waits of 20 in a part of 50, and one of 30 behind it, all at one place.
 TEST(ProfiledSpan, OnlyWhatLiesInItIsCountedAndGains) {
   Timeline trace = timeline().work(100);
   start(trace);
   for (int i = 0; i < 2; ++i) trace.sync(lasting(20)).from(0x40).unnecessary().work(5);
   stop(trace).sync(lasting(30)).from(0x40).unnecessary();
-  TemporaryFolder folder;
-  write_session(folder.path(), trace);
-  auto report =
-      analyse(folder.path(), {.threshold_percent = 0, .model = Model::paper, .judge = verdicts_by_hand});
+  auto report = report_of(trace);
   ASSERT_TRUE(report) << report.error().c_str();
   ASSERT_TRUE(report->part);
   EXPECT_DOUBLE_EQ(report->part->seconds, 50e-6);
@@ -119,10 +122,7 @@ TEST(ProfiledSpan, HasAMainLoopOfItsOwn) {
     if (i == 30) stop(trace);
     trace.launch(1).sync(lasting(20)).from(0x40).unnecessary().work(5);
   }
-  TemporaryFolder folder;
-  write_session(folder.path(), trace);
-  auto report =
-      analyse(folder.path(), {.threshold_percent = 0, .model = Model::paper, .judge = verdicts_by_hand});
+  auto report = report_of(trace);
   ASSERT_TRUE(report) << report.error().c_str();
   ASSERT_TRUE(report->main_loop);
   EXPECT_EQ(report->main_loop->iterations, 20u);
@@ -134,10 +134,7 @@ TEST(ProfiledSpan, WhatIsNeededOutsideCountsForTheVerdict) {
   start(trace);
   for (int i = 0; i < 2; ++i) trace.sync(lasting(20)).from(0x40).unnecessary().work(5);
   stop(trace).sync(lasting(30)).from(0x40).first_use(after(1));
-  TemporaryFolder folder;
-  write_session(folder.path(), trace);
-  auto report =
-      analyse(folder.path(), {.threshold_percent = 0, .model = Model::paper, .judge = verdicts_by_hand});
+  auto report = report_of(trace);
   ASSERT_TRUE(report) << report.error().c_str();
   ASSERT_EQ(report->problems.size(), 1u);
   EXPECT_EQ(report->problems[0].count, 2u);

@@ -138,6 +138,13 @@ struct ReportProblem {
   std::optional<ReportProved> proved;         // none: it was not
 };
 
+// Results of so few bytes that come one by one could come in one copy.
+inline constexpr uint64_t kResultBytes = 64;
+constexpr bool come_one_by_one(uint64_t count, uint64_t in_a_row, uint64_t bytes) {
+  const uint64_t each = count > 0 ? bytes / count : 0;
+  return 2 * in_a_row >= count && each > 0 && each <= kResultBytes;
+}
+
 // Calls of one stack at such a line.
 struct ReportRequiredCall {
   std::string key, operation, api;

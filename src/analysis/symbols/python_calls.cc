@@ -81,6 +81,9 @@ std::string torch_call(string_view function) {
   if (function.empty()) return "";
   for (const Name& known : kTorchOperators)
     if (known.function == function) return std::string(known.call);
+  constexpr string_view kLinalg = "linalg_";
+  if (function.starts_with(kLinalg))
+    return "torch.linalg." + std::string(function.substr(kLinalg.size())) + "()";
   const bool of_torch =
       std::find(kTorchFunctions.begin(), kTorchFunctions.end(), function) != kTorchFunctions.end();
   return (of_torch ? "torch." : "tensor.") + std::string(function) + "()";
@@ -138,6 +141,7 @@ std::string python_function(const ReportFrame& frame) {
   const string_view owner = string_view(function).substr(0, dot),
                     method = string_view(function).substr(dot + 1);
   if (owner == "ArrayImpl") return of_object("array", method);  // JAX
+  if (owner == "Tensor") return of_object("tensor", method);    // PyTorch's methods that are Python
   return of_object(owner, method);
 }
 

@@ -39,6 +39,10 @@ TEST(PythonCalls, AreNamedAsTheUserWroteThem) {
   EXPECT_EQ(name(python("ArrayImpl.__float__", "/v/site-packages/jax/_src/array.py")), "float(array)");
   EXPECT_EQ(name(python("Module.to", "/v/site-packages/torch/nn/modules/module.py")), "Module.to()");
   EXPECT_EQ(name(python("log", "/home/me/tool.py")), "log()");
+  EXPECT_EQ(name(native("torch::autograd::THPVariable_linalg_inv(_object*, _object*)")),
+            "torch.linalg.inv()");
+  EXPECT_EQ(name(python("Tensor.unique", "/v/site-packages/torch/_tensor.py")), "tensor.unique()");
+  EXPECT_EQ(name(python("Tensor.__format__", "/v/site-packages/torch/_tensor.py")), "format(tensor)");
   EXPECT_EQ(name(native("thrust::reduce_by_key(int)")), "");
 }
 

@@ -221,8 +221,6 @@ std::string finding_place(const Finding& finding, const std::string& folder, siz
 }
 
 namespace {
-constexpr uint64_t kFewBytes = 64;  // a result, not data
-
 // What goes at most beside the waits, their calls and copies.
 std::string whole_text(const ReportRequired& required) {
   constexpr double kMore = 1.05;
@@ -269,9 +267,9 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   if (required.same_value > 1 && 10 * required.same_value >= 9 * required.values)
     text += fmt::format("; {} of {} brought the same bytes", count_text(required.same_value),
                         count_text(required.values));
-  const uint64_t each = required.bytes / std::max<uint64_t>(required.count, 1);
-  if (2 * required.in_a_row >= required.count && each > 0 && each <= kFewBytes)
-    text += fmt::format("; {} results of {} come one by one", count_text(required.count), bytes_text(each));
+  if (come_one_by_one(required.count, required.in_a_row, required.bytes))
+    text += fmt::format("; {} results of {} come one by one", count_text(required.count),
+                        bytes_text(required.bytes / required.count));
   return text + whole_text(required);
 }
 

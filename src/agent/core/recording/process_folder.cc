@@ -28,10 +28,8 @@ uint64_t unopened_drops[kDropCauses];  // counted while there was no process fil
 const ProcessFile* parents = nullptr;  // of a forked child: what it was told of the driver holds here, too
 
 int rank_of_this_process() {
-  const char* torchrun =
-      getenv("TORCHELASTIC_RUN_ID") ? "RANK" : "OMPI_COMM_WORLD_RANK";  // inside one Slurm task
-  for (const char* name : {torchrun, "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
-                           "MV2_COMM_WORLD_RANK", "RANK"})
+  for (const char* name :
+       {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK"})
     if (const char* value = getenv(name); value && *value) return atoi(value);
   return -1;
 }
