@@ -347,7 +347,7 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
         {"kernel-arguments",
          in_some(problem.conditional[0], problem.count) +
              "make sure that kernels reach the program's pinned, registered and managed memory by their arguments only, not by "
-             "addresses in global variables or in device memory: here, that would matter"});
+             "addresses in global variables or in device memory: the finding rests on that"});
   if (problem.apart)
     advice.conditions.push_back(
         {"not-together",

@@ -121,7 +121,7 @@ TEST(Notices, ABusyMachineIsSaidOnce) {
   EXPECT_EQ(
       notices[0].text,
       "baseline, memory-tracing: the machine was busy, other programs took up to 1.3 of 2 processors; times are "
-      "longer than on a quiet one, measure again when it is");
+      "longer so; measure again on a quiet machine");
 }
 
 }  // namespace

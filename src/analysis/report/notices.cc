@@ -215,7 +215,7 @@ static void busy_notice(const Session& session, std::vector<ReportNotice>& notic
   char taken[64];
   snprintf(taken, sizeof taken, "%.1f of %d processors", most->others_busy, most->processors);
   notices.push_back({"busy-machine", runs + ": the machine was busy, other programs took up to " + taken +
-                                         "; times are longer than on a quiet one, measure again when it is"});
+                                         "; times are longer so; measure again on a quiet machine"});
 }
 
 void session_notices(const Session& session, std::vector<ReportNotice>& notices) {

@@ -40,6 +40,11 @@ bool is_shell(const std::string& name) {
   return is_one_of(name, {"sh", "bash", "dash", "ash", "ksh", "zsh"});
 }
 
+// "python", "python3", "python3.12": no script of the user's, which nobody asked to run.
+bool is_python(const std::string& name) {
+  return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string::npos;
+}
+
 std::string beginning_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string text(kLongestScript, '\0');
@@ -127,7 +132,7 @@ class Follower {
   StartedProgram script(const fs::path& file, const std::string& text) {
     const std::string interpreter = interpreter_of(text);
     const std::string name = fs::path(interpreter).filename().string();
-    if (file.filename().string().starts_with("python")) return asked(file);
+    if (is_python(file.filename().string())) return asked(file);
     if (name.starts_with("python")) return follow({interpreter});
     if (interpreter.empty() || is_shell(name)) return shell_script(file, text);
     return unclear(fmt::format("{} is a script of {}", file.string(), name));

@@ -159,7 +159,7 @@ class Details {
     }
   }
 
-  // As long as the page is wide; `at`, the call's place in it, stays to be seen, and so do the first characters.
+  // As long as the page is wide; `at`, the call's place in it, stays to be seen, and so does its number.
   std::string cut_around(const std::string& text, size_t at) const {
     const size_t width = page_.width(), margin = kIndent + 10;
     if (text.size() <= width) return text;

@@ -177,6 +177,27 @@ TEST(Text, ARangeHasItsReasonWhereAllIsSaid) {
       << to_text(report, one);
 }
 
+// 300 characters with the call behind 200 others: the line's number and the call are seen, whatever the width.
+TEST(Text, ASourceLineIsCutAroundTheCall) {
+  Report report = als_report();
+  ReportProblem& problem = report.problems.at(1);
+  problem.source = {190,
+                    {"long begins" + std::string(189, '.') + "cudaMemcpy(to, from);" + std::string(79, '.')}};
+  problem.where->line = 190;
+  problem.where->column = 201;
+  for (int width : {40, 72, 100}) {
+    TextOptions one = options();
+    one.details = problem.id;
+    one.width = width;
+    const std::string text = to_text(report, one);
+    EXPECT_NE(text.find(">   190 | ..."), std::string::npos) << text;
+    EXPECT_NE(text.find("cudaMemcpy(to"), std::string::npos) << text;
+    problem.where->column = 0;  // not known: from the beginning on
+    EXPECT_EQ(to_text(report, one).find("cudaMemcpy(to"), std::string::npos);
+    problem.where->column = 201;
+  }
+}
+
 TEST(Text, ANeededWaitSaysTheRangeOfWhatItCosts) {
   Report report = als_report();
   EXPECT_EQ(to_text(report, options()).find("range 170 ms"), std::string::npos);  // not a wide one
