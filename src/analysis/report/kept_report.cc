@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKeptMagic = "diogenes-kept-report/3\n";
+constexpr std::string_view kKeptMagic = "diogenes-kept-report/4\n";
 constexpr const char* kFile = "report.kept";
 
 // What was proved is read anew each time (proved_report.h), and the timeline is made anew by those who show it.
@@ -78,10 +78,24 @@ KEPT(ReportPart, marks, times, seconds)
 KEPT(ReportStage, name, runtime_s, overhead)
 KEPT(ReportWaitFunction, offset, agreed, known)
 KEPT(ReportFunction, operation, count, call_s, waited_s, expected_benefit_s)
+KEPT(ReportGain, seconds, low_s, high_s)
+KEPT(ReportWhatIf, half, none, half_fixed, none_fixed, reason)
+KEPT(ReportOccupancy, percent, limiter)
+KEPT(ReportLaunchShape, grid, block, registers, static_shared_bytes, dynamic_shared_bytes, count, gpu_s,
+     occupancy)
+KEPT(ReportGpuPath, where, via, stack, count, gpu_s, what_if)
+KEPT(ReportGpuWork, id, kind, name, full_name, count, gpu_s, percent, shortest_s, median_s, longest_s,
+     least_s, most_s, bytes, in_graphs, shapes, shape_count, paths, path_count, what_if)
+KEPT(ReportContext, parent, kind, name, file, module, line, called_line, language, owner, count, cpu_s,
+     driver_s, waited_s, gpu_s, recoverable_s, half_gain_s, none_gain_s, cpu_least_s, cpu_most_s, gpu_least_s,
+     gpu_most_s, threads, work)
+KEPT(ReportProfile, gpu_s, gpu_busy_s, threads_s, recording_s, pieces, unnamed, work, work_count, left_out_s,
+     contexts, notes)
 KEPT(Report, model, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, part,
      gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
      compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
-     functions, problems, required, groups, together, required_together, main_loop, notices, timeline, proof)
+     functions, problems, required, groups, together, required_together, main_loop, notices, timeline, proof,
+     profile)
 
 namespace {
 

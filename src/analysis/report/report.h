@@ -7,24 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/report_frame.h"
+#include "analysis/report/report_profile.h"
 #include "analysis/report/report_timeline.h"
 
 namespace diogenes {
-
-// Whose code a frame is (frame_owner.h).
-enum class FrameOwner : uint8_t { application, library, runtime };
-
-struct ReportFrame {
-  std::string function, file;
-  int line = 0;
-  std::string module;
-  uint64_t offset = 0;
-  bool inlined = false;
-  int column = 0;  // 0: unknown
-  FrameOwner owner = FrameOwner::application;
-  std::string language;  // "python", "c++"; "": not known
-  bool waits = false;    // of a thread that waits for what this one does (PyTorch's backward)
-};
 
 // What a finding rests on, or what to check before the code is changed. `code` is the same in every report.
 struct ReportCondition {
@@ -282,6 +269,7 @@ struct Report {
   std::vector<ReportNotice> notices;
   std::optional<ReportTimeline> timeline;  // where it was asked for
   std::optional<ReportProof> proof;        // none: nothing was proved
+  std::optional<ReportProfile> profile;    // none: when GPU work ran is not known
 };
 
 }  // namespace diogenes

@@ -1,0 +1,120 @@
+// Where time went: GPU work by what it is and by who gave it, and calling contexts that span CPU and GPU. Part of the
+// report. Source: Zhou, Krentel, Mellor-Crummey, "Tools for top-down performance analysis of GPU-accelerated
+// applications" (ICS'20): one tree of contexts, importance by formulas 1 to 3. What a faster kernel gains the run is
+// the replay's (analysis/replay/).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/report/report_frame.h"
+
+namespace diogenes {
+
+// What the run gains by a change of GPU work; low <= seconds <= high.
+struct ReportGain {
+  double seconds = 0, low_s = 0, high_s = 0;
+};
+
+// What if the work took half as long, and if it took no time at all (the most that can be gained).
+struct ReportWhatIf {
+  ReportGain half, none;  // as the program is
+  std::optional<ReportGain> half_fixed,
+      none_fixed;      // once the report's problems are fixed; none: there are none
+  std::string reason;  // why the range is wide; "": it is not
+};
+
+// How much of the GPU's threads a kernel's launch can have at a time, by its resources alone.
+struct ReportOccupancy {
+  double percent = 0;
+  std::string limiter;  // "registers", "shared memory", "threads of a block", "blocks"; "": nothing limits it
+};
+
+// One shape in which a kernel was launched.
+struct ReportLaunchShape {
+  uint32_t grid[3] = {}, block[3] = {};
+  uint32_t registers = 0;                                      // of a thread
+  uint32_t static_shared_bytes = 0, dynamic_shared_bytes = 0;  // of a block
+  uint64_t count = 0;
+  double gpu_s = 0;
+  std::optional<ReportOccupancy> occupancy;  // none: the GPU's limits are not known
+};
+
+// One call path that gave the work.
+struct ReportGpuPath {
+  std::optional<ReportFrame> where;  // the user's line; none: no stack
+  std::string via;                   // the library's function that it calls; "": none
+  std::vector<ReportFrame> stack;    // innermost first
+  uint64_t count = 0;                // pieces of work
+  double gpu_s = 0;                  // how long these ran, summed
+  std::optional<ReportWhatIf> what_if;
+};
+
+// A kernel, or a kind of copy or fill. Several that ran side by side count each.
+struct ReportGpuWork {
+  enum class Kind : uint8_t { kernel, to_device, to_host, on_device, fill, other };
+  std::string id;  // "K1": by GPU time
+  Kind kind = Kind::kernel;
+  std::string name;  // demangled, without return type and parameters: "axpy<float, 4>"; "copy to the device"
+  std::string full_name;  // a kernel's as it was recorded, demangled
+  uint64_t count = 0;
+  double gpu_s = 0, percent = 0;  // percent: of all GPU work
+  double shortest_s = 0, median_s = 0, longest_s = 0;
+  double least_s = 0, most_s = 0;         // of gpu_s, by process; the same where there is one
+  uint64_t bytes = 0;                     // copies and fills
+  bool in_graphs = false;                 // some of it is nodes of CUDA graphs
+  std::vector<ReportLaunchShape> shapes;  // the longest first; some, where there are many
+  uint64_t shape_count = 0;
+  std::vector<ReportGpuPath> paths;  // the longest first; some, where there are many
+  uint64_t path_count = 0;
+  std::optional<ReportWhatIf> what_if;  // the largest have one
+};
+
+// A node of the tree of calling contexts. Times are of the node alone (exclusive) unless they say otherwise, in seconds,
+// summed over threads and processes.
+struct ReportContext {
+  enum class Kind : uint8_t {
+    root,   // the whole program: the first node, its own parent
+    frame,  // a function of the CPU
+    call,   // a call of the driver, or of the library function in front of it
+    gpu,    // GPU work that the call above it gave: a kernel, a copy, a fill
+    rest    // what is too small to be shown, together
+  };
+  uint32_t parent = 0;  // position in ReportProfile::contexts; always before the node
+  Kind kind = Kind::frame;
+  std::string name;  // function, call or kernel
+  std::string file, module;
+  int line = 0;          // of the function itself: where it starts to count, 0: not known
+  int called_line = 0;   // in the parent's file: where the parent calls it; 0: not known
+  std::string language;  // "python", "c++"; "": not known
+  FrameOwner owner = FrameOwner::application;
+  uint64_t count = 0;        // call: calls; gpu: pieces of work
+  double cpu_s = 0;          // the CPU between calls of the driver
+  double driver_s = 0;       // inside calls of the driver, not waiting
+  double waited_s = 0;       // inside them, waiting for the GPU
+  double gpu_s = 0;          // GPU work
+  double recoverable_s = 0;  // of findings at this call: what fixing each gains
+  std::optional<double> half_gain_s,
+      none_gain_s;  // gpu: what the run gains if it took half as long, or no time
+  // Inclusive, by process (rank): the least and the most. The same where there is one.
+  double cpu_least_s = 0, cpu_most_s = 0, gpu_least_s = 0, gpu_most_s = 0;
+  uint32_t threads = 0;  // in how many it occurs
+  int32_t work = -1;     // gpu: position in ReportProfile::work
+};
+
+struct ReportProfile {
+  double gpu_s = 0;       // all GPU work, pieces that ran side by side each; G_P
+  double gpu_busy_s = 0;  // any of it ran; of several processes the sum
+  double threads_s =
+      0;  // all threads that made calls, from their first moment that is known to their last; C_P
+  double recording_s = 0;               // of that: taken by the recording itself, in no context
+  uint64_t pieces = 0, unnamed = 0;     // of GPU work; unnamed: of kernels whose name was not told
+  std::vector<ReportGpuWork> work;      // by GPU time
+  uint64_t work_count = 0;              // before the smallest were left out
+  double left_out_s = 0;                // GPU time of those
+  std::vector<ReportContext> contexts;  // a parent before its children
+  std::vector<std::string> notes;       // what the reader must know of these figures, a sentence each
+};
+
+}  // namespace diogenes
