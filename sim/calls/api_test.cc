@@ -247,7 +247,7 @@ TEST_F(Api, TellsWhenItsWorkRan) {
   ASSERT_EQ(source.bytes, sizeof(GpuTimesSource));
   busy(100000);  // before start(): told to nobody
   OK(cuCtxSynchronize());
-  EXPECT_EQ(source.start(), nullptr);
+  EXPECT_EQ(source.start(testing::TempDir().c_str()), nullptr);
   busy(100000);  // belongs to no operation
   const int64_t begin = now_ns();
   source.begin(7);
@@ -283,7 +283,7 @@ TEST_F(Api, DeviceTimeSlipsWhereNothingFollows) {
   OK(cuMemsetD8(to, 2, kBytes));
   OK(cuCtxSynchronize());
   const auto& source = *static_cast<const GpuTimesSource*>(table->gpu_times);
-  EXPECT_EQ(source.start(), nullptr);
+  EXPECT_EQ(source.start(testing::TempDir().c_str()), nullptr);
   hold();
   source.begin(1);
   OK(cuMemcpyDtoDAsync(to, from, kBytes, nullptr));

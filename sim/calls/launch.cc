@@ -68,6 +68,16 @@ CUresult prepare(const Context& context, const CUDA_KERNEL_NODE_PARAMS_v2& kerne
                                                                                 : CUDA_ERROR_INVALID_VALUE;
 }
 
+Work work_of(const Kernel& kernel, const CUDA_KERNEL_NODE_PARAMS_v2& as, const char* parameters) {
+  Work work = kernel.work(parameters);
+  work.kernel = &kernel;
+  const uint32_t grid[3] = {as.gridDimX, as.gridDimY, as.gridDimZ};
+  const uint32_t block[3] = {as.blockDimX, as.blockDimY, as.blockDimZ};
+  std::copy_n(grid, 3, work.grid);
+  std::copy_n(block, 3, work.block);
+  return work;
+}
+
 CUresult launch(Null null, CUfunction handle, const Shape& shape, CUstream stream_handle, void** parameters,
                 void** extra) {
   DRIVER_CALL(a_context);
@@ -84,7 +94,7 @@ CUresult launch(Null null, CUfunction handle, const Shape& shape, CUstream strea
     stream = find_stream(*call.context, stream_handle, null);
     if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   }
-  Work work = kernel->work(bytes.data());
+  Work work = work_of(*kernel, described, bytes.data());
   work.latency_ns = kLaunchCost + kLaunchLatency;
   wait_for_room(call, *stream);
   const Held held = hold_device();
@@ -118,7 +128,7 @@ CUresult kernel_work(const Context& context, const CUDA_KERNEL_NODE_PARAMS_v2& d
   std::vector<char> bytes;
   const Kernel* kernel;
   if (const CUresult error = prepare(context, described, &kernel, &bytes)) return error;
-  *work = kernel->work(bytes.data());
+  *work = work_of(*kernel, described, bytes.data());
   work->node = description_of(described, kernel->parameters, std::move(bytes));
   return CUDA_SUCCESS;
 }

@@ -4,6 +4,8 @@
 #include <deque>
 #include <mutex>
 
+#include "driver/kernel_launches.h"
+#include "kernels.h"
 #include "op.h"
 
 namespace diogenes::sim {
@@ -22,6 +24,19 @@ std::deque<GpuTime>& ended() {
   return *times;
 }
 
+LaunchFile& launches() {
+  static auto* file = new LaunchFile;
+  return *file;
+}
+
+uint32_t launch_of(const Work& work) {
+  if (!work.kernel) return 0;
+  LaunchShape shape{};
+  std::copy_n(work.grid, 3, shape.grid);
+  std::copy_n(work.block, 3, shape.block);
+  return launches().number_of(work.kernel->name.data(), shape);
+}
+
 GpuWork work_of(Engine engine) {
   switch (engine) {
     case Engine::host_to_device:
@@ -37,7 +52,9 @@ GpuWork work_of(Engine engine) {
 
 }  // namespace
 
-const char* start_gpu_times() {
+const char* start_gpu_times(const char* folder) {
+  const std::lock_guard held(lock);
+  if (!launches().open(folder)) return "there is no memory for it";
   recording.store(true, std::memory_order_relaxed);
   return nullptr;
 }
@@ -61,7 +78,8 @@ void note_ended(const Op& op) {
   const std::lock_guard held(lock);
   if (ended().size() >= kMostKept) return;
   const uint32_t stream = 0;  // the operation tells the stream
-  ended().push_back({op.recorded_for, op.begin_ns, op.end_ns, stream, work_of(op.work.engine), {}});
+  ended().push_back(
+      {op.recorded_for, op.begin_ns, op.end_ns, stream, launch_of(op.work), work_of(op.work.engine), {}});
 }
 
 }  // namespace diogenes::sim

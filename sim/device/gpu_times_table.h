@@ -8,7 +8,7 @@ namespace diogenes::sim {
 struct Op;
 
 // For GpuTimesSource.
-const char* start_gpu_times();
+const char* start_gpu_times(const char* folder);
 void note_operation(uint64_t operation);  // that the calling thread is in; 0: none
 size_t take_gpu_times(GpuTime* times, size_t most);
 

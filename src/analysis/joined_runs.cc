@@ -21,6 +21,7 @@ void drop_operations(Run& run) {
       std::vector<Evidence>().swap(thread.evidence);
       std::vector<FirstUsePlace>().swap(thread.first_uses);
       std::vector<RecordedGpuTime>().swap(thread.gpu_times);
+      std::vector<GpuPiece>().swap(thread.gpu_pieces);
     }
 }
 
@@ -51,7 +52,7 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
   }
   stage_notices(*run, name, notices);
   for (std::string& sentence : lost_operations(*run, name)) lost.push_back(std::move(sentence));
-  if (stage == Stage::tracing) python_notice(*run, notices);
+  if (stage == Stage::tracing || session_.request.profile) python_notice(*run, notices);
   if (stage == Stage::memory_tracing) not_searched_notice(*run, notices);
   return std::move(*run);
 }
@@ -61,6 +62,7 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
 void JoinedRuns::load(const std::function<std::string(const Site&)>& called) {
   tracing = load_stage(Stage::tracing, Load::operations);
   if (tracing) load_gpu_times();
+  if (!tracing && session_.request.profile) load_profile();
   if (!tracing) baseline = load_stage(Stage::baseline, Load::operations);
   memory_tracing = load_stage(Stage::memory_tracing, Load::evidence);
   if (!replay) build(nullptr);
@@ -80,11 +82,21 @@ void JoinedRuns::load(const std::function<std::string(const Site&)>& called) {
 
 // A run of its own for them comes before stage 3's, which disturbs the program more.
 void JoinedRuns::load_gpu_times() {
-  std::optional<Run> run = load_stage(Stage::gpu_times, Load::gpu_times);
-  has_gpu_run = run.has_value();
-  if (!run) return;
-  take_gpu_times(*run);
-  gpu_times_notices(*run, *gpu_times_, notices);
+  gpu_run = load_stage(Stage::gpu_times, Load::gpu_times);
+  has_gpu_run = gpu_run.has_value();
+  if (!gpu_run) return;
+  take_gpu_times(*gpu_run);
+  gpu_times_notices(*gpu_run, *gpu_times_, notices);
+  gpu_times_.reset();
+  drop_operations(*gpu_run);
+}
+
+// One run is both.
+void JoinedRuns::load_profile() {
+  tracing = load_stage(Stage::gpu_times, Load::gpu_times);
+  if (!tracing) return;
+  take_gpu_times(*tracing);
+  gpu_times_notices(*tracing, *gpu_times_, notices);
   gpu_times_.reset();
 }
 
@@ -92,6 +104,8 @@ void JoinedRuns::take_gpu_times(const Run& run) {
   gpu_times_ = join_gpu_times(*tracing, run, sites, kAssumedMachine);
   calibrated = gpu_times_->known > 0;
   machine_ = gpu_times_->machine;
+  gpu_work = find_gpu_work(run, sites);
+  join_gpu_work(*tracing, run, sites, *gpu_work);
 }
 
 // The graph and the model of the run: no verdict matters for them, so they are made while stage 3 is judged.

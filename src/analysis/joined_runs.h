@@ -9,6 +9,7 @@
 
 #include "analysis/findings/followed_values.h"
 #include "analysis/necessity/judge_process.h"
+#include "analysis/program/gpu_work.h"
 #include "analysis/replay/models.h"
 #include "analysis/replay/recorded/gpu_times.h"
 #include "analysis/report/report.h"
@@ -48,15 +49,18 @@ class JoinedRuns {
   std::vector<FollowedValues> followed;
   EventGraph graph;
   std::optional<Replay> replay;  // where there is `tracing`
-  double unmatched = 0;      // of the memory tracing run's operations, which share the tracing run has not
-  bool calibrated = false;   // of some of the GPU's work it is known when it was
-  bool has_gpu_run = false;  // by a run of its own
+  double unmatched = 0;        // of the memory tracing run's operations, which share the tracing run has not
+  bool calibrated = false;     // of some of the GPU's work it is known when it was
+  bool has_gpu_run = false;    // by a run of its own
+  std::optional<Run> gpu_run;  // that one, without its operations
+  std::optional<GpuWorkFound> gpu_work;  // where GPU times were taken
   std::vector<ReportNotice> notices;
   std::vector<std::string> lost;  // what runs could not record
 
  private:
   std::optional<Run> load_stage(Stage stage, Load what);
   void load_gpu_times();
+  void load_profile();
   void take_gpu_times(const Run& run);
   void build(const Run* memory_tracing_run);
   void join_memory_tracing(const std::function<std::string(const Site&)>& called);

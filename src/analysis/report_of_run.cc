@@ -6,6 +6,7 @@
 #include "analysis/findings/repeats.h"
 #include "analysis/findings/required.h"
 #include "analysis/findings/right_together.h"
+#include "analysis/profile/profile.h"
 #include "analysis/program/code_loading.h"
 #include "analysis/program/profiled_span.h"
 #include "analysis/report/callers.h"
@@ -61,15 +62,19 @@ Result<Report> ReportOfRun::run() {
   if (runs_.tracing) mark_part();
   if (runs_.tracing) add_totals(*runs_.tracing, runs_.sites, report_, functions_);
   if (runs_.tracing) {
-    report_.coverage = coverage_of(*runs_.tracing);
+    if (report_.judged) report_.coverage = coverage_of(*runs_.tracing);
     const Nanoseconds phase = gpu_phase(*runs_.tracing, runs_.sites);
     report_.gpu_phase_s = std::min(phase.seconds(), report_.runtime_s);
     loop_ = main_loop(*runs_.tracing);
     say_code_loading();
-    find();
+    models_.emplace(runs_.graph, &*runs_.replay, options_.model);
+    if (report_.judged)
+      find();
+    else
+      describe_profile();
   }
   const uint32_t unreadable = runs_.tracing ? runs_.tracing->trace.unreadable : 0;
-  if (used_cuda_ || !runs_.tracing || unreadable > 0) {
+  if (report_.judged && (used_cuda_ || !runs_.tracing || unreadable > 0)) {
     report_.incomplete = what_is_missing(session_, runs_.tracing.has_value(),
                                          runs_.memory_tracing.has_value(), report_.coverage);
     if (unreadable > 0)
@@ -116,6 +121,8 @@ void ReportOfRun::describe_session() {
     report_.wait_functions.push_back({function.offset, function.agreed, function.known});
   const StageRun* base = run_of(session_, "plain");
   if (!base) base = run_of(session_, stage_name(Stage::baseline));
+  report_.judged = !session_.request.profile;
+  if (!base && session_.request.profile) base = run_of(session_, stage_name(Stage::gpu_times));
   report_.runtime_s = base ? base->runtime_s : 0;
   for (const StageRun& run : session_.runs)
     report_.stages.push_back(
@@ -193,7 +200,7 @@ void ReportOfRun::find() {
   const Nanoseconds threshold{static_cast<int64_t>(whole * 1e9 * threshold_percent_ / 100)};
   runs_.replay->set_unmatched(runs_.unmatched);
   const Replay& replay = *runs_.replay;
-  const Models& models = models_.emplace(runs_.graph, &replay, options_.model);
+  const Models& models = *models_;
   const ProblemInput input{
       *runs_.tracing,   runs_.sites, runs_.graph, runs_.verdicts,
       runs_.first_uses, threshold,   &models,     runs_.memory_tracing ? &runs_.call_contexts : nullptr};
@@ -238,8 +245,9 @@ void ReportOfRun::find() {
   if (!runs_.sync_use)
     to_follow_ =
         places_to_follow(needed.found, problems.found, {static_cast<int64_t>(report_.gpu_phase_s * 1e9)});
+  add_profile();
   if (options_.timeline > 0)
-    report_.timeline = timeline_of(input, problems.found, needed.found, options_.timeline);
+    report_.timeline = timeline_of(input, problems.found, needed.found, work_names(), options_.timeline);
   set_source_keys(report_);
   add_together(grouping, description);
   description.add_line_notices();
@@ -265,6 +273,43 @@ std::vector<std::vector<ReportFrame>> ReportOfRun::stacks_of_needed_waits(
         if (const auto place = acting_place(stack); place && places.contains(*place)) stacks.push_back(stack);
       }
   return stacks;
+}
+
+// Of `diogenes profile`, whose run is the only one.
+void ReportOfRun::describe_profile() {
+  add_profile();
+  const ProblemInput input{*runs_.tracing,   runs_.sites, runs_.graph, runs_.verdicts,
+                           runs_.first_uses, {},          &*models_,   nullptr};
+  if (options_.timeline > 0) report_.timeline = timeline_of(input, {}, {}, work_names(), options_.timeline);
+  if (options_.model == Model::replay) mismatch_notice(runs_.replay->mismatch(), report_.notices);
+}
+
+// What each operation's GPU work is called, by GpuWorkFound::mixes: of several pieces the longest.
+std::vector<std::string> ReportOfRun::work_names() const {
+  std::vector<std::string> names;
+  if (!runs_.gpu_work) return names;
+  for (const auto& mix : runs_.gpu_work->mixes) {
+    std::string name = mix.empty() ? "" : work_name(runs_.gpu_work->items[mix.front().item]);
+    if (mix.size() > 1) name += " and others";
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+// Where time went, as far as GPU times were taken.
+void ReportOfRun::add_profile() {
+  if (!runs_.gpu_work || runs_.gpu_work->pieces == 0) return;
+  Models::Parts parts;
+  std::map<uint32_t, double> recoverable;
+  for (const Problem& problem : problems_.found) {
+    recoverable[problem.site.value] += problem.benefit.seconds();
+    if (!problem.apart) parts.push_back(&problem.changes);
+  }
+  std::optional<Models::Made> made;
+  if (!parts.empty()) made = models_->make(parts);
+  report_.profile =
+      make_profile({*runs_.tracing, runs_.sites, &*runs_.gpu_work, names_, &*runs_.replay,
+                    made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable)});
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

@@ -43,6 +43,9 @@ class ReportOfRun {
   void describe_process();
   void find();
   std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
+  void add_profile();
+  void describe_profile();
+  std::vector<std::string> work_names() const;
   void note_further_runs(const Problems& problems, const Replay& replay);
   void add_parts(const GroupingInput& grouping, const std::vector<Group>& groups, Description& description);
   std::vector<Group> groups_asked_for(const GroupingInput& grouping) const;

@@ -14,14 +14,16 @@ struct GpuTime {
   uint64_t operation;        // as begin() was told
   int64_t begin_ns, end_ns;  // CLOCK_MONOTONIC
   uint32_t stream;           // as the source numbers them
+  uint32_t launch;           // a kernel's, in the file of kernel_launches.h; 0: not known
   GpuWork work;
-  uint8_t reserved[3];
+  uint8_t reserved[7];
 };
 
 struct GpuTimesSource {
   size_t bytes;  // of this structure
-  // Null: it runs. Else why not, in words; nothing else is called then.
-  const char* (*start)();
+  // Null: it runs, and writes what kernels are called into `folder` (kernel_launches.h). Else why not, in words; nothing
+  // else is called then.
+  const char* (*start)(const char* folder);
   // What the calling thread gives the GPU from here on belongs to `operation` (not 0, below 2^52), until
   // end().
   void (*begin)(uint64_t operation);

@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "driver/gpu_times_source.h"
+#include "driver/kernel_launches.h"
 #include "gpu_times/correlations.h"
 #include "gpu_times/cupti_abi.h"
 #include "gpu_times/times_channel.h"
@@ -35,6 +36,7 @@ Functions functions;
 Subscriber subscriber = nullptr;
 Correlations correlations;
 TimesChannel channel;
+LaunchFile launches;  // by whoever delivers: these take turns
 // CUPTI may be gone when the program's last destructors have run: flushed once, before them where there is an
 // orderly way out.
 std::atomic<bool> flushed{true};
@@ -65,8 +67,20 @@ GpuWork direction_of(uint8_t copy_kind) {
   return GpuWork::on_device;
 }
 
+uint32_t launch_of(const Kernel& kernel) {
+  LaunchShape shape{};
+  for (int i = 0; i < 3; ++i) {
+    shape.grid[i] = static_cast<uint32_t>(kernel.grid[i]);
+    shape.block[i] = static_cast<uint32_t>(kernel.block[i]);
+  }
+  shape.registers = kernel.registers_per_thread;
+  shape.static_shared = static_cast<uint32_t>(kernel.static_shared_memory);
+  shape.dynamic_shared = static_cast<uint32_t>(kernel.dynamic_shared_memory);
+  return launches.number_of(kernel.name, shape);
+}
+
 template <typename Record>
-void give(TimesChannel::Giver& giver, const Record& record, GpuWork work) {
+void give(TimesChannel::Giver& giver, const Record& record, GpuWork work, const Kernel* kernel = nullptr) {
   // A record that was delivered before its work ended has no times.
   if (record.start == 0 || record.end < record.start) return;
   const uint64_t operation = correlations.operation(record.correlation);
@@ -75,6 +89,7 @@ void give(TimesChannel::Giver& giver, const Record& record, GpuWork work) {
              static_cast<int64_t>(record.start),
              static_cast<int64_t>(record.end),
              record.stream,
+             kernel ? launch_of(*kernel) : 0,
              work,
              {}});
 }
@@ -86,7 +101,8 @@ void buffer_completed(void*, uint32_t, uint8_t* buffer, size_t bytes, size_t val
     Activity* record = nullptr;
     while (functions.next_record(buffer, valid, &record) == kSuccess) {
       if (record->kind == kConcurrentKernel) {
-        give(giver, *reinterpret_cast<const Kernel*>(record), GpuWork::kernel);
+        const auto& kernel = *reinterpret_cast<const Kernel*>(record);
+        give(giver, kernel, GpuWork::kernel, &kernel);
       } else if (record->kind == kMemcpy) {
         const auto& copy = *reinterpret_cast<const Memcpy*>(record);
         give(giver, copy, direction_of(copy.copy_kind));
@@ -156,12 +172,12 @@ const char* held_by_another(void* library) {
   return text;
 }
 
-const char* start() {
+const char* start(const char* folder) {
   if (subscriber) return "it was started before";
   void* library = open_library();
   if (!library) return "libcupti cannot be opened";
   if (!find_functions(library)) return "this libcupti is too old";
-  if (!correlations.open()) return "there is no memory for it";
+  if (!correlations.open() || !launches.open(folder)) return "there is no memory for it";
   const Result result = functions.subscribe(&subscriber, on_call, nullptr);
   if (result == kErrorMultipleSubscribers) return held_by_another(library);
   if (result != kSuccess) return "libcupti does not work with this driver, or may not be used here";

@@ -41,6 +41,8 @@ struct Kernel {
   int32_t static_shared_memory, dynamic_shared_memory;
   uint32_t local_memory_per_thread, local_memory_total;
   uint32_t correlation;
+  int64_t grid_number;
+  const char* name;  // shared by all records of the kernel
 };
 
 struct Memcpy {

@@ -62,10 +62,10 @@ class PlugIn : public testing::Test {
 };
 
 TEST_F(PlugIn, WorkGetsTheOperationOfTheCallThatGaveIt) {
-  ASSERT_EQ(source_->start(), nullptr);
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
   const uint32_t kernel = call_for(7), copy = call_for(8), down = call_for(9), fill = call_for(10);
   cupti_->copy(copy, 300, 400, cupti::kHostToDevice);  // ends before the kernel
-  cupti_->kernel(kernel, 100, 500, 13);
+  cupti_->kernel(kernel, 100, 500, 13, "axpy");
   cupti_->copy(down, 500, 510, cupti::kDeviceToHost);
   cupti_->fill(fill, 600, 601);
   EXPECT_TRUE(take_all().empty()) << "nothing was delivered yet";
@@ -85,23 +85,23 @@ TEST_F(PlugIn, WorkGetsTheOperationOfTheCallThatGaveIt) {
 }
 
 TEST_F(PlugIn, WorkOfNobodysOperationAndWorkWithoutTimesIsLeftOut) {
-  ASSERT_EQ(source_->start(), nullptr);
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
   const uint32_t between = cupti_->call(), unfinished = call_for(3);
-  cupti_->kernel(between, 100, 200, 1);
-  cupti_->kernel(unfinished, 0, 0, 1);
+  cupti_->kernel(between, 100, 200, 1, "axpy");
+  cupti_->kernel(unfinished, 0, 0, 1, "axpy");
   source_->finish();
   EXPECT_TRUE(take_all().empty());
 }
 
 TEST_F(PlugIn, IsFlushedOnce) {
-  ASSERT_EQ(source_->start(), nullptr);
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
   source_->finish();
   source_->finish();
   EXPECT_EQ(cupti_->flushes, 1);
 }
 
 TEST_F(PlugIn, OfTheParentIsNotFlushedByAChild) {
-  ASSERT_EQ(source_->start(), nullptr);
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
   const pid_t child = fork();
   if (child == 0) {
     source_->finish();
@@ -116,7 +116,7 @@ TEST_F(PlugIn, OfTheParentIsNotFlushedByAChild) {
 
 TEST_F(PlugIn, StepsAsideForAnotherSubscriber) {
   cupti_->subscribe_result = cupti::kErrorMultipleSubscribers;
-  const char* refusal = source_->start();
+  const char* refusal = source_->start(folder_.c_str());
   ASSERT_NE(refusal, nullptr);
   EXPECT_NE(std::string(refusal).find("another tool"), std::string::npos) << refusal;
   EXPECT_FALSE(cupti_->enabled[cupti::kConcurrentKernel]) << "the other tool's records are its own";
@@ -127,14 +127,14 @@ TEST_F(PlugIn, StepsAsideForAnotherSubscriber) {
 TEST_F(PlugIn, NamesTheToolThatIsInTheWay) {
   cupti_->subscribe_result = cupti::kErrorMultipleSubscribers;
   cupti_->holder = "Nsight Systems";
-  EXPECT_STREQ(source_->start(),
+  EXPECT_STREQ(source_->start(folder_.c_str()),
                "Nsight Systems holds the profiling interface (CUPTI), which serves one at a time");
   EXPECT_FALSE(cupti_->subscribed);
 }
 
 TEST_F(PlugIn, GivesBackWhatItGotByAsking) {
   cupti_->subscribe_result = cupti::kErrorMultipleSubscribers;  // of the first question alone
-  const char* refusal = source_->start();
+  const char* refusal = source_->start(folder_.c_str());
   ASSERT_NE(refusal, nullptr);
   EXPECT_NE(std::string(refusal).find("another tool"), std::string::npos) << refusal;
   EXPECT_FALSE(cupti_->subscribed);
@@ -142,22 +142,22 @@ TEST_F(PlugIn, GivesBackWhatItGotByAsking) {
 
 TEST_F(PlugIn, LeavesNothingBehindWhereKernelsCannotBeRecorded) {
   cupti_->kernels_result = 35;  // CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
-  ASSERT_NE(source_->start(), nullptr);
+  ASSERT_NE(source_->start(folder_.c_str()), nullptr);
   EXPECT_FALSE(cupti_->subscribed);
   EXPECT_FALSE(cupti_->domain_enabled);
 }
 
 TEST_F(PlugIn, WithoutALibraryItSaysSo) {
   setenv("DIOGENES_CUPTI", "/nonexistent/libcupti.so.13", 1);
-  const char* refusal = source_->start();
+  const char* refusal = source_->start(folder_.c_str());
   ASSERT_NE(refusal, nullptr);
   EXPECT_NE(std::string(refusal).find("cannot be opened"), std::string::npos) << refusal;
   setenv("DIOGENES_CUPTI", DIOGENES_GPU_TIMES, 1);  // a library, but not that one
-  ASSERT_NE(source_->start(), nullptr);
+  ASSERT_NE(source_->start(folder_.c_str()), nullptr);
 }
 
 TEST_F(PlugIn, ThreadsKeepTheirOperationsApart) {
-  ASSERT_EQ(source_->start(), nullptr);
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
   constexpr uint64_t kThreads = 4, kCalls = 5000;
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < kThreads; ++t)
@@ -166,7 +166,7 @@ TEST_F(PlugIn, ThreadsKeepTheirOperationsApart) {
       for (uint64_t i = 1; i <= kCalls; ++i) {
         const uint64_t operation = (t << 32) + i;
         const auto begin = static_cast<int64_t>(operation);
-        cupti_->kernel(call_for(operation), begin, begin + 1, 0);
+        cupti_->kernel(call_for(operation), begin, begin + 1, 0, "axpy");
         if (i % 1000 == 0 && source_->take(ignored, 0) != 0) ADD_FAILURE();
       }
     });

@@ -13,8 +13,9 @@ namespace diogenes {
 namespace {
 
 GpuTime time_of(uint64_t operation) {
-  return {operation, static_cast<int64_t>(operation), static_cast<int64_t>(operation) + 1, 0, GpuWork::kernel,
-          {}};
+  return {
+      operation, static_cast<int64_t>(operation), static_cast<int64_t>(operation) + 1, 0, 0, GpuWork::kernel,
+      {}};
 }
 
 std::vector<uint64_t> taken(TimesChannel& channel, size_t most) {

@@ -83,6 +83,65 @@ void add_owners(CLI::App* command, std::vector<std::string>& own, std::vector<st
           library);
 }
 
+// Of both commands that run a program for the first time.
+void add_session(CLI::App& command, RunOptions& options) {
+  command
+      .add_option("--output", options.output,
+                  "Session folder (default: APP.N.diogenes, N the first that is free)")
+      ->type_name("DIR");
+  command.add_flag("--force", options.force, "Overwrite the session at --output and the file at --report");
+  add_driver(command, options.driver);
+}
+
+void add_report_file(CLI::App& command, RunOptions& options) {
+  command.add_option("--report", options.report_file, "Write the text report to FILE, not to stderr")
+      ->type_name("FILE");
+}
+
+void add_trace_size(CLI::App& command, RunOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--max-trace-size",
+          [&options](const std::string& text) { options.max_trace_bytes = bytes_of(text).value_or(0); },
+          "Record no more than SIZE of each process in each run (500M, 2G; default: 8G, or a quarter of what "
+          "is free)")
+      ->type_name("SIZE")
+      ->check(kSize);
+}
+
+void add_cache(CLI::App& command, RunOptions& options) {
+  command.add_flag_callback(
+      "--no-cache", [&options] { options.use_cache = false; },
+      "Search the driver's wait function again, even if it is known");
+}
+
+void add_profile(CLI::App& app, RunOptions& options) {
+  options.profile = true;
+  CLI::App* profile = app.add_subcommand("profile", "Run a program once, and say where its time goes");
+  profile->formatter(std::make_shared<WithUsage>("diogenes profile [OPTIONS] -- COMMAND [ARGS...]"));
+  profile->footer(
+      "One run: kernels and copies by who gave them, what the run gains if a kernel is faster, and the CPU's time\n"
+      "between calls. It does not say which waits and transfers were needed: `diogenes run` does.\n"
+      "The report goes to stderr, everything recorded to a folder APP.N.diogenes.\n"
+      "The exit status is the program's, or 124 to 127, as those of `diogenes run`.\n\n"
+      "Examples:\n"
+      "  diogenes profile -- ./solver --size 4096\n"
+      "  diogenes profile --timeout 60 -- python3 train.py\n"
+      "  diogenes profile --driver simulated -- build/bin/examples/als");
+  add_session(*profile, options);
+  profile->add_option("--timeout", options.timeout_s, "End the run if it takes longer (default: no limit)")
+      ->type_name("SECONDS")
+      ->check(kPositive);
+  add_report_file(*profile, options);
+  add_trace_size(*profile, options);
+  add_owners(profile, options.own, options.library);
+  profile->add_option("--top", options.top, "Kernels to print (default: 10)")
+      ->type_name("N")
+      ->check(kPositive);
+  add_cache(*profile, options);
+  profile->prefix_command();
+}
+
 void add_run(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "Run a program through all stages and print the report");
   run->formatter(std::make_shared<WithUsage>("diogenes run [OPTIONS] -- COMMAND [ARGS...]"));
@@ -99,11 +158,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       "  diogenes run --region train_step -- python3 train.py\n"
       "  diogenes run --output rank0.diogenes --force --timeout 600 -- mpirun -n 2 ./app\n"
       "  diogenes run --resume solver.1.diogenes");
-  run->add_option("--output", options.output,
-                  "Session folder (default: APP.N.diogenes, N the first that is free)")
-      ->type_name("DIR");
-  run->add_flag("--force", options.force, "Overwrite the session at --output and the file at --report");
-  add_driver(*run, options.driver);
+  add_session(*run, options);
   run->add_flag("--plain-run", options.plain_run,
                 "Run once without measurement before; overheads then refer to that run");
   run->add_option("--prepare", options.prepare, "Shell command to run before each run")->type_name("COMMAND");
@@ -113,8 +168,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->check(kPositive);
   run->add_flag("--keep-going", options.keep_going,
                 "Measure a program that is killed by a signal in its first run, up to there");
-  run->add_option("--report", options.report_file, "Write the text report to FILE, not to stderr")
-      ->type_name("FILE");
+  add_report_file(*run, options);
   run->add_option(
          "--threshold", options.threshold_percent,
          "Least gain of what is listed, other than needless synchronizations, in percent of the time in which the GPU is used (default: 0.1)")
@@ -129,14 +183,7 @@ void add_run(CLI::App& app, RunOptions& options) {
          "Trace N times: expected benefits are medians, and ranges hold what each run says (default: 1)")
       ->type_name("N")
       ->check(kPositive);
-  run->add_option_function<std::string>(
-         "--max-trace-size",
-         [&options](const std::string& text) { options.max_trace_bytes = bytes_of(text).value_or(0); },
-         "Record no more than SIZE of each process in each run (500M, 2G; default: 8G, or a quarter of what "
-         "is "
-         "free)")
-      ->type_name("SIZE")
-      ->check(kSize);
+  add_trace_size(*run, options);
   run->add_option(
          "--max-overhead", options.max_overhead,
          "Stop watching memory once that run has taken about N times the baseline's run time (1.1 or "
@@ -153,9 +200,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   add_model(run, options.model);
   add_owners(run, options.own, options.library);
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
-  run->add_flag_callback(
-      "--no-cache", [&options] { options.use_cache = false; },
-      "Search the driver's wait function again, even if it is known");
+  add_cache(*run, options);
   run->add_option("--resume", options.resume,
                   "Go on with a session that was interrupted or killed; complete runs and options are kept")
       ->type_name("SESSION");
@@ -376,7 +421,7 @@ void fill_standard_descriptors() {
 
 int main(int argc, char** argv) {
   fill_standard_descriptors();
-  RunOptions run_options;
+  RunOptions run_options, profile_options;
   ReportOptions report_options;
   ExploreOptions explore_options;
   ExportOptions export_options;
@@ -404,6 +449,7 @@ int main(int argc, char** argv) {
       ->group("");
   app.require_subcommand(1);
   add_run(app, run_options);
+  add_profile(app, profile_options);
   add_report(app, report_options);
   add_explore(app, explore_options);
   add_export(app, export_options);
@@ -437,6 +483,12 @@ int main(int argc, char** argv) {
     if (run_options.command.empty() && run_options.resume.empty())
       return fail(kUsage, "no command to run; diogenes run [OPTIONS] -- COMMAND [ARGS...]");
     return run(run_options);
+  }
+  if (name == "profile") {
+    if (int wrong = take_command(*chosen, line.program, profile_options.command)) return wrong;
+    if (profile_options.command.empty())
+      return fail(kUsage, "no command to run; diogenes profile [OPTIONS] -- COMMAND [ARGS...]");
+    return profile(profile_options);
   }
   if (name == "doctor") {
     if (int wrong = take_command(*chosen, line.program, doctor_options.command)) return wrong;

@@ -30,6 +30,7 @@ struct RunOptions {
   int top = 10;
   bool use_cache = true;
   std::string resume;  // the session to go on with; empty: a new one
+  bool profile = false;  // one run, and no verdicts
   std::vector<std::string> command;
 };
 
@@ -95,6 +96,7 @@ struct DoctorOptions {
 
 // Each returns the exit status.
 int run(const RunOptions& options);
+int profile(const RunOptions& options);
 int report(const ReportOptions& options);
 int explore(const ExploreOptions& options);
 int export_report(const ExportOptions& options);

@@ -8,6 +8,7 @@
 //                8 bytes
 //   operands     FileHeader, then interned lists of operands, likewise (stages 3 and 4)
 //   python       FileHeader, then the functions of Python that frames in `stacks` name (python_records.h)
+//   kernels      names and shapes of kernels, where GPU times are taken (driver/kernel_launches.h)
 //   thread-K     FileHeader, then 32-byte records in the order in which one thread wrote them. When it has
 //                ended, another may go on behind a ThreadRecord.
 // A process without CUDA has a folder only if it read or wrote the memory of another (PeerAccessRecord): in
@@ -28,7 +29,7 @@
 
 namespace diogenes {
 
-inline constexpr uint32_t kTraceVersion = 11;
+inline constexpr uint32_t kTraceVersion = 12;
 inline constexpr char kTraceMagic[8] = {'D', 'I', 'O', 'T', 'R', 'A', 'C', '1'};
 
 // What was lost, by cause. Each has a sentence in analysis/report/drops.cc.
@@ -303,12 +304,12 @@ static_assert(sizeof(HashRecord) == 32);
 struct GpuTimeRecord {
   // [core/recording -> runs]
   RecordType type;
-  uint8_t work;     // GpuWork [core/recording -> nobody]
+  uint8_t work;     // GpuWork
   uint16_t thread;  // of the operation
   uint32_t sequence;
   int64_t begin_ns, end_ns;
   uint32_t stream;  // as the source numbers them [core/recording -> nobody]
-  uint32_t reserved;
+  uint32_t launch;  // number in the file `kernels`; 0: no kernel, or not known
 };
 static_assert(sizeof(GpuTimeRecord) == 32);
 

@@ -111,6 +111,22 @@ void read_code(ProcessTrace& trace) {
   trace.code = CodeTable(std::move(*file));
 }
 
+// Written where GPU times are taken.
+void read_kernels(ProcessTrace& trace) {
+  fs::path path = trace.folder / kKernelsFile;
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return;
+  auto file = MappedFile::open(path);
+  if (!file) {
+    trace.missing.push_back(std::string(file.error().c_str()) + "; kernels have no names");
+    return;
+  }
+  trace.kernels = KernelTable(std::move(*file));
+  if (trace.kernels.rest() > 0)
+    trace.missing.push_back(shown(path) + ": " + std::to_string(trace.kernels.rest()) +
+                            " bytes that cannot be read; some kernels have no names; run the stage again");
+}
+
 // Appends the threads that wrote the file, one after the other. Why the records end where they do, if not in zeros.
 std::optional<std::string> read_thread_file(std::shared_ptr<const MappedFile> file,
                                             std::vector<ThreadTrace>& threads) {
@@ -272,6 +288,7 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   if (trace.process.used_cuda || fs::exists(folder / "modules", failed)) read_modules(trace);
   read_operands(trace);
   read_code(trace);
+  read_kernels(trace);
   read_threads(trace);
   if (trace.process.used_cuda || fs::exists(folder / "stacks", failed)) read_stacks(trace);
   return trace;

@@ -73,6 +73,7 @@ Session from_json(const json& object) {
   take(request, "max_trace_bytes", session.request.max_trace_bytes);
   take(request, "max_overhead", session.request.max_overhead);
   take(request, "region", session.request.region);
+  take(request, "profile", session.request.profile);
   const json& owners = object_at(object, "owners");
   take(owners, "own", session.owners.own);
   take(owners, "library", session.owners.library);
@@ -182,7 +183,8 @@ json to_json(const Session& session) {
             {"follow_values", session.request.follow_values},
             {"max_trace_bytes", session.request.max_trace_bytes},
             {"max_overhead", session.request.max_overhead},
-            {"region", session.request.region}}},
+            {"region", session.request.region},
+            {"profile", session.request.profile}}},
           {"owners", {{"own", session.owners.own}, {"library", session.owners.library}}},
           {"streams",
            {{"input", session.streams.input},

@@ -56,6 +56,7 @@ struct RunRequest {
   uint64_t max_trace_bytes = 0;  // 0: the default
   double max_overhead = 3;
   std::string region;  // of NVTX, in which what is judged lies (--region); empty: none
+  bool profile = false;  // `diogenes profile`: one run, with GPU times, of which nothing is judged
 };
 
 // Folders whose code the user calls his own (`--own`) or a library's (`--library`), absolute

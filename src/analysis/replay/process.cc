@@ -184,10 +184,19 @@ Outcome ProcessReplay::run(const Variant& variant, const Setting& how, std::span
   return simulate(schedule_, variant.durations, variant.machine, how, edits, nullptr, &variant.checkpoints);
 }
 
-ProcessReplay::Ends ProcessReplay::ends(std::span<const Edit> edits) const {
+ProcessReplay::Ends ProcessReplay::ends(std::span<const Edit> edits, const std::vector<float>& stays) const {
   Ends ends;
-  const Variant& variant = variants_[0];
-  for (const Variant& each : variants_) ends.variants.push_back(run(each, setting(), edits).end);
+  Variant shorter;  // without checkpoints: these are of the recorded durations
+  const auto with = [&](const Variant& of) -> const Variant& {
+    if (stays.empty()) return of;
+    shorter.machine = of.machine;
+    shorter.durations = of.durations;
+    for (size_t i = 0; i < shorter.durations.size() && i < stays.size(); ++i)
+      shorter.durations[i] = std::llround(static_cast<double>(of.durations[i]) * stays[i]);
+    return shorter;
+  };
+  for (const Variant& each : variants_) ends.variants.push_back(run(with(each), setting(), edits).end);
+  const Variant& variant = with(variants_[0]);
   ends.same_call = ends.variants[0];
   if (std::any_of(edits.begin(), edits.end(), is_moved)) {
     Setting same_call = setting();
@@ -201,31 +210,63 @@ ProcessReplay::Ends ProcessReplay::ends(std::span<const Edit> edits) const {
   return ends;
 }
 
+void ProcessReplay::include_variants(const Ends& before, const Ends& after, Spread& spread) const {
+  for (size_t i = 1; i < variants_.size(); ++i)
+    spread.include(variants_[i].cause, before.variants[i] - after.variants[i]);
+}
+
+// Of several threads.
+void ProcessReplay::include_orders(const Ends& before, const Ends& after, Spread& spread) const {
+  if (!schedule_.order_complete) {
+    // Of the whole, and of all threads summed.
+    int64_t sum = 0;
+    for (size_t t = 0; t < after.independent.threads.size(); ++t)
+      sum += before.independent.threads[t] - after.independent.threads[t];
+    for (int64_t benefit : {before.independent.end - after.independent.end, sum})
+      spread.include(Cause::threads, benefit);
+  }
+  if (schedule_.locks_taken_free)
+    spread.include(Cause::threads, before.locks_in_order - after.locks_in_order);
+  // Other threads, and how the host of a virtual machine shares it out, move the lengths at which costs step up. So
+  // what they change may be twice as much, or nothing.
+  if (schedule_.sleep_costs.known())
+    spread.widen(Cause::sleeps,
+                 std::abs(spread.middle() - (before.sleeps_as_recorded - after.sleeps_as_recorded)));
+}
+
+Estimate ProcessReplay::estimate_shorter(const Ends& before, std::span<const Edit> edits,
+                                         const std::vector<float>& stays) const {
+  const Ends after = ends(edits, stays);
+  Spread spread(before.variants[0] - after.variants[0]);
+  include_variants(before, after, spread);
+  if (schedule_.threads.size() > 1) include_orders(before, after, spread);
+  // The part of the mismatch that the gained time may answer for.
+  if (schedule_.end > 0 &&
+      static_cast<double>(mismatch_) > kMismatchThatCounts * static_cast<double>(schedule_.end))
+    spread.widen(Cause::mismatch,
+                 static_cast<int64_t>(static_cast<double>(mismatch_) * static_cast<double>(spread.middle()) /
+                                      static_cast<double>(schedule_.end)));
+  // Work that takes no time at all cannot gain more than it took.
+  int64_t taken = 0;
+  const auto& durations = variants_[0].durations;
+  for (size_t i = 0; i < durations.size() && i < stays.size(); ++i)
+    taken += std::llround(static_cast<double>(durations[i]) * (1 - stays[i]));
+  Estimate estimate = spread.estimate(schedule_.end);
+  estimate.high = std::max(std::min(estimate.high, Nanoseconds{taken}), estimate.benefit);
+  estimate.low = std::min(std::max(estimate.low, Nanoseconds{}), estimate.benefit);
+  return estimate;
+}
+
 Estimate ProcessReplay::estimate_beyond(const Ends& before, std::span<const Edit> all,
                                         std::span<const Edit> edits, double unmatched) const {
   const Ends after = ends(all);
   Spread spread(before.variants[0] - after.variants[0]);
-  for (size_t i = 1; i < variants_.size(); ++i)
-    spread.include(variants_[i].cause, before.variants[i] - after.variants[i]);
+  include_variants(before, after, spread);
   spread.include(Cause::moved_call, before.same_call - after.same_call);
   // What is gained was waited: if not when it was recorded, then with the others made.
   const int64_t changed_time = std::max(time_of(edits), spread.middle());
   if (schedule_.threads.size() > 1) {
-    if (!schedule_.order_complete) {
-      // Of the whole, and of all threads summed.
-      int64_t sum = 0;
-      for (size_t t = 0; t < after.independent.threads.size(); ++t)
-        sum += before.independent.threads[t] - after.independent.threads[t];
-      for (int64_t benefit : {before.independent.end - after.independent.end, sum})
-        spread.include(Cause::threads, benefit);
-    }
-    if (schedule_.locks_taken_free)
-      spread.include(Cause::threads, before.locks_in_order - after.locks_in_order);
-    // Other threads, and how the host of a virtual machine shares it out, move the lengths at which costs step up. So
-    // what they change may be twice as much, or nothing.
-    if (schedule_.sleep_costs.known())
-      spread.widen(Cause::sleeps,
-                   std::abs(spread.middle() - (before.sleeps_as_recorded - after.sleeps_as_recorded)));
+    include_orders(before, after, spread);
     if (!all_known_) {
       // Which thread's work a wait waited for is a guess then. Nothing, and all the time that goes, are
       // bounds.

@@ -63,8 +63,9 @@ class ProcessReplay {
     int64_t sleeps_as_recorded = 0;  // sleeps cost what they did
     Outcome independent;             // threads are taken as independent
   };
-  // `edits`: sorted by position.
-  Ends ends(std::span<const Edit> edits) const;
+  // `edits`: sorted by position. `stays`: of each piece of GPU work (Node::gpu) the share of its time that it still
+  // takes; empty: all of it.
+  Ends ends(std::span<const Edit> edits, const std::vector<float>& stays = {}) const;
   int64_t gained(const Ends& with) const { return unchanged_.variants[0] - with.variants[0]; }
   // `unmatched`: share of operations that no verdict could be joined to.
   Estimate estimate(std::span<const Edit> edits, double unmatched = 0) const {
@@ -73,6 +74,10 @@ class ProcessReplay {
   // What `edits` gain where others are made already: the ends with those are `before`, and `all` are both.
   Estimate estimate_beyond(const Ends& before, std::span<const Edit> all, std::span<const Edit> edits,
                            double unmatched = 0) const;
+  // What is gained where GPU work takes less time, with `edits` made already, with which it ends at `before`.
+  Estimate estimate_shorter(const Ends& before, std::span<const Edit> edits,
+                            const std::vector<float>& stays) const;
+  const Ends& unchanged() const { return unchanged_; }
 
   const Schedule& schedule() const { return schedule_; }
   const Machine& machine() const { return variants_[0].machine; }
@@ -92,6 +97,8 @@ class ProcessReplay {
   void add_variant(const KnownTimes& times, const Machine& machine, Fill fill, Cause cause);
   int64_t recorded_mismatch(const Variant& variant) const;
   Outcome run(const Variant& variant, const Setting& how, std::span<const Edit> edits) const;
+  void include_variants(const Ends& before, const Ends& after, Spread& spread) const;
+  void include_orders(const Ends& before, const Ends& after, Spread& spread) const;
   int64_t time_of(std::span<const Edit> edits) const;
   int64_t most_by_moving(std::span<const Edit> edits) const;
   void differences(std::span<const Edit> edits, Spread& spread) const;

@@ -236,6 +236,46 @@ Estimate Replay::estimate(const std::vector<Change>& changes, const Made* before
                                                    edits[p], unmatched_)
                            : model.estimate(edits[p], unmatched_);
   }
+  return combined(std::move(found));
+}
+
+Replay::Stays Replay::stays_of(const std::function<float(uint32_t, uint32_t, uint32_t)>& stays) const {
+  Stays all(parts_.size());
+  for (uint32_t p = 0; p < parts_.size(); ++p) {
+    const Schedule& schedule = parts_[p]->model.schedule();
+    for (const ThreadSchedule& thread : schedule.threads)
+      for (const Node& node : thread.nodes) {
+        if (node.gpu == kNone || node.unseen()) continue;
+        const float share = stays(p, thread.thread, node.operation);
+        if (share >= 1) continue;
+        if (all[p].empty()) all[p].resize(schedule.gpu_operations, 1);
+        all[p][node.gpu] = std::max(share, 0.0F);
+      }
+  }
+  return all;
+}
+
+Estimate Replay::estimate_shorter(const Stays& stays, const Made* made) const {
+  std::vector<Gain> found;
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    const ProcessReplay& model = parts_[p]->model;
+    Gain& gain = found.emplace_back(Gain{parts_[p].get(), parts_[p]->end(), {}});
+    if (made) gain.end -= model.gained(made->ends[p]);
+    if (!stays[p].empty())
+      gain.estimate = model.estimate_shorter(made ? made->ends[p] : model.unchanged(),
+                                             made ? made->edits[p] : std::vector<Edit>{}, stays[p]);
+  }
+  return combined(std::move(found));
+}
+
+size_t Replay::nodes() const {
+  size_t nodes = 0;
+  for (const auto& part : parts_)
+    for (const ThreadSchedule& thread : part->model.schedule().threads) nodes += thread.nodes.size();
+  return nodes;
+}
+
+Estimate Replay::combined(std::vector<Gain> found) {
   // A process that gives the GPU nothing (mpirun, a shell) waits for those that do.
   const auto works = [](const Gain& one) { return one.part->model.schedule().gpu_operations > 0; };
   if (std::any_of(found.begin(), found.end(), works)) std::erase_if(found, std::not_fn(works));

@@ -11,6 +11,7 @@
 // misses its time, how far the instances of a site differ, what hooks add inside very short calls, and by how
 // much the wake-up differs between the run and the one that recorded GPU times.
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -50,6 +51,15 @@ class Replay {
   // they gain beyond those, in whose place they are where both change the same operation. Null: nothing was made.
   Estimate estimate(const std::vector<Change>& changes, const Made* before = nullptr) const;
 
+  // GPU work that takes less time: of each piece the share that stays, by process and Node::gpu; empty: all of it.
+  using Stays = std::vector<std::vector<float>>;
+  // What stays of each operation's work, asked by process, thread and operation of the tracing run.
+  Stays stays_of(const std::function<float(uint32_t, uint32_t, uint32_t)>& stays) const;
+  // What it gains. `made`: beside these changes.
+  Estimate estimate_shorter(const Stays& stays, const Made* made = nullptr) const;
+  // Nodes that one such estimate goes through.
+  size_t nodes() const;
+
   // By how much replaying the recorded run misses its time, of that time; the largest of all processes.
   double mismatch() const;
   // The same in time.
@@ -58,6 +68,7 @@ class Replay {
  private:
   struct Part;
   struct Gain;
+  static Estimate combined(std::vector<Gain> found);
   static Estimate side_by_side(std::span<const Gain> processes);
   std::vector<std::vector<replay::Edit>> edits_of(const std::vector<Change>& changes) const;
 

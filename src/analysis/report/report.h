@@ -240,6 +240,7 @@ struct ReportFunction {
 
 struct Report {
   std::string model = "paper";
+  bool judged = true;  // false: of `diogenes profile`, which says where time goes and judges nothing
   std::string tool_version, started;    // ISO 8601
   std::vector<std::string> incomplete;  // what is missing, a sentence each; empty: complete
   ReportCoverage coverage;

@@ -87,8 +87,8 @@ std::string process_name(const ProcessFile& process) {
 class TimelineBuilder {
  public:
   TimelineBuilder(const ProblemInput& input, const std::vector<Problem>& problems,
-                  const std::vector<Required>& required)
-      : in_(input), names_(out_.names) {
+                  const std::vector<Required>& required, const std::vector<std::string>& work_names)
+      : in_(input), work_names_(work_names), names_(out_.names) {
     problem_of_.resize(input.graph.threads.size());
     for (size_t i = 0; i < problems.size(); ++i)
       for (const Change& change : problems[i].changes) {
@@ -157,6 +157,12 @@ class TimelineBuilder {
     return name;
   }
 
+  std::string name_of_work(const Thread& thread, const Node& node) const {
+    if (node.work != Work::kernel || node.operation >= thread.gpu_mix.size()) return work_name(node.work);
+    const uint32_t mix = thread.gpu_mix[node.operation];
+    return mix < work_names_.size() && !work_names_[mix].empty() ? work_names_[mix] : work_name(node.work);
+  }
+
   void add_streams(const Process& process, uint32_t number) {
     const Schedule schedule = replay::schedule_of(process, in_.sites);
     std::vector<StreamPlacer> streams(schedule.streams);
@@ -170,7 +176,8 @@ class TimelineBuilder {
       if (node.on_gpu() && !node.unseen()) {
         const int64_t length = process.threads[thread.thread].operations[node.operation].gpu.count;
         if (length >= 0) {
-          streams[node.stream].add(node.submitted(), length, names_.of(work_name(node.work)));
+          streams[node.stream].add(node.submitted(), length,
+                                   names_.of(name_of_work(process.threads[thread.thread], node)));
           any = true;
         }
       }
@@ -212,6 +219,7 @@ class TimelineBuilder {
   }
 
   const ProblemInput& in_;
+  const std::vector<std::string>& work_names_;
   ReportTimeline out_;
   NameList names_;
   std::vector<std::vector<int32_t>> problem_of_;  // by thread of the graph, by operation
@@ -224,6 +232,15 @@ class TimelineBuilder {
 // Intervals of one slot that may become one.
 using Class = std::tuple<int32_t, int32_t, uint32_t>;  // problem, required, kind of GPU work
 
+// By ReportTimeline::names: of names of copies their own number, of all others, as kernels, one.
+std::vector<uint32_t> kinds_of(const std::vector<std::string>& names) {
+  std::vector<uint32_t> kinds(names.size(), kNone);
+  for (uint32_t i = 0; i < names.size(); ++i)
+    for (Work work : {Work::to_device, Work::to_host, Work::on_device})
+      if (names[i] == work_name(work)) kinds[i] = i;
+  return kinds;
+}
+
 // Which slots are left as they are: `count` of them, the same number of others between.
 struct FullSlots {
   int64_t count = 0, apart = 1;
@@ -235,7 +252,9 @@ struct FullSlots {
 
 class Thinner {
  public:
-  Thinner(const ReportLane& lane, double slot, FullSlots full) : lane_(lane), slot_(slot), full_(full) {}
+  // `kinds`: kinds_of().
+  Thinner(const ReportLane& lane, const std::vector<uint32_t>& kinds, double slot, FullSlots full)
+      : lane_(lane), kinds_(kinds), slot_(slot), full_(full) {}
 
   // Visits what would be left.
   template <typename Visit>
@@ -257,7 +276,7 @@ class Thinner {
         continue;
       }
       const Class kind{one.problem, one.required,
-                       lane_.kind == ReportLane::Kind::stream ? one.name : uint32_t{0}};
+                       lane_.kind == ReportLane::Kind::stream ? kinds_[one.name] : uint32_t{0}};
       auto [found, fresh] = open.try_emplace(kind, one);
       double& most = longest[kind];
       if (fresh) {
@@ -281,14 +300,16 @@ class Thinner {
   }
 
   const ReportLane& lane_;
+  const std::vector<uint32_t>& kinds_;
   double slot_;
   FullSlots full_;
 };
 
 size_t left_with(const ReportTimeline& timeline, double slot, FullSlots full) {
   size_t left = 0;
+  const std::vector<uint32_t> kinds = kinds_of(timeline.names);
   for (const ReportLane& lane : timeline.lanes)
-    Thinner(lane, slot, full).each([&](const ReportInterval&) { ++left; });
+    Thinner(lane, kinds, slot, full).each([&](const ReportInterval&) { ++left; });
   return left;
 }
 
@@ -317,9 +338,10 @@ void thin(ReportTimeline& timeline, size_t most) {
     timeline.full_at_s.push_back(static_cast<double>(at) * slot);
   timeline.full_length_s = full.count > 0 ? slot : 0;
   timeline.merged_below_s = slot;
+  const std::vector<uint32_t> kinds = kinds_of(timeline.names);
   for (ReportLane& lane : timeline.lanes) {
     std::vector<ReportInterval> kept;
-    Thinner(lane, slot, full).each([&](const ReportInterval& one) {
+    Thinner(lane, kinds, slot, full).each([&](const ReportInterval& one) {
       kept.push_back(one);
       if (one.count > 1) timeline.merged += one.count;
     });
@@ -330,8 +352,9 @@ void thin(ReportTimeline& timeline, size_t most) {
 }
 
 ReportTimeline timeline_of(const ProblemInput& input, const std::vector<Problem>& problems,
-                           const std::vector<Required>& required, size_t most) {
-  ReportTimeline timeline = TimelineBuilder(input, problems, required).build();
+                           const std::vector<Required>& required, const std::vector<std::string>& work_names,
+                           size_t most) {
+  ReportTimeline timeline = TimelineBuilder(input, problems, required, work_names).build();
   thin(timeline, most);
   return timeline;
 }

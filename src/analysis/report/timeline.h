@@ -18,8 +18,10 @@ namespace diogenes {
 // Enough to zoom in a thousandfold on a wide screen; a page of them has 3 MB.
 inline constexpr size_t kUsualIntervals = 100'000;
 
+// `work_names`: what GPU work is called, by Thread::gpu_mix; empty where that is not known.
 ReportTimeline timeline_of(const ProblemInput& input, const std::vector<Problem>& problems,
-                           const std::vector<Required>& required, size_t most);
+                           const std::vector<Required>& required, const std::vector<std::string>& work_names,
+                           size_t most);
 
 // Merges until no more than `most` are left, or until slots are as long as the whole.
 void thin(ReportTimeline& timeline, size_t most);

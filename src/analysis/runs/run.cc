@@ -178,6 +178,11 @@ class GpuTimesLoader {
     bool first = time.end.count < 0;
     time.begin.count = first ? record.begin_ns : std::min(time.begin.count, record.begin_ns);
     time.end.count = std::max(time.end.count, record.end_ns);
+    const uint32_t launch = record.launch <= LaunchFile::kMostLaunches ? record.launch : 0;
+    const GpuWork work = record.work <= static_cast<uint8_t>(GpuWork::fill)
+                             ? static_cast<GpuWork>(record.work)
+                             : GpuWork::other;
+    found->second->gpu_pieces.push_back({{record.begin_ns}, {record.end_ns}, record.sequence, launch, work});
   }
   template <typename Record>
   void operator()(const Record&, uint32_t) {}

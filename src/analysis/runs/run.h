@@ -13,6 +13,7 @@
 #include "analysis/runs/peer_accesses.h"
 #include "analysis/symbols/sites.h"
 #include "base/units.h"
+#include "driver/gpu_times_source.h"
 #include "trace/reader.h"
 
 namespace diogenes {
@@ -65,6 +66,15 @@ struct RecordedGpuTime {
   Nanoseconds begin{-1}, end{-1};  // -1: unknown
 };
 
+// One piece of the GPU work that an operation started.
+struct GpuPiece {
+  Nanoseconds begin, end;
+  uint32_t operation = 0;    // position in the thread
+  uint32_t launch : 24 = 0;  // of the process's kernels (trace/kernel_table.h); 0: no kernel, or not known
+  GpuWork work : 8 = GpuWork::other;
+};
+static_assert(sizeof(GpuPiece) == 24 && LaunchFile::kMostLaunches < 1u << 24);
+
 // A call whose recording took longer than usual (RecordingRecord).
 struct LongRecording {
   uint32_t operation = 0;
@@ -96,6 +106,9 @@ struct Thread {
   std::vector<FirstUsePlace> first_uses;       // stages 3 and 4: by instance, ascending
   std::vector<CopyContent> contents;           // stage 3: by operation, ascending
   std::vector<RecordedGpuTime> gpu_times;      // stage 3, run gpu-times: one for each operation; empty: none
+  std::vector<GpuPiece> gpu_pieces;            // the same, in the order in which they became known
+  // Joined: of what each operation's GPU work is, a number of GpuWorkFound::mixes (program/gpu_work.h); empty: not known.
+  std::vector<uint32_t> gpu_mix;
 };
 
 // Memory that was released and allocated again: as many bytes, at the same call. `thread`: position in

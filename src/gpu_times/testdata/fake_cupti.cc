@@ -41,13 +41,18 @@ void add(const Record& record) {
   if (valid == kRecordsInBuffer * kRecordsApart) deliver();
 }
 
-void kernel(uint32_t correlation, int64_t begin_ns, int64_t end_ns, uint32_t stream) {
+void kernel(uint32_t correlation, int64_t begin_ns, int64_t end_ns, uint32_t stream, const char* name) {
   Kernel record{};
   record.kind = kConcurrentKernel;
   record.start = static_cast<uint64_t>(begin_ns);
   record.end = static_cast<uint64_t>(end_ns);
   record.stream = stream;
   record.correlation = correlation;
+  record.name = name;
+  record.grid[0] = 7;
+  record.block[0] = 256;
+  record.registers_per_thread = 40;
+  record.dynamic_shared_memory = 1024;
   add(record);
 }
 

@@ -16,7 +16,7 @@ struct Controls {
   // A call of the driver on this thread, from entry to exit; returns its correlation id.
   uint32_t (*call)();
   // Work of that call has ended. Records are delivered in buffers of a few, when full or when flushed.
-  void (*kernel)(uint32_t correlation, int64_t begin_ns, int64_t end_ns, uint32_t stream);
+  void (*kernel)(uint32_t correlation, int64_t begin_ns, int64_t end_ns, uint32_t stream, const char* name);
   void (*copy)(uint32_t correlation, int64_t begin_ns, int64_t end_ns, uint8_t copy_kind);
   void (*fill)(uint32_t correlation, int64_t begin_ns, int64_t end_ns);
 };

@@ -52,7 +52,7 @@ bool write_file(const fs::path& path, const std::string& text) {
 
 Measurement::Measurement(const RunOptions& options)
     : options_(options),
-      runs_planned_(2 + options.repeat + options.plain_run),
+      runs_planned_(options.profile ? 1 : 2 + options.repeat + options.plain_run),
       installation_(find_installation()),
       environment_(own_environment()) {}
 
@@ -109,7 +109,8 @@ bool Measurement::begin_session() {
                       .follow_values = options_.follow_values,
                       .max_trace_bytes = options_.max_trace_bytes,
                       .max_overhead = options_.max_overhead,
-                      .region = options_.region};
+                      .region = options_.region,
+                      .profile = options_.profile};
   if (Status written = write_session(folder_, session_); !written) {
     fs::remove_all(folder_, failed);
     return refuse(kOwnFailure, written.error().c_str());
@@ -223,23 +224,41 @@ bool Measurement::tracing() {
 }
 
 // The simulated driver tells them by itself; else a libcupti does.
-void Measurement::find_gpu_times() {
+void Measurement::find_gpu_times(int cuda_version) {
   if (options_.gpu_times == "off") return;
   gpu_times_.take = session_.simulated;
   if (session_.simulated) return;
-  StageOutcome outcome = read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text);
-  gpu_times_.cupti = find_cupti(environment_, outcome.cuda_version, usual_toolkits());
+  gpu_times_.cupti = find_cupti(environment_, cuda_version, usual_toolkits());
   gpu_times_.take = !gpu_times_.cupti.empty();
   if (!gpu_times_.take)
     notice(
         "GPU times: not taken, because no libcupti for this driver was found; with one (it comes with CUDA "
-        "toolkits; DIOGENES_CUPTI names its file) the ranges of the expected benefits get narrower");
+        "toolkits; DIOGENES_CUPTI names its file) kernels are listed, and the ranges of the expected benefits get narrower");
 }
 
 bool Measurement::memory_tracing() {
-  find_gpu_times();
+  find_gpu_times(
+      read_stage_outcome(folder_ / stage_name(Stage::baseline), driver_->build_id_text).cuda_version);
   return run_stage(Stage::memory_tracing, "first uses of data, content of transfers, GPU times", driver_->all,
                    {.gpu_times = gpu_times_});
+}
+
+bool Measurement::profile() {
+  // Drivers from 580 on are of CUDA 13, those before it of 12 (CUDA's release notes, table 3).
+  constexpr int kFirstOfCuda13 = 580;
+  const int driver_major = atoi(driver_->version.c_str());
+  find_gpu_times(driver_major == 0 ? 0 : driver_major >= kFirstOfCuda13 ? 13'000 : 12'000);
+  const bool more = run_stage(Stage::gpu_times, "each operation, and when it ran on the GPU", driver_->all,
+                              {.gpu_times = gpu_times_});
+  const StageOutcome outcome =
+      read_stage_outcome(folder_ / stage_name(Stage::gpu_times), driver_->build_id_text);
+  measured_ = outcome.used_cuda > 0;
+  if (!measured_) return nothing_to_measure();
+  if (outcome.other_driver == outcome.used_cuda)
+    notice(fmt::format(
+        "the program loaded {} and not {}: nothing was hooked; `diogenes run` finds out, and measures it",
+        outcome.driver_path, driver_->driver.library.string()));
+  return more;
 }
 
 // The analysis of the first three stages is the report's, unless it asks for more.
@@ -272,7 +291,8 @@ void Measurement::analysis(bool complete) {
   }
   FurtherRuns further;
   std::optional<Report> report = analyse_runs(&further);
-  if (report && complete && further_runs(further)) report = analyse_runs(nullptr);
+  if (report && complete && !session_.request.profile && further_runs(further))
+    report = analyse_runs(nullptr);
   if (!report) return;
   const std::string json = to_json(*report);
   bool kept = write_file(folder_ / "report.json", json);
@@ -349,7 +369,7 @@ bool Measurement::nothing_to_measure() {
       : recorded_bytes_limit(folder_, 0) < kRoom / 4
           ? "nothing could be recorded, because the disk is full; free some space, or choose another "
             "place with --output DIR"
-      : session_.simulated && used_runtime(folder_ / stage_name(Stage::baseline))
+      : session_.simulated && used_runtime(folder_ / session_.runs.back().folder)
           ? fmt::format(
                 "it uses the CUDA runtime, and {}; measure it on a machine with a GPU, without --driver simulated",
                 kSimulatedServesDriverApi)

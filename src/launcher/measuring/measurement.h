@@ -2,6 +2,8 @@
 // RunOptions. Out: a session folder with session.json, one folder a stage and report.json; the report as
 // text; the exit status.
 //
+// `diogenes profile` has one run, of tracing with GPU times: open() -> profile() -> analysis().
+//
 // States: open() -> [plain_run()] -> baseline() -> tracing() -> memory_tracing() -> analysis(). A stage that
 // returns false ends the runs: the program cannot be run, never used CUDA, was interrupted, or ended in
 // another way than in the first run. analysis() then reports what the earlier stages gave, where there is
@@ -43,6 +45,8 @@ class Measurement {
   bool baseline();
   bool tracing();
   bool memory_tracing();
+  // The only run of a session that is no more than a profile.
+  bool profile();
   // `complete`: all stages ran. Runs for GPU times and first uses follow where stages 2 and 3 differ too much
   // (analysis/runs/further_runs.h), and then it is made again.
   void analysis(bool complete);
@@ -71,7 +75,8 @@ class Measurement {
     GpuTimesSetting gpu_times;
     std::vector<FollowedPlace> followed;
   };
-  void find_gpu_times();
+  void find_gpu_times(int cuda_version);
+  bool reads_python() const;
   std::string run_heading(const std::string& name) const;
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks, StageSettings settings);
   bool run_stage(Stage stage, const char* what, std::vector<HookSite> hooks) {

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "launcher/doctor/started_program.h"
 #include "launcher/installed/jit_check.h"
 #include "launcher/installed/machine_load.h"
 #include "launcher/installed/python_in_use.h"
 #include "launcher/measuring/measurement.h"
 #include "launcher/measuring/prepare_command.h"
 #include "launcher/measuring/session_folder.h"
+#include "trace/module_identity.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -60,10 +62,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
     return false;
   }
   const fs::path& cupti = settings.gpu_times.cupti;
-  // In all runs but the first, or their stacks would differ.
-  const bool reads_python =
-      !first && fs::exists(installation_.python) && runs_python(folder_ / stage_name(Stage::baseline));
-  const fs::path python = reads_python ? installation_.python : fs::path();
+  const fs::path python = reads_python() ? installation_.python : fs::path();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
                                  .library_folder = driver_->driver.library_folder,
@@ -77,9 +76,17 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
   if (outcome.used_cuda > 0) check_outcome(stage, outcome);
   if (outcome.used_cuda > 0 && stage == Stage::baseline) measured_ = true;
-  if (stage == Stage::tracing && settings.number == 1) session_.gpu_code = files_to_compile(stage_folder);
+  if ((stage == Stage::tracing || options_.profile) && settings.number == 1)
+    session_.gpu_code = files_to_compile(stage_folder);
   save();
   return more;
+}
+
+// In all runs but the first, or their stacks would differ. The only run of a profile goes by what is started.
+bool Measurement::reads_python() const {
+  if (!fs::exists(installation_.python)) return false;
+  if (options_.profile) return is_interpreter(started_program(options_.command).program.path.string());
+  return !session_.runs.empty() && runs_python(folder_ / stage_name(Stage::baseline));
 }
 
 bool Measurement::prepare_run(const std::string& name) {

@@ -55,6 +55,8 @@ Result<Session> session_to_resume(const fs::path& folder, const std::vector<std:
   Result<Session> session = read_session(folder);
   if (!session) return session.error();
   const std::string name = folder.string();
+  if (session->request.profile)
+    return refused(fmt::format("{} is a profile, which has one run: run `diogenes profile` again", name));
   if (session->tool_version != kVersion)
     return refused(fmt::format(
         "{} was begun by diogenes {}, and this is {}: resume it with that version, or begin a new session",

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/demangled_name.h"
-
 namespace diogenes {
 
 std::string short_path(const std::string& path, const std::string& folder) {
@@ -48,15 +46,6 @@ std::string common_folder(const Report& report, const std::string& folder) {
 
 namespace {
 
-constexpr std::string_view kAnonymousScope = "(anonymous namespace)::";
-
-// Where a function is told by its file and line, its unnamed scopes tell nothing.
-std::string without_anonymous(std::string name) {
-  for (size_t at; (at = name.find(kAnonymousScope)) != std::string::npos;)
-    name.erase(at, kAnonymousScope.size());
-  return name;
-}
-
 // Outer scopes go first, then the end.
 std::string fitting(std::string function, size_t room) {
   for (size_t scope; function.size() > room && (scope = function.find("::")) < function.find('<') &&
@@ -66,22 +55,6 @@ std::string fitting(std::string function, size_t room) {
 }
 
 }  // namespace
-
-std::string short_function(std::string_view name) {
-  size_t start = 0, end = name.size();
-  NameReader reader(name);
-  while (const auto piece = reader.next()) {
-    if (piece->kind == NamePiece::Kind::operator_name) return std::string(name);
-    if (piece->kind == NamePiece::Kind::separator) start = piece->begin + 1;
-    if (piece->kind != NamePiece::Kind::parameters || piece->begin == start) continue;
-    const bool local = name.find("::", piece->begin + piece->text.size()) != std::string_view::npos;
-    const bool type = name.substr(start, piece->begin - start).starts_with("decltype");
-    if (local || type) continue;
-    end = piece->begin;
-    break;
-  }
-  return without_anonymous(std::string(start < end ? name.substr(start, end - start) : name));
-}
 
 std::string place_text(const ReportFrame& frame, const std::string& folder, size_t width) {
   std::string function = frame.language == "python" ? frame.function : short_function(frame.function);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/report/report.h"
+#include "base/short_function.h"
 
 namespace diogenes {
 
@@ -22,10 +23,6 @@ std::string short_path(const std::string& path, const std::string& folder);
 // What paths are shown relative to: `folder`, or, where no place of the report lies in or near it, the folder that all
 // of them lie in.
 std::string common_folder(const Report& report, const std::string& folder);
-
-// Without return type and parameters; template arguments stay: "void a::B<int>::c<3>(int) const" ->
-// "a::B<int>::c<3>".
-std::string short_function(std::string_view demangled);
 
 // "file.cc:12 in a::b", "a::b in libx.so", "libx.so+0x1234"; at most `width` characters (a long function is
 // cut).

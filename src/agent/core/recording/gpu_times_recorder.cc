@@ -58,7 +58,8 @@ void write(const GpuTime& time) {
                        .sequence = static_cast<uint32_t>(time.operation - 1),
                        .begin_ns = time.begin_ns,
                        .end_ns = time.end_ns,
-                       .stream = time.stream});
+                       .stream = time.stream,
+                       .launch = time.launch});
 }
 
 size_t take(const GpuTimesSource& from) {
@@ -81,7 +82,7 @@ void start_gpu_times() {
     process->gpu_times = GpuTimesState::missing;
     return;
   }
-  const char* refusal = found->start();
+  const char* refusal = found->start(process_folder());
   bool runs = refusal == nullptr;
   if (refusal) strncpy(process->gpu_times_refusal, refusal, sizeof process->gpu_times_refusal - 1);
   process->gpu_times = runs ? GpuTimesState::taken : GpuTimesState::refused;

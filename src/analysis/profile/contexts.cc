@@ -1,0 +1,315 @@
+#include "analysis/profile/contexts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "analysis/runs/recording_cost.h"
+
+namespace diogenes {
+namespace {
+
+using Kind = ReportContext::Kind;
+
+// What calls main, or a thread's function, is the same for all, and tells nothing.
+bool is_outermost(const ReportFrame& frame) {
+  return frame.function == "main" || (frame.language == "python" && frame.function == "<module>");
+}
+bool starts_threads(const ReportFrame& frame) {
+  static constexpr std::string_view kNames[] = {
+      "clone",        "clone3", "__clone",           "__clone3",
+      "start_thread", "_start", "__libc_start_main", "__libc_start_call_main"};
+  return std::find(std::begin(kNames), std::end(kNames), std::string_view(frame.function)) !=
+         std::end(kNames);
+}
+
+class Tree {
+ public:
+  explicit Tree(const ContextInput& input) : in_(input) {
+    out_.nodes.push_back({.kind = Kind::root, .name = "the whole program"});
+  }
+
+  Contexts build() {
+    for (const Process& process : in_.tracing.processes) add(process);
+    add_gpu();
+    for (const auto& [site, gain] : in_.recoverable_s)
+      out_.nodes[call_of(SiteIndex{site})].recoverable_s += gain;
+    return std::move(out_);
+  }
+
+ private:
+  using Key =
+      std::tuple<uint32_t, Kind, std::string, std::string, int>;  // parent, kind, name, file or module, line
+
+  // A site's call, and the innermost of the application's frames above it.
+  struct SiteNodes {
+    uint32_t call = 0, application = 0;
+  };
+
+  uint32_t child(uint32_t parent, Kind kind, std::string name, std::string where, int called_line) {
+    auto [found, fresh] = nodes_.try_emplace({parent, kind, name, std::move(where), called_line},
+                                             static_cast<uint32_t>(out_.nodes.size()));
+    if (!fresh) return found->second;
+    ReportContext& node = out_.nodes.emplace_back();
+    node.parent = parent;
+    node.kind = kind;
+    node.name = std::move(name);
+    node.called_line = called_line;
+    depth_.push_back(depth_[parent] + 1);
+    return found->second;
+  }
+
+  uint32_t frame_child(uint32_t parent, const ReportFrame& frame, int called_line) {
+    std::string name = frame.function;
+    if (name.empty()) name = module_of(frame);
+    const uint32_t node =
+        child(parent, Kind::frame, name, frame.file.empty() ? frame.module : frame.file, called_line);
+    ReportContext& made = out_.nodes[node];
+    if (made.file.empty() && made.module.empty()) {
+      made.file = frame.file;
+      made.module = frame.module;
+      made.line = frame.line;
+      made.language = frame.language;
+      made.owner = frame.owner;
+    }
+    return node;
+  }
+
+  static std::string module_of(const ReportFrame& frame) {
+    const std::string file = frame.module.substr(frame.module.rfind('/') + 1);
+    return file.empty() ? "generated code" : "code of " + file;
+  }
+
+  const SiteNodes& nodes_of(SiteIndex site) {
+    auto [found, fresh] = sites_.try_emplace(site.value);
+    if (!fresh) return found->second;
+    const std::vector<ReportFrame>& stack = in_.stack(site);
+    size_t outermost = stack.size(), innermost = 0;
+    for (size_t i = stack.size(); i-- > 0;)
+      if (is_outermost(stack[i])) {
+        outermost = i + 1;
+        break;
+      }
+    while (outermost > 0 && outermost == stack.size() && starts_threads(stack[outermost - 1])) --outermost;
+    for (size_t i = outermost; i > 0 && starts_threads(stack[i - 1]); --i) outermost = i - 1;
+    while (innermost < outermost && stack[innermost].owner == FrameOwner::runtime) ++innermost;
+    uint32_t node = 0, application = 0;
+    int line = 0;
+    for (size_t i = outermost; i-- > innermost;) {
+      node = frame_child(node, stack[i], line);
+      line = stack[i].line;
+      if (stack[i].owner == FrameOwner::application) application = node;
+    }
+    found->second.call = child(node, Kind::call, in_.called(site), "", line);
+    found->second.application = application != 0 ? application : node;
+    return found->second;
+  }
+  uint32_t call_of(SiteIndex site) { return nodes_of(site).call; }
+
+  // Whose time it is between a call of one site and the next one, of another.
+  uint32_t between(SiteIndex before, SiteIndex after) {
+    auto [found, fresh] = between_.try_emplace(uint64_t{before.value} << 32 | after.value, 0);
+    if (!fresh) return found->second;
+    const SiteNodes one = nodes_of(before), other = nodes_of(after);
+    uint32_t a = out_.nodes[one.call].parent, b = out_.nodes[other.call].parent;
+    if (one.call == other.call) return found->second = one.application;
+    while (a != b) {
+      if (depth_[a] >= depth_[b])
+        a = out_.nodes[a].parent;
+      else
+        b = out_.nodes[b].parent;
+    }
+    return found->second = a;
+  }
+
+  void add(const Process& process) {
+    Times before;
+    before.resize(out_.nodes.size());
+    for (size_t i = 0; i < out_.nodes.size(); ++i) before[i] = time_of(out_.nodes[i]);
+    for (const Thread& thread : process.threads) add(process, thread);
+    if (!process.trace->process.used_cuda) return;
+    std::vector<double> cpu(out_.nodes.size(), 0);
+    for (size_t i = out_.nodes.size(); i-- > 0;) {
+      cpu[i] += time_of(out_.nodes[i]) - (i < before.size() ? before[i] : 0);
+      if (i > 0) cpu[out_.nodes[i].parent] += cpu[i];
+    }
+    for (size_t i = 0; i < out_.nodes.size(); ++i) {
+      ReportContext& node = out_.nodes[i];
+      // A node that is new was in none of the processes before.
+      node.cpu_least_s = processes_ == 0     ? cpu[i]
+                         : i < before.size() ? std::min(node.cpu_least_s, cpu[i])
+                                             : 0;
+      node.cpu_most_s = std::max(node.cpu_most_s, cpu[i]);
+    }
+    ++processes_;
+  }
+
+  void add(const Process& process, const Thread& thread) {
+    if (thread.operations.empty()) return;
+    const ProcessFile& file = process.trace->process;
+    RecordingCost recording(process, thread);
+    std::unordered_map<uint32_t, int64_t> gaps;  // by node
+    struct Calls {
+      uint64_t count = 0;
+      int64_t own = 0, waited = 0;
+    };
+    std::unordered_map<uint32_t, Calls> calls;  // by site
+    int64_t now =
+        thread.main && file.started_ns > 0 ? file.started_ns : thread.operations.front().begin.count;
+    const int64_t begin = now;
+    int64_t recorded = 0, due = 0;  // due: behind the call before
+    for (uint32_t i = 0; i < thread.operations.size(); ++i) {
+      const Operation& one = thread.operations[i];
+      const RecordingCost::Around cost = recording.of(i);
+      const int64_t gap = std::max<int64_t>(one.begin.count - now, 0);
+      const int64_t taken = std::clamp<int64_t>(due + cost.before.count, 0, gap);
+      const uint32_t node = i == 0 ? 0 : between(thread.operations[i - 1].site, one.site);
+      gaps[node] += gap - taken;
+      recorded += taken + cost.inside.count;
+      Calls& of = calls[one.site.value];
+      ++of.count;
+      of.own += one.own().count - cost.inside.count;
+      of.waited += one.waited.count;
+      now = std::max(now, one.end().count);
+      due = cost.behind.count;
+    }
+    if (thread.main && file.ended_ns > now) {
+      const int64_t taken = std::min(due, file.ended_ns - now);
+      recorded += taken;
+      gaps[0] += file.ended_ns - now - taken;
+      now = file.ended_ns;
+    }
+    std::vector<uint32_t> touched;
+    for (const auto& [node, time] : gaps) {
+      out_.nodes[node].cpu_s += static_cast<double>(time) * 1e-9;
+      touched.push_back(node);
+    }
+    for (const auto& [site, sums] : calls) {
+      ReportContext& node = out_.nodes[call_of(SiteIndex{site})];
+      node.count += sums.count;
+      node.driver_s += static_cast<double>(sums.own) * 1e-9;
+      node.waited_s += static_cast<double>(sums.waited) * 1e-9;
+      touched.push_back(call_of(SiteIndex{site}));
+    }
+    out_.threads_s += static_cast<double>(now - begin) * 1e-9;
+    out_.recording_s += static_cast<double>(recorded) * 1e-9;
+    ++threads_;
+    counted_.resize(out_.nodes.size(), 0);
+    for (uint32_t node : touched)
+      for (; counted_[node] != threads_; node = out_.nodes[node].parent) {
+        counted_[node] = threads_;
+        ++out_.nodes[node].threads;
+      }
+  }
+
+  void add_gpu() {
+    if (!in_.work) return;
+    size_t processes = 0;
+    for (const GpuWorkItem& item : in_.work->items)
+      for (const GpuWorkPath& path : item.paths) processes = std::max(processes, path.by_process.size());
+    std::vector<std::vector<double>> by_process(processes);
+    for (uint32_t i = 0; i < in_.work->items.size(); ++i) {
+      const std::string name = in_.work_name(i);
+      for (const GpuWorkPath& path : in_.work->items[i].paths) {
+        const uint32_t leaf = child(call_of(path.site), Kind::gpu, name, std::to_string(i), 0);
+        ReportContext& node = out_.nodes[leaf];
+        node.count += path.count;
+        node.gpu_s += path.time.seconds();
+        node.work = static_cast<int32_t>(i);
+        out_.of_path[{i, path.site.value}] = leaf;
+        for (size_t p = 0; p < path.by_process.size(); ++p) {
+          by_process[p].resize(std::max<size_t>(by_process[p].size(), leaf + 1), 0);
+          by_process[p][leaf] += path.by_process[p].seconds();
+        }
+      }
+    }
+    for (size_t p = 0; p < processes; ++p) {
+      by_process[p].resize(out_.nodes.size(), 0);
+      for (size_t i = out_.nodes.size(); i-- > 1;) by_process[p][out_.nodes[i].parent] += by_process[p][i];
+      for (size_t i = 0; i < out_.nodes.size(); ++i) {
+        ReportContext& node = out_.nodes[i];
+        node.gpu_least_s = p == 0 ? by_process[p][i] : std::min(node.gpu_least_s, by_process[p][i]);
+        node.gpu_most_s = std::max(node.gpu_most_s, by_process[p][i]);
+      }
+    }
+  }
+
+  using Times = std::vector<double>;
+  static double time_of(const ReportContext& node) { return node.cpu_s + node.driver_s + node.waited_s; }
+
+  const ContextInput& in_;
+  Contexts out_;
+  std::map<Key, uint32_t> nodes_;
+  std::vector<uint32_t> depth_{0};
+  std::unordered_map<uint32_t, SiteNodes> sites_;
+  std::unordered_map<uint64_t, uint32_t> between_;
+  std::vector<uint32_t> counted_;  // by node: the last thread that was counted there
+  uint32_t processes_ = 0, threads_ = 0;
+};
+
+// Inclusive time of CPU and GPU.
+std::vector<double> inclusive(const std::vector<ReportContext>& nodes) {
+  std::vector<double> all(nodes.size(), 0);
+  for (size_t i = nodes.size(); i-- > 0;) {
+    all[i] += nodes[i].cpu_s + nodes[i].driver_s + nodes[i].waited_s + nodes[i].gpu_s;
+    if (i > 0) all[nodes[i].parent] += all[i];
+  }
+  return all;
+}
+
+}  // namespace
+
+Contexts find_contexts(const ContextInput& input) { return Tree(input).build(); }
+
+void keep_largest(Contexts& contexts, size_t most) {
+  std::vector<ReportContext>& nodes = contexts.nodes;
+  if (nodes.size() <= most) return;
+  const std::vector<double> time = inclusive(nodes);
+  std::vector<uint32_t> order(nodes.size());
+  std::iota(order.begin(), order.end(), 0);
+  // A parent has no less time than its children, and stands before them.
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t one, uint32_t other) { return time[one] > time[other]; });
+  std::vector<bool> kept(nodes.size(), false);
+  for (size_t i = 0; i < most / 2; ++i) kept[order[i]] = true;  // each may have a rest
+  kept[0] = true;
+  std::vector<uint32_t> place(nodes.size(), 0);
+  std::vector<ReportContext> out;
+  std::map<uint32_t, uint32_t> rest;  // by the new place of the parent
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    ReportContext& node = nodes[i];
+    const uint32_t parent = place[node.parent];
+    if (kept[i]) {
+      place[i] = static_cast<uint32_t>(out.size());
+      node.parent = parent;
+      out.push_back(std::move(node));
+      continue;
+    }
+    uint32_t to = parent;  // in a rest already
+    if (out[parent].kind != Kind::rest) {
+      auto [found, fresh] = rest.try_emplace(parent, static_cast<uint32_t>(out.size()));
+      if (fresh) {
+        ReportContext& made = out.emplace_back();
+        made.parent = parent;
+        made.kind = Kind::rest;
+        made.name = "smaller ones";
+      }
+      to = found->second;
+    }
+    place[i] = to;
+    ReportContext& sum = out[to];
+    sum.count += node.count;
+    sum.cpu_s += node.cpu_s;
+    sum.driver_s += node.driver_s;
+    sum.waited_s += node.waited_s;
+    sum.gpu_s += node.gpu_s;
+    sum.recoverable_s += node.recoverable_s;
+    sum.threads = std::max(sum.threads, node.threads);
+  }
+  nodes = std::move(out);
+  for (auto& [path, node] : contexts.of_path) node = place[node];
+}
+
+}  // namespace diogenes

@@ -1,0 +1,41 @@
+// The tree of calling contexts over CPU and GPU. In: the tracing run, its stacks, what the GPU worked on. Out: the nodes of
+// the report, a parent before its children, with times of the node alone.
+//
+// Time between two calls of the driver, of one thread, belongs to the innermost frame that the stacks of both have: it,
+// or what it called meanwhile, had the CPU (or slept). A frame is the same where its function is, and the line at which
+// its caller called it. Where both calls have the same stack, any of its frames may have looped; the time is that of the
+// innermost frame of the application, with what it calls. What comes before a process's first call and behind its last
+// one belongs to the whole program. Source: DESIGN.md, section 10; HPCToolkit (ICS'20) has samples in its place.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/program/gpu_work.h"
+#include "analysis/report/report_profile.h"
+
+namespace diogenes {
+
+struct ContextInput {
+  const Run& tracing;
+  const GpuWorkFound* work = nullptr;                               // null: not known
+  std::function<const std::vector<ReportFrame>&(SiteIndex)> stack;  // innermost first
+  std::function<std::string(SiteIndex)> called;                     // the call as the program makes it
+  std::function<std::string(uint32_t)> work_name;                   // of GpuWorkFound::items
+  std::map<uint32_t, double> recoverable_s;                         // by site
+};
+
+struct Contexts {
+  std::vector<ReportContext> nodes;
+  double threads_s = 0, recording_s = 0;
+  // Of a GPU work item's path: its node.
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_path;  // by item and site
+};
+
+Contexts find_contexts(const ContextInput& input);
+
+// Keeps at most so many nodes: those with the most time; what is left out under a node is one `rest`. Positions change.
+void keep_largest(Contexts& contexts, size_t most);
+
+}  // namespace diogenes

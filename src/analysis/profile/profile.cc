@@ -1,0 +1,197 @@
+#include "analysis/profile/profile.h"
+
+#include <algorithm>
+
+#include "analysis/profile/occupancy.h"
+#include "analysis/symbols/dwarf_frames.h"
+#include "analysis/symbols/frame_owner.h"
+#include "analysis/symbols/wording.h"
+#include "base/short_function.h"
+
+namespace diogenes {
+namespace {
+
+constexpr size_t kMostWork = 500, kMostPaths = 20, kMostShapes = 5, kMostContexts = 20'000;
+constexpr size_t kLongestName = 4'000;  // characters
+
+ReportGpuWork::Kind kind_of(GpuWork work) {
+  using Kind = ReportGpuWork::Kind;
+  switch (work) {
+    case GpuWork::kernel:
+      return Kind::kernel;
+    case GpuWork::to_device:
+      return Kind::to_device;
+    case GpuWork::to_host:
+      return Kind::to_host;
+    case GpuWork::on_device:
+      return Kind::on_device;
+    case GpuWork::fill:
+      return Kind::fill;
+    case GpuWork::other:
+      break;
+  }
+  return Kind::other;
+}
+
+// Nothing that a terminal would obey.
+std::string clean(std::string name) {
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  if (name.size() > kLongestName) name = name.substr(0, kLongestName - 3) + "...";
+  return name;
+}
+
+std::string full_name(const GpuWorkItem& item) {
+  return item.kind == GpuWork::kernel && !item.name.empty() ? clean(demangle(item.name.c_str())) : "";
+}
+
+class Profile {
+ public:
+  explicit Profile(const ProfileInput& input) : in_(input) {}
+
+  ReportProfile make() {
+    if (in_.work && in_.replay) what_ifs_ = find_what_ifs(in_.tracing, *in_.work, *in_.replay, in_.fixed);
+    if (in_.work) add_work();
+    add_contexts();
+    return std::move(out_);
+  }
+
+ private:
+  void add_work() {
+    const GpuWorkFound& work = *in_.work;
+    out_.gpu_s = work.time.seconds();
+    out_.gpu_busy_s = work.busy.seconds();
+    out_.pieces = work.pieces;
+    out_.unnamed = work.unnamed;
+    out_.work_count = work.items.size();
+    for (uint32_t i = 0; i < work.items.size(); ++i) {
+      if (i < kMostWork)
+        add(i);
+      else
+        out_.left_out_s += work.items[i].time.seconds();
+    }
+    if (work.unnamed > 0)
+      out_.notes.push_back(counted(work.unnamed, "piece", "pieces") + " of GPU work " +
+                           (work.unnamed == 1 ? "is a kernel" : "are kernels") + " whose name was not told");
+  }
+
+  void add(uint32_t number) {
+    const GpuWorkItem& item = in_.work->items[number];
+    ReportGpuWork& out = out_.work.emplace_back();
+    out.id = "K" + std::to_string(number + 1);
+    out.kind = kind_of(item.kind);
+    out.name = work_name(item);
+    out.full_name = full_name(item);
+    out.count = item.count;
+    out.gpu_s = item.time.seconds();
+    out.percent = in_.work->time.count > 0 ? 100 * out.gpu_s / in_.work->time.seconds() : 0;
+    out.shortest_s = item.shortest.seconds();
+    out.median_s = item.median.seconds();
+    out.longest_s = item.longest.seconds();
+    if (!item.by_process.empty()) {
+      const auto [least, most] = std::minmax_element(item.by_process.begin(), item.by_process.end());
+      out.least_s = least->seconds();
+      out.most_s = most->seconds();
+    }
+    out.bytes = item.bytes.count;
+    out.in_graphs = item.in_graphs;
+    out.shape_count = item.shapes.size();
+    for (size_t i = 0; i < item.shapes.size() && i < kMostShapes; ++i) add(out, item.shapes[i]);
+    out.path_count = item.paths.size();
+    for (size_t i = 0; i < item.paths.size() && i < kMostPaths; ++i) add(out, number, item.paths[i]);
+    if (const auto found = what_ifs_.items.find(number); found != what_ifs_.items.end())
+      out.what_if = found->second;
+  }
+
+  void add(ReportGpuWork& to, const GpuWorkShape& shape) {
+    ReportLaunchShape& out = to.shapes.emplace_back();
+    std::copy_n(shape.shape.grid, 3, out.grid);
+    std::copy_n(shape.shape.block, 3, out.block);
+    out.registers = shape.shape.registers;
+    out.static_shared_bytes = shape.shape.static_shared;
+    out.dynamic_shared_bytes = shape.shape.dynamic_shared;
+    out.count = shape.count;
+    out.gpu_s = shape.time.seconds();
+    for (const Process& process : in_.tracing.processes)
+      if (const ProcessFile& file = process.trace->process; file.capability_major > 0 && out.registers > 0) {
+        out.occupancy = occupancy_of(shape.shape, file.capability_major, file.capability_minor);
+        break;
+      }
+  }
+
+  void add(ReportGpuWork& to, uint32_t number, const GpuWorkPath& path) {
+    ReportGpuPath& out = to.paths.emplace_back();
+    out.stack = in_.names.stack(in_.sites[path.site].place);
+    if (const ReportFrame* frame = acting_frame(out.stack)) out.where = *frame;
+    out.via = called_library(out.stack);
+    out.count = path.count;
+    out.gpu_s = path.time.seconds();
+    const auto found = what_ifs_.paths.find({number, path.site.value});
+    if (found != what_ifs_.paths.end()) out.what_if = found->second;
+    if (!out.what_if && to.path_count == 1)
+      if (const auto all = what_ifs_.items.find(number); all != what_ifs_.items.end())
+        out.what_if = all->second;
+  }
+
+  void add_contexts() {
+    Contexts contexts =
+        find_contexts({.tracing = in_.tracing,
+                       .work = in_.work,
+                       .stack = [this](SiteIndex site) -> const std::vector<ReportFrame>& {
+                         return in_.names.stack(in_.sites[site].place);
+                       },
+                       .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
+                       .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
+                       .recoverable_s = in_.recoverable_s});
+    out_.threads_s = contexts.threads_s;
+    out_.recording_s = contexts.recording_s;
+    keep_largest(contexts, kMostContexts);
+    for (const auto& [path, node] : contexts.of_path) set_gain(contexts.nodes[node], path.first, path.second);
+    out_.contexts = std::move(contexts.nodes);
+    for (ReportContext& node : out_.contexts) {
+      node.name = clean(std::move(node.name));
+      if (node.work >= static_cast<int32_t>(out_.work.size())) node.work = -1;
+    }
+  }
+
+  void set_gain(ReportContext& node, uint32_t item, uint32_t site) {
+    if (node.kind != ReportContext::Kind::gpu) return;
+    const ReportWhatIf* gain = nullptr;
+    if (const auto of_path = what_ifs_.paths.find({item, site}); of_path != what_ifs_.paths.end())
+      gain = &of_path->second;
+    const auto of_item = what_ifs_.items.find(item);
+    if (!gain && of_item != what_ifs_.items.end() && in_.work->items[item].paths.size() == 1)
+      gain = &of_item->second;
+    if (!gain) return;
+    node.half_gain_s = gain->half.seconds;
+    node.none_gain_s = gain->none.seconds;
+  }
+
+  const ProfileInput& in_;
+  WhatIfs what_ifs_;
+  ReportProfile out_;
+};
+
+}  // namespace
+
+std::string work_name(const GpuWorkItem& item) {
+  switch (item.kind) {
+    case GpuWork::kernel:
+      return item.name.empty() ? "kernel without a name" : short_function(full_name(item));
+    case GpuWork::to_device:
+      return "copy to the GPU";
+    case GpuWork::to_host:
+      return "copy to the CPU";
+    case GpuWork::on_device:
+      return "copy on the GPU";
+    case GpuWork::fill:
+      return "fill on the GPU";
+    case GpuWork::other:
+      break;
+  }
+  return "other GPU work";
+}
+
+ReportProfile make_profile(const ProfileInput& input) { return Profile(input).make(); }
+
+}  // namespace diogenes

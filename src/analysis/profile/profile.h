@@ -1,0 +1,27 @@
+// Where time went: what the views show of it. In: joined runs with what the GPU worked on, names of stacks, what is found.
+// Out: the report's profile.
+#pragma once
+#include <map>
+
+#include "analysis/profile/contexts.h"
+#include "analysis/profile/what_if.h"
+#include "analysis/symbols/stack_names.h"
+
+namespace diogenes {
+
+struct ProfileInput {
+  const Run& tracing;
+  const SiteTable& sites;
+  const GpuWorkFound* work = nullptr;  // null: when GPU work ran is not known
+  StackNames& names;
+  const Replay* replay = nullptr;
+  const Replay::Made* fixed = nullptr;       // the report's problems, fixed; null: there are none
+  std::map<uint32_t, double> recoverable_s;  // by site: what fixing its problem gains
+};
+
+ReportProfile make_profile(const ProfileInput& input);
+
+// "axpy<float>", "copy to the GPU": what a timeline calls it.
+std::string work_name(const GpuWorkItem& item);
+
+}  // namespace diogenes

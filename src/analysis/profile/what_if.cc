@@ -1,0 +1,80 @@
+#include "analysis/profile/what_if.h"
+
+#include <algorithm>
+
+#include "analysis/runs/in_background.h"
+
+namespace diogenes {
+namespace {
+
+constexpr size_t kMostItems = 20, kFewestItems = 3, kMostAskedPaths = 20, kPathsOfItem = 5;
+constexpr size_t kMostNodes = 30'000'000;  // that all of it goes through: some seconds
+
+struct Asked {
+  uint32_t item = 0;
+  std::optional<SiteIndex> path;
+  ReportWhatIf found;
+};
+
+float share_of(const std::vector<GpuShare>& mix, uint32_t item) {
+  for (const GpuShare& share : mix)
+    if (share.item == item) return static_cast<float>(share.alone);
+  return 0;
+}
+
+ReportGain gain_of(const Estimate& estimate) {
+  return {estimate.benefit.seconds(), estimate.low.seconds(), estimate.high.seconds()};
+}
+
+void ask(Asked& asked, const Run& tracing, const GpuWorkFound& work, const Replay& replay,
+         const Replay::Made* fixed) {
+  const auto stays = [&](float left) {
+    return replay.stays_of([&](uint32_t p, uint32_t t, uint32_t operation) {
+      const Thread& thread = tracing.processes[p].threads[t];
+      const uint32_t mix =
+          operation < thread.gpu_mix.size() ? thread.gpu_mix[operation] : GpuWorkFound::kNoMix;
+      if (mix >= work.mixes.size() || (asked.path && thread.operations[operation].site != *asked.path))
+        return 1.0F;
+      return 1 - share_of(work.mixes[mix], asked.item) * (1 - left);
+    });
+  };
+  const Replay::Stays half = stays(0.5F), none = stays(0);
+  const Estimate halved = replay.estimate_shorter(half), gone = replay.estimate_shorter(none);
+  asked.found.half = gain_of(halved);
+  asked.found.none = gain_of(gone);
+  asked.found.reason = halved.reason;
+  if (!fixed) return;
+  asked.found.half_fixed = gain_of(replay.estimate_shorter(half, fixed));
+  asked.found.none_fixed = gain_of(replay.estimate_shorter(none, fixed));
+}
+
+}  // namespace
+
+WhatIfs find_what_ifs(const Run& tracing, const GpuWorkFound& work, const Replay& replay,
+                      const Replay::Made* fixed) {
+  WhatIfs out;
+  const size_t each = (replay.nodes() + 1) * (fixed ? 4 : 2);
+  const size_t affordable = kMostNodes / each;
+  std::vector<Asked> asked;
+  for (uint32_t i = 0;
+       i < work.items.size() && asked.size() < std::clamp(affordable, kFewestItems, kMostItems); ++i)
+    asked.push_back({i, std::nullopt, {}});
+  const size_t items = asked.size();
+  for (uint32_t i = 0; i < items; ++i) {
+    const auto& paths = work.items[i].paths;
+    if (paths.size() < 2) continue;
+    for (size_t k = 0; k < paths.size() && k < kPathsOfItem; ++k)
+      if (asked.size() < std::min(affordable, items + kMostAskedPaths))
+        asked.push_back({i, paths[k].site, {}});
+  }
+  each_on_two_threads(asked.size(), [&](size_t i) { ask(asked[i], tracing, work, replay, fixed); });
+  for (Asked& one : asked) {
+    if (one.path)
+      out.paths[{one.item, one.path->value}] = std::move(one.found);
+    else
+      out.items[one.item] = std::move(one.found);
+  }
+  return out;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,25 @@
+// What the run gains if GPU work took half as long, and if it took no time: the recorded schedule, run again with shorter
+// work. In: the tracing run with what its operations' GPU work is, its replay. Out: for the items that take longest,
+// and for their paths where they have several, gains with their ranges, as the program is and once what is found is
+// fixed. What is hidden behind other work or behind the CPU gains 0.
+#pragma once
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "analysis/program/gpu_work.h"
+#include "analysis/replay/models.h"
+#include "analysis/report/report_profile.h"
+
+namespace diogenes {
+
+struct WhatIfs {
+  std::map<uint32_t, ReportWhatIf> items;                       // by position in GpuWorkFound::items
+  std::map<std::pair<uint32_t, uint32_t>, ReportWhatIf> paths;  // by item and site
+};
+
+// `fixed`: what is found, made; null: nothing is found.
+WhatIfs find_what_ifs(const Run& tracing, const GpuWorkFound& work, const Replay& replay,
+                      const Replay::Made* fixed);
+
+}  // namespace diogenes
