@@ -49,8 +49,8 @@ class FactsOf {
     if (watched) facts_.watch(++watches_, result_, kSize, end + kRecording / 2);
     facts_.call(step.symbol.c_str(), call);
     if (step.bytes > 0) facts_.hash(0, sequence_, step.begin_ns + 1, Held::other);
-    if (step.gpu_end_ns >= 0)
-      facts_.gpu_time(0, sequence_, start_ns_ + step.gpu_begin_ns, start_ns_ + step.gpu_end_ns);
+    for (const testing::StepWork& one : step.gpu)
+      facts_.gpu_time(0, sequence_, start_ns_ + one.begin_ns, start_ns_ + one.end_ns);
     if (watched && step.after_ns >= 0) {
       facts_.touch(watches_, end + kRecording + step.after_ns);
       result_ = 0;

@@ -268,6 +268,8 @@ TEST_F(Api, TellsWhenItsWorkRan) {
   EXPECT_EQ(times[1].end_ns - times[1].begin_ns, 3000000);
   EXPECT_LE(times[1].end_ns, now_ns());
   EXPECT_EQ(times[0].work, GpuWork::kernel);
+  EXPECT_NE(times[0].launch, 0u);
+  EXPECT_EQ(times[1].launch, times[0].launch) << "the same kernel in the same shape";
   EXPECT_EQ(source.take(times, 4), 0u);
 }
 

@@ -289,9 +289,10 @@ std::vector<std::string> ReportOfRun::work_names() const {
   std::vector<std::string> names;
   if (!runs_.gpu_work) return names;
   for (const auto& mix : runs_.gpu_work->mixes) {
-    std::string name = mix.empty() ? "" : work_name(runs_.gpu_work->items[mix.front().item]);
-    if (mix.size() > 1) name += " and others";
-    names.push_back(std::move(name));
+    std::string& name = names.emplace_back();
+    if (mix.empty()) continue;
+    const GpuWorkItem& longest = runs_.gpu_work->items[mix.front().item];
+    if (longest.kind != GpuWork::other) name = work_name(longest) + (mix.size() > 1 ? " and others" : "");
   }
   return names;
 }

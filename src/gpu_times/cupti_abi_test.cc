@@ -20,6 +20,10 @@ SAME_PLACE(Kernel, end, CUpti_ActivityKernel10, end);
 SAME_PLACE(Kernel, stream, CUpti_ActivityKernel10, streamId);
 SAME_PLACE(Kernel, dynamic_shared_memory, CUpti_ActivityKernel10, dynamicSharedMemory);
 SAME_PLACE(Kernel, correlation, CUpti_ActivityKernel10, correlationId);
+SAME_PLACE(Kernel, name, CUpti_ActivityKernel10, name);
+SAME_PLACE(Kernel, static_shared_memory, CUpti_ActivityKernel10, staticSharedMemory);
+static_assert(offsetof(Kernel, grid) == offsetof(CUpti_ActivityKernel10, gridX));
+static_assert(offsetof(Kernel, block) == offsetof(CUpti_ActivityKernel10, blockX));
 
 SAME_PLACE(Memcpy, copy_kind, CUpti_ActivityMemcpy6, copyKind);
 SAME_PLACE(Memcpy, bytes, CUpti_ActivityMemcpy6, bytes);

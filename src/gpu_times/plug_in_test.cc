@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "driver/gpu_times_source.h"
+#include "driver/kernel_launches.h"
 #include "gpu_times/testdata/fake_cupti.h"
 
 namespace diogenes {
@@ -91,6 +94,29 @@ TEST_F(PlugIn, WorkOfNobodysOperationAndWorkWithoutTimesIsLeftOut) {
   cupti_->kernel(unfinished, 0, 0, 1, "axpy");
   source_->finish();
   EXPECT_TRUE(take_all().empty());
+}
+
+TEST_F(PlugIn, KernelsHaveTheirNamesAndShapesInAFile) {
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
+  const uint32_t first = call_for(7), second = call_for(8), third = call_for(9), copy = call_for(10);
+  cupti_->kernel(first, 100, 200, 1, "axpy");
+  cupti_->kernel(second, 200, 300, 1, "dot");
+  cupti_->kernel(third, 300, 400, 1, "axpy");
+  cupti_->copy(copy, 400, 500, cupti::kHostToDevice);
+  source_->finish();
+  std::map<uint64_t, uint32_t> launches;
+  for (const GpuTime& time : take_all()) launches[time.operation] = time.launch;
+  EXPECT_EQ(launches, (std::map<uint64_t, uint32_t>{{7, 1}, {8, 2}, {9, 1}, {10, 0}}));
+  std::ifstream file(folder_ / kKernelsFile, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_EQ(bytes.size(), 2 * sizeof(LaunchRecord) + 7);
+  LaunchRecord record;
+  memcpy(&record, bytes.data(), sizeof record);
+  EXPECT_EQ(bytes.substr(sizeof record, record.name_bytes), "axpy");
+  EXPECT_EQ(record.shape.grid[0], 7u);
+  EXPECT_EQ(record.shape.block[0], 256u);
+  EXPECT_EQ(record.shape.registers, 40u);
+  EXPECT_EQ(record.shape.dynamic_shared, 1024u);
 }
 
 TEST_F(PlugIn, IsFlushedOnce) {

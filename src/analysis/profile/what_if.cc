@@ -1,6 +1,7 @@
 #include "analysis/profile/what_if.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analysis/runs/in_background.h"
 
@@ -16,9 +17,9 @@ struct Asked {
   ReportWhatIf found;
 };
 
-float share_of(const std::vector<GpuShare>& mix, uint32_t item) {
+double share_of(const std::vector<GpuShare>& mix, uint32_t item) {
   for (const GpuShare& share : mix)
-    if (share.item == item) return static_cast<float>(share.alone);
+    if (share.item == item) return share.alone;
   return 0;
 }
 
@@ -28,17 +29,17 @@ ReportGain gain_of(const Estimate& estimate) {
 
 void ask(Asked& asked, const Run& tracing, const GpuWorkFound& work, const Replay& replay,
          const Replay::Made* fixed) {
-  const auto stays = [&](float left) {
-    return replay.stays_of([&](uint32_t p, uint32_t t, uint32_t operation) {
+  const auto shorter_by = [&](double share) {
+    return replay.shorter_by([&](uint32_t p, uint32_t t, uint32_t number) -> Nanoseconds {
       const Thread& thread = tracing.processes[p].threads[t];
-      const uint32_t mix =
-          operation < thread.gpu_mix.size() ? thread.gpu_mix[operation] : GpuWorkFound::kNoMix;
-      if (mix >= work.mixes.size() || (asked.path && thread.operations[operation].site != *asked.path))
-        return 1.0F;
-      return 1 - share_of(work.mixes[mix], asked.item) * (1 - left);
+      const Operation& operation = thread.operations[number];
+      const uint32_t mix = number < thread.gpu_mix.size() ? thread.gpu_mix[number] : GpuWorkFound::kNoMix;
+      if (mix >= work.mixes.size() || (asked.path && operation.site != *asked.path)) return {};
+      const double less = share * share_of(work.mixes[mix], asked.item);
+      return {std::llround(less * static_cast<double>(std::max<int64_t>(operation.gpu.count, 0)))};
     });
   };
-  const Replay::Stays half = stays(0.5F), none = stays(0);
+  const Replay::Shorter half = shorter_by(0.5), none = shorter_by(1);
   const Estimate halved = replay.estimate_shorter(half), gone = replay.estimate_shorter(none);
   asked.found.half = gain_of(halved);
   asked.found.none = gain_of(gone);

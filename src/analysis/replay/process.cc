@@ -184,16 +184,17 @@ Outcome ProcessReplay::run(const Variant& variant, const Setting& how, std::span
   return simulate(schedule_, variant.durations, variant.machine, how, edits, nullptr, &variant.checkpoints);
 }
 
-ProcessReplay::Ends ProcessReplay::ends(std::span<const Edit> edits, const std::vector<float>& stays) const {
+ProcessReplay::Ends ProcessReplay::ends(std::span<const Edit> edits,
+                                        const std::vector<int64_t>& shorter) const {
   Ends ends;
-  Variant shorter;  // without checkpoints: these are of the recorded durations
+  Variant changed;  // without checkpoints: these are of the recorded durations
   const auto with = [&](const Variant& of) -> const Variant& {
-    if (stays.empty()) return of;
-    shorter.machine = of.machine;
-    shorter.durations = of.durations;
-    for (size_t i = 0; i < shorter.durations.size() && i < stays.size(); ++i)
-      shorter.durations[i] = std::llround(static_cast<double>(of.durations[i]) * stays[i]);
-    return shorter;
+    if (shorter.empty()) return of;
+    changed.machine = of.machine;
+    changed.durations = of.durations;
+    for (size_t i = 0; i < changed.durations.size() && i < shorter.size(); ++i)
+      changed.durations[i] = std::max<int64_t>(changed.durations[i] - shorter[i], 0);
+    return changed;
   };
   for (const Variant& each : variants_) ends.variants.push_back(run(with(each), setting(), edits).end);
   const Variant& variant = with(variants_[0]);
@@ -235,8 +236,8 @@ void ProcessReplay::include_orders(const Ends& before, const Ends& after, Spread
 }
 
 Estimate ProcessReplay::estimate_shorter(const Ends& before, std::span<const Edit> edits,
-                                         const std::vector<float>& stays) const {
-  const Ends after = ends(edits, stays);
+                                         const std::vector<int64_t>& shorter) const {
+  const Ends after = ends(edits, shorter);
   Spread spread(before.variants[0] - after.variants[0]);
   include_variants(before, after, spread);
   if (schedule_.threads.size() > 1) include_orders(before, after, spread);
@@ -246,11 +247,9 @@ Estimate ProcessReplay::estimate_shorter(const Ends& before, std::span<const Edi
     spread.widen(Cause::mismatch,
                  static_cast<int64_t>(static_cast<double>(mismatch_) * static_cast<double>(spread.middle()) /
                                       static_cast<double>(schedule_.end)));
-  // Work that takes no time at all cannot gain more than it took.
+  // No more is gained than the work takes less.
   int64_t taken = 0;
-  const auto& durations = variants_[0].durations;
-  for (size_t i = 0; i < durations.size() && i < stays.size(); ++i)
-    taken += std::llround(static_cast<double>(durations[i]) * (1 - stays[i]));
+  for (const int64_t less : shorter) taken += less;
   Estimate estimate = spread.estimate(schedule_.end);
   estimate.high = std::max(std::min(estimate.high, Nanoseconds{taken}), estimate.benefit);
   estimate.low = std::min(std::max(estimate.low, Nanoseconds{}), estimate.benefit);

@@ -63,9 +63,8 @@ class ProcessReplay {
     int64_t sleeps_as_recorded = 0;  // sleeps cost what they did
     Outcome independent;             // threads are taken as independent
   };
-  // `edits`: sorted by position. `stays`: of each piece of GPU work (Node::gpu) the share of its time that it still
-  // takes; empty: all of it.
-  Ends ends(std::span<const Edit> edits, const std::vector<float>& stays = {}) const;
+  // `edits`: sorted by position. `shorter`: by how much less time each piece of GPU work takes (Node::gpu); empty: none.
+  Ends ends(std::span<const Edit> edits, const std::vector<int64_t>& shorter = {}) const;
   int64_t gained(const Ends& with) const { return unchanged_.variants[0] - with.variants[0]; }
   // `unmatched`: share of operations that no verdict could be joined to.
   Estimate estimate(std::span<const Edit> edits, double unmatched = 0) const {
@@ -76,7 +75,7 @@ class ProcessReplay {
                            double unmatched = 0) const;
   // What is gained where GPU work takes less time, with `edits` made already, with which it ends at `before`.
   Estimate estimate_shorter(const Ends& before, std::span<const Edit> edits,
-                            const std::vector<float>& stays) const;
+                            const std::vector<int64_t>& shorter) const;
   const Ends& unchanged() const { return unchanged_; }
 
   const Schedule& schedule() const { return schedule_; }

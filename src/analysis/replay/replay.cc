@@ -239,31 +239,32 @@ Estimate Replay::estimate(const std::vector<Change>& changes, const Made* before
   return combined(std::move(found));
 }
 
-Replay::Stays Replay::stays_of(const std::function<float(uint32_t, uint32_t, uint32_t)>& stays) const {
-  Stays all(parts_.size());
+Replay::Shorter Replay::shorter_by(
+    const std::function<Nanoseconds(uint32_t, uint32_t, uint32_t)>& less) const {
+  Shorter all(parts_.size());
   for (uint32_t p = 0; p < parts_.size(); ++p) {
     const Schedule& schedule = parts_[p]->model.schedule();
     for (const ThreadSchedule& thread : schedule.threads)
       for (const Node& node : thread.nodes) {
         if (node.gpu == kNone || node.unseen()) continue;
-        const float share = stays(p, thread.thread, node.operation);
-        if (share >= 1) continue;
-        if (all[p].empty()) all[p].resize(schedule.gpu_operations, 1);
-        all[p][node.gpu] = std::max(share, 0.0F);
+        const Nanoseconds by = less(p, thread.thread, node.operation);
+        if (by.count <= 0) continue;
+        if (all[p].empty()) all[p].resize(schedule.gpu_operations, 0);
+        all[p][node.gpu] = by.count;
       }
   }
   return all;
 }
 
-Estimate Replay::estimate_shorter(const Stays& stays, const Made* made) const {
+Estimate Replay::estimate_shorter(const Shorter& shorter, const Made* made) const {
   std::vector<Gain> found;
   for (size_t p = 0; p < parts_.size(); ++p) {
     const ProcessReplay& model = parts_[p]->model;
     Gain& gain = found.emplace_back(Gain{parts_[p].get(), parts_[p]->end(), {}});
     if (made) gain.end -= model.gained(made->ends[p]);
-    if (!stays[p].empty())
+    if (!shorter[p].empty())
       gain.estimate = model.estimate_shorter(made ? made->ends[p] : model.unchanged(),
-                                             made ? made->edits[p] : std::vector<Edit>{}, stays[p]);
+                                             made ? made->edits[p] : std::vector<Edit>{}, shorter[p]);
   }
   return combined(std::move(found));
 }

@@ -51,12 +51,12 @@ class Replay {
   // they gain beyond those, in whose place they are where both change the same operation. Null: nothing was made.
   Estimate estimate(const std::vector<Change>& changes, const Made* before = nullptr) const;
 
-  // GPU work that takes less time: of each piece the share that stays, by process and Node::gpu; empty: all of it.
-  using Stays = std::vector<std::vector<float>>;
-  // What stays of each operation's work, asked by process, thread and operation of the tracing run.
-  Stays stays_of(const std::function<float(uint32_t, uint32_t, uint32_t)>& stays) const;
-  // What it gains. `made`: beside these changes.
-  Estimate estimate_shorter(const Stays& stays, const Made* made = nullptr) const;
+  // By how much less time GPU work takes, by process and Node::gpu; empty: none.
+  using Shorter = std::vector<std::vector<int64_t>>;
+  // `less`: of each operation's work, asked by process, thread and operation of the tracing run.
+  Shorter shorter_by(const std::function<Nanoseconds(uint32_t, uint32_t, uint32_t)>& less) const;
+  // What that gains. `made`: beside these changes.
+  Estimate estimate_shorter(const Shorter& shorter, const Made* made = nullptr) const;
   // Nodes that one such estimate goes through.
   size_t nodes() const;
 

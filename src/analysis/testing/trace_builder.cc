@@ -88,8 +88,9 @@ uint16_t function_index(const std::string& symbol) {
 // The thread files of one run: operations first, then what the stage found out about them.
 class ThreadFiles {
  public:
-  ThreadFiles(const Timeline& trace, const ProcessOptions& options, StackFile& stacks)
+  ThreadFiles(const fs::path& folder, const Timeline& trace, const ProcessOptions& options, StackFile& stacks)
       : trace_(trace), options_(options), stacks_(stacks) {
+    launches_.open(folder.c_str());
     for (const Step& step : trace.steps()) write_operation(step);
     if (options.stage == Stage::gpu_times)
       for (size_t i = 0; i < trace.steps().size(); ++i) write_gpu_time(trace.steps()[i], ids_[i]);
@@ -100,6 +101,7 @@ class ThreadFiles {
   const std::string& verdicts() const { return verdicts_; }
 
  private:
+  LaunchFile launches_;
   std::string& file(int thread) {
     return files_.try_emplace(thread, header(static_cast<uint32_t>(thread), tid(thread))).first->second;
   }
@@ -160,14 +162,17 @@ class ThreadFiles {
   }
 
   void write_gpu_time(const Step& step, OperationId id) {
-    if (step.gpu_end_ns < 0) return;
-    GpuTimeRecord record{};
-    record.type = RecordType::gpu_time;
-    record.thread = id.thread;
-    record.sequence = id.sequence;
-    record.begin_ns = options_.start_ns + step.gpu_begin_ns;
-    record.end_ns = options_.start_ns + step.gpu_end_ns;
-    put(file(step.thread), record);
+    for (const StepWork& one : step.gpu) {
+      GpuTimeRecord record{};
+      record.type = RecordType::gpu_time;
+      record.work = static_cast<uint8_t>(one.work);
+      record.thread = id.thread;
+      record.sequence = id.sequence;
+      record.begin_ns = options_.start_ns + one.begin_ns;
+      record.end_ns = options_.start_ns + one.end_ns;
+      if (!one.kernel.empty()) record.launch = launches_.number_of(one.kernel.c_str(), one.shape);
+      put(file(step.thread), record);
+    }
   }
 
   void write_evidence(const Step& step, OperationId id) {
@@ -243,9 +248,15 @@ Step& Timeline::add(const char* symbol, int64_t own_ns, int64_t waited_ns) {
   return steps_.back();
 }
 
-Timeline& Timeline::on_gpu(At begin, Lasting time) {
-  steps_.back().gpu_begin_ns = begin.ns;
-  steps_.back().gpu_end_ns = begin.ns + time.ns;
+Timeline& Timeline::on_gpu(At begin, Lasting time) { return on_gpu(begin, time, GpuWork::other); }
+
+Timeline& Timeline::on_gpu(At begin, Lasting time, GpuWork work) {
+  steps_.back().gpu.push_back({begin.ns, begin.ns + time.ns, work, "", {}});
+  return *this;
+}
+
+Timeline& Timeline::on_gpu(At begin, Lasting time, const char* kernel, const LaunchShape& shape) {
+  steps_.back().gpu.push_back({begin.ns, begin.ns + time.ns, GpuWork::kernel, kernel, shape});
   return *this;
 }
 
@@ -377,7 +388,7 @@ void write_process(const fs::path& stage_folder, const Timeline& trace, const Pr
   fs::create_directories(folder);
 
   StackFile stacks;
-  ThreadFiles threads(trace, options, stacks);
+  ThreadFiles threads(folder, trace, options, stacks);
   for (const auto& [ordinal, bytes] : threads.files())
     save(folder / ("thread-" + std::to_string(ordinal)), bytes + std::string(64, '\0'));
   save(folder / "stacks", stacks.bytes() + std::string(64, '\0'));

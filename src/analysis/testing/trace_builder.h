@@ -35,6 +35,14 @@ constexpr At at(double us) { return {static_cast<int64_t>(us * 1000)}; }
 constexpr Lasting lasting(double us) { return {static_cast<int64_t>(us * 1000)}; }
 constexpr After after(double us) { return {static_cast<int64_t>(us * 1000)}; }
 
+// A piece of GPU work, in the run gpu-times.
+struct StepWork {
+  int64_t begin_ns = 0, end_ns = 0;
+  GpuWork work = GpuWork::other;
+  std::string kernel;  // mangled; "": not told
+  LaunchShape shape{};
+};
+
 // One operation of the timeline, and what stages 3 and 4 find out about it.
 struct Step {
   std::string symbol;
@@ -50,8 +58,8 @@ struct Step {
   int64_t after_ns = -1;
   std::vector<Frame> use_stack;
   Duplicate duplicate = Duplicate::none;
-  int first = -1;                              // step whose content this transfer repeats
-  int64_t gpu_begin_ns = -1, gpu_end_ns = -1;  // of its work, in the run gpu-times
+  int first = -1;  // step whose content this transfer repeats
+  std::vector<StepWork> gpu;
   Unused unused = Unused::no;
   Constant constant = Constant::no;
   int lost_by = -1;  // step that overwrote or released what is unused
@@ -91,8 +99,11 @@ class Timeline {
   Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
   Timeline& pageable();                  // memory of the transfer's host side
   Timeline& conditions(uint8_t conditions);
-  Timeline& flags(uint8_t flags);                         // beside kWaited, which follows from the wait
-  Timeline& on_gpu(At begin, Lasting time);               // its work ran then: recorded in the run gpu-times
+  Timeline& flags(uint8_t flags);            // beside kWaited, which follows from the wait
+  Timeline& on_gpu(At begin, Lasting time);  // its work ran then: recorded in the run gpu-times
+  // The same, of a kernel or a copy; again: of another piece.
+  Timeline& on_gpu(At begin, Lasting time, const char* kernel, const LaunchShape& shape = {});
+  Timeline& on_gpu(At begin, Lasting time, GpuWork work);
   Timeline& recorded(double before_us, double after_us);  // what recording it took: longer than usual
   Timeline& without_wait();                               // the wait function was not entered
   Timeline& left_out();                                   // stage 3 did not look at it

@@ -1,0 +1,189 @@
+// The tree of calling contexts, with times worked by hand. Times in microseconds.
+#include "analysis/profile/contexts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/testing/trace_builder.h"
+
+namespace diogenes {
+namespace {
+
+using namespace diogenes::testing;
+using Kind = ReportContext::Kind;
+
+// main (line 1 or 2) calls step, which calls helper or the driver. A frame's offset says which function and line:
+// 0x1LL is main at line LL, 0x2LL step, 0x3LL a library's helper, 0x4LL the runtime.
+ReportFrame frame_at(uint64_t offset) {
+  static const char* const kNames[] = {"", "main", "step", "helper", "cudaLaunchKernel"};
+  ReportFrame frame;
+  frame.function = kNames[offset >> 8];
+  frame.file = "app.cc";
+  frame.line = static_cast<int>(offset & 0xff);
+  if (offset >> 8 == 3) frame.owner = FrameOwner::library;
+  if (offset >> 8 == 4) frame.owner = FrameOwner::runtime;
+  return frame;
+}
+
+// Innermost first.
+std::vector<Frame> stack(std::initializer_list<uint64_t> offsets) {
+  std::vector<Frame> frames;
+  for (const uint64_t offset : offsets) frames.push_back(program_frame(offset));
+  return frames;
+}
+
+Run contexts_run(const std::filesystem::path& stage, SiteTable& sites, Load what) {
+  auto run = load_run(stage, sites, what);
+  return std::move(*run);
+}
+
+class ContextsTest : public ::testing::Test {
+ protected:
+  Contexts contexts_of(const std::vector<std::pair<Timeline, ProcessOptions>>& processes) {
+    for (const auto& [trace, options] : processes) write_process(folder_.path() / "2", trace, options);
+    run_ = contexts_run(folder_.path() / "2", sites_, Load::operations);
+    return find_contexts({.tracing = run_,
+                          .work = work_ ? &*work_ : nullptr,
+                          .stack = [this](SiteIndex site) -> const std::vector<ReportFrame>& {
+                            auto& frames = stacks_[site.value];
+                            const StackPlace& place = sites_[site].place;
+                            if (frames.empty())
+                              for (const Frame frame : place.process->stacks.frames(place.stack))
+                                frames.push_back(frame_at(frame.offset()));
+                            return frames;
+                          },
+                          .called = [this](SiteIndex site) { return operation_name(sites_[site]); },
+                          .work_name = [](uint32_t) { return "axpy"; },
+                          .recoverable_s = {}});
+  }
+  Contexts contexts_of(const Timeline& trace) {
+    return contexts_of({{trace, ProcessOptions{.launches_traced = true}}});
+  }
+
+  // "main/step": from the root.
+  static const ReportContext& at(const Contexts& contexts, const std::vector<std::string>& path) {
+    uint32_t node = 0;
+    for (const std::string& name : path) {
+      const auto& nodes = contexts.nodes;
+      auto found = std::find_if(nodes.begin() + node + 1, nodes.end(), [&](const ReportContext& one) {
+        return one.parent == node && one.name == name;
+      });
+      if (found == nodes.end()) {
+        ADD_FAILURE() << name;
+        return nodes[0];
+      }
+      node = static_cast<uint32_t>(found - nodes.begin());
+    }
+    return contexts.nodes[node];
+  }
+  static double us(double seconds) { return seconds * 1e6; }
+
+  TemporaryFolder folder_;
+  SiteTable sites_;
+  diogenes::Run run_;
+  std::map<uint32_t, std::vector<ReportFrame>> stacks_;
+  std::optional<GpuWorkFound> work_;
+};
+
+// 5, L in step (2), 7 in step, S in step (waits 20, own 1), 11 in main, S in main (3), 4 to the end.
+Timeline three_calls() {
+  auto trace = timeline().work(5).launch(2).from_stack(stack({0x205, 0x101}));
+  trace.work(7).sync(lasting(20), 1).from_stack(stack({0x206, 0x101}));
+  trace.work(11).sync(lasting(3)).from_stack(stack({0x102}));
+  return trace.work(4);
+}
+
+TEST_F(ContextsTest, TimeBetweenCallsIsThatOfTheInnermostFrameOfBoth) {
+  const Contexts contexts = contexts_of(three_calls());
+  EXPECT_DOUBLE_EQ(us(contexts.nodes[0].cpu_s), 9) << "before the first call, and behind the last one";
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main", "step"}).cpu_s), 7);
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main"}).cpu_s), 11);
+  const ReportContext& wait = at(contexts, {"main", "step", "cuCtxSynchronize"});
+  EXPECT_EQ(wait.kind, Kind::call);
+  EXPECT_EQ(wait.called_line, 6);
+  EXPECT_DOUBLE_EQ(us(wait.waited_s), 20);
+  EXPECT_DOUBLE_EQ(us(wait.driver_s), 1);
+  EXPECT_EQ(at(contexts, {"main", "step"}).called_line, 1);
+  EXPECT_EQ(at(contexts, {"main", "cuCtxSynchronize"}).count, 1u);
+}
+
+TEST_F(ContextsTest, AllOfTheThreadsTimeIsInThem) {
+  const Contexts contexts = contexts_of(three_calls());
+  double sum = contexts.recording_s;
+  for (const ReportContext& node : contexts.nodes) sum += node.cpu_s + node.driver_s + node.waited_s;
+  EXPECT_DOUBLE_EQ(sum, contexts.threads_s);
+}
+
+// step is called at two lines of main: two contexts, and what lies between is main's.
+TEST_F(ContextsTest, AFrameThatIsCalledElsewhereIsAnotherOne) {
+  auto trace = timeline().sync(lasting(1)).from_stack(stack({0x205, 0x101}));
+  trace.work(9).sync(lasting(1)).from_stack(stack({0x205, 0x102}));
+  const Contexts contexts = contexts_of(trace);
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main"}).cpu_s), 9);
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main", "step"}).cpu_s), 0);
+}
+
+// The same call over and over, inside a library: the loop may be anywhere, and the time is that of the program's frame.
+TEST_F(ContextsTest, BetweenCallsOfOneStackItIsTheProgramsInnermost) {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i) trace.sync(lasting(1)).from_stack(stack({0x407, 0x306, 0x205, 0x101})).work(10);
+  const Contexts contexts = contexts_of(trace);
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main", "step"}).cpu_s), 20);
+  EXPECT_EQ(at(contexts, {"main", "step", "helper", "cuCtxSynchronize"}).count, 3u)
+      << "no frame of the runtime";
+}
+
+TEST_F(ContextsTest, GpuWorkHangsBelowTheCallThatGaveIt) {
+  contexts_of(three_calls());
+  work_.emplace();
+  GpuWorkItem& item = work_->items.emplace_back();
+  item.kind = GpuWork::kernel;
+  item.time = {50'000};
+  item.paths.push_back({run_.processes[0].threads[0].operations[0].site, 1, {50'000}, {{50'000}}});
+  const Contexts contexts = contexts_of(three_calls());
+  const ReportContext& kernel = at(contexts, {"main", "step", "cuLaunchKernel", "axpy"});
+  EXPECT_EQ(kernel.kind, Kind::gpu);
+  EXPECT_DOUBLE_EQ(us(kernel.gpu_s), 50);
+  EXPECT_EQ(kernel.work, 0);
+  EXPECT_DOUBLE_EQ(us(contexts.nodes[0].gpu_most_s), 50);
+}
+
+TEST_F(ContextsTest, RanksAreSummedWithTheirSpread) {
+  auto slow = three_calls();
+  slow.sync(lasting(40)).from_stack(stack({0x206, 0x101}));
+  const Contexts contexts =
+      contexts_of({{three_calls(), ProcessOptions{.pid = 100, .rank = 0, .launches_traced = true}},
+                   {slow, ProcessOptions{.pid = 200, .rank = 1, .launches_traced = true}}});
+  const ReportContext& wait = at(contexts, {"main", "step", "cuCtxSynchronize"});
+  EXPECT_EQ(wait.count, 3u);
+  EXPECT_NEAR(us(wait.cpu_least_s), 21, 1e-6);
+  EXPECT_NEAR(us(wait.cpu_most_s), 61, 1e-6);
+  EXPECT_EQ(at(contexts, {"main"}).threads, 2u);
+}
+
+TEST_F(ContextsTest, WhatIsLeftOutIsSummedUnderItsParent) {
+  auto trace = timeline();
+  for (uint64_t line = 1; line <= 100; ++line)
+    trace.sync(lasting(line == 50 ? 1000 : 1)).from_stack(stack({0x200 + line, 0x101})).work(1);
+  Contexts contexts = contexts_of(trace);
+  const auto sum = [&] {
+    double all = 0;
+    for (const ReportContext& node : contexts.nodes) all += node.cpu_s + node.driver_s + node.waited_s;
+    return all;
+  };
+  const double before = sum();
+  ASSERT_GT(contexts.nodes.size(), 100u);
+  keep_largest(contexts, 10);
+  EXPECT_LE(contexts.nodes.size(), 10u);
+  EXPECT_NEAR(sum(), before, 1e-12);
+  for (uint32_t i = 1; i < contexts.nodes.size(); ++i) EXPECT_LT(contexts.nodes[i].parent, i);
+  double most = 0;
+  for (const ReportContext& node : contexts.nodes)
+    if (node.kind == Kind::call) most = std::max(most, us(node.waited_s));
+  EXPECT_DOUBLE_EQ(most, 1000);
+  EXPECT_EQ(at(contexts, {"main", "step", "smaller ones"}).kind, Kind::rest);
+}
+
+}  // namespace
+}  // namespace diogenes
