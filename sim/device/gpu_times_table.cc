@@ -37,8 +37,8 @@ uint32_t launch_of(const Work& work) {
   return launches().number_of(work.kernel->name.data(), shape);
 }
 
-GpuWork work_of(Engine engine) {
-  switch (engine) {
+GpuWork work_of(const Work& work) {
+  switch (work.engine) {
     case Engine::host_to_device:
       return GpuWork::to_device;
     case Engine::device_to_host:
@@ -46,7 +46,7 @@ GpuWork work_of(Engine engine) {
     case Engine::device_to_device:
       return GpuWork::on_device;
     default:
-      return GpuWork::kernel;
+      return work.kernel ? GpuWork::kernel : GpuWork::fill;
   }
 }
 
@@ -79,7 +79,7 @@ void note_ended(const Op& op) {
   if (ended().size() >= kMostKept) return;
   const uint32_t stream = 0;  // the operation tells the stream
   ended().push_back(
-      {op.recorded_for, op.begin_ns, op.end_ns, stream, launch_of(op.work), work_of(op.work.engine), {}});
+      {op.recorded_for, op.begin_ns, op.end_ns, stream, launch_of(op.work), work_of(op.work), {}});
 }
 
 }  // namespace diogenes::sim

@@ -98,6 +98,8 @@ void JoinedRuns::load_profile() {
   take_gpu_times(*tracing);
   gpu_times_notices(*tracing, *gpu_times_, notices);
   gpu_times_.reset();
+  if (auto samples = CpuSamples::open(tracing->trace.folder / kCpuSamplesFile))
+    cpu_samples = std::move(*samples);
 }
 
 void JoinedRuns::take_gpu_times(const Run& run) {

@@ -15,6 +15,7 @@
 #include "analysis/report/report.h"
 #include "analysis/runs/join.h"
 #include "analysis/runs/run.h"
+#include "trace/cpu_samples.h"
 #include "trace/session.h"
 
 namespace diogenes {
@@ -53,7 +54,8 @@ class JoinedRuns {
   bool calibrated = false;     // of some of the GPU's work it is known when it was
   bool has_gpu_run = false;    // by a run of its own
   std::optional<Run> gpu_run;  // that one, without its operations
-  std::optional<GpuWorkFound> gpu_work;  // where GPU times were taken
+  std::optional<CpuSamples> cpu_samples;  // of the tracing run, where they were taken
+  std::optional<GpuWorkFound> gpu_work;   // where GPU times were taken
   std::vector<ReportNotice> notices;
   std::vector<std::string> lost;  // what runs could not record
 

@@ -13,6 +13,8 @@ namespace {
 
 using Kind = ReportContext::Kind;
 
+constexpr size_t kMostSampledFrames = 64;  // below a context
+
 // What calls main, or a thread's function, is the same for all, and tells nothing.
 bool is_outermost(const ReportFrame& frame) {
   return frame.function == "main" || (frame.language == "python" && frame.function == "<module>");
@@ -32,7 +34,7 @@ class Tree {
   }
 
   Contexts build() {
-    for (const Process& process : in_.tracing.processes) add(process);
+    for (uint32_t p = 0; p < in_.tracing.processes.size(); ++p) add(p);
     add_gpu();
     for (const auto& [site, gain] : in_.recoverable_s)
       out_.nodes[call_of(SiteIndex{site})].recoverable_s += gain;
@@ -124,11 +126,20 @@ class Tree {
     return found->second = a;
   }
 
-  void add(const Process& process) {
+  void add(uint32_t p) {
+    const Process& process = in_.tracing.processes[p];
     Times before;
     before.resize(out_.nodes.size());
     for (size_t i = 0; i < out_.nodes.size(); ++i) before[i] = time_of(out_.nodes[i]);
-    for (const Thread& thread : process.threads) add(process, thread);
+    std::map<uint32_t, Samples> samples;  // by kernel thread id
+    if (p < in_.samples.size())
+      for (const UnwoundSample& sample : in_.samples[p]) samples[sample.tid].push_back(&sample);
+    for (const Thread& thread : process.threads) {
+      const auto tid = static_cast<uint32_t>(process.trace->process.pid) + thread.behind_main;
+      add(p, thread, samples[tid]);
+      if (!thread.operations.empty()) samples.erase(tid);
+    }
+    for (const auto& [tid, of_thread] : samples) add_without_calls(p, of_thread);
     if (!process.trace->process.used_cuda) return;
     std::vector<double> cpu(out_.nodes.size(), 0);
     for (size_t i = out_.nodes.size(); i-- > 0;) {
@@ -146,8 +157,66 @@ class Tree {
     ++processes_;
   }
 
-  void add(const Process& process, const Thread& thread) {
+  using Samples = std::vector<const UnwoundSample*>;
+
+  // A thread that made no calls: what samples saw of it.
+  void add_without_calls(uint32_t p, const Samples& samples) {
+    int64_t time = 0;
+    for (const UnwoundSample* sample : samples) time += sample->weight.count;
+    if (time == 0) return;
+    share_out(p, 0, time, samples);
+    out_.threads_s += static_cast<double>(time) * 1e-9;
+  }
+
+  // Time of a node, by what samples saw in it.
+  void share_out(uint32_t p, uint32_t node, int64_t time, const Samples& samples) {
+    int64_t sampled = 0;
+    for (const UnwoundSample* sample : samples) sampled += sample->weight.count;
+    const double scale = sampled > time ? static_cast<double>(time) / static_cast<double>(sampled) : 1;
+    for (const UnwoundSample* sample : samples)
+      out_.nodes[below(p, node, *sample)].cpu_s += static_cast<double>(sample->weight.count) * 1e-9 * scale;
+    out_.nodes[node].cpu_s += static_cast<double>(std::max<int64_t>(time - sampled, 0)) * 1e-9;
+    out_.samples += samples.size();
+  }
+
+  // The context that a sample was in, at `node` or below it.
+  uint32_t below(uint32_t p, uint32_t node, const UnwoundSample& sample) {
+    const std::vector<ReportFrame> frames = in_.named(p, sample.frames);
+    size_t outer = frames.size();  // frames inside of this one are below the node
+    const ReportContext& above = out_.nodes[node];
+    int line = 0;
+    if (node == 0) {
+      for (size_t i = frames.size(); i-- > 0;)
+        if (is_outermost(frames[i])) {
+          outer = i + 1;
+          break;
+        }
+      while (outer > 0 && starts_threads(frames[outer - 1])) --outer;
+    } else {
+      for (size_t i = frames.size(); i-- > 0;)
+        if (frames[i].function == above.name) {
+          outer = i;
+          line = frames[i].line;
+          break;
+        }
+    }
+    // Of the interpreter's own frames, those inside of its innermost loop tell something.
+    for (size_t i = 0; i < outer; ++i)
+      if (frames[i].function.starts_with("_PyEval_EvalFrame")) {
+        outer = i;
+        if (i == 0) return child(node, Kind::frame, "Python's interpreter", "", 0);
+        break;
+      }
+    for (size_t i = outer; i-- > (outer > kMostSampledFrames ? outer - kMostSampledFrames : 0);) {
+      node = frame_child(node, frames[i], line);
+      line = frames[i].line;
+    }
+    return node;
+  }
+
+  void add(uint32_t p, const Thread& thread, const Samples& samples) {
     if (thread.operations.empty()) return;
+    const Process& process = in_.tracing.processes[p];
     const ProcessFile& file = process.trace->process;
     RecordingCost recording(process, thread);
     std::unordered_map<uint32_t, int64_t> gaps;  // by node
@@ -159,7 +228,13 @@ class Tree {
     int64_t now =
         thread.main && file.started_ns > 0 ? file.started_ns : thread.operations.front().begin.count;
     const int64_t begin = now;
-    int64_t recorded = 0, due = 0;  // due: behind the call before
+    int64_t recorded = 0, due = 0;                  // due: behind the call before
+    std::unordered_map<uint32_t, Samples> sampled;  // by node
+    auto sample = samples.begin();
+    const auto take_samples = [&](uint32_t node, int64_t until) {
+      for (; sample != samples.end() && (*sample)->at.count <= until; ++sample)
+        if ((*sample)->at.count > now) sampled[node].push_back(*sample);
+    };
     for (uint32_t i = 0; i < thread.operations.size(); ++i) {
       const Operation& one = thread.operations[i];
       const RecordingCost::Around cost = recording.of(i);
@@ -167,6 +242,7 @@ class Tree {
       const int64_t taken = std::clamp<int64_t>(due + cost.before.count, 0, gap);
       const uint32_t node = i == 0 ? 0 : between(thread.operations[i - 1].site, one.site);
       gaps[node] += gap - taken;
+      take_samples(node, one.begin.count);
       recorded += taken + cost.inside.count;
       Calls& of = calls[one.site.value];
       ++of.count;
@@ -178,12 +254,13 @@ class Tree {
     if (thread.main && file.ended_ns > now) {
       const int64_t taken = std::min(due, file.ended_ns - now);
       recorded += taken;
+      take_samples(0, file.ended_ns);
       gaps[0] += file.ended_ns - now - taken;
       now = file.ended_ns;
     }
     std::vector<uint32_t> touched;
     for (const auto& [node, time] : gaps) {
-      out_.nodes[node].cpu_s += static_cast<double>(time) * 1e-9;
+      share_out(p, node, time, sampled[node]);
       touched.push_back(node);
     }
     for (const auto& [site, sums] : calls) {

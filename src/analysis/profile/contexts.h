@@ -5,7 +5,8 @@
 // or what it called meanwhile, had the CPU (or slept). A frame is the same where its function is, and the line at which
 // its caller called it. Where both calls have the same stack, any of its frames may have looped; the time is that of the
 // innermost frame of the application, with what it calls. What comes before a process's first call and behind its last
-// one belongs to the whole program. Source: DESIGN.md, section 10; HPCToolkit (ICS'20) has samples in its place.
+// one belongs to the whole program. Where the CPU was sampled, that time is shared out by the samples in it: what they have below
+// that frame becomes contexts of its own, and what no sample stands for (it slept) stays where it is. Source: DESIGN.md, section 10; HPCToolkit (ICS'20) has samples in its place.
 #pragma once
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 
 #include "analysis/program/gpu_work.h"
 #include "analysis/report/report_profile.h"
+#include "analysis/samples/unwind.h"
 
 namespace diogenes {
 
@@ -24,11 +26,15 @@ struct ContextInput {
   std::function<std::string(SiteIndex)> called;                     // the call as the program makes it
   std::function<std::string(uint32_t)> work_name;                   // of GpuWorkFound::items
   std::map<uint32_t, double> recoverable_s;                         // by site
+  // Where the CPU was, by process; empty: it was not sampled.
+  std::vector<std::vector<UnwoundSample>> samples = {};
+  std::function<std::vector<ReportFrame>(uint32_t, std::span<const Frame>)> named = {};  // of a process
 };
 
 struct Contexts {
   std::vector<ReportContext> nodes;
   double threads_s = 0, recording_s = 0;
+  uint64_t samples = 0;  // that lie between calls, or in threads without any
   // Of a GPU work item's path: its node.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_path;  // by item and site
 };

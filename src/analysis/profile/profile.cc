@@ -134,6 +134,10 @@ class Profile {
   }
 
   void add_contexts() {
+    std::vector<std::vector<UnwoundSample>> samples;
+    if (in_.samples)
+      for (const Process& process : in_.tracing.processes)
+        samples.push_back(unwind(*process.trace, in_.samples->all()));
     Contexts contexts =
         find_contexts({.tracing = in_.tracing,
                        .work = in_.work,
@@ -142,7 +146,15 @@ class Profile {
                        },
                        .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
                        .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
-                       .recoverable_s = in_.recoverable_s});
+                       .recoverable_s = in_.recoverable_s,
+                       .samples = std::move(samples),
+                       .named =
+                           [this](uint32_t p, std::span<const Frame> stack) {
+                             return in_.names.frames(*in_.tracing.processes[p].trace, stack);
+                           }});
+    if (contexts.samples > 0)
+      out_.notes.push_back("the CPU was sampled: " + counted(contexts.samples, "sample", "samples") +
+                           " lie between calls of the driver");
     out_.threads_s = contexts.threads_s;
     out_.recording_s = contexts.recording_s;
     keep_largest(contexts, kMostContexts);

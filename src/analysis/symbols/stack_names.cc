@@ -9,19 +9,31 @@ namespace diogenes {
 const std::vector<ReportFrame>& StackNames::stack(StackPlace place) {
   auto [found, fresh] = stacks_.try_emplace(place);
   if (!fresh || !place.process) return found->second;
-  static constexpr ModuleRecord kNoFile{};
   const ProcessTrace& process = *place.process;
   Namer& code = namer(process);
-  found->second = named_stack(process, place.stack, [&](Frame frame) {
-    const ModuleRecord* module = process.module(frame.module());
-    if (!module) return code.symbolizer.frames(kNoFile, frame.offset());
-    if (const auto* known = kept_.frames(*module, frame.offset())) return *known;
-    std::vector<ReportFrame> named = code.symbolizer.frames(*module, frame.offset());
-    kept_.keep(*module, frame.offset(), named);
-    return named;
-  });
+  found->second = named_stack(process, place.stack, [&](Frame frame) { return named(process, code, frame); });
   for (ReportFrame& frame : found->second) frame.owner = code.owners.of(frame);
   return found->second;
+}
+
+std::vector<ReportFrame> StackNames::frames(const ProcessTrace& process, std::span<const Frame> stack) {
+  Namer& code = namer(process);
+  std::vector<ReportFrame> frames;
+  for (const Frame frame : stack)
+    for (ReportFrame& one : named(process, code, frame)) frames.push_back(std::move(one));
+  for (ReportFrame& frame : frames) frame.owner = code.owners.of(frame);
+  return frames;
+}
+
+// One frame of the machine: the functions that were inlined there come first.
+std::vector<ReportFrame> StackNames::named(const ProcessTrace& process, Namer& code, Frame frame) {
+  static constexpr ModuleRecord kNoFile{};
+  const ModuleRecord* module = process.module(frame.module());
+  if (!module) return code.symbolizer.frames(kNoFile, frame.offset());
+  if (const auto* known = kept_.frames(*module, frame.offset())) return *known;
+  std::vector<ReportFrame> found = code.symbolizer.frames(*module, frame.offset());
+  kept_.keep(*module, frame.offset(), found);
+  return found;
 }
 
 StackNames::Namer::Namer(const ProcessTrace& process, const OwnerChoices& choices)

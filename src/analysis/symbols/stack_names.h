@@ -20,6 +20,9 @@ class StackNames {
   // Innermost first, inlined frames included. Empty where the operation has no stack.
   const std::vector<ReportFrame>& stack(StackPlace place);
 
+  // The same of frames that are in no table of stacks.
+  std::vector<ReportFrame> frames(const ProcessTrace& process, std::span<const Frame> stack);
+
   // What the program called: the CUDA runtime's function where the stack has one, else the driver's
   // operation.
   std::string api(const Site& site) { return runtime_api(stack(site.place)); }
@@ -44,6 +47,7 @@ class StackNames {
     FrameOwners owners;
   };
   Namer& namer(const ProcessTrace& process);
+  std::vector<ReportFrame> named(const ProcessTrace& process, Namer& code, Frame frame);
 
   OwnerChoices choices_;
   KeptNames kept_;

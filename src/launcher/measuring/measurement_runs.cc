@@ -11,6 +11,8 @@
 #include "launcher/measuring/measurement.h"
 #include "launcher/measuring/prepare_command.h"
 #include "launcher/measuring/session_folder.h"
+#include "launcher/sampling/cpu_sampler.h"
+#include "trace/cpu_samples.h"
 #include "trace/module_identity.h"
 
 namespace diogenes::launcher {
@@ -122,7 +124,16 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   if (is_terminal(STDERR_FILENO)) target.every_second = [this](Nanoseconds time) { progress_.elapsed(time); };
   streams_->route(target, run_folder);
   const OthersLoad others;
+  CpuSampler sampler(run_folder / kCpuSamplesFile);
+  const bool samples = options_.profile && sampler.start();
   Result<TargetResult> result = run_target(target);
+  if (samples) sampler.stop();
+  if (options_.profile && !sampler.problem().empty())
+    notice(fmt::format(
+        "CPU samples: not taken, because {}; time between calls is that of the innermost frame that both "
+        "calls have",
+        sampler.problem()));
+  if (sampler.lost() > 0) notice(fmt::format("CPU samples: {} were lost", sampler.lost()));
   if (!result) {
     session_.runs.back().state = "failed";
     if (first) return refuse(kOwnFailure, result.error().c_str());
