@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/report_profile.h"
+#include "analysis/report/report.h"
 
 namespace diogenes {
 
