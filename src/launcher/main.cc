@@ -212,10 +212,14 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report->formatter(std::make_shared<WithUsage>("diogenes report [SESSION] [OPTIONS]"));
   report->footer(
       "Examples:\n  diogenes report\n  diogenes report als.2.diogenes --top 3\n  diogenes report --details P1\n"
-      "  diogenes report --sequences --subsequence G3:2-5");
+      "  diogenes report --sequences --subsequence G3:2-5\n"
+      "  diogenes report --kernels\n"
+      "  diogenes report --tree bottom-up --sort waited --columns waited,gpu,count");
   report->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
-  report->add_option("--top", options.top, "Problems to print (default: 10)")
+  report
+      ->add_option("--top", options.top,
+                   "Problems, kernels, or rows of each level of the tree to print (default: 10)")
       ->type_name("N")
       ->check(kPositive);
   add_model(report, options.model);
@@ -240,12 +244,30 @@ void add_report(CLI::App& app, ReportOptions& options) {
                    "Show what occurs in this process only (its id in the tracing run)")
       ->type_name("PID");
   report
-      ->add_option("--sort", options.sort, "Order of the findings: benefit (default), count, waited or bytes")
-      ->type_name("benefit|count|waited|bytes")
-      ->check(CLI::IsMember({"benefit", "count", "waited", "bytes"}).description(""));
+      ->add_option("--sort", options.sort,
+                   "Order of the findings: benefit (default), count, waited or bytes; with --tree: a column")
+      ->type_name("benefit|count|waited|bytes|COLUMN");
   report->add_flag("--sequences", options.sequences, "Show problems that follow each other, fixed together");
   report->add_flag("--profile", options.profile,
                    "Show the time by driver function, beside what can be saved");
+  report->add_flag(
+      "--kernels", options.kernels,
+      "Show kernels and other GPU work: what each takes, and what the run gains if it is faster");
+  report
+      ->add_option_function<std::string>(
+          "--tree", [&options](const std::string& view) { options.tree = view.empty() ? "top-down" : view; },
+          "Show where time goes, CPU and GPU: from callers down (default), from what takes it up, or flat")
+      ->type_name("top-down|bottom-up|flat")
+      ->expected(0, 1);
+  report
+      ->add_option("--columns", options.columns,
+                   "Columns of the tree: time,cpu,driver,waited,gpu,recoverable,gain,count,importance")
+      ->type_name("COLUMN,...")
+      ->delimiter(',')
+      ->check(kTreeColumn);
+  report->add_option("--depth", options.depth, "Levels of the tree (default: what takes most, in 60 lines)")
+      ->type_name("N")
+      ->check(kPositive);
   report->add_option("--format", options.format, "text (default) or json")
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}).description(""));

@@ -41,10 +41,13 @@ struct ReportOptions {
   double threshold_percent = -1;  // the session's own
   std::string model = "replay";
   std::vector<std::string> subsequences;  // G3:2-5
-  std::string sort = "benefit";
-  std::string details, kind;         // "all" or an id; empty: the first findings. Kind: empty: any
-  std::optional<int> rank, process;  // only what occurs there; none: anywhere
-  bool sequences = false, profile = false;
+  std::string sort;                       // empty: benefit; of the tree the column that tells most
+  std::string details, kind;              // "all" or an id; empty: the first findings. Kind: empty: any
+  std::optional<int> rank, process;       // only what occurs there; none: anywhere
+  bool sequences = false, profile = false, kernels = false;
+  std::string tree;                  // top-down, bottom-up or flat; empty: none
+  std::vector<std::string> columns;  // of the tree; empty: those that fit
+  std::optional<int> depth;          // of the tree; none: what takes most
   std::vector<std::string> own, library;
 };
 

@@ -12,6 +12,7 @@
 
 #include "analysis/findings/problem_kinds.h"
 #include "ffm/plan.h"
+#include "views/shared/context_tree.h"
 #include "views/shared/phrases.h"
 
 namespace diogenes::launcher {
@@ -76,6 +77,16 @@ inline const CLI::Validator kKind(
         known += (known.empty() ? "'" : ", '") + kind_phrase(name) + "'";
       }
       return "there is no kind '" + text + "'; the kinds are " + known;
+    },
+    "");
+
+inline const CLI::Validator kTreeColumn(
+    [](const std::string& text) -> std::string {
+      if (tree_column_named(text)) return "";
+      std::string known;
+      for (const TreeColumn column : all_tree_columns())
+        known += (known.empty() ? "" : ", ") + std::string(name_of(column));
+      return "there is no column '" + text + "'; the columns are " + known;
     },
     "");
 

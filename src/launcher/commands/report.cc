@@ -4,6 +4,7 @@
 
 #include "analysis/proof/proved_report.h"
 #include "launcher/command_line/messages.h"
+#include "launcher/command_line/option_checks.h"
 #include "launcher/command_line/output_file.h"
 #include "launcher/measuring/session_folder.h"
 #include "launcher/options.h"
@@ -21,9 +22,45 @@ Order order_of(const std::string& name) {
   return name == "bytes" ? Order::bytes : Order::benefit;
 }
 
+bool is_order(const std::string& name) {
+  return name.empty() || name == "benefit" || name == "count" || name == "waited" || name == "bytes";
+}
+
+// "" or what is wrong with it.
+std::string wrong_options(const ReportOptions& options) {
+  if (options.tree.empty()) {
+    if (!is_order(options.sort))
+      return "--sort: findings are sorted by benefit, count, waited or bytes; columns are for --tree";
+    return options.columns.empty() && !options.depth ? "" : "--columns and --depth are for --tree";
+  }
+  if (!tree_view_named(options.tree))
+    return fmt::format("--tree: there is no view '{}'; the views are top-down, bottom-up, flat",
+                       options.tree);
+  if (!options.sort.empty()) return kTreeColumn(std::string(options.sort));
+  return "";
+}
+
+std::optional<TreeTextOptions> tree_of(const ReportOptions& options) {
+  if (options.tree.empty()) return std::nullopt;
+  TreeTextOptions tree;
+  tree.view = tree_view_named(options.tree).value_or(TreeView::top_down);
+  for (const std::string& name : options.columns)
+    if (const auto column = tree_column_named(name)) tree.columns.push_back(*column);
+  tree.sort = tree_column_named(options.sort);
+  if (options.depth) tree.depth = static_cast<size_t>(*options.depth);
+  return tree;
+}
+
 }  // namespace
 
-int report(const ReportOptions& options) {
+int report(const ReportOptions& given) {
+  ReportOptions options = given;
+  // `report --tree als.1.diogenes`: the session, not a view.
+  if (!options.tree.empty() && !tree_view_named(options.tree) && options.session.empty()) {
+    options.session = options.tree;
+    options.tree = name_of(TreeView::top_down);
+  }
+  if (const std::string wrong = wrong_options(options); !wrong.empty()) return fail(kUsage, wrong.c_str());
   Result<std::filesystem::path> folder = choose_session(options.session);
   if (!folder) return fail(kOwnFailure, folder.error().c_str());
   Result<Session> session = read_session(*folder);
@@ -51,6 +88,8 @@ int report(const ReportOptions& options) {
                                                                   .details = options.details,
                                                                   .sequences = options.sequences,
                                                                   .profile = options.profile,
+                                                                  .kernels = options.kernels,
+                                                                  .tree = tree_of(options),
                                                                   .order = order_of(options.sort),
                                                                   .kind = options.kind,
                                                                   .processes = processes,

@@ -4,29 +4,13 @@
 // 0.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "views/exports/exports.h"
+#include "views/exports/json_parts.h"
 
 namespace diogenes {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keys in the order in which the schema lists them
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json number_or_null(int number) { return number > 0 ? Json(number) : Json(nullptr); }
-
-const char* owner_name(FrameOwner owner) {
-  switch (owner) {
-    case FrameOwner::application:
-      return "application";
-    case FrameOwner::library:
-      return "library";
-    case FrameOwner::runtime:
-      return "runtime";
-  }
-  return "application";
-}
 
 Json frame_json(const ReportFrame& frame) {
   return {{"function", text_or_null(frame.function)},
@@ -41,6 +25,20 @@ Json frame_json(const ReportFrame& frame) {
           {"waits", frame.waits}};
 }
 
+}  // namespace
+
+const char* owner_name(FrameOwner owner) {
+  switch (owner) {
+    case FrameOwner::application:
+      return "application";
+    case FrameOwner::library:
+      return "library";
+    case FrameOwner::runtime:
+      return "runtime";
+  }
+  return "application";
+}
+
 Json frames_json(const std::vector<ReportFrame>& stack) {
   Json result = Json::array();
   for (const ReportFrame& frame : stack) result.push_back(frame_json(frame));
@@ -50,6 +48,8 @@ Json frames_json(const std::vector<ReportFrame>& stack) {
 Json where_json(const std::optional<ReportFrame>& where) {
   return where ? frame_json(*where) : Json(nullptr);
 }
+
+namespace {
 
 Json value_json(const std::optional<ReportValue>& value) {
   if (!value) return nullptr;
@@ -337,6 +337,7 @@ std::string to_json(const Report& report) {
                                                 {"expected_benefit_s", report.main_loop->expected_benefit_s}}
                                          : Json(nullptr);
   put_proof(result, report.proof);
+  result["profile"] = profile_json(report.profile);
   result["notices"] = Json::array();
   for (const ReportNotice& notice : report.notices)
     result["notices"].push_back({{"code", notice.code}, {"text", notice.text}});

@@ -81,8 +81,8 @@ std::string joined(const std::vector<std::string>& lines) {
 
 TEST(Json, FollowsItsSchema) {
   json described = schema();
-  for (const Report& report :
-       {Report{}, empty_report(), als_report(), bare_report(), crowded_report(), proved_report()})
+  for (const Report& report : {Report{}, empty_report(), als_report(), bare_report(), crowded_report(),
+                               proved_report(), profiled_report()})
     EXPECT_EQ(joined(Checker(described).check(json::parse(to_json(report)))), "");
 }
 
@@ -104,6 +104,21 @@ TEST(Json, TheCheckFindsWhatIsWrong) {
   EXPECT_EQ(errors([](json& bad) { bad["totals"]["transfers"] = -1; }), 1u);
   EXPECT_EQ(errors([](json& bad) { bad["problems"][0]["where"]["owner"] = "nobody"; }), 1u);
   EXPECT_EQ(errors([](json& bad) { bad["required"][0].erase("up_to_s"); }), 1u);
+}
+
+TEST(Json, TheProfileIsATreeWithItsSums) {
+  const json profile = json::parse(to_json(profiled_report()))["profile"];
+  EXPECT_TRUE(json::parse(to_json(als_report()))["profile"].is_null());
+  EXPECT_EQ(profile["work"][0]["id"], "K1");
+  EXPECT_EQ(profile["work"][0]["shapes"][0]["grid"], json({64, 8, 1}));
+  EXPECT_EQ(profile["work"][1]["kind"], "copy-to-device");
+  EXPECT_TRUE(profile["contexts"][0]["parent"].is_null());
+  const json& update = profile["contexts"][3];
+  EXPECT_EQ(update["name"], "als::update_x(int)");
+  EXPECT_EQ(update["parent"], 2);
+  EXPECT_DOUBLE_EQ(update["inclusive"]["gpu_s"], 0.4);
+  EXPECT_DOUBLE_EQ(update["gpu_importance"], 0.5);  // 0.4 s of 0.8 s
+  EXPECT_FALSE(update["own"].contains("gpu_s"));
 }
 
 // Every key of the schema has a sentence.

@@ -11,6 +11,7 @@ Report transfers_report();  // each kind of transfer and allocation problem
 Report timed_report();  // als, with a timeline: three problematic waits, one needed, a stream, merged events
 Report
 proved_report();  // als, proved: as expected, not as expected, a group, a needed wait, one finding withdrawn
-Report crowded_report();  // a fold of eight problems, 14 findings in all, a sequence
+Report profiled_report();  // als, with kernels and calling contexts (profiled_report.cc)
+Report crowded_report();   // a fold of eight problems, 14 findings in all, a sequence
 
 }  // namespace diogenes

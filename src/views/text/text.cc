@@ -10,6 +10,7 @@
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
 #include "views/shared/proof_text.h"
+#include "views/text/gpu_work.h"
 #include "views/text/problem_text.h"
 #include "views/text/profile_table.h"
 
@@ -20,6 +21,7 @@ constexpr size_t kLines = 45;    // of a report of which no more was asked for
 constexpr size_t kDetails = 3;   // findings with their reasons
 constexpr size_t kRequired = 3;  // needed waits
 constexpr size_t kNotices = 3;
+constexpr size_t kKernels = 5;
 constexpr int kDefaultTop = 10;
 
 // "[170 ms to 200 ms]; " where it is wide.
@@ -48,12 +50,12 @@ class Writer {
                      });
   }
 
-  // As many details as fit; the first finding's always.
-  std::string write() const {
+  // As many details as fit; the first finding's always. Kernels come below, and take no room from them.
+  std::string write() {
     for (size_t details = std::min(kDetails, outline_.findings.size());; --details) {
       Page page(options_.width, options_.color);
       write(page, details);
-      if (details <= 1 || page.lines() <= kLines || asked_for_more()) return page.text();
+      if (details <= 1 || page.lines() - kernel_lines_ <= kLines || asked_for_more()) return page.text();
     }
   }
 
@@ -75,8 +77,12 @@ class Writer {
   size_t limit() const { return options_.top > 0 && !whole() ? static_cast<size_t>(options_.top) : SIZE_MAX; }
   ProblemTextOptions how(bool in_full) const { return {folder_, in_full, &report_.processes}; }
 
-  void write(Page& page, size_t details) const {
+  void write(Page& page, size_t details) {
     head(page);
+    if (options_.kernels || options_.tree) {
+      where_time_goes(page);
+      return next(page);
+    }
     if (one()) {
       one_detail(page);
     } else {
@@ -87,6 +93,9 @@ class Writer {
     }
     if (options_.sequences || whole()) sequences(page);
     if (options_.profile || whole()) profile_table(page, report_, limit());
+    const size_t before = page.lines();
+    if (!one()) kernels(page);
+    kernel_lines_ = page.lines() - before;
     if (!one()) notices(page);
     next(page);
   }
@@ -184,11 +193,36 @@ class Writer {
                      (finding.problems.size() > 1 ? problem->id + ": " : "") + proof_text(*problem->proved));
   }
 
+  void kernels(Page& page) const {
+    // Their figures are those of the whole program.
+    if (!report_.profile || !options_.kind.empty() || !options_.processes.all()) return;
+    if (whole())
+      gpu_work_in_full(page, *report_.profile, how(true), SIZE_MAX);
+    else
+      gpu_work_table(page, *report_.profile, folder_, kKernels);
+  }
+
+  void where_time_goes(Page& page) const {
+    if (!report_.profile) {
+      page.line();
+      return page.wrapped("", 0, kNoProfile);
+    }
+    if (options_.kernels) gpu_work_in_full(page, *report_.profile, how(whole()), limit());
+    if (!options_.tree) return;
+    TreeTextOptions tree = *options_.tree;
+    tree.top = limit();
+    tree_text(page, *report_.profile, tree);
+    if (!options_.kernels) profile_notes(page, *report_.profile);
+  }
+
   void one_detail(Page& page) const {
     for (const ReportProblem& problem : report_.problems)
       if (problem.id == options_.details) problem_details(page, problem, how(true));
     for (const ReportRequired& required : report_.required)
       if (required.id == options_.details) required_details(page, required, how(true));
+    if (report_.profile)
+      for (const ReportGpuWork& work : report_.profile->work)
+        if (work.id == options_.details) gpu_work_details(page, 0, work, how(true));
     for (const ReportGroup& group : report_.groups) {
       if (group.id != options_.details) continue;
       Finding finding{&group, {}};
@@ -282,6 +316,7 @@ class Writer {
   std::vector<const ReportRequired*> required_;  // likewise
   std::string headline_;                         // of all findings
   std::string folder_;                           // paths are shown relative to it
+  size_t kernel_lines_ = 0;                      // of the last page
 };
 
 }  // namespace
@@ -294,7 +329,8 @@ bool has_id(const Report& report, const std::string& id) {
   auto named = [&](const auto& list) {
     return std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.id == id; });
   };
-  return named(report.problems) || named(report.groups) || named(report.required);
+  return named(report.problems) || named(report.groups) || named(report.required) ||
+         (report.profile && named(report.profile->work));
 }
 
 }  // namespace diogenes

@@ -7,6 +7,7 @@
 #include "analysis/report/report.h"
 #include "views/shared/occurrences.h"
 #include "views/shared/outline.h"
+#include "views/text/tree_text.h"
 
 namespace diogenes {
 
@@ -16,18 +17,20 @@ struct TextOptions {
   bool color = false;
   std::string
       details;  // "all", or the id of a problem, group or needed wait; "": the first findings, briefly
-  bool sequences = false;        // problems that follow each other
-  bool profile = false;          // time by driver function
-  Order order = Order::benefit;  // of the findings, and what their last column has
-  std::string kind;              // findings with a problem of this kind; "": any
-  ProcessChoice processes;       // findings and needed waits that occur in these
-  std::string working_folder;    // paths are shown relative to it
-  std::string session;           // as its user would type it; "": the newest
+  bool sequences = false;               // problems that follow each other
+  bool profile = false;                 // time by driver function
+  bool kernels = false;                 // GPU work alone, in full
+  std::optional<TreeTextOptions> tree;  // where time goes, alone; its `top` is the one above
+  Order order = Order::benefit;         // of the findings, and what their last column has
+  std::string kind;                     // findings with a problem of this kind; "": any
+  ProcessChoice processes;              // findings and needed waits that occur in these
+  std::string working_folder;           // paths are shown relative to it
+  std::string session;                  // as its user would type it; "": the newest
 };
 
 std::string to_text(const Report& report, const TextOptions& options = {});
 
-// Is there a finding, group or needed wait with this id?
+// Is there a finding, group, needed wait or kernel with this id?
 bool has_id(const Report& report, const std::string& id);
 
 }  // namespace diogenes

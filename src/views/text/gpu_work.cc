@@ -1,0 +1,294 @@
+#include "views/text/gpu_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/demangled_name.h"
+#include "views/shared/figures.h"
+#include "views/shared/places.h"
+
+namespace diogenes {
+namespace {
+
+constexpr size_t kWorkIndent = 4;
+constexpr size_t kBriefPaths = 3, kBriefShapes = 3, kBriefFrames = 3;
+constexpr double kHidden = 0.01;  // of what half of its time would gain if nothing ran beside it
+
+// Without what is inside of more than `depth` template arguments.
+std::string without_arguments(const std::string& name, int depth) {
+  std::string text;
+  int inside = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool arrow = c == '>' && i > 0 && name[i - 1] == '-';
+    if (c == '<' && ++inside == depth + 1) text += "<...";
+    if (c == '>' && !arrow && inside-- == depth + 1) {
+      text += '>';
+      continue;
+    }
+    if (inside <= depth) text += c;
+  }
+  return text;
+}
+
+std::string without_middle(const std::string& text, size_t room) {
+  if (text.size() <= room || room < 8) return text.substr(0, room);
+  const size_t tail = (room - 3) / 3, head = room - 3 - tail;
+  return text.substr(0, head) + "..." + text.substr(text.size() - tail);
+}
+
+// Other punctuation than brackets, as of "operator<", would be taken for one.
+bool has_operator(const std::string& name) {
+  NameReader reader(name);
+  while (const auto piece = reader.next())
+    if (piece->kind == NamePiece::Kind::operator_name) return true;
+  return false;
+}
+
+std::string extent_text(const uint32_t (&extent)[3]) {
+  std::string text = std::to_string(extent[0]);
+  if (extent[1] > 1 || extent[2] > 1) text += fmt::format(" x {}", extent[1]);
+  return extent[2] > 1 ? text + fmt::format(" x {}", extent[2]) : text;
+}
+
+std::string shape_text(const ReportLaunchShape& shape) {
+  std::string text = fmt::format("{}, {}: grid {}, block {}; {} a thread", counted(shape.count, "time"),
+                                 seconds_text(shape.gpu_s), extent_text(shape.grid), extent_text(shape.block),
+                                 counted(shape.registers, "register"));
+  const uint64_t shared = uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes;
+  text += shared == 0 ? ", no shared memory" : ", " + bytes_text(shared) + " shared memory a block";
+  if (shape.static_shared_bytes > 0 && shape.dynamic_shared_bytes > 0)
+    text += fmt::format(" ({} of it dynamic)", bytes_text(shape.dynamic_shared_bytes));
+  if (!shape.occupancy) return text;
+  text += fmt::format("; theoretical occupancy {}", percent_text(shape.occupancy->percent));
+  return shape.occupancy->limiter.empty() ? text : text + ", limited by " + shape.occupancy->limiter;
+}
+
+std::string what_if_text(const ReportGain& half, const ReportGain& none) {
+  return fmt::format("{} if it takes half as long, {} at most", gain_phrase(half), gain_phrase(none));
+}
+
+class WorkDetails {
+ public:
+  WorkDetails(Page& page, const ReportGpuWork& work, const ProblemTextOptions& options)
+      : page_(page), work_(work), options_(options) {}
+
+  void title(size_t rank) {
+    const std::string lead = rank > 0 ? fmt::format("{:>2}. ", rank) : "";
+    const std::string figures =
+        fmt::format(", {} ({} of the GPU's time)", seconds_text(work_.gpu_s), percent_text(work_.percent));
+    const size_t used = lead.size() + figures.size() + work_.id.size() + 2;
+    const size_t room = page_.width() > used + 20 ? page_.width() - used : 20;
+    page_.line();
+    page_.line(lead + page_.bold(shortened_name(work_.name, room)) + figures + page_.faint("  " + work_.id));
+  }
+
+  void gains() {
+    if (!work_.what_if) return labelled("gains", "not estimated: it takes too little time");
+    const ReportWhatIf& what_if = *work_.what_if;
+    labelled("gains", is_hidden(work_)
+                          ? "nothing if it is faster: it is hidden behind other GPU work or the CPU"
+                          : "the run gains " + what_if_text(what_if.half, what_if.none));
+    if (what_if.half_fixed && what_if.none_fixed)
+      labelled("fixed",
+               "once the findings are fixed: " + what_if_text(*what_if.half_fixed, *what_if.none_fixed));
+    if (!what_if.reason.empty()) labelled("range", what_if.reason);
+  }
+
+  void times() {
+    std::string text = counted(work_.count, "time");
+    if (work_.count > 1)
+      text += fmt::format("; shortest {}, median {}, longest {}", seconds_text(work_.shortest_s),
+                          seconds_text(work_.median_s), seconds_text(work_.longest_s));
+    if (work_.bytes > 0) {
+      text += "; " + bytes_text(work_.bytes);
+      if (work_.gpu_s > 0)
+        text +=
+            fmt::format(", {} a second",
+                        bytes_text(static_cast<uint64_t>(static_cast<double>(work_.bytes) / work_.gpu_s)));
+    }
+    if (work_.in_graphs) text += "; some of it in CUDA graphs";
+    labelled("runs", text);
+    if (seconds_text(work_.least_s) != seconds_text(work_.most_s))
+      labelled("ranks", fmt::format("from {} to {} in a process", seconds_text(work_.least_s),
+                                    seconds_text(work_.most_s)));
+  }
+
+  void shapes() {
+    const size_t shown = std::min(options_.whole ? SIZE_MAX : kBriefShapes, work_.shapes.size());
+    for (size_t i = 0; i < shown; ++i) labelled(i == 0 ? "shape" : "", shape_text(work_.shapes[i]));
+    more(shown, work_.shape_count, "more shape");
+  }
+
+  void paths() {
+    const size_t shown = std::min(options_.whole ? SIZE_MAX : kBriefPaths, work_.paths.size());
+    for (size_t i = 0; i < shown; ++i) {
+      const ReportGpuPath& path = work_.paths[i];
+      std::string text = fmt::format("{}, {}", counted(path.count, "time"), seconds_text(path.gpu_s));
+      if (!path.via.empty()) text += ", by " + path.via;
+      if (path.what_if) text += "; gains " + what_if_text(path.what_if->half, path.what_if->none);
+      labelled("from", text);
+      for (const ReportFrame* frame : telling_frames(path.stack, options_.whole ? SIZE_MAX : kBriefFrames))
+        page_.line(std::string(kWorkIndent + Page::kLabel, ' ') +
+                   place_text(*frame, options_.folder, room()));
+    }
+    more(shown, work_.path_count, "more place");
+  }
+
+  void full_name() {
+    if (!options_.whole || work_.full_name.empty() || work_.full_name == work_.name) return;
+    std::string label = "name";
+    for (size_t at = 0; at < work_.full_name.size(); at += room()) {
+      page_.line(std::string(kWorkIndent, ' ') + page_.faint(fmt::format("{:<{}}", label, Page::kLabel)) +
+                 work_.full_name.substr(at, room()));
+      label.clear();
+    }
+  }
+
+ private:
+  void labelled(const std::string& label, const std::string& text) {
+    page_.labelled(kWorkIndent, label, text);
+  }
+  void more(size_t shown, uint64_t all, const char* noun) {
+    if (shown < all) labelled("", "and " + counted(all - shown, noun));
+  }
+  size_t room() const {
+    return page_.width() - std::min<size_t>(page_.width() - 20, kWorkIndent + Page::kLabel);
+  }
+
+  Page& page_;
+  const ReportGpuWork& work_;
+  const ProblemTextOptions& options_;
+};
+
+// Of a table's row: how wide each column is.
+struct WorkColumns {
+  bool at_most;
+  size_t what, where;
+  explicit WorkColumns(size_t width) : at_most(width >= 90) {
+    const size_t used = 4 + 15 + 10 + (at_most ? 10 : 0) + 4;
+    const size_t room = width > used + 30 ? width - used : 30;
+    where = std::max<size_t>(room * 45 / 100, 14);
+    what = room - where;
+  }
+};
+
+}  // namespace
+
+const char* const kNoProfile =
+    "How long the GPU worked on what was not measured: CUPTI was not there, or it was turned off. Let libcupti be found "
+    "(`diogenes doctor` says whether it is), and run `diogenes run` again, with --gpu-times auto.";
+
+std::string shortened_name(const std::string& name, size_t room) {
+  constexpr int kDeepest = 8;
+  if (name.size() <= room) return name;
+  if (has_operator(name)) return without_middle(name, room);
+  std::string shorter = name;
+  for (int depth = kDeepest; depth > 0; --depth) {
+    shorter = without_arguments(name, depth);
+    if (shorter.size() <= room) return shorter;
+  }
+  const std::string bare = without_arguments(name, 0);
+  // The first and the last argument tell more than none.
+  return bare.size() + 12 > room && bare.size() <= room ? bare : without_middle(shorter, room);
+}
+
+bool is_hidden(const ReportGpuWork& work) {
+  return work.what_if && work.what_if->half.seconds < kHidden * work.gpu_s / 2;
+}
+
+std::string gain_phrase(const ReportGain& gain) {
+  const std::string low = seconds_text(gain.low_s), high = seconds_text(gain.high_s);
+  return seconds_text(gain.seconds) + (low == high ? "" : fmt::format(" [{} to {}]", low, high));
+}
+
+std::string launch_place(const ReportGpuWork& work, const std::string& folder, size_t room) {
+  if (work.paths.empty()) return "";
+  std::string others =
+      work.path_count > 1 ? fmt::format(" and {} more", count_text(work.path_count - 1)) : "";
+  if (room < 30 + others.size() && !others.empty()) others = ", +" + count_text(work.path_count - 1);
+  const size_t left = room > others.size() + 8 ? room - others.size() : 8;
+  const ReportGpuPath& first = work.paths.front();
+  std::string place = where_text(first.where, folder, left);
+  if (place.empty()) place = shortened_name(first.via, left);
+  return place.empty() ? "" : place + others;
+}
+
+std::string gpu_work_title(const ReportProfile& profile) {
+  const bool kernels = std::all_of(profile.work.begin(), profile.work.end(), [](const ReportGpuWork& work) {
+    return work.kind == ReportGpuWork::Kind::kernel;
+  });
+  return kernels ? "Kernels" : "Kernels and other GPU work";
+}
+
+void gpu_work_table(Page& page, const ReportProfile& profile, const std::string& folder, size_t most) {
+  if (profile.work.empty()) return;
+  const WorkColumns columns(page.width());
+  const size_t shown = std::min(most, profile.work.size());
+  bool hidden = false;
+  page.line();
+  const std::string title = gpu_work_title(profile),
+                    subtitle = "  gains: of the run, if it took half as long";
+  page.line(page.bold(title) + (title.size() + subtitle.size() <= page.width() ? page.faint(subtitle) : ""));
+  page.line(page.faint(fmt::format("{:>12} {:>6} {:>9}{}  {:<{}}  {}", "GPU time", "", "gains",
+                                   columns.at_most ? fmt::format(" {:>9}", "at most") : "", "what",
+                                   columns.what, "where")));
+  for (size_t i = 0; i < shown; ++i) {
+    const ReportGpuWork& work = profile.work[i];
+    const bool gains = work.what_if && !is_hidden(work);
+    hidden |= is_hidden(work);
+    const std::string half = gains ? seconds_text(work.what_if->half.seconds) : work.what_if ? "hidden" : "-";
+    const std::string none = gains ? seconds_text(work.what_if->none.seconds) : "-";
+    page.line(
+        fmt::format("{:>2}. {:>8} {:>6} ", i + 1, seconds_text(work.gpu_s), percent_text(work.percent)) +
+        page.gain(fmt::format("{:>9}", half)) + (columns.at_most ? fmt::format(" {:>9}", none) : "") + "  " +
+        page.bold(fmt::format("{:<{}}", shortened_name(work.name, columns.what), columns.what)) + "  " +
+        launch_place(work, folder, columns.where));
+    if (gains && !work.what_if->reason.empty())
+      page.line(fmt::format("{:>20}range {} to {}", "", seconds_text(work.what_if->half.low_s),
+                            seconds_text(work.what_if->half.high_s)));
+  }
+  if (hidden)
+    page.wrapped("    ", 4,
+                 "hidden: the run gains nothing if it is faster; other GPU work or the CPU takes as long.");
+  page.line("    All that is known of them: diogenes report --kernels");
+}
+
+void gpu_work_details(Page& page, size_t rank, const ReportGpuWork& work, const ProblemTextOptions& options) {
+  WorkDetails details(page, work, options);
+  details.title(rank);
+  details.gains();
+  details.times();
+  details.shapes();
+  details.paths();
+  details.full_name();
+}
+
+void gpu_work_in_full(Page& page, const ReportProfile& profile, const ProblemTextOptions& options,
+                      size_t most) {
+  const size_t shown = std::min(most, profile.work.size());
+  page.line();
+  page.line(page.bold(gpu_work_title(profile)));
+  page.wrapped("", 0,
+               fmt::format("{} took the GPU {}; it was in use for {}", counted(profile.pieces, "piece"),
+                           seconds_text(profile.gpu_s), seconds_text(profile.gpu_busy_s)));
+  for (size_t i = 0; i < shown; ++i) gpu_work_details(page, i + 1, profile.work[i], options);
+  const uint64_t all = std::max<uint64_t>(profile.work_count, profile.work.size());
+  if (shown < all) {
+    double left_s = profile.left_out_s;
+    for (size_t i = shown; i < profile.work.size(); ++i) left_s += profile.work[i].gpu_s;
+    page.line();
+    page.line(fmt::format("    {} more, {} together{}", count_text(all - shown), seconds_text(left_s),
+                          shown < profile.work.size() ? fmt::format(": --top {}", profile.work.size()) : ""));
+  }
+  profile_notes(page, profile);
+}
+
+void profile_notes(Page& page, const ReportProfile& profile) {
+  if (profile.notes.empty()) return;
+  page.line();
+  for (const std::string& note : profile.notes) page.wrapped("  - ", 4, note);
+}
+
+}  // namespace diogenes

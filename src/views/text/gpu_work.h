@@ -1,0 +1,33 @@
+// Kernels and other GPU work as text: the short table of the report, and all that is known of one.
+#pragma once
+#include <string>
+
+#include "analysis/report/report.h"
+#include "views/text/page.h"
+#include "views/text/problem_text.h"
+
+namespace diogenes {
+
+// A kernel's name in `room` characters: template arguments inside of others go first, then its middle.
+std::string shortened_name(const std::string& name, size_t room);
+
+// Would the run be as long if it took half as long?
+bool is_hidden(const ReportGpuWork& work);
+// "100 ms [98.0 ms to 102 ms]"
+std::string gain_phrase(const ReportGain& gain);
+// "src/als.cc:160 in als::update_x and 1 more"; "": not known.
+std::string launch_place(const ReportGpuWork& work, const std::string& folder, size_t room);
+std::string gpu_work_title(const ReportProfile& profile);  // "Kernels"
+// Why a report has no such figures, and what to do.
+extern const char* const kNoProfile;
+
+// The `most` that took longest, a line each, and what to type to see all.
+void gpu_work_table(Page& page, const ReportProfile& profile, const std::string& folder, size_t most);
+// `rank`: from 1, said before it; 0: none.
+void gpu_work_details(Page& page, size_t rank, const ReportGpuWork& work, const ProblemTextOptions& options);
+// The `most` that took longest, each with its details, and what the reader must know of these figures.
+void gpu_work_in_full(Page& page, const ReportProfile& profile, const ProblemTextOptions& options,
+                      size_t most);
+void profile_notes(Page& page, const ReportProfile& profile);
+
+}  // namespace diogenes

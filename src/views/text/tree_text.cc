@@ -1,0 +1,328 @@
+#include "views/text/tree_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+#include "views/shared/figures.h"
+#include "views/shared/places.h"
+#include "views/text/gpu_work.h"
+
+namespace diogenes {
+namespace {
+
+constexpr size_t kTreeLines = 50;      // rows, where no depth was asked for
+constexpr double kLeastShare = 0.005;  // of the whole; what has less is not unfolded to
+constexpr size_t kLeastName = 24;
+constexpr size_t kPercentWidth = 7, kItselfWidth = 10;
+constexpr size_t kPathBegin = 8, kPathEnd = 12;  // rows of a long hot path that are shown
+
+struct Heading {
+  const char* text;
+  size_t width;
+};
+Heading heading_of(TreeColumn column) {
+  const auto name = std::string_view(name_of(column));
+  return {name.data(), std::max<size_t>(name.size() + 1, 9)};
+}
+
+const char* phrase_of(TreeColumn column) {
+  switch (column) {
+    case TreeColumn::time:
+      return "the threads' time";
+    case TreeColumn::cpu:
+      return "CPU time";
+    case TreeColumn::driver:
+      return "time in the driver";
+    case TreeColumn::waited:
+      return "time waited";
+    case TreeColumn::gpu:
+      return "GPU time";
+    case TreeColumn::recoverable:
+      return "what fixing the findings saves";
+    case TreeColumn::gain:
+      return "what the run gains if it takes half as long";
+    case TreeColumn::count:
+      return "count";
+    case TreeColumn::importance:
+      return "importance";
+  }
+  return "";
+}
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+class TreeWriter {
+ public:
+  TreeWriter(Page& page, const ContextTree& tree, const TreeTextOptions& options)
+      : page_(page),
+        options_(options),
+        rows_(tree, options.view),
+        sort_(options.sort.value_or(usual_column(tree))),
+        columns_(options.columns) {
+    const size_t percent = options.view == TreeView::flat ? kItselfWidth : kPercentWidth;
+    if (columns_.empty())
+      columns_ = fitting_columns(page.width() - percent - 2, std::max(kLeastName, page.width() * 2 / 5));
+    if (options.columns.empty() && std::find(columns_.begin(), columns_.end(), sort_) == columns_.end())
+      columns_.push_back(sort_);
+    size_t used = 2;
+    for (const TreeColumn column : columns_) used += tree_column_width(column);
+    if (has_sort()) used += percent;
+    name_ = page.width() > used + 2 + kLeastName ? page.width() - used - 2 : kLeastName;
+  }
+
+  void write() {
+    choose();
+    for (const uint32_t root : rows_.roots()) whole_ += std::max(rows_.amount(root, sort_), 0.0);
+    page_.line();
+    page_.wrapped(page_.bold("Where time goes, "), 17, fmt::format("{}; by {}", title(), phrase_of(sort_)));
+    heading();
+    // A stack of its own: the tree may be deep.
+    std::vector<uint32_t> waiting = roots();
+    std::reverse(waiting.begin(), waiting.end());
+    while (!waiting.empty()) {
+      const uint32_t number = waiting.back();
+      waiting.pop_back();
+      row(number);
+      if (!unfolded_.contains(number)) continue;
+      std::vector<uint32_t> below = below_of(number);
+      waiting.insert(waiting.end(), below.rbegin(), below.rend());
+    }
+    legend();
+  }
+
+ private:
+  bool has_sort() const { return std::find(columns_.begin(), columns_.end(), sort_) != columns_.end(); }
+
+  std::vector<uint32_t> limited(std::vector<uint32_t> numbers) {
+    numbers = rows_.sorted(std::move(numbers), sort_);
+    if (numbers.size() > options_.top) numbers.resize(options_.top);
+    return numbers;
+  }
+  std::vector<uint32_t> roots() { return limited(rows_.roots()); }
+  std::vector<uint32_t> below_of(uint32_t number) {
+    std::vector<uint32_t> below = limited(rows_.children(number));
+    if (left_out_.contains(number))
+      std::erase_if(below, [&](uint32_t child) { return !hot_.contains(child); });
+    if (!options_.depth)
+      std::erase_if(below, [&](uint32_t child) { return !is_large(child) && !hot_.contains(child); });
+    return below;
+  }
+  bool is_large(uint32_t number) const { return rows_.amount(number, sort_) > kLeastShare * largest_; }
+
+  // Which rows are unfolded.
+  void choose() {
+    const std::vector<uint32_t> first = roots();
+    if (first.empty()) return;
+    largest_ = rows_.amount(first.front(), sort_);
+    const std::vector<uint32_t> path = rows_.hot_path(first.front(), sort_);
+    if (path.size() > 1) hot_.insert(path.begin(), path.end());
+    if (!options_.depth && path.size() > kPathBegin + kPathEnd + 1)
+      left_out_.insert(path.begin() + kPathBegin, path.end() - kPathEnd);
+    if (options_.depth) {
+      std::vector<uint32_t> waiting = first;
+      while (!waiting.empty()) {
+        const uint32_t number = waiting.back();
+        waiting.pop_back();
+        if (rows_.row(number).depth + 1 >= *options_.depth) continue;
+        unfolded_.insert(number);
+        for (const uint32_t child : below_of(number)) waiting.push_back(child);
+      }
+      return;
+    }
+    size_t lines = first.size();
+    const auto smaller = [&](uint32_t a, uint32_t b) {
+      const bool hot_a = hot_.contains(a), hot_b = hot_.contains(b);
+      if (hot_a != hot_b) return hot_b;
+      const double amount_a = rows_.amount(a, sort_), amount_b = rows_.amount(b, sort_);
+      return amount_a != amount_b ? amount_a < amount_b : a > b;
+    };
+    std::priority_queue<uint32_t, std::vector<uint32_t>, decltype(smaller)> open(smaller, first);
+    while (!open.empty()) {
+      const uint32_t number = open.top();
+      open.pop();
+      const std::vector<uint32_t> below = below_of(number);
+      if (below.empty() || (lines + below.size() > kTreeLines && !hot_.contains(number))) continue;
+      if (!left_out_.contains(number)) lines += below.size();
+      unfolded_.insert(number);
+      for (const uint32_t child : below) open.push(child);
+    }
+  }
+
+  std::string title() const {
+    switch (options_.view) {
+      case TreeView::top_down:
+        return "top-down: each function with all that it calls";
+      case TreeView::bottom_up:
+        return "bottom-up: what takes the time itself, and below it its callers";
+      case TreeView::flat:
+        return "flat: each function once, with all that it calls";
+    }
+    return "";
+  }
+
+  void heading() {
+    std::string text = "  ";
+    for (const TreeColumn column : columns_) {
+      text += fmt::format("{:>{}}", heading_of(column).text, tree_column_width(column));
+      if (column != sort_) continue;
+      const bool flat = options_.view == TreeView::flat;
+      text += fmt::format("{:>{}}", flat ? "itself" : "", flat ? kItselfWidth : kPercentWidth);
+    }
+    page_.line(page_.faint(text + "  what"));
+  }
+
+  void row(uint32_t number) {
+    if (left_out_.contains(number)) {
+      if (!left_out_said_)
+        page_.line(fmt::format(">   ... {} of the hot path ...", counted(left_out_.size(), "row")));
+      left_out_said_ = true;
+      return;
+    }
+    const bool hot = hot_.contains(number);
+    std::string text = hot ? "> " : "  ";
+    for (const TreeColumn column : columns_) {
+      text += fmt::format("{:>{}}", tree_cell(rows_, number, column), tree_column_width(column));
+      if (column == sort_) text += of_the_whole(number);
+    }
+    text += "  ";
+    const size_t depth = rows_.row(number).depth, deepest = name_ / 2;
+    std::string lead(std::min(2 * depth, deepest), ' ');
+    if (2 * depth > deepest) lead = fmt::format("{:>{}} ", fmt::format("({})", depth), deepest - 1);
+    const bool folded = rows_.row(number).has_children && !unfolded_.contains(number);
+    folded_ |= folded;
+    if (folded) lead += "+ ";
+    const std::string name = tree_name(rows_, number, name_ - lead.size());
+    std::string place = tree_place(rows_, number);
+    if (place.empty() || lead.size() + name.size() + place.size() + 2 > name_)
+      place.clear();
+    else
+      place = "  " + place;
+    page_.line(text + lead + (hot ? page_.bold(name) : name) + page_.faint(place));
+  }
+
+  // "  62.5%"; flat, where shares add up to nothing, the function's own part.
+  std::string of_the_whole(uint32_t number) const {
+    if (options_.view == TreeView::flat) {
+      const double seconds = own_amount(rows_.row(number).own);
+      return fmt::format("{:>{}}", seconds > 0 ? seconds_text(seconds) : "-", kItselfWidth);
+    }
+    const double whole = sort_ == TreeColumn::importance ? 0 : whole_;
+    const double share = whole > 0 ? 100 * rows_.amount(number, sort_) / whole : 0;
+    return fmt::format("{:>{}}", share > 0 ? percent_text(share) : "", kPercentWidth);
+  }
+
+  double own_amount(const ContextTimes& own) const {
+    switch (sort_) {
+      case TreeColumn::time:
+        return own.threads_s();
+      case TreeColumn::cpu:
+        return own.cpu_s;
+      case TreeColumn::driver:
+        return own.driver_s;
+      case TreeColumn::waited:
+        return own.waited_s;
+      case TreeColumn::gpu:
+        return own.gpu_s;
+      case TreeColumn::recoverable:
+        return own.recoverable_s;
+      default:
+        return 0;
+    }
+  }
+
+  void legend() {
+    if (!hot_.empty())
+      page_.wrapped("", 0,
+                    "> is the hot path: down from the largest, while a row has half of that above it.");
+    if (folded_)
+      page_.wrapped("", 0, "+ has rows that are not shown: --depth N, --top N, or diogenes explore.");
+    if (const size_t all = rows_.roots().size(); all > options_.top)
+      page_.line(counted(all - options_.top, "more row") + fmt::format(": --top {}", all));
+  }
+
+  Page& page_;
+  const TreeTextOptions& options_;
+  ContextRows rows_;
+  TreeColumn sort_;
+  std::vector<TreeColumn> columns_;
+  size_t name_;
+  double largest_ = 0, whole_ = 0;
+  bool folded_ = false;
+  std::set<uint32_t> hot_, unfolded_;
+  std::set<uint32_t> left_out_;  // the middle of a long hot path
+  bool left_out_said_ = false;
+};
+
+}  // namespace
+
+void tree_text(Page& page, const ReportProfile& profile, const TreeTextOptions& options) {
+  const ContextTree tree(profile);
+  if (tree.size() == 0) {
+    page.line();
+    return page.line("No calling context is known.");
+  }
+  TreeWriter(page, tree, options).write();
+}
+
+TreeColumn usual_column(const ContextTree& tree) {
+  return tree.size() > 0 && tree.inclusive(0).gpu_s > 0 ? TreeColumn::gpu : TreeColumn::time;
+}
+
+size_t tree_column_width(TreeColumn column) {
+  return column == TreeColumn::importance ? 11 : heading_of(column).width;
+}
+
+std::vector<TreeColumn> fitting_columns(size_t width, size_t name) {
+  std::vector<TreeColumn> columns;
+  for (const TreeColumn column :
+       {TreeColumn::gpu, TreeColumn::waited, TreeColumn::cpu, TreeColumn::recoverable, TreeColumn::gain,
+        TreeColumn::count, TreeColumn::driver, TreeColumn::importance}) {
+    size_t used = tree_column_width(column);
+    for (const TreeColumn taken : columns) used += tree_column_width(taken);
+    if (used + name > width) break;
+    columns.push_back(column);
+  }
+  std::sort(columns.begin(), columns.end());
+  return columns;
+}
+
+std::string tree_cell(const ContextRows& rows, uint32_t number, TreeColumn column) {
+  const double amount = rows.amount(number, column);
+  const ContextRow& row = rows.row(number);
+  if (column == TreeColumn::gain) {
+    // Sums over other work than one kernel's say nothing.
+    uint32_t top = number;
+    while (rows.view() == TreeView::bottom_up && rows.row(top).parent) top = *rows.row(top).parent;
+    const bool work = rows.context(top).kind == ReportContext::Kind::gpu;
+    return work && row.own.gain_is_known ? seconds_text(amount) : "-";
+  }
+  if (amount <= 0) return "-";
+  if (column == TreeColumn::count) return count_text(static_cast<uint64_t>(amount));
+  if (column != TreeColumn::importance) return seconds_text(amount);
+  const ContextTimes& times = rows.view() == TreeView::bottom_up ? row.own : row.inclusive;
+  const double cpu = rows.tree().cpu_importance(times), gpu = rows.tree().gpu_importance(times);
+  return (gpu > cpu ? "GPU " : "CPU ") + percent_text(100 * std::max(cpu, gpu));
+}
+
+std::string tree_name(const ContextRows& rows, uint32_t number, size_t room) {
+  const ReportContext& context = rows.context(number);
+  std::string name = context.name;
+  if (context.kind == ReportContext::Kind::frame && context.language != "python") name = short_function(name);
+  if (name.empty()) name = context.kind == ReportContext::Kind::root ? "the program" : "(no name)";
+  return shortened_name(name, std::max<size_t>(room, 8));
+}
+
+std::string tree_place(const ContextRows& rows, uint32_t number) {
+  const ContextRow& row = rows.row(number);
+  const ReportContext& context = rows.context(number);
+  if (context.kind == ReportContext::Kind::frame && !context.file.empty())
+    return file_name(context.file) + (context.line > 0 ? fmt::format(":{}", context.line) : "");
+  if (context.kind != ReportContext::Kind::call || row.called_line <= 0) return "";
+  const ReportContext& caller = rows.tree().context(rows.tree().parent(row.context));
+  return caller.file.empty() ? "" : fmt::format("{}:{}", file_name(caller.file), row.called_line);
+}
+
+}  // namespace diogenes

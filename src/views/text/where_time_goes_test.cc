@@ -1,0 +1,158 @@
+// Kernels and the tree of calling contexts, as text.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "views/shared/context_tree.h"
+#include "views/testing/sample_reports.h"
+#include "views/text/gpu_work.h"
+#include "views/text/text.h"
+
+namespace diogenes {
+namespace {
+
+void expect_profile_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(DIOGENES_VIEWS_TESTDATA) + "/" + name;
+  if (getenv("DIOGENES_UPDATE_GOLDEN")) std::ofstream(path, std::ios::binary) << text;
+  std::ifstream in(path, std::ios::binary);
+  ASSERT_TRUE(in) << path;
+  std::stringstream expected;
+  expected << in.rdbuf();
+  EXPECT_EQ(text, expected.str()) << path;
+}
+
+TextOptions profile_options() {
+  TextOptions result;
+  result.working_folder = "/home/me/als";
+  result.session = "als.1.diogenes";
+  return result;
+}
+
+TextOptions tree_options(TreeView view) {
+  TextOptions result = profile_options();
+  result.tree.emplace().view = view;
+  return result;
+}
+
+size_t widest(const std::string& text) {
+  size_t most = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("Next: ")) most = std::max(most, line.size());
+  return most;
+}
+
+TEST(WhereTimeGoes, KernelsComeBelowTheFindings) {
+  const std::string text = to_text(profiled_report(), profile_options());
+  expect_profile_golden("10-kernels.txt", text);
+  const std::string without = to_text(als_report(), profile_options());
+  const size_t same = without.find("\nNotices");
+  EXPECT_EQ(text.substr(0, same), without.substr(0, same)) << "the first screen changed";
+}
+
+TEST(WhereTimeGoes, KernelsInFull) {
+  TextOptions kernels = profile_options();
+  kernels.kernels = true;
+  expect_profile_golden("11-kernels-in-full.txt", to_text(profiled_report(), kernels));
+  kernels.top = 1;
+  EXPECT_NE(to_text(profiled_report(), kernels).find("    2 more, 300 ms together: --top 3\n"),
+            std::string::npos);
+}
+
+TEST(WhereTimeGoes, OneKernelHasItsWholeName) {
+  TextOptions one = profile_options();
+  one.details = "K1";
+  EXPECT_TRUE(has_id(profiled_report(), "K1"));
+  EXPECT_FALSE(has_id(als_report(), "K1"));
+  const std::string text = to_text(profiled_report(), one);
+  EXPECT_NE(text.find("name     void als::gemm<float"), std::string::npos) << text;
+  EXPECT_EQ(text.find("sum_of_errors"), std::string::npos) << text;
+}
+
+TEST(WhereTimeGoes, Trees) {
+  expect_profile_golden("12-top-down.txt", to_text(profiled_report(), tree_options(TreeView::top_down)));
+  expect_profile_golden("13-bottom-up.txt", to_text(profiled_report(), tree_options(TreeView::bottom_up)));
+  expect_profile_golden("14-flat.txt", to_text(profiled_report(), tree_options(TreeView::flat)));
+}
+
+TEST(WhereTimeGoes, ColumnsOrderAndDepthAreAsAskedFor) {
+  TextOptions options = tree_options(TreeView::top_down);
+  options.tree->columns = {TreeColumn::importance, TreeColumn::time};
+  options.tree->sort = TreeColumn::time;
+  options.tree->depth = 2;
+  const std::string text = to_text(profiled_report(), options);
+  EXPECT_NE(text.find("importance     time "), std::string::npos) << text;
+  EXPECT_NE(text.find("  GPU 100.0%   1.20 s 100.0%  als\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("+ main"), std::string::npos) << text;
+  EXPECT_EQ(text.find("iterate"), std::string::npos) << text;
+}
+
+TEST(WhereTimeGoes, ATreeOfManyContextsFitsSixtyLines) {
+  Report report = profiled_report();
+  std::vector<ReportContext>& contexts = report.profile->contexts;
+  const ReportContext frame = contexts[5];
+  contexts.resize(1);
+  for (uint32_t i = 0; i < 250; ++i) {  // deep
+    contexts.push_back(frame);
+    contexts.back().parent = i;
+  }
+  for (uint32_t i = 0; i < 19'000; ++i) {
+    contexts.push_back(frame);
+    contexts.back().parent = i % 240;
+    contexts.back().name = "f" + std::to_string(i % 900) + "(int)";
+    contexts.back().gpu_s = 1e-4 * (i % 7);
+  }
+  for (const TreeView view : {TreeView::top_down, TreeView::bottom_up, TreeView::flat})
+    for (const int width : {72, 100, 200}) {
+      TextOptions options = tree_options(view);
+      options.width = width;
+      const std::string text = to_text(report, options);
+      EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 70) << text;
+      EXPECT_EQ(text.find("rows of the hot path") != std::string::npos, view != TreeView::flat) << text;
+      EXPECT_LE(widest(text), static_cast<size_t>(width)) << text;
+    }
+}
+
+TEST(WhereTimeGoes, LongNamesKeepTheWidth) {
+  Report report = profiled_report();
+  std::string name = "at::native::elementwise_kernel<128, ";
+  for (int i = 0; i < 100; ++i) name += "std::tuple<float, at::Functor<int, " + std::to_string(i) + ">>, ";
+  name += "2>";
+  for (ReportGpuWork& work : report.profile->work) work.name = name;
+  for (ReportContext& context : report.profile->contexts) context.name = name;
+  for (const int width : {72, 100, 160})
+    for (const bool kernels : {false, true})
+      for (const bool tree : {false, true}) {
+        TextOptions options = profile_options();
+        options.width = width;
+        options.kernels = kernels;
+        if (tree) options.tree.emplace();
+        EXPECT_LE(widest(to_text(report, options)), static_cast<size_t>(width)) << to_text(report, options);
+      }
+}
+
+TEST(WhereTimeGoes, NamesAreCutWhereTheySayLeast) {
+  EXPECT_EQ(shortened_name("axpy<float, 4>", 14), "axpy<float, 4>");
+  EXPECT_EQ(shortened_name("sum<vec<float, 4>, add<int>>", 23), "sum<vec<...>, add<...>>");
+  EXPECT_EQ(shortened_name("kernel_with_a_long_name_v2", 18), "kernel_wit...me_v2");
+  for (size_t room = 8; room < 60; ++room)
+    EXPECT_LE(shortened_name("a<b<c<d>>, e::operator->()>::f", room).size(), room);
+}
+
+TEST(WhereTimeGoes, WithoutGpuTimesItSaysWhatToDo) {
+  TextOptions options = tree_options(TreeView::flat);
+  options.kernels = true;
+  const std::string text = to_text(als_report(), options);
+  EXPECT_NE(text.find("was not measured"), std::string::npos) << text;
+  EXPECT_NE(text.find("diogenes doctor"), std::string::npos) << text;
+  Report nothing = als_report();
+  nothing.profile.emplace();  // no GPU work at all
+  EXPECT_EQ(to_text(nothing, profile_options()), to_text(als_report(), profile_options()));
+  EXPECT_FALSE(to_text(nothing, options).empty());
+}
+
+}  // namespace
+}  // namespace diogenes
