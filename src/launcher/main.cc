@@ -304,7 +304,7 @@ void add_export(CLI::App& app, ExportOptions& options) {
       "Formats:\n"
       "  json       everything, schema diogenes-report/2 (default)\n"
       "  html       one page that needs no network: findings, timeline, flame graph\n"
-      "  csv        one row a problem, for spreadsheets\n"
+      "  csv        one row a problem, for spreadsheets; kernels-csv: one row a kernel\n"
       "  markdown   for the comment of a pull request\n"
       "  sarif      SARIF 2.1.0, for code scanning and editors\n"
       "  perfetto   the timeline, for ui.perfetto.dev\n"
@@ -317,9 +317,10 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   command->add_option("--format", options.format, "What to write (default: json)")
-      ->type_name("json|html|csv|markdown|sarif|perfetto|collapsed")
-      ->check(CLI::IsMember({"json", "html", "csv", "markdown", "sarif", "perfetto", "collapsed"})
-                  .description(""));
+      ->type_name("json|html|csv|kernels-csv|markdown|sarif|perfetto|collapsed")
+      ->check(
+          CLI::IsMember({"json", "html", "csv", "kernels-csv", "markdown", "sarif", "perfetto", "collapsed"})
+              .description(""));
   command->add_option("-o", options.file, "File to write; - is stdout (default)")->type_name("FILE");
   command->add_flag("--force", options.force, "Overwrite FILE");
 }

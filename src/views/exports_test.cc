@@ -78,6 +78,22 @@ TEST(Csv, QuotesWhatNeedsIt) {
   EXPECT_EQ(rows[2][2], "thrust::copy");
 }
 
+TEST(Csv, KernelsAreATableOfTheirOwn) {
+  const auto rows = read_csv(to_kernels_csv(profiled_report()));
+  ASSERT_EQ(rows.size(), 4u);
+  for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
+  const auto field = [&](size_t row, const char* name) {
+    return rows[row][static_cast<size_t>(std::find(rows[0].begin(), rows[0].end(), name) - rows[0].begin())];
+  };
+  EXPECT_EQ(field(1, "gpu_s"), "0.5");
+  EXPECT_EQ(field(1, "grid"), "64x8x1");
+  EXPECT_EQ(field(1, "gains_half_s"), "0.1");
+  EXPECT_EQ(field(2, "fixed_half_s"), "");
+  EXPECT_EQ(field(2, "registers"), "");  // a copy
+  EXPECT_EQ(field(3, "line"), "");
+  EXPECT_EQ(read_csv(to_kernels_csv(als_report())).size(), 1u);
+}
+
 TEST(Sarif, HasEachProblemAtItsPlace) {
   const json log = json::parse(to_sarif(als_report(), kReader));
   EXPECT_EQ(log["version"], "2.1.0");
@@ -166,6 +182,16 @@ TEST(Markdown, StaysATableAndFitsIntoAComment) {
     EXPECT_EQ(bars, 7) << row;
   }
   for (const Report& one : samples()) EXPECT_FALSE(to_markdown(one, kReader).empty());
+}
+
+TEST(Markdown, HasTheKernels) {
+  const std::string text = to_markdown(profiled_report(), {});
+  EXPECT_NE(text.find("| 500 ms | 62.5% | 100 ms [98.0 ms to 102 ms] | 150 ms | als::gemm&lt;float"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("| 100 ms | 12.5% | hidden |  | als::sum\\_of\\_errors |  |\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(to_markdown(als_report(), {}).find("GPU time"), std::string::npos);
 }
 
 TEST(Markdown, SaysWhatIsMissing) {

@@ -147,6 +147,17 @@ run 0 '' -- "$faulty"
 run 0 '' -- "$faulty"
 if [ ! -d faulty.1.diogenes ] || [ ! -d faulty.2.diogenes ]; then bad 'sessions are not numbered'; fi
 expect 0 '' "$diogenes" report
+expect 0 '' "$diogenes" report good.diogenes --kernels --top 3
+grep -qE 'Kernels|was not measured' out || bad 'report --kernels shows none and does not say why'
+expect 0 '' "$diogenes" report good.diogenes --tree --sort time --columns time,gpu,importance --depth 3
+expect 0 '' "$diogenes" report --tree good.diogenes
+grep -qE 'Where time goes, top-down|was not measured|No calling context' out || bad 'report --tree shows none'
+expect 0 '' "$diogenes" report good.diogenes --tree bottom-up
+expect 2 "there is no column 'bogus'; the columns are time, cpu" "$diogenes" report good.diogenes --tree flat --columns gpu,bogus
+expect 2 "there is no column 'bytes'" "$diogenes" report good.diogenes --tree --sort bytes
+expect 2 "there is no view 'sideways'" "$diogenes" report good.diogenes --tree sideways
+expect 2 'columns are for --tree' "$diogenes" report good.diogenes --sort cpu
+expect 2 'are for --tree' "$diogenes" report good.diogenes --depth 2
 expect 0 '' "$diogenes" report good.diogenes --format json
 grep -q '"diogenes-report/2"' out || bad 'report --format json is not the schema'
 expect 0 '' "$diogenes" export good.diogenes --format json -o report.json
@@ -154,7 +165,7 @@ expect 125 'exists already' "$diogenes" export good.diogenes --format json -o re
 expect 0 '' "$diogenes" export good.diogenes --format json -o report.json --force
 expect 0 '' sh -c "'$diogenes' export good.diogenes | head -n 1"
 expect 125 'cannot write' "$diogenes" export good.diogenes -o no/such/file
-for format in 'html <!DOCTYPE html>' 'csv id,kind,' 'markdown ### Diogenes: faulty' 'sarif "version": "2.1.0"' 'perfetto "traceEvents":'; do
+for format in 'html <!DOCTYPE html>' 'csv id,kind,' 'kernels-csv id,name,' 'markdown ### Diogenes: faulty' 'sarif "version": "2.1.0"' 'perfetto "traceEvents":'; do
   expect 0 '' "$diogenes" export good.diogenes --format "${format%% *}"
   grep -q "${format#* }" out || bad "export --format ${format%% *} has no '${format#* }'"
 done

@@ -23,6 +23,7 @@ size_t intervals_for(const std::string& format) {
 std::string as(const std::string& format, const Report& report, const Reader& reader) {
   if (format == "html") return to_html(report, reader);
   if (format == "csv") return to_csv(report);
+  if (format == "kernels-csv") return to_kernels_csv(report);
   if (format == "markdown") return to_markdown(report, reader);
   if (format == "sarif") return to_sarif(report, reader);
   if (format == "perfetto") return to_perfetto(report);

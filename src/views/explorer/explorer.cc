@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "views/explorer/lists/context_list.h"
 #include "views/explorer/lists/findings_view.h"
+#include "views/explorer/lists/kernel_list.h"
 #include "views/explorer/lists/required_list.h"
 #include "views/explorer/lists/sequence_views.h"
 #include "views/explorer/pages.h"
@@ -56,6 +58,8 @@ Explorer::Explorer(Report report, const std::string& folder)
   lists_.push_back(std::make_unique<RequiredList>(context_));
   lists_.push_back(functions_view(context_));
   lists_.push_back(session_view(context_));
+  lists_.push_back(std::make_unique<KernelList>(context_));
+  lists_.push_back(std::make_unique<ContextList>(context_));
   resize(size_);
 }
 
@@ -167,17 +171,18 @@ void Explorer::estimated(const std::vector<std::string>& problems, Estimate esti
 
 Line Explorer::lists_line() const {
   Line line;
-  const auto wide = [&](bool all) {
+  const auto wide = [&](bool all, bool apart) {
     line.spans.clear();
     for (size_t i = 0; i < lists_.size(); ++i) {
       const std::string name =
           all || i == list_ ? fmt::format("{} {}", i + 1, lists_[i]->title()) : std::to_string(i + 1);
-      line.add(i == list_ ? "[" + name + "]" : " " + name + " ", i == list_ ? Style::bold : Style::faint);
+      const std::string free = apart ? " " + name + " " : name;
+      line.add(i == list_ ? "[" + name + "]" : free, i == list_ ? Style::bold : Style::faint);
       line.add(" ");
     }
     return columns_of(line.text());
   };
-  if (wide(true) > size_.columns) wide(false);
+  if (wide(true, true) > size_.columns && wide(true, false) > size_.columns + 1) wide(false, true);
   return cut(line, size_.columns);
 }
 

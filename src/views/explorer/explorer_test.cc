@@ -130,8 +130,10 @@ TEST(Explorer, TheOtherLists) {
   type(explorer, "?<esc>");
   EXPECT_TRUE(shows(explorer, "[5 Session]"));
   type(explorer, "<tab>");
+  EXPECT_TRUE(shows(explorer, "[6 Kernels]"));
+  type(explorer, "<tab><tab>");
   EXPECT_TRUE(shows(explorer, "[1 Findings]"));
-  type(explorer, "<backtab>");
+  type(explorer, "<backtab><backtab><backtab>");
   EXPECT_TRUE(shows(explorer, "[5 Session]"));
 }
 
@@ -279,12 +281,86 @@ TEST(Explorer, NotComplete) {
   EXPECT_TRUE(shows(explorer, "the memory-tracing run was interrupted"));
 }
 
+TEST(Explorer, Kernels) {
+  Explorer explorer(profiled_report(), kFolder);
+  explorer.resize({100, 30});
+  type(explorer, "6");
+  expect_screen(explorer, "kernels");
+  type(explorer, "<enter>");
+  EXPECT_TRUE(shows(explorer, "Kernels > K1 als::gemm"));
+  EXPECT_TRUE(shows(explorer, "name     void als::gemm"));  // the whole name
+  type(explorer, "<esc>/sum_of<enter>");
+  EXPECT_NE(chosen(explorer).find("hidden"), std::string::npos);
+}
+
+TEST(Explorer, TheTreeOpensOnItsHotPath) {
+  Explorer explorer(profiled_report(), kFolder);
+  explorer.resize({100, 36});
+  type(explorer, "7");
+  expect_screen(explorer, "tree");
+  type(explorer, "<down><down><down><down>p");
+  EXPECT_NE(chosen(explorer).find("als::gemm"), std::string::npos) << shown(explorer);
+  type(explorer, "<enter>");
+  EXPECT_TRUE(shows(explorer, "Tree > K1 als::gemm"));
+  type(explorer, "<esc><left>");  // folds the call that it is in
+  EXPECT_NE(chosen(explorer).find("cudaLaunchKernel"), std::string::npos) << shown(explorer);
+  type(explorer, "<left>");
+  EXPECT_NE(chosen(explorer).find("+ als::update_x"), std::string::npos) << shown(explorer);
+  type(explorer, "d");
+  EXPECT_TRUE(shows(explorer, "Tree > als::update_x")) << shown(explorer);
+}
+
+TEST(Explorer, TheTreeHasThreeViewsAndAnyOrder) {
+  Explorer explorer(profiled_report(), kFolder);
+  explorer.resize({100, 36});
+  type(explorer, "7v");
+  EXPECT_NE(chosen(explorer).find("als::gemm"), std::string::npos) << shown(explorer);
+  type(explorer, "p");
+  EXPECT_NE(chosen(explorer).find("main"), std::string::npos) << shown(explorer);
+  expect_screen(explorer, "tree-bottom-up");
+  type(explorer, "v");
+  EXPECT_TRUE(shows(explorer, "flat, by gpu")) << shown(explorer);
+  type(explorer, "v");
+  EXPECT_TRUE(shows(explorer, "top-down, by gpu")) << shown(explorer);
+  type(explorer, "o");
+  EXPECT_TRUE(shows(explorer, "sorted by recoverable")) << shown(explorer);
+  type(explorer, "/read_ratings<enter>");  // unfolds what it is in
+  EXPECT_NE(chosen(explorer).find("als::read_ratings"), std::string::npos) << shown(explorer);
+  type(explorer, "v/read_ratings<enter>");
+  EXPECT_NE(chosen(explorer).find("als::read_ratings"), std::string::npos) << shown(explorer);
+}
+
+TEST(Explorer, ThousandsOfContexts) {
+  Report report = profiled_report();
+  std::vector<ReportContext>& contexts = report.profile->contexts;
+  for (uint32_t i = 0; i < 20'000; ++i) {
+    contexts.push_back(contexts[5]);
+    contexts.back().parent = i < 250 ? static_cast<uint32_t>(contexts.size() - 2) : 15 + i % 250;
+    contexts.back().name = "f" + std::to_string(i % 3000);
+    contexts.back().recoverable_s = 1e-6 * i;
+  }
+  Explorer explorer(std::move(report), kFolder);
+  explorer.resize({120, 40});
+  type(explorer, "7<end>p<home>oooovpovpov/f2999<enter>p<left><left><left>");
+  EXPECT_TRUE(shows(explorer, "[7 Tree]")) << shown(explorer);
+}
+
+TEST(Explorer, WithoutGpuTimesItSaysWhatToDo) {
+  Explorer explorer(als_report(), kFolder);
+  explorer.resize({80, 24});
+  for (const char* list : {"6", "7"}) {
+    type(explorer, list);
+    EXPECT_TRUE(shows(explorer, "was not measured")) << shown(explorer);
+    type(explorer, "vopd<enter><left><right>");
+  }
+}
+
 // No line is wider than the terminal, there are never more than it has, and any key may come at any time.
 TEST(Explorer, AnyKeysAtAnySize) {
-  const std::vector<Report> reports = {als_report(), crowded_report(), bare_report(), empty_report(),
-                                       transfers_report()};
+  const std::vector<Report> reports = {als_report(),   crowded_report(),   bare_report(),
+                                       empty_report(), transfers_report(), profiled_report()};
   std::mt19937 random(1);
-  const std::string keys = "jkhl?/nNqogfFdsea12345 x";
+  const std::string keys = "jkhl?/nNqogfFdseavp1234567 x";
   for (const Report& report : reports) {
     Explorer explorer(report, kFolder);
     for (int step = 0; step < 4000; ++step) {
@@ -301,7 +377,7 @@ TEST(Explorer, AnyKeysAtAnySize) {
       for (size_t lines = 0; lines < 40; lines += 3) {
         explorer.resize({columns, lines});
         type(explorer, "<esc><esc><esc>");
-        for (const char* list : {"1", "2", "3", "4", "5"}) {
+        for (const char* list : {"1", "2", "3", "4", "5", "6", "7"}) {
           type(explorer, list);
           for (const char* further : {"", "<enter>"}) {
             type(explorer, further);

@@ -9,9 +9,11 @@
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
 #include "views/shared/proof_text.h"
+#include "views/text/gpu_work.h"
 #include "views/text/page.h"
 #include "views/text/problem_text.h"
 #include "views/text/profile_table.h"
+#include "views/text/tree_text.h"
 
 namespace diogenes::explorer {
 namespace {
@@ -115,7 +117,7 @@ constexpr HelpLine kHelp[] = {
     {"PgUp PgDn", "a page up or down; Home, End: the first, the last"},
     {"Enter", "open what is chosen; groups: unfold or fold"},
     {"Esc, Left", "back; q: back, and in a list quit; Q: quit"},
-    {"Tab, 1 to 5", "the next list; that list"},
+    {"Tab, 1 to 7", "the next list; that list"},
     {"/", "search: words of any row, also in what is folded; capital letters count if there are any"},
     {"n N", "the next place that was searched for, the one before"},
     {"?", "this page"},
@@ -128,9 +130,15 @@ constexpr HelpLine kHelp[] = {
     {"", "A sequence: problems in a row that can be fixed together"},
     {"s e", "the part to fix starts, ends at the chosen place; what it saves is shown above"},
     {"a", "all of it again"},
+    {"", "The tree: where time goes, on the CPU and on the GPU"},
+    {"v", "top-down, bottom-up (callers below), flat"},
+    {"o", "sort by another column"},
+    {"p", "unfold the hot path: down, while one row has half of the one above; the largest one's is bold"},
+    {"d", "all that is known of the row, or of its kernel"},
     {"", "What the figures say"},
     {"saves", "what fixing this alone saves; two fixes may save the same time, so figures need not add up"},
     {"up to", "of a needed wait: what is saved if the CPU never had to wait there"},
+    {"gains", "of a kernel: what the run gains if it takes half as long; hidden: nothing"},
     {"[a to b]", "the range that the estimate is in"},
 };
 
@@ -173,6 +181,19 @@ std::vector<Line> required_page(const Context& context, const ReportRequired& re
   return laid_out(page, columns);
 }
 
+std::vector<Line> work_page(const Context& context, const ReportGpuWork& work, size_t columns, bool whole) {
+  Page page = page_of(columns);
+  gpu_work_details(page, 0, work, {context.folder, whole, &context.report.processes});
+  return laid_out(page, columns);
+}
+
+std::vector<Line> context_page(const Context& context, const ContextRows& rows, uint32_t number,
+                               size_t columns) {
+  Page page = page_of(columns);
+  context_details(page, rows, number, context.folder);
+  return laid_out(page, columns);
+}
+
 std::string problem_name(const ReportProblem& problem) { return finding_phrase({nullptr, {&problem}}); }
 
 std::unique_ptr<View> problem_view(const Context& context, const ReportProblem& problem) {
@@ -189,6 +210,17 @@ std::unique_ptr<View> required_view(const Context& context, const ReportRequired
   return std::make_unique<TextView>(
       required.id + " " + required_phrase(required) + ": " + required_kind(required),
       [&](size_t columns) { return required_page(context, required, columns, true); });
+}
+
+std::unique_ptr<View> work_view(const Context& context, const ReportGpuWork& work) {
+  return std::make_unique<TextView>(work.id + " " + work.name,
+                                    [&](size_t columns) { return work_page(context, work, columns, true); });
+}
+
+std::unique_ptr<View> context_view(const Context& context, const ContextRows& rows, uint32_t number) {
+  return std::make_unique<TextView>(tree_name(rows, number, 60), [&context, &rows, number](size_t columns) {
+    return context_page(context, rows, number, columns);
+  });
 }
 
 std::unique_ptr<View> functions_view(const Context& context) {

@@ -1,6 +1,6 @@
 // One row a problem, for spreadsheets and data frames. RFC 4180: a header row, CRLF, quotes where a field needs them;
 // numbers in seconds and bytes, with a point. In: a report. Out: the whole file. Unknown is an empty field.
-// Where something was proved, five columns more say what.
+// Where something was proved, five columns more say what. Kernels are another table: they have no column in common.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -77,7 +77,71 @@ std::string header(const Report& report) {
   return row.end();
 }
 
+constexpr const char* kWorkColumns[] = {"id",
+                                        "name",
+                                        "count",
+                                        "gpu_s",
+                                        "percent",
+                                        "shortest_s",
+                                        "median_s",
+                                        "longest_s",
+                                        "bytes",
+                                        "gains_half_s",
+                                        "gains_half_low_s",
+                                        "gains_half_high_s",
+                                        "gains_most_s",
+                                        "fixed_half_s",
+                                        "fixed_most_s",
+                                        "grid",
+                                        "block",
+                                        "registers",
+                                        "static_shared_bytes",
+                                        "dynamic_shared_bytes",
+                                        "occupancy_percent",
+                                        "limiter",
+                                        "function",
+                                        "file",
+                                        "line",
+                                        "full_name"};
+
+std::string extent(const uint32_t (&of)[3]) { return fmt::format("{}x{}x{}", of[0], of[1], of[2]); }
+
+// Of the shape and the path with most time; a row of the table of kernels.
+std::string work_row(const ReportGpuWork& work) {
+  Row row;
+  row.add(work.id).add(work.name).add(work.count).add(work.gpu_s).add(work.percent);
+  row.add(work.shortest_s).add(work.median_s).add(work.longest_s).add(work.bytes);
+  const double unknown = NAN;  // an empty field
+  const ReportWhatIf* what_if = work.what_if ? &*work.what_if : nullptr;
+  row.add(what_if ? what_if->half.seconds : unknown).add(what_if ? what_if->half.low_s : unknown);
+  row.add(what_if ? what_if->half.high_s : unknown).add(what_if ? what_if->none.seconds : unknown);
+  row.add(what_if && what_if->half_fixed ? what_if->half_fixed->seconds : unknown);
+  row.add(what_if && what_if->none_fixed ? what_if->none_fixed->seconds : unknown);
+  if (work.shapes.empty()) {
+    for (int i = 0; i < 7; ++i) row.add(std::string());
+  } else {
+    const ReportLaunchShape& shape = work.shapes.front();
+    row.add(extent(shape.grid)).add(extent(shape.block)).add(uint64_t{shape.registers});
+    row.add(uint64_t{shape.static_shared_bytes}).add(uint64_t{shape.dynamic_shared_bytes});
+    row.add(shape.occupancy ? shape.occupancy->percent : unknown);
+    row.add(shape.occupancy ? shape.occupancy->limiter : std::string());
+  }
+  const bool known = !work.paths.empty() && work.paths.front().where;
+  const ReportFrame where = known ? *work.paths.front().where : ReportFrame();
+  row.add(where.function).add(where.file).known(where.line).add(work.full_name);
+  return row.end();
+}
+
 }  // namespace
+
+std::string to_kernels_csv(const Report& report) {
+  Row header;
+  for (const char* name : kWorkColumns) header.add(std::string(name));
+  std::string text = header.end();
+  if (report.profile)
+    for (const ReportGpuWork& work : report.profile->work) text += work_row(work);
+  return text;
+}
 
 std::string to_csv(const Report& report) {
   std::string text = header(report);

@@ -12,6 +12,7 @@ namespace diogenes {
 
 std::string to_json(const Report& report);
 std::string to_csv(const Report& report);
+std::string to_kernels_csv(const Report& report);
 std::string to_markdown(const Report& report, const Reader& reader);  // for a pull request's comment
 std::string to_sarif(const Report& report, const Reader& reader);     // for code scanning
 std::string to_perfetto(const Report& report);                        // Chrome's trace events

@@ -11,12 +11,13 @@
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
 #include "views/shared/proof_text.h"
+#include "views/text/gpu_work.h"
 #include "views/text/problem_text.h"
 
 namespace diogenes {
 namespace {
 
-constexpr size_t kRows = 20, kMostRequired = 5;
+constexpr size_t kRows = 20, kMostRequired = 5, kMostKernels = 5;
 constexpr size_t kRoom = 60'000;      // characters; then details are left out
 constexpr size_t kPlaceWidth = 80;    // characters of a place
 constexpr size_t kLongestLine = 160;  // of source
@@ -104,6 +105,26 @@ std::string finding_text(size_t rank, const Finding& finding, const Reader& read
   return text + "</details>\n\n";
 }
 
+std::string kernels_table(const ReportProfile& profile, const Reader& reader) {
+  if (profile.work.empty()) return "";
+  std::string text = fmt::format("\n{}, by GPU time, and what the run gains if one takes half as long:\n\n",
+                                 gpu_work_title(profile));
+  text += "| GPU time | | gains | at most | what | where |\n|--:|--:|--:|--:|:--|:--|\n";
+  for (size_t i = 0; i < std::min(kMostKernels, profile.work.size()); ++i) {
+    const ReportGpuWork& work = profile.work[i];
+    const bool gains = work.what_if && !is_hidden(work);
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} |\n", seconds_text(work.gpu_s), percent_text(work.percent),
+                    gains          ? gain_phrase(work.what_if->half)
+                    : work.what_if ? "hidden"
+                                   : "",
+                    gains ? seconds_text(work.what_if->none.seconds) : "",
+                    escaped(shortened_name(work.name, kPlaceWidth)),
+                    escaped(launch_place(work, reader.folder, kPlaceWidth)));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_markdown(const Report& report, const Reader& reader) {
@@ -150,6 +171,7 @@ std::string to_markdown(const Report& report, const Reader& reader) {
                         escaped(use_text(required, reader.folder) + ". To do: " + required.fix) +
                             (required.proved ? "; " + escaped(proof_text(*required.proved)) : ""));
   }
+  if (report.profile) text += kernels_table(*report.profile, reader);
   return text;
 }
 

@@ -75,7 +75,6 @@ class TreeWriter {
 
   void write() {
     choose();
-    for (const uint32_t root : rows_.roots()) whole_ += std::max(rows_.amount(root, sort_), 0.0);
     page_.line();
     page_.wrapped(page_.bold("Where time goes, "), 17, fmt::format("{}; by {}", title(), phrase_of(sort_)));
     heading();
@@ -209,9 +208,7 @@ class TreeWriter {
       const double seconds = own_amount(rows_.row(number).own);
       return fmt::format("{:>{}}", seconds > 0 ? seconds_text(seconds) : "-", kItselfWidth);
     }
-    const double whole = sort_ == TreeColumn::importance ? 0 : whole_;
-    const double share = whole > 0 ? 100 * rows_.amount(number, sort_) / whole : 0;
-    return fmt::format("{:>{}}", share > 0 ? percent_text(share) : "", kPercentWidth);
+    return share_text(rows_, number, sort_, kPercentWidth);
   }
 
   double own_amount(const ContextTimes& own) const {
@@ -249,7 +246,7 @@ class TreeWriter {
   TreeColumn sort_;
   std::vector<TreeColumn> columns_;
   size_t name_;
-  double largest_ = 0, whole_ = 0;
+  double largest_ = 0;
   bool folded_ = false;
   std::set<uint32_t> hot_, unfolded_;
   std::set<uint32_t> left_out_;  // the middle of a long hot path
@@ -313,6 +310,115 @@ std::string tree_name(const ContextRows& rows, uint32_t number, size_t room) {
   if (context.kind == ReportContext::Kind::frame && context.language != "python") name = short_function(name);
   if (name.empty()) name = context.kind == ReportContext::Kind::root ? "the program" : "(no name)";
   return shortened_name(name, std::max<size_t>(room, 8));
+}
+
+std::string share_text(const ContextRows& rows, uint32_t number, TreeColumn column, size_t width) {
+  const ContextTree& tree = rows.tree();
+  double whole = 0;
+  const ContextTimes& all = tree.inclusive(0);
+  switch (column) {
+    case TreeColumn::time:
+      whole = all.threads_s();
+      break;
+    case TreeColumn::cpu:
+      whole = all.cpu_s;
+      break;
+    case TreeColumn::driver:
+      whole = all.driver_s;
+      break;
+    case TreeColumn::waited:
+      whole = all.waited_s;
+      break;
+    case TreeColumn::gpu:
+      whole = all.gpu_s;
+      break;
+    case TreeColumn::recoverable:
+      whole = all.recoverable_s;
+      break;
+    default:  // the others do not add up
+      break;
+  }
+  const double share = whole > 0 ? 100 * rows.amount(number, column) / whole : 0;
+  return fmt::format("{:>{}}", share > 0 ? percent_text(share) : "", width);
+}
+
+namespace {
+
+std::string times_text(const ContextTimes& times) {
+  std::string text;
+  const auto add = [&](const char* what, double seconds) {
+    if (seconds > 0) text += (text.empty() ? "" : ", ") + (what + (" " + seconds_text(seconds)));
+  };
+  add("CPU", times.cpu_s);
+  add("driver", times.driver_s);
+  add("waited", times.waited_s);
+  add("GPU", times.gpu_s);
+  return text.empty() ? "no time" : text;
+}
+
+// "kernels 62.5%, copies to the device 25.0%": formula 3.
+std::string kinds_text(const ContextTree& tree, const ContextTimes& times) {
+  static constexpr const char* kNames[kGpuWorkKinds] = {
+      "kernels", "copies to the device", "copies to the host", "copies on the device", "fills", "other work"};
+  std::string text;
+  for (size_t i = 0; i < kGpuWorkKinds; ++i) {
+    const double part = tree.gpu_importance(times, static_cast<ReportGpuWork::Kind>(i));
+    if (part > 0) text += (text.empty() ? "" : ", ") + (kNames[i] + (" " + percent_text(100 * part)));
+  }
+  return text;
+}
+
+// "from 1.20 s to 1.40 s in a process"; "": the same.
+std::string spread_text(double least_s, double most_s) {
+  const std::string least = seconds_text(least_s), most = seconds_text(most_s);
+  return least == most ? "" : fmt::format("from {} to {}", least, most);
+}
+
+}  // namespace
+
+void context_details(Page& page, const ContextRows& rows, uint32_t number, const std::string& folder) {
+  const ContextTree& tree = rows.tree();
+  const ContextRow& row = rows.row(number);
+  const ReportContext& context = rows.context(number);
+  const auto labelled = [&](const char* label, const std::string& text) {
+    if (!text.empty()) page.labelled(4, label, text);
+  };
+  page.line();
+  page.line(page.bold(tree_name(rows, number, page.width())));
+  if (!context.file.empty()) {
+    const std::string line = context.line > 0 ? fmt::format(":{}", context.line) : "";
+    labelled("at", short_path(context.file, folder) + line);
+  } else {
+    labelled("at", tree_place(rows, number));
+  }
+  labelled("in", file_name(context.module));
+  if (rows.view() == TreeView::bottom_up && row.parent) {
+    labelled("part", times_text(row.own) + ", of what is above, when it is called in this way");
+  } else {
+    if (row.has_children || rows.view() != TreeView::top_down) labelled("in all", times_text(row.inclusive));
+    labelled("itself", times_text(row.own));
+  }
+  if (row.inclusive.recoverable_s > 0)
+    labelled("saves",
+             seconds_text(row.inclusive.recoverable_s) + " by fixing the findings at its calls, each alone");
+  if (row.own.gain_is_known)
+    labelled("gains", fmt::format("{} if its GPU work takes half as long, {} at most",
+                                  seconds_text(row.own.half_gain_s), seconds_text(row.own.none_gain_s)));
+  const double cpu = tree.cpu_importance(row.inclusive), gpu = tree.gpu_importance(row.inclusive);
+  labelled("weight", fmt::format("{} of all threads' time is here beyond the GPU's; {} of all GPU time",
+                                 percent_text(100 * cpu), percent_text(100 * gpu)));
+  labelled("GPU", gpu > 0 ? kinds_text(tree, row.inclusive) : "");
+  std::string often = row.inclusive.calls > 0 ? counted(row.inclusive.calls, "call") + " of the driver" : "";
+  if (row.inclusive.pieces > 0)
+    often += (often.empty() ? "" : ", ") + counted(row.inclusive.pieces, "piece") + " of GPU work";
+  labelled("often", often);
+  if (rows.view() != TreeView::top_down) return;
+  if (context.threads > 1) labelled("threads", count_text(context.threads));
+  std::string spread = spread_text(context.cpu_least_s, context.cpu_most_s);
+  if (!spread.empty()) spread = "threads' time " + spread;
+  if (const std::string of_gpu = spread_text(context.gpu_least_s, context.gpu_most_s); !of_gpu.empty())
+    spread += (spread.empty() ? "GPU " : ", GPU ") + of_gpu;
+  labelled("ranks", spread);
 }
 
 std::string tree_place(const ContextRows& rows, uint32_t number) {

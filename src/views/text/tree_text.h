@@ -34,4 +34,10 @@ std::string tree_name(const ContextRows& rows, uint32_t number, size_t room);
 // "als.cc:204": where a function begins, or where a call is made; "": not known.
 std::string tree_place(const ContextRows& rows, uint32_t number);
 
+// "  62.5%" in so many columns: of all that the view has.
+std::string share_text(const ContextRows& rows, uint32_t number, TreeColumn column, size_t width);
+
+// All figures of a row, in words.
+void context_details(Page& page, const ContextRows& rows, uint32_t number, const std::string& folder);
+
 }  // namespace diogenes

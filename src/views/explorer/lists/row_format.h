@@ -17,6 +17,7 @@ class RowFormat {
   std::string heading(const std::string& gain, const std::string& what, const std::string& last) const;
   Line row(const RowFigures& figures, const std::string& lead, const std::string& phrase,
            const std::string& where, const std::string& last) const;
+  size_t phrase_columns() const { return phrase_; }
   size_t where_columns() const { return where_; }
 
  private:
