@@ -309,6 +309,9 @@ void add_export(CLI::App& app, ExportOptions& options) {
       "  sarif      SARIF 2.1.0, for code scanning and editors\n"
       "  perfetto   the timeline, for ui.perfetto.dev\n"
       "  collapsed  stacks with the microseconds that can be saved, for flame-graph tools\n"
+      "  collapsed-time  stacks with the microseconds of CPU and GPU time\n"
+      "  speedscope      CPU and GPU time by calling context, for speedscope.app\n"
+      "  pprof           the same as profile.proto, for pprof\n"
       "Examples:\n  diogenes export --format html -o report.html\n"
       "  diogenes export --format json | jq '.problems[0]'\n"
       "  diogenes export als.1.diogenes --format sarif -o als.sarif");
@@ -317,10 +320,10 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   command->add_option("--format", options.format, "What to write (default: json)")
-      ->type_name("json|html|csv|kernels-csv|markdown|sarif|perfetto|collapsed")
-      ->check(
-          CLI::IsMember({"json", "html", "csv", "kernels-csv", "markdown", "sarif", "perfetto", "collapsed"})
-              .description(""));
+      ->type_name("json|html|csv|kernels-csv|markdown|sarif|perfetto|collapsed|collapsed-time|speedscope|pprof")
+      ->check(CLI::IsMember({"json", "html", "csv", "kernels-csv", "markdown", "sarif", "perfetto", "collapsed",
+                             "collapsed-time", "speedscope", "pprof"})
+                  .description(""));
   command->add_option("-o", options.file, "File to write; - is stdout (default)")->type_name("FILE");
   command->add_flag("--force", options.force, "Overwrite FILE");
 }

@@ -10,6 +10,7 @@
 #include "analysis/testing/trace_builder.h"
 #include "views/exports/exports.h"
 #include "views/html/html.h"
+#include "views/testing/sample_profile.h"
 #include "views/testing/sample_reports.h"
 
 namespace {
@@ -30,9 +31,11 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
   const std::pair<const char*, Report> samples[] = {
-      {"nothing", Report{}},    {"empty", empty_report()},     {"als", als_report()},
-      {"bare", bare_report()},  {"crowded", crowded_report()}, {"transfers", transfers_report()},
-      {"timed", timed_report()}};
+      {"nothing", Report{}},           {"empty", empty_report()},
+      {"als", als_report()},           {"bare", bare_report()},
+      {"crowded", crowded_report()},   {"transfers", transfers_report()},
+      {"timed", timed_report()},       {"profiled", profiled_report()},
+      {"vast", vast_profile_report()}, {"nonsense", nonsense_profile_report()}};
   const Reader reader{.folder = "/home/me/als", .session = "als.1.diogenes"};
   for (const auto& [name, report] : samples) {
     const std::string stem = name;
@@ -42,6 +45,10 @@ int main(int argc, char** argv) {
     write(folder / (stem + ".md"), to_markdown(report, reader));
     write(folder / (stem + ".perfetto.json"), to_perfetto(report));
     write(folder / (stem + ".collapsed.txt"), to_collapsed(report));
+    if (!report.profile) continue;
+    write(folder / (stem + ".collapsed-time.txt"), to_collapsed_time(report));
+    write(folder / (stem + ".speedscope.json"), to_speedscope(report));
+    write(folder / (stem + ".pprof"), to_pprof(report));
   }
   if (argc < 3) return 0;
   auto report = analyse(argv[2], {.judge = testing::verdicts_by_hand, .timeline = kUsualIntervals});

@@ -20,6 +20,10 @@ size_t intervals_for(const std::string& format) {
   return format == "perfetto" ? kPerfettoIntervals : 0;
 }
 
+bool needs_profile(const std::string& format) {
+  return format == "collapsed-time" || format == "speedscope" || format == "pprof";
+}
+
 std::string as(const std::string& format, const Report& report, const Reader& reader) {
   if (format == "html") return to_html(report, reader);
   if (format == "csv") return to_csv(report);
@@ -28,6 +32,9 @@ std::string as(const std::string& format, const Report& report, const Reader& re
   if (format == "sarif") return to_sarif(report, reader);
   if (format == "perfetto") return to_perfetto(report);
   if (format == "collapsed") return to_collapsed(report);
+  if (format == "collapsed-time") return to_collapsed_time(report);
+  if (format == "speedscope") return to_speedscope(report);
+  if (format == "pprof") return to_pprof(report);
   return to_json(report);
 }
 
@@ -42,6 +49,10 @@ int export_report(const ExportOptions& options) {
                                                    .owners = {options.own, options.library},
                                                    .timeline = intervals_for(options.format)});
   if (!report) return fail(kOwnFailure, report.error().c_str());
+  if (needs_profile(options.format) && !report->profile)
+    return fail(kOwnFailure, ("this session has no times for " + options.format +
+                              ": when GPU work ran was not measured; 'diogenes doctor' says what that needs")
+                                 .c_str());
   const Reader reader{.folder = session->working_folder, .session = folder->string()};
   Status written = write_output(options.file, as(options.format, *report, reader), options.force);
   return written ? kSuccess : fail(kOwnFailure, written.error().c_str());

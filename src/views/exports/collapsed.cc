@@ -8,36 +8,11 @@
 #include <cmath>
 
 #include "views/exports/exports.h"
+#include "views/exports/stacks.h"
 #include "views/shared/outline.h"
 #include "views/shared/phrases.h"
-#include "views/shared/places.h"
 
 namespace diogenes {
-namespace {
-
-std::string frame_words(const ReportFrame& frame) {
-  const std::string module = frame.module.substr(frame.module.rfind('/') + 1);
-  std::string name = frame.language == "python" ? frame.function : short_function(frame.function);
-  if (name.empty()) name = fmt::format("{}+{:#x}", module.empty() ? "generated code" : module, frame.offset);
-  if (!frame.file.empty()) {
-    name += " (" + frame.file.substr(frame.file.rfind('/') + 1);
-    if (frame.line > 0) name += fmt::format(":{}", frame.line);
-    name += ")";
-  }
-  return name;
-}
-
-// `;` and line ends part what is one here.
-std::string one_frame(std::string words) {
-  for (char& c : words) {
-    if (c == ';') c = ':';
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  }
-  return words;
-}
-
-}  // namespace
-
 std::vector<std::string> flame_frames(const ReportProblem& problem) {
   std::vector<std::string> words;
   // What calls main is the same for all, and tells nothing.

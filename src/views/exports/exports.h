@@ -16,7 +16,12 @@ std::string to_kernels_csv(const Report& report);
 std::string to_markdown(const Report& report, const Reader& reader);  // for a pull request's comment
 std::string to_sarif(const Report& report, const Reader& reader);     // for code scanning
 std::string to_perfetto(const Report& report);                        // Chrome's trace events
-std::string to_collapsed(const Report& report);                       // for flame graphs
+std::string to_collapsed(const Report& report);                       // for flame graphs: what can be saved
+
+// Where time goes (report_profile.h); without a profile they are valid, and have no samples.
+std::string to_pprof(const Report& report);           // profile.proto, not compressed
+std::string to_speedscope(const Report& report);      // speedscope's own JSON
+std::string to_collapsed_time(const Report& report);  // for flame graphs: CPU and GPU time
 
 // JSON has no word for what is not a number.
 inline double finite(double value) { return std::isfinite(value) ? value : 0.0; }

@@ -4,6 +4,7 @@
 // saves as arguments. Slices of one track are made not to overlap, as the format demands: of merged events
 // (report_timeline.h) the end is cut where the next one begins, and `busy_us` has their time.
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "views/exports/exports.h"
@@ -24,6 +25,8 @@ class PerfettoWriter {
     if (report.timeline) timeline_ = *report.timeline;
     for (const ReportProblem& problem : report.problems)
       phrases_.push_back(finding_phrase({nullptr, {&problem}}));
+    if (report.profile)
+      for (const ReportGpuWork& work : report.profile->work) work_.emplace(work.name, &work);
   }
 
   std::string write() {
@@ -36,12 +39,12 @@ class PerfettoWriter {
     for (const ReportLane& lane : timeline_.lanes) {
       const bool thread = lane.kind == ReportLane::Kind::thread;
       const uint64_t process = thread ? cpu(lane.process) : gpu(lane.process);
-      put_track(process, ++track, lane.name, lane.intervals);
+      put_track(process, ++track, lane.name, lane.intervals, !thread);
       if (!thread) continue;
       std::vector<ReportInterval> marked;
       std::copy_if(lane.intervals.begin(), lane.intervals.end(), std::back_inserter(marked),
                    [](const ReportInterval& one) { return one.problem >= 0; });
-      if (!marked.empty()) put_track(process, ++track, lane.name + ": can be saved", marked);
+      if (!marked.empty()) put_track(process, ++track, lane.name + ": can be saved", marked, false);
     }
     return text_ + "\n]}\n";
   }
@@ -71,7 +74,7 @@ class PerfettoWriter {
   }
 
   void put_track(uint64_t process, uint64_t track, const std::string& name,
-                 const std::vector<ReportInterval>& intervals) {
+                 const std::vector<ReportInterval>& intervals, bool gpu) {
     put_name("thread_name", process, track, name);
     put({{"ph", "M"},
          {"name", "thread_sort_index"},
@@ -81,11 +84,22 @@ class PerfettoWriter {
     for (size_t i = 0; i < intervals.size(); ++i) {
       double end = intervals[i].end_s;
       if (i + 1 < intervals.size()) end = std::min(end, intervals[i + 1].begin_s);
-      put_slice(process, track, intervals[i], std::max(end, intervals[i].begin_s));
+      put_slice(process, track, intervals[i], std::max(end, intervals[i].begin_s), gpu);
     }
   }
 
-  void put_slice(uint64_t process, uint64_t track, const ReportInterval& one, double end) {
+  // Of a kernel, or of a kind of copy, as a whole.
+  void put_work(Json& arguments, const std::string& name) const {
+    const auto found = work_.find(name);
+    if (found == work_.end()) return;
+    const ReportGpuWork& work = *found->second;
+    arguments["work"] = work.id;
+    if (work.path_count == 1 && work.paths.size() == 1 && work.paths[0].where)
+      arguments["launched_at"] = place_text(*work.paths[0].where, "", 200);
+    if (work.what_if) arguments["gain_if_half_us"] = finite(work.what_if->half.seconds) * kMicro;
+  }
+
+  void put_slice(uint64_t process, uint64_t track, const ReportInterval& one, double end, bool gpu) {
     std::string name = one.name < timeline_.names.size() ? timeline_.names[one.name] : "";
     Json arguments = Json::object();
     const char* category = "call";
@@ -100,7 +114,8 @@ class PerfettoWriter {
     } else if (one.required >= 0 && static_cast<size_t>(one.required) < report_.required.size()) {
       category = "needed";
       arguments["finding"] = report_.required[static_cast<size_t>(one.required)].id;
-    }
+    } else if (gpu)
+      put_work(arguments, name);
     if (one.waited_s > 0) arguments["waited_us"] = one.waited_s * kMicro;
     if (one.count > 1) {
       name += " (" + std::to_string(one.count) + " merged)";
@@ -122,6 +137,7 @@ class PerfettoWriter {
   const Report& report_;
   ReportTimeline timeline_;
   std::vector<std::string> phrases_;
+  std::map<std::string, const ReportGpuWork*> work_;  // by name
   std::string text_;
   bool first_ = true;
 };
