@@ -1,4 +1,5 @@
 // Debian's Chromium, without a window. What a page asks of the network, and what it complains of, is kept.
+import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { chromium } from 'playwright-core'
@@ -29,4 +30,12 @@ export async function open(browser, file, options = {}) {
   await page.goto(url)
   if (options.javaScriptEnabled !== false) await page.waitForSelector('html[data-ready=yes]')
   return page
+}
+
+// Opens a page, does something with it, and wants no complaints.
+export async function visit(browser, file, options, act) {
+  const page = await open(browser, file, options)
+  await act(page)
+  assert.deepEqual(page.complaints, [])
+  await page.context().close()
 }

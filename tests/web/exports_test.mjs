@@ -65,7 +65,7 @@ test('speedscope opens the folded stacks', async () => {
 })
 
 test('speedscope opens where time goes, in three formats, and nonsense', async () => {
-  for (const name of ['profiled', 'nonsense'])
+  for (const name of ['contexts', 'nonsense'])
     for (const end of ['speedscope.json', 'pprof', 'collapsed-time.txt']) {
       const text = await speedscope(join(samples, `${name}.${end}`))
       if (end === 'speedscope.json') assert.match(text, /als: CPU/)
@@ -97,7 +97,7 @@ function readPprof(name) {
 }
 
 test('pprof: sums are the profile, and lines are those that call', () => {
-  const { profile, text, sums, stacks } = readPprof('profiled')
+  const { profile, text, sums, stacks } = readPprof('contexts')
   assert.deepEqual(sums, {
     'cpu/nanoseconds': 208e6,
     'driver/nanoseconds': 138e6,

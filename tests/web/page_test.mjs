@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { launch, open } from './browser.mjs'
+import { launch, visit } from './browser.mjs'
 
 const pages = process.env.DIOGENES_PAGES
 const file = (name) => join(pages, `${name}.html`)
@@ -11,13 +11,7 @@ let browser
 before(async () => (browser = await launch()))
 after(async () => browser?.close())
 
-async function opened(name, options, act) {
-  const page = await open(browser, file(name), options)
-  await act(page)
-  assert.deepEqual(page.complaints, [])
-  await page.context().close()
-}
-
+const opened = (name, options, act) => visit(browser, file(name), options, act)
 const range = (page) =>
   page.$eval('#timeline-view canvas', (canvas) => [Number(canvas.dataset.begin), Number(canvas.dataset.end)])
 const length = async (page) => (await range(page)).reduce((begin, end) => end - begin)
@@ -228,7 +222,7 @@ test('text has a contrast of 4.5 or more', async () => {
         }
         const pairs = ['text', 'faint', 'accent', 'gain'].flatMap((name) => [[name, 'panel'], [name, 'page']])
         for (const name of ['problem', 'needed', 'kernel', 'copy']) pairs.push(['#ffffff', name]) // labels of bars
-        pairs.push(['text', 'call'], ['text', 'wait'], ['needed-text', 'panel'], ['warning', 'warning-panel'], ['text', 'marked'], ['text', 'flame-odd'], ['text', 'flame-even'])
+        pairs.push(['text', 'call'], ['text', 'wait'], ['kernel-text', 'panel'], ['needed-text', 'panel'], ['warning', 'warning-panel'], ['text', 'marked'], ['text', 'flame-odd'], ['text', 'flame-even'])
         return pairs.map(([a, b]) => [a, b, ratio(a, b)])
       })
       for (const [a, b, ratio] of ratios) assert.ok(ratio >= 4.5, `${colorScheme}: ${a} on ${b} has ${ratio}`)

@@ -30,12 +30,17 @@ int main(int argc, char** argv) {
   }
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
-  const std::pair<const char*, Report> samples[] = {
-      {"nothing", Report{}},           {"empty", empty_report()},
-      {"als", als_report()},           {"bare", bare_report()},
-      {"crowded", crowded_report()},   {"transfers", transfers_report()},
-      {"timed", timed_report()},       {"profiled", profiled_report()},
-      {"vast", vast_profile_report()}, {"nonsense", nonsense_profile_report()}};
+  const std::pair<const char*, Report> samples[] = {{"nothing", Report{}},
+                                                    {"empty", empty_report()},
+                                                    {"als", als_report()},
+                                                    {"bare", bare_report()},
+                                                    {"crowded", crowded_report()},
+                                                    {"transfers", transfers_report()},
+                                                    {"timed", timed_report()},
+                                                    {"contexts", contexts_report()},
+                                                    {"vast", vast_profile_report()},
+                                                    {"nonsense", nonsense_profile_report()},
+                                                    {"no-contexts", no_contexts_report()}};
   const Reader reader{.folder = "/home/me/als", .session = "als.1.diogenes"};
   for (const auto& [name, report] : samples) {
     const std::string stem = name;

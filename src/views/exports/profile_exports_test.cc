@@ -41,7 +41,7 @@ int64_t folded_sum(const std::vector<FoldedLine>& lines, const std::string& oute
 }
 
 TEST(CollapsedTime, HasEachContextWithItsOwnTime) {
-  const std::string text = to_collapsed_time(profiled_report());
+  const std::string text = to_collapsed_time(contexts_report());
   const auto lines = read_folded(text);
   EXPECT_EQ(folded_sum(lines, "CPU"), 516'000);  // 208 computing, 138 in the driver, 170 waiting
   EXPECT_EQ(folded_sum(lines, "GPU"), 850'000);
@@ -68,7 +68,7 @@ TEST(CollapsedTime, CutsLongNamesWhereCharactersEnd) {
 }
 
 TEST(Speedscope, ProfilesAddUpToTheirTimes) {
-  const json file = json::parse(to_speedscope(profiled_report()));
+  const json file = json::parse(to_speedscope(contexts_report()));
   ASSERT_EQ(file["profiles"].size(), 2u);
   const int64_t totals[] = {516'000'000, 850'000'000};
   for (size_t p = 0; p < 2; ++p) {
@@ -96,15 +96,16 @@ TEST(Speedscope, ProfilesAddUpToTheirTimes) {
 TEST(PerfettoKernels, HaveTheirNamesAndWhatIsKnownOfThem) {
   const auto slices = [](const Report& report) {
     std::vector<json> found;
-    for (const json& event : json::parse(to_perfetto(report))["traceEvents"])
+    const json trace = json::parse(to_perfetto(report));
+    for (const json& event : trace["traceEvents"])
       if (event["ph"] == "X" && event["cat"] == "call" && event["pid"] == 2) found.push_back(event);
     return found;
   };
-  const auto axpy = slices(profiled_report());
+  const auto axpy = slices(contexts_report());
   ASSERT_EQ(axpy.size(), 4u);
   EXPECT_EQ(axpy[0]["name"], "axpy<float, 4>");
   EXPECT_EQ(axpy[0]["args"], (json{{"work", "K1"}, {"gain_if_half_us", 160'000.0}}));  // of two paths
-  Report report = profiled_report();
+  Report report = contexts_report();
   report.timeline->names[3] = "reduce_rows";
   EXPECT_EQ(slices(report)[0]["args"]["launched_at"], "/home/me/als/src/als.cc:170 in als::update_x<float>");
 }

@@ -52,6 +52,8 @@ std::string navigation(const Report& report, const Outline& outline) {
     text += fmt::format("<a href=\"#{}\">{}</a>", id, name);
   };
   link("findings", "Findings");
+  if (report.profile) link("kernels", "GPU work");
+  if (report.profile) link("contexts", "Where time goes");
   if (has_timeline(report)) link("timeline", "Timeline");
   if (!outline.findings.empty()) link("recoverable", "Flame graph");
   if (!report.required.empty()) link("needed", required_title(report.required).c_str());
@@ -129,7 +131,7 @@ std::string flame_html(const Outline& outline) {
          "<div class=\"tools needs-script\"><button type=\"button\" id=\"flame-reset\">Show all</button>"
          "<span class=\"status\">Click a frame, or reach it with the arrow keys and press <kbd>Enter</kbd>, to see it "
          "alone.</span></div>\n"
-         "<div class=\"drawing needs-script\"><div id=\"flame-view\"></div></div>\n"
+         "<div class=\"drawing needs-script\"><div class=\"flame-view\" id=\"flame-view\"></div></div>\n"
          "<p class=\"status\" id=\"flame-status\" role=\"status\"></p></section>\n";
 }
 
@@ -212,7 +214,8 @@ std::string to_html(const Report& report, const Reader& reader) {
   const Outline all = outline(report);
   std::string text =
       head(report, all) + "<body>\n" + top(report, all, reader) + "<main>\n" + incomplete(report);
-  text += findings_html(report, all, reader) + timeline_html(report) + flame_html(all);
+  text += findings_html(report, all, reader) + gpu_work_html(report, reader) + contexts_html(report);
+  text += timeline_html(report) + flame_html(all);
   text += required_html(report, reader) + groups_html(report, all) + measurement_html(report);
   const std::string session = reader.session.empty() ? "" : " " + quoted(reader.session);
   text += fmt::format(

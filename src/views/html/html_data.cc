@@ -1,11 +1,16 @@
 // What the page's script needs, as JSON that can stand inside a page: web/data.ts reads it. In: a report and its
 // outline. Out: JSON without `<`. Times of the timeline are whole numbers of 10 ns, each begin as the distance from
 // the one before.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "views/exports/exports.h"
+#include "views/exports/stacks.h"
 #include "views/html/html_parts.h"
 #include "views/shared/figures.h"
 #include "views/shared/phrases.h"
@@ -106,12 +111,57 @@ Json timeline_json(const Report& report) {
           {"lanes", std::move(lanes)}};
 }
 
+// Columns, for there may be 20,000 contexts. Texts are positions in `texts`; times are whole nanoseconds.
+Json profile_json(const Report& report, const Reader& reader) {
+  if (!report.profile) return nullptr;
+  Json texts = Json::array({""});
+  std::map<std::string, size_t> numbers = {{"", 0}};
+  const auto text = [&](const std::string& words) {
+    const auto [found, added] = numbers.emplace(words, texts.size());
+    if (added) texts.push_back(words);
+    return found->second;
+  };
+  std::map<std::string, Json> columns;
+  for (const ReportContext& one : report.profile->contexts) {
+    const auto put = [&](const char* column, const Json& value) { columns[column].push_back(value); };
+    const ReportFrame frame = frame_of(one);
+    std::string place = short_path(frame.file, reader.folder);
+    if (!place.empty() && frame.line > 0) place += fmt::format(":{}", frame.line);
+    if (place.empty()) place = frame.module;
+    put("parent", one.parent);
+    put("kind", static_cast<int>(one.kind));
+    put("name", text(context_name(one)));
+    put("place", text(place));
+    put("called", std::max(one.called_line, 0));
+    put("own", one.owner == FrameOwner::application);
+    put("count", one.count);
+    put("cpu", nanoseconds(one.cpu_s));
+    put("driver", nanoseconds(one.driver_s));
+    put("waited", nanoseconds(one.waited_s));
+    put("gpu", nanoseconds(one.gpu_s));
+    put("recoverable", nanoseconds(one.recoverable_s));
+    put("gain", nanoseconds(one.half_gain_s.value_or(0)));
+    put("most_gain", nanoseconds(one.none_gain_s.value_or(0)));
+    put("threads", one.threads);
+    put("work", one.work);
+    for (const auto& [column, least, most] : {std::tuple{"cpu_ranks", one.cpu_least_s, one.cpu_most_s},
+                                              std::tuple{"gpu_ranks", one.gpu_least_s, one.gpu_most_s}})
+      if (nanoseconds(least) != nanoseconds(most))
+        columns[column].push_back(
+            {columns["parent"].size() - 1, seconds_text(finite(least)), seconds_text(finite(most))});
+  }
+  Json json = {{"texts", std::move(texts)}, {"work_shown", report.profile->work.size()}};
+  for (auto& [column, values] : columns) json[column] = std::move(values);
+  return json;
+}
+
 }  // namespace
 
 std::string html_data(const Report& report, const Outline& outline, const Reader& reader) {
   const Json all = {{"problems", problems_json(report, outline, reader)},
                     {"required", required_json(report)},
                     {"flame", flame_json(report)},
+                    {"profile", profile_json(report, reader)},
                     {"timeline", timeline_json(report)}};
   const std::string text = all.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string safe;

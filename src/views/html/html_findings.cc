@@ -16,8 +16,6 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kWholePlace = 400;  // characters; the page breaks lines
-
 class Entries {
  public:
   Entries(const Report& report, const Reader& reader) : report_(report), reader_(reader) {}
@@ -38,7 +36,7 @@ class Entries {
     for (const ReportProblem* one : finding.problems) text += problem(*one, several);
     if (several)
       text += "<div class=\"problem\"><h3>Together</h3><dl>" + range(finding.range()) +
-              (finding.group ? proved(finding.group->proved) : "") + item("id", html(finding.id())) +
+              (finding.group ? proved(finding.group->proved) : "") + html_item("id", html(finding.id())) +
               "</dl></div>\n";
     return text + "</div>\n</details>\n";
   }
@@ -52,16 +50,17 @@ class Entries {
         html(required_phrase(required)), html(where_text(required.where, reader_.folder, kWholePlace)),
         count_text(required.count));
     text += proved(required.proved);
-    text += item("why", html(use_text(required, reader_.folder)));
-    text += item("do", html(required.fix));
-    text += item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
+    text += html_item("why", html(use_text(required, reader_.folder)));
+    text += html_item("do", html(required.fix));
+    text += html_item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
     text += range(required.range);
     if (required.used_by) text += place("used at", required.used_by->stack);
-    text += item("calls", html(calls_text(required)));
-    text += item("cost", cost(required.count, required.instances, required.waited_s, required.call_s, 0));
-    text += item("in", html(occurrences_text(report_.processes, required.occurrences)));
-    text += item("id", html(required.id)) + "</dl>\n";
-    return text + stack(required.stack) + "</div>\n</details>\n";
+    text += html_item("calls", html(calls_text(required)));
+    text +=
+        html_item("cost", cost(required.count, required.instances, required.waited_s, required.call_s, 0));
+    text += html_item("in", html(occurrences_text(report_.processes, required.occurrences)));
+    text += html_item("id", html(required.id)) + "</dl>\n";
+    return text + html_stack(required.stack, reader_) + "</div>\n</details>\n";
   }
 
  private:
@@ -74,19 +73,15 @@ class Entries {
         seconds_text(gain), share, html(percent_text(percent)));
   }
 
-  static std::string item(const char* label, const std::string& content) {
-    return content.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>\n", label, content);
-  }
-
   static std::string proved(const std::optional<ReportProved>& proved) {
-    return proved ? item("proved", html(proof_details(*proved))) : "";
+    return proved ? html_item("proved", html(proof_details(*proved))) : "";
   }
 
   static std::string range(const std::optional<ReportRange>& range) {
     if (!range || seconds_text(range->low_s) == seconds_text(range->high_s)) return "";
     std::string text = fmt::format("{} to {}", seconds_text(range->low_s), seconds_text(range->high_s));
     if (!range->reason.empty()) text += ": " + html(range->reason);
-    return item("range", text);
+    return html_item("range", text);
   }
 
   static std::string cost(uint64_t count, uint64_t instances, double waited_s, double call_s,
@@ -112,8 +107,8 @@ class Entries {
   std::string place(const char* label, const std::vector<ReportFrame>& frames) const {
     const auto telling = telling_frames(frames, 1);
     if (telling.empty()) return "";
-    return item(label, "<span class=\"where\">" + html(place_text(*telling[0], reader_.folder, kWholePlace)) +
-                           "</span>");
+    return html_item(label, "<span class=\"where\">" +
+                                html(place_text(*telling[0], reader_.folder, kWholePlace)) + "</span>");
   }
 
   std::string problem(const ReportProblem& problem, bool titled) const {
@@ -121,21 +116,23 @@ class Entries {
     if (titled)
       text += fmt::format("<h3>{}: {} alone</h3>\n", html(finding_phrase({nullptr, {&problem}})),
                           seconds_text(problem.expected_benefit_s));
-    text += "<dl>" + proved(problem.proved) + item("why", html(problem.why)) + used(problem);
+    text += "<dl>" + proved(problem.proved) + html_item("why", html(problem.why)) + used(problem);
     text += place(problem.kind == "round-trip-transfer" ? "from" : "same as", problem.duplicate_of);
-    text += place("lost at", problem.lost_at) + item("do", html(problem.fix));
-    for (const ReportCondition& condition : problem.conditions) text += item("check", html(condition.text));
-    text += item("at", "<span class=\"where\">" +
-                           html(where_text(problem.where, reader_.folder, kWholePlace)) + "</span>");
+    text += place("lost at", problem.lost_at) + html_item("do", html(problem.fix));
+    for (const ReportCondition& condition : problem.conditions)
+      text += html_item("check", html(condition.text));
+    text += html_item("at", "<span class=\"where\">" +
+                                html(where_text(problem.where, reader_.folder, kWholePlace)) + "</span>");
     text += "</dl>\n" + source(problem) + "<dl>";
     text += range(problem.range);
-    text +=
-        item("cost", cost(problem.count, problem.instances, problem.waited_s, problem.call_s, problem.bytes));
-    text += item("in", html(occurrences_text(report_.processes, problem.occurrences)));
+    text += html_item(
+        "cost", cost(problem.count, problem.instances, problem.waited_s, problem.call_s, problem.bytes));
+    text += html_item("in", html(occurrences_text(report_.processes, problem.occurrences)));
     std::string call = problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
     if (!problem.via.empty()) call += " in " + problem.via;
-    text += item("call", html(call)) + item("id", html(problem.id + "  " + problem.source_key)) + "</dl>\n";
-    text += stack(problem.stack);
+    text += html_item("call", html(call)) + html_item("id", html(problem.id + "  " + problem.source_key)) +
+            "</dl>\n";
+    text += html_stack(problem.stack, reader_);
     const auto position = &problem - report_.problems.data();
     return text +
            fmt::format(
@@ -152,8 +149,8 @@ class Entries {
               "</span>";
     std::string value;
     if (problem.first_use->value)
-      value = item("value", html(value_text(*problem.first_use->value, reader_.folder)));
-    return item("used", text) + value;
+      value = html_item("value", html(value_text(*problem.first_use->value, reader_.folder)));
+    return html_item("used", text) + value;
   }
 
   static std::string source(const ReportProblem& problem) {
@@ -165,16 +162,6 @@ class Entries {
       text += fmt::format("<{0}><b>{1}</b>{2}</{0}>", tag, number, html(problem.source.lines[i]));
     }
     return text + "</pre>\n";
-  }
-
-  std::string stack(const std::vector<ReportFrame>& frames) const {
-    if (frames.empty()) return "";
-    std::string text = fmt::format("<details><summary>Stack of {}</summary><ol class=\"stack\">\n",
-                                   counted(frames.size(), "frame"));
-    for (const ReportFrame& frame : frames)
-      text += fmt::format("<li{}>{}</li>\n", frame.owner == FrameOwner::application ? "" : " class=\"other\"",
-                          html(place_text(frame, reader_.folder, kWholePlace)));
-    return text + "</ol></details>\n";
   }
 
   const Report& report_;

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis/report/report.h"
 #include "views/shared/outline.h"
@@ -13,6 +14,12 @@ namespace diogenes {
 // but for tabs and line ends.
 std::string html(std::string_view text);
 
+// An entry of a list of terms; of no content none. The content is HTML already.
+std::string html_item(const char* label, const std::string& content);
+// A stack that unfolds, innermost first.
+std::string html_stack(const std::vector<ReportFrame>& frames, const Reader& reader);
+constexpr size_t kWholePlace = 400;  // characters of a place; the page breaks lines
+
 // What the page's script needs (html_data.cc).
 std::string html_data(const Report& report, const Outline& outline, const Reader& reader);
 
@@ -21,5 +28,9 @@ std::string findings_html(const Report& report, const Outline& outline, const Re
 std::string required_html(const Report& report, const Reader& reader);
 std::string groups_html(const Report& report, const Outline& outline);
 bool has_groups(const Report& report);  // of more than one problem: others are a finding already
+
+// GPU work, and the tree of calling contexts (html_profile.cc). "": the report has no profile.
+std::string gpu_work_html(const Report& report, const Reader& reader);
+std::string contexts_html(const Report& report);
 
 }  // namespace diogenes

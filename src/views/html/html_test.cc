@@ -9,6 +9,7 @@
 #include <set>
 
 #include "views/html/html_parts.h"
+#include "views/testing/sample_profile.h"
 #include "views/testing/sample_reports.h"
 
 namespace diogenes {
@@ -58,8 +59,9 @@ TEST(Html, NothingOfTheProgramBecomesMarkup) {
 }
 
 TEST(Html, LinksLeadToElementsAndNothingIsFetched) {
-  for (const Report& report : {Report{}, empty_report(), als_report(), bare_report(), crowded_report(),
-                               transfers_report(), timed_report(), proved_report()}) {
+  for (const Report& report :
+       {Report{}, empty_report(), als_report(), bare_report(), crowded_report(), transfers_report(),
+        timed_report(), proved_report(), contexts_report(), nonsense_profile_report()}) {
     const std::string page = markup(report);
     std::set<std::string> ids;
     const std::regex id("\\bid=\"([^\"]+)\""), link("href=\"#([^\"]+)\"");
@@ -84,6 +86,28 @@ TEST(Html, ReadsWithoutScripts) {
        {"cudaFree: needless wait", "src/als.cc:88", "allocate once and reuse the memory", "163 ms",
         "<mark><b>88</b>", "Needed waits that cost most", "als.1.diogenes --details all"})
     EXPECT_NE(page.find(text), std::string::npos) << text;
+}
+
+TEST(Html, NamesOfKernelsAndContextsAreTextAndFiguresAreNumbers) {
+  const Report report = nonsense_profile_report();
+  const std::string page = markup(report);
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+  for (const char* wrong : {"nan", "inf "}) EXPECT_EQ(page.find(wrong), std::string::npos) << wrong;
+  const auto data = nlohmann::json::parse(html_data(report, outline(report), kPageReader))["profile"];
+  EXPECT_EQ(data["cpu"].size(), report.profile->contexts.size());
+  EXPECT_EQ(data["cpu"][3], 0);      // infinite
+  EXPECT_EQ(data["called"][11], 0);  // -5
+}
+
+TEST(Html, ContextsAreColumnsInNanoseconds) {
+  const Report report = contexts_report();
+  const auto data = nlohmann::json::parse(html_data(report, outline(report), kPageReader))["profile"];
+  EXPECT_EQ(data["gpu"][5], 300'000'000);
+  EXPECT_EQ(data["texts"][data["name"][2].get<size_t>()], "als::iterate");
+  EXPECT_EQ(data["texts"][data["place"][2].get<size_t>()], "src/als.cc:180");
+  EXPECT_EQ(data["work"][10], 1);
+  EXPECT_FALSE(data.contains("cpu_ranks"));  // one process
+  EXPECT_NE(markup(no_contexts_report()).find("No calling contexts were recorded"), std::string::npos);
 }
 
 TEST(Html, DataHasTheTimelineInWholeUnits) {

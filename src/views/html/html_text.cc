@@ -1,5 +1,8 @@
 // Text inside HTML.
+#include <fmt/format.h>
+
 #include "views/html/html_parts.h"
+#include "views/shared/figures.h"
 #include "views/shared/utf8.h"
 
 namespace diogenes {
@@ -31,6 +34,20 @@ std::string html(std::string_view text) {
     i += length;
   }
   return out;
+}
+
+std::string html_item(const char* label, const std::string& content) {
+  return content.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>\n", label, content);
+}
+
+std::string html_stack(const std::vector<ReportFrame>& frames, const Reader& reader) {
+  if (frames.empty()) return "";
+  std::string text = fmt::format("<details><summary>Stack of {}</summary><ol class=\"stack\">\n",
+                                 counted(frames.size(), "frame"));
+  for (const ReportFrame& frame : frames)
+    text += fmt::format("<li{}>{}</li>\n", frame.owner == FrameOwner::application ? "" : " class=\"other\"",
+                        html(place_text(frame, reader.folder, kWholePlace)));
+  return text + "</ol></details>\n";
 }
 
 }  // namespace diogenes

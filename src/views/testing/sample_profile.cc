@@ -130,7 +130,7 @@ std::vector<ReportGpuWork> works() {
 
 }  // namespace
 
-Report profiled_report() {
+Report contexts_report() {
   Report report = timed_report();
   report.timeline->names[3] = "axpy<float, 4>";
   ReportProfile& profile = report.profile.emplace();
@@ -168,7 +168,7 @@ Report profiled_report() {
 }
 
 Report vast_profile_report() {
-  Report report = profiled_report();
+  Report report = contexts_report();
   ReportProfile& profile = *report.profile;
   profile.contexts = {context(0, Kind::root, "als")};
   uint32_t random = 1;
@@ -224,7 +224,7 @@ Report vast_profile_report() {
 }
 
 Report nonsense_profile_report() {
-  Report report = profiled_report();
+  Report report = contexts_report();
   const double not_a_number = std::numeric_limits<double>::quiet_NaN(),
                infinite = std::numeric_limits<double>::infinity();
   const std::string evil = "a;b\n</script><img src=x onerror=alert(1)>\"'\\\xff`\t&amp;";
@@ -256,6 +256,12 @@ Report nonsense_profile_report() {
   report.profile->notes = {evil};
   report.profile->gpu_s = not_a_number;
   report.timeline->names[3] = evil;
+  return report;
+}
+
+Report no_contexts_report() {
+  Report report = timed_report();
+  report.profile.emplace();
   return report;
 }
 

@@ -20,6 +20,30 @@ export interface FlameStack {
   problem: number
 }
 
+// Calling contexts as columns. Times are whole nanoseconds.
+export interface Profile {
+  texts: string[]
+  work_shown: number // kernels and copies that have an element
+  parent: number[]
+  kind: number[] // position in kKinds (contexts.ts)
+  name: number[] // position in texts
+  place: number[]
+  called: number[] // line of the caller; 0: not known
+  own: boolean[] // of the application
+  count: number[]
+  cpu: number[]
+  driver: number[]
+  waited: number[]
+  gpu: number[]
+  recoverable: number[]
+  gain: number[] // if it takes half as long
+  most_gain: number[]
+  threads: number[]
+  work: number[] // position in the list of GPU work; -1: none
+  cpu_ranks?: [number, string, string][] // context, least, most
+  gpu_ranks?: [number, string, string][]
+}
+
 interface RawLane {
   kind: 'thread' | 'stream'
   process: number
@@ -52,6 +76,7 @@ interface RawData {
   problems: Problem[]
   required: Required[]
   flame: FlameStack[]
+  profile: Profile | null
   timeline: RawTimeline | null
 }
 
@@ -86,6 +111,7 @@ export interface Data {
   problems: Problem[]
   required: Required[]
   flame: FlameStack[]
+  profile: Profile | null
   timeline: Timeline | null
 }
 
@@ -121,6 +147,7 @@ function laneOf(raw: RawLane, processes: string[], second: number): Lane {
 
 export function readData(): Data {
   const raw = JSON.parse(document.getElementById('data')!.textContent!) as RawData
+  if (raw.profile && !raw.profile.parent) raw.profile = null // no contexts
   const timeline = raw.timeline
   if (!timeline) return { ...raw, timeline: null }
   const second = timeline.unit_ns * 1e-9

@@ -1,28 +1,28 @@
 // The list of findings: sorted by a column, filtered by words, all open or closed. They are in the page as plain
 // <details>; without this script they are sorted by what they save.
 
-type Column = 'saves' | 'what' | 'where' | 'calls'
-
 const findings = () => [...document.querySelectorAll<HTMLDetailsElement>('#finding-list > details')]
 
-function compare(column: Column, a: HTMLElement, b: HTMLElement): number {
-  const [left, right] = [a.dataset[column] ?? '', b.dataset[column] ?? '']
-  if (column === 'saves' || column === 'calls') return Number(right) - Number(left) // the most first
-  return left.localeCompare(right, 'en', { numeric: true })
-}
-
-function setUpSorting(): void {
-  const buttons = [...document.querySelectorAll<HTMLButtonElement>('#finding-head button')]
+// A list's rows have what they are sorted by as data; its head has a button for each column.
+function setUpSorting(name: string): void {
+  const buttons = [...document.querySelectorAll<HTMLButtonElement>(`#${name}-head button`)]
+  const list = document.getElementById(`${name}-list`)
   for (const button of buttons)
     button.addEventListener('click', () => {
       const again = button.dataset.order === 'usual'
       for (const other of buttons) delete other.dataset.order
       button.dataset.order = again ? 'reversed' : 'usual'
-      const column = button.dataset.column as Column
-      const sorted = findings().sort((a, b) => compare(column, a, b))
+      const key = button.dataset.column!
+      const isNumber = button.classList.contains('number') || 'numeric' in button.dataset
+      const sorted = [...list!.querySelectorAll<HTMLElement>(':scope > details')].sort((a, b) => {
+        const [left, right] = [a.dataset[key] ?? '', b.dataset[key] ?? '']
+        // Of figures the most first.
+        return isNumber ? Number(right) - Number(left) : left.localeCompare(right, 'en', { numeric: true })
+      })
       if (again) sorted.reverse()
-      document.getElementById('finding-list')!.append(...sorted)
-      say(`Sorted by ${button.textContent}${again ? ', reversed' : ''}`)
+      list!.append(...sorted)
+      const status = document.getElementById(`${name}-status`)!
+      status.textContent = `Sorted by ${button.textContent}${again ? ', reversed' : ''}`
     })
 }
 
@@ -69,8 +69,9 @@ function setUpPrinting(): void {
 
 export function setUpFindings(): void {
   setUpPrinting()
+  setUpSorting('work')
   if (findings().length === 0) return
-  setUpSorting()
+  setUpSorting('finding')
   setUpFilter()
   const all = document.getElementById('open-all') as HTMLButtonElement
   all.addEventListener('click', () => {

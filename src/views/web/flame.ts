@@ -1,12 +1,10 @@
 // The flame graph of what can be saved: stacks from the outside in, as wide as their findings save.
-import flamegraph, { type FlameNode, type Placed } from 'd3-flame-graph'
-import { select } from 'd3-selection'
+import type { FlameNode, Placed } from 'd3-flame-graph'
 import type { Data, FlameStack } from './data'
 import { openElement } from './findings'
+import { FlameChart } from './flame_chart'
 import { secondsText } from './format'
-import { color, onTheme } from './theme'
-
-const kCell = 22
+import { color } from './theme'
 
 export function treeOf(stacks: FlameStack[]): FlameNode {
   const root: FlameNode = { name: 'all findings', value: 0, children: [] }
@@ -27,10 +25,8 @@ export function treeOf(stacks: FlameStack[]): FlameNode {
 }
 
 export function setUpFlame(data: Data): void {
-  const view = document.getElementById('flame-view')!
   const status = document.getElementById('flame-status')!
   if (data.flame.length === 0) return
-  const still = matchMedia('(prefers-reduced-motion: reduce)').matches
   const label = (node: Placed) => `${node.data.name}: ${secondsText(node.value * 1e-6)}`
   const tell = (node: Placed) => {
     status.textContent = label(node)
@@ -45,80 +41,16 @@ export function setUpFlame(data: Data): void {
     })
     status.append(' \u00b7 ', link)
   }
-  const chart = flamegraph()
-    .width(view.clientWidth)
-    .cellHeight(kCell)
-    .inverted(true)
-    .sort((a, b) => b.value - a.value)
-    .selfValue(true)
-    .minFrameSize(1)
-    .transitionDuration(still ? 0 : 250)
-    .setLabelHandler(label)
-    .setColorMapper((node) =>
-      node.data.problem !== undefined ? color('problem') : color(node.depth % 2 ? 'flame-odd' : 'flame-even'),
-    )
-    .onClick(tell)
-  select(view).datum(treeOf(data.flame)).call(chart as never)
-
-  const reset = document.getElementById('flame-reset') as HTMLButtonElement
-  reset.addEventListener('click', () => {
-    chart.resetZoom()
-    status.textContent = ''
+  const isProblem = (node: Placed) => node.data.problem !== undefined
+  const chart = new FlameChart(document.getElementById('flame-view')!, {
+    tree: treeOf(data.flame),
+    label,
+    color: (node) => (isProblem(node) ? color('problem') : color(node.depth % 2 ? 'flame-odd' : 'flame-even')),
+    isBright: isProblem,
+    told: tell,
   })
-  let width = view.clientWidth
-  new ResizeObserver(() => {
-    if (view.clientWidth === width || view.clientWidth === 0) return
-    width = view.clientWidth
-    chart.width(width).update()
-  }).observe(view)
-  onTheme(() => chart.update())
-  setUpKeys(view, tell)
-}
-
-// One frame can be reached with Tab; the arrows go on from there.
-function setUpKeys(view: HTMLElement, tell: (node: Placed) => void): void {
-  const frames = () => [...view.querySelectorAll<SVGGElement>('g.frame')]
-  const placed = (frame: Element) => (frame as unknown as { __data__: Placed }).__data__
-  const roam = (frame: SVGGElement) => {
-    for (const other of frames()) other.setAttribute('tabindex', other === frame ? '0' : '-1')
-  }
-  const name = () => {
-    for (const frame of frames()) {
-      frame.setAttribute('role', 'button')
-      frame.setAttribute('aria-label', frame.querySelector('title')?.textContent ?? '')
-      frame.toggleAttribute('data-problem', placed(frame).data.problem !== undefined)
-      if (!frame.hasAttribute('tabindex')) frame.setAttribute('tabindex', placed(frame).depth === 0 ? '0' : '-1')
-    }
-  }
-  new MutationObserver(name).observe(view, { childList: true, subtree: true })
-  name()
-  view.addEventListener('keydown', (event) => {
-    const frame = (event.target as Element).closest<SVGGElement>('g.frame')
-    if (!frame) return
-    const node = placed(frame)
-    const beside = frames()
-      .map(placed)
-      .filter((other) => other.depth === node.depth)
-      .sort((a, b) => a.x0 - b.x0)
-    const at = beside.indexOf(node)
-    const goal: Record<string, Placed | null | undefined> = {
-      ArrowUp: node.parent,
-      ArrowDown: node.children?.[0],
-      ArrowLeft: beside[at - 1],
-      ArrowRight: beside[at + 1],
-    }
-    if (event.key === 'Enter' || event.key === ' ') {
-      frame.dispatchEvent(new MouseEvent('click', { bubbles: true }))
-    } else if (event.key in goal) {
-      const next = frames().find((other) => placed(other) === goal[event.key])
-      if (next) {
-        roam(next)
-        next.focus()
-        tell(placed(next))
-      }
-    } else {
-      return
-    }
-    event.preventDefault()
+  document.getElementById('flame-reset')!.addEventListener('click', () => {
+    chart.reset()
+    status.textContent = ''
   })
 }

@@ -4,6 +4,8 @@ declare module 'd3-flame-graph' {
     name: string
     value: number
     problem?: number
+    context?: number
+    kind?: string
     children?: FlameNode[]
   }
   export interface Placed {
@@ -27,8 +29,10 @@ declare module 'd3-flame-graph' {
     setLabelHandler(label: (node: Placed) => string): FlameChart
     setColorMapper(color: (node: Placed, usual: string) => string): FlameChart
     onClick(act: (node: Placed) => void): FlameChart
+    resetHeightOnZoom(on: boolean): FlameChart
+    zoomTo(node: Placed): void
     resetZoom(): void
-    update(): void
+    update(tree?: FlameNode): void
   }
   export default function flamegraph(): FlameChart
 }
