@@ -281,6 +281,7 @@ std::string to_json(const Report& report) {
   result["tool"] = {{"version", report.tool_version}};
   result["started"] = text_or_null(report.started);
   result["complete"] = report.incomplete.empty();
+  result["judged"] = report.judged;
   result["incomplete"] = report.incomplete;
   result["coverage"] = {{"synchronizations", report.coverage.synchronizations},
                         {"judged", report.coverage.judged},

@@ -198,9 +198,24 @@ std::string needed_part(const Report& report, double gain) {
   return text;
 }
 
+// Of `diogenes profile`.
+std::string profile_headline(const Report& report) {
+  const std::string judged = "; which waits were needed, `diogenes run` finds out";
+  if (!report.profile || report.profile->pieces == 0) return "when the GPU worked is not known" + judged;
+  const double busy = report.profile->gpu_busy_s;
+  const bool several = report.processes.size() > 1;
+  return fmt::format(
+      "the GPU worked for {}{}{}", seconds_text(busy),
+      several ? " (all processes together)"
+              : fmt::format(" of {} ({})", seconds_text(report.runtime_s),
+                            percent_text(report.runtime_s > 0 ? 100 * busy / report.runtime_s : 0)),
+      judged);
+}
+
 }  // namespace
 
 std::string headline(const Report& report, const Outline& outline) {
+  if (!report.judged) return profile_headline(report);
   const auto places =
       static_cast<size_t>(std::count_if(outline.findings.begin(), outline.findings.end(),
                                         [](const Finding& finding) { return !stands_apart(finding); }));
@@ -281,7 +296,7 @@ std::string about_text(const Report& report) {
     text += "; " + counted(report.transfers, "transfer") + " moved " + bytes_text(report.transferred_bytes);
   double runs = 0;
   for (const ReportStage& stage : report.stages) runs += stage.overhead;
-  if (runs > 0) text += fmt::format("; all runs together took {:.1f} plain runs", runs);
+  if (runs > 0 && report.judged) text += fmt::format("; all runs together took {:.1f} plain runs", runs);
   return text;
 }
 

@@ -83,6 +83,7 @@ class Writer {
       where_time_goes(page);
       return next(page);
     }
+    if (!report_.judged && !one()) return profiled(page);
     if (one()) {
       one_detail(page);
     } else {
@@ -200,6 +201,22 @@ class Writer {
       gpu_work_in_full(page, *report_.profile, how(true), SIZE_MAX);
     else
       gpu_work_table(page, *report_.profile, folder_, kKernels);
+  }
+
+  // All that `diogenes profile` has.
+  void profiled(Page& page) const {
+    if (report_.profile) {
+      if (whole())
+        gpu_work_in_full(page, *report_.profile, how(true), SIZE_MAX);
+      else
+        gpu_work_table(page, *report_.profile, folder_, limit());
+      tree_text(page, *report_.profile, TreeTextOptions{});
+    } else {
+      page.line();
+      page.wrapped("", 0, kNoProfile);
+    }
+    notices(page);
+    next(page);
   }
 
   void where_time_goes(Page& page) const {
