@@ -1,0 +1,96 @@
+// `diogenes profile` on the examples, with the simulated driver: one run, in which the program does what it does alone;
+// GPU time by launch path sums to that of the GPU's work, and contexts of the CPU to the threads' time.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "measured.h"
+
+namespace diogenes::e2e {
+namespace {
+
+using nlohmann::json;
+
+struct Profiled {
+  bench::ProcessRun alone, run;
+  json report;
+};
+
+Profiled profiled(const std::vector<std::string>& command) {
+  Profiled out;
+  out.alone = run_alone(command);
+  const bench::TemporaryFolder folder;
+  const std::string session = folder.path() / "session.diogenes";
+  std::vector<std::string> words = {
+      built("bin/diogenes"),        "profile", "--driver", "simulated", "--output", session, "--report",
+      folder.path() / "report.txt", "--"};
+  words.insert(words.end(), command.begin(), command.end());
+  out.run = bench::run_process(words, {.environment = {"XDG_CACHE_HOME=" + built("e2e-cache")}});
+  std::ifstream in(session + "/report.json");
+  out.report = json::parse(in, nullptr, false);
+  return out;
+}
+
+class Profile : public testing::TestWithParam<const char*> {};
+
+TEST_P(Profile, SumsAreThoseOfTheWholeAndTheProgramIsUnharmed) {
+  const Profiled found = profiled({built(std::string("bin/examples/") + GetParam()), "--iterations", "60"});
+  EXPECT_EQ(found.run.exit_status, found.alone.exit_status) << found.run.errors;
+  EXPECT_EQ(found.run.output, found.alone.output);
+  ASSERT_TRUE(found.report.is_object()) << found.run.errors;
+  EXPECT_FALSE(found.report.at("judged").get<bool>());
+  EXPECT_TRUE(found.report.at("problems").empty());
+  const json& profile = found.report.at("profile");
+
+  double kernels = 0, by_path = 0;
+  std::map<int, double> of_work;  // by position
+  int position = 0;
+  for (const json& work : profile.at("work")) {
+    kernels += work.at("gpu_s").get<double>();
+    of_work[position++] = work.at("gpu_s");
+    for (const json& path : work.at("paths")) by_path += path.at("gpu_s").get<double>();
+  }
+  EXPECT_GT(kernels, 0);
+  EXPECT_NEAR(by_path, kernels, kernels * 1e-3);
+  EXPECT_NEAR(profile.at("gpu_s").get<double>(), kernels, kernels * 1e-3);
+
+  double threads = profile.value("recording_s", 0.0), gpu = 0;
+  for (const json& context : profile.at("contexts")) {
+    for (const char* time : {"cpu_s", "driver_s", "waited_s"}) threads += context.value(time, 0.0);
+    gpu += context.value("gpu_s", 0.0);
+    if (context.contains("work")) of_work[context["work"]] -= context.value("gpu_s", 0.0);
+  }
+  const double all = profile.at("threads_s");
+  EXPECT_GT(all, 0);
+  EXPECT_NEAR(threads, all, all * 1e-2);
+  EXPECT_NEAR(gpu, kernels, kernels * 1e-3);
+  for (auto [work, rest] : of_work) EXPECT_NEAR(rest, 0, kernels * 1e-3) << work;
+}
+
+INSTANTIATE_TEST_SUITE_P(, Profile, testing::Values("als", "cfd", "multigrid", "gaussian", "transfers"));
+
+// A kernel that never waits for anything, named by its function.
+TEST(ProfileCommand, NamesTheKernelsOfTheProgram) {
+  const Profiled found = profiled({built("bin/examples/als"), "--iterations", "10"});
+  ASSERT_TRUE(found.report.is_object()) << found.run.errors;
+  const json& first = found.report.at("profile").at("work").at(0);
+  EXPECT_EQ(first.at("name"), "add");
+  EXPECT_EQ(first.at("kind"), "kernel");
+  EXPECT_EQ(first.at("shapes").at(0).at("block").at(0), 256);
+}
+
+TEST(ProfileCommand, OfAProgramWithoutCudaItSaysThatThereIsNothing) {
+  const Profiled found = profiled({built("bin/tests/programs/no_cuda")});
+  EXPECT_EQ(found.run.exit_status, found.alone.exit_status);
+  EXPECT_NE(found.run.errors.find("nothing to measure"), std::string::npos) << found.run.errors;
+}
+
+TEST(ProfileCommand, OfAProgramThatForksItIsTheSame) {
+  const Profiled found = profiled({built("bin/tests/programs/fork")});
+  EXPECT_EQ(found.run.exit_status, found.alone.exit_status) << found.run.errors;
+  EXPECT_EQ(found.run.output, found.alone.output);
+}
+
+}  // namespace
+}  // namespace diogenes::e2e
