@@ -231,7 +231,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->allow_extra_args(false);
   report
       ->add_option("--details", options.details,
-                   "Show one finding (P1, G2, R1) or all with everything that is known")
+                   "Show one finding or kernel (P1, G2, R1, K1) or all with everything that is known")
       ->type_name("ID|all");
   report
       ->add_option("--kind", options.kind,
@@ -246,7 +246,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report
       ->add_option("--sort", options.sort,
                    "Order of the findings: benefit (default), count, waited or bytes; with --tree: a column")
-      ->type_name("benefit|count|waited|bytes|COLUMN");
+      ->type_name("benefit|count|waited|bytes|time|cpu|driver|gpu|recoverable|gain|importance");
   report->add_flag("--sequences", options.sequences, "Show problems that follow each other, fixed together");
   report->add_flag("--profile", options.profile,
                    "Show the time by driver function, beside what can be saved");
@@ -262,8 +262,9 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report
       ->add_option("--columns", options.columns,
                    "Columns of the tree: time,cpu,driver,waited,gpu,recoverable,gain,count,importance")
-      ->type_name("COLUMN,...")
+      ->type_name("A,B")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(kTreeColumn);
   report->add_option("--depth", options.depth, "Levels of the tree (default: what takes most, in 60 lines)")
       ->type_name("N")

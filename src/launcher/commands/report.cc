@@ -36,8 +36,9 @@ std::string wrong_options(const ReportOptions& options) {
   if (!tree_view_named(options.tree))
     return fmt::format("--tree: there is no view '{}'; the views are top-down, bottom-up, flat",
                        options.tree);
-  if (!options.sort.empty()) return kTreeColumn(std::string(options.sort));
-  return "";
+  std::string sort = options.sort;
+  const std::string wrong = sort.empty() ? "" : kTreeColumn(sort);
+  return wrong.empty() ? "" : "--sort: " + wrong;
 }
 
 std::optional<TreeTextOptions> tree_of(const ReportOptions& options) {

@@ -6,6 +6,7 @@
 
 #include "base/demangled_name.h"
 #include "views/shared/figures.h"
+#include "views/shared/phrases.h"
 #include "views/shared/places.h"
 
 namespace diogenes {
@@ -177,8 +178,9 @@ struct WorkColumns {
 }  // namespace
 
 const char* const kNoProfile =
-    "How long the GPU worked on what was not measured: CUPTI was not there, or it was turned off. Let libcupti be found "
-    "(`diogenes doctor` says whether it is), and run `diogenes run` again, with --gpu-times auto.";
+    "When the GPU worked on what was not measured: CUPTI was not there, another profiler used it, or GPU times were "
+    "turned off. Let libcupti be found (`diogenes doctor` says whether it is), and measure again with `diogenes run "
+    "--gpu-times auto`. The notices of the report say more.";
 
 std::string shortened_name(const std::string& name, size_t room) {
   constexpr int kDeepest = 8;
@@ -222,7 +224,7 @@ std::string gpu_work_title(const ReportProfile& profile) {
   return kernels ? "Kernels" : "Kernels and other GPU work";
 }
 
-void gpu_work_table(Page& page, const ReportProfile& profile, const std::string& folder, size_t most) {
+void gpu_work_table(Page& page, const ReportProfile& profile, const Reader& reader, size_t most) {
   if (profile.work.empty()) return;
   const WorkColumns columns(page.width());
   const size_t shown = std::min(most, profile.work.size());
@@ -244,7 +246,7 @@ void gpu_work_table(Page& page, const ReportProfile& profile, const std::string&
         fmt::format("{:>2}. {:>8} {:>6} ", i + 1, seconds_text(work.gpu_s), percent_text(work.percent)) +
         page.gain(fmt::format("{:>9}", half)) + (columns.at_most ? fmt::format(" {:>9}", none) : "") + "  " +
         page.bold(fmt::format("{:<{}}", shortened_name(work.name, columns.what), columns.what)) + "  " +
-        launch_place(work, folder, columns.where));
+        launch_place(work, reader.folder, columns.where));
     if (gains && !work.what_if->reason.empty())
       page.line(fmt::format("{:>20}range {} to {}", "", seconds_text(work.what_if->half.low_s),
                             seconds_text(work.what_if->half.high_s)));
@@ -252,7 +254,8 @@ void gpu_work_table(Page& page, const ReportProfile& profile, const std::string&
   if (hidden)
     page.wrapped("    ", 4,
                  "hidden: the run gains nothing if it is faster; other GPU work or the CPU takes as long.");
-  page.line("    All that is known of them: diogenes report --kernels");
+  page.line(fmt::format("    More of each: diogenes report{} --kernels",
+                        reader.session.empty() ? "" : " " + quoted(reader.session)));
 }
 
 void gpu_work_details(Page& page, size_t rank, const ReportGpuWork& work, const ProblemTextOptions& options) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "analysis/report/report.h"
+#include "views/shared/places.h"
 #include "views/text/page.h"
 #include "views/text/problem_text.h"
 
@@ -21,8 +22,8 @@ std::string gpu_work_title(const ReportProfile& profile);  // "Kernels"
 // Why a report has no such figures, and what to do.
 extern const char* const kNoProfile;
 
-// The `most` that took longest, a line each, and what to type to see all.
-void gpu_work_table(Page& page, const ReportProfile& profile, const std::string& folder, size_t most);
+// The `most` that took longest, a line each, and what to type to see more.
+void gpu_work_table(Page& page, const ReportProfile& profile, const Reader& reader, size_t most);
 // `rank`: from 1, said before it; 0: none.
 void gpu_work_details(Page& page, size_t rank, const ReportGpuWork& work, const ProblemTextOptions& options);
 // The `most` that took longest, each with its details, and what the reader must know of these figures.

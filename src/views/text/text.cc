@@ -200,7 +200,7 @@ class Writer {
     if (whole())
       gpu_work_in_full(page, *report_.profile, how(true), SIZE_MAX);
     else
-      gpu_work_table(page, *report_.profile, folder_, kKernels);
+      gpu_work_table(page, *report_.profile, {folder_, options_.session}, kKernels);
   }
 
   // All that `diogenes profile` has.
