@@ -70,7 +70,7 @@ CUresult prepare(const Context& context, const CUDA_KERNEL_NODE_PARAMS_v2& kerne
 
 Work work_of(const Kernel& kernel, const CUDA_KERNEL_NODE_PARAMS_v2& as, const char* parameters) {
   Work work = kernel.work(parameters);
-  work.kernel = &kernel;
+  work.kernel = kernel.name.data();
   const uint32_t grid[3] = {as.gridDimX, as.gridDimY, as.gridDimZ};
   const uint32_t block[3] = {as.blockDimX, as.blockDimY, as.blockDimZ};
   std::copy_n(grid, 3, work.grid);

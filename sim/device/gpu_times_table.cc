@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "driver/kernel_launches.h"
-#include "kernels.h"
 #include "op.h"
 
 namespace diogenes::sim {
@@ -34,7 +33,7 @@ uint32_t launch_of(const Work& work) {
   LaunchShape shape{};
   std::copy_n(work.grid, 3, shape.grid);
   std::copy_n(work.block, 3, shape.block);
-  return launches().number_of(work.kernel->name.data(), shape);
+  return launches().number_of(work.kernel, shape);
 }
 
 GpuWork work_of(const Work& work) {

@@ -34,7 +34,6 @@ struct HostRange {
 };
 
 struct NodeDescription;  // graphs.h
-struct Kernel;           // kernels.h
 
 // What an operation does; a value, so that graphs can submit it again.
 struct Work {
@@ -47,7 +46,7 @@ struct Work {
   std::function<Effect()> effect;
   std::function<void(CUresult)> function;  // callback
   std::vector<HostRange> host;
-  const Kernel* kernel = nullptr;  // null: none
+  const char* kernel = nullptr;  // its name; null: none
   uint32_t grid[3] = {}, block[3] = {};
   std::shared_ptr<const NodeDescription> node;  // captured: what it is in a graph
 };

@@ -5,8 +5,9 @@
 // or what it called meanwhile, had the CPU (or slept). A frame is the same where its function is, and the line at which
 // its caller called it. Where both calls have the same stack, any of its frames may have looped; the time is that of the
 // innermost frame of the application, with what it calls. What comes before a process's first call and behind its last
-// one belongs to the whole program. Where the CPU was sampled, that time is shared out by the samples in it: what they have below
-// that frame becomes contexts of its own, and what no sample stands for (it slept) stays where it is. Source: DESIGN.md, section 10; HPCToolkit (ICS'20) has samples in its place.
+// one belongs to the whole program. Where the CPU was sampled, that time is shared out by the samples in it: what they
+// have below that frame becomes contexts of its own, and what no sample stands for (it slept) stays where it is.
+// HPCToolkit (ICS'20) has samples in the place of all this.
 #pragma once
 #include <functional>
 #include <map>

@@ -1,6 +1,6 @@
 // How many threads of a kernel a multiprocessor can hold at a time, by what its launch asks for: theoretical occupancy.
 // Source: CUDA C++ Programming Guide 13.0, table "Technical Specifications per Compute Capability", and the granularities
-// that the CUDA Occupancy Calculator's header has (cuda_occupancy.h).
+// of NVIDIA's occupancy calculator.
 #pragma once
 #include <optional>
 

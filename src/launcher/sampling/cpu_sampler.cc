@@ -29,7 +29,7 @@ constexpr auto kBetweenReads = std::chrono::milliseconds(50);
 // A file of this size makes each later sample stand for twice as much, and again at twice the size.
 constexpr uint64_t kHalvesAt = 64 << 20;
 
-// rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, rip, r8 to r15, as the kernel orders them (asm/perf_regs.h).
+// rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, rip, r8 to r15, as the kernel orders them.
 constexpr uint64_t kRegisters = 0x1ff | 0xff << 16;
 constexpr int kInDwarf[kSampledRegisters] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
 constexpr int kStackPointer = 7;
@@ -142,7 +142,7 @@ void CpuSampler::read_all() {
 void CpuSampler::read(Buffer& buffer) {
   auto* head = static_cast<perf_event_mmap_page*>(buffer.memory);
   const auto* ring = static_cast<const uint8_t*>(buffer.memory) + sysconf(_SC_PAGESIZE);
-  // acquire: the records before `data_head`; release: they were read. Pairs with the kernel's (perf_event.h).
+  // acquire: the records before `data_head`; release: they were read. Pairs with the kernel's.
   const uint64_t end = __atomic_load_n(&head->data_head, __ATOMIC_ACQUIRE);
   uint64_t at = head->data_tail;
   std::vector<uint8_t> record;
