@@ -91,8 +91,8 @@ KEPT(ReportContext, parent, kind, name, file, module, line, called_line, languag
      gpu_most_s, threads, work)
 KEPT(ReportProfile, gpu_s, gpu_busy_s, threads_s, recording_s, pieces, unnamed, work, work_count, left_out_s,
      contexts, notes)
-KEPT(Report, model, judged, tool_version, started, incomplete, coverage, command, exit_status, runtime_s, part,
-     gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
+KEPT(Report, model, judged, tool_version, started, incomplete, coverage, command, exit_status, runtime_s,
+     part, gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
      compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
      functions, problems, required, groups, together, required_together, main_loop, notices, timeline, proof,
      profile)
