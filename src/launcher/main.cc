@@ -303,13 +303,14 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->formatter(std::make_shared<WithUsage>("diogenes export [SESSION] [OPTIONS]"));
   command->footer(
       "Formats:\n"
-      "  json       everything, schema diogenes-report/2 (default)\n"
-      "  html       one page that needs no network: findings, timeline, flame graph\n"
-      "  csv        one row a problem, for spreadsheets; kernels-csv: one row a kernel\n"
-      "  markdown   for the comment of a pull request\n"
-      "  sarif      SARIF 2.1.0, for code scanning and editors\n"
-      "  perfetto   the timeline, for ui.perfetto.dev\n"
-      "  collapsed  stacks with the microseconds that can be saved, for flame-graph tools\n"
+      "  json            everything, schema diogenes-report/2 (default)\n"
+      "  html            one page that needs no network: findings, kernels, where time goes, timeline\n"
+      "  csv             one row a problem, for spreadsheets\n"
+      "  kernels-csv     one row a kernel\n"
+      "  markdown        for the comment of a pull request\n"
+      "  sarif           SARIF 2.1.0, for code scanning and editors\n"
+      "  perfetto        the timeline, for ui.perfetto.dev\n"
+      "  collapsed       stacks with the microseconds that can be saved, for flame-graph tools\n"
       "  collapsed-time  stacks with the microseconds of CPU and GPU time\n"
       "  speedscope      CPU and GPU time by calling context, for speedscope.app\n"
       "  pprof           the same as profile.proto, for pprof\n"
@@ -321,9 +322,9 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   command->add_option("--format", options.format, "What to write (default: json)")
-      ->type_name("json|html|csv|kernels-csv|markdown|sarif|perfetto|collapsed|collapsed-time|speedscope|pprof")
-      ->check(CLI::IsMember({"json", "html", "csv", "kernels-csv", "markdown", "sarif", "perfetto", "collapsed",
-                             "collapsed-time", "speedscope", "pprof"})
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"json", "html", "csv", "kernels-csv", "markdown", "sarif", "perfetto",
+                             "collapsed", "collapsed-time", "speedscope", "pprof"})
                   .description(""));
   command->add_option("-o", options.file, "File to write; - is stdout (default)")->type_name("FILE");
   command->add_flag("--force", options.force, "Overwrite FILE");

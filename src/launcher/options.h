@@ -29,7 +29,7 @@ struct RunOptions {
   std::vector<std::string> own, library;  // folders: whose code is whose
   int top = 10;
   bool use_cache = true;
-  std::string resume;  // the session to go on with; empty: a new one
+  std::string resume;    // the session to go on with; empty: a new one
   bool profile = false;  // one run, and no verdicts
   std::vector<std::string> command;
 };

@@ -55,7 +55,7 @@ struct RunRequest {
   bool follow_values = true;
   uint64_t max_trace_bytes = 0;  // 0: the default
   double max_overhead = 3;
-  std::string region;  // of NVTX, in which what is judged lies (--region); empty: none
+  std::string region;    // of NVTX, in which what is judged lies (--region); empty: none
   bool profile = false;  // `diogenes profile`: one run, with GPU times, of which nothing is judged
 };
 

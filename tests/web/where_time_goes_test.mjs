@@ -47,14 +47,14 @@ test('the tree shows inclusive times, and its hot path at first', async () => {
       'als | 516 ms | 170 ms | 850 ms | 188 ms | 310 ms',
       'main src/main.cc:20 | 516 ms | 170 ms | 850 ms | 188 ms | 310 ms',
       'als::iterate src/als.cc:180 | 503 ms | 170 ms | 850 ms | 188 ms | 310 ms',
-      'als::update_theta<float> src/als.cc:110 | 186 ms | 110 ms | 300 ms | 100 ms | 120 ms',
-      'cudaMemcpy | 150 ms | 60.0 ms | 200 ms | 88.0 ms | 50.0 ms',
       'als::update_x<float> src/als.cc:150 | 62.0 ms |  | 350 ms |  | 140 ms',
+      'als::update_theta<float> src/als.cc:110 | 186 ms | 110 ms | 300 ms | 100 ms | 120 ms',
+      'cudaMemcpy src/als.cc:190 | 150 ms | 60.0 ms | 200 ms | 88.0 ms | 50.0 ms',
       'libsolver.so /usr/lib/libsolver.so | 5.00 ms |  |  |  | ',
       '3 smaller ones | 3.00 ms |  |  |  | ',
     ])
-    await page.click('#tree button[data-column=gpu]')
-    assert.match((await rows(page))[3], /^als::update_x<float>/)
+    await page.click('#tree button[data-column=waited]')
+    assert.match((await rows(page))[3], /^als::update_theta<float>/)
     await page.click('#tree-columns summary')
     await page.locator('#tree-columns label', { hasText: 'driver: inside' }).click()
     assert.match((await rows(page))[0], /^als \| 516 ms \| 138 ms \| 170 ms/)
@@ -64,7 +64,6 @@ test('the tree shows inclusive times, and its hot path at first', async () => {
 test('bottom-up and flat show functions', async () => {
   await opened('contexts', {}, async (page) => {
     await page.click('#tree-views button[data-view=flat]')
-    await page.click('#tree button[data-column=gpu]')
     const flat = await rows(page)
     assert.ok(flat.includes('axpy<float, 4> |  |  | 400 ms |  | 160 ms'), flat.join('\n'))
     assert.ok(flat.includes('cudaLaunchKernel | 42.0 ms |  | 650 ms |  | 260 ms'), flat.join('\n'))
@@ -85,25 +84,26 @@ test('the tree is moved through by keys', async () => {
   await opened('contexts', {}, async (page) => {
     const focused = () => page.evaluate(() => document.activeElement.cells[0].textContent)
     await page.focus('#tree tr[tabindex="0"]')
-    for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowDown')
+    for (let i = 0; i < 4; ++i) await page.keyboard.press('ArrowDown')
     assert.match(await focused(), /update_theta/)
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('ArrowRight')
-    assert.match(await focused(), /cudaFree/)
+    assert.match(await focused(), /cudaLaunchKernel/)
+    await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
-    assert.match(await page.textContent('#tree-status'), /^cudaFree · called in line 120 · 500 times · 116 ms of its own$/)
+    assert.match(await page.textContent('#tree-status'), /^cudaFree · src\/als.cc:120 · 500 times · 116 ms of its own$/)
     await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('ArrowLeft')
     assert.match(await focused(), /update_theta/)
     assert.equal((await rows(page)).length, 8)
     await page.keyboard.press('h')
-    assert.match(await focused(), /cudaFree/)
+    assert.match(await focused(), /axpy/)
   })
 })
 
 test('a click in the flame graph selects in the tree, and the other way round', async () => {
   await opened('contexts', { reducedMotion: 'reduce' }, async (page) => {
-    await page.click('#time-flame-metric button[data-metric=gpu]')
+    assert.equal(await page.getAttribute('#time-flame-metric button[data-metric=gpu]', 'aria-pressed'), 'true')
     const frame = (name) => page.locator('#time-flame-view g.frame', { hasText: name }).first()
     await frame('reduce_rows').click()
     assert.match(await page.textContent('#time-flame-status'), /^reduce_rows: 250 ms$/)
@@ -116,6 +116,9 @@ test('a click in the flame graph selects in the tree, and the other way round', 
     await page.locator('#k1 > summary').click()
     await page.click('#k1 button[data-show-work]')
     assert.match(await page.textContent('#tree tr[aria-selected=true]'), /axpy.*300 ms/)
+    await page.click('#time-flame-metric button[data-metric=time]')
+    await frame('waits for the GPU').click()
+    assert.match(await page.textContent('#tree tr[aria-selected=true]'), /cudaFree|cudaMemcpy/)
   })
 })
 
@@ -131,6 +134,7 @@ test('20,000 contexts, 256 deep: what is folded is not in the page', async () =>
     await page.locator('#tree tr button', { hasText: 'more' }).click()
     assert.ok((await rows(page)).length > 1000)
     await page.click('#tree-views button[data-view=top-down]')
+    await page.click('#time-flame-metric button[data-metric=time]')
     const frames = page.locator('#time-flame-view g.frame', { hasText: 'deep_' })
     await frames.last().dispatchEvent('click')
     assert.match(await page.textContent('#tree tr[aria-selected=true]'), /deep_\d+/)
@@ -153,5 +157,13 @@ test('on paper the tree is as it was unfolded', async () => {
     assert.ok(await line(page, 'als::iterate').isVisible())
     assert.equal(await page.locator('#tree-views').isVisible(), false)
     assert.equal(await page.locator('#time-flame-view').isVisible(), false)
+  })
+})
+
+test('a phone has no figure of GPU work that is cut off', async () => {
+  await opened('contexts', { viewport: { width: 390, height: 800 } }, async (page) => {
+    const cut = await page.$$eval('#work-list > details > summary', (list) => list.filter((one) => one.scrollWidth > one.clientWidth).length)
+    assert.equal(cut, 0)
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false)
   })
 })

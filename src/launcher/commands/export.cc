@@ -8,6 +8,7 @@
 #include "trace/session.h"
 #include "views/exports/exports.h"
 #include "views/html/html.h"
+#include "views/text/gpu_work.h"
 
 namespace diogenes::launcher {
 namespace {

@@ -7,6 +7,7 @@
 #include "views/shared/occurrences.h"
 #include "views/shared/phrases.h"
 #include "views/shared/proof_text.h"
+#include "views/text/gpu_work.h"
 
 // The page's script and style, as web/build.mjs bundled them; in the program itself (web_bundle.S).
 extern "C" {
@@ -52,7 +53,7 @@ std::string navigation(const Report& report, const Outline& outline) {
     text += fmt::format("<a href=\"#{}\">{}</a>", id, name);
   };
   link("findings", "Findings");
-  if (report.profile) link("kernels", "GPU work");
+  if (report.profile) link("kernels", gpu_work_title(*report.profile).c_str());
   if (report.profile) link("contexts", "Where time goes");
   if (has_timeline(report)) link("timeline", "Timeline");
   if (!outline.findings.empty()) link("recoverable", "Flame graph");

@@ -122,11 +122,15 @@ Json profile_json(const Report& report, const Reader& reader) {
     return found->second;
   };
   std::map<std::string, Json> columns;
-  for (const ReportContext& one : report.profile->contexts) {
+  const std::vector<ReportContext>& contexts = report.profile->contexts;
+  for (const ReportContext& one : contexts) {
     const auto put = [&](const char* column, const Json& value) { columns[column].push_back(value); };
     const ReportFrame frame = frame_of(one);
-    std::string place = short_path(frame.file, reader.folder);
-    if (!place.empty() && frame.line > 0) place += fmt::format(":{}", frame.line);
+    // Of a call, where it is made; of a function, where it begins.
+    const bool call = one.kind == ReportContext::Kind::call && one.parent < contexts.size();
+    std::string place = short_path(call ? contexts[one.parent].file : frame.file, reader.folder);
+    const int line = call ? one.called_line : frame.line;
+    if (!place.empty() && line > 0) place += fmt::format(":{}", line);
     if (place.empty()) place = frame.module;
     put("parent", one.parent);
     put("kind", static_cast<int>(one.kind));

@@ -8,6 +8,7 @@
 #include "views/exports/exports.h"
 #include "views/html/html_parts.h"
 #include "views/shared/figures.h"
+#include "views/text/gpu_work.h"
 
 namespace diogenes {
 namespace {
@@ -17,25 +18,9 @@ std::string range_text(const ReportGain& gain) {
   return low == high ? "" : low + " to " + high;
 }
 
-std::string gain_text(const ReportGain& gain) {
-  const std::string range = range_text(gain);
-  return seconds_text(gain.seconds) + (range.empty() ? "" : " [" + range + "]");
-}
-
-std::string what_if_text(const ReportGain& half, const ReportGain& none) {
-  return "the run gains " + gain_text(half) + " if it takes half as long, and at most " + gain_text(none);
-}
-
 std::string occupancy_text(const ReportOccupancy& occupancy) {
   const std::string percent = percent_text(occupancy.percent);
   return occupancy.limiter.empty() ? percent : percent + ", " + occupancy.limiter;
-}
-
-std::string size_text(const uint32_t (&size)[3]) {
-  std::string text = std::to_string(size[0]);
-  if (size[1] > 1 || size[2] > 1) text += fmt::format(" x {}", size[1]);
-  if (size[2] > 1) text += fmt::format(" x {}", size[2]);
-  return text;
 }
 
 // "12,000 launches", "1 piece"
@@ -49,7 +34,7 @@ class WorkRows {
   explicit WorkRows(const Reader& reader) : reader_(reader) {}
 
   std::string row(size_t number, const ReportGpuWork& work, double most_s) const {
-    const std::string where = launched_at(work);
+    const std::string where = launch_place(work, reader_.folder, kWholePlace);
     const double half_s = work.what_if ? finite(work.what_if->half.seconds) : 0,
                  none_s = work.what_if ? finite(work.what_if->none.seconds) : 0;
     const auto shape = std::find_if(work.shapes.begin(), work.shapes.end(),
@@ -66,10 +51,10 @@ class WorkRows {
         seconds_text(work.gpu_s), share, html(percent_text(work.percent)));
     if (work.what_if)
       text += fmt::format(
-          "<span class=\"number gain\">{}<small>{}</small></span><span class=\"number\">{}</span>",
+          "<span class=\"number gain\">{}<small>{}</small></span><span class=\"number most\">{}</span>",
           seconds_text(half_s), range_text(work.what_if->half), seconds_text(none_s));
     else
-      text += "<span class=\"number\">-</span><span class=\"number\">-</span>";
+      text += "<span class=\"number\">-</span><span class=\"number most\">-</span>";
     return text +
            fmt::format(
                "<span class=\"what\">{}</span><span class=\"where\">{}</span><span class=\"occupancy\">{}</span></summary>\n",
@@ -80,14 +65,6 @@ class WorkRows {
 
  private:
   static constexpr size_t kSorted = 200;  // characters that rows are sorted by
-
-  std::string launched_at(const ReportGpuWork& work) const {
-    if (work.paths.empty()) return "";
-    std::string text = where_text(work.paths[0].where, reader_.folder, kWholePlace);
-    const uint64_t paths = std::max<uint64_t>(work.path_count, work.paths.size());
-    if (paths > 1) text += fmt::format("{}and {} more", text.empty() ? "" : " ", count_text(paths - 1));
-    return text;
-  }
 
   std::string body(size_t number, const ReportGpuWork& work) const {
     std::string text = "<div class=\"body\"><dl>";
@@ -102,9 +79,9 @@ class WorkRows {
       text += html_item("processes", "from " + seconds_text(work.least_s) + " to " +
                                          seconds_text(work.most_s) + " in each");
     if (work.what_if) {
-      text += html_item("gain", what_if_text(work.what_if->half, work.what_if->none));
+      text += html_item("gain", "the run gains " + what_if_text(work.what_if->half, work.what_if->none));
       if (work.what_if->half_fixed && work.what_if->none_fixed)
-        text += html_item("then", "once the findings are fixed, " +
+        text += html_item("then", "once the findings are fixed, the run gains " +
                                       what_if_text(*work.what_if->half_fixed, *work.what_if->none_fixed));
       text += html_item("range", html(work.what_if->reason));
     }
@@ -126,8 +103,9 @@ class WorkRows {
       text += fmt::format(
           "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
           "<td class=\"number\">{}</td><td>{}</td></tr>\n",
-          size_text(shape.grid), size_text(shape.block), count_text(shape.count), seconds_text(shape.gpu_s),
-          shape.registers, bytes_text(uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes),
+          extent_text(shape.grid), extent_text(shape.block), count_text(shape.count),
+          seconds_text(shape.gpu_s), shape.registers,
+          bytes_text(uint64_t{shape.static_shared_bytes} + shape.dynamic_shared_bytes),
           shape.occupancy ? html(occupancy_text(*shape.occupancy)) : "-");
     text += "</tbody></table></div>\n";
     if (work.shape_count > work.shapes.size())
@@ -145,7 +123,8 @@ class WorkRows {
                                         html(where.empty() ? "at an unknown place" : where) + "</span>" +
                                         (path.via.empty() ? "" : html(" by " + path.via)));
       text += html_item("GPU time", seconds_text(path.gpu_s) + " in " + pieces_text(work, path.count));
-      if (path.what_if) text += html_item("gain", what_if_text(path.what_if->half, path.what_if->none));
+      if (path.what_if)
+        text += html_item("gain", "the run gains " + what_if_text(path.what_if->half, path.what_if->none));
       text += "</dl>\n" + html_stack(path.stack, reader_) + "</div>\n";
     }
     if (work.path_count > work.paths.size())
@@ -171,7 +150,7 @@ const char* const kWorkColumns =
 std::string gpu_work_html(const Report& report, const Reader& reader) {
   if (!report.profile) return "";
   const ReportProfile& profile = *report.profile;
-  std::string text = "<section id=\"kernels\"><h2>GPU work</h2>\n";
+  std::string text = "<section id=\"kernels\"><h2>" + gpu_work_title(profile) + "</h2>\n";
   text += fmt::format(
       "<p>The GPU was busy for {} of {}; all pieces of its work together took {}. <em>Gain</em> is what the run gains if "
       "that work takes half as long, <em>at most</em> if it takes no time. It is less than the time saved on the GPU where "

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ReportContext::Kind;
 
-const char* const kSource = "/home/me/als/src/als.cc";
+const char* const kAlsSource = "/home/me/als/src/als.cc";
 
 ReportContext context(uint32_t parent, Kind kind, std::string name) {
   ReportContext one;
@@ -25,7 +25,7 @@ ReportContext context(uint32_t parent, Kind kind, std::string name) {
 
 ReportContext function(uint32_t parent, std::string name, int line, int called_line, double cpu_s) {
   ReportContext one = context(parent, Kind::frame, std::move(name));
-  one.file = kSource;
+  one.file = kAlsSource;
   one.module = "/home/me/als/build/als";
   one.line = line;
   one.called_line = called_line;
@@ -58,10 +58,10 @@ ReportContext gpu_work(uint32_t parent, int32_t work, std::string name, uint64_t
 
 ReportGpuPath path(const char* function, int line, uint64_t count, double gpu_s, double half_s) {
   ReportGpuPath one;
-  const ReportFrame frame{function, kSource, line, "/home/me/als/build/als", 0x1000, false};
+  const ReportFrame frame{function, kAlsSource, line, "/home/me/als/build/als", 0x1000, false};
   one.where = frame;
   one.stack = {frame,
-               {"als::iterate(int)", kSource, 204, "/home/me/als/build/als", 0x2b10},
+               {"als::iterate(int)", kAlsSource, 204, "/home/me/als/build/als", 0x2b10},
                {"main", "/home/me/als/src/main.cc", 31, "/home/me/als/build/als", 0x3c00}};
   one.count = count;
   one.gpu_s = gpu_s;

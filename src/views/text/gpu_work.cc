@@ -47,12 +47,6 @@ bool has_operator(const std::string& name) {
   return false;
 }
 
-std::string extent_text(const uint32_t (&extent)[3]) {
-  std::string text = std::to_string(extent[0]);
-  if (extent[1] > 1 || extent[2] > 1) text += fmt::format(" x {}", extent[1]);
-  return extent[2] > 1 ? text + fmt::format(" x {}", extent[2]) : text;
-}
-
 std::string shape_text(const ReportLaunchShape& shape) {
   std::string text = fmt::format("{}, {}: grid {}, block {}; {} a thread", counted(shape.count, "time"),
                                  seconds_text(shape.gpu_s), extent_text(shape.grid), extent_text(shape.block),
@@ -64,10 +58,6 @@ std::string shape_text(const ReportLaunchShape& shape) {
   if (!shape.occupancy) return text;
   text += fmt::format("; theoretical occupancy {}", percent_text(shape.occupancy->percent));
   return shape.occupancy->limiter.empty() ? text : text + ", limited by " + shape.occupancy->limiter;
-}
-
-std::string what_if_text(const ReportGain& half, const ReportGain& none) {
-  return fmt::format("{} if it takes half as long, {} at most", gain_phrase(half), gain_phrase(none));
 }
 
 class WorkDetails {
@@ -203,6 +193,16 @@ bool is_hidden(const ReportGpuWork& work) {
 std::string gain_phrase(const ReportGain& gain) {
   const std::string low = seconds_text(gain.low_s), high = seconds_text(gain.high_s);
   return seconds_text(gain.seconds) + (low == high ? "" : fmt::format(" [{} to {}]", low, high));
+}
+
+std::string extent_text(const uint32_t (&extent)[3]) {
+  std::string text = std::to_string(extent[0]);
+  if (extent[1] > 1 || extent[2] > 1) text += fmt::format(" x {}", extent[1]);
+  return extent[2] > 1 ? text + fmt::format(" x {}", extent[2]) : text;
+}
+
+std::string what_if_text(const ReportGain& half, const ReportGain& none) {
+  return fmt::format("{} if it takes half as long, {} at most", gain_phrase(half), gain_phrase(none));
 }
 
 std::string launch_place(const ReportGpuWork& work, const std::string& folder, size_t room) {

@@ -16,6 +16,10 @@ std::string shortened_name(const std::string& name, size_t room);
 bool is_hidden(const ReportGpuWork& work);
 // "100 ms [98.0 ms to 102 ms]"
 std::string gain_phrase(const ReportGain& gain);
+// "100 ms if it takes half as long, 150 ms at most"
+std::string what_if_text(const ReportGain& half, const ReportGain& none);
+// "64 x 4 x 2", "256"
+std::string extent_text(const uint32_t (&extent)[3]);
 // "src/als.cc:160 in als::update_x and 1 more"; "": not known.
 std::string launch_place(const ReportGpuWork& work, const std::string& folder, size_t room);
 std::string gpu_work_title(const ReportProfile& profile);  // "Kernels"

@@ -41,11 +41,13 @@ export class ContextTable {
   private table = document.getElementById('tree') as HTMLTableElement
   private status = document.getElementById('tree-status')!
 
-  // `told`: a row was selected here.
+  // `told`: a row was selected here. `sorted`: by what at first.
   constructor(
     private contexts: Contexts,
     private told: (row: Row) => void,
+    sorted: Column,
   ) {
+    this.sorted = kColumns.find((one) => one.key === sorted)!
     const something = (column: Shown) => this.contexts.size > 0 && this.whole(column) > 0
     for (const column of kColumns) column.on &&= something(column) || column.key === 'time'
     this.setUpColumns()
@@ -187,7 +189,7 @@ export class ContextTable {
     const words = document.createElement('span')
     words.textContent = this.contexts.name(row.context).slice(0, kShortName)
     const place = document.createElement('small')
-    place.textContent = this.contexts.place(row.context).slice(-kShortName)
+    place.textContent = this.place(row).slice(-kShortName)
     const level = row.depth > kDeepest ? [Object.assign(document.createElement('small'), { textContent: `${row.depth} ` })] : []
     name.append(fold, ...level, words, ' ', place)
     for (const column of kColumns.filter((one) => one.on)) {
@@ -217,6 +219,12 @@ export class ContextTable {
     })
     cell.append(button)
     return line
+  }
+
+  // Of several calls of one driver function there is none.
+  private place(row: Row): string {
+    const one = row.contexts.length === 1 || this.contexts.kind(row.context) === 'frame'
+    return one ? this.contexts.place(row.context) : ''
   }
 
   private rowAt(target: EventTarget | null): Row | undefined {
@@ -285,9 +293,9 @@ export class ContextTable {
     const { contexts } = this
     const { profile } = contexts
     const at = row.context
-    const parts = [contexts.name(at), contexts.place(at)]
+    const parts = [contexts.name(at), this.place(row)]
     if (row.contexts.length > 1) parts.push(`${countText(row.contexts.length)} contexts`)
-    if (profile.called[at]! > 0 && row.contexts.length === 1) parts.push(`called in line ${profile.called[at]}`)
+    if (profile.called[at]! > 0 && contexts.kind(at) === 'frame' && row.contexts.length === 1) parts.push(`called in line ${profile.called[at]}`)
     if (row.own('count') > 0) parts.push(`${countText(row.own('count'))} times`)
     if (row.own('time') > 0) parts.push(`${secondsText(row.own('time') * 1e-9)} of its own`)
     if (row.contexts.length === 1 && profile.most_gain[at]! > 0)

@@ -54,7 +54,8 @@ export class Contexts {
     for (let i = 1; i < size; ++i) this.kids[this.parent(i)]!.push(i)
     const numbers = new Map<string, number>()
     this.functionOf = Int32Array.from({ length: size }, (_, i) => {
-      const key = `${profile.kind[i]} ${profile.name[i]} ${profile.place[i]}`
+      const isFunction = this.kind(i) === 'frame' // of calls the place is where they are made
+      const key = `${profile.kind[i]} ${profile.name[i]} ${isFunction ? profile.place[i] : ''}`
       if (!numbers.has(key)) numbers.set(key, numbers.size)
       return numbers.get(key)!
     })

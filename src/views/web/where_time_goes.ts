@@ -33,7 +33,7 @@ export function setUpWhereTimeGoes(data: Data): void {
   if (!data.profile || data.profile.parent.length < 2) return
   const contexts = new Contexts(data.profile)
   const status = document.getElementById('time-flame-status')!
-  let metric: Metric = contexts.inclusive.time[0]! > 0 ? 'time' : 'gpu'
+  let metric: Metric = contexts.inclusive.gpu[0]! > 0 ? 'gpu' : 'time'
   const chart = new FlameChart(document.getElementById('time-flame-view')!, {
     tree: flameOf(contexts, metric),
     label: (node) => `${node.data.name}: ${secondsText(node.value * 1e-9)}`,
@@ -51,11 +51,15 @@ export function setUpWhereTimeGoes(data: Data): void {
   const table = new ContextTable(contexts, (row) => {
     const heaviest = row.contexts.reduce((a, b) => (contexts.inclusive[metric][b]! > contexts.inclusive[metric][a]! ? b : a))
     chart.mark(heaviest, true)
-  })
+  }, metric)
   const buttons = [...document.querySelectorAll<HTMLButtonElement>('#time-flame-metric button')]
+  const press = () => {
+    for (const button of buttons) button.setAttribute('aria-pressed', String(button.dataset.metric === metric))
+  }
+  press()
   const choose = (chosen: Metric) => {
     metric = chosen
-    for (const button of buttons) button.setAttribute('aria-pressed', String(button.dataset.metric === metric))
+    press()
     status.textContent = ''
     chart.show(flameOf(contexts, metric))
     table.sortBy(metric)
@@ -65,7 +69,6 @@ export function setUpWhereTimeGoes(data: Data): void {
     chart.reset()
     status.textContent = ''
   })
-  if (metric === 'gpu') choose('gpu')
 
   for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-show-work]')) {
     const work = Number(button.dataset.showWork)
