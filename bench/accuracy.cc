@@ -186,7 +186,7 @@ class Bench {
       row["paper_s"] = work.at("gpu_s").get<double>() / 2;  // as if all of it were on the critical path
       row["replay_s"] = half.at("seconds");
       row["range_s"] = half.at("range_s");
-      row["range_reason"] = work.at("what_if").at("reason");
+      row["range_reason"] = work.at("what_if").at("range_reason");
       Command changed = command(name, false);
       changed.insert(changed.begin(), {"/usr/bin/env", "EXAMPLE_HALF=" + work.at("name").get<std::string>()});
       return changed;

@@ -27,6 +27,14 @@ bool starts_threads(const ReportFrame& frame) {
          std::end(kNames);
 }
 
+// Code without a name: of the runtime's, and below other code of its file. Frames that start a thread are no callers, either.
+bool tells_nothing(const ReportFrame& frame, const ReportFrame* above) {
+  if (starts_threads(frame)) return true;
+  if (!frame.function.empty()) return false;
+  return frame.owner == FrameOwner::runtime ||
+         (above != nullptr && above->function.empty() && above->module == frame.module);
+}
+
 class Tree {
  public:
   explicit Tree(const ContextInput& input) : in_(input) {
@@ -99,9 +107,12 @@ class Tree {
     while (innermost < outermost && stack[innermost].owner == FrameOwner::runtime) ++innermost;
     uint32_t node = 0, application = 0;
     int line = 0;
+    const ReportFrame* above = nullptr;
     for (size_t i = outermost; i-- > innermost;) {
+      if (tells_nothing(stack[i], above)) continue;
       node = frame_child(node, stack[i], line);
       line = stack[i].line;
+      above = &stack[i];
       if (stack[i].owner == FrameOwner::application) application = node;
     }
     found->second.call = child(node, Kind::call, in_.called(site), "", line);
@@ -207,9 +218,12 @@ class Tree {
         if (i == 0) return child(node, Kind::frame, "Python's interpreter", "", 0);
         break;
       }
+    const ReportFrame* caller = nullptr;
     for (size_t i = outer; i-- > (outer > kMostSampledFrames ? outer - kMostSampledFrames : 0);) {
+      if (tells_nothing(frames[i], caller)) continue;
       node = frame_child(node, frames[i], line);
       line = frames[i].line;
+      caller = &frames[i];
     }
     return node;
   }

@@ -75,8 +75,14 @@ bool generated_file(string_view file) {
   return file.find("cudafe") != string_view::npos || name_of(file).starts_with("tmpxft_");
 }
 
+// What nvcc makes of `kernel<<<...>>>`, below the kernel's own name.
+bool is_kernel_stub(string_view function) {
+  return any_prefix(function, {"__device_stub_", "__wrapper__device_stub_"});
+}
+
 // The runtime's functions, where they are part of the program: C names, which C++ functions do not have.
 bool runtime_function(string_view function) {
+  if (is_kernel_stub(function)) return true;
   if (function.find_first_of("(:<") != string_view::npos) return false;
   if (any_prefix(function, {"__cuda", "__libc_", "_start", "__nv_", "cudart", "libcudart_static_", "__GI_"}))
     return true;
@@ -198,6 +204,17 @@ bool FrameOwners::is_own(const std::string& module) const {
 std::string base_name(const ReportFrame& frame) {
   if (frame.language == "python") return frame.function;
   return without_versions(Symbolizer::base_name(frame.function));
+}
+
+void mark_kernel_entries(std::vector<ReportFrame>& stack) {
+  for (size_t i = 0; i + 1 < stack.size(); ++i) {
+    ReportFrame& entry = stack[i + 1];
+    if (!is_kernel_stub(stack[i].function) || is_kernel_stub(entry.function)) continue;
+    // The stub's name holds the kernel's, mangled.
+    std::string name = Symbolizer::base_name(entry.function);
+    if (const size_t scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
+    if (!name.empty() && stack[i].function.find(name) != std::string::npos) entry.owner = FrameOwner::runtime;
+  }
 }
 
 const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack) {

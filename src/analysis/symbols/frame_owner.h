@@ -38,6 +38,10 @@ class FrameOwners {
   OwnerChoices choices_;
 };
 
+// A kernel has a function of its name on the CPU, which launches it: no code that anybody wrote. Its frame becomes the
+// runtime's, so that the frame to act on is the one that has `kernel<<<...>>>`.
+void mark_kernel_entries(std::vector<ReportFrame>& stack);
+
 // The frame to act on: the innermost of the application, else of a library, else the innermost. Of equals those
 // with a line go first. Null without frames.
 const ReportFrame* acting_frame(const std::vector<ReportFrame>& stack);

@@ -31,6 +31,29 @@ std::vector<ReportFrame> owned(std::vector<ReportFrame> stack) {
   return stack;
 }
 
+// As gcc and nvcc 13 make them: the kernel's stub, a wrapper of it where the kernel is a template, the function of its name.
+TEST(FrameOwner, OfAKernelsLaunchTheCallerActs) {
+  std::vector<ReportFrame> stack =
+      owned({frame("cudaLaunchKernel", ""),
+             frame("__device_stub__Z6reduceliiPfS_", "tmpxft_main.cudafe1.stub.c", 1),
+             frame("reduce(long, int, int, float*, float*)", "/home/u/solver/reduce.cu", 6),
+             frame("main", "/home/u/solver/main.cu", 306)});
+  mark_kernel_entries(stack);
+  ASSERT_NE(acting_frame(stack), nullptr);
+  EXPECT_EQ(acting_frame(stack)->line, 306);
+  stack = owned({frame("__device_stub__Z5forceILi1EEviPf(int, float*)", "main.cudafe1.stub.c", 23),
+                 frame("__wrapper__device_stub_force<1>(int&, float*&)", "main.cudafe1.stub.c", 24),
+                 frame("void sim::force<1>(int, float*)", "/home/u/solver/force.cu", 40),
+                 frame("sim::step()", "/home/u/solver/force.cu", 77)});
+  mark_kernel_entries(stack);
+  EXPECT_EQ(acting_frame(stack)->line, 77);
+  // A function that a stub does not name is the program's.
+  stack = owned({frame("__device_stub__Z6reduceliiPfS_", "main.cudafe1.stub.c", 1),
+                 frame("main", "/home/u/solver/main.cu", 3)});
+  mark_kernel_entries(stack);
+  EXPECT_EQ(acting_frame(stack)->line, 3);
+}
+
 TEST(FrameOwner, IsToldBySourceFileInTheProgram) {
   EXPECT_EQ(owner_of(frame("main", "/home/u/solver/src/main.cu", 12)), FrameOwner::application);
   EXPECT_EQ(owner_of(frame("step()", "src/step.cu", 3)), FrameOwner::application);

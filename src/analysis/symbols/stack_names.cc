@@ -13,6 +13,7 @@ const std::vector<ReportFrame>& StackNames::stack(StackPlace place) {
   Namer& code = namer(process);
   found->second = named_stack(process, place.stack, [&](Frame frame) { return named(process, code, frame); });
   for (ReportFrame& frame : found->second) frame.owner = code.owners.of(frame);
+  mark_kernel_entries(found->second);
   return found->second;
 }
 

@@ -209,7 +209,7 @@ class Writer {
       if (whole())
         gpu_work_in_full(page, *report_.profile, how(true), SIZE_MAX);
       else
-        gpu_work_table(page, *report_.profile, folder_, limit());
+        gpu_work_table(page, *report_.profile, {folder_, options_.session}, limit());
       tree_text(page, *report_.profile, TreeTextOptions{});
     } else {
       page.line();
