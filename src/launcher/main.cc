@@ -322,7 +322,8 @@ void add_export(CLI::App& app, ExportOptions& options) {
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
       ->type_name("");
   command->add_option("--format", options.format, "What to write (default: json)")
-      ->type_name("FORMAT")
+      ->type_name(
+          "json|html|csv|kernels-csv|markdown|sarif|perfetto|collapsed|collapsed-time|speedscope|pprof")
       ->check(CLI::IsMember({"json", "html", "csv", "kernels-csv", "markdown", "sarif", "perfetto",
                              "collapsed", "collapsed-time", "speedscope", "pprof"})
                   .description(""));
