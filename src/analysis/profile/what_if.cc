@@ -8,8 +8,10 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kMostItems = 20, kFewestItems = 3, kMostAskedPaths = 20, kPathsOfItem = 5;
-constexpr size_t kMostNodes = 30'000'000;  // that all of it goes through: some seconds
+constexpr size_t kMostItems = 20, kFewestItems = 3, kMostAskedPaths = 20;
+constexpr size_t kMostNodes = 6'000'000;  // that all of it goes through: half a second
+// Of all GPU time: what is shorter gains little, whatever becomes of it.
+constexpr double kLeastItem = 0.001, kLeastPath = 0.05;
 
 struct Asked {
   uint32_t item = 0;
@@ -56,17 +58,21 @@ WhatIfs find_what_ifs(const Run& tracing, const GpuWorkFound& work, const Replay
   WhatIfs out;
   const size_t each = (replay.nodes() + 1) * (fixed ? 4 : 2);
   const size_t affordable = kMostNodes / each;
+  const auto share = [&](Nanoseconds time) {
+    return work.time.count > 0 ? static_cast<double>(time.count) / static_cast<double>(work.time.count) : 0;
+  };
   std::vector<Asked> asked;
-  for (uint32_t i = 0;
-       i < work.items.size() && asked.size() < std::clamp(affordable, kFewestItems, kMostItems); ++i)
-    asked.push_back({i, std::nullopt, {}});
+  const size_t most = std::clamp(affordable, kFewestItems, kMostItems);
+  for (uint32_t i = 0; i < work.items.size() && asked.size() < most; ++i)
+    if (asked.size() < kFewestItems || share(work.items[i].time) >= kLeastItem)
+      asked.push_back({i, std::nullopt, {}});
   const size_t items = asked.size();
   for (uint32_t i = 0; i < items; ++i) {
     const auto& paths = work.items[i].paths;
-    if (paths.size() < 2) continue;
-    for (size_t k = 0; k < paths.size() && k < kPathsOfItem; ++k)
-      if (asked.size() < std::min(affordable, items + kMostAskedPaths))
-        asked.push_back({i, paths[k].site, {}});
+    for (const GpuWorkPath& path : paths)
+      if (paths.size() > 1 && share(path.time) >= kLeastPath &&
+          asked.size() < std::min(affordable, items + kMostAskedPaths))
+        asked.push_back({i, path.site, {}});
   }
   each_on_two_threads(asked.size(), [&](size_t i) { ask(asked[i], tracing, work, replay, fixed); });
   for (Asked& one : asked) {
