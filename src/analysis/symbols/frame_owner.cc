@@ -209,7 +209,10 @@ std::string base_name(const ReportFrame& frame) {
 void mark_kernel_entries(std::vector<ReportFrame>& stack) {
   for (size_t i = 0; i + 1 < stack.size(); ++i) {
     ReportFrame& entry = stack[i + 1];
-    if (!is_kernel_stub(stack[i].function) || is_kernel_stub(entry.function)) continue;
+    if (!is_kernel_stub(stack[i].function)) continue;
+    // What the stub calls is in a header of CUDA's.
+    for (size_t inner = 0; inner <= i; ++inner) stack[inner].owner = FrameOwner::runtime;
+    if (is_kernel_stub(entry.function)) continue;
     // The stub's name holds the kernel's, mangled.
     std::string name = Symbolizer::base_name(entry.function);
     if (const size_t scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);

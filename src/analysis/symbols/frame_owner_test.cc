@@ -35,12 +35,14 @@ std::vector<ReportFrame> owned(std::vector<ReportFrame> stack) {
 TEST(FrameOwner, OfAKernelsLaunchTheCallerActs) {
   std::vector<ReportFrame> stack =
       owned({frame("cudaLaunchKernel", ""),
+             frame("__cudaLaunchKernel_helper", "/usr/local/cuda/include/crt/host_runtime.h", 70),
              frame("__device_stub__Z6reduceliiPfS_", "tmpxft_main.cudafe1.stub.c", 1),
              frame("reduce(long, int, int, float*, float*)", "/home/u/solver/reduce.cu", 6),
              frame("main", "/home/u/solver/main.cu", 306)});
   mark_kernel_entries(stack);
   ASSERT_NE(acting_frame(stack), nullptr);
   EXPECT_EQ(acting_frame(stack)->line, 306);
+  EXPECT_EQ(called_library(stack), "") << "what the stub calls is no library's";
   stack = owned({frame("__device_stub__Z5forceILi1EEviPf(int, float*)", "main.cudafe1.stub.c", 23),
                  frame("__wrapper__device_stub_force<1>(int&, float*&)", "main.cudafe1.stub.c", 24),
                  frame("void sim::force<1>(int, float*)", "/home/u/solver/force.cu", 40),
