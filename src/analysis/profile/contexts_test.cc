@@ -55,7 +55,14 @@ class ContextsTest : public ::testing::Test {
                           },
                           .called = [this](SiteIndex site) { return operation_name(sites_[site]); },
                           .work_name = [](uint32_t) { return "axpy"; },
-                          .recoverable_s = {}});
+                          .recoverable_s = {},
+                          .samples = samples_,
+                          .named =
+                              [](uint32_t, std::span<const Frame> frames) {
+                                std::vector<ReportFrame> named;
+                                for (const Frame frame : frames) named.push_back(frame_at(frame.offset()));
+                                return named;
+                              }});
   }
   Contexts contexts_of(const Timeline& trace) {
     return contexts_of({{trace, ProcessOptions{.launches_traced = true}}});
@@ -84,6 +91,7 @@ class ContextsTest : public ::testing::Test {
   diogenes::Run run_;
   std::map<uint32_t, std::vector<ReportFrame>> stacks_;
   std::optional<GpuWorkFound> work_;
+  std::vector<std::vector<UnwoundSample>> samples_;
 };
 
 // 5, L in step (2), 7 in step, S in step (waits 20, own 1), 11 in main, S in main (3), 4 to the end.
@@ -147,6 +155,37 @@ TEST_F(ContextsTest, GpuWorkHangsBelowTheCallThatGaveIt) {
   EXPECT_DOUBLE_EQ(us(kernel.gpu_s), 50);
   EXPECT_EQ(kernel.work, 0);
   EXPECT_DOUBLE_EQ(us(contexts.nodes[0].gpu_most_s), 50);
+}
+
+// Between the launch (until 7) and the wait (from 14) step has 7: for 4 of these it was in helper. What a sample saw during a
+// call is the call's.
+TEST_F(ContextsTest, SamplesShareOutTheTimeBetweenCalls) {
+  constexpr int64_t kStart = 1'000'000;  // of the timeline
+  samples_ = {{{{kStart + 9'000}, {4'000}, 100, stack({0x309, 0x205, 0x101})},
+               {{kStart + 20'000}, {4'000}, 100, stack({0x309, 0x205, 0x101})}}};
+  const Contexts contexts = contexts_of(three_calls());
+  EXPECT_NEAR(us(at(contexts, {"main", "step", "helper"}).cpu_s), 4, 1e-6);
+  EXPECT_NEAR(us(at(contexts, {"main", "step"}).cpu_s), 3, 1e-6);
+  EXPECT_EQ(contexts.samples, 1u);
+}
+
+// Samples stand for more than there is: they share it.
+TEST_F(ContextsTest, SamplesGiveNoMoreThanThereIs) {
+  constexpr int64_t kStart = 1'000'000;
+  samples_ = {{{{kStart + 9'000}, {10'000}, 100, stack({0x309, 0x205, 0x101})},
+               {{kStart + 10'000}, {10'000}, 100, stack({0x205, 0x101})}}};
+  const Contexts contexts = contexts_of(three_calls());
+  EXPECT_NEAR(us(at(contexts, {"main", "step", "helper"}).cpu_s), 3.5, 1e-6);
+  EXPECT_NEAR(us(at(contexts, {"main", "step"}).cpu_s), 3.5, 1e-6);
+}
+
+TEST_F(ContextsTest, AThreadWithoutCallsHasWhatSamplesSaw) {
+  samples_ = {{{{1'009'000}, {8'000}, 999, stack({0x309, 0x101})}}};
+  const Contexts contexts = contexts_of(three_calls());
+  EXPECT_NEAR(us(at(contexts, {"main", "helper"}).cpu_s), 8, 1e-6);
+  double sum = contexts.recording_s;
+  for (const ReportContext& node : contexts.nodes) sum += node.cpu_s + node.driver_s + node.waited_s;
+  EXPECT_NEAR(sum, contexts.threads_s, 1e-12);
 }
 
 TEST_F(ContextsTest, RanksAreSummedWithTheirSpread) {

@@ -103,6 +103,17 @@ TEST(GpuWorkFoundTest, OfAGraphEachNodeHasItsShare) {
   EXPECT_DOUBLE_EQ(mix[1].alone, 0.25);
 }
 
+TEST(GpuWorkFoundTest, ManyKernelsEachHaveTheirOwn) {
+  auto trace = timeline();
+  for (int i = 0; i < 5000; ++i)
+    trace.launch(1).from(0x10).on_gpu(at(2 + 2 * i), lasting(1 + i % 2), ("k" + std::to_string(i)).c_str());
+  const Worked worked(trace.sync(lasting(60)));
+  EXPECT_EQ(worked.found.items.size(), 5000u);
+  EXPECT_EQ(worked.found.time.count, 7'500'000);
+  EXPECT_EQ(worked.found.items.front().time.count, 2'000);
+  EXPECT_EQ(worked.found.items.back().time.count, 1'000);
+}
+
 TEST(GpuWorkFoundTest, KernelsWithoutANameAreCounted) {
   auto trace = timeline().launch(1).on_gpu(at(2), lasting(10), GpuWork::kernel).sync(lasting(12));
   const Worked worked(trace);
