@@ -229,7 +229,10 @@ class Tree {
   }
 
   void add(uint32_t p, const Thread& thread, const Samples& samples) {
-    if (thread.operations.empty()) return;
+    // The driver's own threads are no part of the program.
+    if (std::all_of(thread.operations.begin(), thread.operations.end(),
+                    [](const Operation& one) { return one.has(kDriverThread); }))
+      return;
     const Process& process = in_.tracing.processes[p];
     const ProcessFile& file = process.trace->process;
     RecordingCost recording(process, thread);

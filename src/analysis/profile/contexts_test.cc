@@ -188,6 +188,16 @@ TEST_F(ContextsTest, AThreadWithoutCallsHasWhatSamplesSaw) {
   EXPECT_NEAR(sum, contexts.threads_s, 1e-12);
 }
 
+TEST_F(ContextsTest, TheDriversOwnThreadsAreLeftOut) {
+  auto trace = three_calls();
+  trace.on_thread(1).sync(lasting(5)).flags(kDriverThread).work(500).sync(lasting(5)).flags(kDriverThread);
+  const Contexts contexts = contexts_of(trace);
+  EXPECT_EQ(contexts.nodes[0].threads, 1u);
+  double waited = 0;
+  for (const ReportContext& node : contexts.nodes) waited += node.waited_s;
+  EXPECT_NEAR(us(waited), 23, 1e-6);
+}
+
 TEST_F(ContextsTest, RanksAreSummedWithTheirSpread) {
   auto slow = three_calls();
   slow.sync(lasting(40)).from_stack(stack({0x206, 0x101}));
