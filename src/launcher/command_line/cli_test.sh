@@ -268,6 +268,7 @@ done
 
 # An interrupt, in each of the runs: the session is kept and says so. What was not judged is called that, and not needed.
 for stage in baseline tracing memory-tracing; do
+  : >out  # what the run before printed would be taken for this one's
   "$diogenes" run --driver simulated --output "interrupted-$stage" -- "$faulty" hang $stage >out 2>err </dev/null &
   pid=$!
   [ $stage = baseline ] && worked=out || worked=interrupted-$stage/$stage/stdout
