@@ -31,8 +31,8 @@ TEST(CpuSampler, SamplesWhatIsStartedAndNothingElse) {
   Result<CpuSamples> samples = CpuSamples::open(folder.path() / kCpuSamplesFile);
   ASSERT_TRUE(samples);
   EXPECT_EQ(samples->all().size(), sampler.taken());
-  // 60 would be all of it; some of its time is the kernel's.
-  EXPECT_GT(samples->all().size(), 20u);
+  // 60 would be all of it; much of its time is the kernel's, in which no sample is taken.
+  EXPECT_GT(samples->all().size(), 5u);
   for (const CpuSample& sample : samples->all()) {
     // python3 may be a script, which starts others before it becomes python.
     EXPECT_NE(sample.record->pid, static_cast<uint32_t>(getpid()));
