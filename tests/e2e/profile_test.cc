@@ -71,7 +71,6 @@ TEST_P(Profile, SumsAreThoseOfTheWholeAndTheProgramIsUnharmed) {
 
 INSTANTIATE_TEST_SUITE_P(, Profile, testing::Values("als", "cfd", "multigrid", "gaussian", "transfers"));
 
-// A kernel that never waits for anything, named by its function.
 TEST(ProfileCommand, NamesTheKernelsOfTheProgram) {
   const Profiled found = profiled({built("bin/examples/als"), "--iterations", "10"});
   ASSERT_TRUE(found.report.is_object()) << found.run.errors;

@@ -56,7 +56,7 @@ struct ReportGpuWork {
   enum class Kind : uint8_t { kernel, to_device, to_host, on_device, fill, other };
   std::string id;  // "K1": by GPU time
   Kind kind = Kind::kernel;
-  std::string name;  // demangled, without return type and parameters: "axpy<float, 4>"; "copy to the device"
+  std::string name;  // demangled, without return type and parameters: "axpy<float, 4>"; "copy to the GPU"
   std::string full_name;  // a kernel's as it was recorded, demangled
   uint64_t count = 0;
   double gpu_s = 0, percent = 0;  // percent: of all GPU work
@@ -85,7 +85,7 @@ struct ReportContext {
   Kind kind = Kind::frame;
   std::string name;  // function, call or kernel
   std::string file, module;
-  int line = 0;          // of the function itself: where it starts to count, 0: not known
+  int line = 0;          // in `file`: where the function made the call that was seen first; 0: not known
   int called_line = 0;   // in the parent's file: where the parent calls it; 0: not known
   std::string language;  // "python", "c++"; "": not known
   FrameOwner owner = FrameOwner::application;

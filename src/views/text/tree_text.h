@@ -31,7 +31,7 @@ size_t tree_column_width(TreeColumn column);
 std::vector<TreeColumn> fitting_columns(size_t width, size_t name);
 // "als::iterate", as short as the room; never empty.
 std::string tree_name(const ContextRows& rows, uint32_t number, size_t room);
-// "als.cc:204": where a function begins, or where a call is made; "": not known.
+// "als.cc:204": a line of the function, from which it calls, or where a call is made; "": not known.
 std::string tree_place(const ContextRows& rows, uint32_t number);
 
 // "  62.5%" in so many columns: of all that the view has.
