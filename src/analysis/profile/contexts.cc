@@ -46,6 +46,7 @@ class Tree {
     add_gpu();
     for (const auto& [site, gain] : in_.recoverable_s)
       out_.nodes[call_of(SiteIndex{site})].recoverable_s += gain;
+    unite_lines();
     return std::move(out_);
   }
 
@@ -80,11 +81,26 @@ class Tree {
     if (made.file.empty() && made.module.empty()) {
       made.file = frame.file;
       made.module = frame.module;
-      made.line = frame.line;
       made.language = frame.language;
       made.owner = frame.owner;
     }
+    made.line = first_of(made.line, frame.line);
     return node;
+  }
+
+  static int first_of(int line, int other) {  // 0: not known
+    return line <= 0 || other <= 0 ? std::max(line, other) : std::min(line, other);
+  }
+
+  // A function is one, whoever calls it: exports tell functions apart by their lines, too.
+  void unite_lines() {
+    std::map<std::pair<std::string, std::string>, int> lines;  // by name and file
+    for (const ReportContext& node : out_.nodes) {
+      int& line = lines[{node.name, node.file}];
+      line = first_of(line, node.line);
+    }
+    for (ReportContext& node : out_.nodes)
+      if (node.kind == Kind::frame) node.line = lines[{node.name, node.file}];
   }
 
   static std::string module_of(const ReportFrame& frame) {

@@ -132,6 +132,20 @@ TEST_F(ContextsTest, AFrameThatIsCalledElsewhereIsAnotherOne) {
   EXPECT_DOUBLE_EQ(us(at(contexts, {"main", "step"}).cpu_s), 0);
 }
 
+// It calls from its lines 6 and 5, below one caller and below another.
+TEST_F(ContextsTest, AFunctionHasOneLineWhoeverCallsIt) {
+  auto trace = timeline().sync(lasting(1)).from_stack(stack({0x206, 0x101}));
+  trace.work(9).sync(lasting(1)).from_stack(stack({0x205, 0x102}));
+  const Contexts contexts = contexts_of(trace);
+  int frames = 0;
+  for (const ReportContext& node : contexts.nodes)
+    if (node.name == "step") {
+      ++frames;
+      EXPECT_EQ(node.line, 5);
+    }
+  EXPECT_EQ(frames, 2);
+}
+
 // The same call over and over, inside a library: the loop may be anywhere, and the time is that of the program's frame.
 TEST_F(ContextsTest, BetweenCallsOfOneStackItIsTheProgramsInnermost) {
   auto trace = timeline();

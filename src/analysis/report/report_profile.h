@@ -85,7 +85,7 @@ struct ReportContext {
   Kind kind = Kind::frame;
   std::string name;  // function, call or kernel
   std::string file, module;
-  int line = 0;          // in `file`: where the function made the call that was seen first; 0: not known
+  int line = 0;          // in `file`: the first from which the function was seen to call; 0: not known
   int called_line = 0;   // in the parent's file: where the parent calls it; 0: not known
   std::string language;  // "python", "c++"; "": not known
   FrameOwner owner = FrameOwner::application;
