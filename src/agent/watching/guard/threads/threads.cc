@@ -233,8 +233,9 @@ void take_slot(size_t stack_bytes) {
     return;
   }
   uintptr_t stack = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  slot->own_memory[0] = {stack - (stack_bytes ? stack_bytes : usual_stack()),
-                         top_of_stack(stack, stack + 64 * 1024)};
+  const uintptr_t most = stack + 64 * 1024, top = top_of_stack(stack, most);
+  // Measured from the top where that is known: right below a stack the kernel likes to put what comes next.
+  slot->own_memory[0] = {(top < most ? top : stack) - (stack_bytes ? stack_bytes : usual_stack()), top};
   if (!slot->handler_stack) {
     long stacks = raw_syscall(SYS_mmap, nullptr, kFrames + kHandlerStack, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -95,6 +95,33 @@ TEST(Threads, VariablesOfTheMainThread) {
   });
 }
 
+// The kernel likes to put the next mapping there.
+TEST(Threads, MemoryRightUnderAStackIsSomebodyElses) {
+  RUN_IN_CHILD({
+    CHECK(start_guards());
+    static constexpr size_t kStack = 256 << 10;
+    static std::atomic<int> step{0};
+    char* under = pages(1 + kStack / 4096);
+    pthread_attr_t attributes;
+    CHECK(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstack(&attributes, under + 4096, kStack) == 0);
+    pthread_t thread;
+    const auto begin = [](void*) -> void* {
+      guard_this_thread(kStack);
+      for (step = 1; step != 2;) usleep(100);
+      return nullptr;
+    };
+    CHECK(pthread_create(&thread, &attributes, begin, nullptr) == 0);
+    while (step != 1) usleep(100);
+    GuardHandle guard = guard_soon(under, 4096);
+    CHECK(guard != kNoGuard);
+    CHECK(lower_guard(guard).by == TouchBy::nobody);
+    CHECK(guard_over(under + 4096, 4096) == kNoGuard);
+    step = 2;
+    CHECK(pthread_join(thread, nullptr) == 0);
+  });
+}
+
 TEST(Threads, ThoseFromBeforeTheGuardsAreWatchedToo) {
   RUN_IN_CHILD({
     int ends[2];
