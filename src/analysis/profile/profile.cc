@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/profile/occupancy.h"
+#include "analysis/runs/in_background.h"
 #include "analysis/symbols/dwarf_frames.h"
 #include "analysis/symbols/frame_owner.h"
 #include "analysis/symbols/wording.h"
@@ -50,9 +51,15 @@ class Profile {
   explicit Profile(const ProfileInput& input) : in_(input) {}
 
   ReportProfile make() {
-    if (in_.work && in_.replay) what_ifs_ = find_what_ifs(in_.tracing, *in_.work, *in_.replay, in_.fixed);
+    // What-ifs need no names, and names no what-ifs.
+    auto what_ifs = in_background([this] {
+      return in_.work && in_.replay ? find_what_ifs(in_.tracing, *in_.work, *in_.replay, in_.fixed)
+                                    : WhatIfs{};
+    });
+    Contexts contexts = find_all_contexts();
+    what_ifs_ = what_ifs.get();
     if (in_.work) add_work();
-    add_contexts();
+    add(std::move(contexts));
     return std::move(out_);
   }
 
@@ -133,25 +140,27 @@ class Profile {
         out.what_if = all->second;
   }
 
-  void add_contexts() {
+  Contexts find_all_contexts() {
     std::vector<std::vector<UnwoundSample>> samples;
     if (in_.samples)
       for (const Process& process : in_.tracing.processes)
         samples.push_back(unwind(*process.trace, in_.samples->all()));
-    Contexts contexts =
-        find_contexts({.tracing = in_.tracing,
-                       .work = in_.work,
-                       .stack = [this](SiteIndex site) -> const std::vector<ReportFrame>& {
-                         return in_.names.stack(in_.sites[site].place);
-                       },
-                       .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
-                       .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
-                       .recoverable_s = in_.recoverable_s,
-                       .samples = std::move(samples),
-                       .named =
-                           [this](uint32_t p, std::span<const Frame> stack) {
-                             return in_.names.frames(*in_.tracing.processes[p].trace, stack);
-                           }});
+    return find_contexts({.tracing = in_.tracing,
+                          .work = in_.work,
+                          .stack = [this](SiteIndex site) -> const std::vector<ReportFrame>& {
+                            return in_.names.stack(in_.sites[site].place);
+                          },
+                          .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
+                          .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
+                          .recoverable_s = in_.recoverable_s,
+                          .samples = std::move(samples),
+                          .named =
+                              [this](uint32_t p, std::span<const Frame> stack) {
+                                return in_.names.frames(*in_.tracing.processes[p].trace, stack);
+                              }});
+  }
+
+  void add(Contexts contexts) {
     if (contexts.samples > 0)
       out_.notes.push_back("the CPU was sampled: " + counted(contexts.samples, "sample", "samples") +
                            " lie between calls of the driver");

@@ -8,7 +8,7 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kMostItems = 20, kFewestItems = 3, kMostAskedPaths = 20;
+constexpr size_t kMostItems = 20, kFewestItems = 3, kMostAskedPaths = 20, kMostThreads = 8;
 constexpr size_t kMostNodes = 6'000'000;  // that all of it goes through: half a second
 // Of all GPU time: what is shorter gains little, whatever becomes of it.
 constexpr double kLeastItem = 0.001, kLeastPath = 0.05;
@@ -74,7 +74,7 @@ WhatIfs find_what_ifs(const Run& tracing, const GpuWorkFound& work, const Replay
           asked.size() < std::min(affordable, items + kMostAskedPaths))
         asked.push_back({i, path.site, {}});
   }
-  each_on_two_threads(asked.size(), [&](size_t i) { ask(asked[i], tracing, work, replay, fixed); });
+  each_on_threads(kMostThreads, asked.size(), [&](size_t i) { ask(asked[i], tracing, work, replay, fixed); });
   for (Asked& one : asked) {
     if (one.path)
       out.paths[{one.item, one.path->value}] = std::move(one.found);

@@ -411,7 +411,7 @@ TEST_F(ProvedFolder, AFileThatCannotBeUsedIsOneNotice) {
 }
 
 TEST_F(ProvedFolder, IsShownOfAKeptReport) {
-  ASSERT_TRUE(keep_report(folder.path(), options, before).ok());
+  ASSERT_TRUE(keep_report(folder.path(), options, report_bytes(before)).ok());
   fs::create_directories(folder.path() / stage_name(Stage::proving) / "1");
   std::ofstream(folder.path() / stage_name(Stage::proving) / "1" / "stdout") << "what it printed";
   write(text_of(correction("P1", {before.problems[0].key}, 0.01)));

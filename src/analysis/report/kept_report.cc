@@ -167,17 +167,16 @@ std::optional<Report> read_kept_report(const fs::path& session, const AnalysisOp
   return report_of(content);
 }
 
-Status keep_report(const fs::path& session, const AnalysisOptions& options, const Report& report) {
+Status keep_report(const fs::path& session, const AnalysisOptions& options, const std::string& report) {
   const std::string key = key_of(session, options);
   if (key.empty()) return Done{};
-  const std::string content = report_bytes(report);
-  const Head head{XXH3_64bits(key.data(), key.size()), XXH3_64bits(content.data(), content.size())};
+  const Head head{XXH3_64bits(key.data(), key.size()), XXH3_64bits(report.data(), report.size())};
   // Two may be written at a time: each to a file of its own, and the last one stays.
   const fs::path fresh = session / fmt::format("{}.{}", kFile, getpid());
   std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
   file << kKeptMagic;
   file.write(reinterpret_cast<const char*>(&head), sizeof head);
-  file << content;
+  file << report;
   file.close();
   std::error_code failed;
   if (file.good()) fs::rename(fresh, session / kFile, failed);

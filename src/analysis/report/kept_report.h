@@ -16,9 +16,9 @@ namespace diogenes {
 // Of whole reports: `parts` and `allowed` of the options are not looked at.
 std::optional<Report> read_kept_report(const std::filesystem::path& session, const AnalysisOptions& options);
 
-// Replaces the one that is there. A session that cannot be written to stays as it is.
+// Replaces the one that is there by `report`, of report_bytes(). A session that cannot be written to stays as it is.
 Status keep_report(const std::filesystem::path& session, const AnalysisOptions& options,
-                   const Report& report);
+                   const std::string& report);
 
 // The bytes of a report, and back; none where they are not those of a report.
 std::string report_bytes(const Report& report);

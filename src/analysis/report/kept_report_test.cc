@@ -52,7 +52,7 @@ class KeptReport : public ::testing::Test {
 
 TEST_F(KeptReport, ComesBackAsItWas) {
   EXPECT_FALSE(read_kept_report(folder.path(), options));
-  ASSERT_TRUE(keep_report(folder.path(), options, report).ok());
+  ASSERT_TRUE(keep_report(folder.path(), options, report_bytes(report)).ok());
   const auto kept = read_kept_report(folder.path(), options);
   ASSERT_TRUE(kept);
   EXPECT_EQ(report_bytes(*kept), report_bytes(report));
@@ -62,7 +62,7 @@ TEST_F(KeptReport, ComesBackAsItWas) {
 }
 
 TEST_F(KeptReport, HoldsForTheSameOptionsOnly) {
-  ASSERT_TRUE(keep_report(folder.path(), options, report).ok());
+  ASSERT_TRUE(keep_report(folder.path(), options, report_bytes(report)).ok());
   AnalysisOptions other = options;
   other.model = Model::paper;
   EXPECT_FALSE(read_kept_report(folder.path(), other));
@@ -75,7 +75,7 @@ TEST_F(KeptReport, HoldsForTheSameOptionsOnly) {
 }
 
 TEST_F(KeptReport, HoldsForTheSameRunsOnly) {
-  ASSERT_TRUE(keep_report(folder.path(), options, report).ok());
+  ASSERT_TRUE(keep_report(folder.path(), options, report_bytes(report)).ok());
   std::ofstream(folder.path() / "notes.txt") << "what lies beside the runs does not matter";
   EXPECT_TRUE(read_kept_report(folder.path(), options));
   fs::path record;
@@ -89,7 +89,7 @@ TEST_F(KeptReport, HoldsForTheSameRunsOnly) {
 }
 
 TEST_F(KeptReport, DamagedIsAsIfItWereNotThere) {
-  ASSERT_TRUE(keep_report(folder.path(), options, report).ok());
+  ASSERT_TRUE(keep_report(folder.path(), options, report_bytes(report)).ok());
   const std::string whole = read();
   for (size_t at = 0; at < whole.size(); at += 97) {
     std::string bytes = whole;
@@ -120,7 +120,7 @@ TEST_F(KeptReport, AnyBytesAreReadSafely) {
 TEST_F(KeptReport, AFolderThatCannotBeWrittenToStaysAsItIs) {
   fs::create_directory(folder.path() / "report.kept");  // in the place of the file
   std::ofstream(folder.path() / "report.kept" / "x") << "x";
-  EXPECT_FALSE(keep_report(folder.path(), options, report).ok());
+  EXPECT_FALSE(keep_report(folder.path(), options, report_bytes(report)).ok());
   size_t files = 0;
   for (const auto& entry : fs::directory_iterator(folder.path())) files += entry.is_regular_file();
   EXPECT_EQ(files, 1u);  // session.json

@@ -32,61 +32,6 @@ const char* linkage_name(Dwarf_Die* die) {
   return nullptr;
 }
 
-namespace {
-
-// The DIE that says where a function is declared: behind abstract_origin and specification.
-Dwarf_Die declaration_of(Dwarf_Die die) {
-  for (int step = 0; step < 8; ++step) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die next;
-    if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) &&
-        !dwarf_attr(&die, DW_AT_specification, &attribute))
-      break;
-    if (!dwarf_formref_die(&attribute, &next)) break;
-    die = next;
-  }
-  return die;
-}
-
-// Functions with internal linkage have no linkage name in DWARF: their name is put together from the scopes
-// around.
-std::string qualified_name(Dwarf_Die* function) {
-  const char* own = dwarf_diename(function);
-  if (!own) return "";
-  std::string name = own;
-  Dwarf_Die declaration = declaration_of(*function);
-  Dwarf_Die* scopes = nullptr;
-  int count = dwarf_getscopes_die(&declaration, &scopes);
-  for (int i = 1; i < count; ++i) {
-    const char* scope = dwarf_diename(&scopes[i]);
-    switch (dwarf_tag(&scopes[i])) {
-      case DW_TAG_namespace:
-        name = std::string(scope ? scope : "(anonymous namespace)") + "::" + name;
-        break;
-      case DW_TAG_class_type:
-      case DW_TAG_structure_type:
-      case DW_TAG_union_type:
-        name = std::string(scope ? scope : "{unnamed type}") + "::" + name;
-        break;
-      case DW_TAG_subprogram:
-      case DW_TAG_module:
-        if (scope) name = std::string(scope) + "::" + name;
-        break;
-      default:
-        break;
-    }
-  }
-  free(scopes);
-  return name;
-}
-
-}  // namespace
-
-std::string function_name(Dwarf_Die* die) {
-  if (const char* linked = linkage_name(die)) return demangle(linked);
-  return qualified_name(die);
-}
-
 bool is_cxx(Dwarf_Die* unit) {
   switch (dwarf_srclang(unit)) {
     case DW_LANG_C_plus_plus:
@@ -97,35 +42,6 @@ bool is_cxx(Dwarf_Die* unit) {
     default:
       return false;
   }
-}
-
-bool find_functions(Dwarf_Die* parent, Dwarf_Addr pc, int depth, std::vector<Dwarf_Die>& found) {
-  Dwarf_Die child;
-  if (depth > 256 || dwarf_child(parent, &child) != 0) return false;
-  do {
-    switch (int tag = dwarf_tag(&child)) {
-      case DW_TAG_subprogram:
-      case DW_TAG_inlined_subroutine:
-      case DW_TAG_lexical_block:
-      case DW_TAG_try_block:
-      case DW_TAG_catch_block:
-        if (dwarf_haspc(&child, pc) > 0) {
-          bool function = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
-          if (function) found.push_back(child);
-          return find_functions(&child, pc, depth + 1, found) || function;
-        }
-        break;
-      case DW_TAG_namespace:
-      case DW_TAG_module:  // Fortran
-      case DW_TAG_class_type:
-      case DW_TAG_structure_type:
-        if (find_functions(&child, pc, depth + 1, found)) return true;
-        break;
-      default:
-        break;
-    }
-  } while (dwarf_siblingof(&child, &child) == 0);
-  return false;
 }
 
 namespace {

@@ -1,6 +1,5 @@
-// What DWARF says of one address: the functions that hold it, inlined ones included, and lines. Source: the
-// DWARF 5 standard, read with elfutils' libdw. In: a compilation unit and an address of it. Out: names,
-// files, lines.
+// What DWARF says of one address and of one function: names, files, lines. Source: the DWARF 5 standard, read with
+// elfutils' libdw. Which functions hold an address: unit_functions.h.
 #pragma once
 #include <elfutils/libdw.h>
 
@@ -16,13 +15,9 @@ std::string demangle(const char* name);
 
 // Null where DWARF has none: functions with internal linkage, C.
 const char* linkage_name(Dwarf_Die* die);
-std::string function_name(Dwarf_Die* die);
 
 // Was the unit written in C++?
 bool is_cxx(Dwarf_Die* unit);
-
-// Appends the functions that hold `pc`, outermost first. `depth`: 0 from outside.
-bool find_functions(Dwarf_Die* parent, Dwarf_Addr pc, int depth, std::vector<Dwarf_Die>& found);
 
 // Sets the frame's file, line and column from the line table. Code to which the compiler gave line 0 gets the line
 // before it.

@@ -12,7 +12,12 @@ const std::vector<ReportFrame>& StackNames::stack(StackPlace place) {
   const ProcessTrace& process = *place.process;
   Namer& code = namer(process);
   found->second = named_stack(process, place.stack, [&](Frame frame) { return named(process, code, frame); });
-  for (ReportFrame& frame : found->second) frame.owner = code.owners.of(frame);
+  for (ReportFrame& frame : found->second) {
+    if (frame.language != "python") continue;
+    auto [owner, unknown] = code.python_owners.try_emplace(frame.file);
+    if (unknown) owner->second = code.owners.of(frame);
+    frame.owner = owner->second;
+  }
   mark_kernel_entries(found->second);
   return found->second;
 }
@@ -20,14 +25,23 @@ const std::vector<ReportFrame>& StackNames::stack(StackPlace place) {
 std::vector<ReportFrame> StackNames::frames(const ProcessTrace& process, std::span<const Frame> stack) {
   Namer& code = namer(process);
   std::vector<ReportFrame> frames;
-  for (const Frame frame : stack)
-    for (ReportFrame& one : named(process, code, frame)) frames.push_back(std::move(one));
-  for (ReportFrame& frame : frames) frame.owner = code.owners.of(frame);
+  for (const Frame frame : stack) {
+    const std::vector<ReportFrame>& here = named(process, code, frame);
+    frames.insert(frames.end(), here.begin(), here.end());
+  }
   return frames;
 }
 
 // One frame of the machine: the functions that were inlined there come first.
-std::vector<ReportFrame> StackNames::named(const ProcessTrace& process, Namer& code, Frame frame) {
+const std::vector<ReportFrame>& StackNames::named(const ProcessTrace& process, Namer& code, Frame frame) {
+  auto [known, fresh] = code.frames.try_emplace(frame.packed);
+  if (!fresh) return known->second;
+  known->second = found(process, code, frame);
+  for (ReportFrame& one : known->second) one.owner = code.owners.of(one);
+  return known->second;
+}
+
+std::vector<ReportFrame> StackNames::found(const ProcessTrace& process, Namer& code, Frame frame) {
   static constexpr ModuleRecord kNoFile{};
   const ModuleRecord* module = process.module(frame.module());
   if (!module) return code.symbolizer.frames(kNoFile, frame.offset());

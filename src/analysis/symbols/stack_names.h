@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <unordered_map>
 
 #include "analysis/symbols/frame_owner.h"
 #include "analysis/symbols/kept_names.h"
@@ -45,9 +46,12 @@ class StackNames {
     Namer(const ProcessTrace& process, const OwnerChoices& choices);
     Symbolizer symbolizer;
     FrameOwners owners;
+    std::unordered_map<uint64_t, std::vector<ReportFrame>> frames;  // of the machine, by Frame::packed
+    std::unordered_map<std::string, FrameOwner> python_owners;      // by file
   };
   Namer& namer(const ProcessTrace& process);
-  std::vector<ReportFrame> named(const ProcessTrace& process, Namer& code, Frame frame);
+  const std::vector<ReportFrame>& named(const ProcessTrace& process, Namer& code, Frame frame);
+  std::vector<ReportFrame> found(const ProcessTrace& process, Namer& code, Frame frame);
 
   OwnerChoices choices_;
   KeptNames kept_;

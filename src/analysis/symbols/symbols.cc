@@ -14,6 +14,7 @@
 
 #include "analysis/symbols/dwarf_frames.h"
 #include "analysis/symbols/split_functions.h"
+#include "analysis/symbols/unit_functions.h"
 #include "trace/module_identity.h"
 
 namespace diogenes {
@@ -102,6 +103,7 @@ struct Symbolizer::Module {
   std::string interpreter;              // the file, if it is Python's: who evaluates Python has to be known
   std::optional<SplitFunctions> split;  // read where a function of it has no name
   std::vector<Unit> units;              // for files whose .debug_aranges does not cover the code
+  std::unordered_map<const void*, UnitFunctions> functions_of;  // by the unit's DIE
   std::unordered_map<uint64_t, std::vector<ReportFrame>> cache;
 
   ~Module() {
@@ -220,8 +222,8 @@ struct Symbolizer::Module {
     if (cxx_name) outer.language = "c++";
     if (!find_unit(offset + bias, unit, unit_bias)) return {outer};
     Dwarf_Addr pc = offset + bias - unit_bias;
-    std::vector<Dwarf_Die> functions;
-    find_functions(&unit, pc, 0, functions);
+    UnitFunctions& in_unit = functions_of.try_emplace(unit.addr, unit).first->second;
+    std::vector<Dwarf_Die> functions = in_unit.at(pc);
 
     std::vector<ReportFrame> result;
     ReportFrame frame;
@@ -229,8 +231,8 @@ struct Symbolizer::Module {
     for (size_t i = functions.size(); i-- > 0;) {
       frame.inlined = i > 0;
       // The symbol table knows the parameters of functions whose linkage name DWARF leaves out.
-      frame.function =
-          i == 0 && !linkage_name(&functions[0]) && cxx_name ? outer.function : function_name(&functions[i]);
+      frame.function = i == 0 && !linkage_name(&functions[0]) && cxx_name ? outer.function
+                                                                          : in_unit.name_of(&functions[i]);
       if (frame.function.empty() && i == 0) frame.function = outer.function;
       result.push_back(frame);
       frame = {};

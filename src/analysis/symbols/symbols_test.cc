@@ -62,6 +62,11 @@ int main() {
   app::Solver<int>().outer<3>(sink);
   hidden(4);
   exported_function();
+  const auto lambda = [](int value) __attribute__((always_inline)) {
+    here("lambda");  // @lambda
+    sink = value;
+  };
+  lambda(5);
 }
 )";
 
@@ -93,7 +98,7 @@ class Symbols : public testing::Test {
     std::string name;
     uint64_t offset = 0;
     while (offsets >> name >> std::hex >> offset) offsets_[name] = offset;
-    ASSERT_EQ(offsets_.size(), 3u);
+    ASSERT_EQ(offsets_.size(), 4u);
   }
   static ModuleRecord module(const fs::path& path) {
     ModuleRecord record{};
@@ -134,6 +139,13 @@ TEST_F(Symbols, InlinedFramesLinesAndTemplates) {
   ASSERT_EQ(hidden.size(), 1u);
   EXPECT_EQ(Symbolizer::base_name(hidden[0].function), "(anonymous namespace)::hidden");
   EXPECT_EQ(hidden[0].line, line_of("hidden"));
+  // A function that is declared inside of another one.
+  auto lambda = symbolizer.frames(program(), offsets_["lambda"]);
+  ASSERT_EQ(lambda.size(), 2u);
+  EXPECT_TRUE(lambda[0].function.starts_with("main::")) << lambda[0].function;
+  EXPECT_TRUE(lambda[0].function.ends_with("::operator()")) << lambda[0].function;
+  EXPECT_EQ(lambda[0].line, line_of("lambda"));
+  EXPECT_EQ(lambda[1].function, "main");
   EXPECT_TRUE(symbolizer.notices().empty());
 }
 

@@ -107,7 +107,8 @@ void BackgroundAnalysis::work(const std::shared_ptr<Shared>& shared) {
     refusal = estimator.error().c_str();
   } else if (shared->shown && !same_problems(*shared->shown, estimator->report())) {
     refusal = "the session changed since its report was made; open it again";
-  } else if (Status kept = keep_report(shared->session, shared->options, estimator->report()); !kept) {
+  } else if (Status kept = keep_report(shared->session, shared->options, report_bytes(estimator->report()));
+             !kept) {
     // The next time it is analysed again.
   }
   std::unique_lock lock(shared->mutex);

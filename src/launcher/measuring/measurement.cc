@@ -15,6 +15,7 @@
 #include "analysis/analyse.h"
 #include "analysis/report/kept_report.h"
 #include "analysis/runs/decisions.h"
+#include "analysis/runs/in_background.h"
 #include "driver/catalogue.h"
 #include "launcher/command_line/build_details.h"
 #include "launcher/installed/cuda_runtime.h"
@@ -294,6 +295,7 @@ void Measurement::analysis(bool complete) {
   if (report && complete && !session_.request.profile && further_runs(further))
     report = analyse_runs(nullptr);
   if (!report) return;
+  auto to_keep = in_background([&] { return report_bytes(*report); });
   const std::string json = to_json(*report);
   bool kept = write_file(folder_ / "report.json", json);
   if (!kept && reserve_.release()) kept = write_file(folder_ / "report.json", json);
@@ -304,7 +306,7 @@ void Measurement::analysis(bool complete) {
   save();
   // What cannot be kept is made again when it is needed.
   [[maybe_unused]] const Status opens_at_once =
-      keep_report(folder_, {.model = model_of(options_.model)}, *report);
+      keep_report(folder_, {.model = model_of(options_.model)}, to_keep.get());
   int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
   print_text(to_text(*report, {.top = options_.top,
                                .width = columns(fd),
