@@ -56,6 +56,9 @@ TEST(WhatIf, OfAKernelThatIsWaitedForAllIsGained) {
   const Asked asked(trace);
   EXPECT_NEAR(us(asked.of("axpy").half.seconds), 20, 0.1);
   EXPECT_NEAR(us(asked.of("axpy").none.seconds), 40, 0.1);
+  // Five microseconds of what a piece of work takes less may not be gained.
+  EXPECT_NEAR(us(asked.of("axpy").half.low_s), 15, 0.1);
+  EXPECT_NEAR(us(asked.of("axpy").half.high_s), 20, 0.1);
 }
 
 // L 1, kernel 1-41, CPU work of 100, S 0: it is over long before anybody waits.

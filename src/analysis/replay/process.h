@@ -32,6 +32,7 @@ enum class Cause : uint8_t {
   hooks,
   wake_ups,
   sleeps,
+  short_work,
   count_
 };
 

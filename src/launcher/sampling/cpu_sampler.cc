@@ -108,10 +108,8 @@ bool CpuSampler::start() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   reader_ = std::thread([this] {
-    while (!over_.load(std::memory_order_relaxed)) {
-      read_all();
-      std::this_thread::sleep_for(kBetweenReads);
-    }
+    std::unique_lock lock(mutex_);
+    while (!ends_.wait_for(lock, kBetweenReads, [this] { return over_; })) read_all();
   });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return true;
@@ -119,7 +117,11 @@ bool CpuSampler::start() {
 
 void CpuSampler::stop() {
   if (!reader_.joinable()) return;
-  over_.store(true, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ends_.notify_one();
   reader_.join();
   read_all();
   close_all();

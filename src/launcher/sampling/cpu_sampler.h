@@ -5,9 +5,10 @@
 //
 // The kernel may refuse (kernel.perf_event_paranoid above 2, containers): then problem() says so, and there are none.
 #pragma once
-#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,7 +48,9 @@ class CpuSampler {
   std::filesystem::path path_;
   std::vector<Buffer> buffers_;
   std::thread reader_;
-  std::atomic<bool> over_{false};
+  std::mutex mutex_;
+  std::condition_variable ends_;
+  bool over_ = false;  // under the mutex
   int file_ = -1;
   uint64_t written_ = 0, seen_ = 0, taken_ = 0, lost_ = 0;
   int halvings_ = 0;  // one in 2^n samples is kept
