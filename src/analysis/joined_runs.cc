@@ -39,11 +39,10 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
   fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
   std::error_code failed;
   if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
-  JudgeOptions options{.by_hand = choices_.judge};
-  if (stage == Stage::memory_tracing) {
-    options.meanwhile = [this](const Run& of) { build(&of); };
-    options.check = choices_.check;
-  }
+  // Of stage 4 only the first uses count, and what values become.
+  JudgeOptions options{
+      .by_hand = choices_.judge, .check = choices_.check, .conditions = stage == Stage::memory_tracing};
+  if (stage == Stage::memory_tracing) options.meanwhile = [this](const Run& of) { build(&of); };
   auto run = what == Load::evidence ? load_judged_run(stage_folder, sites, options)
                                     : load_run(stage_folder, sites, what);
   if (!run) {
@@ -135,7 +134,10 @@ void JoinedRuns::join_memory_tracing(const std::function<std::string(const Site&
 }
 
 bool JoinedRuns::verdicts_hold() {
-  return !memory_tracing || !memory_tracing->verdicts_hold.valid() || memory_tracing->verdicts_hold.get();
+  bool hold = true;
+  for (std::optional<Run>* run : {&memory_tracing, &sync_use})
+    if (*run && (*run)->verdicts_hold.valid()) hold = (*run)->verdicts_hold.get() && hold;
+  return hold;
 }
 
 }  // namespace diogenes

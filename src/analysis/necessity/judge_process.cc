@@ -71,7 +71,7 @@ std::vector<bool> ProcessJudge::collect() {
   return judge_->required_sites();
 }
 
-Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
+Judgement ProcessJudge::judge(Check check, bool conditions, std::vector<bool>& sites) {
   const std::unique_ptr<Judge> judge = std::move(judge_);
   Judgement judgement;
   judgement.unclear = unclear_;
@@ -99,6 +99,7 @@ Judgement ProcessJudge::judge(Check check, std::vector<bool>& sites) {
     judgement.unchecked = checked.unchecked;
   }
   note_verdicts(*judge, process_);
+  if (!conditions) return judgement;
   if (judge->looks() < most_looks_ / kNarrowRounds) note_narrow_waits(*judge);
   if (!reuses_.empty()) judge_with_memory_kept(sites);
   return judgement;
@@ -203,7 +204,7 @@ void judge_all(Run& run, Judges& judges, const JudgeOptions& options, const Site
   for (size_t i = 0; i < run.processes.size(); ++i) {
     Process& process = run.processes[i];
     run.judgement += options.by_hand ? options.by_hand(process, sites, run.peers.to(process.trace->process))
-                                     : judges[i].judge(options.check, required);
+                                     : judges[i].judge(options.check, options.conditions, required);
     for (const ThreadTrace& thread : process.trace->threads) thread.release_pages();
     place_first_uses(process);
   }

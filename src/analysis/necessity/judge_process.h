@@ -37,7 +37,8 @@ class ProcessJudge {
   std::vector<bool> collect();
   // Then the choice among waits of which one is enough: at `sites`, where one stays in this or another process. Gets those that
   // are chosen. With the check (check.h) first, those that it withdraws become needed; without, holds() is to be asked.
-  Judgement judge(Check check, std::vector<bool>& sites);
+  // `conditions`: notes of each what less would do, and which memory must stay.
+  Judgement judge(Check check, bool conditions, std::vector<bool>& sites);
   // Looks at transfers; needs what the hashes say. May run beside judge().
   void judge_transfers();
   // After both: writes to the evidence what was found of transfers.
@@ -76,6 +77,7 @@ struct JudgeOptions {
   // What is done while a run is judged: it may read the run's operations and GPU times, and `sites`.
   std::function<void(const Run&)> meanwhile;
   necessity::Check check = necessity::Check::first;
+  bool conditions = true;                       // is it asked what less would do, and which memory must stay?
   uint64_t most_looks = necessity::kMostLooks;  // for each process
 };
 
