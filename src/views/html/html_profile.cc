@@ -49,7 +49,9 @@ class WorkRows {
     text += fmt::format(
         "<span class=\"number time\">{}<i style=\"width:{:.1f}%\"></i></span><span class=\"number\">{}</span>",
         seconds_text(work.gpu_s), share, html(percent_text(work.percent)));
-    if (work.what_if)
+    if (is_hidden(work))
+      text += "<span class=\"number\">hidden</span><span class=\"number most\">-</span>";
+    else if (work.what_if)
       text += fmt::format(
           "<span class=\"number gain\">{}<small>{}</small></span><span class=\"number most\">{}</span>",
           seconds_text(half_s), range_text(work.what_if->half), seconds_text(none_s));
@@ -154,7 +156,7 @@ std::string gpu_work_html(const Report& report, const Reader& reader) {
   text += fmt::format(
       "<p>The GPU was busy for {} of {}; all pieces of its work together took {}. <em>Gain</em> is what the run gains if "
       "that work takes half as long, <em>at most</em> if it takes no time. It is less than the time saved on the GPU where "
-      "the run does not wait for it.</p>\n",
+      "the run does not wait for it, and <em>hidden</em> where the run gains nothing.</p>\n",
       seconds_text(profile.gpu_busy_s), seconds_text(report.whole_s()), seconds_text(profile.gpu_s));
   if (profile.work.empty()) return text + "<p class=\"nothing\">No GPU work was recorded.</p></section>\n";
   if (!profile.notes.empty()) {

@@ -186,8 +186,9 @@ std::string shortened_name(const std::string& name, size_t room) {
   return bare.size() + 12 > room && bare.size() <= room ? bare : without_middle(shorter, room);
 }
 
+bool is_hidden(double half_gain_s, double gpu_s) { return half_gain_s < kHidden * gpu_s / 2; }
 bool is_hidden(const ReportGpuWork& work) {
-  return work.what_if && work.what_if->half.seconds < kHidden * work.gpu_s / 2;
+  return work.what_if && is_hidden(work.what_if->half.seconds, work.gpu_s);
 }
 
 std::string gain_phrase(const ReportGain& gain) {

@@ -14,6 +14,7 @@ std::string shortened_name(const std::string& name, size_t room);
 
 // Would the run be as long if it took half as long?
 bool is_hidden(const ReportGpuWork& work);
+bool is_hidden(double half_gain_s, double gpu_s);
 // "100 ms [98.0 ms to 102 ms]"
 std::string gain_phrase(const ReportGain& gain);
 // "100 ms if it takes half as long, 150 ms at most"

@@ -17,6 +17,8 @@ constexpr size_t kTreeLines = 50;      // rows, where no depth was asked for
 constexpr double kLeastShare = 0.005;  // of the whole; what has less is not unfolded to
 constexpr size_t kLeastName = 24;
 constexpr size_t kPercentWidth = 7, kItselfWidth = 10;
+constexpr size_t kShortestChain = 3;             // rows of a library's that become one
+constexpr double kPassedOn = 0.99;               // of its time, by each of them
 constexpr size_t kPathBegin = 8, kPathEnd = 12;  // rows of a long hot path that are shown
 
 struct Heading {
@@ -79,20 +81,59 @@ class TreeWriter {
     page_.wrapped(page_.bold("Where time goes, "), 17, fmt::format("{}; by {}", title(), phrase_of(sort_)));
     heading();
     // A stack of its own: the tree may be deep.
-    std::vector<uint32_t> waiting = roots();
-    std::reverse(waiting.begin(), waiting.end());
+    std::vector<Waiting> waiting;
+    const auto add = [&](const std::vector<uint32_t>& rows, size_t hidden) {
+      for (auto at = rows.rbegin(); at != rows.rend(); ++at) waiting.push_back({*at, hidden});
+    };
+    add(roots(), 0);
     while (!waiting.empty()) {
-      const uint32_t number = waiting.back();
+      auto [number, hidden] = waiting.back();
       waiting.pop_back();
-      row(number);
-      if (!unfolded_.contains(number)) continue;
-      std::vector<uint32_t> below = below_of(number);
-      waiting.insert(waiting.end(), below.rbegin(), below.rend());
+      row(number, hidden);
+      if (const std::vector<uint32_t> inside = chain_from(number); inside.size() > kShortestChain) {
+        chain(inside, hidden);
+        hidden += inside.size() - 1;
+        number = inside.back();
+      }
+      if (unfolded_.contains(number)) add(below_of(number), hidden);
     }
     legend();
   }
 
  private:
+  struct Waiting {
+    uint32_t number;
+    size_t hidden;  // rows above it that are not shown
+  };
+
+  // How a library gets from its function to what that calls tells nobody else much.
+  bool passes_on(uint32_t number) {
+    const ReportContext& context = rows_.context(number);
+    if (options_.depth || options_.view != TreeView::top_down || !unfolded_.contains(number) ||
+        left_out_.contains(number) || context.kind != ReportContext::Kind::frame ||
+        context.owner == FrameOwner::application)
+      return false;
+    const std::vector<uint32_t> below = below_of(number);
+    return below.size() == 1 && rows_.amount(below.front(), sort_) >= kPassedOn * rows_.amount(number, sort_);
+  }
+  // The rows below a library's function that only pass on to one other.
+  std::vector<uint32_t> chain_from(uint32_t number) {
+    std::vector<uint32_t> chain;
+    if (!passes_on(number)) return chain;
+    for (uint32_t at = below_of(number).front(); passes_on(at); at = below_of(at).front())
+      chain.push_back(at);
+    return chain;
+  }
+  void chain(const std::vector<uint32_t>& rows, size_t hidden) {
+    std::string text = hot_.contains(rows.front()) ? "> " : "  ";
+    for (const TreeColumn column : columns_) {
+      text += std::string(tree_column_width(column), ' ');
+      if (column == sort_) text += std::string(kPercentWidth, ' ');
+    }
+    page_.line(text + "  " + lead(rows_.row(rows.front()).depth - hidden) +
+               page_.faint(fmt::format("... {} of the library", counted(rows.size(), "call"))));
+  }
+
   bool has_sort() const { return std::find(columns_.begin(), columns_.end(), sort_) != columns_.end(); }
 
   std::vector<uint32_t> limited(std::vector<uint32_t> numbers) {
@@ -173,7 +214,13 @@ class TreeWriter {
     page_.line(page_.faint(text + "  what"));
   }
 
-  void row(uint32_t number) {
+  std::string lead(size_t depth) const {
+    const size_t deepest = name_ / 2;
+    if (2 * depth > deepest) return fmt::format("{:>{}} ", fmt::format("({})", depth), deepest - 1);
+    return std::string(2 * depth, ' ');
+  }
+
+  void row(uint32_t number, size_t hidden) {
     if (left_out_.contains(number)) {
       if (!left_out_said_)
         page_.line(fmt::format(">   ... {} of the hot path ...", counted(left_out_.size(), "row")));
@@ -187,19 +234,17 @@ class TreeWriter {
       if (column == sort_) text += of_the_whole(number);
     }
     text += "  ";
-    const size_t depth = rows_.row(number).depth, deepest = name_ / 2;
-    std::string lead(std::min(2 * depth, deepest), ' ');
-    if (2 * depth > deepest) lead = fmt::format("{:>{}} ", fmt::format("({})", depth), deepest - 1);
+    std::string before = lead(rows_.row(number).depth - hidden);
     const bool folded = rows_.row(number).has_children && !unfolded_.contains(number);
     folded_ |= folded;
-    if (folded) lead += "+ ";
-    const std::string name = tree_name(rows_, number, name_ - lead.size());
+    if (folded) before += "+ ";
+    const std::string name = tree_name(rows_, number, name_ - before.size());
     std::string place = tree_place(rows_, number);
-    if (place.empty() || lead.size() + name.size() + place.size() + 2 > name_)
+    if (place.empty() || before.size() + name.size() + place.size() + 2 > name_)
       place.clear();
     else
       place = "  " + place;
-    page_.line(text + lead + (hot ? page_.bold(name) : name) + page_.faint(place));
+    page_.line(text + before + (hot ? page_.bold(name) : name) + page_.faint(place));
   }
 
   // "  62.5%"; flat, where shares add up to nothing, the function's own part.
@@ -294,7 +339,8 @@ std::string tree_cell(const ContextRows& rows, uint32_t number, TreeColumn colum
     uint32_t top = number;
     while (rows.view() == TreeView::bottom_up && rows.row(top).parent) top = *rows.row(top).parent;
     const bool work = rows.context(top).kind == ReportContext::Kind::gpu;
-    return work && row.own.gain_is_known ? seconds_text(amount) : "-";
+    if (!work || !row.own.gain_is_known) return "-";
+    return is_hidden(amount, row.own.gpu_s) ? "hidden" : seconds_text(amount);
   }
   if (amount <= 0) return "-";
   if (column == TreeColumn::count) return count_text(static_cast<uint64_t>(amount));

@@ -116,6 +116,36 @@ TEST(WhereTimeGoes, ATreeOfManyContextsFitsSixtyLines) {
     }
 }
 
+TEST(WhereTimeGoes, CallsInsideOfALibraryAreOneRow) {
+  Report report = profiled_report();
+  std::vector<ReportContext>& contexts = report.profile->contexts;
+  const auto add = [&](const char* name, FrameOwner owner) {
+    ReportContext& one = contexts.emplace_back();
+    one.parent = static_cast<uint32_t>(contexts.size() - 2);
+    one.kind = ReportContext::Kind::frame;
+    one.name = name;
+    one.owner = owner;
+  };
+  contexts.resize(1);
+  add("main", FrameOwner::application);
+  for (const char* name : {"sort", "dispatch", "sort_impl", "radix", "pass", "invoke"})
+    add(name, FrameOwner::library);
+  contexts.back().gpu_s = 0.1;
+  add("back_in_mine", FrameOwner::application);
+  contexts.back().gpu_s = 0.1;
+  TextOptions options = tree_options(TreeView::top_down);
+  std::string text = to_text(report, options);
+  EXPECT_NE(text.find("    main\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("      sort\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("        ... 4 calls of the library\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("          invoke\n"), std::string::npos) << text;  // it takes time itself
+  EXPECT_NE(text.find("            back_in_mine\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("radix"), std::string::npos) << text;
+  options.tree->depth = 9;
+  text = to_text(report, options);
+  EXPECT_NE(text.find("            radix\n"), std::string::npos) << text;
+}
+
 TEST(WhereTimeGoes, LongNamesKeepTheWidth) {
   Report report = profiled_report();
   std::string name = "at::native::elementwise_kernel<128, ";
