@@ -11,6 +11,7 @@
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
 #include "views/shared/proof_text.h"
+#include "views/shared/shortened_name.h"
 #include "views/text/gpu_work.h"
 #include "views/text/problem_text.h"
 

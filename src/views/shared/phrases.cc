@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "views/shared/figures.h"
+#include "views/shared/shortened_name.h"
 
 namespace diogenes {
 namespace {
@@ -46,10 +47,12 @@ std::string base(const std::string& path) {
   return name;
 }
 
+constexpr size_t kLongestCall = 40;  // characters
+
 template <typename Entry>
 std::string caller_of(const Entry& entry) {
-  if (!entry.via.empty()) return entry.via;
-  return entry.api.empty() ? entry.operation : entry.api;
+  if (!entry.via.empty()) return shortened_name(entry.via, kLongestCall);
+  return shortened_name(entry.api.empty() ? entry.operation : entry.api, kLongestCall);
 }
 
 }  // namespace

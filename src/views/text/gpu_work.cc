@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/demangled_name.h"
 #include "views/shared/figures.h"
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
+#include "views/shared/shortened_name.h"
 
 namespace diogenes {
 namespace {
@@ -15,37 +15,6 @@ namespace {
 constexpr size_t kWorkIndent = 4;
 constexpr size_t kBriefPaths = 3, kBriefShapes = 3, kBriefFrames = 3;
 constexpr double kHidden = 0.01;  // of what half of its time would gain if nothing ran beside it
-
-// Without what is inside of more than `depth` template arguments.
-std::string without_arguments(const std::string& name, int depth) {
-  std::string text;
-  int inside = 0;
-  for (size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    const bool arrow = c == '>' && i > 0 && name[i - 1] == '-';
-    if (c == '<' && ++inside == depth + 1) text += "<...";
-    if (c == '>' && !arrow && inside-- == depth + 1) {
-      text += '>';
-      continue;
-    }
-    if (inside <= depth) text += c;
-  }
-  return text;
-}
-
-std::string without_middle(const std::string& text, size_t room) {
-  if (text.size() <= room || room < 8) return text.substr(0, room);
-  const size_t tail = (room - 3) / 3, head = room - 3 - tail;
-  return text.substr(0, head) + "..." + text.substr(text.size() - tail);
-}
-
-// Other punctuation than brackets, as of "operator<", would be taken for one.
-bool has_operator(const std::string& name) {
-  NameReader reader(name);
-  while (const auto piece = reader.next())
-    if (piece->kind == NamePiece::Kind::operator_name) return true;
-  return false;
-}
 
 std::string shape_text(const ReportLaunchShape& shape) {
   std::string text = fmt::format("{}, {}: grid {}, block {}; {} a thread", counted(shape.count, "time"),
@@ -171,20 +140,6 @@ const char* const kNoProfile =
     "When the GPU worked on what was not measured: CUPTI was not there, another profiler used it, or GPU times were "
     "turned off. Let libcupti be found (`diogenes doctor` says whether it is), and measure again with `diogenes run "
     "--gpu-times auto`. The notices of the report say more.";
-
-std::string shortened_name(const std::string& name, size_t room) {
-  constexpr int kDeepest = 8;
-  if (name.size() <= room) return name;
-  if (has_operator(name)) return without_middle(name, room);
-  std::string shorter = name;
-  for (int depth = kDeepest; depth > 0; --depth) {
-    shorter = without_arguments(name, depth);
-    if (shorter.size() <= room) return shorter;
-  }
-  const std::string bare = without_arguments(name, 0);
-  // The first and the last argument tell more than none.
-  return bare.size() + 12 > room && bare.size() <= room ? bare : without_middle(shorter, room);
-}
 
 bool is_hidden(double half_gain_s, double gpu_s) { return half_gain_s < kHidden * gpu_s / 2; }
 bool is_hidden(const ReportGpuWork& work) {

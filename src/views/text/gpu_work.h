@@ -9,9 +9,6 @@
 
 namespace diogenes {
 
-// A kernel's name in `room` characters: template arguments inside of others go first, then its middle.
-std::string shortened_name(const std::string& name, size_t room);
-
 // Would the run be as long if it took half as long?
 bool is_hidden(const ReportGpuWork& work);
 bool is_hidden(double half_gain_s, double gpu_s);

@@ -56,8 +56,14 @@ std::string value_text(const ReportValue& value, const std::string& folder) {
 namespace {
 
 constexpr size_t kIndent = 4;
-constexpr size_t kFrames = 2;  // of a stack, briefly
-constexpr size_t kPlaces = 4;  // of a finding with several, briefly
+constexpr size_t kFrames = 2;         // of a stack, briefly
+constexpr size_t kTitleFigures = 30;  // characters of a title for its rank, figures and id
+constexpr size_t kLeastTitle = 42;    // characters for what it says, however narrow the page is
+constexpr size_t kPlaces = 4;         // of a finding with several, briefly
+
+size_t title_room(const Page& page) {
+  return std::max(page.width(), kTitleFigures + kLeastTitle) - kTitleFigures;
+}
 
 // Up to where it names a place: what was seen, whatever the numbers.
 std::string without_figures(const std::string& why) {
@@ -204,11 +210,6 @@ class Details {
   const ProblemTextOptions& options_;
 };
 
-std::string called(const ReportProblem& problem) {
-  return (problem.via.empty() ? problem.api.empty() ? problem.operation : problem.api : problem.via) + ": " +
-         kind_phrase(problem.kind);
-}
-
 }  // namespace
 
 std::string finding_place(const Finding& finding, const std::string& folder, size_t room) {
@@ -285,8 +286,8 @@ std::string calls_text(const ReportRequired& required) {
 
 void problem_details(Page& page, const ReportProblem& problem, const ProblemTextOptions& options) {
   Details details(page, options);
-  details.title("", called(problem), problem.expected_benefit_s, problem.expected_benefit_percent,
-                problem.id);
+  details.title("", finding_phrase({nullptr, {&problem}}, title_room(page)), problem.expected_benefit_s,
+                problem.expected_benefit_percent, problem.id);
   details.proved(problem.proved);
   details.reasons(problem);
   details.stack("at", problem.stack, kFrames);
@@ -298,8 +299,8 @@ void problem_details(Page& page, const ReportProblem& problem, const ProblemText
 void finding_details(Page& page, size_t rank, const Finding& finding, const ProblemTextOptions& options) {
   Details details(page, options);
   const ReportProblem& first = *finding.problems.front();
-  details.title(rank > 0 ? fmt::format("{:>2}. ", rank) : "", finding_phrase(finding), finding.benefit_s(),
-                finding.benefit_percent(), finding.id());
+  details.title(rank > 0 ? fmt::format("{:>2}. ", rank) : "", finding_phrase(finding, title_room(page)),
+                finding.benefit_s(), finding.benefit_percent(), finding.id());
   details.range(finding.range());
   if (options.whole && finding.group) details.proved(finding.group->proved);
   if (finding.problems.size() == 1 || !options.whole) {

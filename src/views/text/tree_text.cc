@@ -1,4 +1,5 @@
 #include "views/text/tree_text.h"
+#include "views/shared/shortened_name.h"
 
 #include <fmt/format.h>
 

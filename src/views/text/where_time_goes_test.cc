@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "views/shared/context_tree.h"
+#include "views/shared/shortened_name.h"
 #include "views/testing/sample_reports.h"
 #include "views/text/gpu_work.h"
 #include "views/text/text.h"

@@ -5,6 +5,7 @@
 #include "views/explorer/lists/row_format.h"
 #include "views/explorer/pages.h"
 #include "views/shared/figures.h"
+#include "views/shared/shortened_name.h"
 #include "views/text/gpu_work.h"
 
 namespace diogenes::explorer {
