@@ -36,23 +36,23 @@ const char* sentence(Cause cause) {
     case Cause::latencies:
       return "how long launches and wake-ups take is not known (no GPU times)";
     case Cause::moved_call:
-      return "moving the call itself gains less than an event recorded where it was";
+      return "to move the call gains less than to wait for an event that is recorded in its place";
     case Cause::threads:
-      return "how the threads wait for each other is not known";
+      return "threads wait for each other in ways that the tool cannot see";
     case Cause::mismatch:
-      return "replaying the recorded run misses its time";
+      return "the model does not reproduce the measured run time well";
     case Cause::unmatched:
-      return "operations of the tracing run have no counterpart in the run that judged them";
+      return "some calls of the tracing run were not made in the run that judges them";
     case Cause::instances:
-      return "the instances differ from each other";
+      return "the calls differ from each other";
     case Cause::hooks:
       return "the calls are so short that tracing makes them longer";
     case Cause::wake_ups:
       return "threads woke sooner or later than in the run that recorded GPU times";
     case Cause::sleeps:
-      return "threads sleep for longer or shorter, and how soon they wake then is not known well";
+      return "how soon threads wake from sleeps of another length is not known well";
     case Cause::short_work:
-      return "a wait for work of a few microseconds hardly ends sooner with it";
+      return "a wait for work of a few microseconds hardly gets shorter when the work does";
     case Cause::count_:
       break;
   }

@@ -72,8 +72,7 @@ TEST(Processes, WaitForEachOtherAsRanksDo) {
   const auto& figure = run.problems.found[0].figure;
   EXPECT_NEAR(us(figure.low), 20, 1);   // each waits for the one that gains least
   EXPECT_NEAR(us(figure.high), 40, 2);  // each gains while the other waits for it
-  EXPECT_EQ(figure.reason,
-            "ranks wait for each other: from what the one gains that gains least, to what all gain");
+  EXPECT_EQ(figure.reason, "ranks wait for each other: the low end is the gain of the rank that gains least");
 }
 
 TEST(Processes, AParentThatGivesTheGpuNothingTakesNoGainAway) {
@@ -87,7 +86,7 @@ TEST(Processes, ThatTakeTurnsOnOneGpuMayGainNothing) {
   ASSERT_EQ(run.problems.found.size(), 1u);
   EXPECT_LE(run.problems.found[0].figure.low.count, 0);
   EXPECT_EQ(run.problems.found[0].figure.reason,
-            "processes take turns on one GPU, which the model does not have");
+            "processes share one GPU, and the model does not know their turns");
 }
 
 }  // namespace

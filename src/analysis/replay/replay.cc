@@ -112,14 +112,14 @@ Estimate Replay::side_by_side(std::span<const Gain> processes) {
   together.low = std::min(Nanoseconds{least}, together.benefit);
   together.high = std::max(sum.high, together.benefit);
   if (sum.benefit.count - together.benefit.count > together.benefit.count / 20)
-    together.reason =
-        ranks ? "ranks wait for each other: from what the one gains that gains least, to what all gain"
-              : "how the processes wait for each other is not known";
+    together.reason = ranks
+                          ? "ranks wait for each other: the low end is the gain of the rank that gains least"
+                          : "processes wait for each other in ways that the tool cannot see";
   // Each was replayed with the GPU to itself. Where they take turns on it, a wait that is gone may come back as a
   // wait for the other's turn.
   if (shared) {
     together.low = std::min(together.low, Nanoseconds{});
-    together.reason = "processes take turns on one GPU, which the model does not have";
+    together.reason = "processes share one GPU, and the model does not know their turns";
   }
   return together;
 }

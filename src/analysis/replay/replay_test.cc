@@ -211,7 +211,7 @@ TEST(Patterns, TheOtherThreadTakesLonger) {
   Estimate found = run.estimate({Recorded::remove_call(1)});
   EXPECT_NEAR(us(found.benefit), 0, 0.01);
   EXPECT_NEAR(us(found.high), 50, 0.01);
-  EXPECT_EQ(found.reason, "how the threads wait for each other is not known");
+  EXPECT_EQ(found.reason, "threads wait for each other in ways that the tool cannot see");
 }
 
 TEST(Patterns, DuplicateCopyOnABusyEngine) {
@@ -431,7 +431,7 @@ TEST(Replay, TheRangeHoldsTwoStandardErrorsOfTheInstances) {
                                  Recorded::remove_call(5)};
   const Estimate found = three_waits(true).estimate_with_gpu_times(all);
   expect_range(found, 60 - 34.64, 60, 60 + 34.64);
-  EXPECT_EQ(found.reason, "the instances differ from each other");
+  EXPECT_EQ(found.reason, "the calls differ from each other");
   // Of one instance nothing is known, and sites do not differ by chance.
   expect_range(three_waits(true).estimate_with_gpu_times({Recorded::remove_call(3)}), 20, 20, 20);
   expect_range(three_waits(false).estimate_with_gpu_times(all), 60, 60, 60);
