@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "views/explorer/explorer.h"
 #include "views/exports/exports.h"
 #include "views/html/html.h"
 #include "views/testing/sample_reports.h"
+#include "views/testing/widest.h"
 #include "views/text/text.h"
 
 namespace diogenes {
@@ -22,7 +22,8 @@ Report report_of(size_t findings, const std::string& name) {
   const ReportProblem one = report.problems[0];
   report.problems.clear();
   report.groups.clear();
-  report.required.clear();
+  report.required.resize(1);
+  if (!name.empty()) report.required[0].api = report.required[0].via = name;
   for (size_t i = 0; i < findings; ++i) {
     ReportProblem& problem = report.problems.emplace_back(one);
     problem.id = "P" + std::to_string(i + 1);
@@ -42,15 +43,6 @@ std::string long_name() {
   return name + "4>(int)";
 }
 
-// Command lines are one word for whoever copies them, and are never broken.
-size_t widest_sentence(const std::string& text) {
-  size_t most = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    if (!line.starts_with("Next: ")) most = std::max(most, line.size());
-  return most;
-}
-
 size_t count_of(const std::string& text, const std::string& what) {
   size_t count = 0;
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
@@ -65,7 +57,7 @@ TEST_P(Extremes, TextFitsTheScreen) {
     TextOptions options;
     options.width = width;
     const std::string text = to_text(report, options);
-    EXPECT_LE(widest_sentence(text), static_cast<size_t>(width)) << text;
+    EXPECT_LE(widest(text), static_cast<size_t>(width)) << text;
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 70) << text;
     EXPECT_EQ(text.find("more") != std::string::npos && text.find("4,99") != std::string::npos,
               GetParam() == kMany)

@@ -47,7 +47,7 @@ std::string base(const std::string& path) {
   return name;
 }
 
-constexpr size_t kLongestCall = 40;  // characters
+constexpr size_t kLongestCall = 60;  // characters; a Python function with its modules has some 50
 
 template <typename Entry>
 std::string caller_of(const Entry& entry) {

@@ -10,6 +10,7 @@
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
 #include "views/shared/proof_text.h"
+#include "views/shared/shortened_name.h"
 
 namespace diogenes {
 namespace {
@@ -330,8 +331,9 @@ void finding_details(Page& page, size_t rank, const Finding& finding, const Prob
 
 void required_details(Page& page, const ReportRequired& required, const ProblemTextOptions& options) {
   Details details(page, options);
-  details.title("", required_phrase(required) + ": " + required_kind(required), required.up_to_s,
-                required.up_to_percent, required.id, ", up to ");
+  const std::string kind = ": " + required_kind(required);
+  details.title("", shortened_name(required_phrase(required), title_room(page) - kind.size()) + kind,
+                required.up_to_s, required.up_to_percent, required.id, ", up to ");
   details.proved(required.proved);
   details.labelled("why", use_text(required, options.folder));
   details.labelled("do", required.fix);

@@ -10,6 +10,7 @@
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
 #include "views/shared/proof_text.h"
+#include "views/shared/shortened_name.h"
 #include "views/text/gpu_work.h"
 #include "views/text/problem_text.h"
 #include "views/text/profile_table.h"
@@ -261,10 +262,12 @@ class Writer {
     std::map<std::string, std::string> advised;  // fixes that were said, and of which entry
     for (size_t i = 0; i < shown; ++i) {
       const ReportRequired& required = *required_[i];
-      const std::string what = required_phrase(required);
+      // 27 characters of figures and gaps, and 30 for the place where there is room for them.
+      const std::string what =
+          shortened_name(required_phrase(required), std::max<size_t>(page.width(), 79) - 57);
       const std::string figures = fmt::format("up to {:>8} {:>6}  ", seconds_text(required.up_to_s),
                                               percent_text(required.up_to_percent));
-      const size_t room = page.width() - std::min(page.width() - 30, 26 + what.size());
+      const size_t room = page.width() - std::min(page.width() - 20, 27 + what.size());
       const std::string where = where_text(required.where, folder_, room);
       const bool fits = figures.size() + what.size() + where.size() + required.id.size() + 6 <= page.width();
       page.line("  " + figures + page.bold(what) + "  " + where +

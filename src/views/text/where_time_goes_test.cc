@@ -9,6 +9,7 @@
 #include "views/shared/context_tree.h"
 #include "views/shared/shortened_name.h"
 #include "views/testing/sample_reports.h"
+#include "views/testing/widest.h"
 #include "views/text/gpu_work.h"
 #include "views/text/text.h"
 
@@ -36,14 +37,6 @@ TextOptions tree_options(TreeView view) {
   TextOptions result = profile_options();
   result.tree.emplace().view = view;
   return result;
-}
-
-size_t widest(const std::string& text) {
-  size_t most = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    if (!line.starts_with("Next: ")) most = std::max(most, line.size());
-  return most;
 }
 
 TEST(WhereTimeGoes, KernelsComeBelowTheFindings) {

@@ -15,23 +15,11 @@
 
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/testing/child.h"
+#include "agent/watching/guard/testing/raising.h"
 #include "agent/watching/guard/threads/threads.h"
 
 namespace diogenes::agent {
 namespace {
-
-GuardHandle guard_over(const void* begin, size_t bytes) {
-  return raise_guard(range_of(begin, bytes), Protection::no_access);
-}
-
-// Raised in the end: a thread that was just made, or has just begun to wait, may refuse it at first.
-GuardHandle guard_soon(const void* begin, size_t bytes) {
-  for (int i = 0; i < 2000; ++i) {
-    if (GuardHandle guard = guard_over(begin, bytes)) return guard;
-    usleep(1000);
-  }
-  return kNoGuard;
-}
 
 // Until the thread is inside read(), and fills `buffer` there (null: any).
 void await_read(const std::atomic<pid_t>& thread, const void* buffer = nullptr) {
@@ -198,91 +186,6 @@ TEST(Threads, ASystemCallOfLibcInASectionIsMade) {
     CHECK(getppid() > 0);
     memory[3] = 1;
     CHECK(lower_guard(guard).by == TouchBy::program);
-  });
-}
-
-// System calls of this thread that were dispatched while `work` ran.
-template <typename Work>
-uint32_t dispatched(Work&& work) {
-  const uint32_t before = guard_thread.slot->calls.load();
-  work();
-  return guard_thread.slot->calls.load() - before;
-}
-
-void five_calls() {
-  for (int i = 0; i < 5; ++i) syscall(SYS_getppid);
-}
-
-TEST(LockCalls, CountAsOneCall) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    CHECK(dispatched(five_calls) == 5);
-    CHECK(dispatched([] {
-            LockCall unseen{};
-            five_calls();
-          }) == 1);
-    CHECK(dispatched(five_calls) == 5);
-  });
-}
-
-TEST(LockCalls, EndBeforeAHandlerOfTheProgram) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    signal(SIGUSR1, [](int) { five_calls(); });
-    CHECK(dispatched([] {
-            LockCall unseen{};
-            five_calls();
-            raise(SIGUSR1);
-          }) >= 6);                              // and the return from the handler
-    signal(SIGTRAP, [](int) { five_calls(); });  // one of those that the guards need themselves
-    CHECK(dispatched([] {
-            LockCall unseen{};
-            raise(SIGTRAP);
-          }) >= 6);
-    CHECK(dispatched(five_calls) == 5);
-  });
-}
-
-TEST(LockCalls, EndWhereThreadsAreCancelled) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    CHECK(dispatched([] {
-            LockCall unseen{};
-            note_cancellation();
-            five_calls();
-          }) == 6);
-    CHECK(dispatched([] {
-            LockCall unseen{};
-            five_calls();
-          }) == 5);
-  });
-}
-
-// One that waits for a lock is at rest: memory may be guarded, and it is its touch afterwards that counts.
-TEST(LockCalls, AThreadThatWaitsInOneIsWatched) {
-  RUN_IN_CHILD({
-    CHECK(start_guards());
-    char* memory = pages(1);
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&mutex);
-    std::atomic<bool> begun{false};
-    std::thread waiter([&] {
-      begun = true;
-      {
-        LockCall unseen{};
-        pthread_mutex_lock(&mutex);
-      }
-      memory[100] = 1;
-      pthread_mutex_unlock(&mutex);
-    });
-    while (!begun) sched_yield();
-    usleep(10'000);
-    GuardHandle guard = guard_soon(memory, 4096);
-    CHECK(guard != kNoGuard && collect(guard).by == TouchBy::nobody);
-    pthread_mutex_unlock(&mutex);
-    waiter.join();
-    Touch touch = lower_guard(guard);
-    CHECK(touch.by == TouchBy::program && touch.address == address_of(memory + 100));
   });
 }
 
