@@ -1,6 +1,7 @@
 #include "analysis/profile/contexts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string_view>
 #include <tuple>
@@ -14,6 +15,7 @@ namespace {
 using Kind = ReportContext::Kind;
 
 constexpr size_t kMostSampledFrames = 64;  // below a context
+constexpr size_t kMostIdleGaps = 200;
 
 // What calls main, or a thread's function, is the same for all, and tells nothing.
 bool is_outermost(const ReportFrame& frame) {
@@ -43,6 +45,11 @@ class Tree {
 
   Contexts build() {
     for (uint32_t p = 0; p < in_.tracing.processes.size(); ++p) add(p);
+    for (const GpuIdle& idle : in_.idle) {
+      out_.idle.phase_s += idle.phase.seconds();
+      out_.idle.idle_s += idle.idle.seconds();
+    }
+    add_idle_gaps();
     add_gpu();
     for (const auto& [site, gain] : in_.recoverable_s)
       out_.nodes[call_of(SiteIndex{site})].recoverable_s += gain;
@@ -191,19 +198,19 @@ class Tree {
     int64_t time = 0;
     for (const UnwoundSample* sample : samples) time += sample->weight.count;
     if (time == 0) return;
-    share_out(p, 0, time, samples);
+    share_out(p, 0, time, samples, &ReportContext::cpu_s);
+    out_.samples += samples.size();
     out_.threads_s += static_cast<double>(time) * 1e-9;
   }
 
   // Time of a node, by what samples saw in it.
-  void share_out(uint32_t p, uint32_t node, int64_t time, const Samples& samples) {
+  void share_out(uint32_t p, uint32_t node, int64_t time, const Samples& samples, double ReportContext::*to) {
     int64_t sampled = 0;
     for (const UnwoundSample* sample : samples) sampled += sample->weight.count;
     const double scale = sampled > time ? static_cast<double>(time) / static_cast<double>(sampled) : 1;
     for (const UnwoundSample* sample : samples)
-      out_.nodes[below(p, node, *sample)].cpu_s += static_cast<double>(sample->weight.count) * 1e-9 * scale;
-    out_.nodes[node].cpu_s += static_cast<double>(std::max<int64_t>(time - sampled, 0)) * 1e-9;
-    out_.samples += samples.size();
+      out_.nodes[below(p, node, *sample)].*to += static_cast<double>(sample->weight.count) * 1e-9 * scale;
+    out_.nodes[node].*to += static_cast<double>(std::max<int64_t>(time - sampled, 0)) * 1e-9;
   }
 
   // The context that a sample was in, at `node` or below it.
@@ -261,7 +268,9 @@ class Tree {
     int64_t now =
         thread.main && file.started_ns > 0 ? file.started_ns : thread.operations.front().begin.count;
     const int64_t begin = now;
-    int64_t recorded = 0, due = 0;                  // due: behind the call before
+    int64_t recorded = 0, due = 0;  // due: behind the call before
+    std::vector<float> own_share(thread.operations.size(),
+                                 1);                // of what lies before each call: without recording
     std::unordered_map<uint32_t, Samples> sampled;  // by node
     auto sample = samples.begin();
     const auto take_samples = [&](uint32_t node, int64_t until) {
@@ -275,6 +284,7 @@ class Tree {
       const int64_t taken = std::clamp<int64_t>(due + cost.before.count, 0, gap);
       const uint32_t node = i == 0 ? 0 : between(thread.operations[i - 1].site, one.site);
       gaps[node] += gap - taken;
+      if (gap > 0) own_share[i] = static_cast<float>(gap - taken) / static_cast<float>(gap);
       take_samples(node, one.begin.count);
       recorded += taken + cost.inside.count;
       Calls& of = calls[one.site.value];
@@ -293,7 +303,8 @@ class Tree {
     }
     std::vector<uint32_t> touched;
     for (const auto& [node, time] : gaps) {
-      share_out(p, node, time, sampled[node]);
+      share_out(p, node, time, sampled[node], &ReportContext::cpu_s);
+      out_.samples += sampled[node].size();
       touched.push_back(node);
     }
     for (const auto& [site, sums] : calls) {
@@ -303,6 +314,7 @@ class Tree {
       node.waited_s += static_cast<double>(sums.waited) * 1e-9;
       touched.push_back(call_of(SiteIndex{site}));
     }
+    if (p < in_.idle.size()) add_idle(p, thread, own_share, samples);
     out_.threads_s += static_cast<double>(now - begin) * 1e-9;
     out_.recording_s += static_cast<double>(recorded) * 1e-9;
     ++threads_;
@@ -312,6 +324,57 @@ class Tree {
         counted_[node] = threads_;
         ++out_.nodes[node].threads;
       }
+  }
+
+  // What the thread did while the GPU had nothing to do, and its next work came from here.
+  void add_idle(uint32_t p, const Thread& thread, const std::vector<float>& own_share,
+                const Samples& samples) {
+    const auto number = static_cast<size_t>(&thread - in_.tracing.processes[p].threads.data());
+    const auto& operations = thread.operations;
+    std::unordered_map<uint32_t, double> gaps;      // ns, by node
+    std::unordered_map<uint32_t, Samples> sampled;  // by node
+    auto sample = samples.begin();
+    for (const IdlePart& part : parts_of(in_.idle[p].by_thread[number], operations)) {
+      const Operation& one = operations[part.operation];
+      double seconds = static_cast<double>(part.end - part.begin) * 1e-9;
+      if (part.what == Meanwhile::between) {
+        seconds *= static_cast<double>(own_share[part.operation]);
+        const uint32_t node =
+            part.operation == 0 ? 0 : between(operations[part.operation - 1].site, one.site);
+        gaps[node] += seconds * 1e9;
+        if (part.operation > 0)
+          add_idle_gap({node, line_in(node, operations[part.operation - 1].site), line_in(node, one.site),
+                        seconds, 1});
+        continue;
+      }
+      out_.nodes[call_of(one.site)].idle_s += seconds;
+      (part.what == Meanwhile::in_call     ? out_.idle.calls_s
+       : part.what == Meanwhile::wait_over ? out_.idle.waits_s
+                                           : out_.idle.launching_s) += seconds;
+    }
+    for (const auto& [node, time] : gaps)
+      share_out(p, node, std::llround(time), sampled[node], &ReportContext::idle_s);
+  }
+
+  // Of a site below a context: the line of that function from which it goes to the site's call. 0: not known.
+  int line_in(uint32_t node, SiteIndex site) {
+    uint32_t at = call_of(site);
+    while (at != 0 && out_.nodes[at].parent != node) at = out_.nodes[at].parent;
+    return at == 0 ? 0 : out_.nodes[at].called_line;
+  }
+
+  void add_idle_gap(const ReportIdle::Gap& gap) {
+    auto [sums, fresh] = idle_gaps_.try_emplace({gap.context, gap.before, gap.after}, gap);
+    if (fresh) return;
+    sums->second.seconds += gap.seconds;
+    sums->second.count += gap.count;
+  }
+
+  void add_idle_gaps() {
+    for (const auto& [place, gap] : idle_gaps_) out_.idle.gaps.push_back(gap);
+    std::stable_sort(out_.idle.gaps.begin(), out_.idle.gaps.end(),
+                     [](const auto& one, const auto& other) { return one.seconds > other.seconds; });
+    if (out_.idle.gaps.size() > kMostIdleGaps) out_.idle.gaps.resize(kMostIdleGaps);
   }
 
   void add_gpu() {
@@ -355,6 +418,7 @@ class Tree {
   std::vector<uint32_t> depth_{0};
   std::unordered_map<uint32_t, SiteNodes> sites_;
   std::unordered_map<uint64_t, uint32_t> between_;
+  std::map<std::tuple<uint32_t, int, int>, ReportIdle::Gap> idle_gaps_;  // by context and lines
   std::vector<uint32_t> counted_;  // by node: the last thread that was counted there
   uint32_t processes_ = 0, threads_ = 0;
 };
@@ -415,11 +479,15 @@ void keep_largest(Contexts& contexts, size_t most) {
     sum.driver_s += node.driver_s;
     sum.waited_s += node.waited_s;
     sum.gpu_s += node.gpu_s;
+    sum.idle_s += node.idle_s;
     sum.recoverable_s += node.recoverable_s;
     sum.threads = std::max(sum.threads, node.threads);
   }
   nodes = std::move(out);
   for (auto& [path, node] : contexts.of_path) node = place[node];
+  for (ReportIdle::Gap& gap : contexts.idle.gaps) gap.context = place[gap.context];
+  std::erase_if(contexts.idle.gaps,
+                [&](const ReportIdle::Gap& gap) { return nodes[gap.context].kind == Kind::rest; });
 }
 
 }  // namespace diogenes

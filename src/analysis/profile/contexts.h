@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/profile/gpu_idle.h"
 #include "analysis/program/gpu_work.h"
 #include "analysis/report/report_profile.h"
 #include "analysis/samples/unwind.h"
@@ -30,11 +31,13 @@ struct ContextInput {
   // Where the CPU was, by process; empty: it was not sampled.
   std::vector<std::vector<UnwoundSample>> samples = {};
   std::function<std::vector<ReportFrame>(uint32_t, std::span<const Frame>)> named = {};  // of a process
+  std::vector<GpuIdle> idle = {};  // by process; empty: not known
 };
 
 struct Contexts {
   std::vector<ReportContext> nodes;
   double threads_s = 0, recording_s = 0;
+  ReportIdle idle;
   uint64_t samples = 0;  // that lie between calls, or in threads without any
   // Of a GPU work item's path: its node.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_path;  // by item and site

@@ -1,6 +1,7 @@
 #include "analysis/profile/profile.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "analysis/profile/occupancy.h"
 #include "analysis/runs/in_background.h"
@@ -46,6 +47,15 @@ std::string full_name(const GpuWorkItem& item) {
   return item.kind == GpuWork::kernel && !item.name.empty() ? clean(demangle(item.name.c_str())) : "";
 }
 
+std::string say_part(const GpuWorkFound& work) {
+  char share[32];
+  snprintf(share, sizeof share, "%.0f%%",
+           100 * static_cast<double>(work.timed) / static_cast<double>(work.timed + work.untimed));
+  return "GPU times were recorded for " + std::string(share) +
+         " of the calls that give the GPU work; the others count as much as those of the same call path. "
+         "`diogenes profile --all-gpu-times` records all of them, and takes longer";
+}
+
 class Profile {
  public:
   explicit Profile(const ProfileInput& input) : in_(input) {}
@@ -77,6 +87,7 @@ class Profile {
       else
         out_.left_out_s += work.items[i].time.seconds();
     }
+    if (work.untimed > 0) out_.notes.push_back(say_part(work));
     if (work.unnamed > 0)
       out_.notes.push_back(counted(work.unnamed, "piece", "pieces") + " of GPU work " +
                            (work.unnamed == 1 ? "is a kernel" : "are kernels") + " whose name was not told");
@@ -145,6 +156,9 @@ class Profile {
     if (in_.samples)
       for (const Process& process : in_.tracing.processes)
         samples.push_back(unwind(*process.trace, in_.samples->all()));
+    std::vector<GpuIdle> idle;
+    if (in_.work)
+      for (const Process& process : in_.tracing.processes) idle.push_back(find_gpu_idle(process, in_.sites));
     return find_contexts({.tracing = in_.tracing,
                           .work = in_.work,
                           .stack = [this](SiteIndex site) -> const std::vector<ReportFrame>& {
@@ -157,7 +171,8 @@ class Profile {
                           .named =
                               [this](uint32_t p, std::span<const Frame> stack) {
                                 return in_.names.frames(*in_.tracing.processes[p].trace, stack);
-                              }});
+                              },
+                          .idle = std::move(idle)});
   }
 
   void add(Contexts contexts) {
@@ -166,6 +181,7 @@ class Profile {
                            " lie between calls of the driver");
     out_.threads_s = contexts.threads_s;
     out_.recording_s = contexts.recording_s;
+    if (in_.work) out_.idle = contexts.idle;
     keep_largest(contexts, kMostContexts);
     for (const auto& [path, node] : contexts.of_path) set_gain(contexts.nodes[node], path.first, path.second);
     out_.contexts = std::move(contexts.nodes);

@@ -87,10 +87,12 @@ KEPT(ReportGpuPath, where, via, stack, count, gpu_s, what_if)
 KEPT(ReportGpuWork, id, kind, name, full_name, count, gpu_s, percent, shortest_s, median_s, longest_s,
      least_s, most_s, bytes, in_graphs, shapes, shape_count, paths, path_count, what_if)
 KEPT(ReportContext, parent, kind, name, file, module, line, called_line, language, owner, count, cpu_s,
-     driver_s, waited_s, gpu_s, recoverable_s, half_gain_s, none_gain_s, cpu_least_s, cpu_most_s, gpu_least_s,
-     gpu_most_s, threads, work)
-KEPT(ReportProfile, gpu_s, gpu_busy_s, threads_s, recording_s, pieces, unnamed, work, work_count, left_out_s,
-     contexts, notes)
+     driver_s, waited_s, gpu_s, idle_s, recoverable_s, half_gain_s, none_gain_s, cpu_least_s, cpu_most_s,
+     gpu_least_s, gpu_most_s, threads, work)
+KEPT(ReportIdle::Gap, context, before, after, seconds, count)
+KEPT(ReportIdle, phase_s, idle_s, between_s, calls_s, waits_s, launching_s, gaps)
+KEPT(ReportProfile, gpu_s, gpu_busy_s, threads_s, idle, recording_s, pieces, unnamed, work, work_count,
+     left_out_s, contexts, notes)
 KEPT(Report, model, judged, tool_version, started, incomplete, coverage, command, exit_status, runtime_s,
      part, gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
      compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,

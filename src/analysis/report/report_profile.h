@@ -89,11 +89,12 @@ struct ReportContext {
   int called_line = 0;   // in the parent's file: where the parent calls it; 0: not known
   std::string language;  // "python", "c++"; "": not known
   FrameOwner owner = FrameOwner::application;
-  uint64_t count = 0;        // call: calls; gpu: pieces of work
-  double cpu_s = 0;          // the CPU between calls of the driver
-  double driver_s = 0;       // inside calls of the driver, not waiting
-  double waited_s = 0;       // inside them, waiting for the GPU
-  double gpu_s = 0;          // GPU work
+  uint64_t count = 0;   // call: calls; gpu: pieces of work
+  double cpu_s = 0;     // the CPU between calls of the driver
+  double driver_s = 0;  // inside calls of the driver, not waiting
+  double waited_s = 0;  // inside them, waiting for the GPU
+  double gpu_s = 0;     // GPU work
+  double idle_s = 0;    // of CPU and driver: meanwhile the GPU had nothing to do, and waited for this thread
   double recoverable_s = 0;  // of findings at this call: what fixing each gains
   std::optional<double> half_gain_s,
       none_gain_s;  // gpu: what the run gains if it took half as long, or no time
@@ -103,11 +104,30 @@ struct ReportContext {
   int32_t work = -1;     // gpu: position in ReportProfile::work
 };
 
+// From the first GPU work to the last: when none ran, and what the thread did meanwhile that gave the next. Sums of all processes.
+struct ReportIdle {
+  double phase_s = 0, idle_s = 0;
+  // Parts of idle_s; what is missing is that of threads without contexts.
+  double between_s = 0;    // between calls of the driver
+  double calls_s = 0;      // inside calls that do not wait, and give nothing
+  double waits_s = 0;      // inside waits whose work had ended
+  double launching_s = 0;  // from the call that gives the next work until that begins
+  // Of between_s: in one function, between the calls of two of its lines. The longest first; some, where there are many.
+  struct Gap {
+    uint32_t context = 0;       // the function: position in ReportProfile::contexts
+    int before = 0, after = 0;  // lines of it; 0: not known
+    double seconds = 0;
+    uint64_t count = 0;  // how often
+  };
+  std::vector<Gap> gaps;
+};
+
 struct ReportProfile {
   double gpu_s = 0;       // all GPU work, pieces that ran side by side each; G_P
   double gpu_busy_s = 0;  // any of it ran; of several processes the sum
   double threads_s =
       0;  // all threads that made calls, from their first moment that is known to their last; C_P
+  std::optional<ReportIdle> idle;       // none: not known
   double recording_s = 0;               // of that: taken by the recording itself, in no context
   uint64_t pieces = 0, unnamed = 0;     // of GPU work; unnamed: of kernels whose name was not told
   std::vector<ReportGpuWork> work;      // by GPU time

@@ -5,15 +5,12 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analysis/replay/recorded/make_schedule.h"
+#include "analysis/program/placed_work.h"
 
 namespace diogenes {
 namespace {
 
 using replay::kNone;
-using replay::Node;
-using replay::Schedule;
-using replay::Waits;
 using replay::Work;
 
 const char* work_name(Work work) {
@@ -41,40 +38,6 @@ class NameList {
  private:
   std::vector<std::string>& names_;
   std::unordered_map<std::string, uint32_t> known_;
-};
-
-// Work of one stream that was given and is not known to have ended.
-struct Placed {
-  int64_t given = 0, begin = 0, end = 0;
-  uint32_t name = 0;
-};
-
-class StreamPlacer {
- public:
-  void add(int64_t given, int64_t length, uint32_t name) {
-    const int64_t begin = std::max(given, work_.empty() ? 0 : work_.back().end);
-    work_.push_back({given, begin, begin + length, name});
-  }
-  // The first `count` had ended by then: what was placed later moves forward, as far as it had been given.
-  void ended_by(int64_t time, size_t count) {
-    for (size_t i = count; i-- > 0 && work_[i].end > time;) {
-      Placed& one = work_[i];
-      const int64_t length = one.end - one.begin;
-      one.end = std::max(time, one.given);
-      one.begin = std::max(one.given, one.end - length);
-      time = one.begin;
-    }
-  }
-  const std::vector<Placed>& work() const { return work_; }
-
- private:
-  std::vector<Placed> work_;
-};
-
-// What an event stands behind: so many pieces of work of a stream.
-struct Recorded {
-  uint32_t stream = kNone;
-  size_t count = 0;
 };
 
 std::string process_name(const ProcessFile& process) {
@@ -157,56 +120,30 @@ class TimelineBuilder {
     return name;
   }
 
-  std::string name_of_work(const Thread& thread, const Node& node) const {
-    if (node.work != Work::kernel || node.operation >= thread.gpu_mix.size()) return work_name(node.work);
-    const uint32_t mix = thread.gpu_mix[node.operation];
-    return mix < work_names_.size() && !work_names_[mix].empty() ? work_names_[mix] : work_name(node.work);
+  std::string name_of_work(const Thread& thread, const PlacedWork& work) const {
+    if (work.work != Work::kernel || work.operation >= thread.gpu_mix.size()) return work_name(work.work);
+    const uint32_t mix = thread.gpu_mix[work.operation];
+    return mix < work_names_.size() && !work_names_[mix].empty() ? work_names_[mix] : work_name(work.work);
   }
 
   void add_streams(const Process& process, uint32_t number) {
-    const Schedule schedule = replay::schedule_of(process, in_.sites);
-    std::vector<StreamPlacer> streams(schedule.streams);
-    std::vector<Recorded> recorded(schedule.events);
-    bool any = false;
-    for (const replay::NodeAt at : replay::in_time_order(schedule)) {
-      const replay::ThreadSchedule& thread = schedule.threads[at.thread];
-      const Node& node = thread.nodes[at.node];
-      if (node.work == Work::record && node.event != kNone)
-        recorded[node.event] = {node.stream, streams[node.stream].work().size()};
-      if (node.on_gpu() && !node.unseen()) {
-        const int64_t length = process.threads[thread.thread].operations[node.operation].gpu.count;
-        if (length >= 0) {
-          streams[node.stream].add(node.submitted(), length,
-                                   names_.of(name_of_work(process.threads[thread.thread], node)));
-          any = true;
-        }
-      }
-      if (node.waits == Waits::no || !schedule.really_waited(node)) continue;
-      if (node.waits == Waits::event) {
-        if (node.event == kNone || recorded[node.event].stream == kNone) continue;
-        streams[recorded[node.event].stream].ended_by(node.end(), recorded[node.event].count);
-        continue;
-      }
-      const bool all = node.waits == Waits::context || node.stream == schedule.legacy;
-      for (uint32_t s = 0; s < schedule.streams; ++s)
-        if (all || s == node.stream) streams[s].ended_by(node.end(), streams[s].work().size());
-    }
-    out_.gpu_times |= any;
+    const PlacedStreams placed = place_gpu_work(process, in_.sites);
     const int64_t shift = process.trace->process.started_ns - begin_;
     uint32_t named = 0;
-    for (uint32_t s = 0; s < schedule.streams; ++s) {
-      if (streams[s].work().empty()) continue;
+    for (uint32_t s = 0; s < placed.streams.size(); ++s) {
+      if (placed.streams[s].empty()) continue;
+      out_.gpu_times = true;
       ReportLane lane;
       lane.kind = ReportLane::Kind::stream;
       lane.process = number;
-      lane.name = s == schedule.legacy ? "default stream" : "stream " + std::to_string(++named);
-      lane.events = streams[s].work().size();
-      for (const Placed& work : streams[s].work()) {
+      lane.name = s == placed.legacy ? "default stream" : "stream " + std::to_string(++named);
+      lane.events = placed.streams[s].size();
+      for (const PlacedWork& work : placed.streams[s]) {
         ReportInterval& one = lane.intervals.emplace_back();
         one.begin_s = seconds(work.begin + shift);
         one.end_s = seconds(work.end + shift);
         one.busy_s = one.end_s - one.begin_s;
-        one.name = work.name;
+        one.name = names_.of(name_of_work(process.threads[work.thread], work));
       }
       add(std::move(lane));
     }

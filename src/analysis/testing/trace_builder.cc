@@ -116,6 +116,7 @@ class ThreadFiles {
     record.type = RecordType::operation;
     record.flags = step.flags;
     record.object = step.object;
+    record.stream = step.stream;
     record.function = function_index(step.symbol);
     record.stack = stacks_.intern(step.stack);
     record.begin_ns = options_.start_ns + step.begin_ns;
@@ -351,6 +352,11 @@ Timeline& Timeline::pageable() {
 
 Timeline& Timeline::conditions(uint8_t conditions) {
   steps_.back().conditions = conditions;
+  return *this;
+}
+
+Timeline& Timeline::in_stream(uint32_t number) {
+  steps_.back().stream = number;
   return *this;
 }
 

@@ -68,6 +68,7 @@ struct Step {
   int64_t recording_before_ns = 0, recording_after_ns = 0;  // beyond the usual; 0: as usual
   bool left_out = false;
   uint32_t object = 0;  // OperationRecord::object
+  uint32_t stream = 0;  // OperationRecord::stream
 };
 
 class Timeline {
@@ -99,6 +100,7 @@ class Timeline {
   Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
   Timeline& pageable();                  // memory of the transfer's host side
   Timeline& conditions(uint8_t conditions);
+  Timeline& in_stream(uint32_t number);      // else the default stream
   Timeline& flags(uint8_t flags);            // beside kWaited, which follows from the wait
   Timeline& on_gpu(At begin, Lasting time);  // its work ran then: recorded in the run gpu-times
   // The same, of a kernel or a copy; again: of another piece.

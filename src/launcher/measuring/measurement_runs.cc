@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "launcher/doctor/started_program.h"
 #include "launcher/installed/jit_check.h"
 #include "launcher/installed/machine_load.h"
 #include "launcher/installed/python_in_use.h"
@@ -48,15 +47,18 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                                                     : std::max(1.1, options_.max_overhead * kFollowingShare);
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
-  Status planned = write_plan(
-      stage_folder / "plan", {.stage = stage,
-                              .driver = driver_->build_id,
-                              .hooks = std::move(hooks),
-                              .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
-                              .gpu_times = settings.gpu_times.take,
-                              .max_overhead = overhead,
-                              .baseline_s = reference_runtime(),
-                              .followed = settings.followed});
+  Status planned =
+      write_plan(stage_folder / "plan",
+                 {.stage = stage,
+                  .driver = driver_->build_id,
+                  .hooks = std::move(hooks),
+                  .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
+                  .gpu_times = !settings.gpu_times.take                          ? kNoGpuTimes
+                               : options_.profile && options_.gpu_times != "all" ? kGpuTimesInWindows
+                                                                                 : kAllGpuTimes,
+                  .max_overhead = overhead,
+                  .baseline_s = reference_runtime(),
+                  .followed = settings.followed});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());
@@ -84,10 +86,11 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   return more;
 }
 
-// In all runs but the first, or their stacks would differ. The only run of a profile goes by what is started.
+// In all runs but the first, or their stacks would differ. The only run of a profile may be that of a shell, or of a script,
+// which starts an interpreter later.
 bool Measurement::reads_python() const {
   if (!fs::exists(installation_.python)) return false;
-  if (options_.profile) return is_interpreter(started_program(options_.command).program.path.string());
+  if (options_.profile) return true;
   return !session_.runs.empty() && runs_python(folder_ / stage_name(Stage::baseline));
 }
 

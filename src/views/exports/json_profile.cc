@@ -118,6 +118,7 @@ Json times_json(const ContextTimes& times) {
   put(made, "driver_s", times.driver_s);
   put(made, "waited_s", times.waited_s);
   put(made, "gpu_s", times.gpu_s);
+  put(made, "idle_s", times.idle_s);
   put(made, "recoverable_s", times.recoverable_s);
   return made;
 }
@@ -150,6 +151,24 @@ Json context_json(const ContextTree& tree, uint32_t at) {
   return made;
 }
 
+Json idle_json(const std::optional<ReportIdle>& idle) {
+  if (!idle) return nullptr;
+  Json gaps = Json::array();
+  for (const ReportIdle::Gap& gap : idle->gaps)
+    gaps.push_back({{"context", gap.context},
+                    {"line_before", gap.before > 0 ? Json(gap.before) : Json(nullptr)},
+                    {"line_after", gap.after > 0 ? Json(gap.after) : Json(nullptr)},
+                    {"seconds", finite(gap.seconds)},
+                    {"count", gap.count}});
+  return {{"phase_s", finite(idle->phase_s)},
+          {"idle_s", finite(idle->idle_s)},
+          {"between_s", finite(idle->between_s)},
+          {"calls_s", finite(idle->calls_s)},
+          {"waits_s", finite(idle->waits_s)},
+          {"launching_s", finite(idle->launching_s)},
+          {"gaps", std::move(gaps)}};
+}
+
 }  // namespace
 
 Json profile_json(const std::optional<ReportProfile>& profile) {
@@ -160,6 +179,7 @@ Json profile_json(const std::optional<ReportProfile>& profile) {
   for (uint32_t at = 0; at < tree.size(); ++at) contexts.push_back(context_json(tree, at));
   return {{"gpu_s", finite(profile->gpu_s)},
           {"gpu_busy_s", finite(profile->gpu_busy_s)},
+          {"idle", idle_json(profile->idle)},
           {"threads_s", finite(profile->threads_s)},
           {"recording_s", finite(profile->recording_s)},
           {"pieces", profile->pieces},

@@ -215,7 +215,8 @@ std::string to_html(const Report& report, const Reader& reader) {
   const Outline all = outline(report);
   std::string text =
       head(report, all) + "<body>\n" + top(report, all, reader) + "<main>\n" + incomplete(report);
-  text += findings_html(report, all, reader) + gpu_work_html(report, reader) + contexts_html(report);
+  text += findings_html(report, all, reader) + gpu_work_html(report, reader) + idle_html(report) +
+          contexts_html(report);
   text += timeline_html(report) + flame_html(all);
   text += required_html(report, reader) + groups_html(report, all) + measurement_html(report);
   const std::string session = reader.session.empty() ? "" : " " + quoted(reader.session);

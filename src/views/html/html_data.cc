@@ -142,6 +142,7 @@ Json profile_json(const Report& report, const Reader& reader) {
     put("cpu", nanoseconds(one.cpu_s));
     put("driver", nanoseconds(one.driver_s));
     put("waited", nanoseconds(one.waited_s));
+    put("idle", nanoseconds(one.idle_s));
     put("gpu", nanoseconds(one.gpu_s));
     put("recoverable", nanoseconds(one.recoverable_s));
     put("gain", nanoseconds(one.half_gain_s.value_or(0)));

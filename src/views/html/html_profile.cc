@@ -8,10 +8,14 @@
 #include "views/exports/exports.h"
 #include "views/html/html_parts.h"
 #include "views/shared/figures.h"
+#include "views/shared/idle.h"
+#include "views/shared/shortened_name.h"
 #include "views/text/gpu_work.h"
 
 namespace diogenes {
 namespace {
+
+constexpr size_t kMostIdlePlaces = 20, kLongestIdleName = 100;
 
 std::string range_text(const ReportGain& gain) {
   const std::string low = seconds_text(gain.low_s), high = seconds_text(gain.high_s);
@@ -175,6 +179,30 @@ std::string gpu_work_html(const Report& report, const Reader& reader) {
                         count_text(profile.work_count - profile.work.size()) + " more kernels",
                         seconds_text(profile.left_out_s));
   return text + "</p></section>\n";
+}
+
+std::string idle_html(const Report& report) {
+  if (!report.profile || !idle_is_worth_a_word(*report.profile)) return "";
+  const ReportIdle& idle = *report.profile->idle;
+  const auto row = [&](double seconds, const std::string& what, const std::string& place) {
+    return fmt::format(
+        "<tr><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"where\">{}</td></tr>\n",
+        seconds_text(seconds), percent_text(100 * seconds / idle.idle_s), html(what), html(place));
+  };
+  std::string text = "<section id=\"idle\"><h2>Why the GPU is idle</h2>\n<p>It is idle for " +
+                     html(idle_phrase(idle)) + ". Meanwhile:</p>\n<div class=\"scroll\"><table><tbody>\n";
+  for (const IdleMeanwhile& part : idle_meanwhile(idle)) text += row(part.seconds, part.what, "");
+  text += "</tbody></table></div>\n";
+  const std::vector<IdlePlace> places = idle_places(*report.profile);
+  if (places.empty()) return text + "</section>\n";
+  text += "<p>By function of yours, with what libraries and the driver do for it. " + html(kIdleGain) +
+          "</p>\n<div class=\"scroll\"><table><tbody>\n";
+  for (size_t i = 0; i < places.size() && i < kMostIdlePlaces; ++i) {
+    text += row(places[i].seconds, shortened_name(places[i].name, kLongestIdleName), places[i].place);
+    for (const IdlePlace::Part& part : places[i].parts)
+      text += row(part.seconds, shortened_name(part.what, kLongestIdleName), part.where);
+  }
+  return text + "</tbody></table></div></section>\n";
 }
 
 std::string contexts_html(const Report& report) {

@@ -24,6 +24,7 @@ ContextTimes own_times(const ReportProfile& profile, const ReportContext& contex
   times.driver_s = context.driver_s;
   times.waited_s = context.waited_s;
   times.gpu_s = context.gpu_s;
+  times.idle_s = context.idle_s;
   times.recoverable_s = context.recoverable_s;
   times.half_gain_s = context.half_gain_s.value_or(0);
   times.none_gain_s = context.none_gain_s.value_or(0);
@@ -45,6 +46,7 @@ void ContextTimes::add(const ContextTimes& other) {
   driver_s += other.driver_s;
   waited_s += other.waited_s;
   gpu_s += other.gpu_s;
+  idle_s += other.idle_s;
   recoverable_s += other.recoverable_s;
   half_gain_s += other.half_gain_s;
   none_gain_s += other.none_gain_s;
@@ -67,8 +69,8 @@ const char* name_of(TreeView view) {
 }
 
 const char* name_of(TreeColumn column) {
-  static constexpr const char* kNames[] = {"time",        "cpu",  "driver", "waited",    "gpu",
-                                           "recoverable", "gain", "count",  "importance"};
+  static constexpr const char* kNames[] = {"time", "cpu",         "driver", "waited", "idle",
+                                           "gpu",  "recoverable", "gain",   "count",  "importance"};
   return kNames[static_cast<size_t>(column)];
 }
 
@@ -263,6 +265,8 @@ double ContextRows::amount(uint32_t number, TreeColumn column) const {
       return times.driver_s;
     case TreeColumn::waited:
       return times.waited_s;
+    case TreeColumn::idle:
+      return times.idle_s;
     case TreeColumn::gpu:
       return times.gpu_s;
     case TreeColumn::recoverable:

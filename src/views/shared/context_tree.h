@@ -16,7 +16,7 @@ namespace diogenes {
 inline constexpr size_t kGpuWorkKinds = static_cast<size_t>(ReportGpuWork::Kind::other) + 1;
 
 struct ContextTimes {
-  double cpu_s = 0, driver_s = 0, waited_s = 0, gpu_s = 0, recoverable_s = 0;
+  double cpu_s = 0, driver_s = 0, waited_s = 0, gpu_s = 0, idle_s = 0, recoverable_s = 0;
   // Of GPU work, summed. All of it together may gain more or less.
   double half_gain_s = 0, none_gain_s = 0;
   bool gain_is_known = false;
@@ -28,8 +28,19 @@ struct ContextTimes {
 };
 
 enum class TreeView : uint8_t { top_down, bottom_up, flat };
-// time: cpu, driver and waited together. importance: the larger one of CPU and GPU.
-enum class TreeColumn : uint8_t { time, cpu, driver, waited, gpu, recoverable, gain, count, importance };
+// time: cpu, driver and waited together. idle: of it, while the GPU had nothing to do. importance: the larger one of CPU and GPU.
+enum class TreeColumn : uint8_t {
+  time,
+  cpu,
+  driver,
+  waited,
+  idle,
+  gpu,
+  recoverable,
+  gain,
+  count,
+  importance
+};
 
 const char* name_of(TreeView view);      // "top-down"
 const char* name_of(TreeColumn column);  // "cpu"

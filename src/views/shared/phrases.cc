@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "views/shared/figures.h"
+#include "views/shared/idle.h"
 #include "views/shared/shortened_name.h"
 
 namespace diogenes {
@@ -207,12 +208,13 @@ std::string profile_headline(const Report& report) {
   if (!report.profile || report.profile->pieces == 0) return "when the GPU worked is not known" + judged;
   const double busy = report.profile->gpu_busy_s;
   const bool several = report.processes.size() > 1;
+  const bool idle = idle_is_worth_a_word(*report.profile);
   return fmt::format(
-      "the GPU worked for {}{}{}", seconds_text(busy),
+      "the GPU worked for {}{}{}{}", seconds_text(busy),
       several ? " (all processes together)"
               : fmt::format(" of {} ({})", seconds_text(report.runtime_s),
                             percent_text(report.runtime_s > 0 ? 100 * busy / report.runtime_s : 0)),
-      judged);
+      idle ? ", and was idle for " + idle_phrase(*report.profile->idle) : "", judged);
 }
 
 }  // namespace
@@ -297,6 +299,9 @@ std::string about_text(const Report& report) {
   }
   if (report.transfers > 0)
     text += "; " + counted(report.transfers, "transfer") + " moved " + bytes_text(report.transferred_bytes);
+  if (report.judged && report.profile && idle_is_worth_a_word(*report.profile))
+    text += fmt::format("; the GPU was idle for {} ({})", seconds_text(report.profile->idle->idle_s),
+                        percent_text(100 * report.profile->idle->idle_s / report.profile->idle->phase_s));
   double runs = 0;
   for (const ReportStage& stage : report.stages) runs += stage.overhead;
   if (runs > 0 && report.judged) text += fmt::format("; all runs together took {:.1f} plain runs", runs);

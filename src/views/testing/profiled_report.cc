@@ -122,6 +122,8 @@ static Report report() {
   profile.gpu_s = 0.8;
   profile.gpu_busy_s = 0.75;
   profile.threads_s = 1.25;
+  profile.idle = ReportIdle{
+      .phase_s = 1.0, .idle_s = 0.25, .between_s = 0.18, .calls_s = 0, .waits_s = 0.03, .launching_s = 0.04};
   profile.recording_s = 0.05;
   profile.pieces = 2000;
   profile.work = work();
@@ -137,6 +139,10 @@ static Report report() {
                       call(4, "cudaLaunchKernel", 0.01, 0, 400, 120),
                       call(2, "cudaMemcpy", 0.02, 0.25, 500, 190),
                       call(2, "cudaDeviceSynchronize", 0, 0.1, 500, 210)};
+  profile.contexts[2].idle_s = 0.05;  // of 0.05 between calls
+  profile.contexts[4].idle_s = 0.13;
+  profile.contexts[6].idle_s = 0.04;
+  profile.contexts[10].idle_s = 0.03;
   profile.contexts.push_back(gpu(6, 0, profile, 0.3, 600));
   profile.contexts.push_back(gpu(8, 0, profile, 0.2, 400));
   profile.contexts.push_back(gpu(9, 1, profile, 0.2, 500));

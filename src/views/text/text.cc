@@ -12,6 +12,7 @@
 #include "views/shared/proof_text.h"
 #include "views/shared/shortened_name.h"
 #include "views/text/gpu_work.h"
+#include "views/text/idle_table.h"
 #include "views/text/problem_text.h"
 #include "views/text/profile_table.h"
 
@@ -22,7 +23,7 @@ constexpr size_t kLines = 45;    // of a report of which no more was asked for
 constexpr size_t kDetails = 3;   // findings with their reasons
 constexpr size_t kRequired = 3;  // needed waits
 constexpr size_t kNotices = 3;
-constexpr size_t kKernels = 5;
+constexpr size_t kKernels = 5, kIdlePlaces = 5;
 constexpr int kDefaultTop = 10;
 
 // "[170 ms to 200 ms]; " where it is wide.
@@ -202,6 +203,7 @@ class Writer {
       gpu_work_in_full(page, *report_.profile, how(true), SIZE_MAX);
     else
       gpu_work_table(page, *report_.profile, {folder_, options_.session}, kKernels);
+    idle_table(page, *report_.profile, whole() ? limit() : kIdlePlaces);
   }
 
   // All that `diogenes profile` has.
@@ -211,6 +213,7 @@ class Writer {
         gpu_work_in_full(page, *report_.profile, how(true), SIZE_MAX);
       else
         gpu_work_table(page, *report_.profile, {folder_, options_.session}, limit());
+      idle_table(page, *report_.profile, limit());
       tree_text(page, *report_.profile, TreeTextOptions{});
     } else {
       page.line();

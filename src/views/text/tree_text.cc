@@ -41,6 +41,8 @@ const char* phrase_of(TreeColumn column) {
       return "time in the driver";
     case TreeColumn::waited:
       return "time waited";
+    case TreeColumn::idle:
+      return "time in which the GPU is idle";
     case TreeColumn::gpu:
       return "GPU time";
     case TreeColumn::recoverable:
@@ -267,6 +269,8 @@ class TreeWriter {
         return own.driver_s;
       case TreeColumn::waited:
         return own.waited_s;
+      case TreeColumn::idle:
+        return own.idle_s;
       case TreeColumn::gpu:
         return own.gpu_s;
       case TreeColumn::recoverable:
@@ -376,6 +380,9 @@ std::string share_text(const ContextRows& rows, uint32_t number, TreeColumn colu
     case TreeColumn::waited:
       whole = all.waited_s;
       break;
+    case TreeColumn::idle:
+      whole = all.idle_s;
+      break;
     case TreeColumn::gpu:
       whole = all.gpu_s;
       break;
@@ -400,6 +407,7 @@ std::string times_text(const ContextTimes& times) {
   add("driver", times.driver_s);
   add("waited", times.waited_s);
   add("GPU", times.gpu_s);
+  add("GPU idle meanwhile", times.idle_s);
   return text.empty() ? "no time" : text;
 }
 

@@ -20,6 +20,7 @@ const kColumns: Shown[] = [
   { key: 'cpu', name: 'CPU', title: 'computing, between calls of the driver', on: false },
   { key: 'driver', name: 'driver', title: 'inside the driver, not waiting', on: false },
   { key: 'waited', name: 'waited', title: 'waiting for the GPU', on: true },
+  { key: 'idle', name: 'GPU idle', title: 'of the time there: while the GPU had nothing to do', on: true },
   { key: 'gpu', name: 'GPU', title: 'time of GPU work', on: true },
   { key: 'recoverable', name: 'recoverable', title: 'what fixing the findings there saves, summed', on: true },
   { key: 'gain', name: 'gain', title: 'what the run gains if the GPU work there takes half as long, summed', on: true },

@@ -3,7 +3,7 @@
 // as src/views/shared/context_tree.h does. Nothing calls itself: a tree may be 256 deep.
 import type { Profile } from './data'
 
-export type Column = 'time' | 'cpu' | 'driver' | 'waited' | 'gpu' | 'recoverable' | 'gain' | 'count'
+export type Column = 'time' | 'cpu' | 'driver' | 'waited' | 'idle' | 'gpu' | 'recoverable' | 'gain' | 'count'
 export type View = 'top-down' | 'bottom-up' | 'flat'
 
 export const kKinds = ['root', 'frame', 'call', 'gpu', 'rest'] as const
@@ -19,7 +19,7 @@ export interface Row {
   folds: boolean // there are children
 }
 
-const kColumns: Column[] = ['time', 'cpu', 'driver', 'waited', 'gpu', 'recoverable', 'gain', 'count']
+const kColumns: Column[] = ['time', 'cpu', 'driver', 'waited', 'idle', 'gpu', 'recoverable', 'gain', 'count']
 
 type Figures = Record<Column, Float64Array>
 
@@ -43,6 +43,7 @@ export class Contexts {
       cpu,
       driver,
       waited,
+      idle: column(profile.idle),
       gpu: column(profile.gpu),
       recoverable: column(profile.recoverable),
       gain: column(profile.gain),

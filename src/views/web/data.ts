@@ -34,6 +34,7 @@ export interface Profile {
   cpu: number[]
   driver: number[]
   waited: number[]
+  idle: number[] // of cpu, driver and waited: meanwhile the GPU had nothing to do
   gpu: number[]
   recoverable: number[]
   gain: number[] // if it takes half as long

@@ -1,0 +1,132 @@
+#include "views/shared/idle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/short_function.h"
+#include "views/shared/figures.h"
+
+namespace diogenes {
+namespace {
+
+constexpr double kWorthAWord = 0.1;                       // of the time from the first work to the last
+constexpr double kLeastPlace = 0.01, kLeastPart = 0.001;  // of the idle time
+constexpr double kLeastOfPlace = 0.1;                     // of a place's
+constexpr size_t kMostParts = 3;
+
+template <typename Part>
+void longest_first(std::vector<Part>& parts) {
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& one, const Part& other) { return one.seconds > other.seconds; });
+}
+
+std::string line_text(int line) { return line > 0 ? fmt::format("line {}", line) : ""; }
+std::string lines_text(const ReportIdle::Gap& gap) {
+  if (gap.before <= 0 || gap.after <= 0) return line_text(std::max(gap.before, gap.after));
+  return gap.before == gap.after ? line_text(gap.before)
+                                 : fmt::format("lines {} to {}", gap.before, gap.after);
+}
+
+std::string name_of(const ReportContext& context) {
+  std::string name = context.name;
+  if (context.kind == ReportContext::Kind::frame && context.language != "python") name = short_function(name);
+  if (!name.empty()) return name;
+  return context.kind == ReportContext::Kind::root ? "the whole program" : "(no name)";
+}
+
+}  // namespace
+
+const char* const kIdleGain =
+    "The run gains that much at most: if the function takes no time, or if the GPU gets its next work before.";
+
+bool idle_is_worth_a_word(const ReportProfile& profile) {
+  return profile.idle && profile.idle->phase_s > 0 &&
+         profile.idle->idle_s >= kWorthAWord * profile.idle->phase_s;
+}
+
+std::string idle_phrase(const ReportIdle& idle) {
+  return fmt::format("{} of the {} from its first work to its last ({})", seconds_text(idle.idle_s),
+                     seconds_text(idle.phase_s),
+                     percent_text(idle.phase_s > 0 ? 100 * idle.idle_s / idle.phase_s : 0));
+}
+
+std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle) {
+  std::vector<IdleMeanwhile> parts;
+  for (const IdleMeanwhile& part :
+       {IdleMeanwhile{idle.between_s, "the CPU worked, or slept, between two calls of the driver"},
+        IdleMeanwhile{idle.launching_s, "the CPU had launched the next work, or was at it"},
+        IdleMeanwhile{idle.calls_s, "the CPU was in other calls of the driver"},
+        IdleMeanwhile{idle.waits_s, "the CPU was still in a wait, for work that had ended"}})
+    if (part.seconds >= kLeastPart * idle.idle_s && part.seconds > 0) parts.push_back(part);
+  longest_first(parts);
+  return parts;
+}
+
+std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
+  const std::vector<ReportContext>& contexts = profile.contexts;
+  struct Sums {
+    double seconds = 0;
+    uint32_t first = 0;
+    std::map<std::pair<std::string, std::string>, double> parts;  // by where and what
+  };
+  std::map<std::pair<std::string, std::string>, Sums> functions;  // by name and file
+  // Of each context, from it up: the application's function, and what that calls.
+  std::vector<uint32_t> function(contexts.size(), 0), callee(contexts.size(), 0);
+  std::vector<bool> calls(contexts.size(), false);  // there are calls of the driver in it
+  for (size_t i = contexts.size(); i-- > 0;) {
+    if (contexts[i].kind == ReportContext::Kind::call) calls[i] = true;
+    if (calls[i] && contexts[i].parent < i) calls[contexts[i].parent] = true;
+  }
+  double whole = 0;
+  for (uint32_t i = 0; i < contexts.size(); ++i) {
+    const ReportContext& one = contexts[i];
+    const bool own = one.kind == ReportContext::Kind::frame && one.owner == FrameOwner::application;
+    const uint32_t parent = one.parent < i ? one.parent : 0;
+    function[i] = own ? i : function[parent];
+    callee[i] = own || i == 0 ? i : function[parent] == parent ? i : callee[parent];
+    const double seconds = std::isfinite(one.idle_s) ? one.idle_s : 0;
+    if (seconds <= 0) continue;
+    whole += seconds;
+    const ReportContext& of = contexts[function[i]];
+    auto [sums, fresh] = functions.try_emplace({of.name, of.file});
+    if (fresh) sums->second.first = function[i];
+    sums->second.seconds += seconds;
+    // What no call of the driver lies in was seen by samples alone, between the calls around it.
+    if (const ReportContext& called = contexts[callee[i]]; function[i] != i && calls[callee[i]])
+      sums->second.parts[{line_text(called.called_line), name_of(called)}] += seconds;
+  }
+  for (const ReportIdle::Gap& gap : profile.idle ? profile.idle->gaps : std::vector<ReportIdle::Gap>{}) {
+    if (gap.context >= contexts.size()) continue;
+    const ReportContext& of = contexts[function[gap.context]];
+    const auto sums = functions.find({of.name, of.file});
+    if (sums == functions.end()) continue;
+    const bool inside = function[gap.context] == gap.context;
+    std::string what = "between two calls";
+    if (!inside) what += " of " + name_of(contexts[gap.context]);
+    if (gap.count == 1) what += ", once";
+    sums->second.parts[{inside ? lines_text(gap) : "", what}] += std::isfinite(gap.seconds) ? gap.seconds : 0;
+  }
+  std::vector<IdlePlace> places;
+  for (const auto& [key, sums] : functions) {
+    if (sums.seconds < kLeastPlace * whole) continue;
+    const ReportContext& of = contexts[sums.first];
+    IdlePlace& place = places.emplace_back();
+    place.seconds = sums.seconds;
+    place.name = name_of(of);
+    if (!of.file.empty())
+      place.place = of.file.substr(of.file.rfind('/') + 1) + (of.line > 0 ? fmt::format(":{}", of.line) : "");
+    for (const auto& [part, seconds] : sums.parts)
+      if (seconds >= kLeastPlace * whole && seconds >= kLeastOfPlace * sums.seconds)
+        place.parts.push_back({seconds, part.first, part.second});
+    longest_first(place.parts);
+    if (place.parts.size() > kMostParts) place.parts.resize(kMostParts);
+  }
+  longest_first(places);
+  return places;
+}
+
+}  // namespace diogenes

@@ -1,0 +1,40 @@
+// Why the GPU is idle, for all views: in how many words it is said, and the places at which it is. In: ReportProfile.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.h"
+
+namespace diogenes {
+
+// Was the GPU idle for a tenth of the time from its first work to its last?
+bool idle_is_worth_a_word(const ReportProfile& profile);
+// "1.20 s of the 2.00 s from its first work to its last (60.0%)"
+std::string idle_phrase(const ReportIdle& idle);
+
+// What was done meanwhile, and for how long. What is too short to be said is left out.
+struct IdleMeanwhile {
+  double seconds = 0;
+  const char* what = "";
+};
+std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle);
+
+// A function of the application in which the GPU was idle, with what libraries and the driver did for it.
+struct IdlePlace {
+  double seconds = 0;
+  std::string name, place;  // "GAT.forward", "plain.py:88"
+  // Its parts: what it calls, or what lies between two of its calls. The longest first, and few.
+  struct Part {
+    double seconds = 0;
+    std::string where;  // "line 210", "lines 423 to 412"; "": not known
+    std::string what;   // "cudaMemcpy", "Tensor.backward", "between two calls"
+  };
+  std::vector<Part> parts;
+};
+// The longest first; none that is too short to be said.
+std::vector<IdlePlace> idle_places(const ReportProfile& profile);
+
+// What the reader may conclude of a place.
+extern const char* const kIdleGain;
+
+}  // namespace diogenes
