@@ -69,12 +69,13 @@ TEST(Conditions, ReleasedUnderACopy) {
 TEST(Conditions, PrintsOfKernels) {
   auto trace = timeline().launch(1).sync(lasting(5)).from(0x100).unnecessary().conditions(kConditionPrints);
   trace.launch(1).sync(lasting(5)).from(0x100).unnecessary().work(10);
-  EXPECT_TRUE(Said(trace).says("in 1 of 2 cases, what kernels printed comes out here"));
+  EXPECT_TRUE(Said(trace).says("in 1 of 2 cases, the output of kernels (printf) appears at this call"));
 }
 
 // Whether one is read is not seen.
 TEST(Conditions, AnyTimerShowsLess) {
-  const std::string words = "a timer that is read after it will show less: the GPU may not be done then";
+  const std::string words =
+      "a timer that is read after this call will show less: the GPU may not be done by then";
   EXPECT_TRUE(Said(timeline().launch(1).sync(lasting(5)).unnecessary().work(10)).says(words));
   EXPECT_TRUE(Said(timeline().launch(1).sync(lasting(30)).first_use(after(20)).work(50)).says(words));
 }
@@ -88,7 +89,7 @@ TEST(Conditions, TheLaunchQueue) {
     trace.sync(lasting(5)).from(0x100).unnecessary();
   }
   Said said(trace.work(10));
-  EXPECT_TRUE(said.says("it throttles the launch queue: without it up to 1,200 launches follow each other"));
+  EXPECT_TRUE(said.says("it throttles the launch queue: without it, up to 1,200 launches follow each other"));
   auto broken = timeline();
   for (int i = 0; i < 3; ++i) {
     for (int k = 0; k < 300; ++k) broken.launch(0.1);

@@ -30,17 +30,17 @@ constexpr Line kLines[] = {
     {kUnnecessary, "", Role::synchronize, "remove the call", ""},
     {kUnnecessary, "", Role::registration,
      "register the memory once and keep it registered, instead of for every use",
-     "the wait inside the call keeps the memory pinned for GPU work that may still use it"},
+     "unregister the memory only after the last GPU work that uses it: so far, the wait inside the call sees to that"},
     {kUnnecessary, "", Role::fill,
      "use cudaMemsetAsync, or memset where the memory is host or managed memory that the CPU works on",
      "the CPU must not touch the memory before the fill is done"},
     {kUnnecessary, "cuMemcpyDtoH", Role::transfer,
      "use cudaMemcpyAsync into pinned memory and wait where the data is read, or drop the copy if nothing "
      "reads it",
-     "the data was not read before a later synchronization covered it"},
+     "the data must not be read before a wait: in these runs, a later synchronization came first"},
     {kUnnecessary, "cuMemcpyHtoD", Role::transfer,
-     "use cudaMemcpyAsync from pinned memory, on the stream of the work that reads the data; with two buffers in turn, and an "
-     "event behind each copy to wait for before its buffer is written again",
+     "use cudaMemcpyAsync from pinned memory, on the stream of the work that reads the data; use two buffers in turn, "
+     "record an event after each copy, and wait for it before its buffer is written again",
      "the source must not be written before the copy is done", kCopyUnderWay},
     {kUnnecessary, "", Role::transfer,
      "use the asynchronous copy with pinned memory, on the stream of the work that reads the data",
@@ -52,35 +52,32 @@ constexpr Line kLines[] = {
     {kUnnecessary, "", Role::event, "create the event once and keep it", ""},
     {kUnnecessary, "", Role::context, "create the context once and keep it", ""},
     {kMisplaced, "", Role::synchronize,
-     "record an event in its place, and wait for the event just before the first use of the data (the call "
-     "itself, moved there, would wait for later work too)",
+     "record an event in its place, and wait for that event just before the first use of the data (the call itself, "
+     "moved there, would also wait for later work)",
      ""},
     {kMisplaced, "", Role::transfer,
      "use the asynchronous copy with pinned memory, and wait just before the first use of the data", ""},
     {kMisplaced, "", Role::fill, "use cudaMemsetAsync, and wait just before the first use of the data", ""},
     {ProblemKind::wide_synchronization, "", Role::synchronize,
-     "wait for the one stream: cudaStreamSynchronize(stream), where stream is the one to which this thread gave its work",
-     "work of other streams is not done behind it any more: what needs that has to wait for it",
-     "one-stream"},
+     "wait for one stream only: cudaStreamSynchronize(stream), where stream is the one that this thread gave its work",
+     "work in other streams may still run after it: wait for that work where it is needed", "one-stream"},
     {ProblemKind::ordering_synchronization, "", Role::synchronize,
-     "let the GPU wait: cudaEventRecord(event, stream) in its place, where stream is the one whose work it waits for, and "
-     "cudaStreamWaitEvent(next, event), where next is the stream that gets work next",
-     "the CPU goes on at once: what it gives other streams later has to wait for the event, too",
+     "let the GPU wait, not the CPU: replace the call by cudaEventRecord(event, stream), where stream is the one that "
+     "it waits for, and cudaStreamWaitEvent(next, event), where next is the stream that gets work next",
+     "the CPU no longer waits: work that it gives other streams later has to wait for the event, too",
      "gpu-waits"},
     {ProblemKind::wide_synchronization, "", Role::transfer,
      "give the copy to the stream whose kernel wrote the data, and wait for that one: cudaMemcpyAsync(..., stream), then "
      "cudaStreamSynchronize(stream)",
-     "work of other streams is not done behind it any more: what needs that has to wait for it",
-     "one-stream"},
+     "work in other streams may still run after it: wait for that work where it is needed", "one-stream"},
     {kDuplicate, "", Role::transfer,
      "remove the copy: send the data once, and again only when it has changed",
-     "with other input the data may differ between copies: make sure that nothing writes source or "
-     "destination"},
+     "with other input the data may differ between copies: make sure that nothing writes to the source or the destination"},
     {ProblemKind::duplicate_elsewhere, "", Role::transfer,
      "keep the data that was sent before, and copy it on the device instead (cudaMemcpyAsync, device to "
      "device), on the stream of the work that reads it",
-     "with other input the data may differ between copies; what is copied from must not be written or "
-     "released before"},
+     "with other input the data may differ between copies; the data that is kept must not be overwritten or released "
+     "before the copy"},
     {ProblemKind::constant_transfer, "", Role::transfer,
      "write the value on the device with cudaMemsetAsync, on the stream of the work that reads it",
      "with other input the data may be more than one value"},
@@ -98,14 +95,15 @@ constexpr Line kLines[] = {
     {ProblemKind::pageable_transfer, "cuMemcpyDtoH", Role::transfer,
      "bring the data into pinned memory (cudaMallocHost, or cudaHostRegister once), so that the call returns "
      "at once",
-     "the CPU must wait for the copy before it reads the data: now the call does", kCopyUnderWay},
+     "the CPU must wait for the copy before it reads the data: so far, the call itself waits", kCopyUnderWay},
     {ProblemKind::pageable_transfer, "", Role::transfer,
-     "send the data from two pinned buffers in turn (cudaMallocHost, or cudaHostRegister once), so that the call returns at once; "
-     "record an event behind each copy, and wait for it before its buffer is written again",
-     "the source must not be written before the copy is done: now it has been read when the call returns",
+     "send the data from two pinned buffers in turn (cudaMallocHost, or cudaHostRegister once), so that the call "
+     "returns at once; "
+     "record an event after each copy, and wait for it before its buffer is written again",
+     "the source must not be written before the copy is done: so far, the call returns only when it has read the source",
      kCopyUnderWay},
     {ProblemKind::repeated_allocation, "", Role::allocate,
-     "allocate once before the loop and release behind it (or keep the memory in a pool)", ""},
+     "allocate once before the loop and release after it (or keep the memory in a pool)", ""},
     {ProblemKind::unused_allocation, "", Role::allocate, "remove the allocation and its release",
      "with other input the memory may be used"},
 };
@@ -120,7 +118,7 @@ constexpr const char* kCopyOnDevice =
 
 // cudaMemset writes bytes only.
 constexpr const char* kMemsetWords =
-    "write the value on the device with cuMemsetD32Async (or D16) of the driver's interface, or with a kernel, on the "
+    "write the value on the device with cuMemsetD32Async (or D16) of the driver API, or with a kernel, on the "
     "stream of the work that reads it";
 
 // The fix of a release whose wait is needless, as its figure has it.
@@ -128,14 +126,14 @@ constexpr const char* kHoist =
     "move the allocation and the release out of the loop: allocate once, use the memory again, release it at "
     "the end";
 constexpr const char* kPool =
-    "keep the memory for the next one who allocates as much (a pool), instead of releasing it";
+    "keep the memory in a pool for the next allocation of its size, instead of releasing it";
 constexpr const char* kStreamOrdered =
     "release the memory with cudaFreeAsync (and allocate it with cudaMallocAsync)";
 constexpr const char* kReleaseLater = "release the pinned memory after the last GPU work is done";
 // Of memory that the wait keeps from being used again too soon.
 constexpr const char* kTwoInTurn =
-    "allocate two before the loop and use them in turn: record an event behind the GPU work that uses one, and wait for that "
-    "event before the CPU writes to it again";
+    "allocate two before the loop and use them in turn: record an event after the GPU work that uses one, and wait "
+    "for that event before the CPU writes to it again";
 
 const char* release_fix(const Problem& problem, const DriverFunction& function) {
   if (keeps_memory(problem) && problem.needs_new_memory() > 0)
@@ -150,7 +148,7 @@ std::string library_fix(const LibraryWait& library, bool misplaced) {
   std::string fix =
       library.copy_of_torch
           ? "pin the memory and pass non_blocking=True: the wait is part of " + library.function
-          : "the wait is made by " + library.function + ": look for a form of it that does not wait";
+          : "the wait is inside " + library.function + ": look for a form of it that does not wait";
   return misplaced ? fix + ", and wait just before the first use of the data" : fix;
 }
 
@@ -173,8 +171,7 @@ constexpr Line kOtherwise[] = {
     {ProblemKind::unused_transfer, "", Role::synchronize, "remove the call", ""},
     {ProblemKind::small_transfers, "", Role::synchronize, "make one copy of all of it", ""},
     {ProblemKind::pageable_transfer, "", Role::synchronize, "use pinned memory", ""},
-    {ProblemKind::repeated_allocation, "", Role::synchronize, "make the call once, and keep what it gives",
-     ""},
+    {ProblemKind::repeated_allocation, "", Role::synchronize, "make the call once, and keep its result", ""},
     {ProblemKind::unused_allocation, "", Role::synchronize, "remove the call", ""},
 };
 
@@ -196,7 +193,7 @@ std::string in_some(uint64_t some, uint64_t all) {
 std::string in_the_others(const Problem& problem, const std::string& use_at) {
   std::string where = use_at.empty() ? "" : " at " + use_at;
   if (problem.unwatched == 0) return "used" + where + " in the others";
-  std::string unknown = "could not be watched or needed otherwise, and count as needed";
+  std::string unknown = "could not be watched, or were needed for another reason, and count as needed";
   if (problem.used == 0) return "the others " + unknown;
   return "used" + where + " in " + grouped(problem.used) + " of the others; " + grouped(problem.unwatched) +
          " " + unknown;
@@ -228,19 +225,18 @@ std::string transfer_why(const Problem& problem) {
                                 : std::string());
     case ProblemKind::round_trip:
       return of + "transfers carried data that came from the device and did not change on the host; " +
-             (problem.held == 0
-                  ? std::string("the device did not hold it any more where it was sent")
-                  : in_some(problem.held, problem.count) +
-                        "the device still held it where it was sent: there nothing has to be copied");
+             (problem.held == 0 ? std::string("the destination did not hold it any more")
+                                : in_some(problem.held, problem.count) +
+                                      "the destination still held it, so nothing has to be copied");
     case ProblemKind::unused_transfer:
       return of + "transfers carried data that was overwritten or released before anything could use it";
     case ProblemKind::small_transfers:
-      return of + "transfers came right behind another one of this call, to memory next to it: " +
+      return of + "transfers directly followed another one of this call, to the memory next to it: " +
              grouped(problem.bytes.count / std::max<uint64_t>(problem.count, 1)) + " bytes each";
     case ProblemKind::pageable_transfer:
       return of + "asynchronous transfers used pageable memory, and so did not return at once";
     case ProblemKind::repeated_allocation:
-      return of + "allocations got as much as had been released just before, by the same call";
+      return of + "allocations by this call got as much memory as was released just before";
     case ProblemKind::unused_allocation:
       return of + "allocations were released before anything could use them";
     default:
@@ -251,16 +247,16 @@ std::string transfer_why(const Problem& problem) {
 std::string why_of(const Problem& problem, const std::string& use_at) {
   if (problem.kind == ProblemKind::unnecessary_synchronization) return unnecessary_why(problem, use_at);
   if (problem.kind == ProblemKind::wide_synchronization)
-    return "what " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
-           " calls wait for is needed of one stream alone; they wait for all streams of the context";
+    return grouped(problem.count) + " of " + grouped(problem.looked_at()) +
+           " calls wait for all streams of the context, but only the work of one stream is needed";
   if (problem.kind == ProblemKind::ordering_synchronization)
-    return "what " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
-           " calls wait for is needed by work that the GPU gets later, not by the CPU";
+    return "in " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
+           " calls, the CPU does not need what it waits for: only work that the GPU gets later does";
   if (problem.kind != ProblemKind::misplaced_synchronization) return transfer_why(problem);
   std::string text = "what the calls wait for is used only later";
   if (problem.count < problem.looked_at())
-    text += ", and in " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
-            " calls so much later that a move gains";
+    text += ", in " + grouped(problem.count) + " of " + grouped(problem.looked_at()) +
+            " calls so much later that moving the wait gains";
   return text;
 }
 
@@ -268,9 +264,10 @@ void add_transfer(const Problem& problem, std::vector<ReportCondition>& conditio
   if (problem.unnecessary_waits > 0) {
     bool all = problem.unnecessary_waits == problem.count;
     conditions.push_back(
-        {"wait-included", "the wait in " +
-                              (all ? std::string("them") : grouped(problem.unnecessary_waits) + " of them") +
-                              " is unnecessary too, and its part of the benefit is included"});
+        {"wait-included",
+         "the wait in " +
+             (all ? std::string("these calls") : grouped(problem.unnecessary_waits) + " of these calls") +
+             " is unnecessary, too; its part of the benefit is included"});
   }
   uint64_t needed = 0;
   for (const Change& change : problem.changes)
@@ -278,12 +275,13 @@ void add_transfer(const Problem& problem, std::vector<ReportCondition>& conditio
   const uint64_t not_judged = std::min(needed, problem.waits_not_judged);
   needed -= not_judged;
   if (not_judged > 0)
-    conditions.push_back({"wait-not-judged", "the wait in " + grouped(not_judged) +
-                                                 " of them was not judged: keep a synchronization there"});
+    conditions.push_back(
+        {"wait-not-judged", "the wait in " + grouped(not_judged) +
+                                " of these calls was not judged: keep a synchronization there"});
   if (needed > 0)
     conditions.push_back(
         {"wait-needed", "the wait in " + grouped(needed) +
-                            " of them is needed for other work: keep a synchronization there"});
+                            " of these calls is needed for other work: keep a synchronization there"});
 }
 
 // What the figure takes in beside the problem's own calls.
@@ -294,13 +292,12 @@ void add_companions(const Problem& problem, const std::string& allocation_at,
   if (problem.kind == ProblemKind::repeated_allocation)
     conditions.push_back(
         {"release-included",
-         "the release before each of them goes as well" + where +
-             ", and its own time is part of the benefit; a wait inside that is needed has to be "
-             "made elsewhere"});
+         "the release before each of these calls goes, too" + where +
+             "; its time is part of the benefit. If the wait inside it is needed, wait elsewhere"});
   else
     conditions.push_back({"allocations-included", grouped(problem.allocations) +
                                                       " allocations of the same size" + where +
-                                                      " go as well, and their time is part of the benefit"});
+                                                      " go, too; their time is part of the benefit"});
 }
 
 // Of waits: what was seen around them, and what their verdicts rest on.
@@ -309,29 +306,30 @@ void add_seen(const Problem& problem, std::vector<ReportCondition>& conditions) 
     conditions.push_back(
         {"copy-in-use",
          in_some(problem.conditional[1], problem.count) +
-             "an asynchronous copy that nothing had waited for still used the memory: whoever gets "
-             "it next must come behind that copy"});
+             "an asynchronous copy that nothing had waited for still used the memory: its next user must come after "
+             "that copy"});
   if (problem.conditional[2] > 0)
     conditions.push_back(
         {"kernel-prints",
          in_some(problem.conditional[2], problem.count) +
-             "what kernels printed comes out here: without it, it comes out at a later call"});
+             "the output of kernels (printf) appears at this call; without the wait, at a later one"});
   const bool unnecessary = problem.kind == kUnnecessary;
   if (unnecessary || problem.kind == kMisplaced)
     conditions.push_back(
-        {"timer", "a timer that is read after it will show less: the GPU may not be done then"});
+        {"timer", "a timer that is read after this call will show less: the GPU may not be done by then"});
   if (!problem.around) return;
   const CallContext& around = *problem.around;
   if (unnecessary && around.errors_first > 0)
     conditions.push_back({"errors-surface", in_some(around.errors_first, around.waits) +
                                                 "kernel errors will show at a later call"});
   if (unnecessary && around.elapsed_behind > 0)
-    conditions.push_back({"event-timer", in_some(around.elapsed_behind, around.waits) +
-                                             "cuEventElapsedTime follows, and is not ready without a wait"});
+    conditions.push_back(
+        {"event-timer", in_some(around.elapsed_behind, around.waits) +
+                            "cuEventElapsedTime follows, and fails if nothing has waited for its events"});
   if (unnecessary && around.most_launches > kLaunchQueue)
     conditions.push_back(
-        {"throttles", "it throttles the launch queue: without it up to " + grouped(around.most_launches) +
-                          " launches follow each other, and the queue takes about " + grouped(kLaunchQueue)});
+        {"throttles", "it throttles the launch queue: without it, up to " + grouped(around.most_launches) +
+                          " launches follow each other, and only about " + grouped(kLaunchQueue) + " fit"});
 }
 
 }  // namespace
@@ -346,21 +344,23 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
     advice.conditions.push_back(
         {"kernel-arguments",
          in_some(problem.conditional[0], problem.count) +
-             "make sure that kernels reach the program's pinned, registered and managed memory by their arguments only, not by "
+             "make sure that kernels reach the program's pinned, registered and managed memory by their arguments "
+             "only, not by "
              "addresses in global variables or in device memory: the finding rests on that"});
   if (problem.apart)
     advice.conditions.push_back(
         {"not-together",
          keeps_memory(problem)
-             ? "not together with the other findings: memory that is used again needs waits that they remove, and they gain more"
-             : "not together with 'allocate once' of the other findings, which gain more: once memory is kept and used again, " +
+             ? "do not combine this with the other findings, which gain more: memory that is reused needs waits that "
+               "they remove"
+             : "do not combine this with 'allocate once' of the other findings, which gain more: once memory is reused, " +
                    in_some(problem.needs_new_memory(), problem.count) +
                    (problem.kind == kMisplaced ? "this wait is needed sooner" : "this wait is needed")});
   if (problem.left_out > 0)
     advice.conditions.push_back(
         {"sampled", grouped(problem.looked_at()) + " of " + grouped(problem.instances) +
-                        " occurrences were looked at, because of --max-overhead; the others "
-                        "count as needed, and the figure leaves them out"});
+                        " calls were looked at, because of --max-overhead; the others "
+                        "count as needed, and are not in the figure"});
   const bool release = problem.kind == kUnnecessary && function.role == Role::release;
   if (problem.transfer_issue() || is_allocation_kind(problem.kind)) add_transfer(problem, advice.conditions);
   if (problem.kind == ProblemKind::round_trip)
@@ -381,11 +381,11 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   if (release) {
     advice.conditions.push_back(
         {kUsualCheck,
-         "memory must be reused in stream order: the wait inside keeps it from whoever gets "
-         "it next while GPU work may still use it"});
+         "memory must be reused in stream order: so far, the wait inside the release keeps it from its next user "
+         "while GPU work may still use it"});
     if (!problem.call_removed)
       advice.conditions.push_back(
-          {"wait-only", "the figure is that of the wait only: the memory still has to be released"});
+          {"wait-only", "the figure is for the wait only: the memory still has to be released"});
   }
   add_seen(problem, advice.conditions);
   return advice;
@@ -393,20 +393,20 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
 
 std::string required_fix(const Required& required, const PythonAdvice& instead) {
   if (required.sends)
-    return "let the GPU make this data, or send once what it is made from and choose on the GPU; or make and send the next piece "
-           "while the GPU works";
+    return "make this data on the GPU, or send once what it is made from and select on the GPU; or make and send the "
+           "next piece while the GPU works";
   if (instead.spares_the_wait && !instead.text.empty()) return instead.text;
   if (come_one_by_one(required.count, required.in_a_row, required.bytes.count))
     return "put the " + grouped(required.count) + " results of " +
            grouped(required.bytes.count / required.count) +
-           " bytes side by side on the GPU, and bring them by one copy";
+           " bytes side by side on the GPU, and bring them back with one copy";
   if (!instead.text.empty()) return instead.text;
   if (required.work.count > 0)
-    return "let the GPU do what the CPU does with this data, and bring only the result";
+    return "do on the GPU what the CPU does with this data, and bring back only the result";
   return required.bytes.count > 0
-             ? "bring the result less often (every n-th time), or later (cudaMemcpyAsync into pinned memory, an event, and a look "
-               "at it one iteration on); or let the GPU use it itself"
-             : "wait less often, or later: right before the result is used; or let the GPU use it itself";
+             ? "bring the result back less often (every n-th time), or later (cudaMemcpyAsync into pinned memory, "
+               "record an event, and read it one iteration later); or use it on the GPU"
+             : "wait less often, or later, right before the result is used; or use it on the GPU";
 }
 
 }  // namespace diogenes

@@ -98,7 +98,7 @@ TEST(ProblemKinds, OfADuplicatesSiteTheCopiesThatWereLookedAtCount) {
   EXPECT_EQ(problem->count, 2u);
   EXPECT_EQ(problem->instances, 8u);
   EXPECT_DOUBLE_EQ(us(problem->benefit), 2 * 6);
-  EXPECT_TRUE(found.says(*problem, "3 of 8 occurrences were looked at, because of --max-overhead"));
+  EXPECT_TRUE(found.says(*problem, "3 of 8 calls were looked at, because of --max-overhead"));
   EXPECT_TRUE(found.says(*problem, "2 of 3 transfers carried data that the destination already held"));
 }
 
@@ -258,7 +258,7 @@ TEST(ProblemKinds, AReleasesProblemTakesItsAllocationsAlong) {
   // neither.
   EXPECT_DOUBLE_EQ(us(problem.benefit), 3 * 5 + 2 * 20 + 2 * 30);
   EXPECT_EQ(found.advice(problem).fix.find("move the allocation and the release out of the loop"), 0u);
-  EXPECT_TRUE(found.says(problem, "2 allocations of the same size (most at a.cc:9) go as well"));
+  EXPECT_TRUE(found.says(problem, "2 allocations of the same size (most at a.cc:9) go, too"));
   EXPECT_TRUE(found.says(problem, "memory must be reused in stream order"));
 }
 
@@ -291,7 +291,7 @@ TEST(ProblemKinds, TheFixOfAReleaseIsTheOneItsFigureAssumes) {
   EXPECT_DOUBLE_EQ(us(wait_only.analysed.problems.found[0].benefit), 5);
   EXPECT_NE(wait_only.advice(wait_only.analysed.problems.found[0]).fix.find("cudaFreeAsync"),
             std::string::npos);
-  EXPECT_TRUE(wait_only.says(wait_only.analysed.problems.found[0], "the figure is that of the wait only"));
+  EXPECT_TRUE(wait_only.says(wait_only.analysed.problems.found[0], "the figure is for the wait only"));
 }
 
 // Of the copies that can go, one has a wait that orders other work, and of one nobody saw whether its wait is needed.
@@ -308,9 +308,10 @@ TEST(ProblemKinds, AWaitThatWasNotJudgedIsNotCalledNeeded) {
   ASSERT_EQ(found.count(), 1u);
   const Problem& problem = found.analysed.problems.found[0];
   EXPECT_EQ(problem.count, 3u);
+  EXPECT_TRUE(found.says(
+      problem, "the wait in 1 of these calls is needed for other work: keep a synchronization there"));
   EXPECT_TRUE(
-      found.says(problem, "the wait in 1 of them is needed for other work: keep a synchronization there"));
-  EXPECT_TRUE(found.says(problem, "the wait in 2 of them was not judged: keep a synchronization there"));
+      found.says(problem, "the wait in 2 of these calls was not judged: keep a synchronization there"));
 }
 
 TEST(ProblemKinds, NorIsThatOfAReleaseThatGoesWithIt) {
@@ -321,7 +322,8 @@ TEST(ProblemKinds, NorIsThatOfAReleaseThatGoesWithIt) {
   ASSERT_EQ(found.count(), 1u);
   const Problem& problem = found.analysed.problems.found[0];
   EXPECT_EQ(problem.kind, ProblemKind::repeated_allocation);
-  EXPECT_TRUE(found.says(problem, "the wait in 1 of them was not judged: keep a synchronization there"));
+  EXPECT_TRUE(
+      found.says(problem, "the wait in 1 of these calls was not judged: keep a synchronization there"));
   EXPECT_FALSE(found.says(problem, "needed for other work"));
 }
 

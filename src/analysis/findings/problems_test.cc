@@ -103,9 +103,9 @@ TEST(Problems, UnnecessaryWhereverItWasLookedAt) {
   Advice advice = advice_for(problem, *function_of(analysed.sites[problem.site]), "");
   ASSERT_FALSE(advice.conditions.empty());
   EXPECT_EQ(advice.conditions[0].code, "sampled");
-  EXPECT_EQ(advice.conditions[0].text,
-            "4 of 10 occurrences were looked at, because of --max-overhead; the others count as needed, and "
-            "the figure leaves them out");
+  EXPECT_EQ(
+      advice.conditions[0].text,
+      "4 of 10 calls were looked at, because of --max-overhead; the others count as needed, and are not in the figure");
 }
 
 TEST(Problems, UnnecessaryInSomeOfThoseThatWereLookedAt) {
@@ -271,7 +271,7 @@ TEST(Problems, OfAWaitInALibraryTheFixIsNoCallOfTheUsers) {
   const DriverFunction& function = *function_of(analysed.sites[problem.site]);
   EXPECT_EQ(advice_for(problem, function, "").fix, "remove the call");
   EXPECT_EQ(advice_for(problem, function, "", "", LibraryWait{"thrust::reduce"}).fix,
-            "the wait is made by thrust::reduce: look for a form of it that does not wait");
+            "the wait is inside thrust::reduce: look for a form of it that does not wait");
   EXPECT_EQ(
       advice_for(problem, function, "", "", LibraryWait{"torch::autograd::THPVariable_cuda", true}).fix,
       "pin the memory and pass non_blocking=True: the wait is part of torch::autograd::THPVariable_cuda");

@@ -12,26 +12,31 @@ namespace {
 using std::string_view;
 
 constexpr const char* kValue =
-    "keep the value on the GPU and add it up there, and read it every n-th step; or copy it with non_blocking=True into pinned "
+    "keep the value on the GPU and add it up there, and read it every n-th step; or copy it with non_blocking=True "
+    "into pinned "
     "memory, record an event, and read it one step later";
 constexpr const char* kBranch =
-    "choose on the GPU (torch.where, masked_fill_, multiply by the condition) instead of in an if; or look only every n-th step";
+    "choose on the GPU (torch.where, masked_fill_, multiply by the condition) instead of in an if; or look only every "
+    "n-th step";
 constexpr const char* kMask =
-    "keep the size fixed: torch.where(mask, a, b), or multiply by the mask; a mask that does not change becomes indices once "
-    "(mask.nonzero() before the loop)";
+    "keep the size fixed: torch.where(mask, a, b), or multiply by the mask; turn a mask that does not change into "
+    "indices once (mask.nonzero() before the loop)";
 constexpr const char* kSetMask =
     "write with torch.where(mask, value, tensor) or masked_fill_, which need no count of the mask";
 constexpr const char* kBound =
-    "keep sizes and bounds as numbers on the CPU: a tensor in their place is read back; or compare with torch.arange on the GPU";
+    "keep sizes and bounds as Python numbers: a tensor in their place is read back; or compare with torch.arange on "
+    "the GPU";
 constexpr const char* kList =
-    "make this tensor once, outside the loop (or on the GPU: torch.full, zeros, arange with device=): each time it is made on the "
+    "make this tensor once, outside the loop (or on the GPU: torch.full, zeros, arange with device=): each time it is "
+    "made on the "
     "CPU and sent";
 constexpr const char* kSend =
     "pin the memory (pin_memory(), or pin_memory=True of the DataLoader), and pass non_blocking=True";
 constexpr const char* kFetch =
-    "bring many at once (cupy.stack, then one get()); or get(out=pinned, blocking=False), record an event, and read it later";
+    "bring many back at once (cupy.stack, then one get()); or call get(out=pinned, blocking=False), record an event, "
+    "and read it later";
 constexpr const char* kStepBefore =
-    "look at the value of the step before: copy_to_host_async() when it is given, and read it one step later";
+    "read the value one step later: call copy_to_host_async() as soon as you have it";
 
 struct Known {
   string_view call;
@@ -53,9 +58,9 @@ constexpr std::array kCalls = {
     Known{"tensor[mask]", kMask},
     Known{"tensor.masked_select", kMask},
     Known{"tensor.nonzero",
-          "torch.nonzero_static(size=n) where n is known; or work with the mask itself (torch.where)"},
+          "use torch.nonzero_static(size=n) if n is known; or work with the mask itself (torch.where)"},
     Known{"tensor.argwhere", kMask},
-    Known{"tensor.unique", "the size of the result is read back: do it once, or on fewer steps"},
+    Known{"tensor.unique", "the size of the result is read back: make the call once, or in fewer steps"},
     Known{"tensor.repeat_interleave", "pass output_size=, so that the size need not be read back"},
     Known{"tensor[bound]", kBound},
     Known{"tensor[list]", kList},
@@ -68,12 +73,12 @@ constexpr std::array kCalls = {
     Known{"Module.to", kSend},
     Known{
         "torch.cuda.memory.empty_cache",
-        "leave it out of the loop: it gives memory back, each release waits, and the next step allocates anew"},
+        "leave it out of the loop: it releases memory, each release waits, and the next step allocates again"},
     Known{"torch.cuda.synchronize",
           "leave it out of the loop; to time the GPU, record events and read them at the end"},
-    Known{"torch.nn.utils.clip_grad", "error_if_nonfinite=False: nothing is read back then"},
-    Known{"torch.linalg", "the _ex form with check_errors=False (inv_ex, cholesky_ex, solve_ex)"},
-    Known{"tensor.inverse", "torch.linalg.inv_ex with check_errors=False"},
+    Known{"torch.nn.utils.clip_grad", "pass error_if_nonfinite=False: then nothing is read back"},
+    Known{"torch.linalg", "use the _ex form with check_errors=False (inv_ex, cholesky_ex, solve_ex)"},
+    Known{"tensor.inverse", "use torch.linalg.inv_ex with check_errors=False"},
     Known{"ndarray.get", kFetch},
     Known{"cupy.asnumpy", kFetch},
     Known{"ndarray.item", kFetch},
@@ -81,8 +86,9 @@ constexpr std::array kCalls = {
     Known{"int(ndarray", kFetch},
     Known{"float(ndarray", kFetch},
     Known{"bool(ndarray", "choose on the GPU (cupy.where) instead of in an if; or look only every n-th step"},
-    Known{"ndarray[",
-          "cupy.where(mask, a, b) keeps the size; a mask that does not change becomes indices once"},
+    Known{
+        "ndarray[",
+        "use cupy.where(mask, a, b), which keeps the size; turn a mask that does not change into indices once"},
     Known{"jax.device_get", kStepBefore},
     Known{"float(array", kStepBefore},
     Known{"int(array", kStepBefore},
@@ -91,7 +97,8 @@ constexpr std::array kCalls = {
     Known{"array.", kStepBefore},
     Known{
         "DeviceNDArray.copy_to_host",
-        "keep it in device arrays (cuda.to_device, cuda.device_array outside the loop), and copy what is needed at the end"},
+        "keep the data in device arrays (cuda.to_device, cuda.device_array outside the loop), and copy what is needed "
+        "at the end"},
 };
 
 const char* of_call(string_view name) {
@@ -110,20 +117,20 @@ bool inside(const std::vector<ReportFrame>& stack, string_view folder) {
 // A library's own Python code makes the call.
 std::string of_library(const std::vector<ReportFrame>& stack, PythonCause cause) {
   if (inside(stack, "/torch/distributions/"))
-    return "validate_args=False: then the arguments are not looked at";
+    return "pass validate_args=False: then the arguments are not checked";
   if (inside(stack, "/torch/optim/"))
-    return "an optimizer that keeps its steps and checks on the GPU: fused=True, or capturable=True";
+    return "use an optimizer that keeps its steps and checks on the GPU: fused=True, or capturable=True";
   if (inside(stack, "/torch/amp/"))
-    return "an optimizer with fused=True, which takes the scaler's check on the GPU";
+    return "use an optimizer with fused=True, which reads the scaler's check on the GPU";
   if (inside(stack, "/transformers/generation/"))
-    return "a static cache with compiled decoding, or a stopping criterion that is looked at every n-th token";
+    return "use a static cache with compiled decoding, or check the stopping criterion only every n-th token";
   if (inside(stack, "/lightning/") || inside(stack, "/pytorch_lightning/"))
-    return "self.log without prog_bar=True, and every n-th step; metrics that stay on the GPU";
+    return "call self.log without prog_bar=True, and only every n-th step; keep metrics on the GPU";
   switch (cause) {
     case PythonCause::mask:
-      return "give it what does not need a count of a mask, or do that part once, before the loop";
+      return "avoid masks here, whose elements must be counted; or do that part once, before the loop";
     case PythonCause::number:
-      return "give it numbers where it reads tensors back, or call it less often";
+      return "pass numbers where it reads tensors back, or call it less often";
     default:
       return "";
   }
@@ -145,7 +152,7 @@ std::string advice_where_nothing_needs_it(const std::vector<ReportFrame>& stack)
   // A copy of a number or of an index tensor, whose wait comes from its being on the CPU.
   if (call.cause == PythonCause::list) return kList;
   if (call.cause == PythonCause::copy && call.name.starts_with("tensor["))
-    return "give it values and indices that are on the GPU already: what is on the CPU is sent each time";
+    return "use values and indices that are on the GPU already: those on the CPU are sent each time";
   if (const char* advice = of_call(call.name)) return advice;
   return call.cause == PythonCause::copy ? kSend : of_library(stack, call.cause);
 }

@@ -81,21 +81,21 @@ Required results() {
 
 TEST(RequiredFix, BringsSmallResultsTogether) {
   EXPECT_EQ(required_fix(results(), {}),
-            "put the 10 results of 8 bytes side by side on the GPU, and bring them by one copy");
+            "put the 10 results of 8 bytes side by side on the GPU, and bring them back with one copy");
   EXPECT_EQ(required_fix(results(), {"keep it", false}),
-            "put the 10 results of 8 bytes side by side on the GPU, and bring them by one copy");
+            "put the 10 results of 8 bytes side by side on the GPU, and bring them back with one copy");
   EXPECT_EQ(required_fix(results(), {"use torch.where", true}), "use torch.where");
 }
 
 TEST(RequiredFix, GoesByWhatTheLineDoes) {
   Required required = results();
   required.in_a_row = 0;
-  EXPECT_TRUE(says(required_fix(required, {}), "bring the result less often"));
+  EXPECT_TRUE(says(required_fix(required, {}), "bring the result back less often"));
   EXPECT_EQ(required_fix(required, {"keep it", false}), "keep it");
   required.work = Nanoseconds{1000};
-  EXPECT_TRUE(says(required_fix(required, {}), "let the GPU do what the CPU does"));
+  EXPECT_TRUE(says(required_fix(required, {}), "do on the GPU what the CPU does"));
   required.sends = true;
-  EXPECT_TRUE(says(required_fix(required, {"keep it", true}), "let the GPU make this data"));
+  EXPECT_TRUE(says(required_fix(required, {"keep it", true}), "make this data on the GPU"));
   Required waits;
   waits.count = 1;
   EXPECT_TRUE(says(required_fix(waits, {}), "wait less often"));
