@@ -133,12 +133,13 @@ void ReportOfRun::describe_session() {
 bool ReportOfRun::mark_region(const std::string& region) {
   const std::optional<ProfiledSpan> part = mark_what_is_outside_ranges(*runs_.tracing);
   if (!part) {
-    runs_.lost.push_back(no_such_range(region, *runs_.tracing) + "; the report is as without --region");
+    runs_.lost.push_back(no_such_range(region, *runs_.tracing) +
+                         "; the report is as if --region were not given");
     return false;
   }
   report_.part = {"NVTX range " + region, part->times, std::min(part->time.seconds(), report_.runtime_s)};
   report_.notices.push_back(
-      {"marked-part", "what is found lies in the NVTX range '" + region + "', which the program enters " +
+      {"marked-part", "findings are from inside the NVTX range '" + region + "', which the program enters " +
                           counted(part->times, "time", "times") + "; percentages are of that time"});
   return true;
 }
@@ -150,7 +151,7 @@ void ReportOfRun::mark_part() {
   report_.part = {"cuProfilerStart", part->times, std::min(part->time.seconds(), report_.runtime_s)};
   report_.notices.push_back(
       {"marked-part",
-       "what is found lies between cuProfilerStart and cuProfilerStop, which the program calls " +
+       "findings are from between cuProfilerStart and cuProfilerStop, which the program calls " +
            counted(part->times, "time", "times") + "; percentages are of that time"});
 }
 

@@ -192,7 +192,8 @@ TEST(Peers, WhatTheyReachIsRecordedByThem) {
   bool said = false, files = false;
   for (const auto& notice : measured.report.value("notices", nlohmann::json::array())) {
     files |= notice.value("text", "").find("12 files /proc/PID/mem were opened") != std::string::npos;
-    said |= notice.value("text", "").find("36 times other processes read or wrote") != std::string::npos;
+    said |= notice.value("text", "").find("36 accesses of other processes to the program's memory") !=
+            std::string::npos;
   }
   EXPECT_TRUE(said && files) << measured.report_text;
 }

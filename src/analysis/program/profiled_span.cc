@@ -107,8 +107,7 @@ std::string no_such_range(const std::string& region, const Run& tracing) {
   std::string text = "no NVTX range '" + region + "' was entered";
   if (entered) return text + " in a process that uses CUDA";
   if (names.empty())
-    return text +
-           ", and no other that could be heard: does the program call NVTX 3, in a library that was built with it?";
+    return text + ", and no other was seen: does the program, or a library that it uses, call NVTX 3?";
   text += "; ranges that were: ";
   size_t said = 0;
   for (const std::string& name : names) {

@@ -184,8 +184,7 @@ TEST(NvtxPart, ThatIsNotThereNamesThoseThatAre) {
   run.processes.resize(2);
   EXPECT_EQ(
       no_such_range("x", run),
-      "no NVTX range 'x' was entered, and no other that could be heard: does the program call NVTX 3, in a "
-      "library that was built with it?");
+      "no NVTX range 'x' was entered, and no other was seen: does the program, or a library that it uses, call NVTX 3?");
   run.processes[0].other_ranges = {"load", "step"};
   run.processes[1].other_ranges = {"eval", "step"};
   EXPECT_EQ(no_such_range("x", run),

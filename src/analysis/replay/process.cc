@@ -36,7 +36,7 @@ const char* sentence(Cause cause) {
     case Cause::latencies:
       return "how long launches and wake-ups take is not known (no GPU times)";
     case Cause::moved_call:
-      return "to move the call gains less than to wait for an event that is recorded in its place";
+      return "moving the call gains less than recording an event in its place and waiting for that";
     case Cause::threads:
       return "threads wait for each other in ways that the tool cannot see";
     case Cause::mismatch:

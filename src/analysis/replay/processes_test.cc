@@ -86,7 +86,7 @@ TEST(Processes, ThatTakeTurnsOnOneGpuMayGainNothing) {
   ASSERT_EQ(run.problems.found.size(), 1u);
   EXPECT_LE(run.problems.found[0].figure.low.count, 0);
   EXPECT_EQ(run.problems.found[0].figure.reason,
-            "processes share one GPU, and the model does not know their turns");
+            "processes share one GPU, and the model does not know when each of them gets it");
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ Estimate Replay::side_by_side(std::span<const Gain> processes) {
   // wait for the other's turn.
   if (shared) {
     together.low = std::min(together.low, Nanoseconds{});
-    together.reason = "processes share one GPU, and the model does not know their turns";
+    together.reason = "processes share one GPU, and the model does not know when each of them gets it";
   }
   return together;
 }

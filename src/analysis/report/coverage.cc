@@ -20,7 +20,7 @@ constexpr ReasonText kReasons[] = {
     {kCpuAccess, "cpu-access", "the CPU uses its result"},
     {kSourceReuse, "source-reuse", "the CPU writes its source again"},
     {kSystemCall, "system-call", "its result goes into a system call"},
-    {kDeviceReuse, "device-reuse", "the GPU is given its result again"},
+    {kDeviceReuse, "device-reuse", "its result goes to a GPU again"},
     {kOrder, "order", "it orders GPU work that no stream or event orders"},
     {kSharedMemory, "shared-memory", "other processes or devices can reach its result"},
     {kSmallRange, "small-range", kNotWatched},
@@ -32,8 +32,8 @@ constexpr ReasonText kReasons[] = {
     {kUnresolved, "unresolved", ""},
     {kUnknownMemory, "unknown-memory", kNotWatched},
     {kOwnWork, "own-work", ""},
-    {kOtherThread, "other-thread", "another thread uses its result, or may"},
-    {kLetsGo, "lets-go", "the CPU lets GPU work go on behind it"},
+    {kOtherThread, "other-thread", "another thread uses its result, or may use it"},
+    {kLetsGo, "lets-go", "after it, the CPU lets GPU work go on"},
     {kOverBudget, "over-budget", ""},
 };
 

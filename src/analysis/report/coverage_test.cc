@@ -120,8 +120,8 @@ TEST(Notices, ABusyMachineIsSaidOnce) {
   EXPECT_EQ(notices[0].code, "busy-machine");
   EXPECT_EQ(
       notices[0].text,
-      "baseline, memory-tracing: the machine was busy, other programs took up to 1.3 of 2 processors; times are "
-      "longer so; measure again on a quiet machine");
+      "baseline, memory-tracing: the machine was busy: other programs used up to 1.3 of 2 processors, so times are "
+      "longer; measure again on a quiet machine");
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace {
 const char* hook_sentence(HookState state) {
   switch (state) {
     case HookState::bytes_differ:
-      return "its code in memory is not what the file holds (patched by another tool?)";
+      return "their code in memory is not what the file holds (patched by another tool?)";
     case HookState::no_memory_near:
-      return "no memory within reach of the driver's code";
+      return "there was no free memory near the driver's code";
     case HookState::protected_:
       return "the kernel refused to make the code writable";
     case HookState::not_tried:
@@ -57,10 +57,10 @@ void hook_notices(const Run& run, const std::string& stage, std::vector<ReportNo
                                      : "hook " + std::to_string(i));
     }
   for (const auto& [state, names] : skipped)
-    notices.push_back(
-        {"functions-not-hooked", stage + ": " + counted(names.size(), "function was", "functions were") +
-                                     " not hooked (" + joined(names) + "): " + hook_sentence(state) +
-                                     "; calls of it are missing"});
+    notices.push_back({"functions-not-hooked",
+                       stage + ": " + counted(names.size(), "driver function was", "driver functions were") +
+                           " not hooked (" + joined(names) + "): " + hook_sentence(state) +
+                           "; their calls are missing"});
 }
 
 // Copies to the device in which the agent looked for no addresses, though there was memory of the host's for kernels to find.
@@ -91,29 +91,28 @@ void judgement_notices(const Judgement& judgement, const std::string& stage,
                  const char* code = "not-seen") {
     if (count > 0) notices.push_back({code, stage + ": " + counted(count, one, several) + consequence});
   };
-  say(unclear.calls + unclear.operands, "call has no record of the memory",
-      "calls have no record of the memory",
-      " that it uses: they may use any, and waits for them count as needed");
-  say(unclear.streams + unclear.marks, "call names a stream or an event", "calls name a stream or an event",
-      " whose history was not seen: what they wait for is not known, and may be anything");
-  say(unclear.watches, "touch or end of a watch belongs", "touches or ends of watches belong",
-      " to no watch that was recorded; the file may be damaged");
+  say(unclear.calls + unclear.operands, "call uses memory", "calls use memory",
+      " that was not recorded: it may be any, and waits for these calls count as needed");
+  say(unclear.streams + unclear.marks, "call uses a stream or an event", "calls use a stream or an event",
+      " that was not seen before: what such a call waits for is not known, and may be anything");
+  say(unclear.watches, "record of watched memory belongs", "records of watched memory belong",
+      " to no watch that was recorded; the session may be damaged");
   say(judgement.too_many, "synchronization was not judged", "synchronizations were not judged",
       ", because that would take too long: much of the GPU work may reach any memory, in many streams; measure fewer "
       "iterations");
-  say(judgement.peers, "time another process", "times other processes",
-      " read or wrote the program's memory by its process's id; programs that this run did not start can do "
-      "so unseen",
+  say(judgement.peers, "access of another process to the program's memory was",
+      "accesses of other processes to the program's memory were",
+      " seen (by its process id); programs that this run did not start can do so unseen",
       kReachedFromOutside);
   say(judgement.devices, "device was opened", "devices were opened",
-      " that can move memory by itself (RDMA); what others read or write by it is not seen",
+      " that can access memory directly (RDMA); what is read or written in that way is not seen",
       kReachedFromOutside);
   say(judgement.files, "file /proc/PID/mem was opened", "files /proc/PID/mem were opened",
-      ", by which memory is read and written unseen: from then on waits count as needed");
+      ", through which memory can be read and written unseen: from then on, waits count as needed");
   say(judgement.withdrawn, "finding was", "findings were",
-      " withdrawn because it did not hold together with the others");
-  say(judgement.unchecked, "access was", "accesses were",
-      " left out of the check that findings hold together: one memory had too many");
+      " withdrawn by the check that all findings are right together");
+  say(judgement.unchecked, "memory access was", "memory accesses were",
+      " left out of the check that all findings are right together: there were too many to one piece of memory");
 }
 
 }  // namespace
@@ -129,7 +128,7 @@ std::vector<std::string> lost_operations(const Run& run, const std::string& stag
       unread += trace.process.threads - trace.threads.size();
   if (unread > 0)
     lost.push_back(stage + ": the records of " + counted(unread, "thread", "threads") +
-                   " cannot be read: operations are missing");
+                   " cannot be read: calls are missing");
   for (int i = 0; i < kDropCauses; ++i)
     if (drops[i] > 0 && loses_operations(static_cast<Drop>(i)))
       lost.push_back(stage + ": " + counted(drops[i], "time", "times") + ": " +
@@ -153,13 +152,14 @@ void stage_notices(const Run& run, const std::string& stage, std::vector<ReportN
       notices.push_back(
           {"process-ended",
            stage + ": " + process_name(trace) +
-               " did not end in order (killed, or ended without exit); what it did until then is used"});
+               " did not exit normally (it was killed, or ended without exit); what it did until then is used"});
   }
   if (run.misplaced_records > 0)
-    notices.push_back(
-        {"process-ended",
-         stage + ": " + counted(run.misplaced_records, "verdict or hash names", "verdicts or hashes name") +
-             " no operation that was recorded; what they were about counts as needed"});
+    notices.push_back({"process-ended", stage + ": " +
+                                            counted(run.misplaced_records, "record of a wait or copy belongs",
+                                                    "records of waits or "
+                                                    "copies belong") +
+                                            " to no call that was recorded; such calls count as needed"});
   judgement_notices(run.judgement, stage, notices);
 }
 
@@ -191,7 +191,7 @@ void output_notices(const Session& session, std::vector<ReportNotice>& notices) 
         {"output-differs",
          runs + ": " + difference +
              (difference.ends_with("in numbers only")
-                  ? ". Times differ so; if these are results, findings may not hold for every run"
+                  ? ". Printed times differ in this way; if these are results, findings may not hold for every run"
                   : "; findings may not hold for every run")});
 }
 
@@ -214,8 +214,8 @@ static void busy_notice(const Session& session, std::vector<ReportNotice>& notic
   if (!most) return;
   char taken[64];
   snprintf(taken, sizeof taken, "%.1f of %d processors", most->others_busy, most->processors);
-  notices.push_back({"busy-machine", runs + ": the machine was busy, other programs took up to " + taken +
-                                         "; times are longer so; measure again on a quiet machine"});
+  notices.push_back({"busy-machine", runs + ": the machine was busy: other programs used up to " + taken +
+                                         ", so times are longer; measure again on a quiet machine"});
 }
 
 void session_notices(const Session& session, std::vector<ReportNotice>& notices) {
@@ -287,19 +287,18 @@ void left_out_notice(const Run& memory_tracing, double max_overhead,
   if (order.size() > kShown) text += " and " + counted(order.size() - kShown, "place", "places") + " more";
   char factor[32];
   snprintf(factor, sizeof factor, "%g", max_overhead);
-  notices.push_back(
-      {"sampled", "memory-tracing: --max-overhead " + std::string(factor) +
-                      " was reached, and nothing more was looked at (" + text +
-                      " were); the others were not judged, and a larger --max-overhead looks at more"});
+  notices.push_back({"sampled", "memory-tracing: --max-overhead " + std::string(factor) +
+                                    " was reached, and later calls were not judged (judged were " + text +
+                                    "); a larger --max-overhead judges more"});
 }
 
 void join_notices(const JoinResult& join, const std::string& stage, std::vector<ReportNotice>& notices) {
   if (join.unmatched == 0 && join.extra == 0) return;
-  notices.push_back({"runs-differ", "the runs were not alike: " + grouped(join.unmatched) + " of " +
+  notices.push_back({"runs-differ", "the runs differ: " + grouped(join.unmatched) + " of " +
                                         counted(join.matched + join.unmatched, "call", "calls") +
-                                        " of the tracing run were not found in the " + stage + " run, and " +
+                                        " of the tracing run are not in the " + stage + " run, and " +
                                         grouped(join.extra) +
-                                        " of that run not in this one; they were not judged"});
+                                        " of that run are not in the tracing run; they were not judged"});
 }
 
 void python_notice(const Run& tracing, std::vector<ReportNotice>& notices) {
@@ -309,11 +308,11 @@ void python_notice(const Run& tracing, std::vector<ReportNotice>& notices) {
     unreadable += python.unreadable;
     const char* why = nullptr;
     if (python.state == static_cast<uint32_t>(PythonState::unknown_version))
-      why = "this version's frames are not known (3.8 to 3.15 are)";
+      why = "this version is not supported (3.8 to 3.15 are)";
     if (python.state == static_cast<uint32_t>(PythonState::several))
       why = "two interpreters run in one process";
     if (python.state == static_cast<uint32_t>(PythonState::unlike))
-      why = "the interpreter's memory is laid out otherwise than that of its version";
+      why = "the interpreter's memory is not laid out as that of its version";
     if (!why) continue;
     std::string version;
     if (python.version != 0)
@@ -328,7 +327,7 @@ void python_notice(const Run& tracing, std::vector<ReportNotice>& notices) {
 }
 
 void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<ReportNotice>& notices) {
-  const std::string without = "; the expected benefits rest on what the waits tell of the GPU's work";
+  const std::string without = "; the expected benefits are estimated from the waits instead";
   bool refused = false, taken = false;
   std::string refusal;
   for (const ProcessTrace& trace : run.trace.processes) {
@@ -338,24 +337,24 @@ void gpu_times_notices(const Run& run, const GpuTimesFound& found, std::vector<R
     taken |= trace.process.gpu_times == GpuTimesState::taken;
   }
   if (refused && !taken)
-    notices.push_back({"gpu-times", "GPU times: the GPU's own times could not be taken" +
+    notices.push_back({"gpu-times", "GPU times: they could not be measured" +
                                         (refusal.empty() ? std::string() : " (" + refusal + ")") + without});
   else if (found.known == 0)
-    notices.push_back({"gpu-times", "GPU times: no times of GPU work were recorded" + without});
+    notices.push_back({"gpu-times", "GPU times: none were recorded" + without});
   else if (20 * found.unknown > found.known)
-    notices.push_back(
-        {"gpu-times", "GPU times: of " + counted(found.known + found.unknown, "operation", "operations") +
-                          " on the GPU " + grouped(found.unknown) + " have no time of their own"});
+    notices.push_back({"gpu-times", "GPU times: " + grouped(found.unknown) + " of " +
+                                        counted(found.known + found.unknown, "piece", "pieces") +
+                                        " of GPU work have no measured time"});
 }
 
 void first_use_join_notice(const JoinResult& join, std::vector<ReportNotice>& notices) {
   if (join.unmatched == 0 && join.extra == 0) return;
   notices.push_back(
       {"runs-differ",
-       "the runs differ: of " + counted(join.matched + join.unmatched, "operation", "operations") +
-           " of the tracing run, " + grouped(join.unmatched) + " are not in the sync-use run, and " +
-           grouped(join.extra) +
-           " are there alone; for these, the time to the first use is the median of their place"});
+       "the runs differ: " + grouped(join.unmatched) + " of " +
+           counted(join.matched + join.unmatched, "call", "calls") +
+           " of the tracing run are not in the sync-use run, and " + grouped(join.extra) +
+           " are only there; for these, the time to the first use is the median of their place"});
 }
 
 void mismatch_notice(double mismatch, std::vector<ReportNotice>& notices) {
@@ -385,7 +384,7 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
         {"minor",
          counted(problems.minor_transfers, "transfer", "transfers") + " at " +
              counted(problems.minor_transfer_sites, "place", "places") +
-             " could be spared or made cheaper too; they are not listed, because each place gains less than " +
+             " could be avoided or made cheaper, too; they are not listed, because each place gains less than " +
              threshold + " of the time in which the GPU is used"});
   if (problems.minor_allocation_sites > 0)
     notices.push_back(
@@ -394,8 +393,9 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
              " are repeated or never used; they are not listed, because each place gains less than " +
              threshold + " of the time in which the GPU is used"});
   if (problems.gains_nothing > 0)
-    notices.push_back({"minor", counted(problems.gains_nothing, "call", "calls") +
-                                    " could be spared too; they are not listed, because that gains nothing"});
+    notices.push_back(
+        {"minor", counted(problems.gains_nothing, "call", "calls") +
+                      " could be avoided, too; they are not listed, because that gains nothing"});
   if (problems.unsure_moves > 0)
     notices.push_back(
         {"unsure",
@@ -410,9 +410,9 @@ void problem_notices(const Problems& problems, const EventGraph& graph, double t
     notices.push_back(
         {"first-uses-from-stage-3",
          "the time to the first use of " +
-             counted(problems.first_uses_from_stage_3, "misplaced synchronization",
-                     "misplaced synchronizations") +
-             " is from stage 3, whose overhead makes it longer: the calls around it were not found in stage 2"});
+             counted(problems.first_uses_from_stage_3, "early wait", "early waits") +
+             " is from the memory-tracing run, whose overhead makes it longer: the calls around them were not found in "
+             "the tracing run"});
   if (model == Model::replay) return;  // it has the threads wait for each other as they did
   std::set<uint32_t> threads;
   std::set<uint32_t> processes;
