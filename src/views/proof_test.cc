@@ -33,7 +33,7 @@ TEST(Proof, InWords) {
   EXPECT_EQ(
       proof_of_all(proved_report()),
       "expected up to 183 ms (14.6%), proved 160 ms +- 6.00 ms (12.8% +- 0.5); 1,478 of 1,480 calls; results equal "
-      "(3 findings corrected together, 5 pairs, in which correcting itself took 1.0%)");
+      "(3 findings corrected together, in 5 pairs of runs; correcting itself took 1.0%)");
   EXPECT_EQ(proof_of_all(als_report()), "");
 }
 
@@ -42,14 +42,14 @@ TEST(Proof, WhatIsWrongIsSaidFirst) {
   const std::vector<std::string> expected = {
       "Withdrawn: P5, cudaStreamSynchronize: early wait, src/als.cc:300 in als::iterate: correcting it changed the results "
       "(stdout differs from the runs as it is at line 3).",
-      "P4: expected was 20.0 ms (1.6%), and 4.00 ms +- 2.00 ms (0.3% +- 0.2) was proved."};
+      "P4: 20.0 ms (1.6%) was expected, but 4.00 ms +- 2.00 ms (0.3% +- 0.2) was proved."};
   EXPECT_EQ(proof_warnings(report, kFolder), expected);
   EXPECT_EQ(to_text(report, {.working_folder = kFolder}).find("Withdrawn: P5"), 0u);
   EXPECT_TRUE(proof_warnings(als_report(), kFolder).empty());
   report.proof->together->difference = "stdout differs";
   report.proof->withdrawn.clear();
   EXPECT_EQ(proof_warnings(report, kFolder).front(),
-            "All together: corrected, the results were not the same (stdout differs).");
+            "All together: correcting it changed the results (stdout differs).");
   report.groups[0].proved->as_expected = report.groups[1].proved->as_expected = false;
   EXPECT_EQ(proof_warnings(report, kFolder).size(), 3u);  // groups of the same members once
 }

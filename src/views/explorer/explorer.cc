@@ -98,7 +98,7 @@ void Explorer::press(const KeyPress& key) {
   if (!reply.message.empty()) message_ = reply.message;
   if (reply.open) open(std::move(reply.open));
   if (!reply.known && !press_everywhere(key) && key.key == Key::character)
-    message_ = "no such key here; ? shows the keys";
+    message_ = "this key does nothing here; ? shows the keys";
 }
 
 bool Explorer::press_everywhere(const KeyPress& key) {
@@ -144,7 +144,7 @@ void Explorer::press_in_prompt(const KeyPress& key) {
 
 void Explorer::search(bool forward, bool from_here) {
   if (sought_.empty()) {
-    message_ = "nothing to search for yet; / begins";
+    message_ = "nothing to search for yet; / begins a search";
     return;
   }
   const size_t count = view().rows(), begin = view().current_row();
@@ -153,7 +153,7 @@ void Explorer::search(bool forward, bool from_here) {
     if (find_text(view().row_text(row), sought_) == std::string::npos) continue;
     view().go_to(row);
     const bool around = step > 0 && (forward ? row <= begin : row >= begin);
-    message_ = "/" + sought_ + (around ? "  (went on from the other end)" : "");
+    message_ = "/" + sought_ + (around ? "  (continued from the other end)" : "");
     return;
   }
   message_ = "/" + sought_ + ": not found here";

@@ -193,7 +193,7 @@ TEST(Explorer, SearchFindsWhatIsFolded) {
   type(explorer, "N");
   EXPECT_EQ(chosen(explorer), first);
   type(explorer, "N");
-  EXPECT_TRUE(shows(explorer, "went on from the other end"));
+  EXPECT_TRUE(shows(explorer, "continued from the other end"));
 }
 
 TEST(Explorer, SearchInAText) {

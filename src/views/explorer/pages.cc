@@ -51,7 +51,7 @@ void stacks(Page& page, const ReportProblem& problem, const std::string& folder)
   whole_stack(page,
               problem.kind == "round-trip-transfer" ? "The data came from" : "The same data was sent by",
               problem.duplicate_of, folder);
-  whole_stack(page, "Where the data was lost", problem.lost_at, folder);
+  whole_stack(page, "What overwrote or released the data", problem.lost_at, folder);
 }
 
 void labels(Page& page, const std::string& label, const std::string& text) {
@@ -119,27 +119,28 @@ constexpr HelpLine kHelp[] = {
     {"Esc, Left", "back; q: back, and in a list quit; Q: quit"},
     {"Tab, 1 to 7", "the next list; that list"},
     {"/", "search: words of any row, also in what is folded; capital letters count if there are any"},
-    {"n N", "the next place that was searched for, the one before"},
+    {"n N", "the next match of the search, the one before"},
     {"?", "this page"},
     {"", "Findings"},
     {"Right Left", "unfold, fold"},
     {"d", "all that is known of a group or problem"},
     {"g", "group by finding, by the function that is called, or not at all"},
     {"o", "sort by benefit, calls, time waited, bytes"},
-    {"f F", "only one kind of problem: the next kind, the one before"},
+    {"f F", "show only one kind of problem: the next kind, the one before"},
     {"", "A sequence: problems in a row that can be fixed together"},
-    {"s e", "the part to fix starts, ends at the chosen place; what it saves is shown above"},
+    {"s e", "start, end the part to fix at the chosen place; what it saves is shown above"},
     {"a", "all of it again"},
     {"", "The tree: where time goes, on the CPU and on the GPU"},
     {"v", "top-down, bottom-up (callers below), flat"},
     {"o", "sort by another column"},
-    {"p", "unfold the hot path: down, while one row has half of the one above; the largest one's is bold"},
+    {"p",
+     "unfold the hot path: down from here, while a row has half of the one above; that of the largest row is bold"},
     {"d", "all that is known of the row, or of its kernel"},
     {"", "What the figures say"},
     {"saves", "what fixing this alone saves; two fixes may save the same time, so figures need not add up"},
     {"up to", "of a needed wait: what is saved if the CPU never had to wait there"},
     {"gains", "of a kernel: what the run gains if it takes half as long; hidden: nothing"},
-    {"[a to b]", "the range that the estimate is in"},
+    {"[a to b]", "the uncertainty of the estimate"},
 };
 
 std::vector<Line> help_page(size_t columns) {

@@ -91,8 +91,7 @@ std::string details_of(const ReportProblem& problem, const Reader& reader) {
   item("Do", problem.fix);
   for (const ReportCondition& condition : problem.conditions)
     if (can_break(condition)) item("Check", condition.text);
-  item("Cost", fmt::format("{}, {} waited of {} in the call", counted(problem.count, "time"),
-                           seconds_text(problem.waited_s), seconds_text(problem.call_s)));
+  item("Cost", cost_text(problem.count, problem.instances, problem.waited_s, problem.call_s, problem.bytes));
   return text + source_block(problem) + "\n";
 }
 
@@ -154,7 +153,7 @@ std::string to_markdown(const Report& report, const Reader& reader) {
   }
   if (rows > 0) text += "\n";
   if (rows < all.findings.size())
-    text += fmt::format("{} of {} or less.\n\n", counted(all.findings.size() - rows, "more finding"),
+    text += fmt::format("{}, each of {} or less.\n\n", counted(all.findings.size() - rows, "more finding"),
                         seconds_text(all.findings[rows].benefit_s()));
   size_t shown = 0;
   for (; shown < rows; ++shown) {
@@ -169,7 +168,7 @@ std::string to_markdown(const Report& report, const Reader& reader) {
     text += fmt::format("- up to {} ({}): {} at {}; {}\n", seconds_text(required.up_to_s),
                         percent_text(required.up_to_percent), escaped(required_phrase(required)),
                         escaped(where_text(required.where, reader.folder, kPlaceWidth)),
-                        escaped(use_text(required, reader.folder) + ". To do: " + required.fix) +
+                        escaped(use_text(required, reader.folder) + ". Do: " + required.fix) +
                             (required.proved ? "; " + escaped(proof_text(*required.proved)) : ""));
   }
   if (report.profile) text += kernels_table(*report.profile, reader);

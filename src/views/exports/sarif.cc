@@ -159,7 +159,9 @@ class SarifWriter {
       related.push_back(std::move(one));
     };
     if (problem.first_use) relate(problem.first_use->stack, "the result is used first here");
-    relate(problem.duplicate_of, "the same data was sent here before");
+    relate(problem.duplicate_of, problem.kind == "round-trip-transfer"
+                                     ? "the data came from here"
+                                     : "the same data was sent here before");
     relate(problem.lost_at, "the data is overwritten or released here");
     if (!related.empty()) result["relatedLocations"] = std::move(related);
     if (!problem.stack.empty())

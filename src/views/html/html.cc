@@ -94,13 +94,13 @@ std::string timeline_html(const Report& report) {
       "strip below a thread marks what can be saved. ";
   if (timeline.gpu_times)
     text +=
-        "GPU work was timed in another run: it is drawn with its measured length, behind the call that gave it and the "
-        "work before it in its stream. ";
+        "GPU work was timed in another run: each piece is drawn with its measured length, after the call that "
+        "launched it and the work before it in its stream. ";
   else
     text += "How long GPU work took was not measured, so there are no streams. ";
   if (timeline.merged > 0)
     text += fmt::format(
-        "Of {} events, {} that are shorter than {} are drawn together with their neighbours, those of each finding apart. ",
+        "Of {} events, {} that are shorter than {} are drawn together with their neighbours, separately for each finding. ",
         count_text(timeline.events), count_text(timeline.merged), seconds_text(timeline.merged_below_s));
   if (!timeline.full_at_s.empty())
     text += fmt::format("In {} parts of {} each, which are shaded, every event is drawn by itself.",
@@ -126,8 +126,8 @@ std::string timeline_html(const Report& report) {
 
 std::string flame_html(const Outline& outline) {
   if (outline.findings.empty()) return "";
-  return "<section id=\"recoverable\"><h2>Flame graph of what can be saved</h2>\n<p>Stacks from the outside in; as wide as "
-         "what fixing each place alone saves.</p>\n"
+  return "<section id=\"recoverable\"><h2>Flame graph of what can be saved</h2>\n<p>Call stacks, from the outermost "
+         "function in; each is as wide as what fixing its place alone saves.</p>\n"
          "<p class=\"without-script nothing\">The flame graph needs scripts; everything else on this page does not.</p>\n"
          "<div class=\"tools needs-script\"><button type=\"button\" id=\"flame-reset\">Show all</button>"
          "<span class=\"status\">Click a frame, or reach it with the arrow keys and press <kbd>Enter</kbd>, to see it "
@@ -139,8 +139,9 @@ std::string flame_html(const Outline& outline) {
 std::string functions_html(const Report& report) {
   if (report.functions.empty()) return "";
   std::string text =
-      "<h3>Time by driver function</h3>\n<div class=\"scroll\"><table><thead><tr><th>function</th><th class=\"number\">calls</th><th class=\"number\">in the "
-      "call</th><th class=\"number\">of that waited</th><th class=\"number\">can be saved</th></tr></thead><tbody>\n";
+      "<h3>Time by driver function</h3>\n<div class=\"scroll\"><table><thead><tr><th>function</th><th "
+      "class=\"number\">calls</th><th class=\"number\">time in call</th><th class=\"number\">waited</th><th "
+      "class=\"number\">can be saved</th></tr></thead><tbody>\n";
   for (const ReportFunction& function : report.functions)
     text += fmt::format(
         "<tr><td><code>{}</code></td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
@@ -192,7 +193,7 @@ std::string measurement_html(const Report& report) {
   item("judged", fmt::format("{} of {}", count_text(report.coverage.judged),
                              counted(report.coverage.synchronizations, "synchronization")));
   for (const auto& [reason, count] : report.coverage.not_judged)
-    item("not judged", fmt::format("{}: {}", count_text(count), html(reason)));
+    item("not judged", fmt::format("{}: {}", count_text(count), html(not_judged_phrase(reason))));
   std::string runs;
   for (const ReportStage& stage : report.stages)
     runs += fmt::format("{}{} {} ({})", runs.empty() ? "" : ", ", html(stage.name),

@@ -52,12 +52,11 @@ class Entries {
     text += proved(required.proved);
     text += html_item("why", html(use_text(required, reader_.folder)));
     text += html_item("do", html(required.fix));
-    text += html_item("do", "ask for the result less often, later, or use it on the GPU instead of the CPU");
     text += range(required.range);
-    if (required.used_by) text += place("used at", required.used_by->stack);
+    if (required.used_by) text += place("used", required.used_by->stack);
     text += html_item("calls", html(calls_text(required)));
     text +=
-        html_item("cost", cost(required.count, required.instances, required.waited_s, required.call_s, 0));
+        html_item("cost", cost_text(required.count, required.instances, required.waited_s, required.call_s));
     text += html_item("in", html(occurrences_text(report_.processes, required.occurrences)));
     text += html_item("id", html(required.id)) + "</dl>\n";
     return text + html_stack(required.stack, reader_) + "</div>\n</details>\n";
@@ -82,15 +81,6 @@ class Entries {
     std::string text = fmt::format("{} to {}", seconds_text(range->low_s), seconds_text(range->high_s));
     if (!range->reason.empty()) text += ": " + html(range->reason);
     return html_item("range", text);
-  }
-
-  static std::string cost(uint64_t count, uint64_t instances, double waited_s, double call_s,
-                          uint64_t bytes) {
-    std::string text =
-        instances > count ? count_text(count) + " of " + counted(instances, "call") : counted(count, "call");
-    text += ", " + seconds_text(waited_s) + " waited of " + seconds_text(call_s) + " in the call";
-    if (bytes > 0) text += ", " + bytes_text(bytes);
-    return text;
   }
 
   std::string places(const Finding& finding) const {
@@ -126,7 +116,7 @@ class Entries {
     text += "</dl>\n" + source(problem) + "<dl>";
     text += range(problem.range);
     text += html_item(
-        "cost", cost(problem.count, problem.instances, problem.waited_s, problem.call_s, problem.bytes));
+        "cost", cost_text(problem.count, problem.instances, problem.waited_s, problem.call_s, problem.bytes));
     text += html_item("in", html(occurrences_text(report_.processes, problem.occurrences)));
     std::string call = problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
     if (!problem.via.empty()) call += " in " + problem.via;
@@ -202,7 +192,8 @@ std::string required_html(const Report& report, const Reader& reader) {
   if (report.required.empty()) return "";
   std::string text =
       "<section id=\"needed\"><h2>" + required_heading(report) +
-      "</h2>\n<p>Needed ones are no mistakes. The figure is what the run would save if the CPU did not have to wait there, or to "
+      "</h2>\n<p>Needed ones are no mistakes. The figure is what the run would save if the CPU did not have to wait "
+      "there, or to "
       "make and send that data.</p>\n<div class=\"rows needed\">\n";
   const Entries entries(report, reader);
   double most = 0;
@@ -223,7 +214,8 @@ std::string groups_html(const Report& report, const Outline& outline) {
   if (groups.empty()) return "";
   std::string text =
       "<section id=\"groups\"><h2>Groups</h2>\n<p>Problems that one change may fix, and what they save "
-      "together.</p>\n<div class=\"scroll\"><table><thead><tr><th>group</th><th class=\"number\">saves</th><th></th><th>how they belong "
+      "together.</p>\n<div class=\"scroll\"><table><thead><tr><th>group</th><th "
+      "class=\"number\">saves</th><th></th><th>how they belong "
       "together</th><th>title</th><th>members</th></tr></thead><tbody>\n";
   std::stable_sort(groups.begin(), groups.end(), [](const ReportGroup* a, const ReportGroup* b) {
     return a->expected_benefit_s > b->expected_benefit_s;

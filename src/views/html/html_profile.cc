@@ -63,7 +63,8 @@ class WorkRows {
       text += "<span class=\"number\">-</span><span class=\"number most\">-</span>";
     return text +
            fmt::format(
-               "<span class=\"what\">{}</span><span class=\"where\">{}</span><span class=\"occupancy\">{}</span></summary>\n",
+               "<span class=\"what\">{}</span><span class=\"where\">{}</span><span "
+               "class=\"occupancy\">{}</span></summary>\n",
                html(work.name), html(where),
                shape == work.shapes.end() ? "" : html(occupancy_text(*shape->occupancy))) +
            body(number, work) + "</details>\n";
@@ -76,10 +77,10 @@ class WorkRows {
     std::string text = "<div class=\"body\"><dl>";
     if (work.full_name != work.name) text += html_item("kernel", "<code>" + html(work.full_name) + "</code>");
     std::string times = pieces_text(work, work.count);
-    times += fmt::format(": {} the shortest, {} the median, {} the longest", seconds_text(work.shortest_s),
+    times += fmt::format("; shortest {}, median {}, longest {}", seconds_text(work.shortest_s),
                          seconds_text(work.median_s), seconds_text(work.longest_s));
     if (work.bytes > 0) times += "; " + bytes_text(work.bytes);
-    if (work.in_graphs) times += "; some are nodes of CUDA graphs";
+    if (work.in_graphs) times += "; some of it in CUDA graphs";
     text += html_item("GPU time", times);
     if (seconds_text(work.least_s) != seconds_text(work.most_s))
       text += html_item("processes", "from " + seconds_text(work.least_s) + " to " +
@@ -208,13 +209,14 @@ std::string idle_html(const Report& report) {
 std::string contexts_html(const Report& report) {
   if (!report.profile) return "";
   std::string text =
-      "<section id=\"contexts\"><h2>Where time goes</h2>\n<p>Calling contexts of the CPU, with the GPU work that they launch "
-      "below the call that launched it. <em>Time</em> is that of threads: computing (CPU), in the driver, and waiting. Figures "
-      "include what is called. <em>Recoverable</em> is what fixing the findings there saves, <em>gain</em> what the run gains "
+      "<section id=\"contexts\"><h2>Where time goes</h2>\n<p>Each function of the CPU below its caller, and GPU work "
+      "below the call that launched it. <em>Time</em> is that of threads: computing (CPU), in the driver, and "
+      "waiting. Figures "
+      "include what is called. <em>Recoverable</em> is what fixing the findings there saves, <em>gain</em> what the "
+      "run gains "
       "if the GPU work there takes half as long. Both are sums of single figures, which may overlap.";
   if (report.profile->recording_s > 0)
-    text +=
-        fmt::format(" Recording took {}, which is in no context.", seconds_text(report.profile->recording_s));
+    text += fmt::format(" Recording took {}, which is in no row.", seconds_text(report.profile->recording_s));
   text += "</p>\n";
   if (report.profile->contexts.size() < 2)
     return text + "<p class=\"nothing\">No calling contexts were recorded.</p></section>\n";
@@ -232,7 +234,8 @@ std::string contexts_html(const Report& report) {
          "<p class=\"status needs-script\"><kbd>&uarr;</kbd> <kbd>&darr;</kbd> move, <kbd>&rarr;</kbd> <kbd>&larr;</kbd> "
          "unfold and fold, <kbd>Enter</kbd> selects, <kbd>h</kbd> unfolds the hot path below.</p>\n"
          "</div><div class=\"needs-script\">\n"
-         "<div class=\"tools\"><span class=\"choice\" id=\"time-flame-metric\" role=\"group\" aria-label=\"Flame graph of\">"
+         "<div class=\"tools\"><span class=\"choice\" id=\"time-flame-metric\" role=\"group\" aria-label=\"Flame "
+         "graph of\">"
          "<button type=\"button\" data-metric=\"time\" aria-pressed=\"true\">CPU time</button>"
          "<button type=\"button\" data-metric=\"gpu\" aria-pressed=\"false\">GPU time</button></span>"
          "<button type=\"button\" id=\"time-flame-reset\">Show all</button></div>\n"

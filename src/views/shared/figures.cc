@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace diogenes {
@@ -51,6 +52,12 @@ std::string overhead_text(double factor) { return fmt::format("{:.2f}x", factor)
 
 std::string counted(uint64_t count, const char* noun) {
   return count_text(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string cost_text(uint64_t count, uint64_t instances, double waited_s, double call_s, uint64_t bytes) {
+  const std::string some = instances > count ? count_text(count) + " of " : "";
+  return fmt::format("{}{}: {} in all, {} of it waiting{}", some, counted(std::max(count, instances), "call"),
+                     seconds_text(call_s), seconds_text(waited_s), bytes > 0 ? "; " + bytes_text(bytes) : "");
 }
 
 }  // namespace diogenes

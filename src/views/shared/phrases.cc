@@ -66,6 +66,22 @@ std::string kind_phrase(const std::string& kind) {
   return words;
 }
 
+std::string not_judged_phrase(const std::string& code) {
+  static constexpr std::array kReasons = {
+      KindPhrase{"small-range", "no free hardware watchpoint for small data"},
+      KindPhrase{"exposed", "memory not guarded for a while"},
+      KindPhrase{"guard-refused", "memory could not be guarded"},
+      KindPhrase{"undecoded", "not known which memory the work writes"},
+      KindPhrase{"driver-access", "the driver itself accessed the data"},
+      KindPhrase{"unresolved", "ended before a use could be seen"},
+      KindPhrase{"over-budget", "not looked at, to keep within --max-overhead"},
+      KindPhrase{"unknown-memory", "managed or mapped memory of which not enough is known"},
+  };
+  for (const KindPhrase& reason : kReasons)
+    if (reason.kind == code) return std::string(reason.phrase);
+  return code;
+}
+
 std::string program_name(const std::vector<std::string>& command) {
   if (command.empty()) return "";
   std::string program = base(command[0]);
@@ -204,8 +220,8 @@ std::string needed_part(const Report& report, double gain) {
 
 // Of `diogenes profile`.
 std::string profile_headline(const Report& report) {
-  const std::string judged = "; which waits were needed, `diogenes run` finds out";
-  if (!report.profile || report.profile->pieces == 0) return "when the GPU worked is not known" + judged;
+  const std::string judged = "; `diogenes run` finds out which waits were needed";
+  if (!report.profile || report.profile->pieces == 0) return "it is not known when the GPU worked" + judged;
   const double busy = report.profile->gpu_busy_s;
   const bool several = report.processes.size() > 1;
   const bool idle = idle_is_worth_a_word(*report.profile);
@@ -267,7 +283,7 @@ std::string headline(const Report& report, const Outline& outline) {
                                  counted(places, "place"), proved || sure ? "" : ", or nothing") +
                      range_text;
   if (proved)
-    return fmt::format("{}, and {} +- {} was proved", text, seconds_text(proved->seconds),
+    return fmt::format("{}, but {} +- {} was proved", text, seconds_text(proved->seconds),
                        seconds_text(proved->error_s));
   // What is saved once, before the loop or behind it, is no gain of an iteration.
   if (const auto& loop = report.main_loop;
@@ -304,7 +320,8 @@ std::string about_text(const Report& report) {
                         percent_text(100 * report.profile->idle->idle_s / report.profile->idle->phase_s));
   double runs = 0;
   for (const ReportStage& stage : report.stages) runs += stage.overhead;
-  if (runs > 0 && report.judged) text += fmt::format("; all runs together took {:.1f} plain runs", runs);
+  if (runs > 0 && report.judged)
+    text += fmt::format("; all runs together took as long as {:.1f} plain runs", runs);
   return text;
 }
 

@@ -39,6 +39,10 @@ std::string required_heading(const Report& report);
 bool is_judged(const ReportRequired& required);
 std::string required_title(const std::vector<ReportRequired>& required);  // of the waits: "Needed waits"
 
+// Why a synchronization was not judged, of a code of ReportCoverage: "no free hardware watchpoint for small data". A code that a
+// later version adds is shown as it is named.
+std::string not_judged_phrase(const std::string& code);
+
 // "442 ms of 1.22 s (36.2%) can be saved at 4 places [440 ms to 444 ms]", or that there is nothing to save; and what
 // needed waits cost beyond that. It says nothing good of a session that is not complete.
 std::string headline(const Report& report, const Outline& outline);

@@ -60,7 +60,7 @@ TEST(Phrases, OfWaitsThatWereNotJudged) {
   required.not_judged = 5;
   EXPECT_EQ(use_text(required, ""), "not judged: its result could not be watched");
   required.reasons = {{"unresolved", 5}};
-  EXPECT_EQ(use_text(required, ""), "not judged: the run that watches memory did not come so far");
+  EXPECT_EQ(use_text(required, ""), "not judged: the run that watches memory did not get that far");
   required.reasons = {{"other-thread", 5}, {"over-budget", 5}};
   EXPECT_EQ(use_text(required, ""), "not judged: it was not looked at, to keep within --max-overhead");
 }
@@ -99,7 +99,7 @@ TEST(Phrases, OfWhatALineDoesForItsResults) {
   required.in_a_row = 99;
   EXPECT_EQ(use_text(required, ""), "the CPU uses its result");
   required.in_a_row = 150;
-  EXPECT_EQ(use_text(required, ""), "the CPU uses its result; 200 results of 8 bytes come one by one");
+  EXPECT_EQ(use_text(required, ""), "the CPU uses its result; 200 results of 8 bytes are brought one by one");
   required.bytes = 200 << 10;
   required.launches = 400;
   required.at_most_s = 0.3;
@@ -170,7 +170,7 @@ TEST(Phrases, Headline) {
   proved.as_expected = false;
   EXPECT_EQ(
       headline(report, outline(report)),
-      "270 ms of 1.25 s (21.6%) were expected to be saved at 3 places [265 ms to 275 ms], and 100 ms +- "
+      "270 ms of 1.25 s (21.6%) were expected to be saved at 3 places [265 ms to 275 ms], but 100 ms +- "
       "4.00 ms was proved");
   report.proof->findings = 2;  // of some only
   EXPECT_EQ(headline(report, outline(report)),

@@ -50,11 +50,10 @@ std::string with_figures(const ReportProved& proved, const std::string& expected
 void warn(const std::string& name, const std::optional<ReportProved>& proved, std::vector<std::string>& out) {
   if (!proved) return;
   if (!proved->difference.empty())
-    out.push_back(
-        fmt::format("{}: corrected, the results were not the same ({}).", name, proved->difference));
+    out.push_back(fmt::format("{}: correcting it changed the results ({}).", name, proved->difference));
   else if (!proved->as_expected && !proved->too_dear)
     out.push_back(
-        fmt::format("{}: expected was {}, and {} was proved.", name, expected(*proved), gained(*proved)));
+        fmt::format("{}: {} was expected, but {} was proved.", name, expected(*proved), gained(*proved)));
 }
 
 }  // namespace
@@ -71,7 +70,7 @@ std::string proof_details(const ReportProved& proved) {
 std::string proof_of_all(const Report& report) {
   if (!report.proof || !report.proof->together) return "";
   const ReportProof& proof = *report.proof;
-  return fmt::format("{} ({} corrected together, {}, in which correcting itself took {})",
+  return fmt::format("{} ({} corrected together, in {} of runs; correcting itself took {})",
                      proof_details(*proof.together), counted(proof.findings, "finding"),
                      counted(proof.pairs, "pair"), percent_text(proof.together->correcting_percent));
 }

@@ -74,7 +74,7 @@ void summary(Page& page, const Report& before, const Report& now, const Comparis
                             seconds_text(before.together->range.high_s));
   else
     estimate += " (the sum of each alone; together it may be less or more)";
-  if (const ReportProved* proved = comparison.gone_proved) estimate += "; proved was " + proved_text(*proved);
+  if (const ReportProved* proved = comparison.gone_proved) estimate += "; proved: " + proved_text(*proved);
   page.wrapped("", 0, "What is gone was expected to save " + estimate + ".");
 }
 

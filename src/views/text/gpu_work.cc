@@ -47,9 +47,8 @@ class WorkDetails {
   void gains() {
     if (!work_.what_if) return labelled("gains", "not estimated: it takes too little time");
     const ReportWhatIf& what_if = *work_.what_if;
-    labelled("gains", is_hidden(work_)
-                          ? "nothing if it is faster: it is hidden behind other GPU work or the CPU"
-                          : "the run gains " + what_if_text(what_if.half, what_if.none));
+    labelled("gains", is_hidden(work_) ? "nothing if it is faster: other GPU work or the CPU takes as long"
+                                       : "the run gains " + what_if_text(what_if.half, what_if.none));
     if (what_if.half_fixed && what_if.none_fixed)
       labelled("fixed",
                "once the findings are fixed: " + what_if_text(*what_if.half_fixed, *what_if.none_fixed));
@@ -137,9 +136,10 @@ struct WorkColumns {
 }  // namespace
 
 const char* const kNoProfile =
-    "When the GPU worked on what was not measured: CUPTI was not there, another profiler used it, or GPU times were "
-    "turned off. Let libcupti be found (`diogenes doctor` says whether it is), and measure again with `diogenes run "
-    "--gpu-times auto`. The notices of the report say more.";
+    "When each kernel ran was not measured: CUPTI was not found, another profiler used it, or GPU times were turned "
+    "off. Look with `diogenes doctor` whether libcupti is found, and measure again with `diogenes run --gpu-times "
+    "auto`. The notices of "
+    "the report say more.";
 
 bool is_hidden(double half_gain_s, double gpu_s) { return half_gain_s < kHidden * gpu_s / 2; }
 bool is_hidden(const ReportGpuWork& work) {
@@ -187,7 +187,7 @@ void gpu_work_table(Page& page, const ReportProfile& profile, const Reader& read
   bool hidden = false;
   page.line();
   const std::string title = gpu_work_title(profile),
-                    subtitle = "  gains: of the run, if it took half as long";
+                    subtitle = "  gains: what the run gains if it takes half as long";
   page.line(page.bold(title) + (title.size() + subtitle.size() <= page.width() ? page.faint(subtitle) : ""));
   page.line(page.faint(fmt::format("{:>12} {:>6} {:>9}{}  {:<{}}  {}", "GPU time", "", "gains",
                                    columns.at_most ? fmt::format(" {:>9}", "at most") : "", "what",
@@ -229,9 +229,10 @@ void gpu_work_in_full(Page& page, const ReportProfile& profile, const ProblemTex
   const size_t shown = std::min(most, profile.work.size());
   page.line();
   page.line(page.bold(gpu_work_title(profile)));
-  page.wrapped("", 0,
-               fmt::format("{} took the GPU {}; it was in use for {}", counted(profile.pieces, "piece"),
-                           seconds_text(profile.gpu_s), seconds_text(profile.gpu_busy_s)));
+  page.wrapped(
+      "", 0,
+      fmt::format("{} of GPU work took {}; the GPU was in use for {}", counted(profile.pieces, "piece"),
+                  seconds_text(profile.gpu_s), seconds_text(profile.gpu_busy_s)));
   for (size_t i = 0; i < shown; ++i) gpu_work_details(page, i + 1, profile.work[i], options);
   const uint64_t all = std::max<uint64_t>(profile.work_count, profile.work.size());
   if (shown < all) {

@@ -23,7 +23,7 @@ std::string value_use_phrase(const std::string& use) {
   if (use == "is-passed-to-the-driver") return "is passed to the driver";
   if (use == "is-overwritten-unused") return "is overwritten unused";
   if (use == "is-kept-to-the-end") return "is not used until the program ends";
-  return "is not followed further";
+  return "";  // not followed further
 }
 
 }  // namespace
@@ -33,14 +33,18 @@ std::string value_text(const ReportValue& value, const std::string& folder) {
   const ReportValueUse& first = value.uses.front();
   std::string text;
   const bool copied = 2 * value.copied > value.followed, computed = 2 * value.computed > value.followed;
-  if (computed) text += "is computed with, and ";
+  if (computed) text += "goes into a computation, and ";
   if (2 * value.later > value.followed)
     text += "is only copied; the copy ";
   else if (copied && !computed)
     text += "is copied, and ";
-  text += value_use_phrase(first.use);
-  if (auto frames = telling_frames(first.stack, 1); !frames.empty())
-    text += " at " + place_text(*frames[0], folder, 60);
+  const auto frames = telling_frames(first.stack, 1);
+  const std::string phrase = value_use_phrase(first.use);
+  if (frames.empty())
+    text += phrase.empty() ? "is not followed further" : phrase;
+  else
+    text += (phrase.empty() ? "is followed as far as" : phrase + " at") +
+            (" " + place_text(*frames[0], folder, 60));
   if (value.followed == 1)
     text += " (the one value that was followed)";
   else if (first.count == value.followed)
@@ -136,7 +140,7 @@ class Details {
     for (const ReportProblem* problem : finding.problems)
       for (const ReportCondition& condition : problem->conditions) {
         if (condition.code != "kernel-arguments") continue;
-        if (problem != finding.problems.front()) labelled("check", "of some of them: " + condition.text);
+        if (problem != finding.problems.front()) labelled("check", "for some of them: " + condition.text);
         return;
       }
   }
@@ -179,13 +183,8 @@ class Details {
 
   void happens(const ReportProblem& problem) {
     if (!options_.whole) return;
-    std::string count = counted(problem.count, "time");
-    if (problem.instances > problem.count)
-      count = count_text(problem.count) + " of " + counted(problem.instances, "call");
-    count +=
-        ", " + seconds_text(problem.waited_s) + " waited of " + seconds_text(problem.call_s) + " in the call";
-    if (problem.bytes) count += ", " + bytes_text(problem.bytes);
-    labelled("cost", count);
+    labelled("cost",
+             cost_text(problem.count, problem.instances, problem.waited_s, problem.call_s, problem.bytes));
     occurs(problem.occurrences);
     const std::string call =
         problem.api.empty() ? problem.operation : problem.api + " (" + problem.operation + ")";
@@ -234,7 +233,7 @@ std::string whole_text(const ReportRequired& required) {
   if (required.between_s > 0)
     add(fmt::format("{} of CPU time around them", seconds_text(required.between_s)));
   if (required.work_s > 0)
-    add(fmt::format("the CPU's {} of work on the {} that come", seconds_text(required.work_s),
+    add(fmt::format("the CPU's {} of work on the {} that are brought", seconds_text(required.work_s),
                     bytes_text(required.bytes)));
   if (more.empty()) return "";
   return fmt::format("; up to {} if {} can go, too", seconds_text(required.at_most_s), more);
@@ -256,7 +255,7 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   const bool judged = is_judged(required);
   if (!judged)
     text = because("over-budget")  ? "not judged: it was not looked at, to keep within --max-overhead"
-           : because("unresolved") ? "not judged: the run that watches memory did not come so far"
+           : because("unresolved") ? "not judged: the run that watches memory did not get that far"
                                    : "not judged: its result could not be watched";
   if (judged && required.used_by && !required.used_for.empty())
     if (auto frames = telling_frames(required.used_by->stack, 1); !frames.empty())
@@ -267,10 +266,10 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
     text += fmt::format("; {} of {} were not judged", count_text(required.not_judged),
                         count_text(required.count));
   if (required.same_value > 1 && 10 * required.same_value >= 9 * required.values)
-    text += fmt::format("; {} of {} brought the same bytes", count_text(required.same_value),
+    text += fmt::format("; {} of {} copies brought the same bytes", count_text(required.same_value),
                         count_text(required.values));
   if (come_one_by_one(required.count, required.in_a_row, required.bytes))
-    text += fmt::format("; {} results of {} come one by one", count_text(required.count),
+    text += fmt::format("; {} results of {} are brought one by one", count_text(required.count),
                         bytes_text(required.bytes / required.count));
   return text + whole_text(required);
 }
@@ -279,9 +278,9 @@ std::string calls_text(const ReportRequired& required) {
   if (required.calls.size() < 2) return "";
   std::string text;
   for (const ReportRequiredCall& call : required.calls)
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count_text(call.count),
-                        call.api.empty() ? call.operation : call.api,
-                        call.waits ? "" : " that brings the result");
+    text +=
+        fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count_text(call.count),
+                    call.api.empty() ? call.operation : call.api, call.waits ? "" : " to bring the result");
   return text;
 }
 
@@ -340,9 +339,7 @@ void required_details(Page& page, const ReportRequired& required, const ProblemT
   details.stack("at", required.stack, kFrames);
   if (!options.whole) return;
   if (const std::string calls = calls_text(required); !calls.empty()) details.labelled("calls", calls);
-  details.labelled("cost", fmt::format("{} of {}, {} waited of {} in the call", count_text(required.count),
-                                       counted(required.instances, "call"), seconds_text(required.waited_s),
-                                       seconds_text(required.call_s)));
+  details.labelled("cost", cost_text(required.count, required.instances, required.waited_s, required.call_s));
   details.occurs(required.occurrences);
   if (required.used_by) details.stack("used", required.used_by->stack, kFrames);
   details.range(required.range);

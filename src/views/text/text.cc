@@ -118,7 +118,7 @@ class Writer {
     if (!options_.processes.all())
       page.wrapped(
           "", 0,
-          "Below is what occurs in " + chosen_text() + "; what it saves is that of the whole program.");
+          "Below is only what occurs in " + chosen_text() + "; what it saves is for the whole program.");
     if (report_.incomplete.empty()) return;
     page.line();
     page.line(page.warning("Not everything was measured; what is missing was not judged:"));

@@ -155,7 +155,7 @@ TEST(Text, ByRank) {
   TextOptions second = options();
   second.processes.rank = 1;
   const std::string text = to_text(report, second);
-  EXPECT_NE(text.find("Below is what occurs in rank 1; what it saves is that of the whole program.\n"),
+  EXPECT_NE(text.find("Below is only what occurs in rank 1; what it saves is for the whole program.\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("src/als.cc:190 in als::iterate"), std::string::npos) << text;

@@ -282,10 +282,12 @@ class TreeWriter {
 
   void legend() {
     if (!hot_.empty())
-      page_.wrapped("", 0,
-                    "> is the hot path: down from the largest, while a row has half of that above it.");
+      page_.wrapped(
+          "", 0,
+          "> marks the hot path: from the largest row down, while a row has at least half of the one above it.");
     if (folded_)
-      page_.wrapped("", 0, "+ has rows that are not shown: --depth N, --top N, or diogenes explore.");
+      page_.wrapped("", 0,
+                    "+ marks rows that have more below them: use --depth N, --top N, or diogenes explore.");
     if (const size_t all = rows_.roots().size(); all > options_.top)
       page_.line(counted(all - options_.top, "more row") + fmt::format(": --top {}", all));
   }
@@ -309,7 +311,7 @@ void tree_text(Page& page, const ReportProfile& profile, const TreeTextOptions& 
   const ContextTree tree(profile);
   if (tree.size() == 0) {
     page.line();
-    return page.line("No calling context is known.");
+    return page.line("No calling contexts were recorded.");
   }
   TreeWriter(page, tree, options).write();
 }
@@ -448,7 +450,7 @@ void context_details(Page& page, const ContextRows& rows, uint32_t number, const
   }
   labelled("in", file_name(context.module));
   if (rows.view() == TreeView::bottom_up && row.parent) {
-    labelled("part", times_text(row.own) + ", of what is above, when it is called in this way");
+    labelled("part", times_text(row.own) + " of the row above, when it is called in this way");
   } else {
     if (row.has_children || rows.view() != TreeView::top_down) labelled("in all", times_text(row.inclusive));
     labelled("itself", times_text(row.own));
@@ -460,7 +462,7 @@ void context_details(Page& page, const ContextRows& rows, uint32_t number, const
     labelled("gains", fmt::format("{} if its GPU work takes half as long, {} at most",
                                   seconds_text(row.own.half_gain_s), seconds_text(row.own.none_gain_s)));
   const double cpu = tree.cpu_importance(row.inclusive), gpu = tree.gpu_importance(row.inclusive);
-  labelled("weight", fmt::format("{} of all threads' time is here beyond the GPU's; {} of all GPU time",
+  labelled("weight", fmt::format("{} of all threads' time, beyond its GPU time; {} of all GPU time",
                                  percent_text(100 * cpu), percent_text(100 * gpu)));
   labelled("GPU", gpu > 0 ? kinds_text(tree, row.inclusive) : "");
   std::string often = row.inclusive.calls > 0 ? counted(row.inclusive.calls, "call") + " of the driver" : "";

@@ -278,7 +278,7 @@ class TimelineCanvas implements TimelineView {
     ]
     if (lane.waited[i]! > 0) parts.push(`waited ${secondsText(lane.waited[i]!)}`)
     parts.push(`at ${secondsText(lane.begin[i]!)}`)
-    if (problem) parts.push(`${problem.id} ${problem.phrase}, ${problem.where}; all of it saves ${problem.saves}`)
+    if (problem) parts.push(`${problem.id} ${problem.phrase}, ${problem.where}; fixing all its calls saves ${problem.saves}`)
     if (required) parts.push(`${required.id}: a needed wait that costs much`)
     return parts.join(' \u00b7 ')
   }

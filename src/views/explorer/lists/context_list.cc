@@ -216,7 +216,7 @@ Reply ContextList::act(const KeyPress& key) {
 }
 
 std::string ContextList::nothing() const {
-  return context_.report.profile ? "No calling context is known." : kNoProfile;
+  return context_.report.profile ? "No calling contexts were recorded." : kNoProfile;
 }
 
 }  // namespace diogenes::explorer
