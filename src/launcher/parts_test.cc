@@ -219,8 +219,10 @@ TEST(RunEstimate, CountsAllRunsAndTheirUsualOverheads) {
   EXPECT_EQ(runs_sentence({.first_run_s = 10, .tracing = 3}), "5 runs, about 65 s in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 12, .plain_run = true}), "4 runs, about 65 s in all");
   EXPECT_EQ(runs_sentence({.first_run_s = 10, .max_overhead = 1.3}), "3 runs, about 35 s in all");
-  EXPECT_EQ(runs_sentence({.first_run_s = 10, .follow_values = true}),
-            "3 runs, about 40 s in all; one more, about 13 s, if needed waits cost 2% of the GPU phase");
+  EXPECT_EQ(
+      runs_sentence({.first_run_s = 10, .follow_values = true}),
+      "3 runs, about 40 s in all; one more, about 13 s, if needed waits cost 2% of the time in which the GPU is "
+      "used");
 }
 
 TEST(RunEstimate, IsNoFinerThanAnEstimateCanBe) {

@@ -132,7 +132,7 @@ run 125 'exists already' --output good.diogenes -- "$faulty"
 run 0 '' --output good.diogenes --force --report report.txt --plain-run -- "$faulty"
 [ -s report.txt ] || bad '--report wrote nothing'
 one_line 'with --report and no terminal, only how long the runs will take is said'
-grep -Eq '^diogenes: 4 runs, about [0-9]+ s in all; one more, about [0-9]+ s, if needed waits cost 2% of the GPU phase$' err || bad 'it is not said how long the runs will take'
+grep -Eq '^diogenes: 4 runs, about [0-9]+ s in all; one more, about [0-9]+ s, if needed waits cost 2% of the time in which the GPU is used$' err || bad 'it is not said how long the runs will take'
 grep -q '"plain"' good.diogenes/session.json || bad '--plain-run left no trace'
 run 0 '' --output repeated.diogenes --repeat 3 -- "$faulty"
 for run in tracing tracing-2 tracing-3; do

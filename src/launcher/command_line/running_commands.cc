@@ -39,8 +39,7 @@ void add_trace_size(CLI::App& command, RunOptions& options) {
       .add_option_function<std::string>(
           "--max-trace-size",
           [&options](const std::string& text) { options.max_trace_bytes = bytes_of(text).value_or(0); },
-          "Record no more than SIZE of each process in each run (500M, 2G; default: 8G, or a quarter of what "
-          "is free)")
+          "Record at most SIZE of each process in each run (500M, 2G; default: 8G, or a quarter of the free disk space)")
       ->type_name("SIZE")
       ->check(kSize);
 }
@@ -48,20 +47,20 @@ void add_trace_size(CLI::App& command, RunOptions& options) {
 void add_cache(CLI::App& command, RunOptions& options) {
   command.add_flag_callback(
       "--no-cache", [&options] { options.use_cache = false; },
-      "Search the driver's wait function again, even if it is known");
+      "Search for the driver's wait function again, even if it is known");
 }
 
 }  // namespace
 
 void add_profile(CLI::App& app, RunOptions& options) {
   options.profile = true;
-  CLI::App* profile = app.add_subcommand("profile", "Run a program once, and say where its time goes");
+  CLI::App* profile = app.add_subcommand("profile", "Run a program once, and show where its time goes");
   profile->formatter(with_usage("diogenes profile [OPTIONS] -- COMMAND [ARGS...]"));
   profile->footer(
-      "One run: kernels and copies by who gave them, what the run gains if a kernel is faster, and the CPU's time\n"
-      "between calls. It does not say which waits and transfers were needed: `diogenes run` does.\n"
+      "One run: kernels and copies with the lines that launched them, what the run gains if a kernel is faster, "
+      "and\nthe CPU's time between calls. It does not say which waits and transfers were needed: `diogenes run` does.\n"
       "The report goes to stderr, everything recorded to a folder APP.N.diogenes.\n"
-      "The exit status is the program's, or 124 to 127, as those of `diogenes run`.\n\n"
+      "The exit status is the program's, or 124 to 127, as with `diogenes run`.\n\n"
       "Examples:\n"
       "  diogenes profile -- ./solver --size 4096\n"
       "  diogenes profile --timeout 60 -- python3 train.py\n"
@@ -101,7 +100,7 @@ void add_run(CLI::App& app, RunOptions& options) {
       "  diogenes run --resume solver.1.diogenes");
   add_session(*run, options);
   run->add_flag("--plain-run", options.plain_run,
-                "Run once without measurement before; overheads then refer to that run");
+                "Run the program once without measurement first; overheads then refer to that run");
   run->add_option("--prepare", options.prepare, "Shell command to run before each run")->type_name("COMMAND");
   run->add_option("--timeout", options.timeout_s,
                   "End a run that takes longer (default: no limit for the first run)")
@@ -112,16 +111,16 @@ void add_run(CLI::App& app, RunOptions& options) {
   add_report_file(*run, options);
   run->add_option(
          "--threshold", options.threshold_percent,
-         "Least gain of what is listed, other than needless synchronizations, in percent of the time in which the GPU is used (default: 0.1)")
+         "Least gain of what is listed, in percent of the time in which the GPU is used (default: 0.1); needless "
+         "synchronizations are always listed")
       ->type_name("PERCENT")
       ->check(kPercent);
   run->add_option("--gpu-times", options.gpu_times,
-                  "Learn when the GPU worked: auto (default: where libcupti or the driver tells) or off")
+                  "Measure when the GPU works: auto (default: if libcupti or the driver can tell) or off")
       ->type_name("auto|off")
       ->check(CLI::IsMember({"auto", "off"}).description(""));
-  run->add_option(
-         "--repeat", options.repeat,
-         "Trace N times: expected benefits are medians, and ranges hold what each run says (default: 1)")
+  run->add_option("--repeat", options.repeat,
+                  "Trace N times: expected benefits are medians, and ranges cover all N runs (default: 1)")
       ->type_name("N")
       ->check(kPositive);
   add_trace_size(*run, options);
@@ -133,9 +132,10 @@ void add_run(CLI::App& app, RunOptions& options) {
       ->check(kOverhead);
   run->add_flag_callback(
       "--no-follow-values", [&options] { options.follow_values = false; },
-      "Where needed waits cost much, do not make the run that follows what becomes of their results");
-  run->add_option("--region", options.region,
-                  "Judge only what lies inside NVTX ranges of that name; percentages are of the time in them")
+      "Do not make the extra run that follows the results of needed waits that cost much");
+  run->add_option(
+         "--region", options.region,
+         "Judge only what happens inside NVTX ranges of that name; percentages are of the time in them")
       ->type_name("NVTX-RANGE")
       ->check(kRangeName);
   add_model(run, options.model);
@@ -143,18 +143,18 @@ void add_run(CLI::App& app, RunOptions& options) {
   run->add_option("--top", options.top, "Problems to print (default: 10)")->type_name("N")->check(kPositive);
   add_cache(*run, options);
   run->add_option("--resume", options.resume,
-                  "Go on with a session that was interrupted or killed; complete runs and options are kept")
+                  "Continue a session that was interrupted or killed; complete runs and options are kept")
       ->type_name("SESSION");
   run->prefix_command();
 }
 
 void add_prove(CLI::App& app, ProveOptions& options) {
   CLI::App* command =
-      app.add_subcommand("prove", "Run the program with its waits corrected, and say what that gains");
+      app.add_subcommand("prove", "Run the program with its waits corrected, and measure what that gains");
   command->formatter(with_usage("diogenes prove [SESSION] [OPTIONS]"));
   command->footer(
-      "The program is run as it is and corrected, in turns. A wait or release that is corrected returns at\n"
-      "once; whoever touches what it protects then waits for the GPU, so results stay what they are.\n"
+      "The program runs as it is and with its waits corrected, in turns. A wait or release that is corrected\nreturns "
+      "at once; the first access to what it protects then waits for the GPU, so results stay the same.\n"
       "docs/proving.md has more.\n\nExamples:\n"
       "  diogenes prove\n  diogenes prove als.1.diogenes --only P1,R1 --pairs 10");
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
@@ -164,7 +164,7 @@ void add_prove(CLI::App& app, ProveOptions& options) {
                    "Correct these findings only: problems, groups, or needed waits (P1,G2,R1)")
       ->type_name("ID,...")
       ->delimiter(',');
-  command->add_option("--pairs", options.pairs, "Runs as it is and corrected (default: 5)")
+  command->add_option("--pairs", options.pairs, "Pairs of runs, one as it is and one corrected (default: 5)")
       ->type_name("N")
       ->check(kPositive);
   command
@@ -177,8 +177,7 @@ void add_prove(CLI::App& app, ProveOptions& options) {
   command
       ->add_option_function<std::string>(
           "--pool-limit", [&options](const std::string& text) { options.pool_limit = bytes_of(text); },
-          "Keep no more than SIZE of the GPU's memory from releases that were corrected (default: half of what "
-          "is free)")
+          "Keep at most SIZE of the GPU memory whose releases were corrected (default: half of what is free)")
       ->type_name("SIZE")
       ->check(kAnySize);
   add_model(command, options.model);
@@ -189,7 +188,7 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
   CLI::App* doctor = app.add_subcommand("doctor", "Can this machine, driver and program be measured?");
   doctor->formatter(with_usage("diogenes doctor [OPTIONS] [-- COMMAND [ARGS...]]"));
   doctor->footer(
-      "Exit status 1 where something stands in the way.\n\nExamples:\n  diogenes doctor\n"
+      "Exit status 1 if something prevents a measurement.\n\nExamples:\n  diogenes doctor\n"
       "  diogenes doctor --driver simulated -- ./app");
   add_driver(*doctor, options.driver);
   doctor->prefix_command();

@@ -52,7 +52,7 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report
       ->add_option_function<std::string>(
           "--tree", [&options](const std::string& view) { options.tree = view.empty() ? "top-down" : view; },
-          "Show where time goes, CPU and GPU: from callers down (default), from what takes it up, or flat")
+          "Show where CPU and GPU time goes: top-down from the callers (default), bottom-up from what takes it, or flat")
       ->type_name("top-down|bottom-up|flat")
       ->expected(0, 1);
   report
@@ -62,7 +62,9 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(kTreeColumn);
-  report->add_option("--depth", options.depth, "Levels of the tree (default: what takes most, in 60 lines)")
+  report
+      ->add_option("--depth", options.depth,
+                   "Levels of the tree to print (default: what takes most time, in 60 lines)")
       ->type_name("N")
       ->check(kPositive);
   report->add_option("--format", options.format, "text (default) or json")
@@ -71,7 +73,8 @@ void add_report(CLI::App& app, ReportOptions& options) {
   report
       ->add_option(
           "--threshold", options.threshold_percent,
-          "Least gain of what is listed, other than needless synchronizations, in percent of the time in which the GPU is used (default: the session's)")
+          "Least gain of what is listed, in percent of the time in which the GPU is used (default: the session's); "
+          "explicit needless synchronizations are always listed")
       ->type_name("PERCENT")
       ->check(kPercent);
 }
@@ -89,7 +92,8 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   command
       ->add_option(
           "--threshold", options.threshold_percent,
-          "Least gain of what is listed, other than needless synchronizations, in percent of the time in which the GPU is used (default: the session's)")
+          "Least gain of what is listed, in percent of the time in which the GPU is used (default: the session's); "
+          "explicit needless synchronizations are always listed")
       ->type_name("PERCENT")
       ->check(kPercent);
 }
@@ -101,8 +105,8 @@ void add_export(CLI::App& app, ExportOptions& options) {
       "Formats:\n"
       "  json            everything, schema diogenes-report/2 (default)\n"
       "  html            one page that needs no network: findings, kernels, where time goes, timeline\n"
-      "  csv             one row a problem, for spreadsheets\n"
-      "  kernels-csv     one row a kernel\n"
+      "  csv             one row for each problem, for spreadsheets\n"
+      "  kernels-csv     one row for each kernel\n"
       "  markdown        for the comment of a pull request\n"
       "  sarif           SARIF 2.1.0, for code scanning and editors\n"
       "  perfetto        the timeline, for ui.perfetto.dev\n"
@@ -143,11 +147,11 @@ void add_diff(CLI::App& app, DiffOptions& options) {
 }
 
 void add_gate(CLI::App& app, GateOptions& options) {
-  CLI::App* command = app.add_subcommand("gate", "Fail where more can be saved than a project allows");
+  CLI::App* command = app.add_subcommand("gate", "Fail if more can be saved than the project allows");
   command->formatter(with_usage("diogenes gate [SESSION] [OPTIONS]"));
   command->footer(
       "What counts is the lower end of the range of all findings together.\n"
-      "Exit status: 0 not above, 1 above, 3 the session is not complete, so it cannot be said.\n\nExamples:\n"
+      "Exit status: 0 not above, 1 above, 3 the session is not complete, so this is not known.\n\nExamples:\n"
       "  diogenes gate --fail-above 2 --allow diogenes.allow\n"
       "A line of the file: a finding's source key (gate prints it), and why it may stay.");
   command->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
@@ -160,11 +164,11 @@ void add_gate(CLI::App& app, GateOptions& options) {
       "");
   command
       ->add_option("--fail-above", options.fail_above_percent,
-                   "Most that may be left to save, in percent of the run time (default: 2)")
+                   "Fail if more than this can be saved, in percent of the run time (default: 2)")
       ->type_name("PERCENT")
       ->transform(without_sign)
       ->check(kPercent);
-  command->add_option("--allow", options.allow, "Findings that may stay, each with a reason")
+  command->add_option("--allow", options.allow, "File of findings that may stay, each with a reason")
       ->type_name("FILE");
   add_model(command, options.model);
   add_owners(command, options.own, options.library);

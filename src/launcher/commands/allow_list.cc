@@ -29,7 +29,7 @@ Result<std::map<std::string, std::string>> read_allow_list(const std::string& fi
     const std::string key = line.substr(0, end),
                       reason = end == std::string::npos ? "" : trimmed(line.substr(end));
     if (reason.empty())
-      return error("%s:%d: %s has no reason; write why it may stay behind it", file.c_str(), number,
+      return error("%s:%d: %s has no reason; write after it why it may stay", file.c_str(), number,
                    key.c_str());
     allowed[key] = reason;
   }

@@ -70,7 +70,7 @@ script 'ls' && unclear '.*cannot be told what it starts' -- ./wrapper
 script 'if true; then' 'exec ls' 'fi' 'exec cat' && unclear '.*cannot be told what it starts' -- ./wrapper
 script '. venv/bin/activate' 'exec ls' && unclear '.*cannot be told what it starts' -- ./wrapper
 script 'exec ./wrapper' && unclear 'too many scripts start each other' -- ./wrapper
-unclear 'sh runs commands, and which is not looked at' -- sh -c ls
+unclear 'sh runs commands, which doctor does not follow' -- sh -c ls
 printf '#!/usr/bin/perl\n' >wrapper && unclear '\./wrapper is a script of perl' -- ./wrapper
 mkdir tools && cp wrapper tools/conda
 usual_path=$PATH

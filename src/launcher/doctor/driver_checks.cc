@@ -57,7 +57,7 @@ std::optional<ComputeCapability> check_driver(Checks& checks, DriverKind kind,
                             wait.known, hooks->from_cache ? " (known build)" : ""));
   }
   if (hooks->wait_functions.empty())
-    checks.problem("wait function", "not found: only the times of public calls will be known");
+    checks.problem("wait function", "not found: only waits in public driver functions will be timed");
   checks.ok("hooks", fmt::format("{} can be placed", hooks->all.size()));
   for (auto& problem : hooks->problems) checks.note("driver", problem);
   return gpu;

@@ -57,12 +57,13 @@ void check_system_calls(Checks& checks) {
   bool there = prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &selector) == 0;
   if (there) prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
   if (there)
-    checks.ok("system calls", "Syscall User Dispatch is there");
+    checks.ok("system calls", "Syscall User Dispatch is available");
   else
-    checks.note("system calls",
-                fmt::format("no Syscall User Dispatch ({}): needs Linux 5.11; buffers that system calls "
-                            "take count as needed",
-                            strerror(errno)));
+    checks.note(
+        "system calls",
+        fmt::format("no Syscall User Dispatch ({}): it needs Linux 5.11; results that go into system calls "
+                    "count as needed",
+                    strerror(errno)));
 }
 
 void check_watchpoints(Checks& checks, const std::string& container) {
@@ -82,7 +83,7 @@ void check_watchpoints(Checks& checks, const std::string& container) {
   long fd = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0) {
     close(static_cast<int>(fd));
-    return checks.ok("watchpoints", fmt::format("there (perf_event_paranoid {})", paranoid));
+    return checks.ok("watchpoints", fmt::format("available (perf_event_paranoid {})", paranoid));
   }
   const std::string advice =
       container.empty() ? "; perf_event_paranoid of 2 or less, or Linux 5.13, may be missing"
@@ -90,7 +91,7 @@ void check_watchpoints(Checks& checks, const std::string& container) {
                           "perf_event_open";
   checks.note(
       "watchpoints",
-      fmt::format("not to be had ({}; perf_event_paranoid {}): results on stacks, in globals and in small "
+      fmt::format("not available ({}; perf_event_paranoid {}): results on stacks, in globals and in small "
                   "heap blocks count as needed{}",
                   strerror(errno), paranoid, advice));
 }
@@ -106,7 +107,7 @@ void check_container(Checks& checks, const std::string& container) {
   checks.ok("container",
             fmt::format("{}; {}", container.empty() ? "none seen" : container,
                         seccomp == 0 ? "no seccomp filter"
-                                     : "a seccomp filter is on; what matters of it is tried above"));
+                                     : "a seccomp filter is on; the lines above show what it allows"));
   if (tracer != 0)
     checks.note(
         "tracer",
@@ -132,9 +133,9 @@ void check_limits(Checks& checks) {
                                          "--max-trace-size",
                                          limit.rlim_cur >> 20));
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kEnoughFiles)
-    checks.note(
-        "open files",
-        fmt::format("ulimit -n is {}: the agent takes one for each thread that uses CUDA", limit.rlim_cur));
+    checks.note("open files",
+                fmt::format("ulimit -n is {}: recording needs one for each thread that uses CUDA; raise it",
+                            limit.rlim_cur));
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < kEnoughMemory)
     checks.note("address space",
                 fmt::format("ulimit -v allows {} GiB: the CUDA driver reserves more than that",
@@ -146,9 +147,13 @@ void check_folder(Checks& checks) {
   constexpr uint64_t kWanted = uint64_t{1} << 30;
   uint64_t available = statvfs(".", &here) == 0 ? uint64_t{here.f_bavail} * here.f_frsize : 0;
   if (access(".", W_OK) != 0)
-    checks.problem("this folder", fmt::format("not writable ({}); give run --output DIR", strerror(errno)));
+    checks.problem("this folder", fmt::format("not writable ({}); choose another with diogenes run --output "
+                                              "DIR",
+                                              strerror(errno)));
   else if (available < kWanted)
-    checks.note("this folder", fmt::format("only {} MiB are free; give run --output DIR", available >> 20));
+    checks.note("this folder", fmt::format("only {} MiB are free; choose another with diogenes run --output "
+                                           "DIR",
+                                           available >> 20));
   else
     checks.ok("this folder", fmt::format("writable, {} GiB free", available >> 30));
 }
@@ -199,7 +204,7 @@ void check_other_tools(Checks& checks) {
     std::string text =
         fmt::format("{}={}{} is kept", name, value, tool ? fmt::format(" ({})", tool->tool) : "");
     if (tool && tool->takes_cupti)
-      text += "; it holds CUPTI, which serves one tool at a time: the GPU's own times are not taken then";
+      text += "; it holds CUPTI, which serves one tool at a time, so GPU times are not measured";
     checks.note("other tools", text + "; if a stage fails, try without it");
   }
   if (!any) checks.ok("other tools", "none in LD_PRELOAD or CUDA_INJECTION64_PATH");

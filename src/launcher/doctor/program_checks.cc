@@ -40,9 +40,8 @@ void check_python(Checks& checks, const fs::path& interpreter) {
   const uint32_t number = major << 8 | minor;
   if (number >= kOldestPython && number <= kNewestPython)
     return checks.ok("Python", version + ": stacks show its files, functions and lines");
-  checks.note("Python",
-              fmt::format("{} is not known (3.{} to 3.{} are): stacks show the libraries' frames alone",
-                          version, kOldestPython & 0xff, kNewestPython & 0xff));
+  checks.note("Python", fmt::format("{} is not supported (3.{} to 3.{} are): stacks show no lines of Python",
+                                    version, kOldestPython & 0xff, kNewestPython & 0xff));
 }
 
 void check_names(Checks& checks, const fs::path& program) {
@@ -97,13 +96,14 @@ void check_program(Checks& checks, const std::vector<std::string>& command, Driv
   const std::string path = program.path.string();
   if (is_foreign(program.path)) return checks.problem("program", path + " is not an x86-64 program");
   if (is_static(program.path))
-    return checks.problem("program",
-                          path + " is linked statically: the agent cannot get in; link libc dynamically");
+    return checks.problem(
+        "program",
+        path + " is linked statically, so Diogenes cannot be loaded into it; link libc dynamically");
   struct stat status {};
   bool privileged = stat(path.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0;
   if (privileged && geteuid() != 0)
-    return checks.problem("program",
-                          path + " is setuid or setgid, where LD_PRELOAD is ignored; measure a copy without");
+    return checks.problem(
+        "program", path + " is setuid or setgid, so LD_PRELOAD is ignored; measure a copy without that bit");
   if (kind == DriverKind::simulated && is_linked_with_runtime(program.path))
     return checks.problem("program",
                           fmt::format("{} uses the CUDA runtime, and {}; measure it on a machine with a GPU, "

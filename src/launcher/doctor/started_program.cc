@@ -125,7 +125,7 @@ class Follower {
     });
     std::error_code failed;
     if (given || file == words.end() || !fs::is_regular_file(*file, failed))
-      return unclear(words.front() + " runs commands, and which is not looked at");
+      return unclear(words.front() + " runs commands, which doctor does not follow");
     return shell_script(*file, beginning_of(*file));
   }
 

@@ -145,7 +145,7 @@ bool Measurement::open_report_file() {
 }
 
 bool Measurement::adopt_driver(const ChosenDriver& driver) {
-  progress_.begin("driver", "finding the function in which this build waits for the GPU", false);
+  progress_.begin("driver", "finding the function in which this driver waits for the GPU", false);
   Nanoseconds begin = monotonic_now();
   Result<DriverHooks> hooks = prepare_driver(driver, installation_, options_.use_cache);
   if (!hooks) {
@@ -213,7 +213,7 @@ void Measurement::say_how_long() const {
 // is placed between the two calls that stage 3 saw around it (analysis/runs/first_uses.h), which both runs
 // have to know for that.
 bool Measurement::tracing() {
-  bool more = run_stage(Stage::tracing, "each operation, its time and its wait", driver_->all);
+  bool more = run_stage(Stage::tracing, "each call, its time and its wait", driver_->all);
   for (int i = 2; more && i <= options_.repeat; ++i)
     more = run_stage(Stage::tracing, "the same again", driver_->all, {.number = i});
   if (session_.sleep_costs.empty() &&
@@ -233,8 +233,8 @@ void Measurement::find_gpu_times(int cuda_version) {
   gpu_times_.take = !gpu_times_.cupti.empty();
   if (!gpu_times_.take)
     notice(
-        "GPU times: not taken, because no libcupti for this driver was found; with one (it comes with CUDA "
-        "toolkits; DIOGENES_CUPTI names its file) kernels are listed, and the ranges of the expected benefits get narrower");
+        "GPU times: not measured, because no libcupti for this driver was found; with one (it comes with CUDA "
+        "toolkits; DIOGENES_CUPTI names its file) kernels are listed, and ranges get narrower");
 }
 
 bool Measurement::memory_tracing() {
@@ -249,7 +249,7 @@ bool Measurement::profile() {
   constexpr int kFirstOfCuda13 = 580;
   const int driver_major = atoi(driver_->version.c_str());
   find_gpu_times(driver_major == 0 ? 0 : driver_major >= kFirstOfCuda13 ? 13'000 : 12'000);
-  const bool more = run_stage(Stage::gpu_times, "each operation, and when it ran on the GPU", driver_->all,
+  const bool more = run_stage(Stage::gpu_times, "each call, and when its work ran on the GPU", driver_->all,
                               {.gpu_times = gpu_times_});
   const StageOutcome outcome =
       read_stage_outcome(folder_ / stage_name(Stage::gpu_times), driver_->build_id_text);
@@ -270,14 +270,14 @@ bool Measurement::further_runs(const FurtherRuns& further) {
   if (!gpu_times && !sync_use) return false;
   runs_planned_ = static_cast<int>(session_.runs.size()) + gpu_times + sync_use;
   if (gpu_times) {
-    run_stage(Stage::gpu_times, "when each operation ran on the GPU", driver_->all,
+    run_stage(Stage::gpu_times, "when each piece of work ran on the GPU", driver_->all,
               {.gpu_times = gpu_times_});
     // It is never required: the other stages do not rest on it.
     if (session_.runs.back().state == "interrupted") return true;
   }
   if (sync_use)
     run_stage(Stage::sync_use,
-              follows ? "what becomes of results behind their first use"
+              follows ? "what becomes of results after their first use"
                       : "time from synchronizations to first uses",
               driver_->all, {.followed = follows ? further.follow : std::vector<FollowedPlace>{}});
   return true;
@@ -287,7 +287,8 @@ void Measurement::analysis(bool complete) {
   const std::string resume = "`diogenes run --resume " + shell_quoted(shown_folder_.string()) + "`";
   auto interrupted = [&] { return !session_.runs.empty() && session_.runs.back().state == "interrupted"; };
   if (!measured_) {
-    if (interrupted()) say(fmt::format("interrupted before anything was measured; {} starts again", resume));
+    if (interrupted())
+      say(fmt::format("interrupted before anything was measured; {} starts it again", resume));
     return;
   }
   FurtherRuns further;
@@ -355,8 +356,8 @@ bool Measurement::first_run_is_good() {
   notice(
       first_signal_ != 0
           ? fmt::format(
-                "the program {} in its first run; there are no further runs: mend that first, or measure it "
-                "up to there with --keep-going",
+                "the program {} in its first run; there are no further runs: fix that first, or measure up to there "
+                "with --keep-going",
                 ended)
           : fmt::format("the program {} in its first run; further runs are expected to end like this",
                         ended));
@@ -367,7 +368,8 @@ bool Measurement::first_run_is_good() {
 bool Measurement::nothing_to_measure() {
   constexpr uint64_t kRoom = 1 << 20;
   std::string why =
-      is_static(program_.path) ? "it is linked statically, so the agent cannot get in; link libc dynamically"
+      is_static(program_.path)
+          ? "it is linked statically, so Diogenes cannot be loaded into it; link libc dynamically"
       : recorded_bytes_limit(folder_, 0) < kRoom / 4
           ? "nothing could be recorded, because the disk is full; free some space, or choose another "
             "place with --output DIR"
@@ -395,7 +397,7 @@ bool Measurement::measure_other_driver(const StageOutcome& outcome) {
         outcome.driver_path, driver_->driver.library.string()));
     return false;
   }
-  notice(fmt::format("the program loaded {} and not {}: stage 1 was run again for that driver",
+  notice(fmt::format("the program loaded {} and not {}: the first run was made again for that driver",
                      outcome.driver_path, driver_->driver.library.string()));
   fs::remove_all(folder_ / stage_name(Stage::baseline), failed);
   kept_runs_ = 0;
@@ -409,8 +411,8 @@ void Measurement::check_waiting_functions() {
   for (auto& symbol : *waiting)
     if (find_driver_function(symbol) == kNoFunction)
       notice(fmt::format(
-          "{} waits for the GPU and is not in the catalogue: its waits are recorded without their "
-          "arguments",
+          "{} waits for the GPU and is not among the driver functions that Diogenes knows: its waits are recorded "
+          "without their arguments",
           symbol));
 }
 

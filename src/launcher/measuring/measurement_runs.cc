@@ -133,8 +133,7 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   if (samples) sampler.stop();
   if (options_.profile && !sampler.problem().empty())
     notice(fmt::format(
-        "CPU samples: not taken, because {}; time between calls is that of the innermost frame that both "
-        "calls have",
+        "CPU samples: not taken, because {}; time between two calls is shown at the innermost function that made both",
         sampler.problem()));
   if (sampler.lost() > 0) notice(fmt::format("CPU samples: {} were lost", sampler.lost()));
   if (!result) {

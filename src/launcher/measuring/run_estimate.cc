@@ -26,7 +26,7 @@ std::string runs_sentence(const RunsToMake& runs) {
   const double times = 1 + (runs.plain_run ? kBaseline : 0) + kTracing * runs.tracing + memory_tracing;
   std::string text = fmt::format("{} runs, {} in all", count, about(runs.first_run_s * times));
   if (runs.follow_values)
-    text += fmt::format("; one more, {}, if needed waits cost 2% of the GPU phase",
+    text += fmt::format("; one more, {}, if needed waits cost 2% of the time in which the GPU is used",
                         about(runs.first_run_s * kFollowing));
   return text;
 }

@@ -126,7 +126,7 @@ Result<Choice> choose_corrections(const Report& report, const std::vector<std::s
     const char* why =
         notice.code == kReachedFromOutside ? "that cannot be guarded, so nothing is corrected"
         : notice.code == kWorkFailed
-            ? "a wait that is deferred cannot tell that, so nothing is corrected; mend it, and measure again"
+            ? "a wait that is deferred cannot report that, so nothing is corrected; fix the program, and measure again"
             : nullptr;
     if (!why) continue;
     choice.left_out.push_back(fmt::format("{}; {}", notice.text, why));

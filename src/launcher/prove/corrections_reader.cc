@@ -87,7 +87,7 @@ const char* undeferred_text(Undeferred why) {
     case Undeferred::unguarded:
       return "a result's memory could not be guarded";
     case Undeferred::unknown_memory:
-      return "which memory of the host the GPU writes is not known";
+      return "which host memory the GPU writes is not known";
     case Undeferred::host_work:
       return "the GPU's work waits for the CPU, runs the program's code, or shares memory with other processes";
     case Undeferred::shared:
@@ -101,11 +101,11 @@ const char* undeferred_text(Undeferred why) {
     case Undeferred::unknown_block:
       return "the memory's allocation was not seen";
     case Undeferred::pool_full:
-      return "as much memory as may be was kept already";
+      return "no more memory may be kept (--pool-limit)";
     case Undeferred::threads:
       return "the program had several threads, or handlers of signals, and did not end when such waits were corrected";
     case Undeferred::was_needed:
-      return "what one of these calls waits for was used, though nothing was to need it";
+      return "what one of these calls waits for was used, though the report says that nothing needs it";
     case Undeferred::form:
       return "it is neither a copy of one row between the GPU's memory and the host's, nor a fill of one row of the host's";
     case Undeferred::count:

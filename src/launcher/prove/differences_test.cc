@@ -36,10 +36,10 @@ TEST(ProvedTable, SaysFirstWhatIsNotAsExpected) {
   EXPECT_NE(proved_text(good).find("9.0% +- 0.0"), std::string::npos) << proved_text(good);
   EXPECT_NE(proved_text(good).find("1 call waited as before: results share a page"), std::string::npos);
   ProvedTable bad{.runtime_s = 9, .whole_s = 10, .pairs = 2, .rows = {row(1.0, 0.8, 1.1, {0.2, 0.2})}};
-  EXPECT_EQ(proved_text(bad).find("P1: expected was 10.0%, and 2.0% +- 0.0 was gained."), 0u)
+  EXPECT_EQ(proved_text(bad).find("P1: 10.0% was expected, but 2.0% +- 0.0 was gained."), 0u)
       << proved_text(bad);
   bad.rows[0].differences_s = {-0.2, -0.2};
-  EXPECT_EQ(proved_text(bad).find("P1: expected was 10.0%, and 2.0% +- 0.0 was lost."), 0u)
+  EXPECT_EQ(proved_text(bad).find("P1: 10.0% was expected, but 2.0% +- 0.0 was lost."), 0u)
       << proved_text(bad);
   bad.rows[0].differences_s = {0.2, 0.2};
   bad.rows[0].counts.by_site[7].deferred = 1;  // of four: it says little of the finding

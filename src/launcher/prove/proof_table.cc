@@ -74,7 +74,7 @@ void say_unexpected(const ProvedTable& table, const ProvedSession& session, std:
                           name_of(row), seconds_text(one.correcting_s));
     else if (says_something(one) &&
              !meets_expected(one, session.most_hidden_s(one), one.expected_s, one.low_s, one.high_s))
-      text += fmt::format("{}: expected was {}, and {} was {}.\n", name_of(row),
+      text += fmt::format("{}: {} was expected, but {} was {}.\n", name_of(row),
                           expected_text(row.correction, table.whole_s), gain_text(row, table.whole_s, true),
                           row.gain().median_s < 0 ? "lost" : "gained");
   }
@@ -86,8 +86,7 @@ void say_rest(const ProvedTable& table, std::string& text) {
     if (sum.calls == 0) text += fmt::format("{}: none of its calls was made in these runs.\n", name_of(row));
     if (sum.touched > 0)
       text += fmt::format(
-          "{}: in {} of {} calls of all these runs, somebody came for the results before the GPU was done, and waited "
-          "then.\n",
+          "{}: in {} of {} calls of all these runs, the results were used before the GPU was done, and that use waited.\n",
           name_of(row), count_text(sum.touched), count_text(sum.deferred));
     for (int i = 1; i < static_cast<int>(Undeferred::count); ++i)
       if (sum.undeferred[i] > 0)
@@ -99,17 +98,17 @@ void say_rest(const ProvedTable& table, std::string& text) {
                       counted(sum.other_content, "transfer"), sum.other_content == 1 ? "was" : "were");
     if (row.counts.ordered > 0)
       text += fmt::format(
-          "{}: in these runs, {} gave the GPU work that had to begin behind another stream's, as with the waits. "
-          "What streams gain by running side by side is not in the figure.\n",
+          "{}: in these runs, {} gave the GPU work that had to begin after another stream's, as with the waits. What "
+          "streams gain by running side by side is not in the figure.\n",
           name_of(row), counted(row.counts.ordered, "call"));
     if (row.counts.correcting_s > 0)
       text +=
-          fmt::format("{}: correcting its calls took {} of a run{}: up to so much more may be gained.\n",
+          fmt::format("{}: correcting its calls took {} of a run{}: up to that much more may be gained.\n",
                       name_of(row), seconds_text(row.counts.correcting_s / table.pairs),
                       row.counts.looked_s > 0 ? fmt::format(", {} of it reading the bytes of copies",
                                                             seconds_text(row.counts.looked_s / table.pairs))
                                               : "");
-    if (row.counts.failed > 0) text += fmt::format("{}: work of the GPU failed meanwhile.\n", name_of(row));
+    if (row.counts.failed > 0) text += fmt::format("{}: GPU work failed in these runs.\n", name_of(row));
   }
   for (const std::string& sentence : table.left_out) text += sentence + ".\n";
 }
@@ -148,14 +147,14 @@ std::string proved_text(const ProvedTable& table) {
     text +=
         row_text(one.correction, expected_text(one.correction, table.whole_s), "-", "-", "it did not end");
   text += fmt::format(
-      "\nOf {}, as in the report; these runs took {} as it is. Medians of {}, and two standard errors.\n"
+      "\nPercentages are of {}, as in the report; these runs took {} as it is. Medians of {}, +- two standard errors.\n"
       "{} {}, which cost {:.1f}% +- {:.1f}.\n",
       seconds_text(table.whole_s), seconds_text(table.runtime_s),
       counted(static_cast<uint64_t>(table.pairs), "pair"),
       table.from_first_call ? "From the first of these calls to the end,"
                             : "Of whole runs, against those as it is:",
       table.from_first_call ? "against runs with the same hooks and nothing corrected"
-                            : "the corrected ones have our hooks",
+                            : "the corrected ones have Diogenes' hooks",
       percent(table.own.median_s, table.whole_s), percent(table.own.error_s, table.whole_s));
   say_rest(table, text);
   return text;

@@ -96,7 +96,7 @@ bool Rounds::make_one(const std::string& heading) {
   const std::vector<CorrectedSite> places = only_timed(corrections_);
   const Correction none = among(places, {});
   Result<TrialRun> hooked = run(heading, "hooked, nothing corrected", &none, enough_s);
-  if (!hooked || !came_to_an_end(*hooked, "with our hooks, and nothing corrected")) return false;
+  if (!hooked || !came_to_an_end(*hooked, "with Diogenes' hooks, and nothing corrected")) return false;
   round.hooked = std::move(*hooked);
   for (Correction& one : corrections_) {
     Result<TrialRun> corrected = run_corrected(heading, places, one, round);
