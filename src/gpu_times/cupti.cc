@@ -176,7 +176,7 @@ const char* held_by_another(void* library) {
     subscriber = nullptr;
   }
   holder[sizeof holder - 1] = 0;
-  snprintf(text, sizeof text, "%.40s holds the profiling interface (CUPTI), which serves one at a time",
+  snprintf(text, sizeof text, "%.40s holds the profiling interface (CUPTI), which serves one tool at a time",
            *holder ? holder : "another tool");
   return text;
 }
@@ -186,7 +186,7 @@ const char* start(const char* folder) {
   void* library = open_library();
   if (!library) return "libcupti cannot be opened";
   if (!find_functions(library)) return "this libcupti is too old";
-  if (!correlations.open() || !launches.open(folder)) return "there is no memory for it";
+  if (!correlations.open() || !launches.open(folder)) return "there is not enough memory for it";
   const Result result = functions.subscribe(&subscriber, on_call, nullptr);
   if (result == kErrorMultipleSubscribers) return held_by_another(library);
   if (result != kSuccess) return "libcupti does not work with this driver, or may not be used here";

@@ -154,7 +154,7 @@ TEST_F(PlugIn, NamesTheToolThatIsInTheWay) {
   cupti_->subscribe_result = cupti::kErrorMultipleSubscribers;
   cupti_->holder = "Nsight Systems";
   EXPECT_STREQ(source_->start(folder_.c_str()),
-               "Nsight Systems holds the profiling interface (CUPTI), which serves one at a time");
+               "Nsight Systems holds the profiling interface (CUPTI), which serves one tool at a time");
   EXPECT_FALSE(cupti_->subscribed);
 }
 

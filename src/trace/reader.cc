@@ -25,7 +25,7 @@ void terminate(char (&text)[N]) {
 // What is wrong with a file's header, or nothing.
 std::optional<std::string> header_damage(const MappedFile& file) {
   auto* header = file.at<FileHeader>(0);
-  if (!header) return "shorter than its header; the disk was full? run the stage again";
+  if (!header) return "shorter than its header; the disk was full? measure again";
   if (memcmp(header->magic, kTraceMagic, sizeof kTraceMagic) != 0)
     return "does not begin like a trace file; ignored";
   if (header->version != kTraceVersion)
@@ -67,7 +67,7 @@ void read_stacks(ProcessTrace& trace) {
   if (!fs::exists(path, failed) && !may_have_operations(trace)) return;  // nothing happened there
   auto file = MappedFile::open(path);
   if (!file) {
-    trace.missing.push_back(std::string(file.error().c_str()) + "; operations of this process have no stack");
+    trace.missing.push_back(std::string(file.error().c_str()) + "; calls of this process have no stack");
     return;
   }
   if (auto damage = header_damage(*file)) {
@@ -124,7 +124,7 @@ void read_kernels(ProcessTrace& trace) {
   trace.kernels = KernelTable(std::move(*file));
   if (trace.kernels.rest() > 0)
     trace.missing.push_back(shown(path) + ": " + std::to_string(trace.kernels.rest()) +
-                            " bytes that cannot be read; some kernels have no names; run the stage again");
+                            " bytes that cannot be read; some kernels have no names; measure again");
 }
 
 // Appends the threads that wrote the file, one after the other. Why the records end where they do, if not in zeros.
@@ -138,7 +138,7 @@ std::optional<std::string> read_thread_file(std::shared_ptr<const MappedFile> fi
   auto wrong = [&](const char* what, uint64_t value) {
     threads.back().note_damage();
     return std::string(what) + std::to_string(value) + " at offset " + std::to_string(offset) +
-           "; what follows is left out; run the stage again";
+           "; what follows is left out; measure again";
   };
   const auto& header = *file->at<FileHeader>(0);
   if (!begin(header.thread, header.tid, offset)) return "its thread has no number; ignored";
@@ -157,7 +157,7 @@ std::optional<std::string> read_thread_file(std::shared_ptr<const MappedFile> fi
   const uint64_t rest = file->size() - offset;
   if (rest == 0) return std::nullopt;
   threads.back().note_damage();
-  return std::to_string(rest) + " bytes after the last record; the file was cut; run the stage again";
+  return std::to_string(rest) + " bytes after the last record; the file was cut; measure again";
 }
 
 void read_threads(ProcessTrace& trace) {
@@ -177,8 +177,7 @@ void read_threads(ProcessTrace& trace) {
   for (const auto& [ordinal, path] : files) {
     auto file = MappedFile::open(path);
     if (!file) {
-      trace.missing.push_back(std::string(file.error().c_str()) +
-                              "; the operations of that thread are missing");
+      trace.missing.push_back(std::string(file.error().c_str()) + "; the calls of that thread are missing");
       continue;
     }
     auto damage = header_damage(*file);
@@ -192,13 +191,13 @@ void read_threads(ProcessTrace& trace) {
       rest != trace.threads.end()) {
     trace.missing.push_back(shown(trace.folder / "thread-*") +
                             ": threads left out because another has their number: " +
-                            std::to_string(trace.threads.end() - rest) + "; run the stage again");
+                            std::to_string(trace.threads.end() - rest) + "; measure again");
     trace.threads.erase(rest, trace.threads.end());
   }
   if (trace.process.threads > trace.threads.size() && trace.process.threads <= kMaximumThreads)
     trace.missing.push_back(shown(trace.folder / "thread-*") + ": " + std::to_string(trace.process.threads) +
                             " threads were recorded, " + std::to_string(trace.threads.size()) +
-                            " can be read; run the stage again");
+                            " can be read; measure again");
 }
 
 }  // namespace
@@ -264,8 +263,8 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   trace.folder = folder;
   size_t size = std::min(file->size(), sizeof(ProcessFile));
   if (size < offsetof(ProcessFile, host))
-    return error("%s: %zu bytes, too short to be read; run the stage again",
-                 shown(folder / "process").c_str(), size);
+    return error("%s: %zu bytes, too short to be read; measure again", shown(folder / "process").c_str(),
+                 size);
   memcpy(&trace.process, file->bytes().data(), size);
   if (memcmp(trace.process.magic, kTraceMagic, sizeof kTraceMagic) != 0)
     return error("%s: does not begin like a trace file; is this a session of this tool?",
@@ -275,7 +274,7 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
                  shown(folder / "process").c_str(), trace.process.version, kTraceVersion);
   if (size < sizeof(ProcessFile))
     trace.missing.push_back(shown(folder / "process") + ": cut at " + std::to_string(size) +
-                            " bytes; counters of losses are missing; run the stage again");
+                            " bytes; it is not known what was lost; measure again");
   terminate(trace.process.host);
   terminate(trace.process.executable);
   terminate(trace.process.driver_path);

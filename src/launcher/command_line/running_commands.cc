@@ -111,8 +111,8 @@ void add_run(CLI::App& app, RunOptions& options) {
   add_report_file(*run, options);
   run->add_option(
          "--threshold", options.threshold_percent,
-         "Least gain of what is listed, in percent of the time in which the GPU is used (default: 0.1); needless "
-         "synchronizations are always listed")
+         "Least gain of what is listed, in percent of the time in which the GPU is used (default: 0.1); explicit "
+         "needless synchronizations are always listed")
       ->type_name("PERCENT")
       ->check(kPercent);
   run->add_option("--gpu-times", options.gpu_times,
