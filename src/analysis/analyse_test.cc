@@ -246,7 +246,7 @@ TEST(Analyse, AProgramOfOneThreadHearsOfNoOthers) {
   write_session(folder.path(), timeline().sync(lasting(10)).needed(kExposed).work(5));
   auto report = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(report.ok());
-  EXPECT_TRUE(has_notice(*report, "1: their page stood open")) << all_notices(*report);
+  EXPECT_TRUE(has_notice(*report, "1: their page was not guarded for a while")) << all_notices(*report);
   EXPECT_EQ(all_notices(*report).find("threads"), std::string::npos) << all_notices(*report);
 }
 
@@ -281,7 +281,7 @@ TEST(Analyse, MissingStagesAreTakenAsFarAsTheyGo) {
   auto without_4 = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(without_4.ok());
   EXPECT_EQ(without_4->problems.size(), 3u);
-  EXPECT_TRUE(has_notice(*without_4, "is from stage 3"));
+  EXPECT_TRUE(has_notice(*without_4, "from the memory-tracing run, whose overhead"));
   fs::remove_all(folder.path() / "memory-tracing");
   auto without_3 = analyse(folder.path(), {.judge = verdicts_by_hand});
   ASSERT_TRUE(without_3.ok());

@@ -35,7 +35,7 @@ TEST(PythonAdvice, NamesTheFormThatDoesNotWait) {
   EXPECT_TRUE(says(item.text, "read it every n-th step")) << item.text;
   EXPECT_FALSE(item.spares_the_wait);
   const auto bound = advice_where_it_waits(stack(kGetItem, "at::native::_local_scalar_dense_cuda"));
-  EXPECT_TRUE(says(bound.text, "numbers on the CPU")) << bound.text;
+  EXPECT_TRUE(says(bound.text, "as Python numbers")) << bound.text;
   const auto argument = advice_where_it_waits(stack("Categorical.__init__", "at::native::is_nonzero",
                                                     "/v/site-packages/torch/distributions/categorical.py"));
   EXPECT_TRUE(says(argument.text, "validate_args=False")) << argument.text;

@@ -90,7 +90,7 @@ class Profile {
     if (work.untimed > 0) out_.notes.push_back(say_part(work));
     if (work.unnamed > 0)
       out_.notes.push_back(counted(work.unnamed, "piece", "pieces") + " of GPU work " +
-                           (work.unnamed == 1 ? "is a kernel" : "are kernels") + " whose name was not told");
+                           (work.unnamed == 1 ? "is a kernel" : "are kernels") + " whose name is not known");
   }
 
   void add(uint32_t number) {

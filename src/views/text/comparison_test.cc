@@ -72,7 +72,7 @@ TEST(Comparison, WhatWasProvedIsBesideExpectedAndGained) {
   EXPECT_NE(
       text.find(
           "What is gone was expected to save 100 ms (the sum of each alone; together it may be less or more);\n"
-          "proved was 95.0 ms +- 5.00 ms.\n"),
+          "proved: 95.0 ms +- 5.00 ms.\n"),
       std::string::npos)
       << text;
   EXPECT_NE(text.find("gone        100 ms  95.0 ms +- 5.00 ms         -   cudaFree: needless wait"),
@@ -87,9 +87,9 @@ TEST(Comparison, WhatWasProvedIsBesideExpectedAndGained) {
   before.proof->together->up_to = false;
   before.proof->withdrawn.clear();
   text = comparison_text(before, now, {.working_folder = "/home/me/als"});
-  EXPECT_NE(text.find("proved was 160 ms +- 6.00 ms."), std::string::npos) << text;
+  EXPECT_NE(text.find("proved: 160 ms +- 6.00 ms."), std::string::npos) << text;
   before.proof->findings = 2;
-  EXPECT_EQ(comparison_text(before, now, {}).find("proved was"), std::string::npos);
+  EXPECT_EQ(comparison_text(before, now, {}).find("; proved: "), std::string::npos);
 }
 
 }  // namespace
