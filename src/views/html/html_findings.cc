@@ -215,8 +215,8 @@ std::string groups_html(const Report& report, const Outline& outline) {
   std::string text =
       "<section id=\"groups\"><h2>Groups</h2>\n<p>Problems that one change may fix, and what they save "
       "together.</p>\n<div class=\"scroll\"><table><thead><tr><th>group</th><th "
-      "class=\"number\">saves</th><th></th><th>how they belong "
-      "together</th><th>title</th><th>members</th></tr></thead><tbody>\n";
+      "class=\"number\">saves</th><th></th><th>what they have in "
+      "common</th><th>title</th><th>members</th></tr></thead><tbody>\n";
   std::stable_sort(groups.begin(), groups.end(), [](const ReportGroup* a, const ReportGroup* b) {
     return a->expected_benefit_s > b->expected_benefit_s;
   });
@@ -234,8 +234,8 @@ std::string groups_html(const Report& report, const Outline& outline) {
     text += fmt::format(
         "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
         html(group->id), seconds_text(group->expected_benefit_s),
-        html(percent_text(group->expected_benefit_percent)), html(group->grouping), html(group->title),
-        members);
+        html(percent_text(group->expected_benefit_percent)), html(grouping_phrase(group->grouping)),
+        html(group->title), members);
   }
   return text + "</tbody></table></div></section>\n";
 }

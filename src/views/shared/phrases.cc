@@ -66,6 +66,17 @@ std::string kind_phrase(const std::string& kind) {
   return words;
 }
 
+std::string grouping_phrase(const std::string& grouping) {
+  static constexpr std::array kGroupings = {
+      KindPhrase{"single-point", "same call path"},    KindPhrase{"caller", "same line"},
+      KindPhrase{"folded-function", "same function"},  KindPhrase{"sequence", "one after the other"},
+      KindPhrase{"subsequence", "part of a sequence"},
+  };
+  for (const KindPhrase& known : kGroupings)
+    if (known.kind == grouping) return std::string(known.phrase);
+  return grouping;
+}
+
 std::string not_judged_phrase(const std::string& code) {
   static constexpr std::array kReasons = {
       KindPhrase{"small-range", "no free hardware watchpoint for small data"},

@@ -12,6 +12,9 @@ namespace diogenes {
 // "needless wait" of "unnecessary-synchronization"; a kind that a later version adds is shown as it is named.
 std::string kind_phrase(const std::string& kind);
 
+// What the problems of a group have in common: "same function" of "folded-function"; others as they are named.
+std::string grouping_phrase(const std::string& grouping);
+
 // The program that was measured, as a person calls it: "als", "train.py" of "python3 -u train.py".
 std::string program_name(const std::vector<std::string>& command);
 

@@ -413,10 +413,10 @@ std::string times_text(const ContextTimes& times) {
   return text.empty() ? "no time" : text;
 }
 
-// "kernels 62.5%, copies to the device 25.0%": formula 3.
+// "kernels 62.5%, copies to the GPU 25.0%": formula 3.
 std::string kinds_text(const ContextTree& tree, const ContextTimes& times) {
   static constexpr const char* kNames[kGpuWorkKinds] = {
-      "kernels", "copies to the device", "copies to the host", "copies on the device", "fills", "other work"};
+      "kernels", "copies to the GPU", "copies to the CPU", "copies on the GPU", "fills", "other work"};
   std::string text;
   for (size_t i = 0; i < kGpuWorkKinds; ++i) {
     const double part = tree.gpu_importance(times, static_cast<ReportGpuWork::Kind>(i));
