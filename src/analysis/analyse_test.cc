@@ -237,7 +237,7 @@ TEST(Analyse, LossesAreSaid) {
       "or the recording ended"))
       << all_notices(*report);
   EXPECT_TRUE(has_notice(*report, "process 100 did not exit normally"));
-  EXPECT_TRUE(has_notice(*report, "1 function was not hooked (hook 1)"));
+  EXPECT_TRUE(has_notice(*report, "1 driver function was not hooked (hook 1)"));
   EXPECT_TRUE(report->problems.empty());
 }
 

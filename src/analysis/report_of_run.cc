@@ -311,7 +311,7 @@ void ReportOfRun::add_profile() {
   if (!parts.empty()) made = models_->make(parts);
   report_.profile = make_profile({*runs_.tracing, runs_.sites, &*runs_.gpu_work, names_, &*runs_.replay,
                                   made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable),
-                                  runs_.cpu_samples ? &*runs_.cpu_samples : nullptr});
+                                  loop_, runs_.cpu_samples ? &*runs_.cpu_samples : nullptr});
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

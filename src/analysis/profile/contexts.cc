@@ -49,6 +49,7 @@ class Tree {
       out_.idle.phase_s += idle.phase.seconds();
       out_.idle.idle_s += idle.idle.seconds();
     }
+    add_idle_of_loop();
     add_idle_gaps();
     add_gpu();
     for (const auto& [site, gain] : in_.recoverable_s)
@@ -345,6 +346,9 @@ class Tree {
         if (part.operation > 0)
           add_idle_gap({node, line_in(node, operations[part.operation - 1].site), line_in(node, one.site),
                         seconds, 1});
+        for (; sample != samples.end() && (*sample)->at.count <= part.end; ++sample)
+          if ((*sample)->at.count > part.begin) sampled[node].push_back(*sample);
+        out_.idle.between_s += seconds;
         continue;
       }
       out_.nodes[call_of(one.site)].idle_s += seconds;
@@ -368,6 +372,18 @@ class Tree {
     if (fresh) return;
     sums->second.seconds += gap.seconds;
     sums->second.count += gap.count;
+  }
+
+  void add_idle_of_loop() {
+    if (!in_.loop || in_.loop->process >= in_.idle.size()) return;
+    const int64_t begin = in_.loop->begin.count, end = in_.loop->end.count;
+    out_.idle.loop_iterations = in_.loop->iterations;
+    out_.idle.loop_s = static_cast<double>(end - begin) * 1e-9;
+    for (const auto& stretches : in_.idle[in_.loop->process].by_thread)
+      for (const IdleStretch& one : stretches)
+        out_.idle.loop_idle_s +=
+            static_cast<double>(std::max<int64_t>(std::min(one.end, end) - std::max(one.begin, begin), 0)) *
+            1e-9;
   }
 
   void add_idle_gaps() {

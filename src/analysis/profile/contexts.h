@@ -11,11 +11,13 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/profile/gpu_idle.h"
 #include "analysis/program/gpu_work.h"
+#include "analysis/program/main_loop.h"
 #include "analysis/report/report_profile.h"
 #include "analysis/samples/unwind.h"
 
@@ -32,6 +34,7 @@ struct ContextInput {
   std::vector<std::vector<UnwoundSample>> samples = {};
   std::function<std::vector<ReportFrame>(uint32_t, std::span<const Frame>)> named = {};  // of a process
   std::vector<GpuIdle> idle = {};  // by process; empty: not known
+  std::optional<MainLoop> loop = {};
 };
 
 struct Contexts {

@@ -172,7 +172,8 @@ class Profile {
                               [this](uint32_t p, std::span<const Frame> stack) {
                                 return in_.names.frames(*in_.tracing.processes[p].trace, stack);
                               },
-                          .idle = std::move(idle)});
+                          .idle = std::move(idle),
+                          .loop = in_.loop});
   }
 
   void add(Contexts contexts) {

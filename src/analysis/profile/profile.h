@@ -17,6 +17,7 @@ struct ProfileInput {
   const Replay* replay = nullptr;
   const Replay::Made* fixed = nullptr;       // the report's problems, fixed; null: there are none
   std::map<uint32_t, double> recoverable_s;  // by site: what fixing its problem gains
+  std::optional<MainLoop> loop = {};         // the program's
   const CpuSamples* samples = nullptr;       // of the tracing run; null: there are none
 };
 

@@ -112,6 +112,9 @@ struct ReportIdle {
   double calls_s = 0;      // inside calls that do not wait, and give nothing
   double waits_s = 0;      // inside waits whose work had ended
   double launching_s = 0;  // from the call that gives the next work until that begins
+  // The part of both in the program's main loop, of its process; 0: there is none.
+  double loop_s = 0, loop_idle_s = 0;
+  uint64_t loop_iterations = 0;
   // Of between_s: in one function, between the calls of two of its lines. The longest first; some, where there are many.
   struct Gap {
     uint32_t context = 0;       // the function: position in ReportProfile::contexts

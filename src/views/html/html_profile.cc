@@ -191,7 +191,8 @@ std::string idle_html(const Report& report) {
         seconds_text(seconds), percent_text(100 * seconds / idle.idle_s), html(what), html(place));
   };
   std::string text = "<section id=\"idle\"><h2>Why the GPU is idle</h2>\n<p>It is idle for " +
-                     html(idle_phrase(idle)) + ". Meanwhile:</p>\n<div class=\"scroll\"><table><tbody>\n";
+                     html(idle_phrase(idle) + ". " + idle_of_loop(idle)) +
+                     " Meanwhile, in all:</p>\n<div class=\"scroll\"><table><tbody>\n";
   for (const IdleMeanwhile& part : idle_meanwhile(idle)) text += row(part.seconds, part.what, "");
   text += "</tbody></table></div>\n";
   const std::vector<IdlePlace> places = idle_places(*report.profile);

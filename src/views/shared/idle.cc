@@ -54,6 +54,14 @@ std::string idle_phrase(const ReportIdle& idle) {
                      percent_text(idle.phase_s > 0 ? 100 * idle.idle_s / idle.phase_s : 0));
 }
 
+std::string idle_of_loop(const ReportIdle& idle) {
+  if (idle.loop_iterations == 0 || idle.loop_s <= 0) return "";
+  return fmt::format("In the main loop: {} of {} ({}), {} in each of {}.", seconds_text(idle.loop_idle_s),
+                     seconds_text(idle.loop_s), percent_text(100 * idle.loop_idle_s / idle.loop_s),
+                     seconds_text(idle.loop_idle_s / static_cast<double>(idle.loop_iterations)),
+                     counted(idle.loop_iterations, "iteration"));
+}
+
 std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle) {
   std::vector<IdleMeanwhile> parts;
   for (const IdleMeanwhile& part :

@@ -12,6 +12,9 @@ bool idle_is_worth_a_word(const ReportProfile& profile);
 // "1.20 s of the 2.00 s from its first work to its last (60.0%)"
 std::string idle_phrase(const ReportIdle& idle);
 
+// "In the main loop: 100 ms of 500 ms (20.0%), 100 us in each of 1,000 iterations."; "": there is no main loop.
+std::string idle_of_loop(const ReportIdle& idle);
+
 // What was done meanwhile, and for how long. What is too short to be said is left out.
 struct IdleMeanwhile {
   double seconds = 0;

@@ -20,7 +20,10 @@ void idle_table(Page& page, const ReportProfile& profile, size_t most) {
   };
   page.line();
   page.line(page.bold("Why the GPU is idle"));
-  page.wrapped("", 0, "It is idle for " + idle_phrase(idle) + ". Meanwhile:");
+  const std::string loop = idle_of_loop(idle);
+  page.wrapped(
+      "", 0,
+      "It is idle for " + idle_phrase(idle) + ". " + loop + (loop.empty() ? "" : " ") + "Meanwhile, in all:");
   for (const IdleMeanwhile& part : idle_meanwhile(idle)) {
     const std::string lead = "    " + figures(part.seconds);
     page.wrapped(lead, lead.size(), part.what);
