@@ -123,15 +123,6 @@ void flush() {
   if (!flushed.exchange(true, std::memory_order_relaxed)) functions.flush_all(kFlushForced);
 }
 
-// Between, no call of the program's costs more for CUPTI's sake. Each switch takes 100 to 200 us (docs/driver-facts.md).
-bool record(bool on) {
-  if (on && functions.enable_domain(1, subscriber, kDomainDriver) != kSuccess) return false;
-  bool known = true;
-  for (Kind kind : kKinds) known &= (on ? functions.enable : functions.disable)(kind) == kSuccess;
-  if (!on || !known) functions.enable_domain(0, subscriber, kDomainDriver);
-  return on && known;
-}
-
 void* open_library() {
   const char* path = getenv("DIOGENES_CUPTI");
   if (!path || !*path) return nullptr;
@@ -213,7 +204,6 @@ extern "C" __attribute__((visibility("default"))) const GpuTimesSource diogenes_
     [] { current_operation = 0; },
     [](GpuTime* times, size_t most) { return channel.take(times, most); },
     flush,
-    record,
 };
 
 }  // namespace diogenes

@@ -339,7 +339,9 @@ class Tree {
       const Operation& one = operations[part.operation];
       double seconds = static_cast<double>(part.end - part.begin) * 1e-9;
       if (part.what == Meanwhile::between) {
-        seconds *= static_cast<double>(own_share[part.operation]);
+        const double own = seconds * static_cast<double>(own_share[part.operation]);
+        out_.idle.recording_s += seconds - own;
+        seconds = own;
         const uint32_t node =
             part.operation == 0 ? 0 : between(operations[part.operation - 1].site, one.site);
         gaps[node] += seconds * 1e9;

@@ -62,7 +62,9 @@ class ContextsTest : public ::testing::Test {
                                 std::vector<ReportFrame> named;
                                 for (const Frame frame : frames) named.push_back(frame_at(frame.offset()));
                                 return named;
-                              }});
+                              },
+                          .idle = idle_,
+                          .loop = loop_});
   }
   Contexts contexts_of(const Timeline& trace) {
     return contexts_of({{trace, ProcessOptions{.launches_traced = true}}});
@@ -92,6 +94,8 @@ class ContextsTest : public ::testing::Test {
   std::map<uint32_t, std::vector<ReportFrame>> stacks_;
   std::optional<GpuWorkFound> work_;
   std::vector<std::vector<UnwoundSample>> samples_;
+  std::vector<GpuIdle> idle_;
+  std::optional<MainLoop> loop_;
 };
 
 // 5, L in step (2), 7 in step, S in step (waits 20, own 1), 11 in main, S in main (3), 4 to the end.
@@ -100,6 +104,36 @@ Timeline three_calls() {
   trace.work(7).sync(lasting(20), 1).from_stack(stack({0x206, 0x101}));
   trace.work(11).sync(lasting(3)).from_stack(stack({0x102}));
   return trace.work(4);
+}
+
+// The GPU is idle from 8 to 47, when the last call's work begins: 6 in step, 1 and 20 in its wait, 11 in main, 1 launching.
+TEST_F(ContextsTest, IdleTimeOfTheGpuIsThatOfWhatTheThreadDoesMeanwhile) {
+  const int64_t start = ProcessOptions{}.start_ns;
+  idle_ = {{.phase = {45'000}, .idle = {39'000}, .by_thread = {{{start + 8'000, start + 47'000, 2}}}}};
+  loop_ = MainLoop{.iterations = 2, .calls = 1, .begin = {start + 40'000}, .end = {start + 50'000}};
+  const Contexts contexts = contexts_of(three_calls());
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main", "step"}).idle_s), 6);
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main"}).idle_s), 11);
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main", "step", "cuCtxSynchronize"}).idle_s), 21);
+  EXPECT_DOUBLE_EQ(us(at(contexts, {"main", "cuCtxSynchronize"}).idle_s), 1);
+  const ReportIdle& idle = contexts.idle;
+  EXPECT_DOUBLE_EQ(us(idle.phase_s), 45);
+  EXPECT_DOUBLE_EQ(us(idle.idle_s), 39);
+  EXPECT_DOUBLE_EQ(us(idle.between_s), 17);
+  EXPECT_DOUBLE_EQ(us(idle.calls_s), 1);
+  EXPECT_DOUBLE_EQ(us(idle.waits_s), 20);
+  EXPECT_DOUBLE_EQ(us(idle.launching_s), 1);
+  EXPECT_DOUBLE_EQ(us(idle.loop_s), 10);
+  EXPECT_DOUBLE_EQ(us(idle.loop_idle_s), 7);
+  EXPECT_EQ(idle.loop_iterations, 2u);
+  ASSERT_EQ(idle.gaps.size(), 2u);
+  EXPECT_EQ(&contexts.nodes[idle.gaps[0].context], &at(contexts, {"main"}));
+  EXPECT_EQ(idle.gaps[0].before, 1);
+  EXPECT_EQ(idle.gaps[0].after, 2);
+  EXPECT_DOUBLE_EQ(us(idle.gaps[0].seconds), 11);
+  EXPECT_EQ(idle.gaps[1].before, 5);
+  EXPECT_EQ(idle.gaps[1].after, 6);
+  EXPECT_EQ(idle.gaps[1].count, 1u);
 }
 
 TEST_F(ContextsTest, TimeBetweenCallsIsThatOfTheInnermostFrameOfBoth) {

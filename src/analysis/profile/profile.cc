@@ -1,7 +1,6 @@
 #include "analysis/profile/profile.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "analysis/profile/occupancy.h"
 #include "analysis/runs/in_background.h"
@@ -47,15 +46,6 @@ std::string full_name(const GpuWorkItem& item) {
   return item.kind == GpuWork::kernel && !item.name.empty() ? clean(demangle(item.name.c_str())) : "";
 }
 
-std::string say_part(const GpuWorkFound& work) {
-  char share[32];
-  snprintf(share, sizeof share, "%.0f%%",
-           100 * static_cast<double>(work.timed) / static_cast<double>(work.timed + work.untimed));
-  return "GPU times were recorded for " + std::string(share) +
-         " of the calls that give the GPU work; the others count as much as those of the same call path. "
-         "`diogenes profile --all-gpu-times` records all of them, and takes longer";
-}
-
 class Profile {
  public:
   explicit Profile(const ProfileInput& input) : in_(input) {}
@@ -87,7 +77,6 @@ class Profile {
       else
         out_.left_out_s += work.items[i].time.seconds();
     }
-    if (work.untimed > 0) out_.notes.push_back(say_part(work));
     if (work.unnamed > 0)
       out_.notes.push_back(counted(work.unnamed, "piece", "pieces") + " of GPU work " +
                            (work.unnamed == 1 ? "is a kernel" : "are kernels") + " whose name is not known");

@@ -112,6 +112,7 @@ struct ReportIdle {
   double calls_s = 0;      // inside calls that do not wait, and give nothing
   double waits_s = 0;      // inside waits whose work had ended
   double launching_s = 0;  // from the call that gives the next work until that begins
+  double recording_s = 0;  // between calls: taken by the recording itself
   // The part of both in the program's main loop, of its process; 0: there is none.
   double loop_s = 0, loop_idle_s = 0;
   uint64_t loop_iterations = 0;

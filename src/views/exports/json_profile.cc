@@ -160,11 +160,17 @@ Json idle_json(const std::optional<ReportIdle>& idle) {
                     {"line_after", gap.after > 0 ? Json(gap.after) : Json(nullptr)},
                     {"seconds", finite(gap.seconds)},
                     {"count", gap.count}});
-  return {{"phase_s", finite(idle->phase_s)},         {"idle_s", finite(idle->idle_s)},
-          {"between_s", finite(idle->between_s)},     {"calls_s", finite(idle->calls_s)},
-          {"waits_s", finite(idle->waits_s)},         {"launching_s", finite(idle->launching_s)},
-          {"loop_s", finite(idle->loop_s)},           {"loop_idle_s", finite(idle->loop_idle_s)},
-          {"loop_iterations", idle->loop_iterations}, {"gaps", std::move(gaps)}};
+  return {{"phase_s", finite(idle->phase_s)},
+          {"idle_s", finite(idle->idle_s)},
+          {"between_s", finite(idle->between_s)},
+          {"calls_s", finite(idle->calls_s)},
+          {"waits_s", finite(idle->waits_s)},
+          {"launching_s", finite(idle->launching_s)},
+          {"recording_s", finite(idle->recording_s)},
+          {"loop_s", finite(idle->loop_s)},
+          {"loop_idle_s", finite(idle->loop_idle_s)},
+          {"loop_iterations", idle->loop_iterations},
+          {"gaps", std::move(gaps)}};
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle) {
        {IdleMeanwhile{idle.between_s, "the CPU worked, or slept, between two calls of the driver"},
         IdleMeanwhile{idle.launching_s, "the CPU had launched the next work, or was at it"},
         IdleMeanwhile{idle.calls_s, "the CPU was in other calls of the driver"},
-        IdleMeanwhile{idle.waits_s, "the CPU was still in a wait, for work that had ended"}})
+        IdleMeanwhile{idle.waits_s, "the CPU was still in a wait, for work that had ended"},
+        IdleMeanwhile{idle.recording_s, "Diogenes recorded a call: without it, this time is not there"}})
     if (part.seconds >= kLeastPart * idle.idle_s && part.seconds > 0) parts.push_back(part);
   longest_first(parts);
   return parts;
@@ -108,15 +109,12 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
       sums->second.parts[{line_text(called.called_line), name_of(called)}] += seconds;
   }
   for (const ReportIdle::Gap& gap : profile.idle ? profile.idle->gaps : std::vector<ReportIdle::Gap>{}) {
-    if (gap.context >= contexts.size()) continue;
-    const ReportContext& of = contexts[function[gap.context]];
-    const auto sums = functions.find({of.name, of.file});
-    if (sums == functions.end()) continue;
-    const bool inside = function[gap.context] == gap.context;
-    std::string what = "between two calls";
-    if (!inside) what += " of " + name_of(contexts[gap.context]);
-    if (gap.count == 1) what += ", once";
-    sums->second.parts[{inside ? lines_text(gap) : "", what}] += std::isfinite(gap.seconds) ? gap.seconds : 0;
+    // What lies in a library belongs to the call of it.
+    if (gap.context >= contexts.size() || function[gap.context] != gap.context) continue;
+    const auto sums = functions.find({contexts[gap.context].name, contexts[gap.context].file});
+    if (sums == functions.end() || !std::isfinite(gap.seconds)) continue;
+    sums->second.parts[{lines_text(gap), gap.count == 1 ? "between two calls, once" : "between two calls"}] +=
+        gap.seconds;
   }
   std::vector<IdlePlace> places;
   for (const auto& [key, sums] : functions) {
@@ -129,7 +127,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
       place.place = of.file.substr(of.file.rfind('/') + 1) + (of.line > 0 ? fmt::format(":{}", of.line) : "");
     for (const auto& [part, seconds] : sums.parts)
       if (seconds >= kLeastPlace * whole && seconds >= kLeastOfPlace * sums.seconds)
-        place.parts.push_back({seconds, part.first, part.second});
+        place.parts.push_back({std::min(seconds, sums.seconds), part.first, part.second});
     longest_first(place.parts);
     if (place.parts.size() > kMostParts) place.parts.resize(kMostParts);
   }

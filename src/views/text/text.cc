@@ -215,6 +215,7 @@ class Writer {
         gpu_work_table(page, *report_.profile, {folder_, options_.session}, limit());
       idle_table(page, *report_.profile, limit());
       tree_text(page, *report_.profile, TreeTextOptions{});
+      if (!whole()) profile_notes(page, *report_.profile);
     } else {
       page.line();
       page.wrapped("", 0, kNoProfile);
