@@ -25,7 +25,7 @@ std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle);
 // A function of the application in which the GPU was idle, with what libraries and the driver did for it.
 struct IdlePlace {
   double seconds = 0;
-  std::string name, place;  // "GAT.forward", "plain.py:88"
+  std::string name, place;  // "als::iterate", "als.cc:180"
   // Its parts: what it calls, or what lies between two of its calls. The longest first, and few.
   struct Part {
     double seconds = 0;
