@@ -4,6 +4,7 @@
 
 #include "views/html/html_parts.h"
 #include "views/shared/figures.h"
+#include "views/shared/idle.h"
 #include "views/shared/occurrences.h"
 #include "views/shared/phrases.h"
 #include "views/shared/proof_text.h"
@@ -54,6 +55,7 @@ std::string navigation(const Report& report, const Outline& outline) {
   };
   link("findings", "Findings");
   if (report.profile) link("kernels", gpu_work_title(*report.profile).c_str());
+  if (report.profile && idle_is_worth_a_word(*report.profile)) link("idle", "Why the GPU is idle");
   if (report.profile) link("contexts", "Where time goes");
   if (has_timeline(report)) link("timeline", "Timeline");
   if (!outline.findings.empty()) link("recoverable", "Flame graph");

@@ -44,8 +44,8 @@ const char* const kIdleGain =
     "The run gains that much at most: if the function takes no time, or if the GPU gets its next work before.";
 
 bool idle_is_worth_a_word(const ReportProfile& profile) {
-  return profile.idle && profile.idle->phase_s > 0 &&
-         profile.idle->idle_s >= kWorthAWord * profile.idle->phase_s;
+  return profile.idle && std::isfinite(profile.idle->idle_s) && std::isfinite(profile.idle->phase_s) &&
+         profile.idle->phase_s > 0 && profile.idle->idle_s >= kWorthAWord * profile.idle->phase_s;
 }
 
 std::string idle_phrase(const ReportIdle& idle) {
@@ -55,7 +55,8 @@ std::string idle_phrase(const ReportIdle& idle) {
 }
 
 std::string idle_of_loop(const ReportIdle& idle) {
-  if (idle.loop_iterations == 0 || idle.loop_s <= 0) return "";
+  if (idle.loop_iterations == 0 || !(idle.loop_s > 0) || !std::isfinite(idle.loop_s + idle.loop_idle_s))
+    return "";
   return fmt::format("In the main loop: {} of {} ({}), {} in each of {}.", seconds_text(idle.loop_idle_s),
                      seconds_text(idle.loop_s), percent_text(100 * idle.loop_idle_s / idle.loop_s),
                      seconds_text(idle.loop_idle_s / static_cast<double>(idle.loop_iterations)),
@@ -70,7 +71,8 @@ std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle) {
         IdleMeanwhile{idle.calls_s, "the CPU was in other calls of the driver"},
         IdleMeanwhile{idle.waits_s, "the CPU was still in a wait, for work that had ended"},
         IdleMeanwhile{idle.recording_s, "Diogenes recorded a call: without it, this time is not there"}})
-    if (part.seconds >= kLeastPart * idle.idle_s && part.seconds > 0) parts.push_back(part);
+    if (std::isfinite(part.seconds) && part.seconds > 0 && part.seconds >= kLeastPart * idle.idle_s)
+      parts.push_back(part);
   longest_first(parts);
   return parts;
 }

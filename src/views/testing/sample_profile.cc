@@ -239,6 +239,14 @@ Report nonsense_profile_report() {
   contexts[9].work = 99;
   contexts[11].recoverable_s = infinite;
   contexts[11].line = contexts[11].called_line = -5;
+  contexts[2].idle_s = infinite;
+  contexts[3].idle_s = 0.4;
+  contexts[5].idle_s = not_a_number;
+  ReportIdle& idle = report.profile->idle.emplace();
+  idle.phase_s = 1, idle.idle_s = 0.5;
+  idle.between_s = infinite, idle.calls_s = not_a_number, idle.waits_s = -1;
+  idle.loop_s = infinite, idle.loop_iterations = 1;
+  idle.gaps = {{3, -1, 2, not_a_number, 1}, {4'000'000'000, 1, 2, 0.1, 1}, {2, -5, -5, infinite, 0}};
   for (ReportGpuWork& work : report.profile->work) {
     work.name = work.full_name = evil;
     work.gpu_s = work.percent = work.median_s = not_a_number;
