@@ -185,24 +185,27 @@ std::string gpu_work_html(const Report& report, const Reader& reader) {
 std::string idle_html(const Report& report) {
   if (!report.profile || !idle_is_worth_a_word(*report.profile)) return "";
   const ReportIdle& idle = *report.profile->idle;
+  // `what`: HTML.
   const auto row = [&](double seconds, const std::string& what, const std::string& place) {
     return fmt::format(
         "<tr><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"where\">{}</td></tr>\n",
-        seconds_text(seconds), percent_text(100 * seconds / idle.idle_s), html(what), html(place));
+        seconds_text(seconds), percent_text(100 * seconds / idle.idle_s), what, html(place));
   };
   std::string text = "<section id=\"idle\"><h2>Why the GPU is idle</h2>\n<p>It is idle for " +
                      html(idle_phrase(idle) + ". " + idle_of_loop(idle)) +
                      " Meanwhile, in all:</p>\n<div class=\"scroll\"><table><tbody>\n";
-  for (const IdleMeanwhile& part : idle_meanwhile(idle)) text += row(part.seconds, part.what, "");
+  for (const IdleMeanwhile& part : idle_meanwhile(idle)) text += row(part.seconds, html(part.what), "");
   text += "</tbody></table></div>\n";
   const std::vector<IdlePlace> places = idle_places(*report.profile);
   if (places.empty()) return text + "</section>\n";
   text += "<p>By function of yours, with what libraries and the driver do for it. " + html(kIdleGain) +
           "</p>\n<div class=\"scroll\"><table><tbody>\n";
   for (size_t i = 0; i < places.size() && i < kMostIdlePlaces; ++i) {
-    text += row(places[i].seconds, shortened_name(places[i].name, kLongestIdleName), places[i].place);
+    text += row(places[i].seconds,
+                "<strong>" + html(shortened_name(places[i].name, kLongestIdleName)) + "</strong>",
+                places[i].place);
     for (const IdlePlace::Part& part : places[i].parts)
-      text += row(part.seconds, shortened_name(part.what, kLongestIdleName), part.where);
+      text += row(part.seconds, html(shortened_name(part.what, kLongestIdleName)), part.where);
   }
   return text + "</tbody></table></div></section>\n";
 }
