@@ -1,22 +1,17 @@
 #include "analysis/joined_runs.h"
 
-#include <iterator>
 #include <utility>
 
 #include "analysis/findings/required.h"
 #include "analysis/necessity/judge_process.h"
 #include "analysis/report/notices.h"
 #include "analysis/runs/first_uses.h"
-#include "analysis/runs/in_background.h"
 
 namespace diogenes {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-// Operations of the tracing run; others have about as many.
-constexpr size_t kMostAhead = 3'000'000;
 
 void drop_operations(Run& run) {
   for (Process& process : run.processes)
@@ -38,69 +33,37 @@ const StageRun* run_of(const Session& session, const std::string& name) {
   return nullptr;
 }
 
-JoinedRuns::Loaded JoinedRuns::load_stage(Stage stage, Load what, SiteTable& with) {
-  Loaded loaded;
+std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
   const std::string name = stage == Stage::tracing ? choices_.tracing_run : stage_name(stage);
   const StageRun* state = run_of(session_, name);
   fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
   std::error_code failed;
-  if (!fs::is_directory(stage_folder, failed)) return loaded;
+  if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
   // Of stage 4 only the first uses count, and what values become.
   JudgeOptions options{
       .by_hand = choices_.judge, .check = choices_.check, .conditions = stage == Stage::memory_tracing};
-  if (stage == Stage::memory_tracing)
-    options.meanwhile = [this](const Run& of) {
-      load_sync_use_ahead();
-      build(&of);
-    };
-  auto run = what == Load::evidence ? load_judged_run(stage_folder, with, options)
-                                    : load_run(stage_folder, with, what);
+  if (stage == Stage::memory_tracing) options.meanwhile = [this](const Run& of) { build(&of); };
+  auto run = what == Load::evidence ? load_judged_run(stage_folder, sites, options)
+                                    : load_run(stage_folder, sites, what);
   if (!run) {
-    loaded.notices.push_back({"session", run.error().c_str()});
-    return loaded;
+    notices.push_back({"session", run.error().c_str()});
+    return std::nullopt;
   }
-  stage_notices(*run, name, loaded.notices);
-  loaded.lost = lost_operations(*run, name);
-  if (stage == Stage::tracing || session_.request.profile) python_notice(*run, loaded.notices);
-  if (stage == Stage::memory_tracing) not_searched_notice(*run, loaded.notices);
-  loaded.run = std::move(*run);
-  return loaded;
-}
-
-std::optional<Run> JoinedRuns::take(Loaded loaded) {
-  std::move(loaded.notices.begin(), loaded.notices.end(), std::back_inserter(notices));
-  std::move(loaded.lost.begin(), loaded.lost.end(), std::back_inserter(lost));
-  return std::move(loaded.run);
-}
-
-// Where there is memory for both runs at a time.
-void JoinedRuns::load_sync_use_ahead() {
-  size_t operations = 0;
-  if (tracing)
-    for (const Process& process : tracing->processes)
-      for (const Thread& thread : process.threads) operations += thread.operations.size();
-  if (operations > kMostAhead) return;
-  sites_ahead_ = sites;
-  ahead_ = in_background([this] { return load_stage(Stage::sync_use, Load::evidence, sites_ahead_); });
-}
-
-void JoinedRuns::load_sync_use() {
-  if (!ahead_.valid()) {
-    sync_use = take(load_stage(Stage::sync_use, Load::evidence, sites));
-    return;
-  }
-  sync_use = take(ahead_.get());
-  sites = sites_ahead_;
+  stage_notices(*run, name, notices);
+  for (std::string& sentence : lost_operations(*run, name)) lost.push_back(std::move(sentence));
+  if (stage == Stage::tracing || session_.request.profile) python_notice(*run, notices);
+  if (stage == Stage::memory_tracing) not_searched_notice(*run, notices);
+  return std::move(*run);
 }
 
 // One stage after the other: what stages 3 and 4 say of the operations goes to those of stage 2, and their
 // own are let go.
 void JoinedRuns::load(const std::function<std::string(const Site&)>& called) {
-  tracing = take(load_stage(Stage::tracing, Load::operations, sites));
+  tracing = load_stage(Stage::tracing, Load::operations);
   if (tracing) load_gpu_times();
   if (!tracing && session_.request.profile) load_profile();
-  if (!tracing) baseline = take(load_stage(Stage::baseline, Load::operations, sites));
-  memory_tracing = take(load_stage(Stage::memory_tracing, Load::evidence, sites));
+  if (!tracing) baseline = load_stage(Stage::baseline, Load::operations);
+  memory_tracing = load_stage(Stage::memory_tracing, Load::evidence);
   if (!replay) build(nullptr);
   verdicts.assign(sites.size(), {});
   if (memory_tracing) {
@@ -108,7 +71,7 @@ void JoinedRuns::load(const std::function<std::string(const Site&)>& called) {
     if (tracing) join_memory_tracing(called);
     drop_operations(*memory_tracing);
   }
-  load_sync_use();
+  sync_use = load_stage(Stage::sync_use, Load::evidence);
   verdicts.resize(sites.size());
   if (!sync_use) return;
   followed = followed_values(*sync_use, sites);
@@ -118,7 +81,7 @@ void JoinedRuns::load(const std::function<std::string(const Site&)>& called) {
 
 // A run of its own for them comes before stage 3's, which disturbs the program more.
 void JoinedRuns::load_gpu_times() {
-  gpu_run = take(load_stage(Stage::gpu_times, Load::gpu_times, sites));
+  gpu_run = load_stage(Stage::gpu_times, Load::gpu_times);
   has_gpu_run = gpu_run.has_value();
   if (!gpu_run) return;
   take_gpu_times(*gpu_run);
@@ -129,7 +92,7 @@ void JoinedRuns::load_gpu_times() {
 
 // One run is both.
 void JoinedRuns::load_profile() {
-  tracing = take(load_stage(Stage::gpu_times, Load::gpu_times, sites));
+  tracing = load_stage(Stage::gpu_times, Load::gpu_times);
   if (!tracing) return;
   take_gpu_times(*tracing);
   gpu_times_notices(*tracing, *gpu_times_, notices);

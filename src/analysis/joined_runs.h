@@ -3,7 +3,6 @@
 #pragma once
 #include <filesystem>
 #include <functional>
-#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,13 +41,6 @@ class JoinedRuns {
   bool verdicts_hold();
 
   SiteTable sites;
-
- private:
-  // Of the run of stage 4 where it is loaded and judged while stage 3's is: `sites`, and its own behind them. Before the runs:
-  // the check of its verdicts goes on with them.
-  SiteTable sites_ahead_;
-
- public:
   std::optional<Run> tracing, memory_tracing, sync_use;  // the last two without their operations
   std::optional<Run> baseline;                           // where there is no `tracing`: what it ran on
   std::vector<SiteVerdicts> verdicts;                    // by site, as the others
@@ -68,16 +60,7 @@ class JoinedRuns {
   std::vector<std::string> lost;  // what runs could not record
 
  private:
-  struct Loaded {
-    std::optional<Run> run;
-    std::vector<ReportNotice> notices;
-    std::vector<std::string> lost;
-  };
-  // `with`: the sites that the run's are added to.
-  Loaded load_stage(Stage stage, Load what, SiteTable& with);
-  std::optional<Run> take(Loaded loaded);
-  void load_sync_use_ahead();
-  void load_sync_use();
+  std::optional<Run> load_stage(Stage stage, Load what);
   void load_gpu_times();
   void load_profile();
   void take_gpu_times(const Run& run);
@@ -88,7 +71,6 @@ class JoinedRuns {
   const Session& session_;
   Choices choices_;
   std::optional<GpuTimesFound> gpu_times_;  // of stage 3's run
-  std::future<Loaded> ahead_;               // the run of stage 4
   replay::Machine machine_ = kAssumedMachine;
 };
 

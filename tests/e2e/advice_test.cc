@@ -82,7 +82,7 @@ TEST(Halves, AreToComeInTheirOwnStreams) {
     return problem["kind"] == "wide-synchronization" && problem["operation"] == "cuMemcpyDtoH";
   });
   ASSERT_NE(found, all.end()) << measured.report_text;
-  EXPECT_EQ((*found)["count"], 40u) << *found;
+  EXPECT_EQ((*found)["count"], 16u) << *found;
   EXPECT_NE(text(*found, "fix").find("cudaMemcpyAsync"), std::string::npos) << *found;
 }
 
