@@ -1,6 +1,7 @@
 // libdiogenes-python.so: adds the frames of CPython 3.8 to 3.15 to the agent's stacks. It reads them from the
 // interpreter's memory alone: it never calls the interpreter, takes the GIL, or writes to its memory. It is
-// preloaded where a run before showed an interpreter; a process without one pays a look at each loaded file.
+// preloaded where a run before showed an interpreter, and in every profile, which is one run; a process without one pays a
+// look at each loaded file.
 #include "trace/python_source.h"
 
 #include <sched.h>

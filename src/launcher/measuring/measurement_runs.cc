@@ -12,7 +12,6 @@
 #include "launcher/measuring/session_folder.h"
 #include "launcher/sampling/cpu_sampler.h"
 #include "trace/cpu_samples.h"
-#include "trace/module_identity.h"
 
 namespace diogenes::launcher {
 namespace {

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/short_function.h"
+
 namespace diogenes {
 namespace {
 
@@ -40,6 +42,18 @@ ContextTimes own_times(const ReportProfile& profile, const ReportContext& contex
 double fraction(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
+
+std::string plain_name(const ReportContext& context) {
+  const bool shortens = context.kind == Kind::frame && context.language != "python";
+  const std::string name = shortens ? short_function(context.name) : context.name;
+  if (!name.empty()) return name;
+  return context.kind == Kind::root ? "the program" : "(no name)";
+}
+
+std::string function_place(const ReportContext& context) {
+  const std::string file = context.file.substr(context.file.rfind('/') + 1);
+  return file.empty() || context.line <= 0 ? file : file + ":" + std::to_string(context.line);
+}
 
 void ContextTimes::add(const ContextTimes& other) {
   cpu_s += other.cpu_s;

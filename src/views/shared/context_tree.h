@@ -48,6 +48,11 @@ std::optional<TreeView> tree_view_named(const std::string& name);
 std::optional<TreeColumn> tree_column_named(const std::string& name);
 std::vector<TreeColumn> all_tree_columns();
 
+// "als::iterate", without parameters; never empty.
+std::string plain_name(const ReportContext& context);
+// Of a function: "als.cc:180"; "": not known.
+std::string function_place(const ReportContext& context);
+
 // The tree itself. `profile` must outlive it.
 class ContextTree {
  public:

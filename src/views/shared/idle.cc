@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "base/short_function.h"
+#include "views/shared/context_tree.h"
 #include "views/shared/figures.h"
 
 namespace diogenes {
@@ -29,13 +29,6 @@ std::string lines_text(const ReportIdle::Gap& gap) {
   if (gap.before <= 0 || gap.after <= 0) return line_text(std::max(gap.before, gap.after));
   return gap.before == gap.after ? line_text(gap.before)
                                  : fmt::format("lines {} to {}", gap.before, gap.after);
-}
-
-std::string name_of(const ReportContext& context) {
-  std::string name = context.name;
-  if (context.kind == ReportContext::Kind::frame && context.language != "python") name = short_function(name);
-  if (!name.empty()) return name;
-  return context.kind == ReportContext::Kind::root ? "the whole program" : "(no name)";
 }
 
 }  // namespace
@@ -108,25 +101,26 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
     sums->second.seconds += seconds;
     // What no call of the driver lies in was seen by samples alone, between the calls around it.
     if (const ReportContext& called = contexts[callee[i]]; function[i] != i && calls[callee[i]])
-      sums->second.parts[{line_text(called.called_line), name_of(called)}] += seconds;
+      sums->second.parts[{line_text(called.called_line), plain_name(called)}] += seconds;
   }
-  for (const ReportIdle::Gap& gap : profile.idle ? profile.idle->gaps : std::vector<ReportIdle::Gap>{}) {
-    // What lies in a library belongs to the call of it.
-    if (gap.context >= contexts.size() || function[gap.context] != gap.context) continue;
-    const auto sums = functions.find({contexts[gap.context].name, contexts[gap.context].file});
-    if (sums == functions.end() || !std::isfinite(gap.seconds)) continue;
-    sums->second.parts[{lines_text(gap), gap.count == 1 ? "between two calls, once" : "between two calls"}] +=
-        gap.seconds;
-  }
+  if (profile.idle)
+    for (const ReportIdle::Gap& gap : profile.idle->gaps) {
+      // What lies in a library belongs to the call of it.
+      if (gap.context >= contexts.size() || function[gap.context] != gap.context) continue;
+      const auto sums = functions.find({contexts[gap.context].name, contexts[gap.context].file});
+      if (sums == functions.end() || !std::isfinite(gap.seconds)) continue;
+      sums->second
+          .parts[{lines_text(gap), gap.count == 1 ? "between two calls, once" : "between two calls"}] +=
+          gap.seconds;
+    }
   std::vector<IdlePlace> places;
   for (const auto& [key, sums] : functions) {
     if (sums.seconds < kLeastPlace * whole) continue;
     const ReportContext& of = contexts[sums.first];
     IdlePlace& place = places.emplace_back();
     place.seconds = sums.seconds;
-    place.name = name_of(of);
-    if (!of.file.empty())
-      place.place = of.file.substr(of.file.rfind('/') + 1) + (of.line > 0 ? fmt::format(":{}", of.line) : "");
+    place.name = plain_name(of);
+    place.place = function_place(of);
     for (const auto& [part, seconds] : sums.parts)
       if (seconds >= kLeastPlace * whole && seconds >= kLeastOfPlace * sums.seconds)
         place.parts.push_back({std::min(seconds, sums.seconds), part.first, part.second});

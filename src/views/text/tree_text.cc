@@ -358,11 +358,7 @@ std::string tree_cell(const ContextRows& rows, uint32_t number, TreeColumn colum
 }
 
 std::string tree_name(const ContextRows& rows, uint32_t number, size_t room) {
-  const ReportContext& context = rows.context(number);
-  std::string name = context.name;
-  if (context.kind == ReportContext::Kind::frame && context.language != "python") name = short_function(name);
-  if (name.empty()) name = context.kind == ReportContext::Kind::root ? "the program" : "(no name)";
-  return shortened_name(name, std::max<size_t>(room, 8));
+  return shortened_name(plain_name(rows.context(number)), std::max<size_t>(room, 8));
 }
 
 std::string share_text(const ContextRows& rows, uint32_t number, TreeColumn column, size_t width) {
@@ -481,8 +477,7 @@ void context_details(Page& page, const ContextRows& rows, uint32_t number, const
 std::string tree_place(const ContextRows& rows, uint32_t number) {
   const ContextRow& row = rows.row(number);
   const ReportContext& context = rows.context(number);
-  if (context.kind == ReportContext::Kind::frame && !context.file.empty())
-    return file_name(context.file) + (context.line > 0 ? fmt::format(":{}", context.line) : "");
+  if (context.kind == ReportContext::Kind::frame && !context.file.empty()) return function_place(context);
   if (context.kind != ReportContext::Kind::call || row.called_line <= 0) return "";
   const ReportContext& caller = rows.tree().context(rows.tree().parent(row.context));
   return caller.file.empty() ? "" : fmt::format("{}:{}", file_name(caller.file), row.called_line);
