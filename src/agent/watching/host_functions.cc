@@ -61,8 +61,8 @@ enum : uint8_t { kRan = 1, kReturned = 2 };
 constexpr uint32_t kEntries = 1 << 14;
 
 Lock lock;
-Entry entries[kEntries + 1];  // from 1
-uint32_t used_before = 0;     // entries after this one were never used
+constinit Entry entries[kEntries + 1] = {};  // from 1
+uint32_t used_before = 0;                    // entries after this one were never used
 uint32_t spare = 0;
 
 // Null: no room, or the lock's holder is gone (a forked child).

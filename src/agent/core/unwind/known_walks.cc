@@ -20,7 +20,7 @@ struct Entry {
   uint32_t end;  // behind the last word, in words from rsp
   WordsRead words;
 };
-Entry entries[1 << kEntryBits];  // 1.5 MiB of zero pages, touched as used
+constinit Entry entries[1 << kEntryBits] = {};  // 1.5 MiB of zero pages, touched as used
 
 class HeldEntry {
  public:

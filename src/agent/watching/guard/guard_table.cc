@@ -18,7 +18,7 @@ const DeferredWaits* deferred_waits = nullptr;
 namespace {
 
 using Entry = GuardEntry;
-Guard guards[kMaximumGuards];
+constinit Guard guards[kMaximumGuards] = {};  // zero pages until they are used
 Entry entries[kMaximumGuards];
 uint32_t entry_count = 0;
 uint32_t used_before = 0;  // ids from here on were never used

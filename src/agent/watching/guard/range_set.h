@@ -47,7 +47,7 @@ class RangeSet {
   }
   static constexpr uint32_t kRanges = 256;
   AddressRange ranges_[kRanges];
-  uint32_t count_;
+  uint32_t count_ = 0;
 };
 
 }  // namespace diogenes::agent

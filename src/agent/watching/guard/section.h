@@ -61,6 +61,6 @@ class Section {
 
 // Pages that no guard may close, all under the lock: the program took rights from them, or gave them that of executing, and
 // would get others back; stacks of threads that have ended; stacks of coroutines.
-inline RangeSet other_rights, coroutine_stacks;
+inline constinit RangeSet other_rights, coroutine_stacks;
 
 }  // namespace diogenes::agent

@@ -20,7 +20,7 @@ struct End {
   Touch touch;
 };
 constexpr uint32_t kMaximumLate = 512;
-End late[kMaximumLate];  // under the table's lock
+constinit End late[kMaximumLate] = {};  // under the table's lock
 std::atomic<uint32_t> late_count{0};
 
 bool is_touch(TouchBy by) {

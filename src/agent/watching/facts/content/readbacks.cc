@@ -47,13 +47,13 @@ struct Download {
 };
 
 constinit Lock lock;
-There there[kThere];
+constinit There there[kThere] = {};  // zero pages, touched as used
 uint32_t there_count = 0;
 std::atomic<uint32_t> fetched[1 << 14];  // by destination
-Readback readbacks[kReadbacks];
+constinit Readback readbacks[kReadbacks] = {};
 uint32_t readback_count = 0;  // in use
 uint64_t staging_used = 0;    // taken again from the start when no readback is in use
-Download downloads[kDownloads];
+constinit Download downloads[kDownloads] = {};
 uint32_t download_count = 0;
 unsigned char* staging = nullptr;
 uint16_t staging_context = 0;  // it goes with this one
