@@ -178,6 +178,7 @@ const GpuTimesSource kGpuTimesSource = {
       const Held held = hold_device();
       device().advance(now_ns());
     },
+    [](bool on) { return on; },  // what no operation is told for is not recorded
 };
 
 const DiogenesSimulatedTable kTable = {

@@ -64,7 +64,7 @@ void JoinedRuns::load(const std::function<std::string(const Site&)>& called) {
   if (!tracing && session_.request.profile) load_profile();
   if (!tracing) baseline = load_stage(Stage::baseline, Load::operations);
   memory_tracing = load_stage(Stage::memory_tracing, Load::evidence);
-  if (!replay) build(nullptr);
+  if (!replay && !session_.request.profile) build(nullptr);
   verdicts.assign(sites.size(), {});
   if (memory_tracing) {
     if (gpu_times_) gpu_times_notices(*memory_tracing, *gpu_times_, notices);

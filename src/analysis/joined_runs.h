@@ -35,8 +35,10 @@ class JoinedRuns {
   JoinedRuns(const JoinedRuns&) = delete;
   JoinedRuns& operator=(const JoinedRuns&) = delete;
 
-  // Once. Takes what is there. `called`: a place in words, for notices.
+  // Once. Takes what is there. `called`: a place in words, for notices. Of a profile without graph and replay.
   void load(const std::function<std::string(const Site&)>& called);
+  // Those of a profile, which nothing but what-ifs needs. Touches nothing else.
+  void build_model() { build(nullptr); }
   // False: the verdicts do not hold together. After load(), once.
   bool verdicts_hold();
 

@@ -67,7 +67,6 @@ Result<Report> ReportOfRun::run() {
     report_.gpu_phase_s = std::min(phase.seconds(), report_.runtime_s);
     loop_ = main_loop(*runs_.tracing);
     say_code_loading();
-    models_.emplace(runs_.graph, &*runs_.replay, options_.model);
     if (report_.judged)
       find();
     else
@@ -195,12 +194,20 @@ void ReportOfRun::describe_process() {
   }
 }
 
+// Made when it is needed first: of a profile beside what does not need it.
+const Replay& ReportOfRun::model() {
+  if (!runs_.replay) runs_.build_model();
+  if (!models_) models_.emplace(runs_.graph, &*runs_.replay, options_.model);
+  return *runs_.replay;
+}
+
 void ReportOfRun::find() {
+  names_.find(runs_.sites);
   // Of the time in which the GPU is used: imports and the driver's start are no measure of what a fix is worth.
   const double whole = !report_.part && report_.gpu_phase_s > 0 ? report_.gpu_phase_s : report_.whole_s();
   const Nanoseconds threshold{static_cast<int64_t>(whole * 1e9 * threshold_percent_ / 100)};
+  const Replay& replay = model();
   runs_.replay->set_unmatched(runs_.unmatched);
-  const Replay& replay = *runs_.replay;
   const Models& models = *models_;
   const ProblemInput input{
       *runs_.tracing,   runs_.sites, runs_.graph, runs_.verdicts,
@@ -279,10 +286,11 @@ std::vector<std::vector<ReportFrame>> ReportOfRun::stacks_of_needed_waits(
 // Of `diogenes profile`, whose run is the only one.
 void ReportOfRun::describe_profile() {
   add_profile();
+  const Replay& replay = model();
   const ProblemInput input{*runs_.tracing,   runs_.sites, runs_.graph, runs_.verdicts,
                            runs_.first_uses, {},          &*models_,   nullptr};
   if (options_.timeline > 0) report_.timeline = timeline_of(input, {}, {}, work_names(), options_.timeline);
-  if (options_.model == Model::replay) mismatch_notice(runs_.replay->mismatch(), report_.notices);
+  if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
 }
 
 // What each operation's GPU work is called, by GpuWorkFound::mixes: of several pieces the longest.
@@ -309,9 +317,10 @@ void ReportOfRun::add_profile() {
   }
   std::optional<Models::Made> made;
   if (!parts.empty()) made = models_->make(parts);
-  report_.profile = make_profile({*runs_.tracing, runs_.sites, &*runs_.gpu_work, names_, &*runs_.replay,
-                                  made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable),
-                                  loop_, runs_.cpu_samples ? &*runs_.cpu_samples : nullptr});
+  report_.profile =
+      make_profile({*runs_.tracing, runs_.sites, &*runs_.gpu_work, names_, [this] { return &model(); },
+                    made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable), loop_,
+                    runs_.cpu_samples ? &*runs_.cpu_samples : nullptr});
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

@@ -41,6 +41,7 @@ class ReportOfRun {
   void mark_part();
   void say_code_loading();
   void describe_process();
+  const Replay& model();
   void find();
   std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
   void add_profile();

@@ -32,6 +32,9 @@ struct GpuTimesSource {
   size_t (*take)(GpuTime* times, size_t most);
   // At the program's orderly end: what has ended by now can be taken.
   void (*finish)();
+  // Work that is given from here on is recorded, or is not. Returns whether it is: beginning again may fail. One thread at a
+  // time calls it.
+  bool (*record)(bool on);
 };
 
 inline constexpr const char* kGpuTimesSourceSymbol =

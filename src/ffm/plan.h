@@ -47,6 +47,8 @@ enum HowCorrected : uint32_t {
 inline constexpr uint32_t kMostCorrectedSites = 256;
 inline constexpr uint64_t kEverySite = ~uint64_t{0};  // as a key: every wait and transfer, for tests
 
+enum GpuTimesTaken : uint8_t { kNoGpuTimes, kAllGpuTimes, kGpuTimesInWindows };
+
 inline constexpr uint64_t kHalfOfWhatIsFree = ~uint64_t{0};
 
 struct Plan {
@@ -56,7 +58,8 @@ struct Plan {
   uint8_t build_id_length;
   uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
   uint8_t reserved;
-  uint8_t gpu_times;  // 1: the GPU's own times are taken where somebody tells them (gpu_times_recorder.h)
+  uint8_t
+      gpu_times;  // of the GPU's own times, where somebody tells them (gpu_times_recorder.h): GpuTimesTaken
   // proving: 1: nothing is corrected once the program has several threads, or handlers of signals
   uint8_t leaves_threads;
   uint32_t hook_count;

@@ -115,12 +115,27 @@ void buffer_completed(void*, uint32_t, uint8_t* buffer, size_t bytes, size_t val
 }
 
 pid_t own_process = 0;
+std::atomic<bool> switching{false};
 
-// A child of a fork has its parent's records, and what was arranged for the parent's end.
+// Between, no call of the program's costs more for CUPTI's sake. Each switch takes 100 to 200 us (docs/driver-facts.md).
+bool record(bool on) {
+  switching.store(true);
+  bool known = !flushed.load() && (!on || functions.enable_domain(1, subscriber, kDomainDriver) == kSuccess);
+  if (known) {
+    for (Kind kind : kKinds) known &= (on ? functions.enable : functions.disable)(kind) == kSuccess;
+    if (!on || !known) functions.enable_domain(0, subscriber, kDomainDriver);
+  }
+  switching.store(false);
+  return on && known;
+}
+
+// A child of a fork has its parent's records, and what was arranged for the parent's end. Nothing is switched once it was
+// flushed: CUPTI is gone before the last destructors of a program have run, and those of PyTorch call CUDA. Both flags are
+// sequentially consistent: either the switch sees that it was flushed, or it is waited for here, 10 ms at most.
 void flush() {
-  if (getpid() != own_process) return;
-  // relaxed: whoever is first flushes; what it brings comes through the channel.
-  if (!flushed.exchange(true, std::memory_order_relaxed)) functions.flush_all(kFlushForced);
+  if (getpid() != own_process || flushed.exchange(true)) return;
+  for (int i = 0; i < 100 && switching.load(); ++i) usleep(100);
+  functions.flush_all(kFlushForced);
 }
 
 void* open_library() {
@@ -204,6 +219,7 @@ extern "C" __attribute__((visibility("default"))) const GpuTimesSource diogenes_
     [] { current_operation = 0; },
     [](GpuTime* times, size_t most) { return channel.take(times, most); },
     flush,
+    record,
 };
 
 }  // namespace diogenes

@@ -173,6 +173,42 @@ TEST_F(PlugIn, LeavesNothingBehindWhereKernelsCannotBeRecorded) {
   EXPECT_FALSE(cupti_->domain_enabled);
 }
 
+TEST_F(PlugIn, RecordingEndsAndBeginsAgain) {
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
+  EXPECT_FALSE(source_->record(false));
+  EXPECT_FALSE(cupti_->domain_enabled);
+  for (const cupti::Kind kind : {cupti::kConcurrentKernel, cupti::kMemcpy, cupti::kMemset})
+    EXPECT_FALSE(cupti_->enabled[kind]);
+  // A graph that was made before may still tell of its kernels.
+  cupti_->kernel(call_for(3), 100, 200, 1, "axpy");
+  EXPECT_TRUE(source_->record(true));
+  for (const cupti::Kind kind : {cupti::kConcurrentKernel, cupti::kMemcpy, cupti::kMemset})
+    EXPECT_TRUE(cupti_->enabled[kind]);
+  cupti_->kernel(call_for(4), 200, 300, 1, "axpy");
+  source_->finish();
+  const std::vector<GpuTime> times = take_all();
+  ASSERT_EQ(times.size(), 1u);
+  EXPECT_EQ(times[0].operation, 4u);
+}
+
+TEST_F(PlugIn, NothingIsSwitchedOnceItWasFlushed) {
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
+  EXPECT_FALSE(source_->record(false));
+  source_->finish();
+  std::fill(std::begin(cupti_->enabled), std::end(cupti_->enabled), false);
+  EXPECT_FALSE(source_->record(true));
+  EXPECT_FALSE(cupti_->domain_enabled);
+  for (const bool enabled : cupti_->enabled) EXPECT_FALSE(enabled);
+}
+
+TEST_F(PlugIn, WhatDoesNotBeginAgainCostsNothing) {
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
+  EXPECT_FALSE(source_->record(false));
+  cupti_->kernels_result = 35;
+  EXPECT_FALSE(source_->record(true));
+  EXPECT_FALSE(cupti_->domain_enabled);
+}
+
 TEST_F(PlugIn, WithoutALibraryItSaysSo) {
   setenv("DIOGENES_CUPTI", "/nonexistent/libcupti.so.13", 1);
   const char* refusal = source_->start(folder_.c_str());

@@ -213,6 +213,7 @@ enum OperationFlag : uint8_t {
   kCapturing = 8,      // issued to a stream under capture: no GPU work was done
   kCoarseTimes = 16,   // call and waited are in units of 1,024 ns
   kDriverThread = 32,  // a wait outside any public call (private API, the driver's own threads)
+  kUntimed = 64,       // GPU times were taken, but not of this call (agent/core/recording/gpu_time_windows.h)
 };
 
 // What a program gives to the driver as code.

@@ -17,14 +17,16 @@ struct Profiled {
   json report;
 };
 
-Profiled profiled(const std::vector<std::string>& command) {
+Profiled profiled(const std::vector<std::string>& command, const std::vector<std::string>& options = {}) {
   Profiled out;
   out.alone = run_alone(command);
   const bench::TemporaryFolder folder;
   const std::string session = folder.path() / "session.diogenes";
   std::vector<std::string> words = {
-      built("bin/diogenes"),        "profile", "--driver", "simulated", "--output", session, "--report",
-      folder.path() / "report.txt", "--"};
+      built("bin/diogenes"),       "profile", "--driver", "simulated", "--output", session, "--report",
+      folder.path() / "report.txt"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.push_back("--");
   words.insert(words.end(), command.begin(), command.end());
   out.run = bench::run_process(words, {.environment = {"XDG_CACHE_HOME=" + built("e2e-cache")}});
   std::ifstream in(session + "/report.json");
@@ -86,6 +88,33 @@ TEST(ProfileCommand, NamesTheKernelsOfTheProgram) {
   EXPECT_EQ(first.at("name"), "add");
   EXPECT_EQ(first.at("kind"), "kernel");
   EXPECT_EQ(first.at("shapes").at(0).at("block").at(0), 256);
+}
+
+// Of the first 5,000 calls all GPU times are recorded, and then of a part: sums count for all.
+TEST(ProfileCommand, OfManyShortKernelsAPartTellsOfAll) {
+  const std::string program = built("bin/tests/programs/short_work");
+  const Profiled all = profiled({program}, {"--all-gpu-times"}), part = profiled({program});
+  ASSERT_TRUE(all.report.is_object()) << all.run.errors;
+  ASSERT_TRUE(part.report.is_object()) << part.run.errors;
+  const auto said = [](const json& report) {
+    return report.at("profile").value("notes", json::array()).dump().find("--all-gpu-times") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(said(all.report));
+  EXPECT_TRUE(said(part.report)) << part.report.at("profile").value("notes", json::array()).dump();
+  const json &one = all.report.at("profile").at("work").at(0),
+             &other = part.report.at("profile").at("work").at(0);
+  EXPECT_EQ(one.at("count"), 60'010);
+  EXPECT_EQ(other.at("count"), 60'010);
+  const double time = one.at("gpu_s");
+  EXPECT_NEAR(other.at("gpu_s").get<double>(), time, time * 0.02);
+  ASSERT_EQ(one.at("paths").size(), 2u);
+  ASSERT_EQ(other.at("paths").size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(other["paths"][i]["count"], one["paths"][i]["count"]);
+    const double of_path = one["paths"][i]["gpu_s"];
+    EXPECT_NEAR(other["paths"][i]["gpu_s"].get<double>(), of_path, of_path * 0.05);
+  }
 }
 
 TEST(ProfileCommand, OfAProgramWithoutCudaItSaysThatThereIsNothing) {

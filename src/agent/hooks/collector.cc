@@ -110,7 +110,7 @@ void collect_before(Call& call) {
   call.stack = capture_stack();
   number_objects(call);
   if (stage_uses_guards()) watch_before(call);
-  if (takes_gpu_times()) begin_gpu_work();
+  if (takes_gpu_times() && !begin_gpu_work(call.stack)) call.flags |= kUntimed;
 }
 
 void collect_after(Call& call) {

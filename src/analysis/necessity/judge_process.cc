@@ -8,7 +8,7 @@
 #include "analysis/necessity/judge/check.h"
 #include "analysis/necessity/judge/narrow_waits.h"
 #include "analysis/runs/first_uses.h"
-#include "analysis/runs/in_background.h"
+#include "base/in_background.h"
 
 namespace diogenes::necessity {
 namespace {

@@ -1,18 +1,19 @@
 #include "analysis/profile/profile.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "analysis/profile/occupancy.h"
-#include "analysis/runs/in_background.h"
 #include "analysis/symbols/dwarf_frames.h"
 #include "analysis/symbols/frame_owner.h"
 #include "analysis/symbols/wording.h"
+#include "base/in_background.h"
 #include "base/short_function.h"
 
 namespace diogenes {
 namespace {
 
-constexpr size_t kMostWork = 500, kMostPaths = 20, kMostShapes = 5, kMostContexts = 20'000;
+constexpr size_t kMostWork = 500, kMostPaths = 20, kMostShapes = 5, kMostContexts = 6'000;
 constexpr size_t kLongestName = 4'000;  // characters
 
 ReportGpuWork::Kind kind_of(GpuWork work) {
@@ -46,6 +47,15 @@ std::string full_name(const GpuWorkItem& item) {
   return item.kind == GpuWork::kernel && !item.name.empty() ? clean(demangle(item.name.c_str())) : "";
 }
 
+std::string say_part(const GpuWorkFound& work) {
+  char share[32];
+  snprintf(share, sizeof share, "%.0f%%",
+           100 * static_cast<double>(work.timed) / static_cast<double>(work.timed + work.untimed));
+  return "GPU times were recorded for " + std::string(share) +
+         " of the calls that give the GPU work; the others count as much as those of the same call path. "
+         "`diogenes profile --all-gpu-times` records all of them, and takes longer";
+}
+
 class Profile {
  public:
   explicit Profile(const ProfileInput& input) : in_(input) {}
@@ -53,7 +63,7 @@ class Profile {
   ReportProfile make() {
     // What-ifs need no names, and names no what-ifs.
     auto what_ifs = in_background([this] {
-      return in_.work && in_.replay ? find_what_ifs(in_.tracing, *in_.work, *in_.replay, in_.fixed)
+      return in_.work && in_.replay ? find_what_ifs(in_.tracing, *in_.work, *in_.replay(), in_.fixed)
                                     : WhatIfs{};
     });
     Contexts contexts = find_all_contexts();
@@ -77,6 +87,7 @@ class Profile {
       else
         out_.left_out_s += work.items[i].time.seconds();
     }
+    if (work.untimed > 0) out_.notes.push_back(say_part(work));
     if (work.unnamed > 0)
       out_.notes.push_back(counted(work.unnamed, "piece", "pieces") + " of GPU work " +
                            (work.unnamed == 1 ? "is a kernel" : "are kernels") + " whose name is not known");
@@ -140,14 +151,34 @@ class Profile {
         out.what_if = all->second;
   }
 
+  // All at once, before they are asked for one by one.
+  void find_names(const std::vector<std::vector<UnwoundSample>>& samples) {
+    for (size_t p = 0; p < samples.size(); ++p) {
+      std::vector<Frame> frames;
+      for (const UnwoundSample& sample : samples[p])
+        frames.insert(frames.end(), sample.frames.begin(), sample.frames.end());
+      in_.names.find(*in_.tracing.processes[p].trace, frames);
+    }
+  }
   Contexts find_all_contexts() {
-    std::vector<std::vector<UnwoundSample>> samples;
-    if (in_.samples)
-      for (const Process& process : in_.tracing.processes)
-        samples.push_back(unwind(*process.trace, in_.samples->all()));
-    std::vector<GpuIdle> idle;
-    if (in_.work)
-      for (const Process& process : in_.tracing.processes) idle.push_back(find_gpu_idle(process, in_.sites));
+    auto unwound = in_background([this] {
+      std::vector<std::vector<UnwoundSample>> samples;
+      if (in_.samples)
+        for (const Process& process : in_.tracing.processes)
+          samples.push_back(unwind(*process.trace, in_.samples->all()));
+      return samples;
+    });
+    auto found = in_background([this] {
+      std::vector<GpuIdle> idle;
+      if (in_.work)
+        for (const Process& process : in_.tracing.processes)
+          idle.push_back(find_gpu_idle(process, in_.sites));
+      return idle;
+    });
+    in_.names.find(in_.sites);
+    std::vector<std::vector<UnwoundSample>> samples = unwound.get();
+    find_names(samples);
+    std::vector<GpuIdle> idle = found.get();
     return find_contexts({.tracing = in_.tracing,
                           .work = in_.work,
                           .stack = [this](SiteIndex site) -> const std::vector<ReportFrame>& {

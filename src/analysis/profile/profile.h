@@ -1,6 +1,7 @@
 // Where time went: what the views show of it. In: joined runs with what the GPU worked on, names of stacks, what is found.
 // Out: the report's profile.
 #pragma once
+#include <functional>
 #include <map>
 
 #include "analysis/profile/contexts.h"
@@ -14,8 +15,9 @@ struct ProfileInput {
   const SiteTable& sites;
   const GpuWorkFound* work = nullptr;  // null: when GPU work ran is not known
   StackNames& names;
-  const Replay* replay = nullptr;
-  const Replay::Made* fixed = nullptr;       // the report's problems, fixed; null: there are none
+  std::function<const Replay*()>
+      replay;                           // asked for on another thread; none: nothing is said of shorter work
+  const Replay::Made* fixed = nullptr;  // the report's problems, fixed; null: there are none
   std::map<uint32_t, double> recoverable_s;  // by site: what fixing its problem gains
   std::optional<MainLoop> loop = {};         // the program's
   const CpuSamples* samples = nullptr;       // of the tracing run; null: there are none

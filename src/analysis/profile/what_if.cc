@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/runs/in_background.h"
+#include "base/in_background.h"
 
 namespace diogenes {
 namespace {

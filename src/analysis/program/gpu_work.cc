@@ -1,12 +1,14 @@
 #include "analysis/program/gpu_work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
 #include <span>
 #include <unordered_map>
 
+#include "analysis/replay/recorded/gpu_times.h"
 #include "analysis/runs/join.h"
 
 namespace diogenes {
@@ -31,6 +33,23 @@ struct SiteShares {
   double operations = 0;
 };
 
+// Of one site's calls that give the GPU work: those whose times were taken, and those that were left out.
+class Calls {
+ public:
+  void add(bool timed) { ++(timed ? timed_ : untimed_); }
+  uint64_t timed() const { return timed_; }
+  uint64_t untimed() const { return untimed_; }
+  // For how many calls the next one stands that was timed: whole numbers, which sum to that of all calls.
+  int64_t next_weight() {
+    if (untimed_ == 0 || timed_ == 0) return 1;
+    const uint64_t all = timed_ + untimed_, before = given_ * all / timed_;
+    return static_cast<int64_t>(++given_ * all / timed_ - before);
+  }
+
+ private:
+  uint64_t timed_ = 0, untimed_ = 0, given_ = 0;
+};
+
 int64_t length_of(const GpuPiece& piece) { return (piece.end - piece.begin).count; }
 
 class Collector {
@@ -40,6 +59,10 @@ class Collector {
   GpuWorkFound collect() {
     found_.mix_of.resize(run_.processes.size());
     for (uint32_t p = 0; p < run_.processes.size(); ++p) add(p);
+    if (found_.untimed > 0 && recorded_.count > 0)
+      found_.busy = {
+          std::llround(static_cast<double>(found_.busy.count) * static_cast<double>(found_.time.count) /
+                       static_cast<double>(recorded_.count))};
     finish_items();
     return std::move(found_);
   }
@@ -48,6 +71,7 @@ class Collector {
   void add(uint32_t p) {
     const Process& process = run_.processes[p];
     launches_.clear();
+    count_calls(process);
     std::vector<std::pair<int64_t, int64_t>> times;
     found_.mix_of[p].resize(process.threads.size());
     for (uint32_t t = 0; t < process.threads.size(); ++t) {
@@ -64,8 +88,9 @@ class Collector {
         while (next < pieces.size() && pieces[next].operation == pieces[first].operation) ++next;
         const std::span<const GpuPiece> of_one(pieces.data() + first, next - first);
         const Operation& operation = thread.operations[of_one[0].operation];
+        const int64_t weight = calls_[operation.site.value].next_weight();
         for (const GpuPiece& piece : of_one) {
-          add(piece, item_of(process, piece), p, operation);
+          add(piece, item_of(process, piece), p, operation, weight);
           times.emplace_back(piece.begin.count, piece.end.count);
         }
         mix_of[of_one[0].operation] = mix(process, of_one, operation.site);
@@ -73,6 +98,17 @@ class Collector {
       }
     }
     add_busy(times);
+  }
+
+  void count_calls(const Process& process) {
+    calls_.assign(sites_.size(), {});
+    for (const Thread& thread : process.threads)
+      for (const Operation& operation : thread.operations)
+        if (works_on_gpu(operation, sites_)) calls_[operation.site.value].add(!operation.has(kUntimed));
+    for (const Calls& calls : calls_) {
+      found_.timed += calls.timed();
+      found_.untimed += calls.untimed();
+    }
   }
 
   uint32_t item_of(const Process& process, const GpuPiece& piece) {
@@ -91,31 +127,34 @@ class Collector {
     return known->second = item->second;
   }
 
-  void add(const GpuPiece& piece, uint32_t number, uint32_t p, const Operation& operation) {
+  // `weight`: for how many calls this one stands.
+  void add(const GpuPiece& piece, uint32_t number, uint32_t p, const Operation& operation, int64_t weight) {
     GpuWorkItem& item = found_.items[number];
     Sums& sums = sums_[number];
-    const Nanoseconds time{length_of(piece)};
-    ++item.count;
+    const auto count = static_cast<uint64_t>(weight);
+    const Nanoseconds time{weight * length_of(piece)};
+    recorded_ += {length_of(piece)};
+    item.count += count;
     item.time += time;
     item.by_process[p] += time;
     found_.time += time;
-    ++found_.pieces;
-    sums.durations.push_back(time.count);
+    found_.pieces += count;
+    sums.durations.push_back(length_of(piece));
     GpuWorkPath& path = sums.paths[operation.site.value];
     path.site = operation.site;
-    ++path.count;
+    path.count += count;
     path.time += time;
     if (path.by_process.size() <= p) path.by_process.resize(p + 1);
     path.by_process[p] += time;
     const DriverFunction* function = function_of(sites_[operation.site]);
     item.in_graphs |= function && function->role == Role::graph_launch;
     if (piece.work != GpuWork::kernel) {
-      item.bytes.count += operation.bytes.count;
+      item.bytes.count += count * operation.bytes.count;
       return;
     }
-    found_.unnamed += item.name.empty();
+    if (item.name.empty()) found_.unnamed += count;
     GpuWorkShape& shape = sums.shapes[run_.processes[p].trace->kernels[piece.launch].shape];
-    ++shape.count;
+    shape.count += count;
     shape.time += time;
   }
 
@@ -227,6 +266,8 @@ class Collector {
   std::unordered_map<uint64_t, uint32_t> launches_;  // of the process: launch and kind of work, to items
   std::unordered_map<uint32_t, uint32_t> site_mixes_;
   std::vector<SiteShares> shares_;
+  std::vector<Calls> calls_;  // of the process, by site
+  Nanoseconds recorded_;      // of all pieces, without what they stand for
 };
 
 // Which thread of a run an operation is in, by its address.

@@ -1,6 +1,6 @@
 // What the GPU worked on, by what it is (a kernel by its name, a copy by its direction, a fill) and by who gave it. In: a
 // run with GPU times. Out: sums over all its processes; and of each operation, what its work consisted of, which is
-// joined to the tracing run.
+// joined to the tracing run. Where only a part of the calls has times (kUntimed), the others of a call path count as those.
 #pragma once
 #include <string>
 #include <vector>
@@ -49,7 +49,9 @@ struct GpuWorkFound {
 
   std::vector<GpuWorkItem> items;    // the longest first
   uint64_t pieces = 0, unnamed = 0;  // unnamed: kernels without a name
-  Nanoseconds time, busy;            // all; any of it ran (of several processes the sum)
+  // Calls that gave the GPU work, whose times were taken, and were left out.
+  uint64_t timed = 0, untimed = 0;
+  Nanoseconds time, busy;  // all; any of it ran (of several processes the sum)
   // What operations consist of. The first are those of one piece, by item; then those of several, a mean for each site.
   std::vector<std::vector<GpuShare>> mixes;
   // By process, thread and operation of the run: a number of `mixes`, or kNoMix.

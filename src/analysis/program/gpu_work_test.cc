@@ -86,6 +86,37 @@ TEST(GpuWorkFoundTest, AnOperationWithoutACounterpartHasWhatItsSiteHasMostOften)
   EXPECT_EQ(worked.mixes().back(), 0u);
 }
 
+// Of five calls over one path two have times, 10 and 16; of two over another the one of 30; of one over a third none.
+TEST(GpuWorkFoundTest, CallsThatWereLeftOutCountAsThoseOfTheirPath) {
+  auto trace = timeline().launch(1).from(0x10).on_gpu(at(2), lasting(10), "axpy", kSmall);
+  trace.launch(1).from(0x10).flags(kUntimed).launch(1).from(0x10).flags(kUntimed);
+  trace.launch(1).from(0x10).on_gpu(at(40), lasting(16), "axpy", kSmall);
+  trace.launch(1).from(0x10).flags(kUntimed).launch(1).from(0x20).flags(kUntimed);
+  trace.launch(1).from(0x20).on_gpu(at(60), lasting(30), "axpy", kLarge);
+  trace.launch(1).from(0x30).flags(kUntimed);
+  const Worked worked(trace.sync(lasting(60)));
+  const GpuWorkFound& found = worked.found;
+  EXPECT_EQ(found.timed, 3u);
+  EXPECT_EQ(found.untimed, 5u);
+  ASSERT_EQ(found.items.size(), 1u);
+  const GpuWorkItem& axpy = found.items[0];
+  EXPECT_EQ(axpy.count, 7u);
+  // The first stands for two calls, the second for three.
+  EXPECT_EQ(axpy.time.count, 2 * 10'000 + 3 * 16'000 + 2 * 30'000);
+  EXPECT_EQ(found.time.count, axpy.time.count);
+  EXPECT_EQ(found.pieces, 7u);
+  EXPECT_EQ(axpy.shortest.count, 10'000);
+  EXPECT_EQ(axpy.median.count, 16'000);
+  ASSERT_EQ(axpy.paths.size(), 2u);
+  EXPECT_EQ(axpy.paths[0].count, 5u);
+  EXPECT_EQ(axpy.paths[1].count, 2u);
+  EXPECT_EQ(axpy.by_process.at(0).count, axpy.time.count);
+  // In use for 56 of what was recorded, which is 56, too.
+  EXPECT_EQ(found.busy.count, found.time.count);
+  EXPECT_EQ(worked.mixes()[1], 0u);
+  EXPECT_EQ(worked.mixes()[7], GpuWorkFound::kNoMix);
+}
+
 // A graph: a for 10, then both for 10, then b for 20. Of its 40, a alone has a quarter and b alone half.
 TEST(GpuWorkFoundTest, OfAGraphEachNodeHasItsShare) {
   auto trace = timeline().call("cuGraphLaunch", lasting(0), 1).from(0x10);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/runs/in_background.h"
+#include "base/in_background.h"
 
 namespace diogenes {
 

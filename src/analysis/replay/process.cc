@@ -8,11 +8,13 @@
 #include "analysis/replay/recorded/wake_up.h"
 #include "analysis/replay/simulator.h"
 #include "analysis/runs/near_search.h"
+#include "base/in_background.h"
 
 namespace diogenes::replay {
 namespace {
 
 constexpr double kMismatchThatCounts = 0.005;
+constexpr size_t kMostThreads = 4;
 
 // Where neither the run nor its GPU times tell: between these the latencies of launches, of wake-ups and
 // between operations lie.
@@ -151,8 +153,8 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
   several_streams_ = std::count(with_kernels.begin(), with_kernels.end(), true) > 1;
   bool placed = several_streams_ && !machine.overlap_seen && place_kernels(machine);
   add_variant(times, machine, Fill::equal, Cause::count_);
-  mismatch_ = recorded_mismatch(variants_[0]);
   if (several_streams_) {
+    mismatch_ = recorded_mismatch(variants_[0]);
     // Which of the two is nearer to the recorded time is the estimate; the other one is in the range.
     // Kernels that were seen to overlap can. Those that have a place beside each other may still hold each
     // other up (they share memory and what else there is).
@@ -180,9 +182,15 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
   all_known_ = times.all;
   for (const ThreadSchedule& thread : schedule_.threads)
     for (const Node& node : thread.nodes) calls_time_ += node.own + node.waited;
-  if (schedule_.threads.size() == 1)
-    for (Variant& variant : variants_)
+  const bool mismatch_is_known = several_streams_;
+  each_on_threads(kMostThreads, variants_.size() + 1, [&](size_t i) {
+    if (i == variants_.size()) {
+      if (!mismatch_is_known) mismatch_ = recorded_mismatch(variants_[0]);
+    } else if (schedule_.threads.size() == 1) {
+      Variant& variant = variants_[i];
       simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
+    }
+  });
   unchanged_ = ends({});
 }
 

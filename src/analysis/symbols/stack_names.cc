@@ -1,6 +1,7 @@
 #include "analysis/symbols/stack_names.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "analysis/symbols/mixed_stack.h"
 
@@ -20,6 +21,29 @@ const std::vector<ReportFrame>& StackNames::stack(StackPlace place) {
   }
   mark_kernel_entries(found->second);
   return found->second;
+}
+
+void StackNames::find(const SiteTable& sites) {
+  std::map<const ProcessTrace*, std::vector<Frame>> frames;
+  for (uint32_t site = 0; site < sites.size(); ++site) {
+    const StackPlace& place = sites[SiteIndex{site}].place;
+    if (!place.process || stacks_.contains(place)) continue;
+    const auto stack = place.process->stacks.frames(place.stack);
+    frames[place.process].insert(frames[place.process].end(), stack.begin(), stack.end());
+  }
+  for (const auto& [process, of_process] : frames) find(*process, of_process);
+}
+
+void StackNames::find(const ProcessTrace& process, std::span<const Frame> frames) {
+  Namer& code = namer(process);
+  std::unordered_set<uint64_t> seen;
+  std::vector<Symbolizer::Place> places;
+  for (const Frame frame : frames) {
+    if (code.frames.contains(frame.packed) || !seen.insert(frame.packed).second) continue;
+    const ModuleRecord* module = process.module(frame.module());
+    if (module && !kept_.frames(*module, frame.offset())) places.push_back({module, frame.offset()});
+  }
+  code.symbolizer.find(places);
 }
 
 std::vector<ReportFrame> StackNames::frames(const ProcessTrace& process, std::span<const Frame> stack) {

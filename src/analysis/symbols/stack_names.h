@@ -21,6 +21,10 @@ class StackNames {
   // Innermost first, inlined frames included. Empty where the operation has no stack.
   const std::vector<ReportFrame>& stack(StackPlace place);
 
+  // What stack() and frames() will be asked for, all at once: files are read side by side.
+  void find(const SiteTable& sites);
+  void find(const ProcessTrace& process, std::span<const Frame> frames);
+
   // The same of frames that are in no table of stacks.
   std::vector<ReportFrame> frames(const ProcessTrace& process, std::span<const Frame> stack);
 

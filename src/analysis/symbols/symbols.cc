@@ -15,6 +15,7 @@
 #include "analysis/symbols/dwarf_frames.h"
 #include "analysis/symbols/split_functions.h"
 #include "analysis/symbols/unit_functions.h"
+#include "base/in_background.h"
 #include "trace/module_identity.h"
 
 namespace diogenes {
@@ -46,6 +47,8 @@ class NoNetwork {
   std::string saved_;
   bool had_ = false;
 };
+
+constexpr size_t kMostThreads = 8;
 
 char* debuginfo_path = nullptr;  // libdwfl's default: beside the file, .debug, /usr/lib/debug
 const Dwfl_Callbacks kCallbacks = {
@@ -80,6 +83,10 @@ void sort_symbols(std::vector<CodeSymbol>& symbols) {
   });
   uint64_t reach = 0;
   for (CodeSymbol& symbol : symbols) symbol.reach = reach = std::max(reach, symbol.end);
+}
+
+std::string path_of(const ModuleRecord& module) {
+  return {module.path, strnlen(module.path, sizeof module.path)};
 }
 
 bool is_code(const GElf_Sym& symbol) {
@@ -203,6 +210,17 @@ struct Symbolizer::Module {
     return true;
   }
 
+  const std::vector<ReportFrame>& frames(const std::string& path, uint64_t offset) {
+    auto [cached, fresh] = cache.try_emplace(offset);
+    if (!fresh) return cached->second;
+    cached->second = file ? resolve(offset) : std::vector<ReportFrame>(1);
+    for (ReportFrame& frame : cached->second) {
+      frame.module = path;
+      frame.offset = offset;
+    }
+    return cached->second;
+  }
+
   std::string moved_from(uint64_t offset) {
     if (!split) split.emplace(interpreter);
     return split->function_of(offset);
@@ -269,19 +287,29 @@ Symbolizer::Module& Symbolizer::module_of(const std::string& path, const uint8_t
   return *module;
 }
 
+Symbolizer::Module& Symbolizer::module_of(const ModuleRecord& module) {
+  return module_of(path_of(module), module.build_id,
+                   std::min<int>(module.build_id_length, sizeof module.build_id));
+}
+
 std::vector<ReportFrame> Symbolizer::frames(const ModuleRecord& module, uint64_t offset) {
-  std::string path(module.path, strnlen(module.path, sizeof module.path));
-  if (path.empty()) return mapped_frames(offset);
-  int length = std::min<int>(module.build_id_length, sizeof module.build_id);
-  Module& known = module_of(path, module.build_id, length);
-  auto cached = known.cache.find(offset);
-  if (cached != known.cache.end()) return cached->second;
-  std::vector<ReportFrame> result = known.file ? known.resolve(offset) : std::vector<ReportFrame>(1);
-  for (ReportFrame& frame : result) {
-    frame.module = path;
-    frame.offset = offset;
-  }
-  return known.cache.emplace(offset, std::move(result)).first->second;
+  const std::string path = path_of(module);
+  return path.empty() ? mapped_frames(offset) : module_of(module).frames(path, offset);
+}
+
+void Symbolizer::find(std::span<const Place> places) {
+  std::map<const ModuleRecord*, std::vector<uint64_t>> offsets;
+  for (const Place& place : places)
+    if (place.module->path[0] != 0) offsets[place.module].push_back(place.offset);
+  // Two records may be of one file. The files are opened by this thread: libdwfl looks for others beside them, in global ways.
+  std::map<Module*, std::vector<const ModuleRecord*>> records;
+  for (const auto& [record, of_file] : offsets) records[&module_of(*record)].push_back(record);
+  const std::vector<std::pair<Module*, std::vector<const ModuleRecord*>>> files(records.begin(),
+                                                                                records.end());
+  each_on_threads(kMostThreads, files.size(), [&](size_t i) {
+    for (const ModuleRecord* record : files[i].second)
+      for (const uint64_t offset : offsets.at(record)) files[i].first->frames(path_of(*record), offset);
+  });
 }
 
 std::string Symbolizer::export_at(const std::string& path, uint64_t offset) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/in_background.h"
 #include "driver/catalogue.h"
 #include "driver/hooking/decoded_instruction.h"
 
@@ -11,6 +12,8 @@ namespace diogenes {
 namespace {
 
 constexpr uint64_t kJumpBytes = 5;
+// Of a driver's 30 MiB of code, which are searched before each run.
+constexpr size_t kSearchedAtOnce = 1 << 20, kMostThreads = 8;
 
 // Appends one displaced instruction to site.moved.
 class Mover {
@@ -201,6 +204,33 @@ bool is_branch_to(const Image& image, uint64_t position, uint64_t target) {
   return false;
 }
 
+// What may be a 32-bit branch, and where it goes; both as offsets in the image.
+struct PossibleBranch {
+  uint64_t position = 0, target = 0;
+};
+
+// Of the bytes of a segment that begin in [begin, end), those that go to where `inside` is set; it begins at `lowest`.
+std::vector<PossibleBranch> branches_inside(const Image::Segment& segment, size_t begin, size_t end,
+                                            const std::vector<bool>& inside, uint64_t lowest) {
+  std::vector<PossibleBranch> found;
+  const uint8_t* bytes = segment.contents.data();
+  for (size_t i = begin; i < end && i + 5 <= segment.contents.size(); ++i) {
+    size_t displacement;
+    if ((bytes[i] & 0xfe) == 0xe8)
+      displacement = i + 1;
+    else if (bytes[i] == 0x0f && (bytes[i + 1] & 0xf0) == 0x80 && i + 6 <= segment.contents.size())
+      displacement = i + 2;
+    else
+      continue;
+    int32_t distance;
+    memcpy(&distance, bytes + displacement, 4);
+    const uint64_t target =
+        segment.offset + displacement + 4 + static_cast<uint64_t>(int64_t{distance}) - lowest;
+    if (target < inside.size() && inside[target]) found.push_back({segment.offset + i, target + lowest});
+  }
+  return found;
+}
+
 void refuse_branch_targets(const Image& image, std::vector<PlannedHook>* hooks) {
   uint64_t lowest = UINT64_MAX, highest = 0;
   for (const PlannedHook& hook : *hooks) {
@@ -216,22 +246,15 @@ void refuse_branch_targets(const Image& image, std::vector<PlannedHook>* hooks) 
 
   for (const Image::Segment& segment : image.segments()) {
     if (!segment.executable) continue;
-    const uint8_t* bytes = segment.contents.data();
-    for (size_t i = 0; i + 5 <= segment.contents.size(); ++i) {
-      size_t displacement;
-      if ((bytes[i] & 0xfe) == 0xe8)
-        displacement = i + 1;
-      else if (bytes[i] == 0x0f && (bytes[i + 1] & 0xf0) == 0x80 && i + 6 <= segment.contents.size())
-        displacement = i + 2;
-      else
-        continue;
-      int32_t distance;
-      memcpy(&distance, bytes + displacement, 4);
-      const uint64_t target =
-          segment.offset + displacement + 4 + static_cast<uint64_t>(int64_t{distance}) - lowest;
-      if (target < inside.size() && inside[target] && !hit[target])
-        hit[target] = is_branch_to(image, segment.offset + i, target + lowest);
-    }
+    std::vector<std::vector<PossibleBranch>> found((segment.contents.size() + kSearchedAtOnce - 1) /
+                                                   kSearchedAtOnce);
+    each_on_threads(kMostThreads, found.size(), [&](size_t i) {
+      found[i] = branches_inside(segment, i * kSearchedAtOnce, (i + 1) * kSearchedAtOnce, inside, lowest);
+    });
+    for (const auto& part : found)
+      for (const PossibleBranch& branch : part)
+        if (!hit[branch.target - lowest])
+          hit[branch.target - lowest] = is_branch_to(image, branch.position, branch.target);
   }
   for (PlannedHook& hook : *hooks)
     for (uint64_t i = 1; hook.ok() && i < hook.site.displaced; ++i)

@@ -70,6 +70,9 @@ void add_profile(CLI::App& app, RunOptions& options) {
       ->type_name("SECONDS")
       ->check(kPositive);
   add_report_file(*profile, options);
+  profile->add_flag_callback(
+      "--all-gpu-times", [&options] { options.gpu_times = "all"; },
+      "Learn of all GPU work when it ran, not of a part: costs a program of many short kernels more");
   add_trace_size(*profile, options);
   add_owners(profile, options.own, options.library);
   profile->add_option("--top", options.top, "Kernels to print (default: 10)")

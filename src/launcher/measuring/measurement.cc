@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,7 +16,7 @@
 #include "analysis/analyse.h"
 #include "analysis/report/kept_report.h"
 #include "analysis/runs/decisions.h"
-#include "analysis/runs/in_background.h"
+#include "base/in_background.h"
 #include "driver/catalogue.h"
 #include "launcher/command_line/build_details.h"
 #include "launcher/installed/cuda_runtime.h"
@@ -296,24 +297,26 @@ void Measurement::analysis(bool complete) {
   if (report && complete && !session_.request.profile && further_runs(further))
     report = analyse_runs(nullptr);
   if (!report) return;
+  // Both take as long as the analysis where there are many contexts; who waits for the report has it before.
   auto to_keep = in_background([&] { return report_bytes(*report); });
-  const std::string json = to_json(*report);
-  bool kept = write_file(folder_ / "report.json", json);
-  if (!kept && reserve_.release()) kept = write_file(folder_ / "report.json", json);
-  if (!kept)
-    say(fmt::format("cannot write {}/report.json: {}; the report follows all the same",
-                    shown_folder_.string(), strerror(errno)));
-  session_.finished = kept && complete && !interrupted();
-  save();
-  // What cannot be kept is made again when it is needed.
-  [[maybe_unused]] const Status opens_at_once =
-      keep_report(folder_, {.model = model_of(options_.model)}, to_keep.get());
+  auto as_json = in_background([&] { return to_json(*report); });
   int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
   print_text(to_text(*report, {.top = options_.top,
                                .width = columns(fd),
                                .color = colors_wanted(fd),
                                .working_folder = session_.working_folder,
                                .session = shown_folder_.string()}));
+  const std::string json = as_json.get();
+  bool kept = write_file(folder_ / "report.json", json);
+  if (!kept && reserve_.release()) kept = write_file(folder_ / "report.json", json);
+  if (!kept)
+    say(fmt::format("cannot write {}/report.json: {}; the report above is complete all the same",
+                    shown_folder_.string(), strerror(errno)));
+  session_.finished = kept && complete && !interrupted();
+  save();
+  // What cannot be kept is made again when it is needed.
+  [[maybe_unused]] const Status opens_at_once =
+      keep_report(folder_, {.model = model_of(options_.model)}, to_keep.get());
   if (interrupted()) say(fmt::format("interrupted; {} goes on with the runs that are missing", resume));
 }
 
@@ -337,8 +340,10 @@ void Measurement::print_text(const std::string& text) {
   if (report_fd_ >= 0 && !report_file_is_new_ && ftruncate(report_fd_, 0) != 0 && errno != EINVAL)
     say(fmt::format("cannot empty {}: {}", options_.report_file, strerror(errno)));
   report_written_ = true;
+  signal(SIGPIPE, SIG_IGN);
   for (size_t written = 0; written < text.size();) {
     ssize_t step = write(fd, text.data() + written, text.size() - written);
+    if (step < 0 && errno == EPIPE) return;  // whoever read has gone; what was measured is still to be kept
     if (step <= 0) {
       refuse(kOwnFailure, fmt::format("cannot write the report: {}; `diogenes report {}` prints it again",
                                       strerror(errno), shell_quoted(shown_folder_.string())));

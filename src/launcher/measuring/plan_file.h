@@ -15,7 +15,7 @@ struct PlanContents {
   BuildId driver;
   std::vector<HookSite> hooks;
   uint64_t recorded_bytes_limit = 0;
-  bool gpu_times = false;
+  GpuTimesTaken gpu_times = kNoGpuTimes;
   double max_overhead = 0;  // 0: no limit
   double baseline_s = 0;
   std::vector<FollowedPlace> followed;   // at most kMostFollowedPlaces

@@ -74,6 +74,13 @@ class CudaUser {
     CHECK(cuMemcpyDtoHAsync(pinned, memory, kBytes, stream));
   }
 
+  // Keeps the GPU busy for so long.
+  void fill(CUdeviceptr memory, uint64_t words, uint64_t ns) {
+    uint32_t value = 1;
+    void* parameters[] = {&memory, &value, &words, &ns};
+    CHECK(cuLaunchKernel(fill_, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr));
+  }
+
   static uint32_t* pinned() {
     void* memory = nullptr;
     CHECK(cuMemAllocHost(&memory, kBytes));

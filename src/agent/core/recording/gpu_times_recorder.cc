@@ -5,7 +5,10 @@
 
 #include "agent/core/calls/driver_calls.h"
 #include "agent/core/recording/elf_image.h"
+#include "agent/core/recording/gpu_time_windows.h"
 #include "agent/core/recording/recorder.h"
+#include "agent/core/running_stage.h"
+#include "base/units.h"
 #include "driver/gpu_times_source.h"
 
 namespace diogenes::agent {
@@ -26,6 +29,7 @@ constexpr size_t kMost = 64;            // in one
 
 std::atomic<const GpuTimesSource*> source{nullptr};
 std::atomic<uint32_t> calls{0};
+GpuTimeWindows windows;
 
 const GpuTimesSource* of_simulated_driver() {
   const void* table = nullptr;
@@ -90,10 +94,15 @@ void start_gpu_times() {
   if (runs) source.store(found, std::memory_order_release);
 }
 
-void begin_gpu_work() {
+bool begin_gpu_work(uint32_t stack) {
   const GpuTimesSource* from = source.load(std::memory_order_acquire);
+  if (!from) return true;
+  if (plan().plan->gpu_times == kGpuTimesInWindows &&
+      !windows.wants(stack, monotonic_now().count, from->record))
+    return false;
   OperationId id;
-  if (from && next_operation(id)) from->begin(number_of(id));
+  if (next_operation(id)) from->begin(number_of(id));
+  return true;
 }
 
 void end_gpu_work() {

@@ -4,13 +4,14 @@
 // has ended is taken every few calls, by the thread that makes them, and written behind its operations: no
 // thread of the agent's, nothing to wait for.
 #pragma once
+#include <cstdint>
 
 namespace diogenes::agent {
 
 // After the driver was initialized. Says in the process file what came of it.
 void start_gpu_times();
-// Right before and right behind the driver's function.
-void begin_gpu_work();
+// Right before and right behind the driver's function. False: the call's work is left out (gpu_time_windows.h).
+bool begin_gpu_work(uint32_t stack);
 void end_gpu_work();
 // Once the operation has been recorded.
 void take_gpu_times();

@@ -37,12 +37,26 @@ TimedSchedule timed_schedule(const Process& process, const SiteTable& sites) {
   return timed;
 }
 
+// By site, the times that are known, in their order.
+using TimesBySite = std::vector<std::vector<int64_t>>;
+
+void fill_what_was_left_out(Run& tracing, const TimesBySite& by_site) {
+  std::vector<size_t> next(by_site.size());
+  for (Process& process : tracing.processes)
+    for (Thread& thread : process.threads)
+      for (Operation& operation : thread.operations) {
+        const auto& times = by_site[operation.site.value];
+        if (!operation.has(kUntimed) || times.empty()) continue;
+        operation.gpu = {times[next[operation.site.value]++ % times.size()]};
+      }
+}
+
+}  // namespace
+
 bool works_on_gpu(const Operation& operation, const SiteTable& sites) {
   const DriverFunction* function = function_of(sites[operation.site]);
   return function && !operation.has(kFailed) && !operation.has(kCapturing) && replay::is_gpu_work(*function);
 }
-
-}  // namespace
 
 bool tells_gpu_times(const Run& run) {
   return std::any_of(run.processes.begin(), run.processes.end(), [](const Process& process) {
@@ -62,7 +76,7 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
     found.machine = machine_from(timed.schedule, timed.times, assumed);
   }
   if (most == 0) return found;
-  std::vector<std::vector<int64_t>> by_site(sites.size());
+  TimesBySite by_site(sites.size());
   for (const Process& process : gpu_run.processes)
     for (const Thread& thread : process.threads)
       for (size_t i = 0; i < thread.gpu_times.size(); ++i)
@@ -75,6 +89,7 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
                     const RecordedGpuTime& time = thread.gpu_times[index];
                     if (time.end.count >= 0) operation->gpu = time.end - time.begin;
                   });
+  fill_what_was_left_out(tracing, by_site);
   for (auto& times : by_site) {
     auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
     if (!times.empty()) std::nth_element(times.begin(), middle, times.end());

@@ -15,7 +15,11 @@ struct GpuTimesFound {
 // Was asked for in this run, whatever came of it.
 bool tells_gpu_times(const Run& run);
 
-// Sets Operation::gpu in `tracing`. An operation without a counterpart gets its site's median.
+// Does the call give the GPU work?
+bool works_on_gpu(const Operation& operation, const SiteTable& sites);
+
+// Sets Operation::gpu in `tracing`. An operation without a counterpart gets its site's median; one that was left
+// out (kUntimed) the time of one that was not, each in its turn, so that their sum is right.
 GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& sites,
                              const replay::Machine& assumed);
 

@@ -57,6 +57,25 @@ TEST(GpuTimes, GoToTheSameOccurrencesAndTellTheLatencies) {
   EXPECT_EQ(joined.found.machine.gap, kAssumedMachine.gap);  // no operation had to wait for another one
 }
 
+TEST(GpuTimes, OfCallsThatWereLeftOutEachTakesTheNextThatIsKnown) {
+  auto trace = timeline()
+                   .launch(1)
+                   .from(0x10)
+                   .on_gpu(at(1), lasting(30))
+                   .launch(1)
+                   .from(0x10)
+                   .on_gpu(at(31), lasting(10));
+  for (int i = 0; i < 3; ++i) trace.launch(1).from(0x10).flags(kUntimed);
+  trace.sync(lasting(90));
+  Joined joined(trace, trace);
+  EXPECT_EQ(joined.gpu_us(0), 30);
+  EXPECT_EQ(joined.gpu_us(1), 10);
+  EXPECT_EQ(joined.gpu_us(2), 30);
+  EXPECT_EQ(joined.gpu_us(3), 10);
+  EXPECT_EQ(joined.gpu_us(4), 30);
+  EXPECT_EQ(joined.found.unknown, 0u);
+}
+
 TEST(GpuTimes, ReplayTakesThemOverWhatTheWaitsTell) {
   // L L S: 30 and 10 on the GPU, which the waits cannot tell apart. Without the first wait, the CPU is at its
   // 2nd launch at 12: begins at 30 + gap 0, whatever came before.

@@ -1,0 +1,99 @@
+#include "agent/core/recording/gpu_time_windows.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace diogenes::agent {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;
+
+class Windows : public testing::Test {
+ protected:
+  bool wants(uint32_t path, int64_t now) {
+    return windows_->wants(path, now, [this](bool on) {
+      ++switches_;
+      return is_on_ = on && works_;
+    });
+  }
+  // Behind the first calls, all of one path, and a window that is used up, too.
+  void use_up() {
+    for (int i = 0; i < GpuTimeWindows::kFirst + GpuTimeWindows::kOfWindow; ++i) EXPECT_TRUE(wants(1, i));
+    EXPECT_EQ(switches_, 0);
+  }
+  std::unique_ptr<GpuTimeWindows> windows_ = std::make_unique<GpuTimeWindows>();
+  int switches_ = 0;
+  bool is_on_ = true, works_ = true;
+};
+
+TEST_F(Windows, TheFirstCallsAreAllTaken) {
+  use_up();
+  EXPECT_FALSE(wants(1, 1 * kMillisecond));
+  EXPECT_FALSE(is_on_);
+}
+
+// 100,000 calls a second: of each tenth of a second a thousand.
+TEST_F(Windows, OfManyCallsSoManyInEachTenthOfASecond) {
+  use_up();
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < 2'000'000; ++i) taken += wants(1, i * int64_t{10'000});  // 20 s
+  EXPECT_NEAR(taken, 200'000, 20'000);
+  EXPECT_NEAR(switches_, 400, 40);
+}
+
+TEST_F(Windows, OfFewCallsAll) {
+  use_up();
+  for (int64_t i = 800; i < 50'000; ++i) EXPECT_TRUE(wants(1, i * kMillisecond / 4)) << i;  // 4,000 a second
+  EXPECT_EQ(switches_, 0);
+}
+
+// An iteration of 1 ms, of a hundred calls: none is left out by the rhythm.
+TEST_F(Windows, NoRhythmOfTheProgramGoesAlongWithThem) {
+  use_up();
+  std::vector<uint32_t> taken(10);
+  for (int64_t i = 0; i < 2'000'000; ++i) taken[i % 100'000 / 10'000] += wants(1, i * kMillisecond / 100);
+  for (const uint32_t of_part : taken) EXPECT_NEAR(of_part, 20'000, 8'000);
+}
+
+TEST_F(Windows, TheFirstOfEachPathOpenOne) {
+  use_up();
+  EXPECT_FALSE(wants(1, 1));
+  EXPECT_TRUE(wants(2, 2));
+  for (int i = 0; i < GpuTimeWindows::kBehindFresh; ++i) EXPECT_TRUE(wants(1, 3)) << "the window is open";
+  EXPECT_FALSE(wants(1, 4));
+  for (int i = 1; i < GpuTimeWindows::kOfPath; ++i) EXPECT_TRUE(wants(2, 5));
+  for (int i = 0; i < GpuTimeWindows::kBehindFresh; ++i) wants(1, 6);
+  EXPECT_FALSE(wants(1, 7));
+  EXPECT_FALSE(wants(2, 8));
+}
+
+TEST_F(Windows, WhatCannotBeginAgainIsNotRecorded) {
+  use_up();
+  EXPECT_FALSE(wants(1, 1));
+  works_ = false;
+  for (int64_t now = 0; now < 1'000 * kMillisecond; now += kMillisecond) EXPECT_FALSE(wants(1, now));
+  EXPECT_FALSE(is_on_);
+}
+
+TEST(WindowsOfManyThreads, OneSwitchesAtATime) {
+  auto windows = std::make_unique<GpuTimeWindows>();
+  std::atomic<int> inside{0}, together{0};
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int64_t i = 0; i < 50'000; ++i)
+        windows->wants(t, i * kMillisecond, [&](bool on) {
+          if (inside.fetch_add(1) != 0) ++together;
+          inside.fetch_sub(1);
+          return on;
+        });
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(together.load(), 0);
+}
+
+}  // namespace
+}  // namespace diogenes::agent
