@@ -6,6 +6,7 @@
 #include "analysis/necessity/judge_process.h"
 #include "analysis/report/notices.h"
 #include "analysis/runs/first_uses.h"
+#include "base/in_background.h"
 
 namespace diogenes {
 
@@ -102,10 +103,12 @@ void JoinedRuns::load_profile() {
 }
 
 void JoinedRuns::take_gpu_times(const Run& run) {
+  auto found =
+      in_background([&] { return find_gpu_work(run, sites); });  // writes nothing that the next reads
   gpu_times_ = join_gpu_times(*tracing, run, sites, kAssumedMachine);
   calibrated = gpu_times_->known > 0;
   machine_ = gpu_times_->machine;
-  gpu_work = find_gpu_work(run, sites);
+  gpu_work = found.get();
   join_gpu_work(*tracing, run, sites, *gpu_work);
 }
 

@@ -16,6 +16,7 @@
 #include "analysis/report/timeline.h"
 #include "analysis/report/totals.h"
 #include "analysis/symbols/wording.h"
+#include "base/in_background.h"
 
 namespace diogenes {
 
@@ -60,6 +61,8 @@ Result<Report> ReportOfRun::run() {
   report_.notices.insert(report_.notices.end(), runs_.notices.begin(), runs_.notices.end());
   describe_process();
   if (runs_.tracing) mark_part();
+  // Of a profile little needs the model: it is made beside the rest.
+  if (runs_.tracing && !report_.judged) model_made_ = in_background([this] { make_model(); });
   if (runs_.tracing) add_totals(*runs_.tracing, runs_.sites, report_, functions_);
   if (runs_.tracing) {
     if (report_.judged) report_.coverage = coverage_of(*runs_.tracing);
@@ -194,10 +197,16 @@ void ReportOfRun::describe_process() {
   }
 }
 
-// Made when it is needed first: of a profile beside what does not need it.
-const Replay& ReportOfRun::model() {
+void ReportOfRun::make_model() {
   if (!runs_.replay) runs_.build_model();
-  if (!models_) models_.emplace(runs_.graph, &*runs_.replay, options_.model);
+  models_.emplace(runs_.graph, &*runs_.replay, options_.model);
+}
+
+const Replay& ReportOfRun::model() {
+  if (model_made_.valid())
+    model_made_.get();
+  else if (!models_)
+    make_model();
   return *runs_.replay;
 }
 

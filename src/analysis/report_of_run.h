@@ -2,6 +2,7 @@
 // make its figures surer, and the benefit of other problems together than its groups have.
 #pragma once
 #include <filesystem>
+#include <future>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,6 +42,7 @@ class ReportOfRun {
   void mark_part();
   void say_code_loading();
   void describe_process();
+  void make_model();
   const Replay& model();
   void find();
   std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
@@ -60,6 +62,7 @@ class ReportOfRun {
   double threshold_percent_ = 0.1;
   std::optional<MainLoop> loop_;  // of the tracing run
   std::optional<Models> models_;
+  std::future<void> model_made_;  // where it is made beside the rest
   Problems problems_;
   std::vector<std::string> keys_;  // of problems_
   StackNames names_;

@@ -182,16 +182,19 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
   all_known_ = times.all;
   for (const ThreadSchedule& thread : schedule_.threads)
     for (const Node& node : thread.nodes) calls_time_ += node.own + node.waited;
-  const bool mismatch_is_known = several_streams_;
+  const bool one_thread = schedule_.threads.size() == 1, mismatch_is_known = several_streams_;
+  unchanged_.variants.resize(variants_.size());
   each_on_threads(kMostThreads, variants_.size() + 1, [&](size_t i) {
     if (i == variants_.size()) {
       if (!mismatch_is_known) mismatch_ = recorded_mismatch(variants_[0]);
-    } else if (schedule_.threads.size() == 1) {
+    } else if (one_thread) {
       Variant& variant = variants_[i];
-      simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints);
+      unchanged_.variants[i] =
+          simulate(schedule_, variant.durations, variant.machine, setting(), {}, &variant.checkpoints).end;
     }
   });
-  unchanged_ = ends({});
+  unchanged_.same_call = unchanged_.variants[0];
+  if (!one_thread) unchanged_ = ends({});
 }
 
 Outcome ProcessReplay::run(const Variant& variant, const Setting& how, std::span<const Edit> edits) const {

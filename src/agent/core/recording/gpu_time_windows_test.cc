@@ -58,16 +58,29 @@ TEST_F(Windows, NoRhythmOfTheProgramGoesAlongWithThem) {
   for (const uint32_t of_part : taken) EXPECT_NEAR(of_part, 20'000, 8'000);
 }
 
-TEST_F(Windows, TheFirstOfEachPathOpenOne) {
+TEST_F(Windows, APathThatIsNewBeginsOneSooner) {
   use_up();
   EXPECT_FALSE(wants(1, 1));
-  EXPECT_TRUE(wants(2, 2));
-  for (int i = 0; i < GpuTimeWindows::kBehindFresh; ++i) EXPECT_TRUE(wants(1, 3)) << "the window is open";
-  EXPECT_FALSE(wants(1, 4));
-  for (int i = 1; i < GpuTimeWindows::kOfPath; ++i) EXPECT_TRUE(wants(2, 5));
-  for (int i = 0; i < GpuTimeWindows::kBehindFresh; ++i) wants(1, 6);
-  EXPECT_FALSE(wants(1, 7));
-  EXPECT_FALSE(wants(2, 8));
+  EXPECT_FALSE(wants(2, 1 * kMillisecond)) << "the last one is not long ago";
+  const int64_t sooner = GpuTimeWindows::kAtLeast + kMillisecond;
+  EXPECT_FALSE(wants(1, sooner));
+  EXPECT_TRUE(wants(2, sooner));
+  for (int i = 1; i < GpuTimeWindows::kOfWindow; ++i) EXPECT_TRUE(wants(1, sooner));
+  EXPECT_FALSE(wants(1, sooner));
+  EXPECT_FALSE(wants(2, sooner));
+  EXPECT_TRUE(wants(2, 2 * sooner)) << "recorded once so far";
+  EXPECT_TRUE(wants(2, 2 * sooner));
+  EXPECT_TRUE(wants(2, 2 * sooner));
+  for (int i = 3; i < GpuTimeWindows::kOfWindow; ++i) EXPECT_TRUE(wants(1, 2 * sooner));
+  EXPECT_FALSE(wants(2, 2 * sooner));
+  EXPECT_FALSE(wants(2, 2 * sooner + GpuTimeWindows::kAtLeast)) << "it is known now";
+}
+
+// A program that does something new all the time.
+TEST_F(Windows, NewPathsSwitchNoMoreThanFiftyTimesASecond) {
+  use_up();
+  for (uint32_t i = 0; i < 60'000; ++i) wants(i, i * int64_t{50'000});  // 3 s
+  EXPECT_LE(switches_, 2 * 3 * 50);
 }
 
 TEST_F(Windows, WhatCannotBeginAgainIsNotRecorded) {
