@@ -21,7 +21,7 @@ namespace diogenes::agent {
 
 namespace {
 
-// What a walk takes, 5.5 KiB: kept off the program's stack, which may be small.
+// What a walk takes, 7 KiB: kept off the program's stack, which may be small.
 struct Scratch {
   Frames own, found;
   WordsRead words;
@@ -33,6 +33,7 @@ Scratch* take_scratch() {
   for (Scratch& scratch : scratches) {
     if (scratch.taken.exchange(true, std::memory_order_acquire)) continue;  // pairs with capture()
     scratch.own.count = scratch.found.count = scratch.words.count = 0;
+    scratch.words.rbp = false;
     scratch.own.cut = scratch.found.cut = false;
     return &scratch;
   }

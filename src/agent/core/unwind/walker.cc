@@ -68,6 +68,15 @@ Walked walk_frames(const Registers& from, Frames& to, WordsRead& words) {
     words.add((at - first) / sizeof(uintptr_t), value);
     return value;
   };
+  // Most functions keep values of theirs in rbp: what it holds leads the walk only where a rule asks for it.
+  uintptr_t rbp_at = 0;  // on the stack; 0: it is as it was at the beginning
+  bool rbp_leads = false;
+  const auto take_rbp = [&] {
+    if (!rbp_leads && rbp_at == 0) words.rbp = true;
+    if (!rbp_leads && rbp_at != 0) read(rbp_at);
+    rbp_leads = true;
+    return rbp;
+  };
   for (int count = 0; address != 0;) {
     to.addresses[count] = exact ? address : address - 1;
     to.places[count] = place;
@@ -78,9 +87,9 @@ Walked walk_frames(const Registers& from, Frames& to, WordsRead& words) {
     if (rule.kind == FrameRule::Cfa::from_rsp)
       cfa += rsp;
     else if (rule.kind == FrameRule::Cfa::from_rbp)
-      cfa += rbp;
+      cfa += take_rbp();
     else if (rule.kind == FrameRule::Cfa::stored_at_rbp)
-      cfa = is_word_above(rsp, rbp + cfa) ? read(rbp + cfa) : 0;
+      cfa = is_word_above(rsp, take_rbp() + cfa) ? read(rbp + cfa) : 0;
     else if (rule.kind == FrameRule::Cfa::unlisted)
       return is_code_there(address) ? Walked::whole : Walked::astray;
     else
@@ -89,10 +98,12 @@ Walked walk_frames(const Registers& from, Frames& to, WordsRead& words) {
     place = cfa - sizeof(uintptr_t);
     address = read(place);
     if (rule.rbp != FrameRule::Rbp::kept) {
-      const uintptr_t at = (rule.rbp == FrameRule::Rbp::stored_at_cfa ? cfa : rbp) +
+      const uintptr_t at = (rule.rbp == FrameRule::Rbp::stored_at_cfa ? cfa : take_rbp()) +
                            static_cast<uintptr_t>(int64_t{rule.rbp_offset});
       if (at < rsp || at >= cfa || at % sizeof(uintptr_t) != 0) return Walked::astray;
-      rbp = read(at);
+      rbp = *reinterpret_cast<const uintptr_t*>(at);
+      rbp_at = at;
+      rbp_leads = false;
     }
     rsp = cfa;
     if (count == kMaximumFrames) {

@@ -28,9 +28,10 @@ enum class Walked : uint8_t {
   gave_up  // to a frame whose rule is not one of those that we know: libgcc knows more
 };
 
-// The words of the stack that a walk was led by.
+// What a walk was led by: words of the stack, and rbp as it was at the beginning.
 struct WordsRead {
-  static constexpr int kMost = 128;
+  static constexpr int kMost = 256;
+  bool rbp = false;
   int count = 0;       // negative: there were more
   uint32_t at[kMost];  // in words from where rsp was at the beginning
   uintptr_t values[kMost];

@@ -307,6 +307,40 @@ TEST(KnownWalks, AreForgottenWhenModulesChange) {
   EXPECT_EQ(find_known_walk(from), kNoStack);
 }
 
+// As a library has them that launches each of its kernels from the same place.
+TEST(KnownWalks, SeveralBeginAtOnePlace) {
+  uintptr_t stack[] = {0, 0};
+  const Registers from{
+      .address = 2, .rsp = reinterpret_cast<uintptr_t>(stack), .rbp = 0, .exact = false, .place = 0};
+  for (uint32_t i = 0; i < 8; ++i) {
+    stack[1] = i;
+    WordsRead words;
+    words.add(1, i);
+    keep_walk(from, words, 10 + i);
+  }
+  for (uint32_t i = 0; i < 8; ++i) {
+    stack[1] = i;
+    EXPECT_EQ(find_known_walk(from), 10 + i);
+  }
+}
+
+TEST(KnownWalks, RbpCountsWhereItLedThem) {
+  uintptr_t stack[] = {0, 0};
+  Registers from{
+      .address = 3, .rsp = reinterpret_cast<uintptr_t>(stack), .rbp = 5, .exact = false, .place = 0};
+  WordsRead words;
+  words.add(1, 0);
+  keep_walk(from, words, 7);
+  from.rbp = 6;
+  EXPECT_EQ(find_known_walk(from), 7u);
+  from.address = 4;
+  words.rbp = true;
+  keep_walk(from, words, 8);
+  EXPECT_EQ(find_known_walk(from), 8u);
+  from.rbp = 5;
+  EXPECT_EQ(find_known_walk(from), kNoStack);
+}
+
 TEST(FrameRule, IsForgottenWhenModulesChange) {
   const auto address = reinterpret_cast<uintptr_t>(&diogenes_compare_walks) + 20;
   const FrameRule rule = RuleCache().behind_call(address);
