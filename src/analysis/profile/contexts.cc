@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "analysis/runs/recording_cost.h"
+#include "analysis/symbols/python_calls.h"
 
 namespace diogenes {
 namespace {
@@ -90,6 +91,7 @@ class Tree {
       made.module = frame.module;
       made.language = frame.language;
       made.owner = frame.owner;
+      made.call = python_call(frame);
     }
     made.line = first_of(made.line, frame.line);
     return node;

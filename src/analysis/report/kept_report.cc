@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKeptMagic = "diogenes-kept-report/4\n";
+constexpr std::string_view kKeptMagic = "diogenes-kept-report/5\n";
 constexpr const char* kFile = "report.kept";
 
 // What was proved is read anew each time (proved_report.h), and the timeline is made anew by those who show it.
@@ -86,7 +86,7 @@ KEPT(ReportLaunchShape, grid, block, registers, static_shared_bytes, dynamic_sha
 KEPT(ReportGpuPath, where, via, stack, count, gpu_s, what_if)
 KEPT(ReportGpuWork, id, kind, name, full_name, count, gpu_s, percent, shortest_s, median_s, longest_s,
      least_s, most_s, bytes, in_graphs, shapes, shape_count, paths, path_count, what_if)
-KEPT(ReportContext, parent, kind, name, file, module, line, called_line, language, owner, count, cpu_s,
+KEPT(ReportContext, parent, kind, name, call, file, module, line, called_line, language, owner, count, cpu_s,
      driver_s, waited_s, gpu_s, idle_s, recoverable_s, half_gain_s, none_gain_s, cpu_least_s, cpu_most_s,
      gpu_least_s, gpu_most_s, threads, work)
 KEPT(ReportIdle::Gap, context, before, after, seconds, count)

@@ -84,6 +84,7 @@ struct ReportContext {
   uint32_t parent = 0;  // position in ReportProfile::contexts; always before the node
   Kind kind = Kind::frame;
   std::string name;  // function, call or kernel
+  std::string call;  // a function of a Python library, as its users write it: "tensor.item()"; "": none
   std::string file, module;
   int line = 0;          // in `file`: the first from which the function was seen to call; 0: not known
   int called_line = 0;   // in the parent's file: where the parent calls it; 0: not known

@@ -49,13 +49,14 @@ constexpr std::array kDunders = {
 };
 
 // Functions that only call another one. What they are called is all that tells them.
-constexpr std::array<string_view, 10> kWrappers = {"Module._wrapped_call_impl",
+constexpr std::array<string_view, 11> kWrappers = {"Module._wrapped_call_impl",
                                                    "Module._call_impl",
                                                    "decorate_context",
                                                    "wrapper",
                                                    "wrapped",
                                                    "inner",
                                                    "_fn",
+                                                   "_use_grad",
                                                    "reraise_with_filtered_traceback",
                                                    "cache_miss",
                                                    "wrapper_set_seed"};
@@ -197,6 +198,10 @@ PythonCall python_call(const std::vector<ReportFrame>& stack, const ReportFrame*
     call.name.replace(dots + 1, 3, inside);
   }
   return call;
+}
+
+std::string python_call(const ReportFrame& frame) {
+  return frame.owner != FrameOwner::library || is_wrapper(frame) ? "" : name_of_call(frame);
 }
 
 }  // namespace diogenes

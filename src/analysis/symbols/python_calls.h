@@ -30,4 +30,7 @@ struct PythonCall {
 // followed to what it calls.
 PythonCall python_call(const std::vector<ReportFrame>& stack, const ReportFrame* callee);
 
+// The same of one frame alone: "tensor[...]"; "": it is no function of a Python library, or a wrapper.
+std::string python_call(const ReportFrame& frame);
+
 }  // namespace diogenes

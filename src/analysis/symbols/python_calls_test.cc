@@ -71,6 +71,18 @@ TEST(PythonCalls, LookBehindWrappers) {
 }
 
 // Names that only look like Cython's.
+TEST(PythonCalls, OfOneFrameAreThoseOfLibraries) {
+  EXPECT_EQ(python_call(native("torch::autograd::THPVariable_logsumexp(_object*, _object*)")),
+            "tensor.logsumexp()");
+  EXPECT_EQ(python_call(native("cublasSgemm_v2")), "");
+  const char* file = "/venv/lib/python3.12/site-packages/torch/nn/modules/module.py";
+  EXPECT_EQ(python_call(python("Linear.forward", file)), "Linear.forward()");
+  EXPECT_EQ(python_call(python("Module._call_impl", file)), "");
+  ReportFrame own = python("Rules.apply", "/home/me/rules.py");
+  own.owner = FrameOwner::application;
+  EXPECT_EQ(python_call(own), "");
+}
+
 TEST(PythonCalls, TakeAnyName) {
   for (const char* odd : {"__pyx_pw_", "__pyx_pw_4", "__pyx_pw_9999cupy", "__pyx_f_0", "__pyx_pf_4cupy_",
                           "__pyx_pw_4cupy_5", "torch::autograd::THPVariable_", "", "(", "<"})

@@ -200,14 +200,20 @@ std::string idle_html(const Report& report) {
   if (places.empty()) return text + "</section>\n";
   text += "<p>By function of yours, with what libraries and the driver do for it. " + html(kIdleGain) +
           "</p>\n<div class=\"scroll\"><table><tbody>\n";
+  bool much_short_work = false;
   for (size_t i = 0; i < places.size() && i < kMostIdlePlaces; ++i) {
     text += row(places[i].seconds,
                 "<strong>" + html(shortened_name(places[i].name, kLongestIdleName)) + "</strong>",
                 places[i].place);
+    if (!places[i].short_work.empty())
+      text += "<tr><td></td><td></td><td colspan=\"2\">" + html(places[i].short_work) + "</td></tr>\n";
+    much_short_work |= !places[i].short_work.empty();
     for (const IdlePlace::Part& part : places[i].parts)
       text += row(part.seconds, html(shortened_name(part.what, kLongestIdleName)), part.where);
   }
-  return text + "</tbody></table></div></section>\n";
+  text += "</tbody></table></div>\n";
+  if (much_short_work) text += "<p>" + html(kShortWork) + "</p>\n";
+  return text + "</section>\n";
 }
 
 std::string contexts_html(const Report& report) {

@@ -17,6 +17,8 @@ constexpr double kWorthAWord = 0.1;                       // of the time from th
 constexpr double kLeastPlace = 0.01, kLeastPart = 0.001;  // of the idle time
 constexpr double kLeastOfPlace = 0.1;                     // of a place's
 constexpr size_t kMostParts = 3;
+constexpr uint64_t kManyPieces = 1000;
+constexpr double kLongestWait = 2e-4;  // s, for a piece
 
 template <typename Part>
 void longest_first(std::vector<Part>& parts) {
@@ -31,10 +33,23 @@ std::string lines_text(const ReportIdle::Gap& gap) {
                                  : fmt::format("lines {} to {}", gap.before, gap.after);
 }
 
+// Short work that keeps the GPU waiting longer than it works.
+std::string short_work_text(double idle_s, uint64_t pieces, double gpu_s) {
+  const auto count = static_cast<double>(pieces);
+  if (pieces < kManyPieces || !std::isfinite(gpu_s) || idle_s < gpu_s || idle_s > kLongestWait * count)
+    return "";
+  return fmt::format("gives the GPU {} of work, {} each, and lets it wait {} for each",
+                     counted(pieces, "piece"), seconds_text(gpu_s / count), seconds_text(idle_s / count));
+}
+
 }  // namespace
 
 const char* const kIdleGain =
     "The run gains that much at most: if the function takes no time, or if the GPU gets its next work before.";
+
+const char* const kShortWork =
+    "Much short work: do a whole batch at a time in place of a loop, or let torch.compile or a CUDA graph give the "
+    "GPU many pieces at once.";
 
 bool idle_is_worth_a_word(const ReportProfile& profile) {
   return profile.idle && std::isfinite(profile.idle->idle_s) && std::isfinite(profile.idle->phase_s) &&
@@ -73,13 +88,14 @@ std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle) {
 std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
   const std::vector<ReportContext>& contexts = profile.contexts;
   struct Sums {
-    double seconds = 0;
+    double seconds = 0, once_s = 0, gpu_s = 0;
+    uint64_t pieces = 0;
     uint32_t first = 0;
     std::map<std::pair<std::string, std::string>, double> parts;  // by where and what
   };
   std::map<std::pair<std::string, std::string>, Sums> functions;  // by name and file
-  // Of each context, from it up: the application's function, and what that calls.
-  std::vector<uint32_t> function(contexts.size(), 0), callee(contexts.size(), 0);
+  // Of each context, from it up: the application's function, and what that calls; what it is called if that is a wrapper.
+  std::vector<uint32_t> function(contexts.size(), 0), callee(contexts.size(), 0), named(contexts.size(), 0);
   std::vector<bool> calls(contexts.size(), false);  // there are calls of the driver in it
   for (size_t i = contexts.size(); i-- > 0;) {
     if (contexts[i].kind == ReportContext::Kind::call) calls[i] = true;
@@ -91,17 +107,26 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
     const bool own = one.kind == ReportContext::Kind::frame && one.owner == FrameOwner::application;
     const uint32_t parent = one.parent < i ? one.parent : 0;
     function[i] = own ? i : function[parent];
-    callee[i] = own || i == 0 ? i : function[parent] == parent ? i : callee[parent];
+    const bool first = own || i == 0 || function[parent] == parent;
+    callee[i] = first ? i : callee[parent];
+    named[i] = first || (contexts[named[parent]].call.empty() && !one.call.empty()) ? i : named[parent];
+    if (one.kind == ReportContext::Kind::gpu) {
+      Sums& of_work = functions[{contexts[function[i]].name, contexts[function[i]].file}];
+      of_work.pieces += one.count;
+      of_work.gpu_s += one.gpu_s;
+    }
     const double seconds = std::isfinite(one.idle_s) ? one.idle_s : 0;
     if (seconds <= 0) continue;
     whole += seconds;
     const ReportContext& of = contexts[function[i]];
-    auto [sums, fresh] = functions.try_emplace({of.name, of.file});
-    if (fresh) sums->second.first = function[i];
-    sums->second.seconds += seconds;
+    Sums& sums = functions[{of.name, of.file}];
+    if (sums.seconds == 0) sums.first = function[i];
+    sums.seconds += seconds;
     // What no call of the driver lies in was seen by samples alone, between the calls around it.
-    if (const ReportContext& called = contexts[callee[i]]; function[i] != i && calls[callee[i]])
-      sums->second.parts[{line_text(called.called_line), plain_name(called)}] += seconds;
+    if (function[i] == i || !calls[callee[i]]) continue;
+    const ReportContext& called = contexts[named[i]];
+    sums.parts[{line_text(contexts[callee[i]].called_line),
+                called.call.empty() ? plain_name(called) : called.call}] += seconds;
   }
   if (profile.idle)
     for (const ReportIdle::Gap& gap : profile.idle->gaps) {
@@ -109,18 +134,20 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
       if (gap.context >= contexts.size() || function[gap.context] != gap.context) continue;
       const auto sums = functions.find({contexts[gap.context].name, contexts[gap.context].file});
       if (sums == functions.end() || !std::isfinite(gap.seconds)) continue;
+      if (gap.count == 1) sums->second.once_s += gap.seconds;
       sums->second
           .parts[{lines_text(gap), gap.count == 1 ? "between two calls, once" : "between two calls"}] +=
           gap.seconds;
     }
   std::vector<IdlePlace> places;
   for (const auto& [key, sums] : functions) {
-    if (sums.seconds < kLeastPlace * whole) continue;
+    if (!(sums.seconds > 0) || sums.seconds < kLeastPlace * whole) continue;
     const ReportContext& of = contexts[sums.first];
     IdlePlace& place = places.emplace_back();
     place.seconds = sums.seconds;
     place.name = plain_name(of);
     place.place = function_place(of);
+    place.short_work = short_work_text(sums.seconds - sums.once_s, sums.pieces, sums.gpu_s);
     for (const auto& [part, seconds] : sums.parts)
       if (seconds >= kLeastPlace * whole && seconds >= kLeastOfPlace * sums.seconds)
         place.parts.push_back({std::min(seconds, sums.seconds), part.first, part.second});

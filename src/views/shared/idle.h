@@ -26,6 +26,8 @@ std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle);
 struct IdlePlace {
   double seconds = 0;
   std::string name, place;  // "als::iterate", "als.cc:180"
+  // "gives the GPU 71,204 pieces of work, 1.41 us each, and lets it wait 24 us for each"; "": they are few, or long
+  std::string short_work;
   // Its parts: what it calls, or what lies between two of its calls. The longest first, and few.
   struct Part {
     double seconds = 0;
@@ -39,5 +41,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile);
 
 // What the reader may conclude of a place.
 extern const char* const kIdleGain;
+// What to do where there is much short work.
+extern const char* const kShortWork;
 
 }  // namespace diogenes

@@ -31,11 +31,14 @@ void idle_table(Page& page, const ReportProfile& profile, size_t most) {
   const std::vector<IdlePlace> places = idle_places(profile);
   if (places.empty()) return;
   page.line("By function of yours, with what libraries and the driver do for it:");
+  bool much_short_work = false;
   for (size_t i = 0; i < places.size() && i < most; ++i) {
     const IdlePlace& one = places[i];
     const std::string lead = fmt::format("{:>2}. ", i + 1) + figures(one.seconds);
     const std::string place = one.place.empty() ? "" : "  " + one.place;
     page.line(lead + page.bold(shortened_name(one.name, room_for(lead, place))) + page.faint(place));
+    if (!one.short_work.empty()) page.wrapped("      ", 6, one.short_work);
+    much_short_work |= !one.short_work.empty();
     for (const IdlePlace::Part& part : one.parts) {
       const std::string of_it = "      " + figures(part.seconds);
       const std::string where = part.where.empty() ? "" : part.where + ": ";
@@ -43,6 +46,7 @@ void idle_table(Page& page, const ReportProfile& profile, size_t most) {
     }
   }
   page.wrapped("    ", 4, kIdleGain);
+  if (much_short_work) page.wrapped("    ", 4, kShortWork);
 }
 
 }  // namespace diogenes

@@ -53,6 +53,44 @@ TEST(WhereTimeGoes, KernelsComeBelowTheFindings) {
   EXPECT_NE(text.find("; the GPU was idle for 250 ms (25.0%)"), std::string::npos);
 }
 
+// A loop of Python: 20,000 kernels of 2 us in one second, over a wrapper that tells nothing.
+TEST(WhereTimeGoes, ShortWorkOfPythonIsSaid) {
+  Report report = profiled_report();
+  ReportProfile& profile = *report.profile;
+  profile.idle = ReportIdle{.phase_s = 1.1, .idle_s = 1, .between_s = 1};
+  const auto node = [&](uint32_t parent, ReportContext::Kind kind, const char* name, const char* call,
+                        double idle_s) {
+    ReportContext& made = profile.contexts.emplace_back();
+    made.parent = parent;
+    made.kind = kind;
+    made.name = name;
+    made.call = call;
+    made.language = "python";
+    made.owner = parent == 0 ? FrameOwner::application : FrameOwner::library;
+    made.called_line = 12;
+    made.idle_s = idle_s;
+    return static_cast<uint32_t>(profile.contexts.size() - 1);
+  };
+  profile.contexts.resize(1);
+  const uint32_t apply = node(0, ReportContext::Kind::frame, "Rules.apply", "", 0.4);
+  const uint32_t wrapper = node(apply, ReportContext::Kind::frame, "Module._wrapped_call_impl", "", 0.1);
+  const uint32_t linear =
+      node(wrapper, ReportContext::Kind::frame, "Linear.forward", "Linear.forward()", 0.3);
+  const uint32_t call = node(linear, ReportContext::Kind::call, "cuLaunchKernel", "", 0.2);
+  profile.contexts[node(call, ReportContext::Kind::gpu, "gemm", "", 0)].count = 20'000;
+  profile.contexts.back().gpu_s = 0.04;
+  const std::string text = to_text(report, profile_options());
+  const auto said = [&](const char* what) {
+    EXPECT_NE(text.find(what), std::string::npos) << what << "\n" << text.substr(text.find("Why the GPU"));
+  };
+  said(" 1.   1.00 s 100.0%  Rules.apply");
+  said("      gives the GPU 20,000 pieces of work, 2.00 us each, and lets it wait 50.0 us for each\n");
+  said("        500 ms  50.0%  line 12: Linear.forward()\n");
+  said("Much short work:");
+  profile.contexts.back().count = 900;
+  EXPECT_EQ(to_text(report, profile_options()).find("Much short work"), std::string::npos);
+}
+
 TEST(WhereTimeGoes, KernelsInFull) {
   TextOptions kernels = profile_options();
   kernels.kernels = true;
