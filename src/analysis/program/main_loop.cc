@@ -11,6 +11,10 @@ namespace {
 constexpr uint64_t kFewestCalls = 3;  // iterations
 constexpr double kMost = 0.8;         // of the iterations are alike, and of the time lies in those
 constexpr size_t kCandidates = 64;    // sites that may begin an iteration, tried at most
+// Of a loop whose iterations differ.
+constexpr uint64_t kFewestThatDiffer = 10;  // iterations
+constexpr size_t kOfOneCount = 4;  // candidates: sites that are called as often are most often of one loop
+constexpr double kLeastOfThread = 0.25;  // of the time from the thread's first call to its last
 
 // From one call of the same site to the next.
 struct Iteration {
@@ -72,6 +76,33 @@ Alike most_alike(const std::vector<Operation>& operations, SiteIndex begin) {
   return most;
 }
 
+// Iterations that have about as many calls as the one in the middle, if a loop begins at this site. What is called for the first
+// time counts for nothing: code is loaded then, and memory allocated.
+Alike most_steady(const std::vector<Operation>& operations, SiteIndex begin,
+                  const std::vector<bool>& first_time) {
+  std::vector<Iteration> iterations;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].outside) continue;
+    if (operations[i].site == begin) iterations.emplace_back();
+    if (iterations.empty()) continue;
+    ++iterations.back().calls;
+    if (!first_time[i]) iterations.back().time += operations[i].call;
+  }
+  Alike steady;
+  if (iterations.size() < kFewestThatDiffer) return steady;
+  iterations.pop_back();
+  const auto middle = iterations.begin() + static_cast<ptrdiff_t>(iterations.size() / 2);
+  std::nth_element(iterations.begin(), middle, iterations.end(),
+                   [](const Iteration& one, const Iteration& other) { return one.calls < other.calls; });
+  steady.calls = middle->calls;
+  for (const Iteration& one : iterations) {
+    if (3 * one.calls < 2 * steady.calls || 2 * one.calls > 3 * steady.calls) continue;
+    ++steady.count;
+    steady.time += one.time;
+  }
+  return steady;
+}
+
 // From the first call of this site to `calls` calls from the last one on.
 void set_extent(const std::vector<Operation>& operations, SiteIndex begin, MainLoop& loop) {
   size_t first = operations.size(), last = 0;
@@ -91,13 +122,56 @@ bool lies_in(const MainLoop& loop, const Operation& operation) {
 
 }  // namespace
 
+namespace {
+
+using Counts = std::unordered_map<uint32_t, uint64_t>;  // by site
+
+bool holds_the_time(const Alike& alike, uint64_t count, Nanoseconds all) {
+  return static_cast<double>(alike.count) >= kMost * static_cast<double>(count - 1) &&
+         alike.time.seconds() >= kMost * all.seconds();
+}
+
+MainLoop loop_of(const Busiest& busiest, SiteIndex begin, uint64_t count, const Alike& alike) {
+  MainLoop loop{count, alike.calls, busiest.process, {}, {}};
+  set_extent(busiest.thread->operations, begin, loop);
+  return loop;
+}
+
+std::optional<MainLoop> loop_that_differs(const Busiest& busiest, const std::vector<SiteIndex>& sites,
+                                          Counts& counts) {
+  const std::vector<Operation>& operations = busiest.thread->operations;
+  std::vector<bool> first_time(operations.size());
+  std::unordered_set<uint32_t> seen;
+  Nanoseconds all;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].outside) continue;
+    first_time[i] = seen.insert(operations[i].site.value).second;
+    if (!first_time[i]) all += operations[i].call;
+  }
+  const double whole = (operations.back().end() - operations.front().begin).seconds();
+  std::unordered_map<uint64_t, size_t> of_count;
+  size_t tried = 0;
+  for (const SiteIndex site : sites) {
+    const uint64_t count = counts[site.value];
+    if (++of_count[count] > kOfOneCount) continue;
+    if (++tried > kCandidates) break;
+    const Alike steady = most_steady(operations, site, first_time);
+    if (!holds_the_time(steady, count, all)) continue;
+    const MainLoop loop = loop_of(busiest, site, count, steady);
+    if ((loop.end - loop.begin).seconds() >= kLeastOfThread * whole) return loop;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<MainLoop> main_loop(const Run& tracing) {
-  const auto [thread, process] = busiest_thread(tracing);
-  if (!thread) return std::nullopt;
-  std::unordered_map<uint32_t, uint64_t> counts;
+  const Busiest busiest = busiest_thread(tracing);
+  if (!busiest.thread) return std::nullopt;
+  Counts counts;
   std::vector<SiteIndex> sites;  // in the order in which they are seen first
   Nanoseconds all;
-  for (const Operation& operation : thread->operations) {
+  for (const Operation& operation : busiest.thread->operations) {
     if (operation.outside) continue;
     if (counts[operation.site.value]++ == 0) sites.push_back(operation.site);
     all += operation.call;
@@ -105,18 +179,12 @@ std::optional<MainLoop> main_loop(const Run& tracing) {
   std::erase_if(sites, [&](SiteIndex site) { return counts[site.value] < kFewestCalls; });
   std::stable_sort(sites.begin(), sites.end(),
                    [&](SiteIndex a, SiteIndex b) { return counts[a.value] > counts[b.value]; });
-  if (sites.size() > kCandidates) sites.resize(kCandidates);
-  for (const SiteIndex site : sites) {
-    const uint64_t count = counts[site.value];
-    const Alike alike = most_alike(thread->operations, site);
-    if (static_cast<double>(alike.count) >= kMost * static_cast<double>(count - 1) &&
-        alike.time.seconds() >= kMost * all.seconds()) {
-      MainLoop loop{count, alike.calls, process, {}, {}};
-      set_extent(thread->operations, site, loop);
-      return loop;
-    }
+  for (size_t i = 0; i < sites.size() && i < kCandidates; ++i) {
+    const uint64_t count = counts[sites[i].value];
+    const Alike alike = most_alike(busiest.thread->operations, sites[i]);
+    if (holds_the_time(alike, count, all)) return loop_of(busiest, sites[i], count, alike);
   }
-  return std::nullopt;
+  return loop_that_differs(busiest, sites, counts);
 }
 
 std::vector<Change> changes_in(const MainLoop& loop, const Run& tracing, const EventGraph& graph,

@@ -1,6 +1,7 @@
 // The program's main loop: the same chain of calls, over and over. In: the tracing run. Out: how often it ran, and what lies
 // in it, so that a gain can be said for each iteration. It is the innermost loop that holds most of the time spent in the
-// driver, in the thread that spends most there; a program without one, or with several of like weight, has none.
+// driver, in the thread that spends most there; a program without one, or with several of like weight, has none. Where the
+// iterations differ, as those of PyTorch do, one that has about as many calls each time will do.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -68,6 +68,39 @@ TEST(MainLoop, MayHoldSmallerOnes) {
   EXPECT_EQ(loaded.loop->calls, 11u);
 }
 
+// Each of 40 steps: 2 to 5 times launch and wait, an allocation in some, and a copy. The first one loads code for a second.
+Timeline training() {
+  Timeline trace = timeline();
+  for (int step = 0; step < 40; ++step) {
+    trace.copy("cuMemcpyHtoD_v2", 64, lasting(2), 3).from(0x10);
+    if (step % 7 == 0) trace.call("cuMemAlloc_v2", lasting(0), 5).from(0x11);
+    for (int i = 0; i < 2 + step % 4; ++i) {
+      trace.launch(4).from(0x20);
+      trace.call("cuStreamSynchronize", lasting(30), step + i == 0 ? 1'000'000 : 1).from(0x30);
+    }
+    trace.launch(4).from(0x40).work(500);
+  }
+  return trace;
+}
+
+TEST(MainLoop, MayHaveIterationsThatDiffer) {
+  const LoadedLoop loaded(training());
+  ASSERT_TRUE(loaded.loop);
+  EXPECT_EQ(loaded.loop->iterations, 40u) << "not the waits in it";
+  EXPECT_NEAR(static_cast<double>(loaded.loop->calls), 9, 1);
+}
+
+TEST(MainLoop, IsNotOneOfManyShortCallsBeforeAllElse) {
+  // 200 queries at the start, and then a long time of other work.
+  Timeline trace = timeline();
+  for (int i = 0; i < 200; ++i) {
+    trace.call("cuMemGetInfo_v2", lasting(0), 2).from(0x10);
+    if (i % 3 == 0) trace.launch(4).from(0x20);
+  }
+  trace.work(1'000'000).launch(4).from(0x50).sync(lasting(1'000)).from(0x60);
+  EXPECT_FALSE(LoadedLoop(trace).loop);
+}
+
 TEST(MainLoop, IsNotThereWithoutRepetition) {
   EXPECT_FALSE(LoadedLoop(timeline()).loop);
   EXPECT_FALSE(LoadedLoop(timeline().launch(4).sync(lasting(30)).launch(4).sync(lasting(30))).loop);
