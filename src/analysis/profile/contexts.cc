@@ -335,6 +335,8 @@ class Tree {
     const auto& operations = thread.operations;
     std::unordered_map<uint32_t, double> gaps;      // ns, by node
     std::unordered_map<uint32_t, Samples> sampled;  // by node
+    const bool sampled_at_all = p < in_.samples.size() && !in_.samples[p].empty();
+    double between_s = 0, on_cpu_s = 0;
     auto sample = samples.begin();
     for (const IdlePart& part : parts_of(in_.idle[p].by_thread[number], operations)) {
       const Operation& one = operations[part.operation];
@@ -346,12 +348,17 @@ class Tree {
         const uint32_t node =
             part.operation == 0 ? 0 : between(operations[part.operation - 1].site, one.site);
         gaps[node] += seconds * 1e9;
+        double on_cpu = 0;
+        for (; sample != samples.end() && (*sample)->at.count <= part.end; ++sample) {
+          if ((*sample)->at.count <= part.begin) continue;
+          sampled[node].push_back(*sample);
+          on_cpu += (*sample)->weight.seconds();
+        }
         if (part.operation > 0)
           add_idle_gap({node, line_in(node, operations[part.operation - 1].site), line_in(node, one.site),
-                        seconds, 1});
-        for (; sample != samples.end() && (*sample)->at.count <= part.end; ++sample)
-          if ((*sample)->at.count > part.begin) sampled[node].push_back(*sample);
-        out_.idle.between_s += seconds;
+                        seconds, 1, sampled_at_all ? std::optional(seconds - on_cpu) : std::nullopt});
+        between_s += seconds;
+        on_cpu_s += on_cpu;
         continue;
       }
       out_.nodes[call_of(one.site)].idle_s += seconds;
@@ -359,6 +366,9 @@ class Tree {
        : part.what == Meanwhile::wait_over ? out_.idle.waits_s
                                            : out_.idle.launching_s) += seconds;
     }
+    out_.idle.between_s += between_s;
+    if (sampled_at_all)
+      out_.idle.asleep_s = out_.idle.asleep_s.value_or(0) + std::max(between_s - on_cpu_s, 0.0);
     for (const auto& [node, time] : gaps)
       share_out(p, node, std::llround(time), sampled[node], &ReportContext::idle_s);
   }
@@ -375,6 +385,8 @@ class Tree {
     if (fresh) return;
     sums->second.seconds += gap.seconds;
     sums->second.count += gap.count;
+    // What samples say of one gap alone is worth nothing; of all together it is. Below zero until then.
+    if (gap.asleep_s) sums->second.asleep_s = sums->second.asleep_s.value_or(0) + *gap.asleep_s;
   }
 
   void add_idle_of_loop() {
@@ -394,6 +406,8 @@ class Tree {
     std::stable_sort(out_.idle.gaps.begin(), out_.idle.gaps.end(),
                      [](const auto& one, const auto& other) { return one.seconds > other.seconds; });
     if (out_.idle.gaps.size() > kMostIdleGaps) out_.idle.gaps.resize(kMostIdleGaps);
+    for (ReportIdle::Gap& gap : out_.idle.gaps)
+      if (gap.asleep_s) gap.asleep_s = std::max(*gap.asleep_s, 0.0);
   }
 
   void add_gpu() {

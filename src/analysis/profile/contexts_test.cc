@@ -217,6 +217,20 @@ TEST_F(ContextsTest, SamplesShareOutTheTimeBetweenCalls) {
   EXPECT_EQ(contexts.samples, 1u);
 }
 
+// Of the 17 between calls in which the GPU is idle (6 in step, 11 in main) the CPU was seen at work for 4, in step.
+TEST_F(ContextsTest, WhoIsNotSampledHadNoCpu) {
+  const int64_t start = ProcessOptions{}.start_ns;
+  idle_ = {{.phase = {45'000}, .idle = {39'000}, .by_thread = {{{start + 8'000, start + 47'000, 2}}}}};
+  EXPECT_FALSE(contexts_of(three_calls()).idle.asleep_s) << "nobody looked";
+  samples_ = {{{{start + 9'000}, {4'000}, 100, stack({0x309, 0x205, 0x101})}}};
+  const Contexts contexts = contexts_of(three_calls());
+  ASSERT_TRUE(contexts.idle.asleep_s);
+  EXPECT_NEAR(us(*contexts.idle.asleep_s), 13, 1e-6);
+  ASSERT_EQ(contexts.idle.gaps.size(), 2u);
+  EXPECT_NEAR(us(contexts.idle.gaps[0].asleep_s.value_or(-1)), 11, 1e-6);
+  EXPECT_NEAR(us(contexts.idle.gaps[1].asleep_s.value_or(-1)), 2, 1e-6);
+}
+
 // Samples stand for more than there is: they share it.
 TEST_F(ContextsTest, SamplesGiveNoMoreThanThereIs) {
   constexpr int64_t kStart = 1'000'000;

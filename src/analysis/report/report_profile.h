@@ -109,11 +109,12 @@ struct ReportContext {
 struct ReportIdle {
   double phase_s = 0, idle_s = 0;
   // Parts of idle_s; what is missing is that of threads without contexts.
-  double between_s = 0;    // between calls of the driver
-  double calls_s = 0;      // inside calls that do not wait, and give nothing
-  double waits_s = 0;      // inside waits whose work had ended
-  double launching_s = 0;  // from the call that gives the next work until that begins
-  double recording_s = 0;  // between calls: taken by the recording itself
+  double between_s = 0;            // between calls of the driver
+  double calls_s = 0;              // inside calls that do not wait, and give nothing
+  double waits_s = 0;              // inside waits whose work had ended
+  double launching_s = 0;          // from the call that gives the next work until that begins
+  double recording_s = 0;          // between calls: taken by the recording itself
+  std::optional<double> asleep_s;  // of between_s: the thread had no CPU; none: the CPU was not sampled
   // The part of both in the program's main loop, of its process; 0: there is none.
   double loop_s = 0, loop_idle_s = 0;
   uint64_t loop_iterations = 0;
@@ -122,7 +123,8 @@ struct ReportIdle {
     uint32_t context = 0;       // the function: position in ReportProfile::contexts
     int before = 0, after = 0;  // lines of it; 0: not known
     double seconds = 0;
-    uint64_t count = 0;  // how often
+    uint64_t count = 0;              // how often
+    std::optional<double> asleep_s;  // of `seconds`, as above
   };
   std::vector<Gap> gaps;
 };

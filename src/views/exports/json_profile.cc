@@ -159,7 +159,8 @@ Json idle_json(const std::optional<ReportIdle>& idle) {
                     {"line_before", gap.before > 0 ? Json(gap.before) : Json(nullptr)},
                     {"line_after", gap.after > 0 ? Json(gap.after) : Json(nullptr)},
                     {"seconds", finite(gap.seconds)},
-                    {"count", gap.count}});
+                    {"count", gap.count},
+                    {"asleep_s", gap.asleep_s ? Json(finite(*gap.asleep_s)) : Json(nullptr)}});
   return {{"phase_s", finite(idle->phase_s)},
           {"idle_s", finite(idle->idle_s)},
           {"between_s", finite(idle->between_s)},
@@ -167,6 +168,7 @@ Json idle_json(const std::optional<ReportIdle>& idle) {
           {"waits_s", finite(idle->waits_s)},
           {"launching_s", finite(idle->launching_s)},
           {"recording_s", finite(idle->recording_s)},
+          {"asleep_s", idle->asleep_s ? Json(finite(*idle->asleep_s)) : Json(nullptr)},
           {"loop_s", finite(idle->loop_s)},
           {"loop_idle_s", finite(idle->loop_idle_s)},
           {"loop_iterations", idle->loop_iterations},

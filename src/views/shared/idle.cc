@@ -17,6 +17,7 @@ constexpr double kWorthAWord = 0.1;                       // of the time from th
 constexpr double kLeastPlace = 0.01, kLeastPart = 0.001;  // of the idle time
 constexpr double kLeastOfPlace = 0.1;                     // of a place's
 constexpr size_t kMostParts = 3;
+constexpr double kLeastAsleep = 0.05, kLeastAsleepShare = 0.1;  // s; of the time between calls
 constexpr uint64_t kManyPieces = 1000;
 constexpr double kLongestWait = 2e-4;  // s, for a piece
 
@@ -24,6 +25,18 @@ template <typename Part>
 void longest_first(std::vector<Part>& parts) {
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& one, const Part& other) { return one.seconds > other.seconds; });
+}
+
+// Of a time between calls, as far as samples can tell: they are milliseconds apart.
+double asleep_of(double seconds, const std::optional<double>& asleep_s) {
+  if (!asleep_s || !std::isfinite(*asleep_s)) return 0;
+  const double asleep = std::min(*asleep_s, seconds);
+  return asleep >= kLeastAsleep && asleep >= kLeastAsleepShare * seconds ? asleep : 0;
+}
+
+std::string gap_text(const ReportIdle::Gap& gap) {
+  const bool slept = 2 * asleep_of(gap.seconds, gap.asleep_s) >= gap.seconds && gap.seconds > 0;
+  return std::string("between two calls") + (slept ? ", asleep" : "") + (gap.count == 1 ? ", once" : "");
 }
 
 std::string line_text(int line) { return line > 0 ? fmt::format("line {}", line) : ""; }
@@ -73,8 +86,14 @@ std::string idle_of_loop(const ReportIdle& idle) {
 
 std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle) {
   std::vector<IdleMeanwhile> parts;
+  const double asleep = asleep_of(idle.between_s, idle.asleep_s);
   for (const IdleMeanwhile& part :
-       {IdleMeanwhile{idle.between_s, "the CPU worked, or slept, between two calls of the driver"},
+       {IdleMeanwhile{idle.between_s - asleep,
+                      idle.asleep_s ? "the CPU worked between two calls of the driver"
+                                    : "the CPU worked, or slept, between two calls of the driver"},
+        IdleMeanwhile{
+            asleep,
+            "the thread had no CPU between two calls: it waited for a lock, a file or another thread"},
         IdleMeanwhile{idle.launching_s, "the CPU had launched the next work, or was at it"},
         IdleMeanwhile{idle.calls_s, "the CPU was in other calls of the driver"},
         IdleMeanwhile{idle.waits_s, "the CPU was still in a wait, for work that had ended"},
@@ -135,9 +154,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
       const auto sums = functions.find({contexts[gap.context].name, contexts[gap.context].file});
       if (sums == functions.end() || !std::isfinite(gap.seconds)) continue;
       if (gap.count == 1) sums->second.once_s += gap.seconds;
-      sums->second
-          .parts[{lines_text(gap), gap.count == 1 ? "between two calls, once" : "between two calls"}] +=
-          gap.seconds;
+      sums->second.parts[{lines_text(gap), gap_text(gap)}] += gap.seconds;
     }
   std::vector<IdlePlace> places;
   for (const auto& [key, sums] : functions) {

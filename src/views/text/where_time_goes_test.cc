@@ -91,6 +91,26 @@ TEST(WhereTimeGoes, ShortWorkOfPythonIsSaid) {
   EXPECT_EQ(to_text(report, profile_options()).find("Much short work"), std::string::npos);
 }
 
+TEST(WhereTimeGoes, WhoSleptIsSaidWhereTheCpuWasSampled) {
+  Report report = profiled_report();
+  ReportIdle& idle = report.profile->idle.emplace();
+  idle = {.phase_s = 1, .idle_s = 0.5, .between_s = 0.5};
+  idle.gaps = {{.context = 1, .before = 7, .after = 9, .seconds = 0.4, .count = 3}};
+  const auto text = [&] { return to_text(report, profile_options()); };
+  EXPECT_NE(text().find("500 ms 100.0%  the CPU worked, or slept, between two calls"), std::string::npos)
+      << text();
+  idle.asleep_s = 0.3;
+  EXPECT_NE(text().find("200 ms  40.0%  the CPU worked between two calls"), std::string::npos) << text();
+  EXPECT_NE(text().find("300 ms  60.0%  the thread had no CPU between two calls"), std::string::npos);
+  EXPECT_EQ(text().find("asleep"), std::string::npos);
+  idle.gaps[0].asleep_s = 0.25;
+  report.profile->contexts[1].idle_s = 0.4;
+  EXPECT_NE(text().find("lines 7 to 9: between two calls, asleep\n"), std::string::npos) << text();
+  idle.asleep_s = 0.04;
+  EXPECT_NE(text().find("500 ms 100.0%  the CPU worked between two calls"), std::string::npos)
+      << "samples are too far apart to tell";
+}
+
 TEST(WhereTimeGoes, KernelsInFull) {
   TextOptions kernels = profile_options();
   kernels.kernels = true;
