@@ -10,6 +10,7 @@
 
 #include "api.h"
 #include "device/gpu_times_table.h"
+#include "graphs/capture.h"
 #include "include/simulated_driver.h"
 #include "state.h"
 #include "wait.h"
@@ -168,6 +169,16 @@ CUresult private_synchronize() {
   return wait_for(call, ops);
 }
 
+// What no operation is told for is not recorded in any case. Whether CUPTI may be switched during a capture is not known: here
+// that breaks the capture.
+bool switch_gpu_times(bool on) {
+  const Held held = hold_device();
+  if (thread_state().contexts.empty()) return on;
+  for (const auto& [handle, stream] : thread_state().contexts.back()->streams)
+    if (stream->capture) stream->capture->invalidated = true;
+  return on;
+}
+
 const GpuTimesSource kGpuTimesSource = {
     sizeof(GpuTimesSource),
     start_gpu_times,
@@ -178,7 +189,7 @@ const GpuTimesSource kGpuTimesSource = {
       const Held held = hold_device();
       device().advance(now_ns());
     },
-    [](bool on) { return on; },  // what no operation is told for is not recorded
+    switch_gpu_times,
 };
 
 const DiogenesSimulatedTable kTable = {

@@ -75,10 +75,10 @@ class CudaUser {
   }
 
   // Keeps the GPU busy for so long.
-  void fill(CUdeviceptr memory, uint64_t words, uint64_t ns) {
+  void fill(CUdeviceptr memory, uint64_t words, uint64_t ns, CUstream stream = nullptr) {
     uint32_t value = 1;
     void* parameters[] = {&memory, &value, &words, &ns};
-    CHECK(cuLaunchKernel(fill_, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr));
+    CHECK(cuLaunchKernel(fill_, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr));
   }
 
   static uint32_t* pinned() {

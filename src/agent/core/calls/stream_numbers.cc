@@ -92,6 +92,7 @@ CodeImage image_at(uint64_t address) {
 
 }  // namespace
 
+bool capture_under_way() { return captures.load(std::memory_order_relaxed) > 0; }
 bool any_capture_begun() { return capture_begun.load(std::memory_order_seq_cst); }
 
 uint32_t number_of_event(uint64_t handle) { return handle ? events.number_of(handle) : 0; }

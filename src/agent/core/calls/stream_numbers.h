@@ -10,6 +10,8 @@ uint32_t number_of_event(uint64_t handle);  // 0: none
 
 // A stream capture was begun in this process, or is about to be.
 bool any_capture_begun();
+// One was begun, and has not ended.
+bool capture_under_way();
 
 // After a creation: a handle that was known before is another object now.
 void number_new_objects(Call& call);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "agent/core/calls/driver_calls.h"
+#include "agent/core/calls/stream_numbers.h"
 #include "agent/core/recording/elf_image.h"
 #include "agent/core/recording/gpu_time_windows.h"
 #include "agent/core/recording/recorder.h"
@@ -97,8 +98,9 @@ void start_gpu_times() {
 bool begin_gpu_work(uint32_t stack) {
   const GpuTimesSource* from = source.load(std::memory_order_acquire);
   if (!from) return true;
-  if (plan().plan->gpu_times == kGpuTimesInWindows &&
-      !windows.wants(stack, monotonic_now().count, from->record))
+  // Nothing is switched during a capture, which calls of other kinds may end: it stays as it is.
+  const auto record = [from](bool on) { return capture_under_way() ? !on : from->record(on); };
+  if (plan().plan->gpu_times == kGpuTimesInWindows && !windows.wants(stack, monotonic_now().count, record))
     return false;
   OperationId id;
   if (next_operation(id)) from->begin(number_of(id));
