@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kMostIdleSites = 16;   // each is one more replay of the whole run
 constexpr Nanoseconds kNothing{1'000};  // in a whole run
+constexpr int64_t kWorthMoving =
+    10;  // a wait moves by a tenth of its length, or waiting for less is looked at
 
 class Finder {
  public:
@@ -116,7 +118,8 @@ class Finder {
       const uint64_t count = site.of_kind[number(kind)];
       return count >= 2 && count == needed && verdicts.unmatched_needed == 0 && verdicts.idle_needed == 0;
     };
-    const bool rarely_movable = !all_movable || 2 * site.moved < needed;
+    const bool rarely_movable =
+        !all_movable || 2 * site.moved < needed || kWorthMoving * site.moves.count < site.waited.count;
     if (is_all(ProblemKind::ordering_synchronization))
       add(ProblemKind::ordering_synchronization, site.waits, site.left_out);
     else if (rarely_movable && is_all(ProblemKind::wide_synchronization))

@@ -60,6 +60,25 @@ TEST(Problems, AWaitIsTooWideIfAllItsNeededInstancesAre) {
   expect_if_all(kConditionOneStream, kExposed, ProblemKind::wide_synchronization);
 }
 
+// Someone else had the CPU before the result was read: by so little a wait cannot move that waits for a millisecond.
+TEST(Problems, AWaitThatIsTooWideIsNotSaidToBeEarly) {
+  const auto kind_of_wait = [](double waited_us) {
+    Timeline trace;
+    for (int i = 0; i < 4; ++i)
+      trace.launch(1)
+          .sync(lasting(waited_us))
+          .from(0x100)
+          .first_use(after(16), kCpuAccess)
+          .conditions(kConditionOneStream)
+          .work(30);
+    const Analysed analysed(trace);
+    return analysed.problems.found.size() == 1 ? std::optional(analysed.problems.found[0].kind)
+                                               : std::nullopt;
+  };
+  EXPECT_EQ(kind_of_wait(1'000), ProblemKind::wide_synchronization);
+  EXPECT_EQ(kind_of_wait(100), kMisplaced);
+}
+
 TEST(Problems, AWaitOnlyOrdersGpuWorkIfAllItsNeededInstancesDo) {
   expect_if_all(kConditionOnlyOrders, kOrder, ProblemKind::ordering_synchronization);
 }

@@ -1,5 +1,7 @@
 #include "analysis/findings/site_instances.h"
 
+#include <algorithm>
+
 namespace diogenes {
 
 void SiteInstances::add(const DriverFunction* function, const Operation& operation) {
@@ -23,6 +25,8 @@ void SiteInstances::add(const DriverFunction* function, const Operation& operati
   movable += candidate && is_movable(operation.reasons) && operation.after.count >= 0;
   if (auto kind = less_kind(operation)) ++of_kind[number(*kind)];
   moved += is_moved(operation);
+  waited += operation.waited;
+  if (is_moved(operation)) moves += std::min(operation.after, operation.waited);
   unresolved += (operation.reasons & kUnresolved) != 0;
   left_out += is_left_out(operation.reasons);
 }

@@ -9,7 +9,8 @@ constexpr size_t number(ProblemKind kind) { return static_cast<size_t>(kind); }
 
 struct SiteInstances {
   uint64_t waits = 0, transfers = 0, unnecessary = 0, movable = 0, unresolved = 0, moved = 0;
-  uint64_t idle_unnecessary = 0;                  // beside `waits`: needless ones that found all done
+  Nanoseconds waited, moves;      // of waits; of those `moved`: how far, and no farther than they wait
+  uint64_t idle_unnecessary = 0;  // beside `waits`: needless ones that found all done
   uint64_t left_out = 0, transfers_left_out = 0;  // of waits, of transfers: not looked at
   uint64_t calls = 0;                             // that did not fail
   uint64_t of_kind[kProblemKinds] = {};           // transfers and allocations, and less_kind()
