@@ -158,7 +158,10 @@ std::optional<MainLoop> loop_that_differs(const Busiest& busiest, const std::vec
     const Alike steady = most_steady(operations, site, first_time);
     if (!holds_the_time(steady, count, all)) continue;
     const MainLoop loop = loop_of(busiest, site, count, steady);
-    if ((loop.end - loop.begin).seconds() >= kLeastOfThread * whole) return loop;
+    Nanoseconds last;  // what comes behind it may be no part of the loop
+    for (const Operation& operation : operations)
+      if (operation.site == site && !operation.outside) last = operation.begin;
+    if ((last - loop.begin).seconds() >= kLeastOfThread * whole) return loop;
   }
   return std::nullopt;
 }

@@ -61,7 +61,8 @@ bool is_on_readable_stack(uintptr_t rsp, uint32_t words) {
 }
 
 Walked walk_frames(const Registers& from, Frames& to, WordsRead& words) {
-  auto [address, rsp, rbp, exact, place] = from;
+  uintptr_t address = from.address, rsp = from.rsp, rbp = from.rbp, place = from.place;
+  bool exact = from.exact;
   const RuleCache rules;
   const auto read = [&words, first = rsp](uintptr_t at) {
     const uintptr_t value = *reinterpret_cast<const uintptr_t*>(at);
