@@ -117,7 +117,7 @@ void buffer_completed(void*, uint32_t, uint8_t* buffer, size_t bytes, size_t val
 pid_t own_process = 0;
 std::atomic<bool> switching{false};
 
-// Between, no call of the program's costs more for CUPTI's sake. Each switch takes 100 to 200 us (docs/driver-facts.md).
+// Between, no call of the program's costs more for CUPTI's sake. Each switch takes some 0.1 ms (docs/driver-facts.md).
 bool record(bool on) {
   switching.store(true);
   bool known = !flushed.load() && (!on || functions.enable_domain(1, subscriber, kDomainDriver) == kSuccess);

@@ -1,4 +1,4 @@
-// Which calls' GPU times are recorded in a profile, where each record costs the program some 2 us, and each switch 0.1 to 2 ms: all
+// Which calls' GPU times are recorded in a profile, where each record costs the program some 2 us, and each switch some 0.1 ms: all
 // of the first kFirst, and then kOfWindow in a row each tenth of a second or so. So a program that makes less than 10,000
 // calls a second has all recorded, and one that makes more pays some 2% for it. The distances are irregular, so that no rhythm
 // of the program's goes along with them. A call path of which less than kOfPath were recorded begins the next one sooner. The
