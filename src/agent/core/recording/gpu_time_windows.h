@@ -1,8 +1,8 @@
 // Which calls' GPU times are recorded in a profile, where each record costs the program some 2 us, and each switch some 0.1 ms: all
 // of the first kFirst, and then kOfWindow in a row each tenth of a second or so. So a program that makes less than 10,000
 // calls a second has all recorded, and one that makes more pays some 2% for it. The distances are irregular, so that no rhythm
-// of the program's goes along with them. A call path of which less than kOfPath were recorded begins the next one sooner. The
-// report takes a call that was left out for as long as those of its path.
+// of the program's goes along with them. A call path of which less than kOfPath were recorded begins one of kOfNew calls in
+// between. The report takes a call that was left out for as long as those of its path.
 // For use by all threads: no lock, nothing to wait for. One thread at a time switches; the others go by what is.
 #pragma once
 #include <atomic>
@@ -12,7 +12,7 @@ namespace diogenes::agent {
 
 class GpuTimeWindows {
  public:
-  static constexpr int32_t kFirst = 5'000, kOfWindow = 1'000;  // calls
+  static constexpr int32_t kFirst = 5'000, kOfWindow = 1'000, kOfNew = 100;  // calls
   static constexpr uint8_t kOfPath = 4;
   // ns, from window to window: the mean, from half of it on; and the least, where a path is new.
   static constexpr int64_t kDistance = 100'000'000, kAtLeast = 20'000'000;
@@ -25,15 +25,16 @@ class GpuTimeWindows {
       note(path);
       return true;
     }
-    const bool wanted = now >= (is_new(path) ? next_for_new_ : next_).load(std::memory_order_relaxed);
+    const bool due = now >= next_.load(std::memory_order_relaxed);
+    const bool wanted = due || (is_new(path) && now >= next_for_new_.load(std::memory_order_relaxed));
     if (!wanted && !open_.load(std::memory_order_relaxed)) return false;
     // acquire pairs with the release below: who switches next sees what was switched.
     if (switching_.exchange(true, std::memory_order_acquire)) return open_.load(std::memory_order_relaxed);
     bool open = open_.load(std::memory_order_relaxed);
     if (wanted != open) open = record(wanted);
     if (open) note(path);
-    left_.store(open ? kOfWindow - 1 : 0, std::memory_order_relaxed);
-    if (wanted) next_.store(now + distance(now), std::memory_order_relaxed);
+    left_.store(open ? (due ? kOfWindow : kOfNew) - 1 : 0, std::memory_order_relaxed);
+    if (due) next_.store(now + distance(now), std::memory_order_relaxed);
     if (wanted) next_for_new_.store(now + kAtLeast, std::memory_order_relaxed);
     open_.store(open, std::memory_order_relaxed);
     switching_.store(false, std::memory_order_release);

@@ -58,29 +58,39 @@ TEST_F(Windows, NoRhythmOfTheProgramGoesAlongWithThem) {
   for (const uint32_t of_part : taken) EXPECT_NEAR(of_part, 20'000, 8'000);
 }
 
-TEST_F(Windows, APathThatIsNewBeginsOneSooner) {
+TEST_F(Windows, APathThatIsNewBeginsAShortOneInBetween) {
   use_up();
   EXPECT_FALSE(wants(1, 1));
   EXPECT_FALSE(wants(2, 1 * kMillisecond)) << "the last one is not long ago";
   const int64_t sooner = GpuTimeWindows::kAtLeast + kMillisecond;
   EXPECT_FALSE(wants(1, sooner));
   EXPECT_TRUE(wants(2, sooner));
-  for (int i = 1; i < GpuTimeWindows::kOfWindow; ++i) EXPECT_TRUE(wants(1, sooner));
+  for (int i = 1; i < GpuTimeWindows::kOfNew; ++i) EXPECT_TRUE(wants(1, sooner));
   EXPECT_FALSE(wants(1, sooner));
   EXPECT_FALSE(wants(2, sooner));
   EXPECT_TRUE(wants(2, 2 * sooner)) << "recorded once so far";
   EXPECT_TRUE(wants(2, 2 * sooner));
   EXPECT_TRUE(wants(2, 2 * sooner));
-  for (int i = 3; i < GpuTimeWindows::kOfWindow; ++i) EXPECT_TRUE(wants(1, 2 * sooner));
+  for (int i = 3; i < GpuTimeWindows::kOfNew; ++i) EXPECT_TRUE(wants(1, 2 * sooner));
   EXPECT_FALSE(wants(2, 2 * sooner));
   EXPECT_FALSE(wants(2, 2 * sooner + GpuTimeWindows::kAtLeast)) << "it is known now";
 }
 
-// A program that does something new all the time.
+TEST_F(Windows, AShortOneDoesNotPutOffTheNextLongOne) {
+  use_up();
+  EXPECT_FALSE(wants(1, 1));
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < 200'000; ++i) taken += wants(i % 100 == 0 ? i : 1, i * int64_t{10'000});  // 2 s
+  EXPECT_NEAR(taken, 20'000 + 10'000, 4'000);
+}
+
+// A program that does something new all the time: 1,000 calls each tenth of a second, and 100 fifty times a second.
 TEST_F(Windows, NewPathsSwitchNoMoreThanFiftyTimesASecond) {
   use_up();
-  for (uint32_t i = 0; i < 60'000; ++i) wants(i, i * int64_t{50'000});  // 3 s
-  EXPECT_LE(switches_, 2 * 3 * 50);
+  uint32_t taken = 0;
+  for (uint32_t i = 0; i < 300'000; ++i) taken += wants(i, i * int64_t{10'000});  // 3 s
+  EXPECT_LE(switches_, 2 * 3 * 60);
+  EXPECT_LE(taken, 3 * 16'000u);
 }
 
 TEST_F(Windows, WhatCannotBeginAgainIsNotRecorded) {

@@ -12,10 +12,14 @@ namespace {
 constexpr int64_t kSeldom = 10'000;  // ns
 
 uint64_t alone(const OrderThread& me) { return of_thread(me, 0xffffffff); }
+uint64_t teller(const OrderThread& me) { return of_thread(me, me.has_file ? me.file : 0xffffffff); }
 
-bool used_alone(OrderObject kind, const void* object) {
+// The object if this thread alone uses it, or released it last. Null: it has to be looked at under its lock.
+Object* mine(OrderObject kind, const void* object) {
   const OrderThread& me = order_thread;
-  return me.number != 0 && glance(kind, address_of(object), me.number, alone(me)) == Glance::told;
+  const bool may_be = recording() && me.number != 0 && me.has_file == has_file(me);
+  Object* it = may_be ? glance(kind, address_of(object)) : nullptr;
+  return it && (it->told_of(me.number) == alone(me) || it->teller == teller(me)) ? it : nullptr;
 }
 
 // The object has another user from now on, or `me` is the first.
@@ -31,7 +35,12 @@ void note_user(LockedObject& object, const OrderThread& me) {
 }  // namespace
 
 void hand_on(OrderObject kind, const void* object) {
-  if (!recording() || used_alone(kind, object)) return;
+  if (Object* it = mine(kind, object)) {
+    // No order: who finds the new time with the old thread, or the other way round, is wrong by one hand-over.
+    if (it->teller != 0) it->released_ns.store(monotonic_now().count, std::memory_order_relaxed);
+    return;
+  }
+  if (!recording()) return;
   KeepErrno keep;
   OrderThread& me = this_thread();
   PassThrough own;
@@ -40,13 +49,13 @@ void hand_on(OrderObject kind, const void* object) {
   if (!it) return;
   note_user(it, me);
   if (!it->several) return;
-  it->teller = me.number;
-  it->file = me.has_file ? me.file : 0xffffffff;
-  it->released_ns = monotonic_now().count;
+  it->teller.store(teller(me), std::memory_order_relaxed);
+  it->released_ns.store(monotonic_now().count, std::memory_order_relaxed);
 }
 
 void take_over(OrderObject kind, const void* object, uint8_t flags, Blocked blocked) {
-  if (!recording() || used_alone(kind, object)) return;
+  if (mine(kind, object)) return;
+  if (!recording()) return;
   KeepErrno keep;
   OrderThread& me = this_thread();
   PassThrough own;
@@ -56,14 +65,15 @@ void take_over(OrderObject kind, const void* object, uint8_t flags, Blocked bloc
     LockedObject it(kind, address_of(object), kMake);
     if (!it) return;
     note_user(it, me);
-    if (it->teller == 0 || it->teller == me.number) return;
+    const uint64_t by = it->teller.load(std::memory_order_relaxed);
+    if (by == 0 || by >> 32 == me.number) return;
+    record.thread = static_cast<uint32_t>(by);
     // Times of threads that never call the driver, and that no other's work lets go on, are of no interest.
-    if (it->file == 0xffffffff && !has_file(me)) return;
+    if (record.thread == 0xffffffff && !has_file(me)) return;
     record.at_ns = monotonic_now().count;
     if (!(record.flags & kBlocked) && record.at_ns - it->recorded_ns < kSeldom) return;
     it->recorded_ns = record.at_ns;
-    record.thread = it->file;
-    record.address = static_cast<uint64_t>(it->released_ns);
+    record.address = static_cast<uint64_t>(it->released_ns.load(std::memory_order_relaxed));
   }
   if (prepare(me)) write(record);
 }

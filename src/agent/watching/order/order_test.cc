@@ -164,6 +164,17 @@ TEST_F(Times, AnAcquireNamesWhoReleasedLastAndWhen) {
   EXPECT_EQ(news(), (Texts{"acquire 0 of 1"}));
 }
 
+TEST_F(Times, OfManyReleasesInARowTheLastOneCounts) {
+  a.call_driver(), b.call_driver();
+  for (int i = 0; i < 2; ++i) a.post(&one), b.wait(&one);
+  a.post(&one);
+  const int64_t before = monotonic_now().count;
+  a.post(&one);
+  b.wait(&one);
+  ASSERT_EQ(written.size(), 2u);
+  EXPECT_GE(static_cast<int64_t>(written[1].address), before);
+}
+
 // A thread that makes items sets the pace, whether it calls the driver or not.
 TEST_F(Times, EverySleepIsRecordedWithoutNews) {
   a.call_driver(), b.call_driver();

@@ -41,7 +41,7 @@ void note_semaphore(const void* semaphore, uint32_t value, bool fresh, bool othe
 }
 
 bool knows_semaphore(const void* semaphore) {
-  return order_is_for_times || glance(OrderObject::semaphore, address_of(semaphore), 0, 0) != Glance::absent;
+  return order_is_for_times || glance(OrderObject::semaphore, address_of(semaphore)) != nullptr;
 }
 
 void before_post(const void* semaphore) {
@@ -139,7 +139,7 @@ void after_barrier(const void* barrier, uint32_t round, Blocked blocked) {
 }
 
 void forget_object(OrderObject kind, const void* object) {
-  if (glance(kind, address_of(object), 0, 0) == Glance::absent) return;
+  if (!glance(kind, address_of(object))) return;
   PassThrough own;
   LockedObject(kind, address_of(object), kLeave).remove();
 }

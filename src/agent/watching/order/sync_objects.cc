@@ -30,8 +30,8 @@ Object objects[kOrderBuckets][kOrderBucketSize];
 std::atomic<uint32_t> clock_hand{0};
 
 uint64_t key_of(OrderObject kind, uint64_t address, uint32_t generation) {
-  uint64_t age = generation & ((1u << kGenerationBits) - 1);
-  return age << 51 | (address & 0x7fff'ffff'ffff) << 4 | static_cast<uint64_t>(kind);
+  return uint64_t{generation} << (64 - kGenerationBits) | (address & 0x7fff'ffff'ffff) << 4 |
+         static_cast<uint64_t>(kind);
 }
 
 uint32_t bucket_of(uint64_t key) {
@@ -39,26 +39,20 @@ uint32_t bucket_of(uint64_t key) {
   return static_cast<uint32_t>(mixed >> 53) % kOrderBuckets;
 }
 
-bool of_generation(uint64_t key, uint64_t wanted) { return key != kGone && (key ^ wanted) >> 51 == 0; }
-
 // False: held by the code that this very thread was interrupted in, or by one that does not come on.
 bool lock(BucketState& state, uint32_t generation) {
   constexpr int kSpins = 200, kYields = 100'000;
-  bool interrupting = order_thread.holds != 0;
   for (int turn = 0; turn < kSpins + kYields; ++turn) {
     uint32_t holder = state.holder.load(std::memory_order_relaxed);
     // acquire pairs with the release in ~LockedObject. A holder of an earlier generation does not exist.
     if (holder != generation &&
         state.holder.compare_exchange_weak(holder, generation, std::memory_order_acquire))
       return true;
-    if (turn < kSpins) {
-      __builtin_ia32_pause();
-    } else if (interrupting) {
-      return false;
-    } else {
-      Undispatched undispatched;
-      sched_yield();
-    }
+    __builtin_ia32_pause();
+    if (turn < kSpins) continue;
+    if (order_thread.holds != 0) return false;
+    Undispatched undispatched;
+    sched_yield();
   }
   return false;
 }
@@ -74,7 +68,7 @@ uint32_t free_slot(uint32_t bucket, uint64_t key, uint32_t generation) {
   uint32_t oldest = 0;
   for (uint32_t i = 0; i < kOrderBucketSize; ++i) {
     uint64_t there = keys[bucket].of[i].load(std::memory_order_relaxed);
-    if (there == 0 || !of_generation(there, key)) return i;
+    if (there == 0 || there == kGone || (there ^ key) >> 51 != 0) return i;  // 51: another generation's
     if (objects[bucket][i].used - objects[bucket][oldest].used > 0x7fff'ffff) oldest = i;
   }
   count_drop(Drop::orders_full);
@@ -87,9 +81,10 @@ uint32_t free_slot(uint32_t bucket, uint64_t key, uint32_t generation) {
 void Object::reset(uint32_t count_now) {
   for (auto& one : told) one.store(0, std::memory_order_relaxed);
   for (auto& one : heard) one = 0;
-  sequence = first = last = teller = sender = records = acquires = 0;
+  sequence = first = last = sender = records = acquires = 0;
   file = 0xffffffff;
-  released_ns = recorded_ns = 0;
+  teller.store(0, std::memory_order_relaxed);
+  recorded_ns = 0;
   count = count_now;
   several = false;
   sight_.store(Sight::clear, std::memory_order_relaxed);
@@ -134,20 +129,15 @@ void LockedObject::remove() {
   object_ = nullptr;
 }
 
-Glance glance(OrderObject kind, uint64_t address, uint32_t thread, uint64_t told) {
+Object* glance(OrderObject kind, uint64_t address) {
   uint64_t key = key_of(kind, address, folder_generation());
   uint32_t bucket = bucket_of(key);
   int found = find(bucket, key);
-  if (found < 0) return Glance::absent;
-  // 0: a thread that has no number yet.
-  bool has_told = told != 0 && objects[bucket][found].told_of(thread).load(std::memory_order_relaxed) == told;
-  return has_told ? Glance::told : Glance::look;
+  return found < 0 ? nullptr : &objects[bucket][found];
 }
 
 void note_unseen(OrderObject kind, uint64_t address) {
-  uint64_t key = key_of(kind, address, folder_generation());
-  uint32_t bucket = bucket_of(key);
-  if (int found = find(bucket, key); found >= 0) objects[bucket][found].lose_sight();
+  if (Object* object = glance(kind, address)) object->lose_sight();
 }
 
 }  // namespace diogenes::agent

@@ -28,16 +28,18 @@ struct Object {
   uint32_t first = 0;            // the first that was recorded; 0: none
   uint32_t last = 0;             // the last that was recorded
   uint32_t file = 0xffffffff;    // thread file of that; 0xffffffff: not known
-  uint32_t teller = 0;           // stage 2: number of the thread that released it last
-  uint32_t sender = 0;           // number of the first thread that released it; stage 2: that used it
-  uint32_t records = 0;          // of it
+  // Stage 2: number and file of the thread that released it last. Read without the lock: a thread finds its own only if no
+  // other has released it since.
+  std::atomic<uint64_t> teller{0};
+  uint32_t sender = 0;    // number of the first thread that released it; stage 2: that used it
+  uint32_t records = 0;   // of it
   uint32_t acquires = 0;  // semaphore: waits that succeeded; barrier: rounds that are complete; handle: 1 if
                           // detached
   uint32_t count = 0;     // semaphore: its value at first; barrier: threads; handle: the thread's number
   uint32_t used = 0;      // when it was last used
   bool several = false;   // stage 2: more than one thread uses it
-  int64_t released_ns = 0;  // stage 2: by its last user; CLOCK_MONOTONIC
-  int64_t recorded_ns = 0;  // its first record; stage 2: its last hand-over
+  std::atomic<int64_t> released_ns{0};  // stage 2: by its last user; CLOCK_MONOTONIC
+  int64_t recorded_ns = 0;              // its first record; stage 2: its last hand-over
 
   std::atomic<uint64_t>& told_of(uint32_t thread) { return told[thread % kPlaces]; }
   uint32_t heard_by(uint32_t thread) const {
@@ -90,9 +92,9 @@ class LockedObject {
   bool locked_ = false, made_ = false;
 };
 
-// Without the lock, for the fast path: is the object in the table, and has the thread told it this value?
-enum class Glance : uint8_t { absent, told, look };
-Glance glance(OrderObject kind, uint64_t address, uint32_t thread, uint64_t told);
+// Without the lock, for fast paths: null if the object is not in the table. Only its atomic members may be touched, and it
+// may become another object at any time.
+Object* glance(OrderObject kind, uint64_t address);
 
 // Something happened to the object that is not recorded. Never waits.
 void note_unseen(OrderObject kind, uint64_t address);
