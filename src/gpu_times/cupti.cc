@@ -117,7 +117,8 @@ void buffer_completed(void*, uint32_t, uint8_t* buffer, size_t bytes, size_t val
 pid_t own_process = 0;
 std::atomic<bool> switching{false};
 
-// Between, no call of the program's costs more for CUPTI's sake. Each switch takes some 0.1 ms (docs/driver-facts.md).
+// Between, copies and fills cost little more for CUPTI's sake, launches as much as before. Each switch takes some 0.1 ms
+// (docs/driver-facts.md).
 bool record(bool on) {
   switching.store(true);
   bool known = !flushed.load() && (!on || functions.enable_domain(1, subscriber, kDomainDriver) == kSuccess);
