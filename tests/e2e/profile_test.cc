@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "measured.h"
 
@@ -115,6 +116,39 @@ TEST(ProfileCommand, OfManyShortKernelsAPartTellsOfAll) {
     const double of_path = one["paths"][i]["gpu_s"];
     EXPECT_NEAR(other["paths"][i]["gpu_s"].get<double>(), of_path, of_path * 0.05);
   }
+}
+
+// Where the CPU may be sampled: its loops, but not the one that gives the GPU work in each turn.
+TEST(ProfileCommand, LoopsOfTheCpuAreNamedByTheirLines) {
+  const Profiled found = profiled({built("bin/tests/programs/cpu_loops")});
+  ASSERT_TRUE(found.report.is_object()) << found.run.errors;
+  EXPECT_EQ(found.run.output, found.alone.output);
+  const json& idle = found.report.at("profile").at("idle");
+  if (idle.at("asleep_s").is_null()) GTEST_SKIP() << "the CPU may not be sampled here";
+  std::istringstream said(found.alone.output);
+  std::map<std::string, std::pair<int, int>> lines;
+  for (int i = 0; i < 2; ++i) {
+    std::string name;
+    said >> name;
+    said >> lines[name].first >> lines[name].second;
+  }
+  std::map<std::string, double> seconds;
+  for (const json& loop : idle.at("loops")) {
+    const std::string function = loop.at("function");
+    const std::string name = function.find("relax(") != std::string::npos ? "relax" : "walk";
+    EXPECT_NE(function.find(name + "("), std::string::npos) << loop.dump();
+    const auto& [first, last] = lines[name];
+    EXPECT_GE(loop.at("first_line"), first) << loop.dump();
+    EXPECT_LE(loop.at("last_line"), last) << loop.dump();
+    EXPECT_EQ(loop.at("caller"), "main");
+    seconds[name] += loop.at("seconds").get<double>();
+  }
+  ASSERT_EQ(seconds.size(), 2u) << idle.at("loops").dump();
+  double all = 0;
+  for (const auto& [name, of_loop] : seconds) all += of_loop;
+  const double between = idle.at("between_s"), asleep = idle.at("asleep_s");
+  EXPECT_GE(all, 0.8 * (between - asleep));
+  EXPECT_LE(all, between);
 }
 
 TEST(ProfileCommand, OfAProgramWithoutCudaItSaysThatThereIsNothing) {

@@ -205,14 +205,16 @@ class Tree {
     out_.threads_s += static_cast<double>(time) * 1e-9;
   }
 
-  // Time of a node, by what samples saw in it.
-  void share_out(uint32_t p, uint32_t node, int64_t time, const Samples& samples, double ReportContext::*to) {
+  // Time of a node, by what samples saw in it. Out: how much of its weight each sample stands for.
+  double share_out(uint32_t p, uint32_t node, int64_t time, const Samples& samples,
+                   double ReportContext::*to) {
     int64_t sampled = 0;
     for (const UnwoundSample* sample : samples) sampled += sample->weight.count;
     const double scale = sampled > time ? static_cast<double>(time) / static_cast<double>(sampled) : 1;
     for (const UnwoundSample* sample : samples)
       out_.nodes[below(p, node, *sample)].*to += static_cast<double>(sample->weight.count) * 1e-9 * scale;
     out_.nodes[node].*to += static_cast<double>(std::max<int64_t>(time - sampled, 0)) * 1e-9;
+    return scale;
   }
 
   // The context that a sample was in, at `node` or below it.
@@ -369,8 +371,11 @@ class Tree {
     out_.idle.between_s += between_s;
     if (sampled_at_all)
       out_.idle.asleep_s = out_.idle.asleep_s.value_or(0) + std::max(between_s - on_cpu_s, 0.0);
-    for (const auto& [node, time] : gaps)
-      share_out(p, node, std::llround(time), sampled[node], &ReportContext::idle_s);
+    for (const auto& [node, time] : gaps) {
+      const double scale = share_out(p, node, std::llround(time), sampled[node], &ReportContext::idle_s);
+      for (const UnwoundSample* one : sampled[node])
+        out_.idle_samples.push_back({p, one, one->weight.seconds() * scale});
+    }
   }
 
   // Of a site below a context: the line of that function from which it goes to the site's call. 0: not known.

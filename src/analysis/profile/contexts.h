@@ -37,11 +37,19 @@ struct ContextInput {
   std::optional<MainLoop> loop = {};
 };
 
+// A sample of the CPU, of time in which the GPU had nothing to do.
+struct IdleSample {
+  uint32_t process = 0;
+  const UnwoundSample* sample = nullptr;  // of the input
+  double seconds = 0;                     // of that time
+};
+
 struct Contexts {
   std::vector<ReportContext> nodes;
   double threads_s = 0, recording_s = 0;
   ReportIdle idle;
-  uint64_t samples = 0;  // that lie between calls, or in threads without any
+  std::vector<IdleSample> idle_samples;  // of time between calls
+  uint64_t samples = 0;                  // that lie between calls, or in threads without any
   // Of a GPU work item's path: its node.
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_path;  // by item and site
 };

@@ -294,6 +294,26 @@ TEST_F(ContextsTest, WhatIsLeftOutIsSummedUnderItsParent) {
     if (node.kind == Kind::call) most = std::max(most, us(node.waited_s));
   EXPECT_DOUBLE_EQ(most, 1000);
   EXPECT_EQ(at(contexts, {"main", "step", "smaller ones"}).kind, Kind::rest);
+  EXPECT_EQ(at(contexts, {"main", "step", "smaller ones"}).count, 0u) << "calls are no pieces of work";
+}
+
+TEST(KeepLargest, WhatIsLeftOutKeepsItsPiecesOfWork) {
+  Contexts contexts;
+  contexts.nodes.resize(2);
+  contexts.nodes[0].kind = Kind::root;
+  for (uint32_t i = 0; i < 50; ++i) {
+    ReportContext& call = contexts.nodes.emplace_back();
+    call.parent = 1, call.kind = Kind::call, call.count = 7, call.driver_s = 0.001;
+    const auto above = static_cast<uint32_t>(contexts.nodes.size() - 1);
+    ReportContext& work = contexts.nodes.emplace_back();
+    work.parent = above, work.kind = Kind::gpu, work.count = 3, work.gpu_s = 0.001 * (i + 1);
+  }
+  keep_largest(contexts, 20);
+  EXPECT_LE(contexts.nodes.size(), 20u);
+  uint64_t pieces = 0;
+  for (const ReportContext& node : contexts.nodes)
+    if (node.kind == Kind::gpu || node.kind == Kind::rest) pieces += node.count;
+  EXPECT_EQ(pieces, 150u);
 }
 
 }  // namespace

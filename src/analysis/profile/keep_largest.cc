@@ -56,7 +56,9 @@ void keep_largest(Contexts& contexts, size_t most) {
     }
     place[i] = to;
     ReportContext& sum = out[to];
-    sum.count += node.count;
+    // Calls and pieces of GPU work cannot be added; what it has of the latter is asked for.
+    if (node.kind == ReportContext::Kind::gpu || node.kind == ReportContext::Kind::rest)
+      sum.count += node.count;
     sum.cpu_s += node.cpu_s;
     sum.driver_s += node.driver_s;
     sum.waited_s += node.waited_s;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
+#include "analysis/profile/hot_loops.h"
 #include "analysis/profile/occupancy.h"
 #include "analysis/symbols/dwarf_frames.h"
 #include "analysis/symbols/frame_owner.h"
@@ -17,22 +19,22 @@ constexpr size_t kMostWork = 500, kMostPaths = 20, kMostShapes = 5, kMostContext
 constexpr size_t kLongestName = 4'000;  // characters
 
 ReportGpuWork::Kind kind_of(GpuWork work) {
-  using Kind = ReportGpuWork::Kind;
+  using Shown = ReportGpuWork::Kind;
   switch (work) {
     case GpuWork::kernel:
-      return Kind::kernel;
+      return Shown::kernel;
     case GpuWork::to_device:
-      return Kind::to_device;
+      return Shown::to_device;
     case GpuWork::to_host:
-      return Kind::to_host;
+      return Shown::to_host;
     case GpuWork::on_device:
-      return Kind::on_device;
+      return Shown::on_device;
     case GpuWork::fill:
-      return Kind::fill;
+      return Shown::fill;
     case GpuWork::other:
       break;
   }
-  return Kind::other;
+  return Shown::other;
 }
 
 // Nothing that a terminal would obey.
@@ -178,22 +180,49 @@ class Profile {
     in_.names.find(in_.sites);
     std::vector<std::vector<UnwoundSample>> samples = unwound.get();
     find_names(samples);
-    std::vector<GpuIdle> idle = found.get();
-    return find_contexts({.tracing = in_.tracing,
-                          .work = in_.work,
-                          .stack = [this](SiteIndex site) -> const std::vector<ReportFrame>& {
-                            return in_.names.stack(in_.sites[site].place);
-                          },
-                          .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
-                          .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
-                          .recoverable_s = in_.recoverable_s,
-                          .samples = std::move(samples),
-                          .named =
-                              [this](uint32_t p, std::span<const Frame> stack) {
-                                return in_.names.frames(*in_.tracing.processes[p].trace, stack);
-                              },
-                          .idle = std::move(idle),
-                          .loop = in_.loop});
+    const ContextInput input = {
+        .tracing = in_.tracing,
+        .work = in_.work,
+        .stack = [this](SiteIndex site) -> const std::vector<ReportFrame>& {
+          return in_.names.stack(in_.sites[site].place);
+        },
+        .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
+        .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
+        .recoverable_s = in_.recoverable_s,
+        .samples = std::move(samples),
+        .named = [this](uint32_t p, std::span<const Frame> stack) { return names_of(p, stack); },
+        .idle = found.get(),
+        .loop = in_.loop};
+    Contexts contexts = find_contexts(input);
+    add_hot_loops(contexts);
+    return contexts;
+  }
+
+  std::vector<ReportFrame> names_of(uint32_t process, std::span<const Frame> stack) {
+    return in_.names.frames(*in_.tracing.processes[process].trace, stack);
+  }
+
+  void add_hot_loops(Contexts& contexts) {
+    if (contexts.idle_samples.empty()) return;
+    std::map<std::string, std::set<uint64_t>> calls;  // by file: where the stacks of driver calls go on
+    for (uint32_t i = 0; i < in_.sites.size(); ++i)
+      for (const ReportFrame& frame : in_.names.stack(in_.sites[SiteIndex{i}].place))
+        calls[frame.module].insert(frame.offset);
+    const auto calls_driver = [&](const std::string& module, uint64_t begin, uint64_t end) {
+      const auto of_file = calls.find(module);
+      if (of_file == calls.end()) return false;
+      const auto first = of_file->second.lower_bound(begin);
+      return first != of_file->second.end() && *first < end;
+    };
+    const auto named = [this](uint32_t p, Frame frame) { return names_of(p, {&frame, 1}); };
+    std::map<std::string, CodeLoops> files;
+    const auto innermost = [&](const std::string& file, uint64_t offset) {
+      return files.try_emplace(file, file).first->second.innermost(offset);
+    };
+    contexts.idle.loops =
+        find_hot_loops({contexts.idle_samples, contexts.idle.idle_s, named, innermost, calls_driver});
+    for (ReportIdle::Loop& loop : contexts.idle.loops)
+      for (std::string* name : {&loop.function, &loop.caller}) *name = clean(std::move(*name));
   }
 
   void add(Contexts contexts) {

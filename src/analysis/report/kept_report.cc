@@ -90,8 +90,10 @@ KEPT(ReportContext, parent, kind, name, call, file, module, line, called_line, l
      driver_s, waited_s, gpu_s, idle_s, recoverable_s, half_gain_s, none_gain_s, cpu_least_s, cpu_most_s,
      gpu_least_s, gpu_most_s, threads, work)
 KEPT(ReportIdle::Gap, context, before, after, seconds, count, asleep_s)
+KEPT(ReportIdle::Loop, function, file, module, offset, first_line, last_line, caller, caller_file,
+     caller_line, seconds, samples)
 KEPT(ReportIdle, phase_s, idle_s, between_s, calls_s, waits_s, launching_s, recording_s, asleep_s, loop_s,
-     loop_idle_s, loop_iterations, gaps)
+     loop_idle_s, loop_iterations, gaps, loops)
 KEPT(ReportProfile, gpu_s, gpu_busy_s, threads_s, idle, recording_s, pieces, unnamed, work, work_count,
      left_out_s, contexts, notes)
 KEPT(Report, model, judged, tool_version, started, incomplete, coverage, command, exit_status, runtime_s,

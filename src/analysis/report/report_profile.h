@@ -90,7 +90,7 @@ struct ReportContext {
   int called_line = 0;   // in the parent's file: where the parent calls it; 0: not known
   std::string language;  // "python", "c++"; "": not known
   FrameOwner owner = FrameOwner::application;
-  uint64_t count = 0;   // call: calls; gpu: pieces of work
+  uint64_t count = 0;   // call: calls; gpu, rest: pieces of work
   double cpu_s = 0;     // the CPU between calls of the driver
   double driver_s = 0;  // inside calls of the driver, not waiting
   double waited_s = 0;  // inside them, waiting for the GPU
@@ -127,6 +127,17 @@ struct ReportIdle {
     std::optional<double> asleep_s;  // of `seconds`, as above
   };
   std::vector<Gap> gaps;
+  // Of between_s: loops of the application's own machine code in which samples found the CPU. The longest first; some.
+  struct Loop {
+    std::string function, file, module;  // file "": its lines are not known
+    uint64_t offset = 0;                 // of its first instruction, in module
+    int first_line = 0, last_line = 0;   // 0: not known
+    std::string caller, caller_file;  // the application's function that calls this one there most; "": none
+    int caller_line = 0;
+    double seconds = 0;
+    uint64_t samples = 0;
+  };
+  std::vector<Loop> loops;
 };
 
 struct ReportProfile {

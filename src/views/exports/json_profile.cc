@@ -161,6 +161,19 @@ Json idle_json(const std::optional<ReportIdle>& idle) {
                     {"seconds", finite(gap.seconds)},
                     {"count", gap.count},
                     {"asleep_s", gap.asleep_s ? Json(finite(*gap.asleep_s)) : Json(nullptr)}});
+  Json loops = Json::array();
+  for (const ReportIdle::Loop& loop : idle->loops)
+    loops.push_back({{"function", loop.function},
+                     {"file", loop.file},
+                     {"module", loop.module},
+                     {"offset", loop.offset},
+                     {"first_line", loop.first_line > 0 ? Json(loop.first_line) : Json(nullptr)},
+                     {"last_line", loop.last_line > 0 ? Json(loop.last_line) : Json(nullptr)},
+                     {"caller", loop.caller},
+                     {"caller_file", loop.caller_file},
+                     {"caller_line", loop.caller_line > 0 ? Json(loop.caller_line) : Json(nullptr)},
+                     {"seconds", finite(loop.seconds)},
+                     {"samples", loop.samples}});
   return {{"phase_s", finite(idle->phase_s)},
           {"idle_s", finite(idle->idle_s)},
           {"between_s", finite(idle->between_s)},
@@ -172,7 +185,8 @@ Json idle_json(const std::optional<ReportIdle>& idle) {
           {"loop_s", finite(idle->loop_s)},
           {"loop_idle_s", finite(idle->loop_idle_s)},
           {"loop_iterations", idle->loop_iterations},
-          {"gaps", std::move(gaps)}};
+          {"gaps", std::move(gaps)},
+          {"loops", std::move(loops)}};
 }
 
 }  // namespace

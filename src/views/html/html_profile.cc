@@ -197,7 +197,8 @@ std::string idle_html(const Report& report) {
   for (const IdleMeanwhile& part : idle_meanwhile(idle)) text += row(part.seconds, html(part.what), "");
   text += "</tbody></table></div>\n";
   const std::vector<IdlePlace> places = idle_places(*report.profile);
-  if (places.empty()) return text + "</section>\n";
+  const std::vector<IdleLoop> loops = idle_loops(*report.profile);
+  if (places.empty() && loops.empty()) return text + "</section>\n";
   text += "<p>By function of yours, with what libraries and the driver do for it. " + html(kIdleGain) +
           "</p>\n<div class=\"scroll\"><table><tbody>\n";
   bool much_short_work = false;
@@ -213,7 +214,15 @@ std::string idle_html(const Report& report) {
   }
   text += "</tbody></table></div>\n";
   if (much_short_work) text += "<p>" + html(kShortWork) + "</p>\n";
-  return text + "</section>\n";
+  if (loops.empty()) return text + "</section>\n";
+  text += "<p>Loops of yours that the CPU is in meanwhile, as samples found it. " + html(kIdleLoops) +
+          "</p>\n<div class=\"scroll\"><table><tbody>\n";
+  for (size_t i = 0; i < loops.size() && i < kMostIdlePlaces; ++i)
+    text += row(loops[i].seconds,
+                "<strong>" + html(shortened_name(loops[i].name, kLongestIdleName)) + "</strong> " +
+                    html(loops[i].caller),
+                loops[i].place);
+  return text + "</tbody></table></div>\n</section>\n";
 }
 
 std::string contexts_html(const Report& report) {

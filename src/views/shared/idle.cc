@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/short_function.h"
 #include "views/shared/context_tree.h"
 #include "views/shared/figures.h"
 
@@ -39,6 +40,11 @@ std::string gap_text(const ReportIdle::Gap& gap) {
   return std::string("between two calls") + (slept ? ", asleep" : "") + (gap.count == 1 ? ", once" : "");
 }
 
+std::string file_place(const std::string& path, int line) {
+  const std::string file = path.substr(path.rfind('/') + 1);
+  return line > 0 ? fmt::format("{}:{}", file, line) : file;
+}
+
 std::string line_text(int line) { return line > 0 ? fmt::format("line {}", line) : ""; }
 std::string lines_text(const ReportIdle::Gap& gap) {
   if (gap.before <= 0 || gap.after <= 0) return line_text(std::max(gap.before, gap.after));
@@ -59,6 +65,10 @@ std::string short_work_text(double idle_s, uint64_t pieces, double gpu_s) {
 
 const char* const kIdleGain =
     "The run gains that much at most: if the function takes no time, or if the GPU gets its next work before.";
+
+const char* const kIdleLoops =
+    "The run gains that much at most: if the loop runs on the GPU, or while the GPU works. Whether its turns need each "
+    "other is not known.";
 
 const char* const kShortWork =
     "Much short work: do a whole batch at a time in place of a loop, or let torch.compile or a CUDA graph give the "
@@ -129,7 +139,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
     const bool first = own || i == 0 || function[parent] == parent;
     callee[i] = first ? i : callee[parent];
     named[i] = first || (contexts[named[parent]].call.empty() && !one.call.empty()) ? i : named[parent];
-    if (one.kind == ReportContext::Kind::gpu) {
+    if (one.kind == ReportContext::Kind::gpu || one.kind == ReportContext::Kind::rest) {
       Sums& of_work = functions[{contexts[function[i]].name, contexts[function[i]].file}];
       of_work.pieces += one.count;
       of_work.gpu_s += one.gpu_s;
@@ -173,6 +183,26 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
   }
   longest_first(places);
   return places;
+}
+
+std::vector<IdleLoop> idle_loops(const ReportProfile& profile) {
+  std::vector<IdleLoop> loops;
+  if (!profile.idle) return loops;
+  for (const ReportIdle::Loop& one : profile.idle->loops) {
+    if (!std::isfinite(one.seconds) || one.seconds <= 0) continue;
+    IdleLoop& loop = loops.emplace_back();
+    loop.seconds = one.seconds;
+    loop.name = one.function.empty() ? "code without a name" : short_function(one.function);
+    loop.place = one.file.empty() ? fmt::format("{}+{:#x}", file_place(one.module, 0), one.offset)
+                                  : file_place(one.file, one.first_line);
+    if (!one.file.empty() && one.first_line > 0 && one.last_line > one.first_line)
+      loop.place += fmt::format(" to {}", one.last_line);
+    if (one.caller.empty()) continue;
+    loop.caller = "called by " + short_function(one.caller);
+    if (!one.caller_file.empty()) loop.caller += ", " + file_place(one.caller_file, one.caller_line);
+  }
+  longest_first(loops);
+  return loops;
 }
 
 }  // namespace diogenes

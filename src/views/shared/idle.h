@@ -39,6 +39,16 @@ struct IdlePlace {
 // The longest first; none that is too short to be said.
 std::vector<IdlePlace> idle_places(const ReportProfile& profile);
 
+// A loop of the application's machine code in which the CPU was meanwhile.
+struct IdleLoop {
+  double seconds = 0;
+  std::string name, place;  // "als::normalize", "als.cc:301 to 306"
+  std::string caller;       // "called by main, als.cc:20"; "": not known
+};
+std::vector<IdleLoop> idle_loops(const ReportProfile& profile);  // the longest first
+
+// What the reader may conclude of a loop.
+extern const char* const kIdleLoops;
 // What the reader may conclude of a place.
 extern const char* const kIdleGain;
 // What to do where there is much short work.

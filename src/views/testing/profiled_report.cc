@@ -122,16 +122,20 @@ static Report report() {
   profile.gpu_s = 0.8;
   profile.gpu_busy_s = 0.75;
   profile.threads_s = 1.25;
-  profile.idle = ReportIdle{.phase_s = 1.0,
-                            .idle_s = 0.25,
-                            .between_s = 0.18,
-                            .calls_s = 0,
-                            .waits_s = 0.03,
-                            .launching_s = 0.04,
-                            .loop_s = 0.8,
-                            .loop_idle_s = 0.2,
-                            .loop_iterations = 500,
-                            .gaps = {{4, 112, 120, 0.1, 400}, {2, 190, 160, 0.05, 1}}};
+  profile.idle =
+      ReportIdle{.phase_s = 1.0,
+                 .idle_s = 0.25,
+                 .between_s = 0.18,
+                 .calls_s = 0,
+                 .waits_s = 0.03,
+                 .launching_s = 0.04,
+                 .loop_s = 0.8,
+                 .loop_idle_s = 0.2,
+                 .loop_iterations = 500,
+                 .gaps = {{4, 112, 120, 0.1, 400}, {2, 190, 160, 0.05, 1}},
+                 .loops = {{"als::normalize(float*, int)", "/home/kim/als/als.cc", "/home/kim/als/als",
+                            0x4010, 301, 306, "als::iterate(int)", "/home/kim/als/als.cc", 188, 0.04, 8},
+                           {"", "", "/home/kim/als/libfast.so", 0x1251, 0, 0, "", "", 0, 0.01, 2}}};
   profile.recording_s = 0.05;
   profile.pieces = 2000;
   profile.work = work();

@@ -247,6 +247,8 @@ Report nonsense_profile_report() {
   idle.between_s = infinite, idle.calls_s = not_a_number, idle.waits_s = -1;
   idle.loop_s = infinite, idle.loop_iterations = 1;
   idle.gaps = {{3, -1, 2, not_a_number, 1}, {4'000'000'000, 1, 2, 0.1, 1}, {2, -5, -5, infinite, 0}};
+  idle.loops = {{evil, evil, evil, ~0ull, -1, -2, evil, evil, -3, not_a_number, 1},
+                {evil, evil, evil, 0, 5, 2, evil, evil, 7, 0.3, 1}};
   for (ReportGpuWork& work : report.profile->work) {
     work.name = work.full_name = evil;
     work.gpu_s = work.percent = work.median_s = not_a_number;

@@ -1,0 +1,177 @@
+#include "analysis/profile/hot_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace diogenes {
+namespace {
+
+constexpr size_t kMostLoops = 20, kFewestSamples = 3;
+constexpr double kLeastShare = 0.02;  // of the idle time
+
+using Names =
+    std::vector<ReportFrame>;  // of one place in the code: innermost first, the function that holds it last
+
+// What one loop of the machine code got.
+struct Found {
+  const CodeLoop* code = nullptr;
+  uint32_t process = 0;
+  uint64_t module = 0;  // of the process
+  double seconds = 0;
+  uint64_t samples = 0;
+  std::map<std::tuple<std::string, std::string, int>, double> callers;  // by function, file, line
+};
+
+bool same_function(const ReportFrame& one, const ReportFrame& other) {
+  return one.function == other.function && one.file == other.file;
+}
+
+class HotLoops {
+ public:
+  explicit HotLoops(const HotLoopInput& input) : in_(input) {}
+
+  std::vector<ReportIdle::Loop> find() {
+    for (const IdleSample& one : in_.samples) add(one);
+    std::vector<Found> found;
+    for (auto& [place, one] : loops_)
+      if (one.samples >= kFewestSamples) found.push_back(std::move(one));
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Found& one, const Found& other) { return one.seconds > other.seconds; });
+    std::vector<std::pair<ReportIdle::Loop, std::vector<const CodeLoop*>>> out;
+    for (const Found& one : found) unite(out, one);
+    std::vector<ReportIdle::Loop> loops;
+    for (auto& [loop, code] : out)
+      if (loop.seconds >= kLeastShare * in_.idle_s) loops.push_back(std::move(loop));
+    std::stable_sort(loops.begin(), loops.end(),
+                     [](const auto& one, const auto& other) { return one.seconds > other.seconds; });
+    if (loops.size() > kMostLoops) loops.resize(kMostLoops);
+    return loops;
+  }
+
+ private:
+  const Names& named(uint32_t process, Frame frame) {
+    auto [found, fresh] = names_.try_emplace({process, frame.packed});
+    if (fresh) found->second = in_.named(process, frame);
+    return found->second;
+  }
+
+  bool is_own(uint32_t process, Frame frame) {
+    if (frame.module() >= Frame::kPythonOfWaiter) return false;
+    const Names& names = named(process, frame);
+    return !names.empty() && names.back().owner == FrameOwner::application;
+  }
+
+  void add(const IdleSample& one) {
+    const std::vector<Frame>& frames = one.sample->frames;
+    const auto own = std::find_if(frames.begin(), frames.end(),
+                                  [&](const Frame& frame) { return is_own(one.process, frame); });
+    if (own == frames.end()) return;
+    const std::string module = named(one.process, *own).back().module;
+    const CodeLoop* code = loop_at(module, own->offset());
+    if (!code) return;
+    Found& found = loops_[{module, code->head}];
+    found.code = code;
+    found.process = one.process;
+    found.module = own->module();
+    found.seconds += one.seconds;
+    ++found.samples;
+    const auto caller =
+        std::find_if(own + 1, frames.end(), [&](const Frame& frame) { return is_own(one.process, frame); });
+    if (caller == frames.end()) return;
+    const ReportFrame& by = named(one.process, *caller).front();
+    found.callers[{by.function, by.file, by.line}] += one.seconds;
+  }
+
+  // Null: none, or it calls the driver.
+  const CodeLoop* loop_at(const std::string& module, uint64_t offset) {
+    const CodeLoop* code = in_.innermost(module, offset);
+    if (!code) return nullptr;
+    auto [found, fresh] = calls_driver_.try_emplace(code, false);
+    if (fresh)
+      for (const auto& [begin, end] : code->blocks) found->second |= in_.calls_driver(module, begin, end);
+    return found->second ? nullptr : code;
+  }
+
+  ReportIdle::Loop described(const Found& one) {
+    std::vector<const Names*> places;
+    for (const auto& [begin, end] : one.code->blocks)
+      for (const uint64_t offset : {begin, end - 1})
+        if (const Names& names = named(one.process, Frame::of(one.module, offset)); !names.empty())
+          places.push_back(&names);
+    ReportIdle::Loop loop;
+    loop.seconds = one.seconds;
+    loop.samples = one.samples;
+    loop.offset = one.code->head;
+    if (places.empty()) return loop;
+    // From the function that holds the code inwards, as long as all of it is in the same one.
+    size_t inner = 1;
+    const auto at = [](const Names& names, size_t depth) -> const ReportFrame* {
+      return depth <= names.size() ? &names[names.size() - depth] : nullptr;
+    };
+    const auto all_in = [&](size_t depth) {
+      const ReportFrame* first = at(*places.front(), depth);
+      return first && std::all_of(places.begin(), places.end(), [&](const Names* names) {
+               const ReportFrame* there = at(*names, depth);
+               return there && same_function(*first, *there);
+             });
+    };
+    while (all_in(inner + 1)) ++inner;
+    const ReportFrame& function = *at(*places.front(), inner);
+    loop.function = function.function;
+    loop.file = function.file;
+    loop.module = function.module;
+    for (const Names* names : places) {
+      const ReportFrame* there = at(*names, inner);
+      if (!there || there->line <= 0 || there->file != loop.file) continue;
+      loop.first_line = loop.first_line == 0 ? there->line : std::min(loop.first_line, there->line);
+      loop.last_line = std::max(loop.last_line, there->line);
+    }
+    const auto most = std::max_element(one.callers.begin(), one.callers.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (inner > 1) {  // it was inlined into its caller
+      const ReportFrame& by = *at(*places.front(), inner - 1);
+      loop.caller = by.function, loop.caller_file = by.file, loop.caller_line = by.line;
+    } else if (most != one.callers.end()) {
+      std::tie(loop.caller, loop.caller_file, loop.caller_line) = most->first;
+    }
+    return loop;
+  }
+
+  static bool same_lines(const ReportIdle::Loop& one, const ReportIdle::Loop& other) {
+    return one.first_line > 0 && (one.first_line == other.first_line || one.last_line == other.last_line);
+  }
+  static bool overlaps(const CodeLoop& one, const CodeLoop& other) {
+    return one.lowest < other.highest && other.lowest < one.highest;
+  }
+
+  void unite(std::vector<std::pair<ReportIdle::Loop, std::vector<const CodeLoop*>>>& out, const Found& one) {
+    ReportIdle::Loop loop = described(one);
+    for (auto& [other, code] : out) {
+      const bool same = other.function == loop.function && other.file == loop.file &&
+                        other.module == loop.module && same_lines(other, loop);
+      if (!same ||
+          std::any_of(code.begin(), code.end(), [&](const CodeLoop* c) { return overlaps(*c, *one.code); }))
+        continue;
+      other.seconds += loop.seconds;
+      other.samples += loop.samples;
+      other.first_line = std::min(other.first_line, loop.first_line);
+      other.last_line = std::max(other.last_line, loop.last_line);
+      code.push_back(one.code);
+      return;
+    }
+    out.push_back({std::move(loop), {one.code}});
+  }
+
+  const HotLoopInput& in_;
+  std::map<std::pair<uint32_t, uint64_t>, Names> names_;  // by process and Frame::packed
+  std::map<const CodeLoop*, bool> calls_driver_;
+  std::map<std::pair<std::string, uint64_t>, Found> loops_;  // by file and head
+};
+
+}  // namespace
+
+std::vector<ReportIdle::Loop> find_hot_loops(const HotLoopInput& input) { return HotLoops(input).find(); }
+
+}  // namespace diogenes
