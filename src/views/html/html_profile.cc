@@ -213,7 +213,7 @@ std::string idle_html(const Report& report) {
       text += row(part.seconds, html(shortened_name(part.what, kLongestIdleName)), part.where);
   }
   text += "</tbody></table></div>\n";
-  if (much_short_work) text += "<p>" + html(kShortWork) + "</p>\n";
+  if (much_short_work) text += "<p>" + html(short_work_advice(*report.profile)) + "</p>\n";
   if (loops.empty()) return text + "</section>\n";
   text += "<p>Loops of yours that the CPU is in meanwhile, as samples found it. " + html(kIdleLoops) +
           "</p>\n<div class=\"scroll\"><table><tbody>\n";

@@ -70,9 +70,15 @@ const char* const kIdleLoops =
     "The run gains that much at most: if the loop runs on the GPU, or while the GPU works. Whether its turns need each "
     "other is not known.";
 
-const char* const kShortWork =
-    "Much short work: do a whole batch at a time in place of a loop, or let torch.compile or a CUDA graph give the "
-    "GPU many pieces at once.";
+const char* short_work_advice(const ReportProfile& profile) {
+  const bool python = std::any_of(profile.contexts.begin(), profile.contexts.end(),
+                                  [](const ReportContext& one) { return one.language == "python"; });
+  return python
+             ? "Much short work: do a whole batch at a time in place of a loop, or let torch.compile or a CUDA graph "
+               "give the GPU many pieces at once."
+             : "Much short work: let one kernel do what several do, or a whole batch in place of a loop; or let a CUDA "
+               "graph give the GPU many pieces at once.";
+}
 
 bool idle_is_worth_a_word(const ReportProfile& profile) {
   return profile.idle && std::isfinite(profile.idle->idle_s) && std::isfinite(profile.idle->phase_s) &&

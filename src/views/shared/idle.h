@@ -52,6 +52,6 @@ extern const char* const kIdleLoops;
 // What the reader may conclude of a place.
 extern const char* const kIdleGain;
 // What to do where there is much short work.
-extern const char* const kShortWork;
+const char* short_work_advice(const ReportProfile& profile);
 
 }  // namespace diogenes

@@ -60,7 +60,7 @@ class IdleTable {
       }
     }
     page_.wrapped("    ", 4, kIdleGain);
-    if (much_short_work) page_.wrapped("    ", 4, kShortWork);
+    if (much_short_work) page_.wrapped("    ", 4, short_work_advice(profile_));
   }
 
   void print_loops() {
