@@ -148,7 +148,7 @@ TEST(ProfileCommand, LoopsOfTheCpuAreNamedByTheirLines) {
   for (const auto& [name, of_loop] : seconds) all += of_loop;
   const double between = idle.at("between_s"), asleep = idle.at("asleep_s");
   EXPECT_GE(all, 0.8 * (between - asleep));
-  EXPECT_LE(all, between);
+  EXPECT_LE(all, between * 1.001);
 }
 
 TEST(ProfileCommand, OfAProgramWithoutCudaItSaysThatThereIsNothing) {

@@ -8,7 +8,7 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kMostLoops = 20, kFewestSamples = 3;
+constexpr size_t kMostLoops = 20, kMostDescribed = 200, kFewestSamples = 3;
 constexpr double kLeastShare = 0.02;  // of the idle time
 
 using Names =
@@ -39,6 +39,7 @@ class HotLoops {
       if (one.samples >= kFewestSamples) found.push_back(std::move(one));
     std::stable_sort(found.begin(), found.end(),
                      [](const Found& one, const Found& other) { return one.seconds > other.seconds; });
+    if (found.size() > kMostDescribed) found.resize(kMostDescribed);
     std::vector<std::pair<ReportIdle::Loop, std::vector<const CodeLoop*>>> out;
     for (const Found& one : found) unite(out, one);
     std::vector<ReportIdle::Loop> loops;
@@ -63,13 +64,21 @@ class HotLoops {
     return !names.empty() && names.back().owner == FrameOwner::application;
   }
 
+  // Of the functions at one place, inlined ones among them.
+  static const ReportFrame& innermost_own(const Names& names) {
+    const auto own = std::find_if(names.begin(), names.end(), [](const ReportFrame& frame) {
+      return frame.owner == FrameOwner::application;
+    });
+    return own != names.end() ? *own : names.back();
+  }
+
   void add(const IdleSample& one) {
     const std::vector<Frame>& frames = one.sample->frames;
     const auto own = std::find_if(frames.begin(), frames.end(),
                                   [&](const Frame& frame) { return is_own(one.process, frame); });
     if (own == frames.end()) return;
     const std::string module = named(one.process, *own).back().module;
-    const CodeLoop* code = loop_at(module, own->offset());
+    const CodeLoop* code = loop_at(one.process, *own, module);
     if (!code) return;
     Found& found = loops_[{module, code->head}];
     found.code = code;
@@ -80,18 +89,20 @@ class HotLoops {
     const auto caller =
         std::find_if(own + 1, frames.end(), [&](const Frame& frame) { return is_own(one.process, frame); });
     if (caller == frames.end()) return;
-    const ReportFrame& by = named(one.process, *caller).front();
+    const ReportFrame& by = innermost_own(named(one.process, *caller));
     found.callers[{by.function, by.file, by.line}] += one.seconds;
   }
 
   // Null: none, or it calls the driver.
-  const CodeLoop* loop_at(const std::string& module, uint64_t offset) {
-    const CodeLoop* code = in_.innermost(module, offset);
+  const CodeLoop* loop_at(uint32_t process, Frame frame, const std::string& module) {
+    auto [found, fresh] = innermost_.try_emplace({process, frame.packed}, nullptr);
+    if (!fresh) return found->second;
+    const CodeLoop* code = in_.innermost(process, frame);
     if (!code) return nullptr;
-    auto [found, fresh] = calls_driver_.try_emplace(code, false);
-    if (fresh)
-      for (const auto& [begin, end] : code->blocks) found->second |= in_.calls_driver(module, begin, end);
-    return found->second ? nullptr : code;
+    auto [calls, first] = calls_driver_.try_emplace(code, false);
+    if (first)
+      for (const auto& [begin, end] : code->blocks) calls->second |= in_.calls_driver(module, begin, end);
+    return found->second = calls->second ? nullptr : code;
   }
 
   ReportIdle::Loop described(const Found& one) {
@@ -130,12 +141,14 @@ class HotLoops {
     }
     const auto most = std::max_element(one.callers.begin(), one.callers.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (inner > 1) {  // it was inlined into its caller
-      const ReportFrame& by = *at(*places.front(), inner - 1);
-      loop.caller = by.function, loop.caller_file = by.file, loop.caller_line = by.line;
-    } else if (most != one.callers.end()) {
+    const ReportFrame* by = nullptr;  // of the application, into which it was inlined
+    for (size_t outer = inner - 1; outer > 0 && !by; --outer)
+      if (const ReportFrame* frame = at(*places.front(), outer); frame->owner == FrameOwner::application)
+        by = frame;
+    if (by)
+      loop.caller = by->function, loop.caller_file = by->file, loop.caller_line = by->line;
+    else if (most != one.callers.end())
       std::tie(loop.caller, loop.caller_file, loop.caller_line) = most->first;
-    }
     return loop;
   }
 
@@ -165,7 +178,8 @@ class HotLoops {
   }
 
   const HotLoopInput& in_;
-  std::map<std::pair<uint32_t, uint64_t>, Names> names_;  // by process and Frame::packed
+  std::map<std::pair<uint32_t, uint64_t>, Names> names_;                // by process and Frame::packed
+  std::map<std::pair<uint32_t, uint64_t>, const CodeLoop*> innermost_;  // by process and Frame::packed
   std::map<const CodeLoop*, bool> calls_driver_;
   std::map<std::pair<std::string, uint64_t>, Found> loops_;  // by file and head
 };

@@ -18,9 +18,9 @@ namespace diogenes {
 
 struct HotLoopInput {
   std::span<const IdleSample> samples;
-  double idle_s = 0;                                                                     // of the GPU, in all
-  std::function<std::vector<ReportFrame>(uint32_t process, Frame frame)> named;          // innermost first
-  std::function<const CodeLoop*(const std::string& module, uint64_t offset)> innermost;  // null: none
+  double idle_s = 0;                                                             // of the GPU, in all
+  std::function<std::vector<ReportFrame>(uint32_t process, Frame frame)> named;  // innermost first
+  std::function<const CodeLoop*(uint32_t process, Frame frame)> innermost;       // null: none
   // Does a call of the driver come from this part of the code?
   std::function<bool(const std::string& module, uint64_t begin, uint64_t end)> calls_driver;
 };

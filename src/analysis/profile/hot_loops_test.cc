@@ -29,6 +29,8 @@ std::vector<ReportFrame> named(uint32_t, Frame frame) {
       return {made("square", line), made("relax", 7)};
     case 3:
       return {made("main", line)};
+    case 5:
+      return {made("for_each", line, FrameOwner::library), made("main", 0x22)};
     default:
       return {made("exp", line, FrameOwner::library)};
   }
@@ -49,7 +51,8 @@ class HotLoops : public ::testing::Test {
     one.blocks = {{begin, end}};
   }
   std::vector<ReportIdle::Loop> find() {
-    const auto innermost = [this](const std::string&, uint64_t offset) -> const CodeLoop* {
+    const auto innermost = [this](uint32_t, Frame frame) -> const CodeLoop* {
+      const uint64_t offset = frame.offset();
       const CodeLoop* found = nullptr;
       for (const auto& one : code_)
         if (one->lowest <= offset && offset < one->highest &&
@@ -123,6 +126,16 @@ TEST_F(HotLoops, OneThatWasInlinedIsOfTheInnerFunction) {
   EXPECT_EQ(loops[0].last_line, 5);
   EXPECT_EQ(loops[0].caller, "relax");
   EXPECT_EQ(loops[0].caller_line, 7);
+}
+
+// 0x5LL: a library's for_each, inlined into main at line 0x22.
+TEST_F(HotLoops, ItsCallerIsTheApplicationsAlthoughALibraryWasInlinedThere) {
+  loop(0x105, 0x10a);
+  sample({0x106, 0x530});
+  const auto loops = find();
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_EQ(loops[0].caller, "main");
+  EXPECT_EQ(loops[0].caller_line, 0x22);
 }
 
 TEST_F(HotLoops, OneThatHasInlinedCodeAmongItsOwnIsOfTheOuterFunction) {

@@ -215,9 +215,14 @@ class Profile {
       return first != of_file->second.end() && *first < end;
     };
     const auto named = [this](uint32_t p, Frame frame) { return names_of(p, {&frame, 1}); };
-    std::map<std::string, CodeLoops> files;
-    const auto innermost = [&](const std::string& file, uint64_t offset) {
-      return files.try_emplace(file, file).first->second.innermost(offset);
+    std::map<std::pair<std::string, BuildId>, CodeLoops> files;
+    const auto innermost = [&](uint32_t p, Frame frame) -> const CodeLoop* {
+      const ModuleRecord* module = in_.tracing.processes[p].trace->module(frame.module());
+      if (!module) return nullptr;
+      BuildId id;
+      id.length = std::min<uint8_t>(module->build_id_length, sizeof module->build_id);
+      std::copy_n(module->build_id, id.length, id.bytes.begin());
+      return files.try_emplace({module->path, id}, module->path, id).first->second.innermost(frame.offset());
     };
     contexts.idle.loops =
         find_hot_loops({contexts.idle_samples, contexts.idle.idle_s, named, innermost, calls_driver});
@@ -231,8 +236,8 @@ class Profile {
                            " lie between calls of the driver");
     out_.threads_s = contexts.threads_s;
     out_.recording_s = contexts.recording_s;
-    if (in_.work) out_.idle = contexts.idle;
-    keep_largest(contexts, kMostContexts);
+    keep_largest(contexts, kMostContexts);  // before `idle` is taken: its places are positions
+    if (in_.work) out_.idle = std::move(contexts.idle);
     for (const auto& [path, node] : contexts.of_path) set_gain(contexts.nodes[node], path.first, path.second);
     out_.contexts = std::move(contexts.nodes);
     for (ReportContext& node : out_.contexts) {

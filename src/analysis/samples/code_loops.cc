@@ -282,8 +282,11 @@ bool CodeLoop::contains(uint64_t address) const {
   return next != blocks.begin() && std::prev(next)->contains(address);
 }
 
-CodeLoops::CodeLoops(const std::filesystem::path& file) {
-  if (Result<Image> image = Image::open(file)) image_ = std::move(*image);
+CodeLoops::CodeLoops(const std::filesystem::path& file, const BuildId& build_id) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(file, failed)) return;
+  Result<Image> image = Image::open(file);
+  if (image && (build_id.length == 0 || image->build_id() == build_id)) image_ = std::move(*image);
 }
 
 const CodeLoop* CodeLoops::innermost(uint64_t address) {

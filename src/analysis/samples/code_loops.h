@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/build_id.h"
 #include "base/range.h"
 #include "driver/hooking/image.h"
 
@@ -31,8 +32,8 @@ struct CodeLoop {
 
 class CodeLoops {
  public:
-  // A file that cannot be read, or is for another processor, has no loops.
-  explicit CodeLoops(const std::filesystem::path& file);
+  // A file that cannot be read, is for another processor, or has another build id than the one given has no loops.
+  explicit CodeLoops(const std::filesystem::path& file, const BuildId& build_id = {});
 
   // The innermost loop that contains the address. Null: none does, the function has no bounds, or it is too large to be
   // decoded. Valid while this lives. A function is decoded when it is first asked for, and its loops are kept.

@@ -182,47 +182,66 @@ std::string gpu_work_html(const Report& report, const Reader& reader) {
   return text + "</p></section>\n";
 }
 
+namespace {
+
+// `what`: HTML.
+std::string idle_row(const ReportIdle& idle, double seconds, const std::string& what,
+                     const std::string& place) {
+  return fmt::format(
+      "<tr><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"where\">{}</td></tr>\n",
+      seconds_text(seconds), percent_text(100 * seconds / idle.idle_s), what, html(place));
+}
+std::string idle_rows(const std::string& rows) {
+  return "<div class=\"scroll\"><table><tbody>\n" + rows + "</tbody></table></div>\n";
+}
+std::string strong(const std::string& name) {
+  return "<strong>" + html(shortened_name(name, kLongestIdleName)) + "</strong>";
+}
+
+std::string idle_places_html(const ReportProfile& profile) {
+  const std::vector<IdlePlace> places = idle_places(profile);
+  if (places.empty()) return "";
+  std::string rows;
+  bool much_short_work = false;
+  for (size_t i = 0; i < places.size() && i < kMostIdlePlaces; ++i) {
+    rows += idle_row(*profile.idle, places[i].seconds, strong(places[i].name), places[i].place);
+    if (!places[i].short_work.empty())
+      rows += "<tr><td></td><td></td><td colspan=\"2\">" + html(places[i].short_work) + "</td></tr>\n";
+    much_short_work |= !places[i].short_work.empty();
+    for (const IdlePlace::Part& part : places[i].parts)
+      rows += idle_row(*profile.idle, part.seconds, html(shortened_name(part.what, kLongestIdleName)),
+                       part.where);
+  }
+  return "<p>By function of yours, with what libraries and the driver do for it. " + html(kIdleGain) +
+         "</p>\n" + idle_rows(rows) +
+         (much_short_work ? "<p>" + html(short_work_advice(profile)) + "</p>\n" : "");
+}
+
+std::string idle_loops_html(const ReportProfile& profile) {
+  const std::vector<IdleLoop> loops = idle_loops(profile);
+  if (loops.empty()) return "";
+  std::string rows;
+  for (size_t i = 0; i < loops.size() && i < kMostIdlePlaces; ++i) {
+    std::string what = strong(loops[i].name);
+    if (!loops[i].caller.empty())
+      what += " called by " + html(shortened_name(loops[i].caller, kLongestIdleName) + loops[i].caller_place);
+    rows += idle_row(*profile.idle, loops[i].seconds, what, loops[i].place);
+  }
+  return "<p>Loops of yours that the CPU is in meanwhile, as samples found it. " + html(kIdleLoops) +
+         "</p>\n" + idle_rows(rows);
+}
+
+}  // namespace
+
 std::string idle_html(const Report& report) {
   if (!report.profile || !idle_is_worth_a_word(*report.profile)) return "";
   const ReportIdle& idle = *report.profile->idle;
-  // `what`: HTML.
-  const auto row = [&](double seconds, const std::string& what, const std::string& place) {
-    return fmt::format(
-        "<tr><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"where\">{}</td></tr>\n",
-        seconds_text(seconds), percent_text(100 * seconds / idle.idle_s), what, html(place));
-  };
-  std::string text = "<section id=\"idle\"><h2>Why the GPU is idle</h2>\n<p>It is idle for " +
-                     html(idle_phrase(idle) + ". " + idle_of_loop(idle)) +
-                     " Meanwhile, in all:</p>\n<div class=\"scroll\"><table><tbody>\n";
-  for (const IdleMeanwhile& part : idle_meanwhile(idle)) text += row(part.seconds, html(part.what), "");
-  text += "</tbody></table></div>\n";
-  const std::vector<IdlePlace> places = idle_places(*report.profile);
-  const std::vector<IdleLoop> loops = idle_loops(*report.profile);
-  if (places.empty() && loops.empty()) return text + "</section>\n";
-  text += "<p>By function of yours, with what libraries and the driver do for it. " + html(kIdleGain) +
-          "</p>\n<div class=\"scroll\"><table><tbody>\n";
-  bool much_short_work = false;
-  for (size_t i = 0; i < places.size() && i < kMostIdlePlaces; ++i) {
-    text += row(places[i].seconds,
-                "<strong>" + html(shortened_name(places[i].name, kLongestIdleName)) + "</strong>",
-                places[i].place);
-    if (!places[i].short_work.empty())
-      text += "<tr><td></td><td></td><td colspan=\"2\">" + html(places[i].short_work) + "</td></tr>\n";
-    much_short_work |= !places[i].short_work.empty();
-    for (const IdlePlace::Part& part : places[i].parts)
-      text += row(part.seconds, html(shortened_name(part.what, kLongestIdleName)), part.where);
-  }
-  text += "</tbody></table></div>\n";
-  if (much_short_work) text += "<p>" + html(short_work_advice(*report.profile)) + "</p>\n";
-  if (loops.empty()) return text + "</section>\n";
-  text += "<p>Loops of yours that the CPU is in meanwhile, as samples found it. " + html(kIdleLoops) +
-          "</p>\n<div class=\"scroll\"><table><tbody>\n";
-  for (size_t i = 0; i < loops.size() && i < kMostIdlePlaces; ++i)
-    text += row(loops[i].seconds,
-                "<strong>" + html(shortened_name(loops[i].name, kLongestIdleName)) + "</strong> " +
-                    html(loops[i].caller),
-                loops[i].place);
-  return text + "</tbody></table></div>\n</section>\n";
+  std::string rows;
+  for (const IdleMeanwhile& part : idle_meanwhile(idle))
+    rows += idle_row(idle, part.seconds, html(part.what), "");
+  return "<section id=\"idle\"><h2>Why the GPU is idle</h2>\n<p>It is idle for " +
+         html(idle_phrase(idle) + ". " + idle_of_loop(idle)) + " Meanwhile, in all:</p>\n" + idle_rows(rows) +
+         idle_places_html(*report.profile) + idle_loops_html(*report.profile) + "</section>\n";
 }
 
 std::string contexts_html(const Report& report) {

@@ -67,8 +67,8 @@ const char* const kIdleGain =
     "The run gains that much at most: if the function takes no time, or if the GPU gets its next work before.";
 
 const char* const kIdleLoops =
-    "The run gains that much at most: if the loop runs on the GPU, or while the GPU works. Whether its turns need each "
-    "other is not known.";
+    "The run gains that much at most: if the loop runs on the GPU, or while the GPU works. Whether its "
+    "iterations depend on each other is not known.";
 
 const char* short_work_advice(const ReportProfile& profile) {
   const bool python = std::any_of(profile.contexts.begin(), profile.contexts.end(),
@@ -204,8 +204,8 @@ std::vector<IdleLoop> idle_loops(const ReportProfile& profile) {
     if (!one.file.empty() && one.first_line > 0 && one.last_line > one.first_line)
       loop.place += fmt::format(" to {}", one.last_line);
     if (one.caller.empty()) continue;
-    loop.caller = "called by " + short_function(one.caller);
-    if (!one.caller_file.empty()) loop.caller += ", " + file_place(one.caller_file, one.caller_line);
+    loop.caller = short_function(one.caller);
+    if (!one.caller_file.empty()) loop.caller_place = ", " + file_place(one.caller_file, one.caller_line);
   }
   longest_first(loops);
   return loops;

@@ -42,8 +42,8 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile);
 // A loop of the application's machine code in which the CPU was meanwhile.
 struct IdleLoop {
   double seconds = 0;
-  std::string name, place;  // "als::normalize", "als.cc:301 to 306"
-  std::string caller;       // "called by main, als.cc:20"; "": not known
+  std::string name, place;           // "als::normalize", "als.cc:301 to 306"
+  std::string caller, caller_place;  // "main", ", als.cc:20"; "": not known
 };
 std::vector<IdleLoop> idle_loops(const ReportProfile& profile);  // the longest first
 

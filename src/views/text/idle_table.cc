@@ -69,7 +69,10 @@ class IdleTable {
     page_.line("Loops of yours that the CPU is in meanwhile, as samples found it:");
     for (size_t i = 0; i < loops.size() && i < most_; ++i) {
       print_row(i + 1, loops[i].seconds, loops[i].name, loops[i].place);
-      if (!loops[i].caller.empty()) page_.wrapped("      ", 6, loops[i].caller);
+      if (loops[i].caller.empty()) continue;
+      const std::string lead = "      called by ";
+      page_.line(lead + shortened_name(loops[i].caller, room_for(lead, loops[i].caller_place)) +
+                 loops[i].caller_place);
     }
     page_.wrapped("    ", 4, kIdleLoops);
   }

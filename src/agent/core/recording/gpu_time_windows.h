@@ -1,8 +1,8 @@
-// Which calls' GPU times are recorded in a profile, where each record costs the program some 2 us, and each switch some 0.1 ms: all
-// of the first kFirst, and then kOfWindow in a row each tenth of a second or so. So a program that makes less than 10,000
-// calls a second has all recorded, and one that makes more pays some 2% for it. The distances are irregular, so that no rhythm
-// of the program's goes along with them. A call path of which less than kOfPath were recorded begins one of kOfNew calls in
-// between. The report takes a call that was left out for as long as those of its path.
+// Which calls' GPU times are recorded in a profile, where a record costs the program 1 to 3 us, and a switch some 0.1 ms: all of the
+// first kFirst, and then kOfWindow in a row each tenth of a second or so. So a program that makes less than 10,000 calls a
+// second has all recorded. What CUPTI makes of each launch, recorded or not, stays (docs/driver-facts.md). The distances are
+// irregular, so that no rhythm of the program's goes along with them. A call path of which less than kOfPath were recorded
+// begins one of kOfNew calls in between. The report takes a call that was left out for as long as those of its path.
 // For use by all threads: no lock, nothing to wait for. One thread at a time switches; the others go by what is.
 #pragma once
 #include <atomic>
