@@ -1,5 +1,6 @@
 // relay: a kernel's result is used by a kernel of another stream. The CPU waits for the first one before it gives the second, and
-// uses nothing of it. relay events: the second one's stream waits.
+// uses nothing of it. The first is so long that no wait finds it done on a busy machine. relay events: the second one's stream
+// waits.
 #include <string_view>
 #include <vector>
 
@@ -31,7 +32,7 @@ int main(int count, char** arguments) {
   CHECK(cuCtxSynchronize());
   double seen = 1;
   for (int round = 0; round < 40; ++round) {
-    uint64_t words = kWords, long_ns = 2'000'000, short_ns = 100'000;
+    uint64_t words = kWords, long_ns = 25'000'000, short_ns = 100'000;
     void* make[] = {&values, &values, &values, &words, &long_ns};
     void* use[] = {&sums, &sums, &values, &words, &short_ns};
     CHECK(cuLaunchKernel(add, 8, 1, 1, 128, 1, 1, 0, first, make, nullptr));
