@@ -24,6 +24,12 @@ struct Found {
   std::map<std::tuple<std::string, std::string, int>, double> callers;  // by function, file, line
 };
 
+// One loop of the source, and what it is in the machine's code.
+struct SourceLoop {
+  ReportIdle::Loop report;
+  std::vector<const CodeLoop*> code;
+};
+
 bool same_function(const ReportFrame& one, const ReportFrame& other) {
   return one.function == other.function && one.file == other.file;
 }
@@ -40,11 +46,11 @@ class HotLoops {
     std::stable_sort(found.begin(), found.end(),
                      [](const Found& one, const Found& other) { return one.seconds > other.seconds; });
     if (found.size() > kMostDescribed) found.resize(kMostDescribed);
-    std::vector<std::pair<ReportIdle::Loop, std::vector<const CodeLoop*>>> out;
+    std::vector<SourceLoop> out;
     for (const Found& one : found) unite(out, one);
     std::vector<ReportIdle::Loop> loops;
-    for (auto& [loop, code] : out)
-      if (loop.seconds >= kLeastShare * in_.idle_s) loops.push_back(std::move(loop));
+    for (SourceLoop& loop : out)
+      if (loop.report.seconds >= kLeastShare * in_.idle_s) loops.push_back(std::move(loop.report));
     std::stable_sort(loops.begin(), loops.end(),
                      [](const auto& one, const auto& other) { return one.seconds > other.seconds; });
     if (loops.size() > kMostLoops) loops.resize(kMostLoops);
@@ -105,22 +111,13 @@ class HotLoops {
     return found->second = calls->second ? nullptr : code;
   }
 
-  ReportIdle::Loop described(const Found& one) {
-    std::vector<const Names*> places;
-    for (const auto& [begin, end] : one.code->blocks)
-      for (const uint64_t offset : {begin, end - 1})
-        if (const Names& names = named(one.process, Frame::of(one.module, offset)); !names.empty())
-          places.push_back(&names);
-    ReportIdle::Loop loop;
-    loop.seconds = one.seconds;
-    loop.samples = one.samples;
-    loop.offset = one.code->head;
-    if (places.empty()) return loop;
-    // From the function that holds the code inwards, as long as all of it is in the same one.
-    size_t inner = 1;
-    const auto at = [](const Names& names, size_t depth) -> const ReportFrame* {
-      return depth <= names.size() ? &names[names.size() - depth] : nullptr;
-    };
+  // Counted from the function that holds the code (1) inwards. Null: nothing is inlined so deep.
+  static const ReportFrame* at(const Names& names, size_t depth) {
+    return depth <= names.size() ? &names[names.size() - depth] : nullptr;
+  }
+
+  // How deep all places are in the same functions.
+  static size_t common_depth(const std::vector<const Names*>& places) {
     const auto all_in = [&](size_t depth) {
       const ReportFrame* first = at(*places.front(), depth);
       return first && std::all_of(places.begin(), places.end(), [&](const Names* names) {
@@ -128,28 +125,52 @@ class HotLoops {
                return there && same_function(*first, *there);
              });
     };
-    while (all_in(inner + 1)) ++inner;
-    const ReportFrame& function = *at(*places.front(), inner);
+    size_t depth = 1;
+    while (all_in(depth + 1)) ++depth;
+    return depth;
+  }
+
+  std::vector<const Names*> places_of(const Found& one) {
+    std::vector<const Names*> places;
+    for (const auto& [begin, end] : one.code->blocks)
+      for (const uint64_t offset : {begin, end - 1})
+        if (const Names& names = named(one.process, Frame::of(one.module, offset)); !names.empty())
+          places.push_back(&names);
+    return places;
+  }
+
+  ReportIdle::Loop described(const Found& one) {
+    ReportIdle::Loop loop;
+    loop.seconds = one.seconds;
+    loop.samples = one.samples;
+    loop.offset = one.code->head;
+    const std::vector<const Names*> places = places_of(one);
+    if (places.empty()) return loop;
+    const size_t depth = common_depth(places);
+    const ReportFrame& function = *at(*places.front(), depth);
     loop.function = function.function;
     loop.file = function.file;
     loop.module = function.module;
     for (const Names* names : places) {
-      const ReportFrame* there = at(*names, inner);
+      const ReportFrame* there = at(*names, depth);
       if (!there || there->line <= 0 || there->file != loop.file) continue;
       loop.first_line = loop.first_line == 0 ? there->line : std::min(loop.first_line, there->line);
       loop.last_line = std::max(loop.last_line, there->line);
     }
+    set_caller(one, *places.front(), depth, loop);
+    return loop;
+  }
+
+  // The application's function into which it was inlined, or the one that was seen to call it most.
+  static void set_caller(const Found& one, const Names& names, size_t depth, ReportIdle::Loop& loop) {
+    while (--depth > 0)
+      if (const ReportFrame* by = at(names, depth); by->owner == FrameOwner::application) {
+        loop.caller = by->function, loop.caller_file = by->file, loop.caller_line = by->line;
+        return;
+      }
     const auto most = std::max_element(one.callers.begin(), one.callers.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    const ReportFrame* by = nullptr;  // of the application, into which it was inlined
-    for (size_t outer = inner - 1; outer > 0 && !by; --outer)
-      if (const ReportFrame* frame = at(*places.front(), outer); frame->owner == FrameOwner::application)
-        by = frame;
-    if (by)
-      loop.caller = by->function, loop.caller_file = by->file, loop.caller_line = by->line;
-    else if (most != one.callers.end())
-      std::tie(loop.caller, loop.caller_file, loop.caller_line) = most->first;
-    return loop;
+    if (most != one.callers.end()) std::tie(loop.caller, loop.caller_file, loop.caller_line) = most->first;
   }
 
   static bool same_lines(const ReportIdle::Loop& one, const ReportIdle::Loop& other) {
@@ -159,19 +180,19 @@ class HotLoops {
     return one.lowest < other.highest && other.lowest < one.highest;
   }
 
-  void unite(std::vector<std::pair<ReportIdle::Loop, std::vector<const CodeLoop*>>>& out, const Found& one) {
+  void unite(std::vector<SourceLoop>& out, const Found& one) {
     ReportIdle::Loop loop = described(one);
-    for (auto& [other, code] : out) {
+    for (SourceLoop& made : out) {
+      ReportIdle::Loop& other = made.report;
       const bool same = other.function == loop.function && other.file == loop.file &&
                         other.module == loop.module && same_lines(other, loop);
-      if (!same ||
-          std::any_of(code.begin(), code.end(), [&](const CodeLoop* c) { return overlaps(*c, *one.code); }))
-        continue;
+      const auto nested = [&](const CodeLoop* code) { return overlaps(*code, *one.code); };
+      if (!same || std::any_of(made.code.begin(), made.code.end(), nested)) continue;
       other.seconds += loop.seconds;
       other.samples += loop.samples;
       other.first_line = std::min(other.first_line, loop.first_line);
       other.last_line = std::max(other.last_line, loop.last_line);
-      code.push_back(one.code);
+      made.code.push_back(one.code);
       return;
     }
     out.push_back({std::move(loop), {one.code}});

@@ -195,6 +195,7 @@ class Profile {
         .loop = in_.loop};
     Contexts contexts = find_contexts(input);
     add_hot_loops(contexts);
+    keep_largest(contexts, kMostContexts);
     return contexts;
   }
 
@@ -202,12 +203,19 @@ class Profile {
     return in_.names.frames(*in_.tracing.processes[process].trace, stack);
   }
 
-  void add_hot_loops(Contexts& contexts) {
-    if (contexts.idle_samples.empty()) return;
-    std::map<std::string, std::set<uint64_t>> calls;  // by file: where the stacks of driver calls go on
+  using CallPlaces =
+      std::map<std::string, std::set<uint64_t>>;  // by file, where the stacks of driver calls go on
+  CallPlaces driver_calls() {
+    CallPlaces calls;
     for (uint32_t i = 0; i < in_.sites.size(); ++i)
       for (const ReportFrame& frame : in_.names.stack(in_.sites[SiteIndex{i}].place))
         calls[frame.module].insert(frame.offset);
+    return calls;
+  }
+
+  void add_hot_loops(Contexts& contexts) {
+    if (contexts.idle_samples.empty()) return;
+    const CallPlaces calls = driver_calls();
     const auto calls_driver = [&](const std::string& module, uint64_t begin, uint64_t end) {
       const auto of_file = calls.find(module);
       if (of_file == calls.end()) return false;
@@ -236,7 +244,6 @@ class Profile {
                            " lie between calls of the driver");
     out_.threads_s = contexts.threads_s;
     out_.recording_s = contexts.recording_s;
-    keep_largest(contexts, kMostContexts);  // before `idle` is taken: its places are positions
     if (in_.work) out_.idle = std::move(contexts.idle);
     for (const auto& [path, node] : contexts.of_path) set_gain(contexts.nodes[node], path.first, path.second);
     out_.contexts = std::move(contexts.nodes);

@@ -13,8 +13,8 @@ namespace diogenes::agent {
 
 namespace {
 
-constexpr uint64_t kGone = 1;  // a slot whose object ended; no key has this value
-constexpr uint32_t kGenerationBits = 13;
+constexpr uint64_t kGone = 1;           // a slot whose object ended; no key has this value
+constexpr uint32_t kGenerationAt = 51;  // in a key: above the address and the kind
 
 struct alignas(64) Keys {
   std::atomic<uint64_t> of[kOrderBucketSize];
@@ -30,12 +30,12 @@ Object objects[kOrderBuckets][kOrderBucketSize];
 std::atomic<uint32_t> clock_hand{0};
 
 uint64_t key_of(OrderObject kind, uint64_t address, uint32_t generation) {
-  return uint64_t{generation} << (64 - kGenerationBits) | (address & 0x7fff'ffff'ffff) << 4 |
+  return uint64_t{generation} << kGenerationAt | (address & 0x7fff'ffff'ffff) << 4 |
          static_cast<uint64_t>(kind);
 }
 
 uint32_t bucket_of(uint64_t key) {
-  uint64_t mixed = (key & ((uint64_t{1} << 51) - 1)) * 0x9e37'79b9'7f4a'7c15;
+  uint64_t mixed = (key & ((uint64_t{1} << kGenerationAt) - 1)) * 0x9e37'79b9'7f4a'7c15;
   return static_cast<uint32_t>(mixed >> 53) % kOrderBuckets;
 }
 
@@ -68,7 +68,7 @@ uint32_t free_slot(uint32_t bucket, uint64_t key, uint32_t generation) {
   uint32_t oldest = 0;
   for (uint32_t i = 0; i < kOrderBucketSize; ++i) {
     uint64_t there = keys[bucket].of[i].load(std::memory_order_relaxed);
-    if (there == 0 || there == kGone || (there ^ key) >> 51 != 0) return i;  // 51: another generation's
+    if (there == 0 || there == kGone || (there ^ key) >> kGenerationAt != 0) return i;
     if (objects[bucket][i].used - objects[bucket][oldest].used > 0x7fff'ffff) oldest = i;
   }
   count_drop(Drop::orders_full);
