@@ -253,6 +253,10 @@ void ReportOfRun::find() {
          const std::vector<ReportFrame> stack = names_.stack(runs_.sites[site].place);
          const ReportFrame* frame = acting_frame(stack);
          return frame && frame->language == "python";
+       },
+       [this](SiteIndex call, SiteIndex wait) {
+         return made_in_function_of(names_.stack(runs_.sites[call].place),
+                                    names_.stack(runs_.sites[wait].place));
        }},
       {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, lines_to_look_at(*runs_.tracing));
   for (const Required& required : needed.found) description.add(required, runs_.brought);

@@ -103,11 +103,13 @@ class Gatherer {
     RecordingCost recording(in_.tracing.processes[process], in_.tracing.processes[process].threads[thread]);
     Nanoseconds ended, freed;
     uint32_t asked = kNone;  // the line of the wait right before, if it was one
+    std::vector<Nanoseconds> before(operations.size());
     for (uint32_t i = 0; i < operations.size(); ++i) {
       const Operation& operation = operations[i];
       const Fixed fixed = i < fixed_[t].size() ? fixed_[t][i] : Fixed::no;
       const RecordingCost::Around cost = recording.of(i);
       since.push_back({i, std::max(operation.begin - cost.before - ended, Nanoseconds{})});
+      before[i] = since.back().before;
       ended = operation.end() + cost.behind;
       if (asked != kNone)
         add_work(found_.lines[asked], operations[since.front().operation], since.back().before);
@@ -129,7 +131,10 @@ class Gatherer {
       if (polls_here ? !operation.outside : stays && is_asked_for(operation)) {
         const uint32_t at = line(operation.site, false);
         add(found_.lines[at], {operations, t, i, last, copies, freed, since});
-        if (!polls_here) asked = at;
+        if (!polls_here) {
+          asked = at;
+          found_.lines[at].waits.push_back(i);
+        }
       }
       copies.clear();
       since.assign({{i, {}}});
@@ -137,6 +142,40 @@ class Gatherer {
       freed = fixed == Fixed::moved ? operation.waited : Nanoseconds{};
       i = last;
     }
+    for (AskedLine& line : found_.lines) add_turns(line, t, operations, before);
+  }
+
+  // Turns of a loop around the line, with their calls, and the CPU time before each.
+  void add_turns(AskedLine& line, uint32_t t, const std::vector<Operation>& operations,
+                 const std::vector<Nanoseconds>& before) {
+    const std::vector<uint32_t> waits = std::exchange(line.waits, {});
+    if (waits.size() < 2 || !is_python(operations[waits.front()].site)) return;
+    const Turns turns = turns_of(operations, in_.sites, waits, [this](SiteIndex call, SiteIndex wait) {
+      return is_in_function(call, wait);
+    });
+    std::vector<Change> gone;
+    for (const Turns::Turn& turn : turns.all)
+      for (uint32_t i = turn.begin; i <= turn.end; ++i) {
+        const Operation& operation = operations[i];
+        const DriverFunction* function = function_of(in_.sites[operation.site]);
+        if (!function || operation.outside) continue;
+        const bool goes = gives_work(function->role) || function->role == Role::transfer;
+        if (!goes && !is_wait(operation)) continue;
+        Change& change = gone.emplace_back(removed(t, i));
+        change.call_removed = goes || function->role == Role::synchronize;
+        change.before = before[i];
+      }
+    if (gone.empty()) return;
+    line.most = {};
+    line.whole = replaced(line.whole, gone);
+    for (const Change& change : line.whole) {
+      const auto [process, thread] = in_.graph.origin[change.thread];
+      const Operation& operation =
+          in_.tracing.processes[process].threads[thread].operations[change.operation];
+      line.most += operation.call + change.before + change.behind;
+    }
+    line.required.turns += turns.all.size();
+    line.required.loops += turns.loops;
   }
 
   // One that found all done may have to wait once needless ones before it do not.
@@ -173,6 +212,13 @@ class Gatherer {
     std::optional<bool>& known = is_python_[site.value];
     if (!known) known = places_.is_python && places_.is_python(site);
     return *known;
+  }
+
+  bool is_in_function(SiteIndex call, SiteIndex wait) {
+    if (!places_.in_function_of) return false;
+    const auto [known, added] = in_function_.try_emplace({call, wait});
+    if (added) known->second = places_.in_function_of(call, wait);
+    return known->second;
   }
 
   bool is_made_at_line(SiteIndex call, SiteIndex wait) {
@@ -341,10 +387,10 @@ class Gatherer {
   const ProblemInput& in_;
   const Lines& places_;
   const std::vector<std::vector<Fixed>> fixed_;
-  std::vector<uint32_t> line_of_, sending_line_of_;          // by site
-  std::vector<std::optional<bool>> is_python_;               // by site
-  std::map<ActingPlace, uint32_t> by_place_[2];              // of lines that ask, and that send
-  std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_;  // of a call and a wait
+  std::vector<uint32_t> line_of_, sending_line_of_;                        // by site
+  std::vector<std::optional<bool>> is_python_;                             // by site
+  std::map<ActingPlace, uint32_t> by_place_[2];                            // of lines that ask, and that send
+  std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_, in_function_;  // of a call and a wait
   AskedLines found_;
 };
 

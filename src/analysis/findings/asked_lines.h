@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/findings/problems.h"
+#include "analysis/findings/turns.h"
 #include "analysis/symbols/frame_owner.h"
 
 namespace diogenes {
@@ -26,6 +27,8 @@ struct Required {
   uint64_t launches = 0;  // made at the line right before its waits: likely for their results alone
   uint64_t in_a_row =
       0;                // of `count`: since the line's wait before, the thread made calls of that line alone
+  uint64_t turns = 0;   // of `count`: in another turn of a loop than the line's wait before (turns.h)
+  uint64_t loops = 0;   // how often that loop was run
   bool sends = false;   // no waits: `count` copies of data to the device, made again and again;
                         // `up_to` has them, and `made`
   Bytes bytes;          // brought, or sent, by the copies of `calls`
@@ -41,7 +44,7 @@ struct Required {
   std::vector<std::pair<StackPlace, uint64_t>> uses;  // where the result is used first, most frequent first
 
   // Does more go at most than the waits, their calls and copies?
-  bool whole() const { return launches > 0 || between.count > 0 || work.count > 0; }
+  bool whole() const { return launches > 0 || between.count > 0 || work.count > 0 || turns > 0; }
 };
 
 // Where a site's calls belong to; none: they are alone.
@@ -52,6 +55,7 @@ struct Lines {
   PlaceOf place_of;
   MadeAtLineOf made_at_line_of;
   std::function<bool(SiteIndex)> is_python;
+  InFunctionOf in_function_of;
 };
 
 // One line, while its calls are gathered.
@@ -59,7 +63,8 @@ struct AskedLine {
   Required required;
   std::map<std::pair<SiteIndex, bool>, uint64_t> calls;  // how many, by site and whether they wait
   std::vector<Change> changes;
-  std::vector<Change> whole;  // `changes`, with launches, and CPU time between and behind the waits
+  std::vector<Change> whole;    // `changes`, with launches, turns, and CPU time between and behind the waits
+  std::vector<uint32_t> waits;  // of one thread: positions of those that are no loops of queries
   std::vector<int64_t> after;
   Nanoseconds most;    // that it can gain
   Bytes last_brought;  // by the copies of its last wait, and by that

@@ -395,6 +395,12 @@ std::string required_fix(const Required& required, const PythonAdvice& instead) 
   if (required.sends)
     return "make this data on the GPU, or send once what it is made from and select on the GPU; or make and send the "
            "next piece while the GPU works";
+  if (in_turns(required.count, required.turns)) {
+    const std::string at_once =
+        "do all turns of this loop at once, if none needs what another finds: the same operations on whole tensors, "
+        "with one result for all";
+    return instead.text.empty() ? at_once : at_once + "; or " + instead.text;
+  }
   if (instead.spares_the_wait && !instead.text.empty()) return instead.text;
   if (come_one_by_one(required.count, required.in_a_row, required.bytes.count))
     return "put the " + grouped(required.count) + " results of " +

@@ -21,6 +21,25 @@ BroughtValues most_frequent(std::vector<Content>& contents) {
   return result;
 }
 
+// All of either, in CPU order. Of changes to one call, which may be in a turn of two lines, that with more time before it.
+std::vector<Change> both(const std::vector<Change>& left, const std::vector<Change>& right) {
+  std::vector<Change> all;
+  all.reserve(left.size() + right.size());
+  std::merge(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(all), in_cpu_order);
+  const auto same = [](const Change& a, const Change& b) {
+    return !in_cpu_order(a, b) && !in_cpu_order(b, a);
+  };
+  size_t kept = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (kept == 0 || !same(all[kept - 1], all[i]))
+      all[kept++] = all[i];
+    else if (all[i].before > all[kept - 1].before)
+      all[kept - 1] = all[i];
+  }
+  all.resize(kept);
+  return all;
+}
+
 class RequiredFinder {
  public:
   RequiredFinder(const ProblemInput& input, const std::vector<Problem>& problems, const Lines& places)
@@ -54,15 +73,15 @@ class RequiredFinder {
     });
     RequiredWaits result;
     Models::Parts all;
-    Models::Parts whole;
+    std::vector<Change> whole;
     for (const AskedLine& line : lines_) {
       if (line.required.sends) continue;
       if (all.empty()) result.together = line.required.up_to;
       all.push_back(&line.changes);
-      whole.push_back(line.required.whole() ? &line.whole : &line.changes);
+      whole = both(whole, line.required.whole() ? line.whole : line.changes);
     }
     if (all.size() > 1) {
-      const std::vector<Figure> together = models.figures_beyond(fixed, {all, whole});
+      const std::vector<Figure> together = models.figures_beyond(fixed, {all, {&whole}});
       result.together = together[0];
       result.together.high = std::max(together[0].high, together[1].benefit);
     }

@@ -263,6 +263,57 @@ TEST(Required, HoldsAtMostTheTimeBetweenResultsThatComeOneByOne) {
   EXPECT_DOUBLE_EQ(us(found[0].between), 3 * 7);
 }
 
+// A loop over three rows, run `loops` times: in each turn a kernel, 5 of the CPU's time, a result of 4 bytes that takes 1 + 5, 7 of
+// the CPU's time, another kernel, and 4. The kernels' launches take 2. Between the loops something is done elsewhere.
+RequiredWaits of_rows(int loops, uint64_t bytes = 4, int kernels = 1, bool sends = false) {
+  auto trace = timeline();
+  for (int loop = 0; loop < loops; ++loop) {
+    trace.call("cuMemAlloc_v2", lasting(0), 1).without_wait();
+    for (int row = 0; row < 3; ++row) {
+      if (sends) trace.copy("cuMemcpyHtoDAsync_v2", 4, lasting(0), 1).without_wait();
+      trace.launch(2)
+          .work(5)
+          .copy("cuMemcpyDtoH_v2", bytes, lasting(1), 5)
+          .from(0x100)
+          .first_use(after(1))
+          .work(7);
+      for (int kernel = 0; kernel < kernels; ++kernel) trace.launch(2);
+      trace.work(4);
+    }
+  }
+  trace.work(100).launch(1);  // until then the GPU is done
+  const Replayed replayed(trace);
+  const SiteTable& sites = replayed.analysed.sites;
+  return replayed.required(
+      {.place_of = {},
+       .made_at_line_of = {},
+       .is_python = [](SiteIndex) { return true; },
+       .in_function_of = [&](SiteIndex call,
+                             SiteIndex) { return function_of(sites[call])->role != Role::allocate; }});
+}
+
+// All rows at once: the second and third turn go, with 26 each. Of the first, the result goes, of 6, and the 5 before it.
+TEST(Required, HoldsAtMostTheTurnsOfALoopInPython) {
+  const RequiredWaits rows = of_rows(12);
+  ASSERT_EQ(rows.found.size(), 1u);
+  const Required& line = rows.found[0];
+  EXPECT_EQ(line.count, 36u);
+  EXPECT_EQ(line.turns, 24u);
+  EXPECT_EQ(line.loops, 12u);
+  EXPECT_DOUBLE_EQ(us(line.up_to.benefit), 36 * 6);
+  EXPECT_DOUBLE_EQ(us(line.at_most), 12 * (2 * 26 + 6 + 5));
+  EXPECT_DOUBLE_EQ(us(rows.together.high), us(line.at_most));
+}
+
+// A loop that is run nine times, or whose turns bring much, give the GPU many kernels, or send what the CPU found.
+TEST(Required, HoldsNoTurnsThatAreLikelyStepsOfTheWhole) {
+  const auto turns = [](const RequiredWaits& rows) { return rows.found.empty() ? 99 : rows.found[0].turns; };
+  EXPECT_EQ(turns(of_rows(9)), 0u);
+  EXPECT_EQ(turns(of_rows(12, 8192)), 0u);
+  EXPECT_EQ(turns(of_rows(12, 4, 24)), 0u);
+  EXPECT_EQ(turns(of_rows(12, 4, 1, true)), 0u);
+}
+
 // The same kernels of 100, asked for again and again: four queries of 25 each are one wait.
 TEST(Required, TakesALoopOfQueriesAsOneWait) {
   auto trace = timeline();

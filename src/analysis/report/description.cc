@@ -150,6 +150,8 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.queries = required.queries;
   out.launches = required.launches;
   out.in_a_row = required.in_a_row;
+  out.turns = required.turns;
+  out.loops = required.loops;
   out.bytes = required.bytes.count;
   out.sends = required.sends;
   out.made_s = required.made.seconds();

@@ -132,6 +132,9 @@ constexpr bool come_one_by_one(uint64_t count, uint64_t in_a_row, uint64_t bytes
   return 2 * in_a_row >= count && each > 0 && each <= kResultBytes;
 }
 
+// Is a line that waits `count` times mostly in a loop whose turns could be made at once?
+constexpr bool in_turns(uint64_t count, uint64_t turns) { return 2 * turns >= count && turns > 0; }
+
 // Calls of one stack at such a line.
 struct ReportRequiredCall {
   std::string key, operation, api;
@@ -148,13 +151,15 @@ struct ReportRequired {
   uint64_t queries = 0;               // of those of `count` that are loops of queries
   uint64_t launches = 0;              // made at the line right before its waits; in the upper end of `range`
   uint64_t in_a_row = 0;              // of `count`: nothing but calls of this line came before them
+  uint64_t turns = 0;                 // of `count`: in another turn of a loop than the line's wait before
+  uint64_t loops = 0;                 // how often that loop was run: turns + loops are its turns
   bool sends = false;                 // no waits: `count` copies of data to the device
   uint64_t bytes = 0;                 // brought, or sent, by all of them
   double made_s = 0;                  // sends: CPU time right before those copies; in up_to_s
   double between_s = 0;               // CPU time between those in a row; in Python, before each
   double work_s = 0;                  // of the CPU, on what was brought, until its next calls
-  double at_most_s = 0;               // gained without launches, between_s and work_s, too; 0: there are none
-  double waited_s = 0, call_s = 0;    // of all its calls
+  double at_most_s = 0;  // gained without launches, turns, between_s and work_s, too; 0: there are none
+  double waited_s = 0, call_s = 0;                        // of all its calls
   std::vector<ReportRequiredCall> calls;                  // waits first, the most frequent first
   double up_to_s = 0, up_to_percent = 0;                  // gained without them, once the problems are fixed
   std::optional<ReportRange> range;                       // of up_to_s

@@ -246,6 +246,21 @@ bool made_at_line_of(const std::vector<ReportFrame>& call, const std::vector<Rep
   });
 }
 
+bool made_in_function_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& line_of) {
+  const ReportFrame* acting = acting_frame(line_of);
+  if (!acting || acting->owner != FrameOwner::application || acting->line <= 0) return false;
+  const auto outer = static_cast<size_t>(&line_of.back() - acting);  // frames around it
+  if (call.size() <= outer) return false;
+  const auto same_place = [](const ReportFrame& a, const ReportFrame& b) {
+    return a.line == b.line && a.column == b.column && a.offset == b.offset && a.file == b.file &&
+           a.function == b.function;
+  };
+  if (!std::equal(call.rbegin(), call.rbegin() + static_cast<ptrdiff_t>(outer), line_of.rbegin(), same_place))
+    return false;
+  const ReportFrame& function = call[call.size() - 1 - outer];
+  return function.function == acting->function && function.file == acting->file;
+}
+
 namespace {
 
 // The library's frame that `acting` calls; null where it calls none.

@@ -163,6 +163,25 @@ TEST(BaseName, IsWithoutVersions) {
   EXPECT_EQ(base_name(python("<module>", "a.py", 1)), "<module>");
 }
 
+// Rows of `rule` in `step`, which is called at two lines.
+TEST(MadeInFunction, IsWhatOneCallOfItMakes) {
+  const auto made = [](int line, int called_at, const char* function = "rule") {
+    return owned(
+        {frame("at::item", "", 0, "/usr/lib/libtorch.so"), python(function, "/home/u/solver/a.py", line),
+         python("step", "/home/u/solver/a.py", called_at), python("<module>", "/home/u/solver/main.py", 3)});
+  };
+  const std::vector<ReportFrame> wait = made(12, 40);
+  EXPECT_TRUE(made_in_function_of(made(10, 40), wait));
+  EXPECT_FALSE(made_in_function_of(made(10, 41), wait)) << "another call of it";
+  EXPECT_FALSE(made_in_function_of(made(10, 40, "other"), wait));
+  std::vector<ReportFrame> below = made(14, 40);
+  below.insert(below.begin(), python("helper", "/home/u/solver/b.py", 2));
+  EXPECT_TRUE(made_in_function_of(below, wait));
+  EXPECT_FALSE(made_in_function_of({wait.begin() + 2, wait.end()}, wait)) << "its caller";
+  EXPECT_FALSE(made_in_function_of({}, wait));
+  EXPECT_FALSE(made_in_function_of(wait, {}));
+}
+
 TEST(ActingFrame, WithoutLinesIsAFunctionOfTheApplication) {
   auto stack = owned({frame("x", "x.c", 5, "/lib/x86_64-linux-gnu/libc.so.6"), frame("cudaFree", ""),
                       frame("f()", ""), frame("main", "")});

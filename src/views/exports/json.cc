@@ -220,6 +220,8 @@ Json required_json(const ReportRequired& required) {
       {"queries", required.queries},
       {"launches", required.launches},
       {"in_a_row", required.in_a_row},
+      {"turns", required.turns},
+      {"loops", required.loops},
       {"between_s", required.between_s},
       {"work_s", required.work_s},
       {"at_most_s", required.at_most_s},
