@@ -8,7 +8,7 @@
 namespace diogenes {
 namespace {
 
-constexpr size_t kMostItems = 20, kFewestItems = 3, kMostAskedPaths = 20, kMostThreads = 8;
+constexpr size_t kMostItems = 20, kFewestItems = 3, kMostAskedPaths = 20, kMostThreads = 16;
 constexpr size_t kMostNodes = 6'000'000;  // that all of it goes through: half a second
 // Of all GPU time: what is shorter gains little, whatever becomes of it.
 constexpr double kLeastItem = 0.001, kLeastPath = 0.05;
@@ -29,26 +29,36 @@ ReportGain gain_of(const Estimate& estimate) {
   return {estimate.benefit.seconds(), estimate.low.seconds(), estimate.high.seconds()};
 }
 
-void ask(Asked& asked, const Run& tracing, const GpuWorkFound& work, const Replay& replay,
-         const Replay::Made* fixed) {
-  const auto shorter_by = [&](double share) {
-    return replay.shorter_by([&](uint32_t p, uint32_t t, uint32_t number) -> Nanoseconds {
-      const Thread& thread = tracing.processes[p].threads[t];
-      const Operation& operation = thread.operations[number];
-      const uint32_t mix = number < thread.gpu_mix.size() ? thread.gpu_mix[number] : GpuWorkFound::kNoMix;
-      if (mix >= work.mixes.size() || (asked.path && operation.site != *asked.path)) return {};
-      const double less = share * share_of(work.mixes[mix], asked.item);
-      return {std::llround(less * static_cast<double>(std::max<int64_t>(operation.gpu.count, 0)))};
-    });
-  };
-  const Replay::Shorter half = shorter_by(0.5), none = shorter_by(1);
-  const Estimate halved = replay.estimate_shorter(half), gone = replay.estimate_shorter(none);
-  asked.found.half = gain_of(halved);
-  asked.found.none = gain_of(gone);
-  asked.found.reason = halved.reason;
-  if (!fixed) return;
-  asked.found.half_fixed = gain_of(replay.estimate_shorter(half, fixed));
-  asked.found.none_fixed = gain_of(replay.estimate_shorter(none, fixed));
+// Half the time, or none; as the program is, or with the findings fixed.
+struct Question {
+  Asked* of = nullptr;
+  double less = 0;  // of the work's time
+  const Replay::Made* made = nullptr;
+  Estimate answer;
+};
+
+void answer(Question& question, const Run& tracing, const GpuWorkFound& work, const Replay& replay) {
+  const Asked& asked = *question.of;
+  const Replay::Shorter shorter =
+      replay.shorter_by([&](uint32_t p, uint32_t t, uint32_t number) -> Nanoseconds {
+        const Thread& thread = tracing.processes[p].threads[t];
+        const Operation& operation = thread.operations[number];
+        const uint32_t mix = number < thread.gpu_mix.size() ? thread.gpu_mix[number] : GpuWorkFound::kNoMix;
+        if (mix >= work.mixes.size() || (asked.path && operation.site != *asked.path)) return {};
+        const double time = question.less * share_of(work.mixes[mix], asked.item);
+        return {std::llround(time * static_cast<double>(std::max<int64_t>(operation.gpu.count, 0)))};
+      });
+  question.answer = replay.estimate_shorter(shorter, question.made);
+}
+
+void take(const Question& question) {
+  ReportWhatIf& found = question.of->found;
+  const bool half = question.less < 1;
+  if (question.made)
+    (half ? found.half_fixed : found.none_fixed) = gain_of(question.answer);
+  else
+    (half ? found.half : found.none) = gain_of(question.answer);
+  if (half && !question.made) found.reason = question.answer.reason;
 }
 
 }  // namespace
@@ -74,7 +84,15 @@ WhatIfs find_what_ifs(const Run& tracing, const GpuWorkFound& work, const Replay
           asked.size() < std::min(affordable, items + kMostAskedPaths))
         asked.push_back({i, path.site, {}});
   }
-  each_on_threads(kMostThreads, asked.size(), [&](size_t i) { ask(asked[i], tracing, work, replay, fixed); });
+  std::vector<const Replay::Made*> as_it_is_and_fixed = {nullptr};
+  if (fixed) as_it_is_and_fixed.push_back(fixed);
+  std::vector<Question> questions;
+  for (Asked& one : asked)
+    for (const Replay::Made* made : as_it_is_and_fixed)
+      for (const double less : {0.5, 1.0}) questions.push_back({&one, less, made, {}});
+  each_on_threads(kMostThreads, questions.size(),
+                  [&](size_t i) { answer(questions[i], tracing, work, replay); });
+  for (const Question& question : questions) take(question);
   for (Asked& one : asked) {
     if (one.path)
       out.paths[{one.item, one.path->value}] = std::move(one.found);
