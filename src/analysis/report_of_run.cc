@@ -30,6 +30,9 @@ constexpr double kRequiredShare = 0.01;
 constexpr size_t kMostRequired = 16, kFewestRequired = 6;
 constexpr size_t kMostOperations = 20'000'000;  // operations, for all of them
 
+constexpr const char* kOfThePart =
+    "; percentages are of that time. Kernels, idle time and the tree of calling contexts are of the whole run";
+
 size_t lines_to_look_at(const Run& tracing) {
   size_t operations = 1;
   for (const Process& process : tracing.processes)
@@ -142,7 +145,7 @@ bool ReportOfRun::mark_region(const std::string& region) {
   report_.part = {"NVTX range " + region, part->times, std::min(part->time.seconds(), report_.runtime_s)};
   report_.notices.push_back(
       {"marked-part", "findings are from inside the NVTX range '" + region + "', which the program enters " +
-                          counted(part->times, "time", "times") + "; percentages are of that time"});
+                          counted(part->times, "time", "times") + kOfThePart});
   return true;
 }
 
@@ -154,7 +157,7 @@ void ReportOfRun::mark_part() {
   report_.notices.push_back(
       {"marked-part",
        "findings are from between cuProfilerStart and cuProfilerStop, which the program calls " +
-           counted(part->times, "time", "times") + "; percentages are of that time"});
+           counted(part->times, "time", "times") + kOfThePart});
 }
 
 void ReportOfRun::say_code_loading() {

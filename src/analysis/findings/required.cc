@@ -81,9 +81,12 @@ class RequiredFinder {
       whole = both(whole, line.required.whole() ? line.whole : line.changes);
     }
     if (all.size() > 1) {
+      const Figure most_of_one = result.together;  // lines come by their gain
       const std::vector<Figure> together = models.figures_beyond(fixed, {all, {&whole}});
       result.together = together[0];
-      result.together.high = std::max(together[0].high, together[1].benefit);
+      // Who takes one line alone gains what it costs, whatever the others then wait for.
+      if (result.together.benefit < most_of_one.benefit) result.together = most_of_one;
+      result.together.high = std::max({result.together.high, together[0].high, together[1].benefit});
     }
     if (std::none_of(lines_.begin(), lines_.end(), [&](const AskedLine& line) {
           return std::max(most_of(line.required.up_to, line), most_of(result.together, line)) >= least;

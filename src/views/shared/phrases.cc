@@ -120,11 +120,23 @@ std::string quoted(const std::string& argument) {
   return result + "'";
 }
 
+namespace {
+const ReportCondition* apart(const ReportProblem& problem) {
+  const auto found = std::find_if(problem.conditions.begin(), problem.conditions.end(),
+                                  [](const ReportCondition& one) { return one.code == "not-together"; });
+  return found == problem.conditions.end() ? nullptr : &*found;
+}
+}  // namespace
+
 bool stands_apart(const Finding& finding) {
-  return std::all_of(finding.problems.begin(), finding.problems.end(), [](const ReportProblem* problem) {
-    return std::any_of(problem->conditions.begin(), problem->conditions.end(),
-                       [](const ReportCondition& condition) { return condition.code == "not-together"; });
-  });
+  return std::all_of(finding.problems.begin(), finding.problems.end(),
+                     [](const ReportProblem* problem) { return apart(*problem) != nullptr; });
+}
+
+std::string apart_text(const Finding& finding) {
+  for (const ReportProblem* problem : finding.problems)
+    if (const ReportCondition* condition = apart(*problem)) return condition->text;
+  return "";
 }
 
 std::string finding_phrase(const Finding& finding, size_t room) {

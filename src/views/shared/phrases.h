@@ -23,6 +23,8 @@ std::string quoted(const std::string& argument);
 
 // Right alone, and not together with the others: no figure of several has it.
 bool stands_apart(const Finding& finding);
+// Why it is not to be combined with them; "" where it may be.
+std::string apart_text(const Finding& finding);
 // "cudaFree: needless wait", "thrust::sort: needless wait"; of several problems what they have in common.
 // Shortened to `room` characters where it is longer: first what else is wrong, then the call's name.
 std::string finding_phrase(const Finding& finding, size_t room = SIZE_MAX);

@@ -49,6 +49,8 @@ TEST(Phrases, OfAFindingThatStandsApart) {
   const Outline list = outline(report);
   EXPECT_EQ(finding_phrase(list.findings[2]), "cudaDeviceSynchronize: early wait (not with the others)");
   EXPECT_NE(headline(report, list).find("at 2 places"), std::string::npos) << headline(report, list);
+  EXPECT_EQ(apart_text(list.findings[2]), "not together with the others");
+  EXPECT_EQ(apart_text(list.findings[0]), "");
 }
 
 TEST(Phrases, OfWaitsThatWereNotJudged) {

@@ -178,6 +178,9 @@ class Writer {
                 (options_.order == Order::benefit
                      ? ", each of " + seconds_text(outline_.findings[shown].benefit_s()) + " or less."
                      : "."));
+    for (size_t i = 0; i < shown; ++i)
+      if (stands_apart(outline_.findings[i]))
+        page.wrapped("    ", 4, fmt::format("{}: {}.", i + 1, apart_text(outline_.findings[i])));
     if (outline_.findings.size() > 1)
       page.wrapped(
           "    ", 4,
@@ -199,6 +202,10 @@ class Writer {
   void kernels(Page& page) const {
     // Their figures are those of the whole program.
     if (!report_.profile || !options_.kind.empty() || !options_.processes.all()) return;
+    if (report_.part) {
+      page.line();
+      page.wrapped("", 0, "Of the whole run, not only of the part that the findings are from:");
+    }
     if (whole())
       gpu_work_in_full(page, *report_.profile, how(true), SIZE_MAX);
     else

@@ -209,6 +209,28 @@ TEST(Text, ANeededWaitSaysTheRangeOfWhatItCosts) {
       << to_text(report, one);
 }
 
+// A row has room for the name alone; who fixes all that is listed must read it all the same.
+TEST(Text, SaysBelowTheTableWhatIsNotToBeCombined) {
+  Report report = als_report();
+  const std::string text = "do not combine this with the other findings";
+  EXPECT_EQ(to_text(report, options()).find(text), std::string::npos);
+  for (ReportProblem& problem : report.problems)
+    if (problem.kind == "misplaced-synchronization") problem.conditions.push_back({"not-together", text});
+  TextOptions narrow = options();
+  narrow.width = 80;
+  EXPECT_NE(to_text(report, narrow).find("\n    3: " + text + ".\n"), std::string::npos)
+      << to_text(report, narrow);
+}
+
+TEST(Text, SaysThatKernelsAreOfTheWholeRun) {
+  Report report = profiled_report();
+  report.judged = true;
+  EXPECT_EQ(to_text(report, options()).find("Of the whole run"), std::string::npos);
+  report.part = ReportPart{"NVTX range solve", 1, 0.5};
+  EXPECT_NE(to_text(report, options()).find("\nOf the whole run, not only of the part"), std::string::npos)
+      << to_text(report, options());
+}
+
 TEST(Text, NoLineIsWiderThanTheTerminal) {
   for (int width : {72, 80, 100, 160}) {
     for (const char* details : {"", "all"})
