@@ -154,17 +154,22 @@ class Gatherer {
       return is_in_function(call, wait);
     });
     std::vector<Change> gone;
-    for (const Turns::Turn& turn : turns.all)
+    for (const Turns::Turn& turn : turns.all) {
+      Nanoseconds time;  // since the last call that goes: of the CPU, and of calls that ask for attributes
       for (uint32_t i = turn.begin; i <= turn.end; ++i) {
         const Operation& operation = operations[i];
         const DriverFunction* function = function_of(in_.sites[operation.site]);
-        if (!function || operation.outside) continue;
-        const bool goes = gives_work(function->role) || function->role == Role::transfer;
-        if (!goes && !is_wait(operation)) continue;
+        const bool goes = function && (gives_work(function->role) || function->role == Role::transfer);
+        time += before[i];
+        if (!goes && !is_wait(operation)) {
+          time += operation.call;
+          continue;
+        }
         Change& change = gone.emplace_back(removed(t, i));
-        change.call_removed = goes || function->role == Role::synchronize;
-        change.before = before[i];
+        change.call_removed = goes || (function && function->role == Role::synchronize);
+        change.before = std::exchange(time, {});
       }
+    }
     if (gone.empty()) return;
     line.most = {};
     line.whole = replaced(line.whole, gone);

@@ -399,7 +399,7 @@ std::string required_fix(const Required& required, const PythonAdvice& instead) 
     const std::string at_once =
         "do all turns of this loop at once, if none needs what another finds: the same operations on whole tensors, "
         "with one result for all";
-    return instead.text.empty() ? at_once : at_once + "; or " + instead.text;
+    return instead.spares_the_wait && !instead.text.empty() ? at_once + "; or " + instead.text : at_once;
   }
   if (instead.spares_the_wait && !instead.text.empty()) return instead.text;
   if (come_one_by_one(required.count, required.in_a_row, required.bytes.count))
