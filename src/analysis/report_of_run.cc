@@ -64,19 +64,27 @@ Result<Report> ReportOfRun::run() {
   report_.notices.insert(report_.notices.end(), runs_.notices.begin(), runs_.notices.end());
   describe_process();
   if (runs_.tracing) mark_part();
-  // Of a profile little needs the model: it is made beside the rest.
-  if (runs_.tracing && !report_.judged) model_made_ = in_background([this] { make_model(); });
+  // Of a profile little needs the model: it is made beside the rest, as are names.
+  if (runs_.tracing && !report_.judged) {
+    model_made_ = in_background([this] { make_model(); });
+    basis_ = in_background([this] { return profile_basis(); });
+  }
   if (runs_.tracing) add_totals(*runs_.tracing, runs_.sites, report_, functions_);
   if (runs_.tracing) {
     if (report_.judged) report_.coverage = coverage_of(*runs_.tracing);
     const Nanoseconds phase = gpu_phase(*runs_.tracing, runs_.sites);
     report_.gpu_phase_s = std::min(phase.seconds(), report_.runtime_s);
     loop_ = main_loop(*runs_.tracing);
-    say_code_loading();
+    const size_t notices_before = report_.notices.size();
     if (report_.judged)
       find();
     else
       describe_profile();
+    // Last, since the launcher may still look into files; its notices come first.
+    const size_t found = report_.notices.size();
+    say_code_loading();
+    const auto at = [this](size_t i) { return report_.notices.begin() + static_cast<ptrdiff_t>(i); };
+    std::rotate(at(notices_before), at(found), report_.notices.end());
   }
   const uint32_t unreadable = runs_.tracing ? runs_.tracing->trace.unreadable : 0;
   if (report_.judged && (used_cuda_ || !runs_.tracing || unreadable > 0)) {
@@ -143,9 +151,9 @@ bool ReportOfRun::mark_region(const std::string& region) {
     return false;
   }
   report_.part = {"NVTX range " + region, part->times, std::min(part->time.seconds(), report_.runtime_s)};
-  report_.notices.push_back(
-      {"marked-part", "findings are from inside the NVTX range '" + region + "', which the program enters " +
-                          counted(part->times, "time", "times") + kOfThePart});
+  report_.notices.push_back({"marked-part", "findings are from inside the NVTX range '" + region +
+                                                "', which the program enters " +
+                                                counted(part->times, "time", "times") + kOfThePart});
   return true;
 }
 
@@ -161,14 +169,14 @@ void ReportOfRun::mark_part() {
 }
 
 void ReportOfRun::say_code_loading() {
+  const auto files = options_.gpu_code ? options_.gpu_code() : session_.gpu_code;
   for (const Process& process : runs_.tracing->processes) {
     const ProcessFile& file = process.trace->process;
     if (file.capability_major == 0) continue;
     const FrameOwners of_program(file.executable, owners());
     code_loading_notices(
-        session_.gpu_code, code_loading(*runs_.tracing, runs_.sites),
-        {file.capability_major, file.capability_minor}, report_.runtime_s,
-        [&](const std::string& loaded) { return of_program.is_own(loaded); },
+        files, code_loading(*runs_.tracing, runs_.sites), {file.capability_major, file.capability_minor},
+        report_.runtime_s, [&](const std::string& loaded) { return of_program.is_own(loaded); },
         [this](SiteIndex site) { return place_of(names_.stack(runs_.sites[site].place)); }, report_.notices);
     return;
   }
@@ -322,9 +330,17 @@ std::vector<std::string> ReportOfRun::work_names() const {
   return names;
 }
 
+ProfileBasis ReportOfRun::profile_basis() {
+  return diogenes::profile_basis(*runs_.tracing, runs_.sites, runs_.gpu_work && runs_.gpu_work->pieces > 0,
+                                 names_, runs_.cpu_samples ? &*runs_.cpu_samples : nullptr);
+}
+
 // Where time went, as far as GPU times were taken.
 void ReportOfRun::add_profile() {
+  ProfileBasis basis;
+  if (basis_.valid()) basis = basis_.get();  // whatever comes of it: the names are asked for from now on
   if (!runs_.gpu_work || runs_.gpu_work->pieces == 0) return;
+  if (report_.judged) basis = profile_basis();
   Models::Parts parts;
   std::map<uint32_t, double> recoverable;
   for (const Problem& problem : problems_.found) {
@@ -333,10 +349,9 @@ void ReportOfRun::add_profile() {
   }
   std::optional<Models::Made> made;
   if (!parts.empty()) made = models_->make(parts);
-  report_.profile =
-      make_profile({*runs_.tracing, runs_.sites, &*runs_.gpu_work, names_, [this] { return &model(); },
-                    made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable), loop_,
-                    runs_.cpu_samples ? &*runs_.cpu_samples : nullptr});
+  report_.profile = make_profile(
+      {*runs_.tracing, runs_.sites, &*runs_.gpu_work, names_, [this] { return &model(); },
+       made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable), loop_, std::move(basis)});
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

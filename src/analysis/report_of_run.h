@@ -11,6 +11,7 @@
 
 #include "analysis/findings/groupings.h"
 #include "analysis/joined_runs.h"
+#include "analysis/profile/profile.h"
 #include "analysis/program/main_loop.h"
 #include "analysis/report/description.h"
 #include "analysis/report/options.h"
@@ -46,6 +47,7 @@ class ReportOfRun {
   const Replay& model();
   void find();
   std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
+  ProfileBasis profile_basis();
   void add_profile();
   void describe_profile();
   std::vector<std::string> work_names() const;
@@ -62,7 +64,7 @@ class ReportOfRun {
   double threshold_percent_ = 0.1;
   std::optional<MainLoop> loop_;  // of the tracing run
   std::optional<Models> models_;
-  std::future<void> model_made_;  // where it is made beside the rest
+  std::future<void> model_made_;     // where it is made beside the rest
   Problems problems_;
   std::vector<std::string> keys_;  // of problems_
   StackNames names_;
@@ -73,6 +75,7 @@ class ReportOfRun {
   bool used_cuda_ = false;
   FurtherRuns further_;
   Report report_;
+  std::future<ProfileBasis> basis_;  // of a profile: made beside the rest, from what is above
 };
 
 }  // namespace diogenes

@@ -60,7 +60,7 @@ std::string say_part(const GpuWorkFound& work) {
 
 class Profile {
  public:
-  explicit Profile(const ProfileInput& input) : in_(input) {}
+  explicit Profile(ProfileInput input) : in_(std::move(input)) {}
 
   ReportProfile make() {
     // What-ifs need no names, and names no what-ifs.
@@ -153,33 +153,7 @@ class Profile {
         out.what_if = all->second;
   }
 
-  // All at once, before they are asked for one by one.
-  void find_names(const std::vector<std::vector<UnwoundSample>>& samples) {
-    for (size_t p = 0; p < samples.size(); ++p) {
-      std::vector<Frame> frames;
-      for (const UnwoundSample& sample : samples[p])
-        frames.insert(frames.end(), sample.frames.begin(), sample.frames.end());
-      in_.names.find(*in_.tracing.processes[p].trace, frames);
-    }
-  }
   Contexts find_all_contexts() {
-    auto unwound = in_background([this] {
-      std::vector<std::vector<UnwoundSample>> samples;
-      if (in_.samples)
-        for (const Process& process : in_.tracing.processes)
-          samples.push_back(unwind(*process.trace, in_.samples->all()));
-      return samples;
-    });
-    auto found = in_background([this] {
-      std::vector<GpuIdle> idle;
-      if (in_.work)
-        for (const Process& process : in_.tracing.processes)
-          idle.push_back(find_gpu_idle(process, in_.sites));
-      return idle;
-    });
-    in_.names.find(in_.sites);
-    std::vector<std::vector<UnwoundSample>> samples = unwound.get();
-    find_names(samples);
     const ContextInput input = {
         .tracing = in_.tracing,
         .work = in_.work,
@@ -189,9 +163,9 @@ class Profile {
         .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
         .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
         .recoverable_s = in_.recoverable_s,
-        .samples = std::move(samples),
+        .samples = std::move(in_.basis.samples),
         .named = [this](uint32_t p, std::span<const Frame> stack) { return names_of(p, stack); },
-        .idle = found.get(),
+        .idle = std::move(in_.basis.idle),
         .loop = in_.loop};
     Contexts contexts = find_contexts(input);
     add_hot_loops(contexts);
@@ -266,7 +240,7 @@ class Profile {
     node.none_gain_s = gain->none.seconds;
   }
 
-  const ProfileInput& in_;
+  ProfileInput in_;
   WhatIfs what_ifs_;
   ReportProfile out_;
 };
@@ -291,6 +265,29 @@ std::string work_name(const GpuWorkItem& item) {
   return "other GPU work";
 }
 
-ReportProfile make_profile(const ProfileInput& input) { return Profile(input).make(); }
+ProfileBasis profile_basis(const Run& tracing, const SiteTable& sites, bool gpu_work_known, StackNames& names,
+                           const CpuSamples* samples) {
+  ProfileBasis basis;
+  auto idle = in_background([&] {
+    std::vector<GpuIdle> found;
+    if (gpu_work_known)
+      for (const Process& process : tracing.processes) found.push_back(find_gpu_idle(process, sites));
+    return found;
+  });
+  StackNames::FramesOf frames;
+  if (samples)
+    for (const Process& process : tracing.processes) {
+      basis.samples.push_back(unwind(*process.trace, samples->all()));
+      std::vector<Frame>& of_process = frames[process.trace];
+      for (const UnwoundSample& sample : basis.samples.back())
+        of_process.insert(of_process.end(), sample.frames.begin(), sample.frames.end());
+    }
+  names.find(sites, std::move(frames));
+  for (uint32_t site = 0; site < sites.size(); ++site) names.stack(sites[SiteIndex{site}].place);
+  basis.idle = idle.get();
+  return basis;
+}
+
+ReportProfile make_profile(ProfileInput input) { return Profile(std::move(input)).make(); }
 
 }  // namespace diogenes

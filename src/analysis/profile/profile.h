@@ -10,6 +10,15 @@
 
 namespace diogenes {
 
+// What needs no model, and can be found beside it: where the CPU was, and when the GPU had nothing to do.
+struct ProfileBasis {
+  std::vector<std::vector<UnwoundSample>> samples;  // by process; empty: the CPU was not sampled
+  std::vector<GpuIdle> idle;                        // by process; empty: when GPU work ran is not known
+};
+// Besides, `names` learns all stacks and samples. `samples` null: there are none.
+ProfileBasis profile_basis(const Run& tracing, const SiteTable& sites, bool gpu_work_known, StackNames& names,
+                           const CpuSamples* samples);
+
 struct ProfileInput {
   const Run& tracing;
   const SiteTable& sites;
@@ -20,10 +29,10 @@ struct ProfileInput {
   const Replay::Made* fixed = nullptr;  // the report's problems, fixed; null: there are none
   std::map<uint32_t, double> recoverable_s;  // by site: what fixing its problem gains
   std::optional<MainLoop> loop = {};         // the program's
-  const CpuSamples* samples = nullptr;       // of the tracing run; null: there are none
+  ProfileBasis basis;
 };
 
-ReportProfile make_profile(const ProfileInput& input);
+ReportProfile make_profile(ProfileInput input);
 
 // "axpy<float>", "copy to the GPU": what a timeline calls it.
 std::string work_name(const GpuWorkItem& item);

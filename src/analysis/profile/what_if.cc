@@ -9,7 +9,7 @@ namespace diogenes {
 namespace {
 
 constexpr size_t kMostItems = 20, kFewestItems = 3, kMostAskedPaths = 20, kMostThreads = 16;
-constexpr size_t kMostNodes = 6'000'000;  // that all of it goes through: half a second
+constexpr size_t kMostNodes = 5'000'000;  // that all of it goes through: half a second
 // Of all GPU time: what is shorter gains little, whatever becomes of it.
 constexpr double kLeastItem = 0.001, kLeastPath = 0.05;
 

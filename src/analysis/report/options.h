@@ -1,5 +1,6 @@
 // What a report is asked for.
 #pragma once
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include "analysis/necessity/judge_process.h"
 #include "analysis/replay/models.h"
 #include "analysis/symbols/frame_owner.h"
+#include "trace/session.h"
 
 namespace diogenes {
 
@@ -20,10 +22,12 @@ struct AnalysisOptions {
   double threshold_percent =
       -1;  // of the GPU phase, for misplaced synchronizations; below 0: the session's own
   Model model = Model::replay;
-  std::vector<PartOfSequence> parts;    // to estimate beside the groups that are found
-  JudgeProcess judge = nullptr;         // for tests; null: the judges
-  std::set<std::string> allowed;        // source keys that `together` leaves out
-  OwnerChoices owners;                  // added to the session's own
+  std::vector<PartOfSequence> parts;  // to estimate beside the groups that are found
+  JudgeProcess judge = nullptr;       // for tests; null: the judges
+  std::set<std::string> allowed;      // source keys that `together` leaves out
+  OwnerChoices owners;                // added to the session's own
+  // What the files that the program had loaded need of the driver, if it is found meanwhile; asked last. None: the session's.
+  std::function<std::vector<GpuCodeRecord>()> gpu_code;
   size_t timeline = 0;                  // intervals that the report's timeline may have; 0: it has none
   std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
   // Problems by their keys, set by set: these are the report's groups, in place of those that are found.

@@ -23,15 +23,15 @@ const std::vector<ReportFrame>& StackNames::stack(StackPlace place) {
   return found->second;
 }
 
-void StackNames::find(const SiteTable& sites) {
-  std::map<const ProcessTrace*, std::vector<Frame>> frames;
+void StackNames::find(const SiteTable& sites, FramesOf more) {
   for (uint32_t site = 0; site < sites.size(); ++site) {
     const StackPlace& place = sites[SiteIndex{site}].place;
     if (!place.process || stacks_.contains(place)) continue;
     const auto stack = place.process->stacks.frames(place.stack);
-    frames[place.process].insert(frames[place.process].end(), stack.begin(), stack.end());
+    std::vector<Frame>& frames = more[place.process];
+    frames.insert(frames.end(), stack.begin(), stack.end());
   }
-  for (const auto& [process, of_process] : frames) find(*process, of_process);
+  for (const auto& [process, frames] : more) find(*process, frames);
 }
 
 void StackNames::find(const ProcessTrace& process, std::span<const Frame> frames) {

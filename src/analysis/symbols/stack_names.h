@@ -22,8 +22,8 @@ class StackNames {
   const std::vector<ReportFrame>& stack(StackPlace place);
 
   // What stack() and frames() will be asked for, all at once: files are read side by side.
-  void find(const SiteTable& sites);
-  void find(const ProcessTrace& process, std::span<const Frame> frames);
+  using FramesOf = std::map<const ProcessTrace*, std::vector<Frame>>;
+  void find(const SiteTable& sites, FramesOf more = {});
 
   // The same of frames that are in no table of stacks.
   std::vector<ReportFrame> frames(const ProcessTrace& process, std::span<const Frame> stack);
@@ -54,6 +54,7 @@ class StackNames {
     std::unordered_map<std::string, FrameOwner> python_owners;      // by file
   };
   Namer& namer(const ProcessTrace& process);
+  void find(const ProcessTrace& process, std::span<const Frame> frames);
   const std::vector<ReportFrame>& named(const ProcessTrace& process, Namer& code, Frame frame);
   std::vector<ReportFrame> found(const ProcessTrace& process, Namer& code, Frame frame);
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/in_background.h"
 #include "driver/discovery/child_output.h"
 #include "launcher/installed/python_in_use.h"
 #include "trace/format.h"
@@ -16,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Nanoseconds kLinkerTimeout{10'000'000'000};
+constexpr size_t kMostThreads = 8;
 
 GpuCodeRecord record_of(const std::string& file, const GpuCodeFit& fit) {
   return {file, fit.native, fit.compiled, fit.neither, fit.built_for};
@@ -48,20 +50,28 @@ std::vector<std::string> linked_files(const fs::path& program) {
 }  // namespace
 
 std::vector<GpuCodeRecord> files_to_compile(const fs::path& stage_folder) {
-  std::vector<GpuCodeRecord> found;
+  struct File {
+    std::string path;
+    ComputeCapability gpu;
+    GpuCodeFit fit;
+  };
+  std::vector<File> files;
   std::set<std::string> seen;
   std::error_code failed;
   for (const auto& process : fs::directory_iterator(stage_folder, failed)) {
     const ComputeCapability gpu = gpu_of(process.path());
     if (gpu.major == 0) continue;
-    for (const std::string& file : loaded_files(process.path())) {
-      if (!seen.insert(file).second) continue;
-      const auto binaries = read_fat_binaries(file);
-      if (!binaries) continue;
-      const GpuCodeFit fit = fit_of(*binaries, gpu);
-      if (fit.compiled > 0) found.push_back(record_of(file, fit));
-    }
+    for (const std::string& file : loaded_files(process.path()))
+      if (seen.insert(file).second) files.push_back({file, gpu, {}});
   }
+  // PyTorch's have gigabytes, which are on no page yet.
+  each_on_threads(kMostThreads, files.size(), [&](size_t i) {
+    if (const auto binaries = read_fat_binaries(files[i].path))
+      files[i].fit = fit_of(*binaries, files[i].gpu);
+  });
+  std::vector<GpuCodeRecord> found;
+  for (const File& file : files)
+    if (file.fit.compiled > 0) found.push_back(record_of(file.path, file.fit));
   return found;
 }
 

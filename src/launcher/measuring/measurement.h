@@ -9,6 +9,7 @@
 // another way than in the first run. analysis() then reports what the earlier stages gave, where there is
 // anything.
 #pragma once
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -110,7 +111,8 @@ class Measurement {
   SessionLock lock_;
   DiskReserve reserve_;
   Session session_;
-  size_t kept_runs_ = 0;  // of session_.runs: complete before --resume
+  size_t kept_runs_ = 0;                                     // of session_.runs: complete before --resume
+  std::shared_future<std::vector<GpuCodeRecord>> gpu_code_;  // of a profile: found while its report is made
   Progress progress_;
   int report_fd_ = -1;
   bool report_file_is_new_ = false, report_written_ = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/in_background.h"
 #include "launcher/installed/jit_check.h"
 #include "launcher/installed/machine_load.h"
 #include "launcher/installed/python_in_use.h"
@@ -79,7 +80,10 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   StageOutcome outcome = read_stage_outcome(stage_folder, driver_->build_id_text);
   if (outcome.used_cuda > 0) check_outcome(stage, outcome);
   if (outcome.used_cuda > 0 && stage == Stage::baseline) measured_ = true;
-  if ((stage == Stage::tracing || options_.profile) && settings.number == 1)
+  // Beside another run it would disturb that.
+  if (options_.profile)
+    gpu_code_ = in_background([stage_folder] { return files_to_compile(stage_folder); }).share();
+  else if (stage == Stage::tracing && settings.number == 1)
     session_.gpu_code = files_to_compile(stage_folder);
   save();
   return more;
