@@ -95,11 +95,14 @@ void JoinedRuns::load_gpu_times() {
 void JoinedRuns::load_profile() {
   tracing = load_stage(Stage::gpu_times, Load::gpu_times);
   if (!tracing) return;
+  if (auto samples = CpuSamples::open(tracing->trace.folder / kCpuSamplesFile))
+    cpu_samples = std::move(*samples);
+}
+
+void JoinedRuns::take_gpu_times_of_profile() {
   take_gpu_times(*tracing);
   gpu_times_notices(*tracing, *gpu_times_, notices);
   gpu_times_.reset();
-  if (auto samples = CpuSamples::open(tracing->trace.folder / kCpuSamplesFile))
-    cpu_samples = std::move(*samples);
 }
 
 void JoinedRuns::take_gpu_times(const Run& run) {

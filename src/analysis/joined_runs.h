@@ -39,6 +39,8 @@ class JoinedRuns {
   void load(const std::function<std::string(const Site&)>& called);
   // Those of a profile, which nothing but what-ifs needs. Touches nothing else.
   void build_model() { build(nullptr); }
+  // Of a profile, once after load(): names can be looked up meanwhile.
+  void take_gpu_times_of_profile();
   // False: the verdicts do not hold together. After load(), once.
   bool verdicts_hold();
 

@@ -61,13 +61,20 @@ Result<Report> ReportOfRun::run() {
     const std::string where = place_of(names_.stack(site.place));
     return names_.called(site) + (where.empty() ? "" : " at " + where);
   });
+  if (runs_.tracing && !report_.judged) {
+    named_ = in_background([this] {
+      return find_names(*runs_.tracing, runs_.sites, names_,
+                        runs_.cpu_samples ? &*runs_.cpu_samples : nullptr);
+    });
+    runs_.take_gpu_times_of_profile();
+  }
   report_.notices.insert(report_.notices.end(), runs_.notices.begin(), runs_.notices.end());
   describe_process();
   if (runs_.tracing) mark_part();
-  // Of a profile little needs the model: it is made beside the rest, as are names.
+  // Of a profile little needs the model: it is made beside the rest.
   if (runs_.tracing && !report_.judged) {
     model_made_ = in_background([this] { make_model(); });
-    basis_ = in_background([this] { return profile_basis(); });
+    if (gpu_work_known()) idle_ = in_background([this] { return find_idle(*runs_.tracing, runs_.sites); });
   }
   if (runs_.tracing) add_totals(*runs_.tracing, runs_.sites, report_, functions_);
   if (runs_.tracing) {
@@ -330,17 +337,10 @@ std::vector<std::string> ReportOfRun::work_names() const {
   return names;
 }
 
-ProfileBasis ReportOfRun::profile_basis() {
-  return diogenes::profile_basis(*runs_.tracing, runs_.sites, runs_.gpu_work && runs_.gpu_work->pieces > 0,
-                                 names_, runs_.cpu_samples ? &*runs_.cpu_samples : nullptr);
-}
-
 // Where time went, as far as GPU times were taken.
 void ReportOfRun::add_profile() {
-  ProfileBasis basis;
-  if (basis_.valid()) basis = basis_.get();  // whatever comes of it: the names are asked for from now on
-  if (!runs_.gpu_work || runs_.gpu_work->pieces == 0) return;
-  if (report_.judged) basis = profile_basis();
+  if (!report_.judged) unwound_ = named_.get();
+  if (!gpu_work_known()) return;
   Models::Parts parts;
   std::map<uint32_t, double> recoverable;
   for (const Problem& problem : problems_.found) {
@@ -351,7 +351,8 @@ void ReportOfRun::add_profile() {
   if (!parts.empty()) made = models_->make(parts);
   report_.profile = make_profile(
       {*runs_.tracing, runs_.sites, &*runs_.gpu_work, names_, [this] { return &model(); },
-       made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable), loop_, std::move(basis)});
+       made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable), loop_,
+       std::move(unwound_), report_.judged ? find_idle(*runs_.tracing, runs_.sites) : idle_.get()});
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

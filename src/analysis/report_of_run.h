@@ -47,7 +47,7 @@ class ReportOfRun {
   const Replay& model();
   void find();
   std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
-  ProfileBasis profile_basis();
+  bool gpu_work_known() const { return runs_.gpu_work && runs_.gpu_work->pieces > 0; }
   void add_profile();
   void describe_profile();
   std::vector<std::string> work_names() const;
@@ -64,7 +64,7 @@ class ReportOfRun {
   double threshold_percent_ = 0.1;
   std::optional<MainLoop> loop_;  // of the tracing run
   std::optional<Models> models_;
-  std::future<void> model_made_;     // where it is made beside the rest
+  std::future<void> model_made_;  // where it is made beside the rest
   Problems problems_;
   std::vector<std::string> keys_;  // of problems_
   StackNames names_;
@@ -75,7 +75,10 @@ class ReportOfRun {
   bool used_cuda_ = false;
   FurtherRuns further_;
   Report report_;
-  std::future<ProfileBasis> basis_;  // of a profile: made beside the rest, from what is above
+  std::vector<std::vector<UnwoundSample>> unwound_;
+  // Of a profile: made beside the rest, from what is above.
+  std::future<std::vector<std::vector<UnwoundSample>>> named_;
+  std::future<std::vector<GpuIdle>> idle_;
 };
 
 }  // namespace diogenes

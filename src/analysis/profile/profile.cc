@@ -163,9 +163,9 @@ class Profile {
         .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
         .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
         .recoverable_s = in_.recoverable_s,
-        .samples = std::move(in_.basis.samples),
+        .samples = std::move(in_.samples),
         .named = [this](uint32_t p, std::span<const Frame> stack) { return names_of(p, stack); },
-        .idle = std::move(in_.basis.idle),
+        .idle = std::move(in_.idle),
         .loop = in_.loop};
     Contexts contexts = find_contexts(input);
     add_hot_loops(contexts);
@@ -265,27 +265,26 @@ std::string work_name(const GpuWorkItem& item) {
   return "other GPU work";
 }
 
-ProfileBasis profile_basis(const Run& tracing, const SiteTable& sites, bool gpu_work_known, StackNames& names,
-                           const CpuSamples* samples) {
-  ProfileBasis basis;
-  auto idle = in_background([&] {
-    std::vector<GpuIdle> found;
-    if (gpu_work_known)
-      for (const Process& process : tracing.processes) found.push_back(find_gpu_idle(process, sites));
-    return found;
-  });
+std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const SiteTable& sites,
+                                                   StackNames& names, const CpuSamples* samples) {
+  std::vector<std::vector<UnwoundSample>> unwound;
   StackNames::FramesOf frames;
   if (samples)
     for (const Process& process : tracing.processes) {
-      basis.samples.push_back(unwind(*process.trace, samples->all()));
+      unwound.push_back(unwind(*process.trace, samples->all()));
       std::vector<Frame>& of_process = frames[process.trace];
-      for (const UnwoundSample& sample : basis.samples.back())
+      for (const UnwoundSample& sample : unwound.back())
         of_process.insert(of_process.end(), sample.frames.begin(), sample.frames.end());
     }
   names.find(sites, std::move(frames));
   for (uint32_t site = 0; site < sites.size(); ++site) names.stack(sites[SiteIndex{site}].place);
-  basis.idle = idle.get();
-  return basis;
+  return unwound;
+}
+
+std::vector<GpuIdle> find_idle(const Run& tracing, const SiteTable& sites) {
+  std::vector<GpuIdle> idle;
+  for (const Process& process : tracing.processes) idle.push_back(find_gpu_idle(process, sites));
+  return idle;
 }
 
 ReportProfile make_profile(ProfileInput input) { return Profile(std::move(input)).make(); }

@@ -10,14 +10,12 @@
 
 namespace diogenes {
 
-// What needs no model, and can be found beside it: where the CPU was, and when the GPU had nothing to do.
-struct ProfileBasis {
-  std::vector<std::vector<UnwoundSample>> samples;  // by process; empty: the CPU was not sampled
-  std::vector<GpuIdle> idle;                        // by process; empty: when GPU work ran is not known
-};
-// Besides, `names` learns all stacks and samples. `samples` null: there are none.
-ProfileBasis profile_basis(const Run& tracing, const SiteTable& sites, bool gpu_work_known, StackNames& names,
-                           const CpuSamples* samples);
+// What needs no model, and can be made beside it. `names` learns all stacks and samples; out: where the CPU was, by process.
+// `samples` null: it was not sampled.
+std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const SiteTable& sites,
+                                                   StackNames& names, const CpuSamples* samples);
+// When the GPU had nothing to do, by process.
+std::vector<GpuIdle> find_idle(const Run& tracing, const SiteTable& sites);
 
 struct ProfileInput {
   const Run& tracing;
@@ -27,9 +25,10 @@ struct ProfileInput {
   std::function<const Replay*()>
       replay;                           // asked for on another thread; none: nothing is said of shorter work
   const Replay::Made* fixed = nullptr;  // the report's problems, fixed; null: there are none
-  std::map<uint32_t, double> recoverable_s;  // by site: what fixing its problem gains
-  std::optional<MainLoop> loop = {};         // the program's
-  ProfileBasis basis;
+  std::map<uint32_t, double> recoverable_s;              // by site: what fixing its problem gains
+  std::optional<MainLoop> loop = {};                     // the program's
+  std::vector<std::vector<UnwoundSample>> samples = {};  // find_names()
+  std::vector<GpuIdle> idle = {};                        // find_idle(); empty: when GPU work ran is not known
 };
 
 ReportProfile make_profile(ProfileInput input);
