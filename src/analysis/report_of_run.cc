@@ -339,8 +339,10 @@ std::vector<std::string> ReportOfRun::work_names() const {
 
 // Where time went, as far as GPU times were taken.
 void ReportOfRun::add_profile() {
-  if (!report_.judged) unwound_ = named_.get();
-  if (!gpu_work_known()) return;
+  if (!gpu_work_known()) {
+    if (named_.valid()) named_.get();
+    return;
+  }
   Models::Parts parts;
   std::map<uint32_t, double> recoverable;
   for (const Problem& problem : problems_.found) {
@@ -350,9 +352,16 @@ void ReportOfRun::add_profile() {
   std::optional<Models::Made> made;
   if (!parts.empty()) made = models_->make(parts);
   report_.profile = make_profile(
-      {*runs_.tracing, runs_.sites, &*runs_.gpu_work, names_, [this] { return &model(); },
-       made && made->replayed ? &*made->replayed : nullptr, std::move(recoverable), loop_,
-       std::move(unwound_), report_.judged ? find_idle(*runs_.tracing, runs_.sites) : idle_.get()});
+      {.tracing = *runs_.tracing,
+       .sites = runs_.sites,
+       .work = &*runs_.gpu_work,
+       .names = names_,
+       .replay = [this] { return &model(); },
+       .fixed = made && made->replayed ? &*made->replayed : nullptr,
+       .recoverable_s = std::move(recoverable),
+       .loop = loop_,
+       .samples = [this] { return named_.valid() ? named_.get() : decltype(named_.get()){}; },
+       .idle = [this] { return idle_.valid() ? idle_.get() : find_idle(*runs_.tracing, runs_.sites); }});
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

@@ -75,7 +75,6 @@ class ReportOfRun {
   bool used_cuda_ = false;
   FurtherRuns further_;
   Report report_;
-  std::vector<std::vector<UnwoundSample>> unwound_;
   // Of a profile: made beside the rest, from what is above.
   std::future<std::vector<std::vector<UnwoundSample>>> named_;
   std::future<std::vector<GpuIdle>> idle_;

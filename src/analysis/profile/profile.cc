@@ -163,9 +163,9 @@ class Profile {
         .called = [this](SiteIndex site) { return in_.names.called(in_.sites[site]); },
         .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
         .recoverable_s = in_.recoverable_s,
-        .samples = std::move(in_.samples),
+        .samples = in_.samples(),
         .named = [this](uint32_t p, std::span<const Frame> stack) { return names_of(p, stack); },
-        .idle = std::move(in_.idle),
+        .idle = in_.idle(),
         .loop = in_.loop};
     Contexts contexts = find_contexts(input);
     add_hot_loops(contexts);
@@ -267,14 +267,20 @@ std::string work_name(const GpuWorkItem& item) {
 
 std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const SiteTable& sites,
                                                    StackNames& names, const CpuSamples* samples) {
-  std::vector<std::vector<UnwoundSample>> unwound;
+  auto unwinding = in_background([&] {
+    std::vector<std::vector<UnwoundSample>> unwound;
+    if (samples)
+      for (const Process& process : tracing.processes)
+        unwound.push_back(unwind(*process.trace, samples->all()));
+    return unwound;
+  });
+  names.find(sites);
+  auto unwound = unwinding.get();
   StackNames::FramesOf frames;
-  if (samples)
-    for (const Process& process : tracing.processes) {
-      unwound.push_back(unwind(*process.trace, samples->all()));
-      std::vector<Frame>& of_process = frames[process.trace];
-      for (const UnwoundSample& sample : unwound.back())
-        of_process.insert(of_process.end(), sample.frames.begin(), sample.frames.end());
+  for (size_t p = 0; p < unwound.size(); ++p)
+    for (const UnwoundSample& sample : unwound[p]) {
+      std::vector<Frame>& of_process = frames[tracing.processes[p].trace];
+      of_process.insert(of_process.end(), sample.frames.begin(), sample.frames.end());
     }
   names.find(sites, std::move(frames));
   for (uint32_t site = 0; site < sites.size(); ++site) names.stack(sites[SiteIndex{site}].place);

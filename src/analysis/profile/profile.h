@@ -25,10 +25,11 @@ struct ProfileInput {
   std::function<const Replay*()>
       replay;                           // asked for on another thread; none: nothing is said of shorter work
   const Replay::Made* fixed = nullptr;  // the report's problems, fixed; null: there are none
-  std::map<uint32_t, double> recoverable_s;              // by site: what fixing its problem gains
-  std::optional<MainLoop> loop = {};                     // the program's
-  std::vector<std::vector<UnwoundSample>> samples = {};  // find_names()
-  std::vector<GpuIdle> idle = {};                        // find_idle(); empty: when GPU work ran is not known
+  std::map<uint32_t, double> recoverable_s;  // by site: what fixing its problem gains
+  std::optional<MainLoop> loop = {};         // the program's
+  // Asked for once, while the replays of shorter work go on.
+  std::function<std::vector<std::vector<UnwoundSample>>()> samples;  // find_names()
+  std::function<std::vector<GpuIdle>()> idle;  // find_idle(); nothing: when GPU work ran is not known
 };
 
 ReportProfile make_profile(ProfileInput input);
