@@ -86,6 +86,37 @@ TEST(Halves, AreToComeInTheirOwnStreams) {
   EXPECT_NE(text(*found, "fix").find("cudaMemcpyAsync"), std::string::npos) << *found;
 }
 
+// Six of sixty waits are needed: the line that uses the result is where the call belongs.
+TEST(Seldom, IsToBeCalledWhereItsResultIsUsed) {
+  const std::string program = built("bin/tests/programs/seldom");
+  EXPECT_EQ(run_alone({program}).output, run_alone({program, "needed"}).output);
+  const auto measured = run_measured({program});
+  const json& all = measured.report["problems"];
+  const auto found = std::find_if(all.begin(), all.end(), [](const json& problem) {
+    return problem["operation"] == "cuStreamSynchronize" && problem["count"] == 54u;
+  });
+  ASSERT_NE(found, all.end()) << measured.report_text;
+  EXPECT_NE(text(*found, "fix").find("only where its result is used"), std::string::npos) << *found;
+  EXPECT_NE(text(*found, "fix").find("seldom.cc:"), std::string::npos) << *found;
+}
+
+// 'Pin the memory' alone would change the result: the buffer is filled while its copy is under way.
+TEST(Uploads, ArePinnedInTwoBuffers) {
+  const std::string program = built("bin/tests/programs/uploads");
+  const std::string right = run_alone({program}).output;
+  EXPECT_EQ(right, run_alone({program, "turns"}).output);
+  EXPECT_NE(right, run_alone({program, "pinned"}).output)
+      << "else the advice has nothing to be careful about";
+  const auto measured = run_measured({program});
+  const json& all = measured.report["problems"];
+  const auto found = std::find_if(all.begin(), all.end(), [](const json& problem) {
+    return problem["kind"] == "pageable-transfer" && problem["operation"] == "cuMemcpyHtoDAsync";
+  });
+  ASSERT_NE(found, all.end()) << measured.report_text;
+  EXPECT_NE(text(*found, "fix").find("two pinned buffers"), std::string::npos) << *found;
+  EXPECT_NE(measured.report_text.find("two pinned buffers"), std::string::npos) << measured.report_text;
+}
+
 // The GPU can wait in the CPU's place.
 TEST(Relay, IsToBeOrderedOnTheGpu) {
   const std::string program = built("bin/tests/programs/relay");
