@@ -11,8 +11,8 @@ namespace diogenes::python {
 
 namespace {
 
-constexpr int kMostThreads = 32;           // of the engine; one a device
-constexpr size_t kLargestSpan = 16 << 10;  // of a chain, in bytes
+constexpr int kMostThreads = 32;                                          // of the engine; one a device
+constexpr size_t kLargestSpan = 16 << 10, kMostRead = 16 + kLargestSpan;  // of a chain, in bytes
 constexpr int kMostAsked = 16;
 
 std::atomic<uintptr_t> main_state{0};
@@ -21,12 +21,14 @@ std::atomic<int> used_slots{0};
 // What the thread read last. While its bytes are the same, so are the frames.
 struct Slot {
   PythonReading reading;
-  uintptr_t state = 0;
-  int pieces = 0;  // of memory: one that holds all frames, or one for each; 0: nothing was read
-  iovec piece[kMaximumFrames];
+  uintptr_t state = 0;  // whose; 0: nothing was read
+  // Of memory: the pointers that lead to the first frame, and one that holds all frames, or one for each.
+  int pieces = 0;
+  iovec piece[2 + kMaximumFrames];
   size_t bytes = 0;              // of all pieces
-  size_t frame[kMaximumFrames];  // where each frame lies in what is read of them
-  alignas(8) uint8_t then[kLargestSpan], now[kLargestSpan];
+  size_t first = 0;              // where the first frame's address lies in what is read of them
+  size_t frame[kMaximumFrames];  // where each frame lies
+  alignas(8) uint8_t then[kMostRead], now[kMostRead];
 };
 Slot slots[kMostThreads];
 
@@ -78,29 +80,32 @@ bool read_pieces(const Slot& slot, uint8_t* to) {
   return read;
 }
 
-// Which memory all frames lie in.
-void find_pieces(size_t frame_bytes, Slot& slot) {
-  const PythonReading& reading = slot.reading;
-  uintptr_t begin = UINTPTR_MAX, end = 0;
-  for (int i = 0; i < reading.count; ++i) {
-    begin = std::min<uintptr_t>(begin, reading.entries[i].frame);
-    end = std::max<uintptr_t>(end, reading.entries[i].frame + frame_bytes);
+// Which memory all frames lie in, and what leads there.
+void find_pieces(uintptr_t state, const Layout& at, Slot& slot) {
+  const auto& entry = slot.reading.entries;
+  slot.pieces = 0, slot.bytes = 0;
+  const auto add = [&slot](uintptr_t from, size_t bytes) {
+    slot.piece[slot.pieces++] = {reinterpret_cast<void*>(from), bytes};
+    return (slot.bytes += bytes) - bytes;
+  };
+  uintptr_t begin = UINTPTR_MAX, end = 0, outer = state + at.frame;
+  for (int i = 0; i < slot.reading.count; ++i) {
+    begin = std::min<uintptr_t>(begin, entry[i].frame);
+    end = std::max<uintptr_t>(end, entry[i].frame + at.frame_bytes);
   }
-  const bool near = end - begin <= kLargestSpan;
-  slot.pieces = near ? 1 : reading.count;
-  slot.bytes = near ? end - begin : frame_bytes * static_cast<size_t>(reading.count);
-  if (near) slot.piece[0] = {reinterpret_cast<void*>(begin), slot.bytes};
-  for (int i = 0; i < reading.count; ++i) {
-    const uintptr_t frame = reading.entries[i].frame;
-    slot.frame[i] = near ? frame - begin : frame_bytes * static_cast<size_t>(i);
-    if (!near) slot.piece[i] = {reinterpret_cast<void*>(frame), frame_bytes};
-  }
+  slot.first = add(outer, sizeof outer);
+  if (at.chain == Layout::Chain::by_cframe && ThroughKernel::copy(outer, sizeof outer, &outer))
+    slot.first = add(outer + at.cframe_frame, sizeof outer);
+  const size_t all = end - begin <= kLargestSpan ? add(begin, end - begin) : 0;
+  for (int i = 0; i < slot.reading.count; ++i)
+    slot.frame[i] = all ? all + entry[i].frame - begin : add(entry[i].frame, at.frame_bytes);
 }
 static_assert(kMaximumFrames * kLargestView / 2 <= kLargestSpan);  // a frame has at most half a view's bytes
 
 // Of each frame what a chain is made of; its values may change.
 bool same_frames(const Layout& at, const Slot& slot) {
   const size_t instruction_bytes = at.instructions ? sizeof(uintptr_t) : sizeof(int32_t);
+  if (memcmp(slot.then, slot.now, slot.first + sizeof(uintptr_t)) != 0) return false;
   for (int i = 0; i < slot.reading.count; ++i) {
     const uint8_t *then = slot.then + slot.frame[i], *now = slot.now + slot.frame[i];
     if (memcmp(then + at.code, now + at.code, sizeof(uintptr_t)) != 0 ||
@@ -121,24 +126,20 @@ const PythonReading* frames_of_waiter(const Interpreter& interpreter) {
   const uintptr_t state = main_state.load(std::memory_order_relaxed);
   Slot* slot = state ? slot_here() : nullptr;
   if (!slot) return nullptr;
-  const ChainReader<ThroughKernel> reader(interpreter);
-  uintptr_t first = 0;
-  if (!reader.first_frame(state, first)) return nullptr;
-  if (slot->pieces > 0 && slot->state == state && first == slot->reading.entries[0].frame &&
-      read_pieces(*slot, slot->now) && same_frames(interpreter.layout, *slot))
+  if (slot->state == state && read_pieces(*slot, slot->now) && same_frames(interpreter.layout, *slot))
     return &slot->reading;
-  slot->pieces = 0;
+  slot->state = 0;
+  const ChainReader<ThroughKernel> reader(interpreter);
   if (!reader.read(state, slot->reading) || slot->reading.count == 0 ||
       !starts_engine(interpreter, slot->reading.entries[0].code))
     return nullptr;
-  find_pieces(interpreter.layout.frame_bytes, *slot);
   // Once more: what was read in between was one chain.
   const uint64_t hash = slot->reading.hash;
-  if (!read_pieces(*slot, slot->then) || !reader.read(state, slot->reading) || slot->reading.hash != hash) {
-    slot->pieces = 0;
+  find_pieces(state, interpreter.layout, *slot);
+  if (!read_pieces(*slot, slot->then) || !reader.read(state, slot->reading) || slot->reading.hash != hash)
     return nullptr;
-  }
-  slot->state = state;
+  if (memcmp(slot->then + slot->first, &slot->reading.entries[0].frame, sizeof(uintptr_t)) == 0)
+    slot->state = state;
   return &slot->reading;
 }
 
