@@ -2,6 +2,7 @@
 // (programs/python/frames.py), with every interpreter that is installed here.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "pythons.h"
@@ -80,6 +81,21 @@ TEST_P(Python, ThreadsShowForWhomTheyWork) {
             (std::map<std::string, int>{
                 {"<module> ", 20}, {worker + "train* <module>* ", 20}, {worker + "refine* <module>* ", 20}}))
       << measured.report_text;
+}
+
+// Rows could be looked at all at once: two of the three turns go, each of the twelve times.
+TEST_P(Python, TurnsOfALoopAreCounted) {
+  const auto measured = run_measured({GetParam(), kPrograms + "/rows.py", kKernels});
+  const json& all = measured.report["required"];
+  const auto found = std::find_if(all.begin(), all.end(), [](const json& line) {
+    return line["where"].is_object() && line["where"]["function"] == "look_at_rows";
+  });
+  ASSERT_NE(found, all.end()) << measured.report_text;
+  EXPECT_EQ((*found)["count"], 36u) << *found;
+  EXPECT_EQ((*found)["turns"], 24u) << *found;
+  EXPECT_EQ((*found)["loops"], 12u) << *found;
+  EXPECT_GT((*found)["at_most_s"].get<double>(), (*found)["up_to_s"].get<double>()) << *found;
+  EXPECT_NE(text(*found, "fix").find("all turns of this loop at once"), std::string::npos) << *found;
 }
 
 // How the interpreter's frames are read is not the program's doing: it ends no watching.
