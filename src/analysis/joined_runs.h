@@ -35,7 +35,8 @@ class JoinedRuns {
   JoinedRuns(const JoinedRuns&) = delete;
   JoinedRuns& operator=(const JoinedRuns&) = delete;
 
-  // Once. Takes what is there. `called`: a place in words, for notices. Of a profile without graph and replay.
+  // Once. Takes what is there. `called`: a place in words, for notices. Of a profile without graph, replay
+  // and GPU times.
   void load(const std::function<std::string(const Site&)>& called);
   // Those of a profile, which nothing but what-ifs needs. Touches nothing else.
   void build_model() { build(nullptr); }

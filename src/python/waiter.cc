@@ -136,10 +136,10 @@ const PythonReading* frames_of_waiter(const Interpreter& interpreter) {
   // Once more: what was read in between was one chain.
   const uint64_t hash = slot->reading.hash;
   find_pieces(state, interpreter.layout, *slot);
-  if (!read_pieces(*slot, slot->then) || !reader.read(state, slot->reading) || slot->reading.hash != hash)
-    return nullptr;
-  if (memcmp(slot->then + slot->first, &slot->reading.entries[0].frame, sizeof(uintptr_t)) == 0)
-    slot->state = state;
+  const bool leads = read_pieces(*slot, slot->then) &&
+                     memcmp(slot->then + slot->first, &slot->reading.entries[0].frame, sizeof state) == 0;
+  if (!reader.read(state, slot->reading) || slot->reading.hash != hash) return nullptr;
+  if (leads) slot->state = state;
   return &slot->reading;
 }
 

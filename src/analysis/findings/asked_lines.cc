@@ -1,6 +1,7 @@
 #include "analysis/findings/asked_lines.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/runs/polls.h"
@@ -85,6 +86,7 @@ class Gatherer {
 
   AskedLines gather() {
     for (uint32_t t = 0; t < in_.graph.threads.size(); ++t) gather(t);
+    for (AskedLine& line : found_.lines) take_turns(line);
     std::erase_if(found_.lines,
                   [](const AskedLine& line) { return line.required.sends && line.required.count < kOften; });
     return std::move(found_);
@@ -153,7 +155,6 @@ class Gatherer {
     const Turns turns = turns_of(operations, in_.sites, waits, [this](SiteIndex call, SiteIndex wait) {
       return is_in_function(call, wait);
     });
-    std::vector<Change> gone;
     for (const Turns::Turn& turn : turns.all) {
       Nanoseconds time;  // since the last call that goes: of the CPU, and of calls that ask for attributes
       for (uint32_t i = turn.begin; i <= turn.end; ++i) {
@@ -161,26 +162,36 @@ class Gatherer {
         const DriverFunction* function = function_of(in_.sites[operation.site]);
         const bool goes = function && (gives_work(function->role) || function->role == Role::transfer);
         time += before[i];
-        if (!goes && !is_wait(operation)) {
+        if (goes || is_wait(operation)) {
+          Change& change = line.turns.emplace_back(removed(t, i));
+          change.call_removed = goes || (function && function->role == Role::synchronize);
+          change.before = std::exchange(time, {});
+        } else if (!function || function->role != Role::query) {
           time += operation.call;
-          continue;
         }
-        Change& change = gone.emplace_back(removed(t, i));
-        change.call_removed = goes || (function && function->role == Role::synchronize);
-        change.before = std::exchange(time, {});
       }
     }
-    if (gone.empty()) return;
-    line.most = {};
-    line.whole = replaced(line.whole, gone);
+    line.required.turns += turns.all.size();
+    line.required.loops += turns.loops;
+  }
+
+  // Where most of the line's waits are in turns.
+  void take_turns(AskedLine& line) const {
+    Required& required = line.required;
+    if (!in_turns(required.count, required.turns)) {
+      required.turns = required.loops = 0;
+      line.turns.clear();
+      return;
+    }
+    line.whole = replaced(line.whole, line.turns);
+    Nanoseconds most;
     for (const Change& change : line.whole) {
       const auto [process, thread] = in_.graph.origin[change.thread];
       const Operation& operation =
           in_.tracing.processes[process].threads[thread].operations[change.operation];
-      line.most += operation.call + change.before + change.behind;
+      most += operation.call + change.before + change.behind;
     }
-    line.required.turns += turns.all.size();
-    line.required.loops += turns.loops;
+    line.most = std::max(line.most, most);
   }
 
   // One that found all done may have to wait once needless ones before it do not.
@@ -221,9 +232,11 @@ class Gatherer {
 
   bool is_in_function(SiteIndex call, SiteIndex wait) {
     if (!places_.in_function_of) return false;
-    const auto [known, added] = in_function_.try_emplace({call, wait});
-    if (added) known->second = places_.in_function_of(call, wait);
-    return known->second;
+    std::vector<Known>& known = in_function_[wait.value];
+    if (known.empty()) known.resize(in_.sites.size());
+    Known& one = known[call.value];
+    if (one == Known::not_asked) one = places_.in_function_of(call, wait) ? Known::yes : Known::no;
+    return one == Known::yes;
   }
 
   bool is_made_at_line(SiteIndex call, SiteIndex wait) {
@@ -392,10 +405,12 @@ class Gatherer {
   const ProblemInput& in_;
   const Lines& places_;
   const std::vector<std::vector<Fixed>> fixed_;
-  std::vector<uint32_t> line_of_, sending_line_of_;                        // by site
-  std::vector<std::optional<bool>> is_python_;                             // by site
-  std::map<ActingPlace, uint32_t> by_place_[2];                            // of lines that ask, and that send
-  std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_, in_function_;  // of a call and a wait
+  std::vector<uint32_t> line_of_, sending_line_of_;          // by site
+  std::vector<std::optional<bool>> is_python_;               // by site
+  std::map<ActingPlace, uint32_t> by_place_[2];              // of lines that ask, and that send
+  std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_;  // of a call and a wait
+  enum class Known : uint8_t { not_asked, no, yes };
+  std::unordered_map<uint32_t, std::vector<Known>> in_function_;  // of a wait's site, by calls'
   AskedLines found_;
 };
 

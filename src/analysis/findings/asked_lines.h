@@ -64,6 +64,7 @@ struct AskedLine {
   std::map<std::pair<SiteIndex, bool>, uint64_t> calls;  // how many, by site and whether they wait
   std::vector<Change> changes;
   std::vector<Change> whole;    // `changes`, with launches, turns, and CPU time between and behind the waits
+  std::vector<Change> turns;    // while they are gathered
   std::vector<uint32_t> waits;  // of one thread: positions of those that are no loops of queries
   std::vector<int64_t> after;
   Nanoseconds most;    // that it can gain

@@ -397,7 +397,7 @@ std::string required_fix(const Required& required, const PythonAdvice& instead) 
            "next piece while the GPU works";
   if (in_turns(required.count, required.turns)) {
     const std::string at_once =
-        "do all turns of this loop at once, if none needs what another finds: the same operations on whole tensors, "
+        "do all turns of the loop around it at once, if none needs what another finds: the same operations on whole tensors, "
         "with one result for all";
     return instead.spares_the_wait && !instead.text.empty() ? at_once + "; or " + instead.text : at_once;
   }

@@ -31,10 +31,13 @@ std::vector<Change> both(const std::vector<Change>& left, const std::vector<Chan
   };
   size_t kept = 0;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (kept == 0 || !same(all[kept - 1], all[i]))
+    if (kept == 0 || !same(all[kept - 1], all[i])) {
       all[kept++] = all[i];
-    else if (all[i].before > all[kept - 1].before)
-      all[kept - 1] = all[i];
+      continue;
+    }
+    const Nanoseconds behind = std::max(all[kept - 1].behind, all[i].behind);
+    if (all[i].before > all[kept - 1].before) all[kept - 1] = all[i];
+    all[kept - 1].behind = behind;
   }
   all.resize(kept);
   return all;
@@ -87,6 +90,9 @@ class RequiredFinder {
       // Who takes one line alone gains what it costs, whatever the others then wait for.
       if (result.together.benefit < most_of_one.benefit) result.together = most_of_one;
       result.together.high = std::max({result.together.high, together[0].high, together[1].benefit});
+      for (const AskedLine& line : lines_)
+        if (!line.required.sends)
+          result.together.high = std::max(result.together.high, line.required.up_to.high);
     }
     if (std::none_of(lines_.begin(), lines_.end(), [&](const AskedLine& line) {
           return std::max(most_of(line.required.up_to, line), most_of(result.together, line)) >= least;

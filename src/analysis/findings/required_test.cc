@@ -265,22 +265,34 @@ TEST(Required, HoldsAtMostTheTimeBetweenResultsThatComeOneByOne) {
 
 // A loop over three rows, run `loops` times: in each turn a kernel, 5 of the CPU's time, a result of 4 bytes that takes 1 + 5, 7 of
 // the CPU's time, another kernel, and 4. The kernels' launches take 2. Between the loops something is done elsewhere.
-RequiredWaits of_rows(int loops, uint64_t bytes = 4, int kernels = 1, bool sends = false) {
+struct Rows {
+  int loops = 12;
+  uint64_t bytes = 4;
+  int kernels = 1;           // after the result
+  bool sends = false;        // each turn
+  bool apart = true;         // something is done elsewhere between the loops
+  bool sends_first = false;  // the first turn of each loop
+  int others = 0;            // waits of the line with something elsewhere before each
+};
+RequiredWaits required_of(const Rows& rows) {
   auto trace = timeline();
-  for (int loop = 0; loop < loops; ++loop) {
-    trace.call("cuMemAlloc_v2", lasting(0), 1).without_wait();
-    for (int row = 0; row < 3; ++row) {
-      if (sends) trace.copy("cuMemcpyHtoDAsync_v2", 4, lasting(0), 1).without_wait();
-      trace.launch(2)
-          .work(5)
-          .copy("cuMemcpyDtoH_v2", bytes, lasting(1), 5)
-          .from(0x100)
-          .first_use(after(1))
-          .work(7);
-      for (int kernel = 0; kernel < kernels; ++kernel) trace.launch(2);
-      trace.work(4);
-    }
+  const auto row = [&](bool sends) {
+    if (sends) trace.copy("cuMemcpyHtoDAsync_v2", 4, lasting(0), 1).without_wait();
+    trace.launch(2)
+        .work(5)
+        .copy("cuMemcpyDtoH_v2", rows.bytes, lasting(1), 5)
+        .from(0x100)
+        .first_use(after(1));
+    trace.work(7);
+    for (int kernel = 0; kernel < rows.kernels; ++kernel) trace.launch(2);
+    trace.work(4);
+  };
+  const auto elsewhere = [&] { trace.call("cuMemAlloc_v2", lasting(0), 1).without_wait(); };
+  for (int loop = 0; loop < rows.loops; ++loop) {
+    if (rows.apart) elsewhere();
+    for (int turn = 0; turn < 3; ++turn) row(rows.sends || (rows.sends_first && turn == 0));
   }
+  for (int other = 0; other < rows.others; ++other) elsewhere(), row(false);
   trace.work(100).launch(1);  // until then the GPU is done
   const Replayed replayed(trace);
   const SiteTable& sites = replayed.analysed.sites;
@@ -294,7 +306,7 @@ RequiredWaits of_rows(int loops, uint64_t bytes = 4, int kernels = 1, bool sends
 
 // All rows at once: the second and third turn go, with 26 each. Of the first, the result goes, of 6, and the 5 before it.
 TEST(Required, HoldsAtMostTheTurnsOfALoopInPython) {
-  const RequiredWaits rows = of_rows(12);
+  const RequiredWaits rows = required_of(Rows{});
   ASSERT_EQ(rows.found.size(), 1u);
   const Required& line = rows.found[0];
   EXPECT_EQ(line.count, 36u);
@@ -305,13 +317,49 @@ TEST(Required, HoldsAtMostTheTurnsOfALoopInPython) {
   EXPECT_DOUBLE_EQ(us(rows.together.high), us(line.at_most));
 }
 
-// A loop that is run nine times, or whose turns bring much, give the GPU many kernels, or send what the CPU found.
 TEST(Required, HoldsNoTurnsThatAreLikelyStepsOfTheWhole) {
-  const auto turns = [](const RequiredWaits& rows) { return rows.found.empty() ? 99 : rows.found[0].turns; };
-  EXPECT_EQ(turns(of_rows(9)), 0u);
-  EXPECT_EQ(turns(of_rows(12, 8192)), 0u);
-  EXPECT_EQ(turns(of_rows(12, 4, 24)), 0u);
-  EXPECT_EQ(turns(of_rows(12, 4, 1, true)), 0u);
+  const auto turns = [](const Rows& rows) {
+    const RequiredWaits required = required_of(rows);
+    return required.found.empty() ? 99 : required.found[0].turns;
+  };
+  EXPECT_EQ(turns({.loops = 9}), 0u);
+  EXPECT_EQ(turns({.bytes = 8192}), 0u);
+  EXPECT_EQ(turns({.kernels = 24}), 0u);
+  EXPECT_EQ(turns({.sends = true}), 0u);
+  EXPECT_EQ(turns({.apart = false}), 0u);
+  EXPECT_EQ(turns({.apart = false, .sends_first = true}), 0u) << "one loop, of which some steps send";
+  EXPECT_EQ(turns({.sends_first = true}), 24u);
+  EXPECT_EQ(turns({.others = 12}), 24u);
+  EXPECT_EQ(turns({.others = 13}), 0u) << "more of its waits than not are in no turn";
+}
+
+// Each row brings two results, at two lines. Both hold the same turns; together they hold these once.
+TEST(Required, HoldsTurnsOfTwoLinesOnce) {
+  auto trace = timeline();
+  for (int loop = 0; loop < 12; ++loop) {
+    trace.call("cuMemAlloc_v2", lasting(0), 1).without_wait();
+    for (int row = 0; row < 3; ++row)
+      for (const uint64_t line : {0x100u, 0x200u}) {
+        trace.launch(2).work(5).copy("cuMemcpyDtoH_v2", 4, lasting(1), 5).from(line).first_use(after(1));
+        trace.work(7);
+      }
+  }
+  trace.work(100).launch(1);
+  const Replayed replayed(trace);
+  const SiteTable& sites = replayed.analysed.sites;
+  const RequiredWaits rows = replayed.required(
+      {.place_of = {},
+       .made_at_line_of = {},
+       .is_python = [](SiteIndex) { return true; },
+       .in_function_of = [&](SiteIndex call,
+                             SiteIndex) { return function_of(sites[call])->role != Role::allocate; }});
+  ASSERT_EQ(rows.found.size(), 2u);
+  for (const Required& line : rows.found) {
+    EXPECT_EQ(line.turns, 24u);
+    EXPECT_DOUBLE_EQ(us(line.at_most), 12 * (2 * 40 + 6 + 5));
+  }
+  // The first line's two turns, with all between, and the results before these and behind.
+  EXPECT_DOUBLE_EQ(us(rows.together.high), 12 * (2 * 40 + 2 * (6 + 5) + 7 + 2));
 }
 
 // The same kernels of 100, asked for again and again: four queries of 25 each are one wait.

@@ -4,26 +4,30 @@ namespace diogenes {
 namespace {
 
 constexpr uint32_t kMostCalls = 256, kMostKernels = 24;  // of a turn
-constexpr Bytes kMostBytes{4096};                        // that it brings
+constexpr Bytes kTooManyBytes{4096};                     // that it brings
 constexpr uint64_t kFewestLoops = 10;
 
-bool is_turn(const std::vector<Operation>& operations, const SiteTable& sites, uint32_t before, uint32_t wait,
-             const InFunctionOf& in_function_of) {
-  if (wait - before > kMostCalls) return false;
+// From one wait of the line to the next. other: in the function, but no turn. elsewhere: calls are made outside of it.
+enum class Between : uint8_t { turn, other, elsewhere };
+
+Between between(const std::vector<Operation>& operations, const SiteTable& sites, uint32_t before,
+                uint32_t wait, const InFunctionOf& in_function_of) {
   uint32_t kernels = 0;
   Bytes bytes;
+  bool other = wait - before > kMostCalls;
   for (uint32_t i = before + 1; i <= wait; ++i) {
     const Operation& operation = operations[i];
-    if (operation.outside || !in_function_of(operation.site, operations[before].site)) return false;
+    if (!in_function_of(operation.site, operations[before].site)) return Between::elsewhere;
+    other = other || operation.outside;
     const DriverFunction* function = function_of(sites[operation.site]);
-    if (!function) continue;
-    if (function->role == Role::graph_launch) return false;
-    if (function->role == Role::launch && ++kernels > kMostKernels) return false;
-    if (function->role != Role::transfer) continue;
-    if (function->direction == Direction::host_to_device) return false;
-    if (function->direction == Direction::device_to_host) bytes += operation.bytes;
+    if (!function || other) continue;
+    kernels += function->role == Role::launch;
+    const bool moves = function->role == Role::transfer;
+    if (moves && function->direction == Direction::device_to_host) bytes += operation.bytes;
+    other = kernels > kMostKernels || bytes >= kTooManyBytes || function->role == Role::graph_launch ||
+            (moves && function->direction == Direction::host_to_device);
   }
-  return bytes <= kMostBytes;
+  return other ? Between::other : Between::turn;
 }
 
 }  // namespace
@@ -33,12 +37,12 @@ Turns turns_of(const std::vector<Operation>& operations, const SiteTable& sites,
   Turns turns;
   bool in_loop = false;
   for (size_t k = 1; k < waits.size(); ++k) {
-    const bool again = is_turn(operations, sites, waits[k - 1], waits[k], in_function_of);
-    if (again) {
-      turns.all.push_back({waits[k - 1] + 1, waits[k]});
-      turns.loops += !in_loop;
-    }
-    in_loop = again;
+    const Between what = between(operations, sites, waits[k - 1], waits[k], in_function_of);
+    if (what == Between::elsewhere) in_loop = false;
+    if (what != Between::turn) continue;
+    turns.all.push_back({waits[k - 1] + 1, waits[k]});
+    turns.loops += !in_loop;
+    in_loop = true;
   }
   return turns.loops < kFewestLoops ? Turns{} : turns;
 }

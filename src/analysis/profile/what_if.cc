@@ -90,8 +90,9 @@ WhatIfs find_what_ifs(const Run& tracing, const GpuWorkFound& work, const Replay
   for (Asked& one : asked)
     for (const Replay::Made* made : as_it_is_and_fixed)
       for (const double less : {0.5, 1.0}) questions.push_back({&one, less, made, {}});
-  each_on_threads(kMostThreads, questions.size(),
-                  [&](size_t i) { answer(questions[i], tracing, work, replay); });
+  const size_t threads =
+      affordable < kFewestItems ? kMostThreads / 2 : kMostThreads;  // each has a run's memory
+  each_on_threads(threads, questions.size(), [&](size_t i) { answer(questions[i], tracing, work, replay); });
   for (const Question& question : questions) take(question);
   for (Asked& one : asked) {
     if (one.path)

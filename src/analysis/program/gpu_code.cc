@@ -69,9 +69,9 @@ std::string GpuCode::name() const {
   return (ptx ? "compute_" : "sm_") + std::to_string(architecture) + suffix;
 }
 
-std::vector<FatBinary> fat_binaries_of(std::span<const uint8_t> section, size_t most) {
+std::vector<FatBinary> fat_binaries_of(std::span<const uint8_t> section) {
   std::vector<FatBinary> binaries;
-  while (section.size() >= sizeof(Container) && binaries.size() < most) {
+  while (section.size() >= sizeof(Container)) {
     Container container;
     memcpy(&container, section.data(), sizeof container);
     if (container.magic != kMagic || container.header_bytes < sizeof container ||
@@ -88,7 +88,7 @@ std::vector<FatBinary> fat_binaries_of(std::span<const uint8_t> section, size_t 
   return binaries;
 }
 
-Result<std::vector<FatBinary>> read_fat_binaries(const std::filesystem::path& file, size_t most) {
+Result<std::vector<FatBinary>> read_fat_binaries(const std::filesystem::path& file) {
   elf_version(EV_CURRENT);
   const auto close_file = [](const int* fd) { close(*fd); };
   int opened = open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -106,8 +106,7 @@ Result<std::vector<FatBinary>> read_fat_binaries(const std::filesystem::path& fi
     if (!name || strcmp(name, ".nv_fatbin") != 0) continue;
     const Elf_Data* data = elf_rawdata(section, nullptr);
     if (!data || !data->d_buf) continue;
-    auto found =
-        fat_binaries_of({static_cast<const uint8_t*>(data->d_buf), data->d_size}, most - binaries.size());
+    auto found = fat_binaries_of({static_cast<const uint8_t*>(data->d_buf), data->d_size});
     std::move(found.begin(), found.end(), std::back_inserter(binaries));
   }
   return binaries;

@@ -33,13 +33,10 @@ struct GpuCode {
 
 using FatBinary = std::vector<GpuCode>;
 
-// Of a file that ran so many are looked at: all parts of a library are built for the same GPUs.
-inline constexpr size_t kPartsLookedAt = 256;
-// The first `most` of a section, and of a file.
-std::vector<FatBinary> fat_binaries_of(std::span<const uint8_t> section, size_t most = SIZE_MAX);
+std::vector<FatBinary> fat_binaries_of(std::span<const uint8_t> section);
 
 // Empty: the file has none. Error: it cannot be read or is no ELF file.
-Result<std::vector<FatBinary>> read_fat_binaries(const std::filesystem::path& file, size_t most = SIZE_MAX);
+Result<std::vector<FatBinary>> read_fat_binaries(const std::filesystem::path& file);
 
 // What one GPU gets of a file.
 struct GpuCodeFit {

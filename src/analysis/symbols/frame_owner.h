@@ -55,7 +55,7 @@ std::optional<ActingPlace> acting_place(const std::vector<ReportFrame>& stack);
 // there? Not of calls that a library's Python code makes.
 bool made_at_line_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& line_of);
 
-// Is `call` made by the same call of the function that has the line to act on of `line_of`, or below it?
+// Is `call` made below the function that has the line to act on of `line_of`, and was that function called from the same lines?
 bool made_in_function_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& line_of);
 
 // The function without arguments and version namespaces, as its author would say it. Python's names are that already.

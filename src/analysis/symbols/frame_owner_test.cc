@@ -164,7 +164,7 @@ TEST(BaseName, IsWithoutVersions) {
 }
 
 // Rows of `rule` in `step`, which is called at two lines.
-TEST(MadeInFunction, IsWhatOneCallOfItMakes) {
+TEST(MadeInFunction, IsWhatItMakesWhereItIsCalled) {
   const auto made = [](int line, int called_at, const char* function = "rule") {
     return owned(
         {frame("at::item", "", 0, "/usr/lib/libtorch.so"), python(function, "/home/u/solver/a.py", line),

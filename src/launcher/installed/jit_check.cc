@@ -64,9 +64,9 @@ std::vector<GpuCodeRecord> files_to_compile(const fs::path& stage_folder) {
     for (const std::string& file : loaded_files(process.path()))
       if (seen.insert(file).second) files.push_back({file, gpu, {}});
   }
-  // PyTorch's have gigabytes, of which no page is in memory; all parts of a library are built for the same GPUs.
+  // PyTorch's have gigabytes, of which no page may be in memory.
   each_on_threads(kMostThreads, files.size(), [&](size_t i) {
-    if (const auto binaries = read_fat_binaries(files[i].path, kPartsLookedAt))
+    if (const auto binaries = read_fat_binaries(files[i].path))
       files[i].fit = fit_of(*binaries, files[i].gpu);
   });
   std::vector<GpuCodeRecord> found;

@@ -324,8 +324,12 @@ std::optional<Report> Measurement::analyse_runs(FurtherRuns* further) {
   progress_.begin(stage_name(Stage::analysis), "problems and their expected benefit", false);
   Nanoseconds begin = monotonic_now();
   AnalysisOptions options{.threshold_percent = options_.threshold_percent, .model = model_of(options_.model)};
-  if (gpu_code_.valid()) options.gpu_code = [this] { return session_.gpu_code = gpu_code_.get(); };
+  if (gpu_code_.valid()) options.gpu_code = [this] { return gpu_code_.get(); };
   Result<Report> report = analyse(folder_, options, further);
+  if (gpu_code_.valid()) {
+    session_.gpu_code = gpu_code_.get();
+    save();
+  }
   if (!report) {
     progress_.end("failed");
     refuse(kOwnFailure, fmt::format("{}; what was recorded is kept in {}", report.error().c_str(),

@@ -226,8 +226,8 @@ namespace {
 std::string whole_text(const ReportRequired& required) {
   constexpr double kMore = 1.05;
   if (required.at_most_s < kMore * required.up_to_s) return "";
-  if (required.turns > 0)
-    return fmt::format("; up to {} if the {} of its loop are made at once (it is run {})",
+  if (in_turns(required.count, required.turns))
+    return fmt::format("; up to {} if the {} of the loop around it are made at once (it is run {})",
                        seconds_text(required.at_most_s), counted(required.turns + required.loops, "turn"),
                        counted(required.loops, "time"));
   std::string more;
