@@ -234,6 +234,12 @@ std::string needed_part(const Report& report, double gain) {
         one ? "s" : "", seconds_text(all ? report.required_together->expected_benefit_s : wait->up_to_s),
         percent_text(all ? report.required_together->expected_benefit_percent : wait->up_to_percent),
         gain > 0 ? " beyond that" : "");
+    // The upper end holds what goes beside the waits: the turns of a loop, kernels that a line launches for its result.
+    constexpr double kMuchMore = 1.5;
+    const double likely = all ? report.required_together->expected_benefit_s : wait->up_to_s;
+    const double most = all ? report.required_together->range.high_s : wait->at_most_s;
+    const bool more = all || wait->at_most_s > 0;
+    if (more && most > kMuchMore * likely) text += fmt::format(", {} at most", seconds_text(most));
   }
   if (sends)
     text += fmt::format("; making and sending data on the CPU costs up to {} ({}, {})",

@@ -192,6 +192,12 @@ TEST(Phrases, Headline) {
   EXPECT_EQ(
       headline(none, outline(none)),
       "nothing to save was found in 1 synchronization and 2 transfers; needed waits cost up to 600 ms (30.0%)");
+  none.required_together->range.high_s = 1.2;
+  EXPECT_EQ(
+      headline(none, outline(none)),
+      "nothing to save was found in 1 synchronization and 2 transfers; needed waits cost up to 600 ms (30.0%), 1.20 s "
+      "at most");
+  none.required_together->range.high_s = 0.6;
   none.required.push_back({.id = "R3", .sends = true, .up_to_s = 0.3, .up_to_percent = 15});
   EXPECT_EQ(
       headline(none, outline(none)),
