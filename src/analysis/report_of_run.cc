@@ -74,7 +74,7 @@ Result<Report> ReportOfRun::run() {
   // Of a profile little needs the model: it is made beside the rest.
   if (runs_.tracing && !report_.judged) {
     model_made_ = in_background([this] { make_model(); });
-    if (gpu_work_known()) idle_ = in_background([this] { return find_idle(*runs_.tracing, runs_.sites); });
+    if (gpu_work_known()) start_idle();
   }
   if (runs_.tracing) add_totals(*runs_.tracing, runs_.sites, report_, functions_);
   if (runs_.tracing) {
@@ -337,12 +337,17 @@ std::vector<std::string> ReportOfRun::work_names() const {
   return names;
 }
 
+void ReportOfRun::start_idle() {
+  idle_ = in_background([this] { return find_idle(*runs_.tracing, runs_.sites); });
+}
+
 // Where time went, as far as GPU times were taken.
 void ReportOfRun::add_profile() {
   if (!gpu_work_known()) {
     if (named_.valid()) named_.get();
     return;
   }
+  if (!idle_.valid()) start_idle();
   Models::Parts parts;
   std::map<uint32_t, double> recoverable;
   for (const Problem& problem : problems_.found) {
@@ -351,17 +356,17 @@ void ReportOfRun::add_profile() {
   }
   std::optional<Models::Made> made;
   if (!parts.empty()) made = models_->make(parts);
-  report_.profile = make_profile(
-      {.tracing = *runs_.tracing,
-       .sites = runs_.sites,
-       .work = &*runs_.gpu_work,
-       .names = names_,
-       .replay = [this] { return &model(); },
-       .fixed = made && made->replayed ? &*made->replayed : nullptr,
-       .recoverable_s = std::move(recoverable),
-       .loop = loop_,
-       .samples = [this] { return named_.valid() ? named_.get() : decltype(named_.get()){}; },
-       .idle = [this] { return idle_.valid() ? idle_.get() : find_idle(*runs_.tracing, runs_.sites); }});
+  report_.profile =
+      make_profile({.tracing = *runs_.tracing,
+                    .sites = runs_.sites,
+                    .work = &*runs_.gpu_work,
+                    .names = names_,
+                    .replay = [this] { return &model(); },
+                    .fixed = made && made->replayed ? &*made->replayed : nullptr,
+                    .recoverable_s = std::move(recoverable),
+                    .loop = loop_,
+                    .samples = [this] { return named_.valid() ? named_.get() : decltype(named_.get()){}; },
+                    .idle = [this] { return idle_.get(); }});
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

@@ -48,6 +48,7 @@ class ReportOfRun {
   void find();
   std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
   bool gpu_work_known() const { return runs_.gpu_work && runs_.gpu_work->pieces > 0; }
+  void start_idle();
   void add_profile();
   void describe_profile();
   std::vector<std::string> work_names() const;
@@ -75,8 +76,8 @@ class ReportOfRun {
   bool used_cuda_ = false;
   FurtherRuns further_;
   Report report_;
-  // Of a profile: made beside the rest, from what is above.
-  std::future<std::vector<std::vector<UnwoundSample>>> named_;
+  // Made beside the rest, from what is above.
+  std::future<std::vector<std::vector<UnwoundSample>>> named_;  // of a profile
   std::future<std::vector<GpuIdle>> idle_;
 };
 

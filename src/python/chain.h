@@ -77,15 +77,15 @@ class ChainReader {
     return true;
   }
 
+ private:
+  static constexpr int kMostLinks = 4 * kMaximumFrames;  // with those that are not Python's
+
   // Where the chain begins; 0: it is empty.
   bool first_frame(uintptr_t thread_state, uintptr_t& frame) const {
     if (thread_state % 8 != 0 || !Memory::copy(thread_state + at_.frame, sizeof frame, &frame)) return false;
     if (at_.chain != Layout::Chain::by_cframe || frame == 0) return true;
     return frame % 8 == 0 && Memory::copy(frame + at_.cframe_frame, sizeof frame, &frame);
   }
-
- private:
-  static constexpr int kMostLinks = 4 * kMaximumFrames;  // with those that are not Python's
 
   bool add(uintptr_t at, const View& frame, PythonReading& to) const {
     PythonReading::Entry& entry = to.entries[to.count];

@@ -22,8 +22,7 @@ std::atomic<int> used_slots{0};
 struct Slot {
   PythonReading reading;
   uintptr_t state = 0;  // whose; 0: nothing was read
-  // Of memory: the pointers that lead to the first frame, and one that holds all frames, or one for each.
-  int pieces = 0;
+  int pieces = 0;  // of memory: what leads to the first frame, and one that holds all frames, or one for each
   iovec piece[2 + kMaximumFrames];
   size_t bytes = 0;              // of all pieces
   size_t first = 0;              // where the first frame's address lies in what is read of them

@@ -275,6 +275,7 @@ std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const Sit
     return unwound;
   });
   names.find(sites);
+  for (uint32_t site = 0; site < sites.size(); ++site) names.stack(sites[SiteIndex{site}].place);
   auto unwound = unwinding.get();
   StackNames::FramesOf frames;
   for (size_t p = 0; p < unwound.size(); ++p)
@@ -283,7 +284,6 @@ std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const Sit
       of_process.insert(of_process.end(), sample.frames.begin(), sample.frames.end());
     }
   names.find(sites, std::move(frames));
-  for (uint32_t site = 0; site < sites.size(); ++site) names.stack(sites[SiteIndex{site}].place);
   return unwound;
 }
 
