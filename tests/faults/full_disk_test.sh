@@ -45,7 +45,7 @@ if mkdir small && mount -t tmpfs -o size=4m none small 2>/dev/null; then
   lost 'a trace file could not be made or grown' 'a full disk'
   tr '\n' ' ' <err | tr -s ' ' | grep -q "tracing: the disk at $work/small is full, and records are missing" ||
     bad 'a full disk: it is not named'
-  "$diogenes" gate small/session >out 2>err </dev/null
+  "$diogenes" gate small/session --fail-above 100% >out 2>err </dev/null
   [ $? -eq 3 ] || bad 'a full disk: gate has an opinion'
   grep -q '^diogenes: gate cannot say: ' err || bad 'a full disk: gate does not say that it cannot say'
   grep -q '"finished": true' small/session/session.json || bad 'a full disk: session.json is not the last one'
