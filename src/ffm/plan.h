@@ -56,8 +56,8 @@ struct Plan {
   uint32_t version;  // kPlanVersion
   Stage stage;
   uint8_t build_id_length;
-  uint8_t build_id[20];  // of the libcuda that the hooks are for; another file is not patched
-  uint8_t reserved;
+  uint8_t build_id[20];    // of the libcuda that the hooks are for; another file is not patched
+  uint8_t no_watchpoints;  // 1: they would not fire (base/watchpoints_fire.h)
   uint8_t
       gpu_times;  // of the GPU's own times, where somebody tells them (gpu_times_recorder.h): GpuTimesTaken
   // proving: 1: nothing is corrected once the program has several threads, or handlers of signals

@@ -16,10 +16,19 @@
 #include <thread>
 #include <vector>
 
+#include "base/watchpoints_fire.h"
 #include "values/testing/stepped.h"
 
 namespace diogenes::values {
 namespace {
+
+// It finds its way back from calls, and to copies, by debug registers.
+class Follower : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (watchpoints_never_fire()) GTEST_SKIP() << "watchpoints do not fire on this machine";
+  }
+};
 
 [[gnu::noipa]] void use(double) {}
 [[gnu::noipa]] void pass_time(int turns) {
@@ -45,16 +54,16 @@ void expect(const Followed& followed, ValueUse use, int flags) {
 
 // ---- Copies
 
-TEST(Follower, AValueThatIsStoredIsOnlyCopied) {
+TEST_F(Follower, AValueThatIsStoredIsOnlyCopied) {
   expect(follow([](volatile double* value) { kept[3] = *value; }), ValueUse::untouched, kValueCopied);
 }
 
-TEST(Follower, MemcpyCopies) {
+TEST_F(Follower, MemcpyCopies) {
   expect(follow([](volatile double* value) { memcpy(kept, const_cast<double*>(value), opaque(8)); }),
          ValueUse::untouched, kValueCopied);
 }
 
-TEST(Follower, AStringInstructionCopies) {
+TEST_F(Follower, AStringInstructionCopies) {
   expect(follow([](volatile double* value) {
            const void* from = const_cast<double*>(value);
            void* to = kept;
@@ -64,7 +73,7 @@ TEST(Follower, AStringInstructionCopies) {
          ValueUse::untouched, kValueCopied);
 }
 
-TEST(Follower, AppendingToAVectorCopies) {
+TEST_F(Follower, AppendingToAVectorCopies) {
   expect(follow([](volatile double* value) {
            auto* values = new std::vector<double>;
            values->push_back(double{*value});
@@ -73,7 +82,7 @@ TEST(Follower, AppendingToAVectorCopies) {
          ValueUse::untouched, kValueCopied);
 }
 
-TEST(Follower, AFloatOfADoubleIsACopyOfAnotherType) {
+TEST_F(Follower, AFloatOfADoubleIsACopyOfAnotherType) {
   expect(follow([](volatile double* value) {
            static float single;
            single = static_cast<float>(*value);
@@ -82,14 +91,14 @@ TEST(Follower, AFloatOfADoubleIsACopyOfAnotherType) {
          ValueUse::untouched, kValueCopied | kValueConverted);
 }
 
-TEST(Follower, PushAndPopCopy) {
+TEST_F(Follower, PushAndPopCopy) {
   expect(follow([](volatile double* value) {
            asm volatile("push (%0); pop %%rax; mov %%rax, (%1)" : : "r"(value), "r"(kept) : "rax", "memory");
          }),
          ValueUse::untouched, kValueCopied);
 }
 
-TEST(Follower, AValueThatIsOverwrittenIsUsedByNothing) {
+TEST_F(Follower, AValueThatIsOverwrittenIsUsedByNothing) {
   expect(follow([](volatile double* value) {
            use(*value);
            asm volatile("xorps %%xmm0, %%xmm0" : : : "xmm0");
@@ -110,7 +119,7 @@ AS_AGENT void some_agent_call() {
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST(Follower, ACopyIsFollowedToItsUseLater) {
+TEST_F(Follower, ACopyIsFollowedToItsUseLater) {
   expect(follow([](volatile double* value) {
            kept[3] = *value;
            pass_time(100'000);
@@ -120,7 +129,7 @@ TEST(Follower, ACopyIsFollowedToItsUseLater) {
          ValueUse::branch, kValueCopied | kValueWatched);
 }
 
-TEST(Follower, ACopyThatIsOverwrittenLaterIsUsedByNothing) {
+TEST_F(Follower, ACopyThatIsOverwrittenLaterIsUsedByNothing) {
   expect(follow([](volatile double* value) {
            kept[3] = *value;
            asm volatile("xorps %%xmm0, %%xmm0" : : : "xmm0");  // else it might be used from there
@@ -130,7 +139,7 @@ TEST(Follower, ACopyThatIsOverwrittenLaterIsUsedByNothing) {
          ValueUse::nothing, kValueCopied);
 }
 
-TEST(Follower, ACopyOfACopyIsFollowed) {
+TEST_F(Follower, ACopyOfACopyIsFollowed) {
   expect(follow([](volatile double* value) {
            kept[3] = *value;
            pass_time(100'000);
@@ -143,14 +152,14 @@ TEST(Follower, ACopyOfACopyIsFollowed) {
 
 // ---- Consequences
 
-TEST(Follower, AComparisonDecidesABranch) {
+TEST_F(Follower, AComparisonDecidesABranch) {
   expect(follow([](volatile double* value) {
            if (*value > 0.5) decided = 1;
          }),
          ValueUse::branch, 0);
 }
 
-TEST(Follower, AChoiceBetweenTwoIsABranch) {
+TEST_F(Follower, AChoiceBetweenTwoIsABranch) {
   expect(follow([](volatile double* value) {
            long result = 4;
            asm volatile("cmpq $0, (%1); cmovneq %2, %0" : "+r"(result) : "r"(value), "r"(7L) : "cc");
@@ -159,7 +168,7 @@ TEST(Follower, AChoiceBetweenTwoIsABranch) {
          ValueUse::branch, 0);
 }
 
-TEST(Follower, ArithmeticIsFollowedToItsBranch) {
+TEST_F(Follower, ArithmeticIsFollowedToItsBranch) {
   expect(follow([](volatile double* value) {
            const double sum = *value * 3 + 1;
            if (sum > 2) decided = 1;
@@ -173,7 +182,7 @@ TEST(Follower, ArithmeticIsFollowedToItsBranch) {
   " 1f\n\tsqrtsd %%xmm0, %%xmm0\n1:\n\t"                               \
   "movsd %%xmm0, (%1)"
 
-TEST(Follower, TheGuardOfASquareRootDecidesNothing) {
+TEST_F(Follower, TheGuardOfASquareRootDecidesNothing) {
   expect(follow([](volatile double* value) {
            asm volatile(ROOT_GUARD("ucomisd %%xmm0, %%xmm1", "ja")
                         :
@@ -192,7 +201,7 @@ TEST(Follower, TheGuardOfASquareRootDecidesNothing) {
          kValueCopied | kValueComputed);
 }
 
-TEST(Follower, OtherBranchesBeforeASquareRootDecide) {
+TEST_F(Follower, OtherBranchesBeforeASquareRootDecide) {
   // The program's own comparison is another instruction; one with another number than zero is no guard, either.
   expect(follow([](volatile double* value) {
            asm volatile(ROOT_GUARD("comisd %%xmm0, %%xmm1", "ja")
@@ -217,7 +226,7 @@ TEST(Follower, OtherBranchesBeforeASquareRootDecide) {
 }
 
 // Single steps take a microsecond each and more; the branch comes at once without them.
-TEST(Follower, TheTimeOfAUseIsThatWithoutSingleSteps) {
+TEST_F(Follower, TheTimeOfAUseIsThatWithoutSingleSteps) {
   const ValueRecord record = the_one(follow([](volatile double* value) {
     const double number = *value;
     pass_time(1000);
@@ -228,7 +237,7 @@ TEST(Follower, TheTimeOfAUseIsThatWithoutSingleSteps) {
   EXPECT_EQ(record.at_ns, record.touched_ns);
 }
 
-TEST(Follower, TheTimeUntilACopyIsUsedCounts) {
+TEST_F(Follower, TheTimeUntilACopyIsUsedCounts) {
   const ValueRecord record = the_one(follow([](volatile double* value) {
     kept[3] = *value;
     pass_time(100'000);
@@ -240,7 +249,7 @@ TEST(Follower, TheTimeUntilACopyIsUsedCounts) {
   EXPECT_GE(record.at_ns - record.touched_ns, 5'000'000);
 }
 
-TEST(Follower, AFlagThatIsStoredDecidesLater) {
+TEST_F(Follower, AFlagThatIsStoredDecidesLater) {
   expect(follow([](volatile double* value) {
            volatile bool large = *value > 0.5;
            if (large) decided = 1;
@@ -248,12 +257,12 @@ TEST(Follower, AFlagThatIsStoredDecidesLater) {
          ValueUse::branch, kValueComputed | kValueCopied);
 }
 
-TEST(Follower, AnIndexIsAnAddress) {
+TEST_F(Follower, AnIndexIsAnAddress) {
   expect(follow([](volatile double* value) { use(kept[static_cast<int>(*value * 4)]); }), ValueUse::address,
          kValueComputed | kValueConverted);
 }
 
-TEST(Follower, BytesAreWritten) {
+TEST_F(Follower, BytesAreWritten) {
   expect(follow([](volatile double* value) {
            double copy = *value;
            int pipes[2];
@@ -262,7 +271,7 @@ TEST(Follower, BytesAreWritten) {
          ValueUse::system_call, kValueCopied);
 }
 
-TEST(Follower, PrintingLooksAtTheValue) {
+TEST_F(Follower, PrintingLooksAtTheValue) {
   const Followed followed = follow([](volatile double* value) {
     char text[32];
     snprintf(text, sizeof text, "%f", *value);
@@ -273,7 +282,7 @@ TEST(Follower, PrintingLooksAtTheValue) {
       << static_cast<int>(record.use);
 }
 
-TEST(Follower, AnArgumentOfTheDriverIsSeen) {
+TEST_F(Follower, AnArgumentOfTheDriverIsSeen) {
   expect(follow([](volatile double* value) {
            double argument = *value;
            void* arguments[] = {&argument, nullptr};
@@ -282,7 +291,7 @@ TEST(Follower, AnArgumentOfTheDriverIsSeen) {
          ValueUse::driver, kValueCopied);
 }
 
-TEST(Follower, ACallIntoTheDriverWithoutItIsPassedOver) {
+TEST_F(Follower, ACallIntoTheDriverWithoutItIsPassedOver) {
   expect(follow([](volatile double* value) {
            long copy;
            asm volatile("mov (%1), %0" : "=r"(copy) : "r"(value));
@@ -301,7 +310,7 @@ constexpr Setting kBehind{.by_watchpoint = true};
 
 // As free() does: the allocator's own data come to lie where a copy was.
 AS_AGENT void agent_overwrites(double* copy) { *copy = 3; }
-TEST(Follower, ACopyThatIsOverwrittenInACallIsNone) {
+TEST_F(Follower, ACopyThatIsOverwrittenInACallIsNone) {
   expect(follow([](volatile double* value) {
            kept[3] = kept[5] = *value;
            asm volatile("" : : : "memory");
@@ -320,7 +329,7 @@ TEST(Follower, ACopyThatIsOverwrittenInACallIsNone) {
          ValueUse::branch, kValueCopied);
 }
 
-TEST(Follower, BehindAWatchpointTheInstructionIsFound) {
+TEST_F(Follower, BehindAWatchpointTheInstructionIsFound) {
   expect(follow([](volatile double* value) { kept[3] = *value; }, kBehind), ValueUse::untouched,
          kValueCopied);
   expect(follow(
@@ -338,7 +347,7 @@ TEST(Follower, BehindAWatchpointTheInstructionIsFound) {
          ValueUse::branch, kValueComputed);
 }
 
-TEST(Follower, BehindAWatchpointTheAddressMayBeOverwritten) {
+TEST_F(Follower, BehindAWatchpointTheAddressMayBeOverwritten) {
   expect(follow(
              [](volatile double* value) {
                asm volatile("mov %0, %%rax; mov (%%rax), %%rax; mov %%rax, (%1)"
@@ -350,7 +359,7 @@ TEST(Follower, BehindAWatchpointTheAddressMayBeOverwritten) {
          ValueUse::untouched, kValueCopied);
 }
 
-TEST(Follower, BehindAWatchpointAStringInstructionCopies) {
+TEST_F(Follower, BehindAWatchpointAStringInstructionCopies) {
   expect(follow(
              [](volatile double* value) {
                const void* from = const_cast<double*>(value);
@@ -364,7 +373,7 @@ TEST(Follower, BehindAWatchpointAStringInstructionCopies) {
 
 // ---- What the program does beside it
 
-TEST(Follower, FlagsOnTheStackDoNotShowTheTrapFlag) {
+TEST_F(Follower, FlagsOnTheStackDoNotShowTheTrapFlag) {
   expect(follow([](volatile double* value) {
            kept[3] = *value;
            uint64_t flags = 0;
@@ -376,7 +385,7 @@ TEST(Follower, FlagsOnTheStackDoNotShowTheTrapFlag) {
          ValueUse::untouched, kValueCopied);
 }
 
-TEST(Follower, AHandlerInBetweenEndsIt) {
+TEST_F(Follower, AHandlerInBetweenEndsIt) {
   expect(follow([](volatile double* value) {
            static volatile int handled = 0;
            signal(SIGUSR1, [](int) {
@@ -391,7 +400,7 @@ TEST(Follower, AHandlerInBetweenEndsIt) {
          ValueUse::handler, kValueCopied);
 }
 
-TEST(Follower, AJumpOutOfACallIsSurvived) {
+TEST_F(Follower, AJumpOutOfACallIsSurvived) {
   expect(follow([](volatile double* value) {
            static jmp_buf there;
            kept[3] = *value;
@@ -404,7 +413,7 @@ TEST(Follower, AJumpOutOfACallIsSurvived) {
 jmp_buf out_of_the_agent;
 AS_AGENT void agent_that_jumps() { longjmp(out_of_the_agent, 1); }
 
-TEST(Follower, AJumpOutOfThatAgentLeavesTheProgramAlone) {
+TEST_F(Follower, AJumpOutOfThatAgentLeavesTheProgramAlone) {
   const Followed followed = follow([](volatile double* value) {
     kept[3] = *value;
     if (setjmp(out_of_the_agent) == 0) agent_that_jumps();
@@ -414,7 +423,7 @@ TEST(Follower, AJumpOutOfThatAgentLeavesTheProgramAlone) {
 }
 
 // Single steps end unseen there: the next touch of this thread is followed all the same.
-TEST(Follower, AJumpOutOfAHandlerIsSurvived) {
+TEST_F(Follower, AJumpOutOfAHandlerIsSurvived) {
   const Followed followed = follow([](volatile double* value) {
     static sigjmp_buf there;
     signal(SIGUSR1, [](int) {
@@ -433,7 +442,7 @@ TEST(Follower, AJumpOutOfAHandlerIsSurvived) {
 }
 
 // What the handler touches is followed, and then the code that it interrupted goes on: its trap flag is still set.
-TEST(Follower, ATouchInAHandlerIsSurvived) {
+TEST_F(Follower, ATouchInAHandlerIsSurvived) {
   static volatile double* place = nullptr;
   const Followed followed = follow([](volatile double* value) {
     place = value;
@@ -451,7 +460,7 @@ TEST(Follower, ATouchInAHandlerIsSurvived) {
   EXPECT_EQ(followed.records[1].use, ValueUse::branch);
 }
 
-TEST(Follower, ASystemCallInAHandlerIsSurvived) {
+TEST_F(Follower, ASystemCallInAHandlerIsSurvived) {
   expect(follow([](volatile double* value) {
            signal(SIGUSR1, [](int) {
              interrupted(nullptr);
@@ -465,7 +474,7 @@ TEST(Follower, ASystemCallInAHandlerIsSurvived) {
 }
 
 // As the kernel tells a step of which the processor names no cause.
-TEST(Follower, ATrapWithoutACauseIsTheSteps) {
+TEST_F(Follower, ATrapWithoutACauseIsTheSteps) {
   expect(follow([](volatile double* value) {
            kept[3] = *value;
            siginfo_t info{};
@@ -475,7 +484,7 @@ TEST(Follower, ATrapWithoutACauseIsTheSteps) {
          ValueUse::untouched, kValueCopied);
 }
 
-TEST(Follower, ATrapOfTheProgramsIsItsOwn) {
+TEST_F(Follower, ATrapOfTheProgramsIsItsOwn) {
   const Followed followed = follow([](volatile double* value) {
     kept[3] = *value;
     asm volatile(".byte 0xf1");  // int1, which the kernel tells with the same code
@@ -483,12 +492,12 @@ TEST(Follower, ATrapOfTheProgramsIsItsOwn) {
   EXPECT_EQ(WEXITSTATUS(followed.status), 98);  // it is handed on to the program
 }
 
-TEST(Follower, AThreadThatEndsEndsIt) {
+TEST_F(Follower, AThreadThatEndsEndsIt) {
   expect(follow([](volatile double* value) { std::thread([value] { kept[3] = *value; }).join(); }),
          ValueUse::thread_end, kValueCopied);
 }
 
-TEST(Follower, AForkIsNotStepped) {
+TEST_F(Follower, AForkIsNotStepped) {
   expect(follow([](volatile double* value) {
            kept[3] = *value;
            const pid_t child = fork();
@@ -502,7 +511,7 @@ TEST(Follower, AForkIsNotStepped) {
          ValueUse::thread_end, kValueCopied);
 }
 
-TEST(Follower, AThreadThatIsMadeIsNotStepped) {
+TEST_F(Follower, AThreadThatIsMadeIsNotStepped) {
   expect(follow([](volatile double* value) {
            std::thread([] {}).join();  // what it needs is looked up once
            kept[3] = *value;
@@ -512,7 +521,7 @@ TEST(Follower, AThreadThatIsMadeIsNotStepped) {
          ValueUse::thread_end, kValueCopied);
 }
 
-TEST(Follower, SystemCallsInBetweenArePassedOver) {
+TEST_F(Follower, SystemCallsInBetweenArePassedOver) {
   expect(follow([](volatile double* value) {
            kept[3] = *value;
            if (getppid() <= 0) _exit(1);
@@ -522,7 +531,7 @@ TEST(Follower, SystemCallsInBetweenArePassedOver) {
          ValueUse::branch, kValueCopied);
 }
 
-TEST(Follower, AnInstructionThatIsNotForSteppingEndsIt) {
+TEST_F(Follower, AnInstructionThatIsNotForSteppingEndsIt) {
   expect(follow([](volatile double* value) {
            kept[3] = *value;
            struct sigaction action {};
@@ -533,7 +542,7 @@ TEST(Follower, AnInstructionThatIsNotForSteppingEndsIt) {
          ValueUse::instruction, kValueCopied);
 }
 
-TEST(Follower, TooManyCopiesAreSaid) {
+TEST_F(Follower, TooManyCopiesAreSaid) {
   expect(follow([](volatile double* value) {
            static double scattered[400];
            const double copy = *value;
@@ -543,7 +552,7 @@ TEST(Follower, TooManyCopiesAreSaid) {
 }
 
 // Not only before a value is followed: what is left of the window is not stepped through, and the copy is watched all the same.
-TEST(Follower, SteppingEndsWithTheBudget) {
+TEST_F(Follower, SteppingEndsWithTheBudget) {
   const Followed followed = follow(
       [](volatile double* value) {
         kept[3] = *value;
@@ -555,7 +564,7 @@ TEST(Follower, SteppingEndsWithTheBudget) {
 }
 
 // Of each place the first touches are followed, and later ones more and more rarely.
-TEST(Follower, AFewTouchesOfAPlaceAreFollowed) {
+TEST_F(Follower, AFewTouchesOfAPlaceAreFollowed) {
   const Followed followed = follow([](volatile double* value) {
     const auto page = reinterpret_cast<uintptr_t>(value);
     for (int i = 0; i < 40; ++i) {

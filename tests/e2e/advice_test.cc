@@ -100,6 +100,29 @@ TEST(Seldom, IsToBeCalledWhereItsResultIsUsed) {
   EXPECT_NE(text(*found, "fix").find("seldom.cc:"), std::string::npos) << *found;
 }
 
+// One value of 8 MiB is looked at, which lies in one of four parts; of the copies behind, all.
+TEST(Brought, SaysWhatNobodyLooksAt) {
+  const std::string program = built("bin/tests/programs/brought");
+  EXPECT_EQ(run_alone({program}).output, run_alone({program, "less"}).output);
+  const auto measured = run_measured({program});
+  const json& all = measured.report["required"];
+  const auto found = [&](uint64_t count) -> json {
+    const auto one =
+        std::find_if(all.begin(), all.end(), [&](const json& line) { return line["count"] == count; });
+    return one == all.end() ? json::object() : *one;
+  };
+  const json in_part = found(40), whole = found(10);
+  ASSERT_TRUE(in_part.contains("unused_bytes") && whole.contains("unused_bytes")) << measured.report_text;
+  EXPECT_EQ(in_part["bytes"], 40u * (8u << 20)) << in_part;
+  const auto unused = in_part["unused_bytes"].get<uint64_t>();
+  EXPECT_GE(unused, 39u * (6u << 20) / 101 * 100) << in_part;
+  EXPECT_LE(unused, 40u * (6u << 20)) << in_part;
+  EXPECT_GT(in_part["without_unused_s"].get<double>(), 0) << in_part;
+  EXPECT_NE(text(in_part, "fix").find("bring no more of the data"), std::string::npos) << in_part;
+  EXPECT_NE(measured.report_text.find("nobody looks at 2"), std::string::npos) << measured.report_text;
+  EXPECT_EQ(whole["unused_bytes"], 0u) << whole;
+}
+
 // 'Pin the memory' alone would change the result: the buffer is filled while its copy is under way.
 TEST(Uploads, ArePinnedInTwoBuffers) {
   const std::string program = built("bin/tests/programs/uploads");

@@ -2,6 +2,7 @@
 // branch, compute, copy, or hand the value on.
 #include <gtest/gtest.h>
 
+#include "base/watchpoints_fire.h"
 #include "pythons.h"
 
 namespace diogenes::e2e {
@@ -47,7 +48,15 @@ struct Expected {
   bool copied, computed;
 };
 
-class Values : public testing::TestWithParam<Expected> {};
+// Values are followed by debug registers.
+template <typename Parameter>
+class WithWatchpoints : public testing::TestWithParam<Parameter> {
+  void SetUp() override {
+    if (watchpoints_never_fire()) GTEST_SKIP() << "watchpoints do not fire on this machine";
+  }
+};
+
+class Values : public WithWatchpoints<Expected> {};
 
 TEST_P(Values, TheirUseIsTold) {
   const Expected& expected = GetParam();
@@ -76,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-class ValuesOnSmallStacks : public testing::TestWithParam<const char*> {};
+class ValuesOnSmallStacks : public WithWatchpoints<const char*> {};
 
 // What is written below its stacks the program prints.
 TEST_P(ValuesOnSmallStacks, AreFollowedWithoutWritingBelow) {
@@ -100,7 +109,7 @@ TEST(NoValues, AreFollowedWhereTheUserSaysSo) {
   EXPECT_FALSE(std::filesystem::exists(session + "/sync-use"));
 }
 
-class PythonValues : public testing::TestWithParam<std::string> {};
+class PythonValues : public WithWatchpoints<std::string> {};
 
 TEST_P(PythonValues, AFloatOfPythonIsACopy) {
   const std::vector<std::string> command = {GetParam(), kPrograms + "/values.py", kKernels};

@@ -16,6 +16,7 @@
 #include "agent/watching/facts/fact_collector.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/watchpoints/watch_guards.h"
+#include "agent/watching/guard/watchpoints/watchpoints.h"
 #include "agent/watching/host_functions.h"
 #include "agent/watching/order/order.h"
 #include "agent/watching/peer_memory.h"
@@ -61,6 +62,7 @@ void note_initialized(const Call& call) {
   if (starting.exchange(true, std::memory_order_acquire)) return;
   // Before there are guards: it opens files and makes threads, which are the driver's to the guards.
   if (takes_gpu_times()) start_gpu_times();
+  if (plan().plan->no_watchpoints) end_watchpoints();
   if (stage_uses_guards() && host_functions_are_hooked() && start_guards()) publish_guards();
   starting.store(false, std::memory_order_release);
 }

@@ -9,6 +9,7 @@
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/recording/recorder.h"
+#include "agent/core/running_stage.h"
 #include "agent/hooks/hook_probe.h"
 #include "agent/hooks/x86_64/thunk.h"
 #include "agent/proving/deferring.h"
@@ -16,6 +17,7 @@
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/guard/watchpoints/watch_guards.h"
+#include "agent/watching/guard/watchpoints/watchpoints.h"
 #include "agent/watching/host_functions.h"
 #include "driver/cuda_types.h"
 
@@ -32,6 +34,7 @@ void note_initialized(const Call& call) {
   set_transparent_code(
       {reinterpret_cast<uintptr_t>(diogenes_thunk), reinterpret_cast<uintptr_t>(diogenes_thunk_end)});
   if (starting.exchange(true, std::memory_order_acquire)) return;
+  if (plan().plan->no_watchpoints) end_watchpoints();
   if (host_functions_are_hooked()) start_guards();
   starting.store(false, std::memory_order_release);
 }

@@ -394,7 +394,12 @@ class Gatherer {
     const bool polls = waits && wait.polls();
     line.required.waited += polls ? time : operation.waited;
     line.required.call += time;
-    if (function && brings_to_host(*function)) line.required.bytes.count += operation.bytes.count;
+    if (function && brings_to_host(*function)) {
+      line.required.bytes.count += operation.bytes.count;
+      line.required.unused.count += operation.unused_bytes().count;
+      const auto [process, of_process] = in_.graph.origin[wait.thread];
+      if (operation.unused_percent > 0) line.in_part.push_back({process, of_process, i});
+    }
     ++line.calls[{operation.site, waits}];
     Change& change = line.changes.emplace_back(removed(wait.thread, i));
     if (polls) change.own = time;

@@ -26,15 +26,17 @@ struct Required {
   uint64_t queries = 0;   // of those of `count` that are loops of queries (polls.h): they have no reason
   uint64_t launches = 0;  // made at the line right before its waits: likely for their results alone
   uint64_t in_a_row =
-      0;                // of `count`: since the line's wait before, the thread made calls of that line alone
-  uint64_t turns = 0;   // of `count`: in another turn of a loop than the line's wait before (turns.h)
-  uint64_t loops = 0;   // how often that loop was run
-  bool sends = false;   // no waits: `count` copies of data to the device, made again and again;
-                        // `up_to` has them, and `made`
-  Bytes bytes;          // brought, or sent, by the copies of `calls`
-  Nanoseconds made;     // sends: CPU time right before the copies, where what they send is likely made
-  Nanoseconds between;  // CPU time between those in a row; in Python, before each
-  Nanoseconds work;     // CPU time behind waits until the next call, which uses the data that they brought
+      0;               // of `count`: since the line's wait before, the thread made calls of that line alone
+  uint64_t turns = 0;  // of `count`: in another turn of a loop than the line's wait before (turns.h)
+  uint64_t loops = 0;  // how often that loop was run
+  bool sends = false;  // no waits: `count` copies of data to the device, made again and again;
+                       // `up_to` has them, and `made`
+  Bytes bytes;         // brought, or sent, by the copies of `calls`
+  Bytes unused;        // of those brought: nobody touched them
+  Nanoseconds without_unused;  // the run would be shorter by, if these were not brought
+  Nanoseconds made;            // sends: CPU time right before the copies, where what they send is likely made
+  Nanoseconds between;         // CPU time between those in a row; in Python, before each
+  Nanoseconds work;  // CPU time behind waits until the next call, which uses the data that they brought
   Nanoseconds waited, call;  // of `calls`
   Figure up_to;              // the run would be shorter by, once the problems are fixed; at most: whole()
   Nanoseconds at_most;       // whole(): gained without all of that
@@ -63,8 +65,13 @@ struct AskedLine {
   Required required;
   std::map<std::pair<SiteIndex, bool>, uint64_t> calls;  // how many, by site and whether they wait
   std::vector<Change> changes;
-  std::vector<Change> whole;    // `changes`, with launches, turns, and CPU time between and behind the waits
-  std::vector<Change> turns;    // while they are gathered
+  std::vector<Change> whole;  // `changes`, with launches, turns, and CPU time between and behind the waits
+  std::vector<Change> turns;  // while they are gathered
+  struct Copy {
+    uint32_t process, thread, operation;  // positions in the run
+    auto operator<=>(const Copy&) const = default;
+  };
+  std::vector<Copy> in_part;    // copies of which some bytes went unused
   std::vector<uint32_t> waits;  // of one thread: positions of those that are no loops of queries
   std::vector<int64_t> after;
   Nanoseconds most;    // that it can gain

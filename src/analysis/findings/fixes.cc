@@ -391,7 +391,9 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   return advice;
 }
 
-std::string required_fix(const Required& required, const PythonAdvice& instead) {
+namespace {
+
+std::string fix_of_wait(const Required& required, const PythonAdvice& instead) {
   if (required.sends)
     return "make this data on the GPU, or send once what it is made from and select on the GPU; or make and send the "
            "next piece while the GPU works";
@@ -413,6 +415,13 @@ std::string required_fix(const Required& required, const PythonAdvice& instead) 
              ? "bring the result back less often (every n-th time), or later (cudaMemcpyAsync into pinned memory, "
                "record an event, and read it one iteration later); or use it on the GPU"
              : "wait less often, or later, right before the result is used; or use it on the GPU";
+}
+
+}  // namespace
+
+std::string required_fix(const Required& required, const PythonAdvice& instead) {
+  const std::string fix = fix_of_wait(required, instead);
+  return required.unused.count > 0 ? fix + "; and bring no more of the data than the CPU looks at" : fix;
 }
 
 }  // namespace diogenes

@@ -7,6 +7,7 @@ namespace diogenes {
 namespace {
 
 constexpr int64_t kLinesOfLeast = 4;  // that are worth a word only together
+constexpr uint64_t kMuchUnused = 4;   // of what is brought: a quarter
 
 using Content = std::pair<uint64_t, uint64_t>;
 
@@ -74,6 +75,7 @@ class RequiredFinder {
     std::stable_sort(lines_.begin(), lines_.end(), [](const AskedLine& a, const AskedLine& b) {
       return a.required.up_to.benefit > b.required.up_to.benefit;
     });
+    add_unused(models, fixed);
     RequiredWaits result;
     Models::Parts all;
     std::vector<Change> whole;
@@ -127,6 +129,25 @@ class RequiredFinder {
       Figure& up_to = those[i]->required.up_to;
       those[i]->required.at_most = figures[i].benefit;
       up_to.high = std::max(up_to.high, figures[i].benefit);
+    }
+  }
+
+  // Of which a quarter or more is never looked at: what it gains to bring the rest alone.
+  void add_unused(const Models& models, const Models::Made& fixed) {
+    for (AskedLine& line : lines_) {
+      Required& required = line.required;
+      if (required.unused.count == 0 || kMuchUnused * required.unused.count < required.bytes.count) {
+        required.unused = {};
+        continue;
+      }
+      std::sort(line.in_part.begin(), line.in_part.end());
+      required.without_unused = models.shorter_beyond(fixed, [&](uint32_t p, uint32_t t, uint32_t i) {
+        const Operation& operation = in_.tracing.processes[p].threads[t].operations[i];
+        if (operation.unused_percent == 0 || operation.gpu.count <= 0 ||
+            !std::binary_search(line.in_part.begin(), line.in_part.end(), AskedLine::Copy{p, t, i}))
+          return Nanoseconds{};
+        return Nanoseconds{operation.gpu.count / 100 * operation.unused_percent};
+      });
     }
   }
 

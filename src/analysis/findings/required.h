@@ -12,6 +12,9 @@
 // the CPU time between results of few bytes that come one by one. A line of Python takes longer to reach the driver than the
 // driver takes: the CPU time before its first call is in the upper end, as far as the calls take as long.
 //
+// Large data is watched in parts (unused_downloads.h). Where nobody looks at a quarter or more of what a line brings, it is said how
+// much, and what it gains to bring the rest alone.
+//
 // A line that sends data again and again is the other direction: what the CPU does right before is likely what makes that data
 // (a batch that is gathered, a matrix that is filled), and the GPU could make it, or keep it. It is listed beside these waits, but
 // is not in what they cost together.

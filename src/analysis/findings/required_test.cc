@@ -210,6 +210,34 @@ TEST(Required, HoldsAtMostTheWorkOnWhatWasBrought) {
   EXPECT_DOUBLE_EQ(us(found(8192, 45).work), 0);
 }
 
+// Copies of 40 bring 1 MiB each, of which nobody looks at 75%: without that, each takes 10. Of a tenth, nothing is said.
+TEST(Required, SaysWhatOfTheDataNobodyLooksAt) {
+  const auto found = [](uint8_t unused) {
+    auto trace = timeline();
+    for (int i = 0; i < 3; ++i) {
+      trace.copy("cuMemcpyDtoHAsync_v2", 1 << 20, lasting(0), 5)
+          .from(0x150)
+          .without_wait()
+          .unused_in_part(unused);
+      trace.sync(lasting(40), 2).from(0x100).first_use(after(0)).work(50);
+    }
+    Analysed analysed(trace, {.launches_traced = true});
+    for (Operation& operation : analysed.tracing.processes[0].threads[0].operations)
+      if (operation.bytes.count > 0) operation.gpu = Nanoseconds{40'000};
+    const Replay replay(analysed.tracing, analysed.sites, analysed.graph, {.machine = {}});
+    const Models models(analysed.graph, &replay, Model::replay);
+    ProblemInput input = input_of(analysed);
+    input.models = &models;
+    return find_required(input, {}, {}, Nanoseconds{1000}, 10).found.at(0);
+  };
+  const Required much = found(75);
+  EXPECT_EQ(much.bytes.count, 3u << 20);
+  EXPECT_NEAR(static_cast<double>(much.unused.count), 0.75 * (3 << 20), 300);
+  EXPECT_NEAR(us(much.without_unused), 3 * 30, 1);
+  EXPECT_EQ(found(10).unused.count, 0u);
+  EXPECT_EQ(found(10).without_unused.count, 0);
+}
+
 // The thread's last call neither waits nor gives work: the work before it lies behind all that the replay moves.
 TEST(Required, HoldsNoWorkBehindTheLastThatTheReplayMoves) {
   auto trace = timeline();

@@ -217,7 +217,7 @@ TEST(JudgeProcess, RegisteredMemoryThatIsFreedUnreadNeedsItsWait) {
   facts.unwatch(1, 60, WatchEnd::released);
   const auto judged = evidence(facts);
   EXPECT_EQ(judged[1].unused, Unused::released);
-  EXPECT_EQ(judged[2].reasons, uint32_t{kCpuAccess});
+  EXPECT_EQ(judged[2].reasons, uint32_t{kReleased});
   EXPECT_EQ(judged[2].after_ns, -1);  // it stays where it is
 }
 

@@ -55,4 +55,11 @@ std::vector<Figure> Models::figures_beyond(const Made& made, const std::vector<P
   return figures;
 }
 
+Nanoseconds Models::shorter_beyond(
+    const Made& made, const std::function<Nanoseconds(uint32_t, uint32_t, uint32_t)>& less) const {
+  if (!replay_) return {};
+  return replay_->estimate_shorter(replay_->shorter_by(less), made.replayed ? &*made.replayed : nullptr)
+      .benefit;
+}
+
 }  // namespace diogenes

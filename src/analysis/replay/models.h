@@ -41,6 +41,9 @@ class Models {
   Made make(const Parts& parts) const;
   // What each gains beyond that. Where both change an operation, it is in the place of that.
   std::vector<Figure> figures_beyond(const Made& made, const std::vector<Parts>& of) const;
+  // What is gained beyond that where GPU work takes less time (Replay::shorter_by); by the replay alone.
+  Nanoseconds shorter_beyond(const Made& made,
+                             const std::function<Nanoseconds(uint32_t, uint32_t, uint32_t)>& less) const;
 
  private:
   Figure with_replay(Nanoseconds paper, const std::vector<Change>& changes, const Replay::Made* before) const;

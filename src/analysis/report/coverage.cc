@@ -35,6 +35,7 @@ constexpr ReasonText kReasons[] = {
     {kOtherThread, "other-thread", "another thread uses its result, or may use it"},
     {kLetsGo, "lets-go", "after it, the CPU lets GPU work go on"},
     {kOverBudget, "over-budget", ""},
+    {kReleased, "released", "memory that it writes is released behind it, and can be given out again"},
 };
 
 const ReasonText* text_of(uint32_t bit) {

@@ -153,6 +153,8 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.turns = required.turns;
   out.loops = required.loops;
   out.bytes = required.bytes.count;
+  out.unused_bytes = required.unused.count;
+  out.without_unused_s = required.without_unused.seconds();
   out.sends = required.sends;
   out.made_s = required.made.seconds();
   out.between_s = required.between.seconds();

@@ -25,7 +25,7 @@ const char* drop_sentence(Drop cause) {
     case Drop::objects_full:
       return "a table of streams, events, allocations or pending copies was full; what is not in it counts as needed";
     case Drop::watchpoints_missing:
-      return "there were no hardware watchpoints (perf_event_open is refused, as `diogenes doctor` says, or there "
+      return "there were no hardware watchpoints (they are refused or do not fire, as `diogenes doctor` says, or there "
              "were too many threads); results on stacks, in globals and in small heap blocks count as needed";
     case Drop::watchpoints_full:
       return "all hardware watchpoints were taken by other small results; the synchronization counts as "

@@ -155,6 +155,8 @@ struct ReportRequired {
   uint64_t loops = 0;                 // how often that loop was run: turns + loops are its turns
   bool sends = false;                 // no waits: `count` copies of data to the device
   uint64_t bytes = 0;                 // brought, or sent, by all of them
+  uint64_t unused_bytes = 0;          // of those brought: nobody touched them, and they are a quarter or more
+  double without_unused_s = 0;        // gained if these were not brought; in up_to_s
   double made_s = 0;                  // sends: CPU time right before those copies; in up_to_s
   double between_s = 0;               // CPU time between those in a row; in Python, before each
   double work_s = 0;                  // of the CPU, on what was brought, until its next calls

@@ -28,6 +28,8 @@ enum Reason : uint32_t {
   kLetsGo =
       1u << 16,  // 3: work that was given before the wait, and that the CPU let go on after it, needs it
   kOverBudget = 1u << 17,  // 4: not watched, to keep within --max-overhead
+  kReleased =
+      1u << 18,  // 1: registered memory was released unread, to be given out again within the GPU's reach
 };
 // Those whose first use is at a known time on the CPU: the wait can be moved there.
 inline constexpr uint32_t kMovableReasons = kCpuAccess | kSourceReuse | kSystemCall | kDeviceReuse;

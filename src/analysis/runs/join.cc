@@ -240,6 +240,7 @@ JoinResult join_verdicts(Run& tracing, const Run& memory_tracing, const SiteTabl
     operation->reasons = judged ? reasons : static_cast<uint32_t>(kUnresolved);
     operation->duplicate = duplicate;
     operation->unused = unused;
+    operation->unused_percent = theirs.has(kFailed) ? 0 : evidence.unused_percent & 0x7f;
     operation->constant = theirs.has(kFailed) ? Constant::no : evidence.constant;
     operation->conditions = evidence.conditions;
     operation->left_out = theirs.left_out;

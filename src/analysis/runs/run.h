@@ -28,8 +28,9 @@ struct Evidence {
   Duplicate duplicate = Duplicate::none;
   Unused unused = Unused::no;
   Constant constant = Constant::no;
-  uint8_t conditions = 0;  // Condition
-  bool judged = false;     // there is a verdict
+  uint8_t conditions = 0;      // Condition
+  uint8_t unused_percent = 0;  // of the bytes that a copy to the host brought, where it is not all of them
+  bool judged = false;         // there is a verdict
 };
 
 inline uint64_t key_of(OperationId id) { return (uint64_t{id.thread} << 32) | id.sequence; }
@@ -53,9 +54,11 @@ struct Operation {
   bool reused : 1 = false;                // a release: as many bytes are allocated again later in the process
   bool ptx : 1 = false;                   // a load of code: it was given as PTX
   bool adjoins : 1 = false;  // one of many small copies, to device memory right behind that of the one before
-  bool outside : 1 = false;  // of the part that the program marked (profiled_span.h)
+  uint8_t unused_percent : 7 = 0;  // joined, as Evidence
+  bool outside : 1 = false;        // of the part that the program marked (profiled_span.h)
 
   bool has(OperationFlag flag) const { return (flags & flag) != 0; }
+  Bytes unused_bytes() const { return {bytes.count / 100 * unused_percent}; }
   Nanoseconds own() const { return call - waited; }
   Nanoseconds end() const { return begin + call; }
 };

@@ -184,6 +184,7 @@ class ThreadFiles {
       verdict.duplicate = step.duplicate;
       verdict.first = step.first >= 0 ? ids_[static_cast<size_t>(step.first)] : id;
       verdict.unused = step.unused;
+      verdict.unused_percent = step.unused_percent;
       verdict.constant = step.constant;
       if (step.unused != Unused::no && step.lost_by >= 0)
         verdict.lost_by = ids_[static_cast<size_t>(step.lost_by)];
@@ -345,6 +346,11 @@ Timeline& Timeline::unused(Unused how, int by) {
   return *this;
 }
 
+Timeline& Timeline::unused_in_part(uint8_t percent) {
+  steps_.back().unused_percent = percent;
+  return *this;
+}
+
 Timeline& Timeline::pageable() {
   steps_.back().pageable = true;
   return *this;
@@ -448,6 +454,7 @@ Judgement verdicts_by_hand(Process& process, const SiteTable&, std::span<const P
     evidence.duplicate = given.duplicate;
     evidence.first = given.first;
     evidence.unused = given.unused;
+    evidence.unused_percent = given.unused_percent;
     evidence.constant = given.constant;
     evidence.lost_by = given.lost_by;
     if (given.judged == 0) continue;

@@ -65,6 +65,7 @@ struct Step {
   int lost_by = -1;  // step that overwrote or released what is unused
   bool pageable = false;
   uint8_t conditions = 0;
+  uint8_t unused_percent = 0;
   int64_t recording_before_ns = 0, recording_after_ns = 0;  // beyond the usual; 0: as usual
   bool left_out = false;
   uint32_t object = 0;  // OperationRecord::object
@@ -98,7 +99,8 @@ class Timeline {
   Timeline& constant(Constant what);
   Timeline& repeats(int step, Duplicate duplicate = Duplicate::verified);
   Timeline& unused(Unused how, int by);  // `by`: step; may be a later one
-  Timeline& pageable();                  // memory of the transfer's host side
+  Timeline& unused_in_part(uint8_t percent);
+  Timeline& pageable();  // memory of the transfer's host side
   Timeline& conditions(uint8_t conditions);
   Timeline& in_stream(uint32_t number);      // else the default stream
   Timeline& flags(uint8_t flags);            // beside kWaited, which follows from the wait
@@ -163,6 +165,7 @@ struct LiteralVerdict {
   Unused unused;
   Constant constant;
   uint8_t conditions;
+  uint8_t unused_percent;
   uint8_t judged;  // 0: there is none. No bool: damaged files hold other values
 };
 

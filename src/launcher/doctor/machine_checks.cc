@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/watchpoints_fire.h"
 #include "launcher/doctor/checks.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -83,6 +84,10 @@ void check_watchpoints(Checks& checks, const std::string& container) {
   long fd = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0) {
     close(static_cast<int>(fd));
+    if (watchpoints_never_fire())
+      return checks.note("watchpoints",
+                         "taken, but they do not fire on this machine: results on stacks, in globals and in "
+                         "small heap blocks count as needed, and no value is followed");
     return checks.ok("watchpoints", fmt::format("available (perf_event_paranoid {})", paranoid));
   }
   const std::string advice =

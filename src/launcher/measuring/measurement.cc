@@ -17,6 +17,7 @@
 #include "analysis/report/kept_report.h"
 #include "analysis/runs/decisions.h"
 #include "base/in_background.h"
+#include "base/watchpoints_fire.h"
 #include "driver/catalogue.h"
 #include "launcher/command_line/build_details.h"
 #include "launcher/installed/cuda_runtime.h"
@@ -266,7 +267,8 @@ bool Measurement::profile() {
 // The analysis of the first three stages is the report's, unless it asks for more.
 bool Measurement::further_runs(const FurtherRuns& further) {
   const bool gpu_times = further.gpu_times && gpu_times_.take;
-  const bool follows = options_.follow_values && !further.follow.empty() && fs::exists(installation_.values);
+  const bool follows = options_.follow_values && !further.follow.empty() &&
+                       fs::exists(installation_.values) && !watchpoints_never_fire();
   const bool sync_use = further.sync_use || follows;
   if (!gpu_times && !sync_use) return false;
   runs_planned_ = static_cast<int>(session_.runs.size()) + gpu_times + sync_use;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/watchpoints_fire.h"
 #include "trace/format.h"
 
 namespace diogenes::launcher {
@@ -21,6 +22,7 @@ Status write_plan(const std::filesystem::path& file, const PlanContents& content
   plan.stage = contents.stage;
   plan.build_id_length = contents.driver.length;
   memcpy(plan.build_id, contents.driver.bytes.data(), sizeof plan.build_id);
+  plan.no_watchpoints = watchpoints_never_fire();
   plan.gpu_times = contents.gpu_times;
   plan.leaves_threads = contents.leaves_threads;
   plan.hook_count = static_cast<uint32_t>(contents.hooks.size());

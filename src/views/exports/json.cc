@@ -228,6 +228,8 @@ Json required_json(const ReportRequired& required) {
       {"sends", required.sends},
       {"made_s", required.made_s},
       {"bytes", required.bytes},
+      {"unused_bytes", required.unused_bytes},
+      {"without_unused_s", required.without_unused_s},
       {"occurrences", occurrences_json(required.occurrences)},
       {"waited_s", finite(required.waited_s)},
       {"call_s", finite(required.call_s)},

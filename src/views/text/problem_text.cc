@@ -275,6 +275,12 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   if (come_one_by_one(required.count, required.in_a_row, required.bytes))
     text += fmt::format("; {} results of {} are brought one by one", count_text(required.count),
                         bytes_text(required.bytes / required.count));
+  if (required.unused_bytes > 0)
+    text += fmt::format("; nobody looks at {} of the {} that are brought{}",
+                        bytes_text(required.unused_bytes), bytes_text(required.bytes),
+                        required.without_unused_s > 0
+                            ? fmt::format(": {} if only the rest is", seconds_text(required.without_unused_s))
+                            : "");
   return text + whole_text(required);
 }
 

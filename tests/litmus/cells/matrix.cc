@@ -1,11 +1,8 @@
 #include "matrix.h"
 
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <sstream>
+
+#include "base/watchpoints_fire.h"
 
 namespace diogenes::oracle {
 namespace {
@@ -27,19 +24,13 @@ std::vector<Cell> all_cells() {
 
 bool has_watchpoints() {
   static uint64_t watched = 0;
-  perf_event_attr attributes = {};
-  attributes.size = sizeof attributes;
-  attributes.type = PERF_TYPE_BREAKPOINT;
-  attributes.bp_type = HW_BREAKPOINT_RW;
-  attributes.bp_addr = reinterpret_cast<uint64_t>(&watched);
-  attributes.bp_len = HW_BREAKPOINT_LEN_8;
-  attributes.disabled = attributes.exclude_kernel = attributes.exclude_hv = 1;
-  attributes.sample_period = 1;
-  attributes.sigtrap = attributes.remove_on_exec = 1;
+  perf_event_attr attributes =
+      register_attributes(HW_BREAKPOINT_RW, AddressRange::of(reinterpret_cast<uintptr_t>(&watched), 8), 0);
+  attributes.disabled = 1;
   const long event = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (event < 0) return false;
   close(static_cast<int>(event));
-  return true;
+  return !watchpoints_never_fire();
 }
 
 bool begins(const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; }

@@ -23,6 +23,7 @@ class RangeIndex {
     same_size.remove(range, number);
     if (same_size.empty()) used_ &= ~(uint64_t{1} << size_class(range));
   }
+  bool empty() const { return used_ == 0; }
   // May not add or remove meanwhile.
   template <typename Visit>
   void each_overlapping(AddressRange range, Visit visit) const {

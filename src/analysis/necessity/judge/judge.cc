@@ -361,12 +361,14 @@ void Judge::releases(const Event& event) {
     frontier_.each_overlapping(event.memory, event.range, [&](AccessIndex index) {
       LiveAccess& live = frontier_[index];
       if (event.lives_on && !live.access.writes && !event.writes) return;  // both only read
-      if (!event.lives_on && !event.in_reach && live.is_dead_download()) return;
+      const bool unread = live.is_dead_download();
+      if (!event.lives_on && !event.in_reach && unread) return;
       live.used = true;
-      const uint32_t reason = event.lives_on && event.by == Toucher::driver ? kDeviceReuse
-                              : event.by == Toucher::system_call            ? kSystemCall
-                              : live.access.writes                          ? kCpuAccess
-                                                                            : kSourceReuse;
+      const uint32_t reason = event.in_reach && unread                        ? kReleased
+                              : event.lives_on && event.by == Toucher::driver ? kDeviceReuse
+                              : event.by == Toucher::system_call              ? kSystemCall
+                              : live.access.writes                            ? kCpuAccess
+                                                                              : kSourceReuse;
       // Whoever allocates next is no place that a wait could move to.
       const int64_t at_ns = event.in_reach ? -1 : use_time(event);
       examine(live, key_of(event.thread), known, {reason, event.thread, at_ns, event.stack});

@@ -145,6 +145,10 @@ void note_findings(const TransferJudge& judge, Process& process) {
     of->lost_by = unused.by;
     of->conditions |= unused.conditions;
   }
+  for (const UnusedPart& part : judge.unused_parts())
+    if (Evidence* of = evidence(part.operation))
+      of->unused_percent =
+          static_cast<uint8_t>(100.0 * static_cast<double>(part.unused) / static_cast<double>(part.all));
   for (OperationId release : judge.in_use())
     if (Evidence* of = evidence(release)) of->conditions |= kConditionInUse;
   for (const RepeatedCopies::Found& found : judge.repeated()) {

@@ -22,6 +22,8 @@ class TransferJudge : public EventSink {
 
   // After the last event.
   const std::vector<UnusedData>& unused() const { return unused_; }
+  // Copies to the host that were used in part.
+  std::vector<UnusedPart> unused_parts() const { return downloads_.parts(); }
   // Releases of host memory that a copy under way still read or wrote.
   const std::vector<OperationId>& in_use() const { return in_use_; }
   const std::vector<RepeatedCopies::Found>& repeated() const { return repeated_.found(); }

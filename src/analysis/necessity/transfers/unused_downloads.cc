@@ -35,6 +35,7 @@ void UnusedDownloads::work(const Event& event, const Point& point, bool download
   Download download;
   download.memory = destination->memory;
   download.range = destination->range;
+  download.all = destination->range.size();
   download.operation = event.operation;
   download.stream = event.stream;
   download.tick = point.tick;
@@ -43,12 +44,24 @@ void UnusedDownloads::work(const Event& event, const Point& point, bool download
 }
 
 void UnusedDownloads::covered(const Event& event, const Clock& possible) {
-  for (Download& download : downloads_) {
+  for (size_t i = 0; i < downloads_.size(); ++i) {
+    Download& download = downloads_[i];
     bool own = download.operation.thread == event.operation.thread &&
                download.operation.sequence == event.operation.sequence;
     if (download.known || !(own || possible.covers(download.stream, download.tick))) continue;
     download.known = true;
     download.during = event.thread;
+    // What nobody has touched since an earlier copy is watched still.
+    const auto index = watched_.find(download.memory);
+    if (index == watched_.end()) continue;
+    still_.clear();
+    index->second.each_overlapping(download.range, [&](WatchNumber watch) { still_.push_back(watch); });
+    const size_t next = downloads_.size();  // from there on: parts of this one
+    for (WatchNumber watch : still_) {
+      watched_by(i, watch, watches_.at(watch).range);
+      for (size_t part = next; part < downloads_.size(); ++part)
+        watched_by(part, watch, watches_.at(watch).range);
+    }
   }
 }
 
@@ -59,19 +72,67 @@ void UnusedDownloads::asked(const Event& event) {
 
 void UnusedDownloads::watch(const Event& event) {
   if (event.read_only) return;
-  for (Download& download : downloads_) {
-    if (download.memory != event.memory || !event.range.contains(download.range)) continue;
-    download.watch = event.watch;
-    download.during = {};
+  watches_[event.watch] = {event.memory, event.range};
+  watched_[event.memory].add(event.range, event.watch);
+  for (size_t i = 0; i < downloads_.size(); ++i)
+    if (downloads_[i].memory == event.memory && downloads_[i].known) watched_by(i, event.watch, event.range);
+}
+
+// What of it is not watched becomes a part of its own.
+void UnusedDownloads::watched_by(size_t at, WatchNumber watch, AddressRange range) {
+  const Download whole = downloads_[at];
+  const AddressRange inside = whole.range.intersection(range);
+  if (inside.empty() || (inside != whole.range && whole.watch.valid())) return;
+  for (const AddressRange rest :
+       {AddressRange{whole.range.begin, inside.begin}, AddressRange{inside.end, whole.range.end}}) {
+    if (rest.empty()) continue;
+    downloads_.push_back(whole);
+    downloads_.back().range = rest;
   }
+  downloads_[at].range = inside;
+  downloads_[at].watch = watch;
+  downloads_[at].during = {};
+}
+
+void UnusedDownloads::end_watch(WatchNumber watch) {
+  const auto ended = watches_.find(watch);
+  if (ended == watches_.end()) return;
+  const auto index = watched_.find(ended->second.memory);
+  index->second.remove(ended->second.range, watch);
+  if (index->second.empty()) watched_.erase(index);
+  watches_.erase(ended);
+}
+
+void UnusedDownloads::close(const Download& download, Unused how, OperationId by) {
+  if (download.range.size() < download.all) {
+    UnusedPart& part = parts_[key_of(download.operation)];
+    part = {download.operation, part.unused + download.range.size(), download.all};
+    if (part.unused < part.all) return;
+    parts_.erase(key_of(download.operation));
+  }
+  out_.push_back({download.operation, how, by, 0});
+}
+
+std::vector<UnusedPart> UnusedDownloads::parts() const {
+  std::vector<UnusedPart> parts;
+  for (const auto& [key, part] : parts_) parts.push_back(part);
+  return parts;
 }
 
 void UnusedDownloads::touch(const Event& event) {
-  std::erase_if(downloads_, [&](const Download& download) { return download.watch == event.watch; });
+  end_watch(event.watch);
+  const bool by_program = event.kind == EventKind::touch && event.by != Toucher::driver;
+  std::erase_if(downloads_, [&](const Download& download) {
+    // Who looks there while a copy may be under way may ask for what it brings.
+    const bool early = by_program && !download.known && download.memory == event.memory &&
+                       download.range.overlaps(event.range);
+    return download.watch == event.watch || early;
+  });
 }
 
 void UnusedDownloads::unwatch(const Event& event) {
   if (event.lost) return touch(event);
+  end_watch(event.watch);
   for (Download& download : downloads_) {
     if (download.watch != event.watch) continue;
     download.watch = {};

@@ -125,6 +125,112 @@ TEST_F(Download, WorkThatMayReadAnything) {
   EXPECT_EQ(unused(copy), Unused::no);
 }
 
+// Large data is watched in parts: here in two halves.
+struct InParts : ::testing::Test, Program {
+  static constexpr uint64_t kHalf = kBytes / 2;
+  void watch_halves(uint64_t memory, int64_t at) {
+    facts.watch(++watches, memory, kHalf, at);
+    facts.watch(++watches, memory + kHalf, kHalf, at);
+  }
+  uint32_t download_halves() {
+    watch_halves(kHost, now + 12);
+    return download_unwatched();
+  }
+  uint8_t unused_percent(uint32_t operation) { return judged().at(operation).unused_percent; }
+};
+
+TEST_F(InParts, OneHalfIsLookedAt) {
+  const uint32_t copy = download_halves();
+  facts.touch(watches, now);
+  facts.unwatch(watches - 1, now + 1, WatchEnd::released);
+  EXPECT_EQ(unused(copy), Unused::no);
+  EXPECT_EQ(unused_percent(copy), 50);
+}
+
+TEST_F(InParts, BothAreLookedAt) {
+  const uint32_t copy = download_halves();
+  facts.touch(watches, now);
+  facts.touch(watches - 1, now + 1);
+  EXPECT_EQ(unused(copy), Unused::no);
+  EXPECT_EQ(unused_percent(copy), 0);
+}
+
+TEST_F(InParts, NeitherIsLookedAt) {
+  const uint32_t copy = download_halves();
+  facts.unwatch(watches - 1, now + 1);
+  facts.unwatch(watches, now + 1);
+  download();
+  EXPECT_EQ(unused(copy), Unused::overwritten);
+  EXPECT_EQ(unused_percent(copy), 0);
+}
+
+// One half alone is watched: somebody may have looked at the other.
+TEST_F(InParts, HalfIsNotWatched) {
+  facts.watch(++watches, kHost, kHalf, now + 12);
+  const uint32_t copy = download_unwatched();
+  facts.unwatch(watches, now + 1, WatchEnd::released);
+  EXPECT_EQ(unused(copy), Unused::no);
+  EXPECT_EQ(unused_percent(copy), 50);
+}
+
+// The first half's guard stays up from one copy to the next, since nobody touches it.
+TEST_F(InParts, AWatchStandsOverSeveralCopies) {
+  std::vector<uint32_t> copies;
+  for (int i = 0; i < 3; ++i) {
+    copies.push_back(download_async(kX));
+    if (i == 0)
+      watch_halves(kPinned, now + 12);
+    else
+      facts.watch(++watches, kPinned + kHalf, kHalf, now + 12);
+    synchronize(kX);
+    facts.touch(watches, now);
+    now += 5;
+  }
+  for (const uint32_t copy : copies) {
+    EXPECT_EQ(unused(copy), Unused::no);
+    EXPECT_EQ(unused_percent(copy), 50);
+  }
+}
+
+// Quarters, of which one is touched each time; the guards of all come down for the call that copies, and go up again behind it.
+TEST_F(InParts, GuardsComeDownForTheNextCopy) {
+  constexpr uint64_t kQuarter = kBytes / 4;
+  const auto watch_quarters = [&](int first, int64_t at) {
+    for (int i = first; i < 4; ++i)
+      facts.watch(++watches, kPinned + static_cast<uint64_t>(i) * kQuarter, kQuarter, at);
+  };
+  const uint32_t first = download_async(kX);
+  watch_quarters(0, now + 12);
+  synchronize(kX);
+  facts.touch(watches - 3, now);
+  now += 5;
+  for (uint32_t i = 0; i < 3; ++i) facts.unwatch(watches - i, now + 1);
+  watch_quarters(1, now + 12);
+  const uint32_t second = download_async(kX);
+  facts.watch(++watches, kPinned, kQuarter, now + 12);
+  synchronize(kX);
+  facts.touch(watches, now);
+  EXPECT_EQ(unused_percent(first), 75);
+  EXPECT_EQ(unused_percent(second), 75);
+}
+
+// Who looks at the first half while the second copy is under way may wait for what it brings by looking.
+TEST_F(InParts, LookedAtWhileACopyIsUnderWay) {
+  const uint32_t first = download_async(kX);
+  watch_halves(kPinned, now + 12);
+  synchronize(kX);
+  facts.touch(watches, now);
+  now += 5;
+  const uint32_t second = download_async(kX);
+  facts.touch(watches - 1, now);
+  now += 5;
+  watch_halves(kPinned, now + 12);
+  synchronize(kX);
+  EXPECT_EQ(unused_percent(first), 50);
+  EXPECT_EQ(unused(second), Unused::no);
+  EXPECT_EQ(unused_percent(second), 0);
+}
+
 struct InUse : ::testing::Test, Program {
   uint32_t free_pinned() {
     return call("cuMemFreeHost", {.flags = kWaited, .allocation = released(kPinned, MemoryKind::pinned)});

@@ -1,5 +1,7 @@
 #include "agent/watching/facts/ranges/dirty_ranges.h"
 
+#include <utility>
+
 #include "agent/core/recording/recorder.h"
 #include "agent/watching/guard/watch_records.h"
 
@@ -16,12 +18,11 @@ void DirtyRanges::lower(Dirty& dirty) {
   if (dirty.guard == kNoGuard) return;
   lower_guard(dirty.guard);
   dirty.guard = kNoGuard;
-  if (is_down(dirty)) ++down_;
+  down_ = true;
 }
 
 void DirtyRanges::remove(int at) {
   lower(dirty_[at]);
-  if (is_down(dirty_[at])) --down_;
   filter_.remove(dirty_[at].host.range);
   dirty_[at] = dirty_[--count_];
 }
@@ -37,26 +38,30 @@ void DirtyRanges::remove_inside(AddressRange range, int but) {
 }
 
 void DirtyRanges::add(HostRange host) {
+  const uint64_t bytes = std::max((host.range.size() + kParts - 1) / kParts, kSmallestPart);
+  const uintptr_t unit = bytes < kHugePage ? kPageSize : kHugePage;
+  const bool in_parts = host.whole && host.method == WatchMethod::pages &&
+                        host.protection == Protection::no_access && host.refusal == WatchRefusal::none &&
+                        count_ < kMaximumDirty / 2;
+  for (uintptr_t end = host.range.end; host.range.begin < end; host.range.begin = host.range.end) {
+    host.range.end = in_parts ? std::min((host.range.begin + bytes + unit - 1) & ~(unit - 1), end) : end;
+    add_part(host);
+  }
+}
+
+void DirtyRanges::add_part(HostRange host) {
   // There are few: one against reading serves for both.
   if (host.method == WatchMethod::watchpoints) host.protection = Protection::no_access;
   int at = find(host);
   if (host.whole && (at < 0 || host.method == WatchMethod::watchpoints)) remove_inside(host.range, at);
+  down_ = true;
   if (at = find(host); at >= 0) {
     Dirty& dirty = dirty_[at];
-    // Touched before this work, and nobody has looked since: that says nothing of what the work brings.
-    if (dirty.guard != kNoGuard && agent::collect(dirty.guard).by != TouchBy::nobody) lower(dirty);
-    if (is_down(dirty)) --down_;
-    // By watchpoints, in a stack frame: it may be another one by now.
-    if (host.method == WatchMethod::watchpoints && dirty.guard != kNoGuard) {
-      lower_guard(dirty.guard);
-      dirty.guard = kNoGuard;
-    }
-    dirty.host.refusal = host.refusal;
-    dirty.host.method = host.method;
-    dirty.host.frame = host.frame;
-    dirty.raises = 0;
-    dirty.refused = false;
-    if (is_down(dirty)) ++down_;
+    // A touch before this work says nothing of what it brings, and by now a stack frame may be another one.
+    if (dirty.guard != kNoGuard &&
+        (host.method == WatchMethod::watchpoints || agent::collect(dirty.guard).by != TouchBy::nobody))
+      lower(dirty);
+    dirty = {host, dirty.guard, 0, dirty.lowered, false};
     return;
   }
   if (count_ == kMaximumDirty) {
@@ -65,7 +70,6 @@ void DirtyRanges::add(HostRange host) {
   }
   filter_.add(host.range);
   dirty_[count_++] = {host, kNoGuard, 0, false, false};
-  if (is_down(dirty_[count_ - 1])) ++down_;
 }
 
 // Data that nobody has touched yet comes before data that somebody else may touch, too; and before what its
@@ -115,13 +119,12 @@ bool DirtyRanges::raise(Dirty& dirty) {
 
 void DirtyRanges::raise(bool threads) {
   collect(threads);
-  if (down_ == 0) return;
+  if (!std::exchange(down_, false)) return;
   for (int i = count_; i-- > 0;) {
     Dirty& dirty = dirty_[i];
     if (!is_down(dirty) || dirty.lowered) continue;
-    --down_;
     ++dirty.raises;
-    if (!raise(dirty) && is_down(dirty)) ++down_;
+    if (!raise(dirty)) down_ = true;
     if (dirty.guard == kNoGuard && dirty.host.refusal != WatchRefusal::none) remove(i);
   }
 }
@@ -140,9 +143,7 @@ void DirtyRanges::collect(bool threads) {
     bool first_of_all = !threads && (touch.by == TouchBy::program || touch.by == TouchBy::system_call);
     if (touch.by == TouchBy::gone || first_of_all)
       remove(i);
-    else if (is_down(dirty))
-      continue;
-    else if (!dirty.refused)
+    else if (!is_down(dirty) && !dirty.refused)
       record_refusal(dirty.host.range, WatchRefusal::often), dirty.refused = true;
   }
 }
@@ -170,8 +171,7 @@ void DirtyRanges::restore(AddressRange range) {
       lowered = true;
     }
     if (!lowered || dirty.guard != kNoGuard) continue;
-    if (is_down(dirty)) --down_;
-    if (!raise(dirty) && is_down(dirty)) ++down_;
+    if (!raise(dirty)) down_ = true;
   }
 }
 
@@ -181,16 +181,14 @@ void DirtyRanges::forget(AddressRange range) {
 }
 
 bool DirtyRanges::overlaps(AddressRange range) const {
-  for (int i = 0; i < count_; ++i)
-    if (dirty_[i].host.range.overlaps(range)) return true;
-  return false;
+  return std::any_of(dirty_, dirty_ + count_, [&](auto& dirty) { return dirty.host.range.overlaps(range); });
 }
 
 void DirtyRanges::reset() {
   for (int i = 0; i < count_; ++i)
     if (dirty_[i].guard != kNoGuard) lower_guard(dirty_[i].guard);
   filter_.clear();  // a fork may have interrupted a change of it
-  count_ = down_ = 0;
+  count_ = 0;
 }
 
 }  // namespace diogenes::agent::facts

@@ -25,11 +25,12 @@
 namespace diogenes::agent::facts {
 
 inline constexpr int kMaximumDirty = 8192;
+inline constexpr uintptr_t kParts = 4, kSmallestPart = 256 << 10, kHugePage = 2 << 20;  // of much data
 inline constexpr uint8_t kRaises = 16;  // the data of one piece of work is read again and again
 
 class DirtyRanges {
  public:
-  // No room: counted, and not watched.
+  // No room: counted, and not watched. Much that a copy brings is watched in parts: some may be for nothing.
   void add(HostRange host);
 
   // A call that waits returns, or another thread acquires: raises what is to be raised.
@@ -59,6 +60,7 @@ class DirtyRanges {
     bool refused;       // said so already, for this piece of work
   };
 
+  void add_part(HostRange host);
   int find(const HostRange& host) const;
   bool raise(Dirty& dirty);
   bool give_up_another(const Dirty& wanted);
@@ -70,7 +72,7 @@ class DirtyRanges {
   RangeFilter filter_;
   Dirty dirty_[kMaximumDirty];
   int count_;
-  int down_;  // without a guard, and one may go up
+  bool down_;  // some may be without a guard, and one may go up
   uint32_t touches_seen_;
 };
 

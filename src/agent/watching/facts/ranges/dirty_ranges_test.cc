@@ -297,6 +297,66 @@ TEST_F(DirtyRangesTest, SmallOnesAreOverwrittenThoughTheLargerOneIsKnown) {
   }
 }
 
+// 1 MiB and some bytes that begin in the middle of a page: parts end where pages do.
+TEST_F(DirtyRangesTest, OfMuchDataAreGuardedInParts) {
+  constexpr AddressRange much{0x100800, 0x200900};
+  constexpr AddressRange first{0x100800, 0x141000}, second{0x141000, 0x182000}, third{0x182000, 0x1c3000},
+      last{0x1c3000, 0x200900};
+  dirty->add(written(much));
+  dirty->raise(false);
+  ASSERT_EQ(guarded(), (Ranges{last, third, second, first}));
+  touch({0x150000, 0x150008}, TouchBy::program);
+  dirty->add(written(much));
+  dirty->raise(false);
+  // The others were not touched: their guards stand, and are as before.
+  EXPECT_EQ(guarded(), (Ranges{last, third, first, second}));
+  EXPECT_EQ(fake.watches.size(), 5u);
+  dirty->forget(much);
+  EXPECT_TRUE(dirty->empty());
+}
+
+// What is read by work alone brings nothing; and no part is smaller than it is worth.
+TEST_F(DirtyRangesTest, OfLessDataOrThatIsReadAloneAreGuardedWhole) {
+  constexpr AddressRange less{0x100000, 0x150000}, half{0x100000, 0x180000};
+  dirty->add(written({0x100000, 0x140000}));
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), 1u);
+  fake = {};
+  dirty->reset();
+  dirty->add(written(half));
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), 2u);
+  fake = {};
+  dirty->reset();
+  dirty->add(read_by_work(half));
+  HostRange refused = written(less);
+  refused.refusal = WatchRefusal::shared_memory;
+  dirty->add(refused);
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), 1u);
+  EXPECT_EQ(fake.refusals.size(), 1u);
+}
+
+// Where there are many, none is taken apart: what fits is watched.
+TEST_F(DirtyRangesTest, OfMuchDataAreGuardedWholeWhereThereAreMany) {
+  fake.room = kMaximumDirty;
+  for (uintptr_t i = 0; i < kMaximumDirty / 2; ++i)
+    dirty->add(written(AddressRange::of(0x10000000 + i * 0x1000, 0x1000)));
+  dirty->add(written({0x100000, 0x200000}));
+  dirty->raise(false);
+  EXPECT_EQ(fake.up.size(), size_t{kMaximumDirty / 2 + 1});
+}
+
+// Parts of 2 MiB and more end where huge pages do: protecting one takes no huge page apart.
+TEST_F(DirtyRangesTest, PartsOfVeryMuchDataEndAtHugePages) {
+  dirty->add(written({0x10010000, 0x10010000 + (9u << 20)}));
+  dirty->raise(false);
+  for (const AddressRange& range : guarded())
+    EXPECT_TRUE(range.end % (2u << 20) == 0 || range.end == 0x10010000 + (9u << 20)) << std::hex << range.end;
+  EXPECT_GE(fake.up.size(), 2u);
+  EXPECT_LE(fake.up.size(), 4u);
+}
+
 }  // namespace
 }  // namespace facts
 }  // namespace diogenes::agent

@@ -4,6 +4,7 @@
 
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/testing/child.h"
+#include "base/watchpoints_fire.h"
 
 namespace diogenes::agent {
 
@@ -20,6 +21,7 @@ class Watchpoints : public testing::Test {
                    alignas(8) static volatile uint64_t word;
                    if (!start_guards() || watch(&word, 8) == kNoGuard) _exit(3);
                  }) == 0;
+    if (watchpoints_never_fire()) GTEST_SKIP() << "watchpoints do not fire on this machine";
     if (!there) GTEST_SKIP() << "no hardware watchpoints";
   }
 };

@@ -215,12 +215,9 @@ uint32_t watch_registers() {
   if (state == State::not_yet) {
     ThreadsMade before = threads_made();
     if (before.coming != 0) return 0;  // which of them has what would not be known: later
-    state = open_on_all() ? State::there : State::none;
-    if (state == State::none || threads_made() != before) {
-      bool again = state == State::there;
-      end_watchpoints();
-      if (again) state = State::not_yet;
-    }
+    const bool opened = open_on_all(), all = opened && threads_made() == before;
+    if (!all) end_watchpoints();
+    state = all ? State::there : opened ? State::not_yet : State::none;
   }
   return state == State::there ? registers : 0;
 }
