@@ -187,7 +187,10 @@ int judge_programs(const Options& options) {
   const bool too_cautious = counts.cautious_percent() > options.most_cautious;
   if (too_cautious)
     printf("FAILED more than %g%% of the needless waits are called needed\n", options.most_cautious);
-  return !counts.failures.empty() || counts.changed || counts.called_needless == 0 || too_cautious ? 1 : 0;
+  return !counts.failures.empty() || counts.changed ||
+                 counts.called_needless + counts.needs_new_memory == 0 || too_cautious
+             ? 1
+             : 0;
 }
 
 }  // namespace
