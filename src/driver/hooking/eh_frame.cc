@@ -1,7 +1,8 @@
 #include "driver/hooking/eh_frame.h"
 
-#include <cstring>
 #include <unordered_map>
+
+#include "base/read_bytes.h"
 
 namespace diogenes {
 namespace {
@@ -10,33 +11,12 @@ constexpr uint8_t kOmit = 0xff;
 constexpr uint8_t kPcRelative = 0x10;
 constexpr uint8_t kIndirect = 0x80;
 
-template <typename T>
-bool read(std::span<const uint8_t> bytes, size_t* position, T* value) {
-  if (*position > bytes.size() || bytes.size() - *position < sizeof(T)) return false;
-  memcpy(value, bytes.data() + *position, sizeof(T));
-  *position += sizeof(T);
-  return true;
-}
-
-bool read_leb(std::span<const uint8_t> bytes, size_t* position, bool is_signed, uint64_t* value) {
-  uint64_t result = 0;
-  for (unsigned shift = 0; *position < bytes.size() && shift < 70; shift += 7) {
-    const uint8_t byte = bytes[(*position)++];
-    if (shift < 64) result |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte & 0x80) continue;
-    if (is_signed && (byte & 0x40) && shift + 7 < 64) result |= ~uint64_t{0} << (shift + 7);
-    *value = result;
-    return true;
-  }
-  return false;
-}
-
 // The size of a record's fields behind its length, or 0: the terminator, or nothing that makes sense.
 size_t read_length(std::span<const uint8_t> section, size_t* position) {
   uint32_t short_length;
-  if (!read(section, position, &short_length)) return 0;
+  if (!read_number(section, position, &short_length)) return 0;
   uint64_t length = short_length;
-  if (short_length == 0xffffffff && !read(section, position, &length)) return 0;
+  if (short_length == 0xffffffff && !read_number(section, position, &length)) return 0;
   return length <= section.size() - *position ? static_cast<size_t>(length) : 0;
 }
 
@@ -47,7 +27,7 @@ bool read_encoded(std::span<const uint8_t> bytes, uint64_t address, uint8_t enco
   const uint64_t here = address + *position;
   uint64_t result = 0;
   const auto fixed = [&]<typename T>(T number) {
-    if (!read(bytes, position, &number)) return false;
+    if (!read_number(bytes, position, &number)) return false;
     result = static_cast<uint64_t>(static_cast<int64_t>(number));
     return true;
   };
@@ -103,7 +83,8 @@ uint8_t address_encoding(std::span<const uint8_t> section, uint64_t address, siz
   const std::span<const uint8_t> bytes = section.first(position + length);
   uint32_t id;
   uint8_t version;
-  if (!read(bytes, &position, &id) || id != 0 || !read(bytes, &position, &version)) return kOmit;
+  if (!read_number(bytes, &position, &id) || id != 0 || !read_number(bytes, &position, &version))
+    return kOmit;
   if (version != 1 && version != 3) return kOmit;
   const size_t augmentation = position;
   while (position < bytes.size() && bytes[position] != 0) ++position;
@@ -114,7 +95,8 @@ uint8_t address_encoding(std::span<const uint8_t> section, uint64_t address, siz
   if (!read_leb(bytes, &position, false, &ignored) || !read_leb(bytes, &position, true, &ignored))
     return kOmit;
   uint8_t return_register;
-  if (version == 1 ? !read(bytes, &position, &return_register) : !read_leb(bytes, &position, false, &ignored))
+  if (version == 1 ? !read_number(bytes, &position, &return_register)
+                   : !read_leb(bytes, &position, false, &ignored))
     return kOmit;
   if (letters.empty()) return 0;  // absolute addresses
   if (letters[0] != 'z' || !read_leb(bytes, &position, false, &ignored)) return kOmit;
@@ -122,12 +104,12 @@ uint8_t address_encoding(std::span<const uint8_t> section, uint64_t address, siz
     uint8_t encoding;
     switch (letter) {
       case 'R':
-        return read(bytes, &position, &encoding) ? encoding : kOmit;
+        return read_number(bytes, &position, &encoding) ? encoding : kOmit;
       case 'L':
-        if (!read(bytes, &position, &encoding)) return kOmit;
+        if (!read_number(bytes, &position, &encoding)) return kOmit;
         break;
       case 'P':
-        if (!read(bytes, &position, &encoding) ||
+        if (!read_number(bytes, &position, &encoding) ||
             !read_encoded(bytes, address, encoding & ~kIndirect, &position, &ignored))
           return kOmit;
         break;
@@ -152,7 +134,7 @@ std::vector<FunctionBounds> parse_eh_frame(std::span<const uint8_t> section, uin
     const size_t record = position;
     const std::span<const uint8_t> bytes = section.first(record + length);
     uint32_t cie_distance;
-    if (!read(bytes, &position, &cie_distance)) break;
+    if (!read_number(bytes, &position, &cie_distance)) break;
     if (cie_distance != 0 && cie_distance <= record) {
       const size_t cie = record - cie_distance;
       const auto [known, is_new] = encodings.try_emplace(cie, kOmit);
