@@ -148,4 +148,51 @@ std::vector<NaturalLoop> natural_loops(const std::vector<std::vector<uint32_t>>&
   return LoopSearch(successors).find();
 }
 
+// Without the edges back to heads, all nodes can be put in an order in which edges lead forward, or there is another cycle.
+bool has_other_cycles(const std::vector<std::vector<uint32_t>>& successors,
+                      const std::vector<NaturalLoop>& loops) {
+  const auto count = static_cast<uint32_t>(successors.size());
+  std::vector<std::vector<uint32_t>> predecessors(count);
+  for (uint32_t node = 0; node < count; ++node)
+    for (const uint32_t next : successors[node]) predecessors[next].push_back(node);
+  std::vector<std::pair<uint32_t, uint32_t>> back;
+  for (const NaturalLoop& loop : loops)
+    for (const uint32_t node : predecessors[loop.head])
+      if (std::binary_search(loop.nodes.begin(), loop.nodes.end(), node)) back.push_back({node, loop.head});
+  std::sort(back.begin(), back.end());
+  const auto is_back = [&](uint32_t from, uint32_t to) {
+    return std::binary_search(back.begin(), back.end(), std::pair(from, to));
+  };
+
+  std::vector<bool> reached(count);
+  std::vector<uint32_t> open;
+  size_t left = 0;
+  const auto reach = [&](uint32_t node) {
+    if (reached[node]) return;
+    reached[node] = true;
+    ++left;
+    open.push_back(node);
+  };
+  std::vector<uint32_t> forward_edges(count);  // to each node
+  for (uint32_t root = 0; root < count; ++root)
+    if (root == 0 || predecessors[root].empty()) reach(root);
+  while (!open.empty()) {
+    const uint32_t node = open.back();
+    open.pop_back();
+    for (const uint32_t next : successors[node]) {
+      if (!is_back(node, next)) ++forward_edges[next];
+      reach(next);
+    }
+  }
+  for (uint32_t node = 0; node < count; ++node)
+    if (reached[node] && forward_edges[node] == 0) open.push_back(node);
+  for (; !open.empty(); --left) {
+    const uint32_t node = open.back();
+    open.pop_back();
+    for (const uint32_t next : successors[node])
+      if (!is_back(node, next) && --forward_edges[next] == 0) open.push_back(next);
+  }
+  return left > 0;
+}
+
 }  // namespace diogenes

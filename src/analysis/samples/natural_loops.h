@@ -21,4 +21,9 @@ struct NaturalLoop {
 // that a compiler makes) has none. Each successor is a node.
 std::vector<NaturalLoop> natural_loops(const std::vector<std::vector<uint32_t>>& successors);
 
+// Is there a cycle that is none of these loops, as it can be entered in two places, or as the graph took too long? `loops`: what
+// natural_loops() returned. Cycles that nothing leads to do not count.
+bool has_other_cycles(const std::vector<std::vector<uint32_t>>& successors,
+                      const std::vector<NaturalLoop>& loops);
+
 }  // namespace diogenes

@@ -58,6 +58,21 @@ TEST(NaturalLoops, ACycleWithTwoWaysInIsNone) {
   EXPECT_EQ(loops[1].nodes, (Nodes{1, 2, 3, 4}));
 }
 
+bool has_others(const Graph& graph) { return has_other_cycles(graph, natural_loops(graph)); }
+
+TEST(NaturalLoops, ACycleThatIsNoLoopIsTold) {
+  EXPECT_TRUE(has_others({{1, 2}, {2}, {1, 3}, {}}));
+  EXPECT_TRUE(has_others({{1}, {2, 3}, {3}, {3, 2, 4}, {1, 5}, {}}));
+  EXPECT_FALSE(has_others({}));
+  EXPECT_FALSE(has_others({{1, 2}, {3}, {3}, {}}));
+  EXPECT_FALSE(has_others({{1}, {2, 5}, {3}, {2, 4}, {1}, {}}));
+  EXPECT_FALSE(has_others({{1}, {2, 3}, {1, 4}, {1}, {}}));
+  // The same edge twice.
+  EXPECT_FALSE(has_others({{1, 1}, {1, 1, 2}, {}}));
+  // Nothing leads to 1.
+  EXPECT_FALSE(has_others({{}, {1}}));
+}
+
 TEST(NaturalLoops, WhatIsNotReachedIsAGraphOfItsOwn) {
   // 2 has no predecessor; 3 is a loop behind it, and leads into the first graph, where 1 is a loop.
   const auto loops = natural_loops({{1}, {1}, {3}, {3, 1}});
@@ -85,9 +100,23 @@ bool reached_without(const Graph& graph, uint32_t node, uint32_t without) {
   return seen[node];
 }
 
+bool leads_to(const Graph& graph, uint32_t from, uint32_t to) {
+  std::vector<bool> seen(graph.size());
+  Nodes open{from};
+  while (!open.empty()) {
+    const uint32_t at = open.back();
+    open.pop_back();
+    if (at == to) return true;
+    if (seen[at]) continue;
+    seen[at] = true;
+    open.insert(open.end(), graph[at].begin(), graph[at].end());
+  }
+  return false;
+}
+
 TEST(NaturalLoops, RandomGraphsHaveTheHeadsOfTheDefinition) {
   std::mt19937 random(1);
-  size_t found = 0;
+  size_t found = 0, others = 0;
   for (int round = 0; round < 2000; ++round) {
     Graph graph(2 + random() % 9);
     for (auto& successors : graph)
@@ -107,9 +136,22 @@ TEST(NaturalLoops, RandomGraphsHaveTheHeadsOfTheDefinition) {
     }
     std::sort(heads.begin(), heads.end());
     EXPECT_EQ(heads, expected) << "round " << round;
+    // Edges that lead back to a node without which their source is not reached make no other cycle; any other cycle does.
+    Graph forward = graph;
+    for (uint32_t from = 0; from < size; ++from)
+      std::erase_if(forward[from],
+                    [&](uint32_t to) { return from == to || !reached_without(graph, from, to); });
+    bool other = false;
+    for (uint32_t node = 0; node < size; ++node)
+      for (const uint32_t next : forward[node]) other |= is_reached(node) && leads_to(forward, next, node);
+    for (uint32_t node = 0; node < size; ++node)
+      if (!is_reached(node)) graph[node].clear();
+    EXPECT_EQ(has_others(graph), other) << "round " << round;
+    others += other ? 1 : 0;
     found += heads.size();
   }
   EXPECT_GT(found, 1000u);
+  EXPECT_GT(others, 20u);
 }
 
 TEST(NaturalLoops, AGraphThatTakesTooLongHasNone) {
@@ -119,6 +161,7 @@ TEST(NaturalLoops, AGraphThatTakesTooLongHasNone) {
   for (uint32_t node = 0; node + 1 < kNodes; ++node) graph[node].push_back(node + 1);
   for (uint32_t node = kNodes / 2; node < kNodes; ++node) graph[node].push_back(kNodes - 1 - node);
   EXPECT_TRUE(natural_loops(graph).empty());
+  EXPECT_TRUE(has_others(graph));
 }
 
 }  // namespace
