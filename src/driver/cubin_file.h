@@ -130,9 +130,9 @@ Status CubinFile::write_kept_part(const Write& write) const {
   constexpr uint64_t kAlignment = 8;
   constexpr uint8_t kZeros[kAlignment] = {};
   const auto padding = [](uint64_t size) { return (kAlignment - size % kAlignment) % kAlignment; };
-  const auto kept = [&](uint32_t index) {
+  const auto kept = [&](uint32_t index) {  // the names of sections, too, whatever their section is called
     const Section one = section(index);
-    return is_kept(one.name) ? one.contents : std::span<const uint8_t>();
+    return index == header_.e_shstrndx || is_kept(one.name) ? one.contents : std::span<const uint8_t>();
   };
   uint64_t size = 0;
   for (uint32_t i = 0; i < section_count(); ++i) size += kept(i).size() + padding(kept(i).size());

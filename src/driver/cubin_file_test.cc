@@ -115,7 +115,8 @@ TEST(CubinFile, TheKeptPartHasNeitherPtxNorData) {
     EXPECT_EQ(one.name, other.name);
     EXPECT_EQ(one.info, other.info);
     EXPECT_EQ(one.link, other.link);
-    if (one.name.find("ptx") == std::string_view::npos && one.name.find("constant") == std::string_view::npos) {
+    if (one.name.find("ptx") == std::string_view::npos &&
+        one.name.find("constant") == std::string_view::npos) {
       EXPECT_EQ(text_of(one.contents), text_of(other.contents)) << one.name;
     }
   }
