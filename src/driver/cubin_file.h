@@ -47,6 +47,12 @@ class CubinFile {
         table_bytes > bytes.size() - header.e_shoff)
       return error("GPU code of %zu bytes has no table of sections; is it cut off?", bytes.size());
     file.section_names_ = file.contents_of(file.header_of(header.e_shstrndx));
+    uint64_t name_bytes = 0;
+    for (uint32_t i = 0; i < file.section_count(); ++i)
+      name_bytes += text_at(file.section_names_, file.header_of(i).sh_name).size();
+    if (name_bytes > bytes.size())
+      return error("GPU code of %zu bytes is left out: names of its sections lie in one another",
+                   bytes.size());
     return file;
   }
 

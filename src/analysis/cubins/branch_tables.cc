@@ -14,7 +14,7 @@ void add_records(std::span<const uint8_t> records, uint32_t section, std::vector
   for (size_t position = 0; read_number(records, &position, &branch) &&
                             read_number(records, &position, &unknown) &&
                             read_number(records, &position, &count);)
-    for (; count > 0 && read_number(records, &position, &target); --count)
+    for (; count > 0 && out.size() < kMostBranchTargets && read_number(records, &position, &target); --count)
       out.push_back({section, branch, target});
 }
 

@@ -19,6 +19,8 @@ struct BranchTarget {
   auto operator<=>(const BranchTarget&) const = default;
 };
 
+inline constexpr size_t kMostBranchTargets = 1 << 20;  // of a file; further ones are left out
+
 // Sorted, none twice.
 std::vector<BranchTarget> read_branch_targets(const CubinFile& file);
 

@@ -41,7 +41,7 @@ Result<Cubin> Cubin::read(std::vector<uint8_t> bytes) {
 
 Status Cubin::read_functions() {
   std::vector<uint64_t> code_bytes(file_.section_count());
-  uint64_t bytes = 0;
+  uint64_t bytes = 0, name_bytes = 0;
   for (uint32_t i = 0; i < file_.section_count(); ++i)
     if (const CubinFile::Section section = file_.section(i); is_code(section)) {
       code_bytes[i] = section.contents.size();
@@ -55,6 +55,9 @@ Status Cubin::read_functions() {
     if (functions_.size() >= kMostFunctions)
       return error("GPU code has more than %zu functions", kMostFunctions);
     const std::string_view name = symbols_.name(symbol);
+    name_bytes += name.size();
+    if (name_bytes > bytes_.size())
+      return error("GPU code of %zu bytes has names that lie in one another", bytes_.size());
     functions_.push_back({name, without_kernel(name), (symbol.other & kKernel) != 0, symbol.section,
                           static_cast<uint32_t>(symbol.value),
                           static_cast<uint32_t>(symbol.value + std::min(symbol.size, limit - symbol.value))});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/read_bytes.h"
 
@@ -13,7 +14,8 @@ class GpuLineReader {
  public:
   GpuLineReader(const CubinFile& file, const CubinSymbols& symbols, GpuLines& out)
       : symbols_(symbols), out_(out), bytes_(file.section(std::string_view(".debug_line")).contents) {
-    out_.names_ = file.section(std::string_view(".debug_str")).contents;
+    names_ = file.section(std::string_view(".debug_str")).contents;
+    text_index({});
     relocations_ = read_cubin_relocations(
         file, [](const CubinFile::Section& section) { return section.name == ".debug_line"; });
   }
@@ -28,7 +30,7 @@ class GpuLineReader {
       if (!read_unit(position, position + length)) out_.complete_ = false;
       position += length;
     }
-    place_names();
+    read_names();
     sort_places();
   }
 
@@ -95,31 +97,33 @@ class GpuLineReader {
       if (folder.empty()) break;
       folders.push_back(folder);
     }
-    files_of_unit_.assign(1, file_index({}));
+    files_of_unit_.assign(1, 0);
     for (std::string_view name; take_text(&position, &name);) {
       if (name.empty()) return true;
       uint64_t folder = 0, ignored = 0;
       if (!take_leb(&position, &folder) || !take_leb(&position, &ignored) || !take_leb(&position, &ignored))
         return false;
-      std::string path(folder < folders.size() && !name.starts_with('/') ? folders[folder] : "");
-      if (!path.empty()) path += '/';
-      files_of_unit_.push_back(file_index(path.append(name)));
+      const std::string_view in = folder < folders.size() && !name.starts_with('/') ? folders[folder] : "";
+      // Not even joined where there is no room for it.
+      const bool is_read = in.size() + name.size() <= std::min(kMostPathBytes, text_bytes_left_);
+      out_.complete_ &= is_read;
+      files_of_unit_.push_back(
+          is_read ? text_index(in.empty() ? std::string(name) : std::string(in).append("/").append(name))
+                  : 0);
     }
     return false;
   }
 
-  uint32_t file_index(std::string path) {
-    if (path.size() > kMostPathBytes) path.clear();
-    const auto [found, is_new] = indices_.try_emplace(path, static_cast<uint32_t>(out_.files_.size()));
-    if (!is_new) return found->second;
-    file_bytes_ += path.size();
-    if (file_bytes_ > GpuLines::kMostFileBytes) {
+  uint32_t text_index(std::string_view text) {
+    if (text.size() > text_bytes_left_) {
       out_.complete_ = false;
-      indices_.erase(found);
-      return 0;  // the empty one
+      return 0;
     }
-    out_.files_.push_back(std::move(path));
-    return found->second;
+    text_bytes_left_ -= text.size();
+    if (const auto found = indices_.find(text); found != indices_.end()) return found->second;
+    const auto index = static_cast<uint32_t>(out_.texts_.size());
+    indices_[out_.texts_.emplace_back(text)] = index;
+    return index;
   }
 
   void start_sequence() {
@@ -234,27 +238,32 @@ class GpuLineReader {
     now_.call_site = now_.name = kNone;
     if (row == 0 || row > out_.rows_.size() - first_of_sequence_) return;
     now_.call_site = static_cast<uint32_t>(first_of_sequence_ + row - 1);
-    if (name >= out_.names_.size()) return;
+    if (name >= names_.size()) return;
     now_.name = static_cast<uint32_t>(name);
     uint32_t& furthest = units_.back().furthest_name;
     furthest = furthest == kNone ? now_.name : std::max(furthest, now_.name);
   }
 
-  // Where each unit's part of .debug_str starts.
-  void place_names() {
+  // Finds out where each unit's part of .debug_str starts, and reads the names.
+  void read_names() {
     std::vector<std::pair<const Unit*, uint64_t>> parts;
     uint64_t base = 0;
     for (const Unit& unit : units_) {
       if (unit.furthest_name == kNone) continue;
       parts.push_back({&unit, base});
       base += uint64_t{unit.furthest_name} + 1;
-      base += CubinFile::text_at(out_.names_, base - 1).size();
+      base += CubinFile::text_at(names_, base - 1).size();
     }
-    out_.names_known_ = parts.size() <= 1 || base == out_.names_.size();
-    for (size_t i = 1; i < parts.size(); ++i)
-      for (size_t row = parts[i].first->first_row; row < parts[i].first->last_row; ++row) {
-        uint32_t& name = out_.rows_[row].name;
-        if (name != kNone) name = out_.names_known_ ? static_cast<uint32_t>(name + parts[i].second) : kNone;
+    out_.names_known_ = parts.size() <= 1 || base == names_.size();
+    std::unordered_map<uint64_t, uint32_t> read;  // by where it starts
+    for (const auto& [unit, begin] : parts)
+      for (size_t i = unit->first_row; i < unit->last_row; ++i) {
+        uint32_t& name = out_.rows_[i].name;
+        if (name == kNone) continue;
+        const auto [known, is_new] = read.try_emplace(begin + name, kNone);
+        if (is_new && (out_.names_known_ || begin == 0) && text_bytes_left_ > 0)
+          known->second = text_index(CubinFile::text_at(names_, begin + name));
+        name = known->second;
       }
   }
 
@@ -282,8 +291,9 @@ class GpuLineReader {
   int8_t line_base_ = 0;
   std::vector<uint8_t> operand_counts_;  // of standard operations
   std::vector<uint32_t> files_of_unit_;
-  std::map<std::string, uint32_t> indices_;
-  size_t file_bytes_ = 0, first_of_sequence_ = 0;
+  std::span<const uint8_t> names_;
+  std::map<std::string_view, uint32_t> indices_;  // of texts
+  size_t text_bytes_left_ = GpuLines::kMostTextBytes, first_of_sequence_ = 0;
   uint64_t last_address_ = 0;  // of the last row
   std::vector<Unit> units_;
   Registers now_;
@@ -304,9 +314,8 @@ std::vector<GpuFrame> GpuLines::frames_at(uint32_t section, uint64_t offset,
   for (uint32_t row = std::prev(next)->row; row != kNone && frames.size() < kMostFrames;
        row = rows_[row].call_site) {
     const Row& at = rows_[row];
-    const std::string_view inlined =
-        at.name == kNone ? std::string_view() : CubinFile::text_at(names_, at.name);
-    frames.push_back({at.call_site == kNone ? function : inlined, files_[at.file], at.line});
+    const std::string_view inlined = texts_[at.name == kNone ? 0 : at.name];
+    frames.push_back({at.call_site == kNone ? function : inlined, texts_[at.file], at.line});
   }
   std::reverse(frames.begin(), frames.end());
   return frames;

@@ -14,6 +14,7 @@
 //   not fill .debug_str to its last byte, the names of all files but the first are not known.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,19 +24,18 @@
 
 namespace diogenes {
 
-// Names and files are valid as long as what they came from.
+// Valid as long as what they came from. From one GpuLines, what is the same text is the same place in memory.
 struct GpuFrame {
   std::string_view function;  // mangled; empty: not known
   std::string_view file;
   uint32_t line = 0;  // 0: not known
-
-  bool operator==(const GpuFrame&) const = default;
 };
 
 class GpuLines {
  public:
   static constexpr size_t kMostRows = 4 << 20;
-  static constexpr size_t kMostFileBytes = 16 << 20;  // of all names of files
+  static constexpr size_t kMostTextBytes =
+      64 << 20;  // of names of files and of functions that are read; of further ones none
   static constexpr size_t kMostFrames = 256;  // at one place; of more, those around the others are left out
 
   GpuLines() = default;
@@ -55,9 +55,9 @@ class GpuLines {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   struct Row {
-    uint32_t file, line;  // file: in files_
+    uint32_t file, line;  // file: in texts_
     uint32_t call_site;   // in rows_, before this one; kNone: not inlined
-    uint32_t name;        // in names_; kNone: not known
+    uint32_t name;        // in texts_; while they are read: in .debug_str. kNone: not known
 
     bool operator==(const Row&) const = default;
   };
@@ -69,9 +69,8 @@ class GpuLines {
   };
 
   std::vector<Row> rows_;
-  std::vector<Place> places_;  // sorted by section and offset, no two of the same
-  std::vector<std::string> files_;
-  std::span<const uint8_t> names_;
+  std::vector<Place> places_;      // sorted by section and offset, no two of the same
+  std::deque<std::string> texts_;  // each once; the first is empty
   bool complete_ = true, names_known_ = true;
 };
 

@@ -19,12 +19,20 @@ struct LoopLines {
   uint32_t first = 0, last = 0;
 };
 
+// What is the same text is the same place in memory, so texts need not be compared.
+using FrameKey = std::tuple<const void*, const void*, uint32_t>;
+FrameKey key_of(const GpuFrame& frame, bool with_line) {
+  return {frame.function.data(), frame.file.data(), with_line ? frame.line : 0};
+}
+
 // Is `frames` within the function that `loop` ends in, by the same calls?
 bool is_within(const std::vector<GpuFrame>& frames, const std::vector<GpuFrame>& loop) {
-  const size_t depth = loop.size();
-  return depth > 0 && frames.size() >= depth && std::equal(loop.begin(), loop.end() - 1, frames.begin()) &&
-         frames[depth - 1].function == loop[depth - 1].function &&
-         frames[depth - 1].file == loop[depth - 1].file;
+  if (loop.empty() || frames.size() < loop.size()) return false;
+  for (size_t i = 0; i < loop.size(); ++i) {
+    const bool is_call = i + 1 < loop.size();
+    if (key_of(frames[i], is_call) != key_of(loop[i], is_call)) return false;
+  }
+  return true;
 }
 
 std::vector<LoopLines> lines_of_loops(const Cubin& cubin, GpuFunctionIndex function, const GpuFlow& flow) {
@@ -56,13 +64,12 @@ std::vector<LoopLines> lines_of_loops(const Cubin& cubin, GpuFunctionIndex funct
 }
 
 // By the source loop around it, the calls around it, and its function and file; then by its first line, and by its last one.
-using Around = std::vector<std::tuple<std::string_view, std::string_view, uint32_t>>;
+using Around = std::vector<FrameKey>;
 using Key = std::tuple<uint32_t, Around, uint32_t>;
 
 Around around(const std::vector<GpuFrame>& frames) {
   Around key;
-  for (const GpuFrame& frame : frames) key.push_back({frame.function, frame.file, frame.line});
-  if (!key.empty()) std::get<2>(key.back()) = 0;
+  for (size_t i = 0; i < frames.size(); ++i) key.push_back(key_of(frames[i], i + 1 < frames.size()));
   return key;
 }
 
