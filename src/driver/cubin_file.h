@@ -3,8 +3,8 @@
 // these bytes, which have to outlive them. Nothing is allocated and time is linear, so that the code is safe inside a target.
 //
 // Source: the ELF specification; machine and architecture as in LLVM's definitions of ELF (EM_CUDA; EF_CUDA_SM of version 7 of
-// the format, which CUDA 12 writes, and EF_CUDA_SM_MASK of version 8, CUDA 13's; version 7 was not tried here). Names of sections:
-// files that nvcc 13 wrote for sm_75 to sm_121.
+// the format, which CUDA 12 writes, and EF_CUDA_SM_MASK of version 8, CUDA 13's; version 7 was not tried here). Names of
+// sections: files that nvcc 13 wrote for sm_75 to sm_121.
 #pragma once
 #include <elf.h>
 

@@ -1,5 +1,5 @@
-// Tables in a cubin: its symbols, and what its relocations name. In: a cubin's sections (driver/cubin_file.h). Out: entries in the
-// order of the file; views point into it. Source: the ELF specification; relocation types: files that nvcc 13 wrote.
+// Tables in a cubin: its symbols, and what its relocations name. In: a cubin's sections (driver/cubin_file.h). Out: entries in
+// the order of the file; views point into it. Source: the ELF specification; relocation types: files that nvcc 13 wrote.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -351,6 +351,26 @@ TEST(Cubin, SymbolsOutsideOfCodeAreNoFunctions) {
   EXPECT_EQ(cubin->functions()[1].end, 64u);
 }
 
+TEST(Cubin, NamesThatLieInOneAnotherAreRefused) {
+  CubinBuilder builder(90);
+  const uint32_t section = builder.code("k", Bytes(64 * 16));
+  builder.symbol(std::string(2000, 'x'), STT_FUNC, section, 0, 16);
+  for (uint32_t i = 1; i < 64; ++i) builder.symbol("f", STT_FUNC, section, 16 * i, 16);
+  Bytes bytes = builder.build();
+  const auto file = CubinFile::read(bytes);
+  const auto symbols = file->section(std::string_view(".symtab")).contents;
+  const auto begin = static_cast<size_t>(symbols.data() - bytes.data());
+  EXPECT_TRUE(Cubin::read(bytes).ok());
+  for (size_t i = 2; i < symbols.size() / sizeof(Elf64_Sym);
+       ++i)  // the name of the first function, from its second letter on
+    bytes[begin + i * sizeof(Elf64_Sym)] = 2;
+  for (size_t i = 2; i < symbols.size() / sizeof(Elf64_Sym); ++i)
+    bytes[begin + i * sizeof(Elf64_Sym) + 1] = 0;
+  const auto cubin = Cubin::read(bytes);
+  ASSERT_FALSE(cubin.ok());
+  EXPECT_NE(std::string(cubin.error().c_str()).find("names that lie in one another"), std::string::npos);
+}
+
 TEST(Cubin, SectionsThatLieInOneAnotherAreRefused) {
   CubinBuilder builder(90);
   for (int i = 0; i < 20; ++i) builder.code("k", {});

@@ -1,5 +1,5 @@
-// Basic blocks and natural loops of a function of a GPU's code. In: the function, in its cubin. Out: a graph, which holds no view of
-// the cubin. Loops are found as in the CPU's code (analysis/samples/natural_loops.h).
+// Basic blocks and natural loops of a function of a GPU's code. In: the function, in its cubin. Out: a graph, which holds no view
+// of the cubin. Loops are found as in the CPU's code (analysis/samples/natural_loops.h).
 //
 // Every call is taken to return. A block that ends in a jump to an unknown place has no successor; places that only such a jump
 // reaches are taken for entries.
@@ -45,7 +45,7 @@ class GpuFlow {
 
   // Is every loop in `loops`? There may be others where a jump leads to an unknown place, and where a cycle can be entered in two
   // places: that has no head, and is no loop.
-  bool all_loops_known() const { return !has_unknown_jumps_ && !has_irreducible_cycles_; }
+  bool all_loops_known() const { return !blocks_.empty() && !has_unknown_jumps_ && !has_irreducible_cycles_; }
   bool has_unknown_jumps() const { return has_unknown_jumps_; }
   bool has_irreducible_cycles() const { return has_irreducible_cycles_; }
 

@@ -133,6 +133,18 @@ TEST(GpuFlow, WithoutControlFlowThereAreNoBlocks) {
   EXPECT_EQ(flow.loop_at(0), GpuFlow::kNone);
 }
 
+TEST(GpuFlow, AFunctionThatIsTooLargeHasNoBlocks) {
+  for (const size_t more : {0, 1}) {
+    CubinBuilder builder(90);
+    const size_t size = (GpuFlow::kMostInstructions + more) * kGpuInstructionBytes;
+    builder.kernel("k", builder.code("k", Bytes(size)), size);
+    auto cubin = Cubin::read(builder.build());
+    ASSERT_TRUE(cubin.ok() && cubin->has_control_flow());
+    EXPECT_EQ(GpuFlow(*cubin, {0}).blocks().empty(), more > 0);
+    EXPECT_EQ(GpuFlow(*cubin, {0}).all_loops_known(), more == 0);
+  }
+}
+
 class FlowOf : public ::testing::TestWithParam<int> {};
 
 TEST_P(FlowOf, BlocksCoverTheFunctionsAndLoopsLieInOneAnotherOrApart) {

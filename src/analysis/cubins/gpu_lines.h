@@ -1,9 +1,11 @@
-// Lines of GPU code, with the functions that were inlined. In: a cubin's .debug_line, .debug_str and relocations. Out: for a place in
-// the code the call that was inlined there, the call around that, and so on.
+// Lines of GPU code, with the functions that were inlined. In: a cubin's .debug_line, .debug_str and relocations. Out: for a
+// place in the code the call that was inlined there, the call around that, and so on.
 //
-// Source: DWARF 2, section 6.2, and what nvcc adds to it with -lineinfo alone (files that nvcc 13 wrote for sm_75 to sm_121). Where
-// the calls come from was compared with the PTX of the same sources: of 20,632 rows of inlined code 13 differ, all in names (below).
-// - The extended operation 0x90 has two numbers (LEB128), which hold for all rows up to the next one: the row of the call that was
+// Source: DWARF 2, section 6.2, and what nvcc adds to it with -lineinfo alone (files that nvcc 13 wrote for sm_75 to sm_121).
+// Where the calls come from was compared with the PTX of the same sources: of 20,632 rows of inlined code 13 differ, all in names
+// (below).
+// - The extended operation 0x90 has two numbers (LEB128), which hold for all rows up to the next one: the row of the call that
+// was
 //   inlined, and where the called function's linkage name starts in .debug_str. Row 0: the code is the function's own. Rows are
 //   counted from 1 in each sequence. Where a function starts, one row may stand there twice, and is counted once.
 // - Where two functions were inlined at one row, one after the other, nvcc may leave out the operation for the second: its rows

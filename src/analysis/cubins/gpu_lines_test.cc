@@ -124,8 +124,8 @@ TEST(GpuLines, ARowHoldsUpToTheNext) {
 }
 
 TEST(GpuLines, OperationsThatMoveAddressAndLine) {
-  // 240 is 230 behind the first special one: 230 / 14 is 16 bytes, 230 % 14 - 5 is 1 line. 5, 6 and 7 are columns and blocks, 0x80
-  // is not known. 8 moves the address as 255 does, by 17 bytes. 9 moves it by 0x1001.
+  // 240 is 230 behind the first special one: 230 / 14 is 16 bytes, 230 % 14 - 5 is 1 line. 5, 6 and 7 are columns and blocks,
+  // 0x80 is not known. 8 moves the address as 255 does, by 17 bytes. 9 moves it by 0x1001.
   const Table table({Unit()
                          .file("f.cu")
                          .address(1)

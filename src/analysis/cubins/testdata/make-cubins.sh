@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles the .cu files of this folder to cubins: make-cubins.sh FOLDER. Only where the sources change: the cubins are committed,
+# Compiles the .cu files of this folder to cubins: make-cubins.sh FOLDER. Only where the sources change: cubins are committed,
 # and no test needs a compiler of CUDA's. They were made by nvcc 13.0, V13.0.88.
 #
 # Each is a copy of the part that the analysis reads, except linked_sm_100.cubin: that is as nvlink wrote it, with PTX text. PTX is
