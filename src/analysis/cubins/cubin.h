@@ -5,9 +5,8 @@
 //
 // Source: the ELF specification; nvcc 13's files for sm_75 to sm_121. In them each kernel has a section. Device functions that
 // were not inlined lie behind it in the same section, as local symbols ("$_Z6kernelPf$_Z4leaff"): each kernel has its own copies.
-// With
-// -rdc=true each device function has a section, too. `.nv.callgraph` has pairs of symbols; those behind the mark (0, -4) are of
-// a function that calls through a register, and of one that it may call. It has none without -rdc=true.
+// With -rdc=true each device function has a section, too. `.nv.callgraph` has pairs of symbols; those behind the mark (0, -4) are
+// of a function that calls through a register, and of one that it may call. It has none without -rdc=true.
 #pragma once
 #include <cstdint>
 #include <optional>

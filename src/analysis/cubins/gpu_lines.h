@@ -5,9 +5,8 @@
 // Where the calls come from was compared with the PTX of the same sources: of 20,632 rows of inlined code 13 differ, all in names
 // (below).
 // - The extended operation 0x90 has two numbers (LEB128), which hold for all rows up to the next one: the row of the call that
-// was
-//   inlined, and where the called function's linkage name starts in .debug_str. Row 0: the code is the function's own. Rows are
-//   counted from 1 in each sequence. Where a function starts, one row may stand there twice, and is counted once.
+//   was inlined, and where the called function's linkage name starts in .debug_str. Row 0: the code is the function's own. Rows
+//   are counted from 1 in each sequence. Where a function starts, one row may stand there twice, and is counted once.
 // - Where two functions were inlined at one row, one after the other, nvcc may leave out the operation for the second: its rows
 //   then have their own file and line, and the first one's name.
 // - A sequence starts with an address, whose relocation names the function. Of several rows at one address the last counts.

@@ -8,8 +8,8 @@
 namespace diogenes {
 namespace {
 
-// Instructions that are looked at for the lines of loops, each once for each loop that holds it. CUB's largest kernel needs
-// 6,000.
+// Instructions that are looked at for the lines of loops, each once for each loop that holds it. A kernel of CUB's needs less
+// than 10,000.
 constexpr uint32_t kMostSteps = 2'000'000;
 // Of the branches back of all loops; loops behind have no lines.
 constexpr size_t kMostFrames = 1'000'000;
