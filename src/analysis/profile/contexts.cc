@@ -62,6 +62,19 @@ class Tree {
   using Key =
       std::tuple<uint32_t, Kind, std::string, std::string, int>;  // parent, kind, name, file or module, line
 
+  struct FrameBelow {
+    uint32_t parent;
+    int called_line;
+    const ReportFrame* frame;
+    bool operator==(const FrameBelow&) const = default;
+  };
+  struct FrameBelowHash {
+    size_t operator()(const FrameBelow& one) const {
+      const uint64_t place = uint64_t{one.parent} << 32 | static_cast<uint32_t>(one.called_line);
+      return std::hash<const void*>()(one.frame) ^ place * 0x9e3779b97f4a7c15;
+    }
+  };
+
   // A site's call, and the innermost of the application's frames above it.
   struct SiteNodes {
     uint32_t call = 0, application = 0;
@@ -80,7 +93,14 @@ class Tree {
     return found->second;
   }
 
+  // Frames stay where they are, so what was found of one is found by its address: samples ask for the same ones by the million.
   uint32_t frame_child(uint32_t parent, const ReportFrame& frame, int called_line) {
+    auto [known, fresh] = frame_children_.try_emplace({parent, called_line, &frame}, 0);
+    if (fresh) known->second = add_frame(parent, frame, called_line);
+    return known->second;
+  }
+
+  uint32_t add_frame(uint32_t parent, const ReportFrame& frame, int called_line) {
     std::string name = frame.function;
     if (name.empty()) name = module_of(frame);
     const uint32_t node =
@@ -219,38 +239,40 @@ class Tree {
 
   // The context that a sample was in, at `node` or below it.
   uint32_t below(uint32_t p, uint32_t node, const UnwoundSample& sample) {
-    const std::vector<ReportFrame> frames = in_.named(p, sample.frames);
+    std::vector<const ReportFrame*> frames;
+    for (const Frame frame : sample.frames)
+      for (const ReportFrame& one : in_.named(p, frame)) frames.push_back(&one);
     size_t outer = frames.size();  // frames inside of this one are below the node
     const ReportContext& above = out_.nodes[node];
     int line = 0;
     if (node == 0) {
       for (size_t i = frames.size(); i-- > 0;)
-        if (is_outermost(frames[i])) {
+        if (is_outermost(*frames[i])) {
           outer = i + 1;
           break;
         }
-      while (outer > 0 && starts_threads(frames[outer - 1])) --outer;
+      while (outer > 0 && starts_threads(*frames[outer - 1])) --outer;
     } else {
       for (size_t i = frames.size(); i-- > 0;)
-        if (frames[i].function == above.name) {
+        if (frames[i]->function == above.name) {
           outer = i;
-          line = frames[i].line;
+          line = frames[i]->line;
           break;
         }
     }
     // Of the interpreter's own frames, those inside of its innermost loop tell something.
     for (size_t i = 0; i < outer; ++i)
-      if (frames[i].function.starts_with("_PyEval_EvalFrame")) {
+      if (frames[i]->function.starts_with("_PyEval_EvalFrame")) {
         outer = i;
         if (i == 0) return child(node, Kind::frame, "Python's interpreter", "", 0);
         break;
       }
     const ReportFrame* caller = nullptr;
     for (size_t i = outer; i-- > (outer > kMostSampledFrames ? outer - kMostSampledFrames : 0);) {
-      if (tells_nothing(frames[i], caller)) continue;
-      node = frame_child(node, frames[i], line);
-      line = frames[i].line;
-      caller = &frames[i];
+      if (tells_nothing(*frames[i], caller)) continue;
+      node = frame_child(node, *frames[i], line);
+      line = frames[i]->line;
+      caller = frames[i];
     }
     return node;
   }
@@ -453,6 +475,7 @@ class Tree {
   const ContextInput& in_;
   Contexts out_;
   std::map<Key, uint32_t> nodes_;
+  std::unordered_map<FrameBelow, uint32_t, FrameBelowHash> frame_children_;  // of those that were asked for
   std::vector<uint32_t> depth_{0};
   std::unordered_map<uint32_t, SiteNodes> sites_;
   std::unordered_map<uint64_t, uint32_t> between_;

@@ -32,7 +32,8 @@ struct ContextInput {
   std::map<uint32_t, double> recoverable_s;                         // by site
   // Where the CPU was, by process; empty: it was not sampled.
   std::vector<std::vector<UnwoundSample>> samples = {};
-  std::function<std::vector<ReportFrame>(uint32_t, std::span<const Frame>)> named = {};  // of a process
+  // What one frame of a process stands for; stays where it is, as the stacks do.
+  std::function<const std::vector<ReportFrame>&(uint32_t, Frame)> named = {};
   std::vector<GpuIdle> idle = {};  // by process; empty: not known
   std::optional<MainLoop> loop = {};
 };

@@ -57,12 +57,11 @@ class ContextsTest : public ::testing::Test {
                           .work_name = [](uint32_t) { return "axpy"; },
                           .recoverable_s = {},
                           .samples = samples_,
-                          .named =
-                              [](uint32_t, std::span<const Frame> frames) {
-                                std::vector<ReportFrame> named;
-                                for (const Frame frame : frames) named.push_back(frame_at(frame.offset()));
-                                return named;
-                              },
+                          .named = [this](uint32_t, Frame frame) -> const std::vector<ReportFrame>& {
+                            auto& named = sampled_[frame.packed];
+                            if (named.empty()) named.push_back(frame_at(frame.offset()));
+                            return named;
+                          },
                           .idle = idle_,
                           .loop = loop_});
   }
@@ -92,6 +91,7 @@ class ContextsTest : public ::testing::Test {
   SiteTable sites_;
   diogenes::Run run_;
   std::map<uint32_t, std::vector<ReportFrame>> stacks_;
+  std::map<uint64_t, std::vector<ReportFrame>> sampled_;  // by Frame::packed
   std::optional<GpuWorkFound> work_;
   std::vector<std::vector<UnwoundSample>> samples_;
   std::vector<GpuIdle> idle_;

@@ -8,6 +8,7 @@
 #include "analysis/profile/occupancy.h"
 #include "analysis/symbols/dwarf_frames.h"
 #include "analysis/symbols/frame_owner.h"
+#include "analysis/symbols/module_file.h"
 #include "analysis/symbols/wording.h"
 #include "base/in_background.h"
 #include "base/short_function.h"
@@ -164,7 +165,9 @@ class Profile {
         .work_name = [this](uint32_t item) { return work_name(in_.work->items[item]); },
         .recoverable_s = in_.recoverable_s,
         .samples = in_.samples(),
-        .named = [this](uint32_t p, std::span<const Frame> stack) { return names_of(p, stack); },
+        .named = [this](uint32_t p, Frame frame) -> const std::vector<ReportFrame>& {
+          return names_of(p, frame);
+        },
         .idle = in_.idle(),
         .loop = in_.loop};
     Contexts contexts = find_contexts(input);
@@ -173,8 +176,8 @@ class Profile {
     return contexts;
   }
 
-  std::vector<ReportFrame> names_of(uint32_t process, std::span<const Frame> stack) {
-    return in_.names.frames(*in_.tracing.processes[process].trace, stack);
+  const std::vector<ReportFrame>& names_of(uint32_t process, Frame frame) {
+    return in_.names.frame(*in_.tracing.processes[process].trace, frame);
   }
 
   using CallPlaces =
@@ -196,14 +199,12 @@ class Profile {
       const auto first = of_file->second.lower_bound(begin);
       return first != of_file->second.end() && *first < end;
     };
-    const auto named = [this](uint32_t p, Frame frame) { return names_of(p, {&frame, 1}); };
+    const auto named = [this](uint32_t p, Frame frame) { return names_of(p, frame); };
     std::map<std::pair<std::string, BuildId>, CodeLoops> files;
     const auto innermost = [&](uint32_t p, Frame frame) -> const CodeLoop* {
       const ModuleRecord* module = in_.tracing.processes[p].trace->module(frame.module());
       if (!module) return nullptr;
-      BuildId id;
-      id.length = std::min<uint8_t>(module->build_id_length, sizeof module->build_id);
-      std::copy_n(module->build_id, id.length, id.bytes.begin());
+      const BuildId id = build_id_of(*module);
       return files.try_emplace({module->path, id}, module->path, id).first->second.innermost(frame.offset());
     };
     contexts.idle.loops =
@@ -283,7 +284,9 @@ std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const Sit
       std::vector<Frame>& of_process = frames[tracing.processes[p].trace];
       of_process.insert(of_process.end(), sample.frames.begin(), sample.frames.end());
     }
-  names.find(sites, std::move(frames));
+  names.find(sites, frames);
+  for (const auto& [process, of_process] : frames)
+    for (const Frame frame : of_process) names.frame(*process, frame);
   return unwound;
 }
 

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analysis/symbols/module_file.h"
+
 namespace diogenes {
 namespace {
 
@@ -17,11 +19,9 @@ using nlohmann::json;
 constexpr const char* kNamesSchema = "diogenes-names/1";
 
 std::string key_of(const ModuleRecord& module) {
-  std::string key(module.path, strnlen(module.path, sizeof module.path));
-  key += ' ';
-  for (int i = 0; i < std::min<int>(module.build_id_length, sizeof module.build_id); ++i)
-    key += fmt::format("{:02x}", module.build_id[i]);
-  return key;
+  char id[41];
+  to_hex(build_id_of(module), id);
+  return path_of(module) + ' ' + id;
 }
 
 json to_json(const ReportFrame& frame) {

@@ -40,7 +40,7 @@ bool is_evaluator(const ReportFrame& frame) {
 
 // One frame of the machine.
 struct NamedFrame {
-  std::vector<ReportFrame> frames;
+  const std::vector<ReportFrame>* frames;
   bool evaluator = false, hidden = false;
 };
 
@@ -80,15 +80,14 @@ ReportFrame python_frame(const ProcessTrace& process, Frame frame) {
 }
 
 std::vector<ReportFrame> named_stack(const ProcessTrace& process, uint32_t stack,
-                                     const std::function<std::vector<ReportFrame>(Frame)>& resolve) {
+                                     const std::function<const std::vector<ReportFrame>&(Frame)>& resolve) {
   const StackSections sections = sections_of(process, stack);
   std::vector<NamedFrame> machine;
   size_t evaluators = 0;
   for (Frame frame : sections.machine) {
-    NamedFrame& named = machine.emplace_back();
-    named.frames = resolve(frame);
+    NamedFrame& named = machine.emplace_back(NamedFrame{&resolve(frame)});
     if (sections.python.empty()) continue;
-    named.evaluator = std::any_of(named.frames.begin(), named.frames.end(), is_evaluator);
+    named.evaluator = std::any_of(named.frames->begin(), named.frames->end(), is_evaluator);
     named.hidden = named.evaluator || is_interpreters(process, frame);
     evaluators += named.evaluator;
   }
@@ -108,7 +107,7 @@ std::vector<ReportFrame> named_stack(const ProcessTrace& process, uint32_t stack
     }
   };
   for (NamedFrame& named : machine) {
-    if (!named.hidden) result.insert(result.end(), named.frames.begin(), named.frames.end());
+    if (!named.hidden) result.insert(result.end(), named.frames->begin(), named.frames->end());
     if (!named.evaluator) continue;
     unknown > 0 ? static_cast<void>(--unknown) : add_run();
   }

@@ -21,8 +21,8 @@ void add_stack(SiteKeyBuilder& key, const ProcessTrace& process, uint32_t stack)
 // A frame of Python with its names.
 ReportFrame python_frame(const ProcessTrace& process, Frame frame);
 
-// Innermost first. `resolve`: the frames that one of the machine's stands for.
+// Innermost first. `resolve`: the frames that one of the machine's stands for, which stay where they are.
 std::vector<ReportFrame> named_stack(const ProcessTrace& process, uint32_t stack,
-                                     const std::function<std::vector<ReportFrame>(Frame)>& resolve);
+                                     const std::function<const std::vector<ReportFrame>&(Frame)>& resolve);
 
 }  // namespace diogenes

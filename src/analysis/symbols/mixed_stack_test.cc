@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "trace/testing/facts_builder.h"
 #include "trace/testing/temporary_folder.h"
 
@@ -16,13 +18,14 @@ const std::string kLines = "\xef\x02\xef\x02";  // 13: a line, no columns; by on
 enum Module : uint8_t { library, interpreter };
 constexpr uint64_t kEvaluator = 0x500, kInside = 0x600;  // offsets in the interpreter
 
-std::vector<ReportFrame> resolve(Frame frame) {
+const std::vector<ReportFrame>& resolve(Frame frame) {
+  static std::map<uint64_t, std::vector<ReportFrame>> all;
   ReportFrame result;
   if (frame.module() == interpreter)
     result.function = frame.offset() == kEvaluator ? "_PyEval_EvalFrameDefault" : "cfunction_call";
   else
     result.function = "native" + std::to_string(frame.offset());
-  return {result};
+  return all[frame.packed] = {result};
 }
 
 struct Recorded {

@@ -12,7 +12,9 @@ const std::vector<ReportFrame>& StackNames::stack(StackPlace place) {
   if (!fresh || !place.process) return found->second;
   const ProcessTrace& process = *place.process;
   Namer& code = namer(process);
-  found->second = named_stack(process, place.stack, [&](Frame frame) { return named(process, code, frame); });
+  found->second = named_stack(process, place.stack, [&](Frame frame) -> const std::vector<ReportFrame>& {
+    return named(process, code, frame);
+  });
   for (ReportFrame& frame : found->second) {
     if (frame.language != "python") continue;
     auto [owner, unknown] = code.python_owners.try_emplace(frame.file);
@@ -46,17 +48,6 @@ void StackNames::find(const ProcessTrace& process, std::span<const Frame> frames
   code.symbolizer.find(places);
 }
 
-std::vector<ReportFrame> StackNames::frames(const ProcessTrace& process, std::span<const Frame> stack) {
-  Namer& code = namer(process);
-  std::vector<ReportFrame> frames;
-  for (const Frame frame : stack) {
-    const std::vector<ReportFrame>& here = named(process, code, frame);
-    frames.insert(frames.end(), here.begin(), here.end());
-  }
-  return frames;
-}
-
-// One frame of the machine: the functions that were inlined there come first.
 const std::vector<ReportFrame>& StackNames::named(const ProcessTrace& process, Namer& code, Frame frame) {
   auto [known, fresh] = code.frames.try_emplace(frame.packed);
   if (!fresh) return known->second;

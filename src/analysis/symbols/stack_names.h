@@ -21,12 +21,14 @@ class StackNames {
   // Innermost first, inlined frames included. Empty where the operation has no stack.
   const std::vector<ReportFrame>& stack(StackPlace place);
 
-  // What stack() and frames() will be asked for, all at once: files are read side by side.
+  // What stack() and frame() will be asked for, all at once: files are read side by side.
   using FramesOf = std::map<const ProcessTrace*, std::vector<Frame>>;
   void find(const SiteTable& sites, FramesOf more = {});
 
-  // The same of frames that are in no table of stacks.
-  std::vector<ReportFrame> frames(const ProcessTrace& process, std::span<const Frame> stack);
+  // What one frame of the machine stands for, in a table of stacks or not: the functions that were inlined there come first.
+  const std::vector<ReportFrame>& frame(const ProcessTrace& process, Frame frame) {
+    return named(process, namer(process), frame);
+  }
 
   // What the program called: the CUDA runtime's function where the stack has one, else the driver's
   // operation.
