@@ -34,8 +34,18 @@ const StageRun* run_of(const Session& session, const std::string& name) {
   return nullptr;
 }
 
+std::string JoinedRuns::name_of(Stage stage) const {
+  return stage == Stage::tracing ? choices_.tracing_run : stage_name(stage);
+}
+
 std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
-  const std::string name = stage == Stage::tracing ? choices_.tracing_run : stage_name(stage);
+  auto run = load_unnoted(stage, what);
+  if (run) note(*run, stage);
+  return run;
+}
+
+std::optional<Run> JoinedRuns::load_unnoted(Stage stage, Load what) {
+  const std::string name = name_of(stage);
   const StageRun* state = run_of(session_, name);
   fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
   std::error_code failed;
@@ -50,11 +60,15 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
     notices.push_back({"session", run.error().c_str()});
     return std::nullopt;
   }
-  stage_notices(*run, name, notices);
-  for (std::string& sentence : lost_operations(*run, name)) lost.push_back(std::move(sentence));
-  if (stage == Stage::tracing || session_.request.profile) python_notice(*run, notices);
-  if (stage == Stage::memory_tracing) not_searched_notice(*run, notices);
   return std::move(*run);
+}
+
+void JoinedRuns::note(const Run& run, Stage stage) {
+  const std::string name = name_of(stage);
+  stage_notices(run, name, notices);
+  for (std::string& sentence : lost_operations(run, name)) lost.push_back(std::move(sentence));
+  if (stage == Stage::tracing || session_.request.profile) python_notice(run, notices);
+  if (stage == Stage::memory_tracing) not_searched_notice(run, notices);
 }
 
 // One stage after the other: what stages 3 and 4 say of the operations goes to those of stage 2, and their
@@ -91,15 +105,24 @@ void JoinedRuns::load_gpu_times() {
   drop_operations(*gpu_run);
 }
 
-// One run is both.
+// One run is both. Its names and its schedule need no more than the operations.
 void JoinedRuns::load_profile() {
-  tracing = load_stage(Stage::gpu_times, Load::gpu_times);
+  tracing = load_unnoted(Stage::gpu_times, Load::operations);
   if (!tracing) return;
   if (auto samples = CpuSamples::open(tracing->trace.folder / kCpuSamplesFile))
     cpu_samples = std::move(*samples);
 }
 
+void JoinedRuns::make_schedules() {
+  if (schedules.empty())
+    schedules = replay::schedules_of(*tracing, sites, replay::SleepCosts(session_.sleep_costs));
+}
+
 void JoinedRuns::take_gpu_times_of_profile() {
+  auto times = in_background([&] { ::diogenes::load_gpu_times(*tracing); });
+  make_schedules();
+  times.get();
+  note(*tracing, Stage::gpu_times);
   take_gpu_times(*tracing);
   gpu_times_notices(*tracing, *gpu_times_, notices);
   gpu_times_.reset();
@@ -108,7 +131,9 @@ void JoinedRuns::take_gpu_times_of_profile() {
 void JoinedRuns::take_gpu_times(const Run& run) {
   auto found =
       in_background([&] { return find_gpu_work(run, sites); });  // writes nothing that the next reads
-  gpu_times_ = join_gpu_times(*tracing, run, sites, kAssumedMachine);
+  if (&run == &*tracing) make_schedules();
+  gpu_times_ = join_gpu_times(*tracing, run, sites, kAssumedMachine,
+                              &run == &*tracing ? schedules : replay::Schedules{});
   calibrated = gpu_times_->known > 0;
   machine_ = gpu_times_->machine;
   gpu_work = found.get();
@@ -120,10 +145,13 @@ void JoinedRuns::build(const Run* memory_tracing_run) {
   if (!tracing) return;
   if (memory_tracing_run && !has_gpu_run && tells_gpu_times(*memory_tracing_run))
     take_gpu_times(*memory_tracing_run);
+  make_schedules();
   graph = build_graph(*tracing, sites);
-  replay.emplace(
-      *tracing, sites, graph,
-      ReplayOptions{.machine = machine_, .calibrated = calibrated, .sleep_costs = session_.sleep_costs});
+  replay.emplace(*tracing, sites, graph,
+                 ReplayOptions{.machine = machine_,
+                               .calibrated = calibrated,
+                               .sleep_costs = session_.sleep_costs,
+                               .schedules = schedules});
 }
 
 void JoinedRuns::join_memory_tracing(const std::function<std::string(const Site&)>& called) {

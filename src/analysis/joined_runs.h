@@ -53,6 +53,7 @@ class JoinedRuns {
   std::vector<CallContext> call_contexts;
   std::vector<BroughtValues> brought;
   std::vector<FollowedValues> followed;
+  replay::Schedules schedules;  // of `tracing`, as graph and replay made of it
   EventGraph graph;
   std::optional<Replay> replay;  // where there is `tracing`
   double unmatched = 0;        // of the memory tracing run's operations, which share the tracing run has not
@@ -65,9 +66,13 @@ class JoinedRuns {
   std::vector<std::string> lost;  // what runs could not record
 
  private:
+  std::string name_of(Stage stage) const;
   std::optional<Run> load_stage(Stage stage, Load what);
+  std::optional<Run> load_unnoted(Stage stage, Load what);
+  void note(const Run& run, Stage stage);
   void load_gpu_times();
   void load_profile();
+  void make_schedules();
   void take_gpu_times(const Run& run);
   void build(const Run* memory_tracing_run);
   void join_memory_tracing(const std::function<std::string(const Site&)>& called);

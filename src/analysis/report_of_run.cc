@@ -338,7 +338,7 @@ std::vector<std::string> ReportOfRun::work_names() const {
 }
 
 void ReportOfRun::start_idle() {
-  idle_ = in_background([this] { return find_idle(*runs_.tracing, runs_.sites); });
+  idle_ = in_background([this] { return find_idle(*runs_.tracing, runs_.schedules); });
 }
 
 // Where time went, as far as GPU times were taken.

@@ -1,6 +1,9 @@
 #include "analysis/profile/gpu_idle.h"
 
 #include <algorithm>
+#include <optional>
+#include <queue>
+#include <tuple>
 
 namespace diogenes {
 namespace {
@@ -23,27 +26,54 @@ void add_call(std::vector<IdlePart>& parts, const std::vector<Operation>& operat
   part(Meanwhile::wait_over, waits, one.end().count);
 }
 
+using Stream = std::vector<PlacedWork>;
+
+bool begins_before(const PlacedWork& one, const PlacedWork& other) { return one.begin < other.begin; }
+
+// In the order in which it began; what began at once, in the order of its streams.
+template <typename Visit>
+void each_by_begin(std::vector<Stream> streams, Visit visit) {
+  struct Rest {
+    const PlacedWork* next;
+    const PlacedWork* end;
+    size_t stream;
+  };
+  const auto later = [](const Rest& one, const Rest& other) {
+    return std::tuple(one.next->begin, one.stream) > std::tuple(other.next->begin, other.stream);
+  };
+  std::priority_queue<Rest, std::vector<Rest>, decltype(later)> rests(later);
+  for (size_t s = 0; s < streams.size(); ++s) {
+    Stream& stream = streams[s];
+    if (!std::is_sorted(stream.begin(), stream.end(), begins_before))
+      std::stable_sort(stream.begin(), stream.end(), begins_before);
+    if (!stream.empty()) rests.push({stream.data(), stream.data() + stream.size(), s});
+  }
+  while (!rests.empty()) {
+    Rest rest = rests.top();
+    rests.pop();
+    do visit(*rest.next++);
+    while (rest.next != rest.end && (rests.empty() || later(rests.top(), rest)));
+    if (rest.next != rest.end) rests.push(rest);
+  }
+}
+
 }  // namespace
 
-GpuIdle find_gpu_idle(const Process& process, const SiteTable& sites) {
+GpuIdle find_gpu_idle(const Process& process, const replay::Schedule& schedule) {
   GpuIdle found;
   found.by_thread.resize(process.threads.size());
-  std::vector<PlacedWork> all;
-  for (const auto& stream : place_gpu_work(process, sites).streams)
-    all.insert(all.end(), stream.begin(), stream.end());
-  if (all.empty()) return found;
-  std::stable_sort(all.begin(), all.end(),
-                   [](const PlacedWork& one, const PlacedWork& other) { return one.begin < other.begin; });
   const int64_t start = process.trace->process.started_ns;
-  int64_t until = all.front().end;
-  for (const PlacedWork& work : all) {
+  std::optional<int64_t> first;
+  int64_t until = 0;
+  each_by_begin(place_gpu_work(process, schedule).streams, [&](const PlacedWork& work) {
+    if (!first) first = work.begin, until = work.end;
     if (work.begin > until) {
       found.idle.count += work.begin - until;
       found.by_thread[work.thread].push_back({until + start, work.begin + start, work.operation});
     }
     until = std::max(until, work.end);
-  }
-  found.phase = {until - all.front().begin};
+  });
+  if (first) found.phase = {until - *first};
   return found;
 }
 

@@ -21,7 +21,7 @@ struct GpuIdle {
   std::vector<std::vector<IdleStretch>> by_thread;  // by position in Process::threads; one after the other
 };
 
-GpuIdle find_gpu_idle(const Process& process, const SiteTable& sites);
+GpuIdle find_gpu_idle(const Process& process, const replay::Schedule& schedule);
 
 // What a thread does in a part of an idle stretch.
 enum class Meanwhile : uint8_t {

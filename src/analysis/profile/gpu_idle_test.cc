@@ -22,7 +22,7 @@ struct Idle {
     auto timed = load_run(folder.path() / "gpu", sites, Load::gpu_times);
     run = std::move(*tracing);
     join_gpu_times(run, *timed, sites, kAssumedMachine);
-    found = find_gpu_idle(run.processes[0], sites);
+    found = find_gpu_idle(run.processes[0], replay::schedule_of(run.processes[0], sites));
   }
   // "between 2: 10" of the first thread, each in us.
   std::vector<std::string> parts() const {
@@ -70,6 +70,18 @@ TEST(GpuIdleTest, OtherStreamsCount) {
   const Idle idle(trace);
   EXPECT_EQ(idle.found.idle.count, 100'000);
   EXPECT_EQ(idle.parts(), (std::vector<std::string>{"between 3: 96", "launching 3: 4"}));
+}
+
+// In turn, with 10 of nothing behind each: of the first stream from 4 to 14 and 44 to 54, of the second from 24 to 34.
+TEST(GpuIdleTest, StreamsThatTakeTurnsAreOneOrder) {
+  auto trace = timeline().launch(4).in_stream(1).on_gpu(at(4), lasting(10)).work(16);
+  trace.launch(4).in_stream(2).on_gpu(at(24), lasting(10)).work(16);
+  trace.launch(4).in_stream(1).on_gpu(at(44), lasting(10)).sync(lasting(10));
+  const Idle idle(trace);
+  EXPECT_EQ(idle.found.idle.count, 20'000);
+  EXPECT_EQ(idle.found.phase.count, 50'000);
+  EXPECT_EQ(idle.parts(),
+            (std::vector<std::string>{"between 1: 6", "launching 1: 4", "between 2: 6", "launching 2: 4"}));
 }
 
 TEST(GpuIdleTest, OfARunWithoutTimesNothingIsSaid) {

@@ -290,9 +290,10 @@ std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const Sit
   return unwound;
 }
 
-std::vector<GpuIdle> find_idle(const Run& tracing, const SiteTable& sites) {
+std::vector<GpuIdle> find_idle(const Run& tracing, const replay::Schedules& schedules) {
   std::vector<GpuIdle> idle;
-  for (const Process& process : tracing.processes) idle.push_back(find_gpu_idle(process, sites));
+  for (size_t p = 0; p < tracing.processes.size(); ++p)
+    idle.push_back(find_gpu_idle(tracing.processes[p], *schedules[p]));
   return idle;
 }
 

@@ -15,7 +15,7 @@ namespace diogenes {
 std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const SiteTable& sites,
                                                    StackNames& names, const CpuSamples* samples);
 // When the GPU had nothing to do, by process.
-std::vector<GpuIdle> find_idle(const Run& tracing, const SiteTable& sites);
+std::vector<GpuIdle> find_idle(const Run& tracing, const replay::Schedules& schedules);
 
 struct ProfileInput {
   const Run& tracing;

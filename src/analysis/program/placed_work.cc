@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/replay/recorded/make_schedule.h"
-
 namespace diogenes {
 namespace {
 
@@ -40,9 +38,13 @@ struct Recorded {
 
 }  // namespace
 
-PlacedStreams place_gpu_work(const Process& process, const SiteTable& sites) {
-  const Schedule schedule = replay::schedule_of(process, sites);
+PlacedStreams place_gpu_work(const Process& process, const Schedule& schedule) {
   PlacedStreams placed{.streams = std::vector<Stream>(schedule.streams), .legacy = schedule.legacy};
+  std::vector<size_t> given(schedule.streams, 0);
+  for (const replay::ThreadSchedule& thread : schedule.threads)
+    for (const Node& node : thread.nodes)
+      if (node.on_gpu() && !node.unseen()) ++given[node.stream];
+  for (uint32_t s = 0; s < schedule.streams; ++s) placed.streams[s].reserve(given[s]);
   std::vector<Recorded> recorded(schedule.events);
   for (const replay::NodeAt at : replay::in_time_order(schedule)) {
     const replay::ThreadSchedule& thread = schedule.threads[at.thread];

@@ -1,5 +1,5 @@
 // When a process's GPU work ran, on the clock of the run that recorded its calls. In: its operations, with how long the work of
-// each took. Out: the work of each stream: behind the call that gave it and behind the work before it, for as long as it took, and
+// each took, and their schedule. Out: the work of each stream: behind the call that gave it and behind the work before it, for as long as it took, and
 // no later than the wait that covered it returned. Its times may come from another run than the calls.
 #pragma once
 #include <cstdint>
@@ -22,6 +22,6 @@ struct PlacedStreams {
 };
 
 // Work of which nobody knows how long it took is left out.
-PlacedStreams place_gpu_work(const Process& process, const SiteTable& sites);
+PlacedStreams place_gpu_work(const Process& process, const replay::Schedule& schedule);
 
 }  // namespace diogenes

@@ -108,16 +108,30 @@ void place_use(const ThreadSchedule& thread, int64_t time, Edit& edit) {
   edit.use_offset = std::max<int64_t>(time - thread.nodes[index - 1].end(), 0);
 }
 
-void ProcessReplay::add_variant(const KnownTimes& times, const Machine& machine, Fill fill, Cause cause) {
-  Variant& variant = variants_.emplace_back();
-  variant.cause = cause;
-  variant.machine = machine;
-  variant.durations = durations_of(schedule_, times, machine, fill);
-  if (!times.calibrated || !times.all) return;
+ProcessReplay::Variant ProcessReplay::made_variant(const KnownTimes& times, const Wanted& wanted) const {
+  Variant variant;
+  variant.cause = wanted.cause;
+  variant.machine = wanted.machine;
+  variant.durations = durations_of(schedule_, times, wanted.machine, wanted.fill);
+  if (!times.calibrated || !times.all) return variant;
   // The latencies are another run's: this one's waits tell which wake-up they had.
-  variant.machine.wake_up = wake_up_of(schedule_, variant.durations, machine);
-  variant.wake_up_differs = std::abs(variant.machine.wake_up - machine.wake_up);
-  variant.durations = durations_of(schedule_, times, variant.machine, fill);
+  variant.machine.wake_up = wake_up_of(schedule_, variant.durations, wanted.machine);
+  variant.wake_up_differs = std::abs(variant.machine.wake_up - wanted.machine.wake_up);
+  variant.durations = durations_of(schedule_, times, variant.machine, wanted.fill);
+  return variant;
+}
+
+// Returns by how much each misses the recorded time, where that is asked for.
+std::vector<int64_t> ProcessReplay::add_variants(const KnownTimes& times, const std::vector<Wanted>& wanted,
+                                                 bool with_mismatch) {
+  const size_t first = variants_.size();
+  variants_.resize(first + wanted.size());
+  std::vector<int64_t> mismatch(wanted.size(), 0);
+  each_on_threads(kMostThreads, wanted.size(), [&](size_t i) {
+    variants_[first + i] = made_variant(times, wanted[i]);
+    if (with_mismatch) mismatch[i] = recorded_mismatch(variants_[first + i]);
+  });
+  return mismatch;
 }
 
 // How many kernels of different streams have a place on the GPU beside each other? Each block has at least a
@@ -141,8 +155,9 @@ int64_t ProcessReplay::recorded_mismatch(const Variant& variant) const {
   return std::abs(recorded.end - schedule_.end);
 }
 
-ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const Machine& assumed)
-    : schedule_(std::move(recorded)) {
+ProcessReplay::ProcessReplay(std::shared_ptr<const Schedule> recorded, const KnownTimes& times,
+                             const Machine& assumed)
+    : shared_(std::move(recorded)) {
   Machine machine = times.calibrated ? assumed
                     : times.any      ? machine_from(schedule_, times, assumed)
                                      : machine_within(schedule_, assumed);
@@ -152,33 +167,32 @@ ProcessReplay::ProcessReplay(Schedule recorded, const KnownTimes& times, const M
       if (node.work == Work::kernel) with_kernels[node.stream] = true;
   several_streams_ = std::count(with_kernels.begin(), with_kernels.end(), true) > 1;
   bool placed = several_streams_ && !machine.overlap_seen && place_kernels(machine);
-  add_variant(times, machine, Fill::equal, Cause::count_);
-  if (several_streams_) {
-    mismatch_ = recorded_mismatch(variants_[0]);
-    // Which of the two is nearer to the recorded time is the estimate; the other one is in the range.
-    // Kernels that were seen to overlap can. Those that have a place beside each other may still hold each
-    // other up (they share memory and what else there is).
-    Machine other = machine;
-    other.kernels_overlap = !machine.kernels_overlap;
-    if (!(machine.overlap_seen && machine.kernels_overlap)) {
-      add_variant(times, other, Fill::equal, Cause::overlap);
-      int64_t theirs = recorded_mismatch(variants_[1]);
-      bool misses = static_cast<double>(mismatch_) > kMismatchThatCounts * static_cast<double>(schedule_.end);
-      if (!times.any && theirs < mismatch_ && (!placed || misses)) {
-        std::swap(variants_[0], variants_[1]);
-        std::swap(variants_[0].cause, variants_[1].cause);
-        mismatch_ = theirs;
-        machine = other;
-      }
+  std::vector<Wanted> wanted = {{machine}};
+  // Which of the two is nearer to the recorded time is the estimate; the other one is in the range.
+  // Kernels that were seen to overlap can. Those that have a place beside each other may still hold each
+  // other up (they share memory and what else there is).
+  Machine other = machine;
+  other.kernels_overlap = !machine.kernels_overlap;
+  if (several_streams_ && !(machine.overlap_seen && machine.kernels_overlap))
+    wanted.push_back({other, Fill::equal, Cause::overlap});
+  const std::vector<int64_t> mismatches = add_variants(times, wanted, several_streams_);
+  mismatch_ = mismatches[0];
+  if (mismatches.size() > 1) {
+    bool misses = static_cast<double>(mismatch_) > kMismatchThatCounts * static_cast<double>(schedule_.end);
+    if (!times.any && mismatches[1] < mismatch_ && (!placed || misses)) {
+      std::swap(variants_[0], variants_[1]);
+      std::swap(variants_[0].cause, variants_[1].cause);
+      mismatch_ = mismatches[1];
+      machine = other;
     }
   }
-  if (!times.all) {
-    add_variant(times, machine, Fill::first, Cause::durations);
-    add_variant(times, machine, Fill::last, Cause::durations);
-  }
+  wanted.clear();
+  if (!times.all)
+    for (const Fill fill : {Fill::first, Fill::last}) wanted.push_back({machine, fill, Cause::durations});
   if (!times.any && machine.assumed)
-    for (const Machine& other : {quick(machine), slow(machine)})
-      add_variant(times, machine_within(schedule_, other), Fill::equal, Cause::latencies);
+    for (const Machine& bound : {quick(machine), slow(machine)})
+      wanted.push_back({machine_within(schedule_, bound), Fill::equal, Cause::latencies});
+  add_variants(times, wanted);
   all_known_ = times.all;
   for (const ThreadSchedule& thread : schedule_.threads)
     for (const Node& node : thread.nodes) calls_time_ += node.own + node.waited;

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 
 #include "analysis/replay/recorded/durations.h"
@@ -54,7 +55,9 @@ class Spread {
 
 class ProcessReplay {
  public:
-  ProcessReplay(Schedule recorded, const KnownTimes& times, const Machine& assumed);
+  ProcessReplay(std::shared_ptr<const Schedule> recorded, const KnownTimes& times, const Machine& assumed);
+  ProcessReplay(Schedule recorded, const KnownTimes& times, const Machine& assumed)
+      : ProcessReplay(std::make_shared<const Schedule>(std::move(recorded)), times, assumed) {}
 
   // When the run ends with some edits made, in each way in which it may have gone.
   struct Ends {
@@ -94,7 +97,14 @@ class ProcessReplay {
   };
 
   bool place_kernels(Machine& machine) const;
-  void add_variant(const KnownTimes& times, const Machine& machine, Fill fill, Cause cause);
+  struct Wanted {
+    Machine machine;
+    Fill fill = Fill::equal;
+    Cause cause = Cause::count_;
+  };
+  Variant made_variant(const KnownTimes& times, const Wanted& wanted) const;
+  std::vector<int64_t> add_variants(const KnownTimes& times, const std::vector<Wanted>& wanted,
+                                    bool with_mismatch = false);
   int64_t recorded_mismatch(const Variant& variant) const;
   Outcome run(const Variant& variant, const Setting& how, std::span<const Edit> edits) const;
   void include_variants(const Ends& before, const Ends& after, Spread& spread) const;
@@ -108,7 +118,8 @@ class ProcessReplay {
   static Setting in_order() { return {true, true, true, true}; }
   static Setting sleeps_as_recorded() { return {true, true, true, false, false}; }
 
-  Schedule schedule_;
+  std::shared_ptr<const Schedule> shared_;
+  const Schedule& schedule_ = *shared_;
   std::vector<Variant> variants_;  // the first is the estimate
   Ends unchanged_;
   int64_t mismatch_ = 0;

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <functional>
 
-#include "analysis/replay/recorded/make_schedule.h"
 #include "analysis/runs/near_search.h"
 
 namespace diogenes {
@@ -66,7 +65,8 @@ std::vector<Node>::const_iterator node_of(const std::vector<Node>& nodes,
 }  // namespace
 
 struct Replay::Part {
-  Part(Schedule recorded, const KnownTimes& times, const Machine& machine, const ProcessFile& of)
+  Part(std::shared_ptr<const Schedule> recorded, const KnownTimes& times, const Machine& machine,
+       const ProcessFile& of)
       : model(std::move(recorded), times, machine), process(of), begin(of.started_ns) {}
 
   // Takes turns on one GPU with the other process.
@@ -132,8 +132,12 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
     graph_thread[p].resize(tracing.processes[p].threads.size(), kNone);
   for (uint32_t t = 0; t < graph.origin.size(); ++t)
     graph_thread[graph.origin[t].first][graph.origin[t].second] = t;
+  const Schedules schedules = options.schedules.empty()
+                                  ? schedules_of(tracing, sites, SleepCosts(options.sleep_costs))
+                                  : options.schedules;
   for (uint32_t p = 0; p < tracing.processes.size(); ++p) {
-    Schedule schedule = schedule_of(tracing.processes[p], sites, replay::SleepCosts(options.sleep_costs));
+    const std::shared_ptr<const Schedule>& made = schedules[p];
+    const Schedule& schedule = *made;
     KnownTimes known;
     known.calibrated = known.all = options.calibrated;
     const Process& process = tracing.processes[p];
@@ -154,8 +158,7 @@ Replay::Replay(const Run& tracing, const SiteTable& sites, const EventGraph& gra
       }
     }
     known.all &= known.any;
-    parts_.push_back(
-        std::make_unique<Part>(std::move(schedule), known, options.machine, process.trace->process));
+    parts_.push_back(std::make_unique<Part>(made, known, options.machine, process.trace->process));
   }
 }
 

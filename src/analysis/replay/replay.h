@@ -19,6 +19,7 @@
 
 #include "analysis/benefit/benefit.h"
 #include "analysis/replay/process.h"
+#include "analysis/replay/recorded/make_schedule.h"
 
 namespace diogenes {
 
@@ -30,6 +31,7 @@ struct ReplayOptions {
   replay::Machine machine = kAssumedMachine;
   bool calibrated = false;  // `machine` was found from GPU times
   std::vector<SleepCost> sleep_costs;
+  replay::Schedules schedules;  // of the run's processes; empty: they are made
 };
 
 class Replay {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/program/placed_work.h"
+#include "analysis/replay/recorded/make_schedule.h"
 
 namespace diogenes {
 namespace {
@@ -127,7 +128,7 @@ class TimelineBuilder {
   }
 
   void add_streams(const Process& process, uint32_t number) {
-    const PlacedStreams placed = place_gpu_work(process, in_.sites);
+    const PlacedStreams placed = place_gpu_work(process, replay::schedule_of(process, in_.sites));
     const int64_t shift = process.trace->process.started_ns - begin_;
     uint32_t named = 0;
     for (uint32_t s = 0; s < placed.streams.size(); ++s) {

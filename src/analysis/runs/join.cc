@@ -134,7 +134,25 @@ std::vector<uint64_t> threads_with_site(const Run& run, size_t sites) {
 
 }  // namespace
 
+namespace {
+
+JoinResult join_with_itself(Run& run, const PairVisitor& pair) {
+  JoinResult result;
+  for (Process& process : run.processes)
+    for (Thread& thread : process.threads)
+      for (uint32_t i = 0; i < thread.operations.size(); ++i) {
+        Operation& operation = thread.operations[i];
+        const bool drivers = operation.has(kDriverThread);
+        (drivers ? result.unmatched : result.matched) += counts(operation);
+        if (!drivers) pair(&operation, process, thread, i);
+      }
+  return result;
+}
+
+}  // namespace
+
 JoinResult join_operations(Run& tracing, const Run& other, const SiteTable& table, const PairVisitor& pair) {
+  if (&tracing == &other) return join_with_itself(tracing, pair);
   size_t sites = table.size();
   JoinResult result;
   std::map<std::string, size_t> by_identity;

@@ -57,6 +57,24 @@ TEST(Join, ThreadsWithTheSameSitesArePairedAsTheyWereMade) {
   EXPECT_EQ(operation(analysed, 2, 0).reasons, 0u);
 }
 
+// A profile's run tells GPU times of itself.
+TEST(Join, ARunIsItsOwnCounterpart) {
+  auto trace = timeline().sync(lasting(1)).from(0x100).unnecessary().work(5);
+  trace.sync(lasting(1)).from(0x200).unnecessary().sync(lasting(1)).from(0x100).unnecessary();
+  trace.on_thread(1).sync(lasting(1)).from(0x100).unnecessary();
+  Analysed analysed(trace);
+  size_t pairs = 0;
+  const JoinResult joined =
+      join_operations(analysed.tracing, analysed.tracing, analysed.sites,
+                      [&](Operation* ours, const Process&, const Thread& thread, uint32_t i) {
+                        EXPECT_EQ(ours, &thread.operations[i]);
+                        ++pairs;
+                      });
+  EXPECT_EQ(pairs, 4u);
+  EXPECT_EQ(joined.matched, 4u);
+  EXPECT_EQ(joined.unmatched, 0u);
+}
+
 TEST(Join, WhatDoesNotMatchIsNeededAndCounted) {
   auto trace = timeline();
   for (int i = 0; i < 4; ++i) trace.sync(lasting(1)).from(0x100).unnecessary().work(5);

@@ -291,6 +291,10 @@ void sort_contents(std::vector<CopyContent>& contents) {
 
 }  // namespace
 
+void load_gpu_times(Run& run) {
+  for (Process& process : run.processes) load_more<GpuTimesLoader>(run, process);
+}
+
 void load_rest(Run& run) {
   for (Process& process : run.processes) {
     if (process.trace->process.gpu_times == GpuTimesState::taken) load_more<GpuTimesLoader>(run, process);
@@ -315,8 +319,8 @@ Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites
                                       std::to_string(seen[{trace.process.rank, executable}]++)
                                 : "without CUDA";
     load_operations(process, sites, run.peers, load == Load::evidence);
-    if (load == Load::gpu_times) load_more<GpuTimesLoader>(run, process);
   }
+  if (load == Load::gpu_times) load_gpu_times(run);
   run.peers.sort();
   return run;
 }

@@ -154,6 +154,8 @@ enum class Load : uint8_t {
   gpu_times
 };
 Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load);
+// Of a run that was loaded with its operations alone: when the GPU worked. Nothing else of it is written.
+void load_gpu_times(Run& run);
 // Of a run with evidence: what hashes, clocks and the GPU's times say. May run beside the judging of synchronizations.
 void load_rest(Run& run);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analysis/replay/recorded/calibration.h"
-#include "analysis/replay/recorded/make_schedule.h"
 
 namespace diogenes {
 namespace {
@@ -14,27 +13,22 @@ using replay::kNone;
 // another.
 constexpr int64_t kFarAbove = 3, kShortestFarAbove = 10'000;
 
-// The schedule of one process of the GPU run, with the times that it recorded.
-struct TimedSchedule {
-  replay::Schedule schedule;
-  replay::KnownTimes times;
-};
-
-TimedSchedule timed_schedule(const Process& process, const SiteTable& sites) {
-  TimedSchedule timed{replay::schedule_of(process, sites), {}};
-  int64_t origin = process.trace->process.started_ns;
-  timed.times.of.resize(timed.schedule.gpu_operations);
-  for (const replay::ThreadSchedule& thread : timed.schedule.threads) {
+// What one process of the GPU run recorded.
+replay::KnownTimes times_of(const Process& process, const replay::Schedule& schedule) {
+  replay::KnownTimes known;
+  const int64_t origin = process.trace->process.started_ns;
+  known.of.resize(schedule.gpu_operations);
+  for (const replay::ThreadSchedule& thread : schedule.threads) {
     const auto& times = process.threads[thread.thread].gpu_times;
     for (const replay::Node& node : thread.nodes) {
       if (node.gpu == kNone || node.operation >= times.size() || times[node.operation].end.count < 0)
         continue;
-      timed.times.of[node.gpu] = {times[node.operation].begin.count - origin,
-                                  times[node.operation].end.count - origin};
-      timed.times.any = true;
+      known.of[node.gpu] = {times[node.operation].begin.count - origin,
+                            times[node.operation].end.count - origin};
+      known.any = true;
     }
   }
-  return timed;
+  return known;
 }
 
 // By site, the times that are known, in their order.
@@ -65,15 +59,19 @@ bool tells_gpu_times(const Run& run) {
 }
 
 GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& sites,
-                             const replay::Machine& assumed) {
+                             const replay::Machine& assumed, const replay::Schedules& made) {
   GpuTimesFound found;
   found.machine = assumed;
   uint32_t most = 0;
-  for (const Process& process : gpu_run.processes) {
-    TimedSchedule timed = timed_schedule(process, sites);
-    if (!timed.times.any || timed.schedule.gpu_operations < most) continue;
-    most = timed.schedule.gpu_operations;
-    found.machine = machine_from(timed.schedule, timed.times, assumed);
+  for (size_t p = 0; p < gpu_run.processes.size(); ++p) {
+    const Process& process = gpu_run.processes[p];
+    const auto schedule = made.empty()
+                              ? std::make_shared<const replay::Schedule>(replay::schedule_of(process, sites))
+                              : made[p];
+    const replay::KnownTimes times = times_of(process, *schedule);
+    if (!times.any || schedule->gpu_operations < most) continue;
+    most = schedule->gpu_operations;
+    found.machine = machine_from(*schedule, times, assumed);
   }
   if (most == 0) return found;
   TimesBySite by_site(sites.size());

@@ -2,6 +2,7 @@
 // the run of tracing again). In: that run, and stage 2's. Out: the GPU time of each operation of stage 2 (its
 // counterpart's, by site and occurrence), and the machine's latencies. Optional: no model requires it.
 #pragma once
+#include "analysis/replay/recorded/make_schedule.h"
 #include "analysis/replay/simulator.h"
 #include "analysis/runs/join.h"
 
@@ -19,8 +20,9 @@ bool tells_gpu_times(const Run& run);
 bool works_on_gpu(const Operation& operation, const SiteTable& sites);
 
 // Sets Operation::gpu in `tracing`. An operation without a counterpart gets its site's median; one that was left
-// out (kUntimed) the time of one that was not, each in its turn, so that their sum is right.
+// out (kUntimed) the time of one that was not, each in its turn, so that their sum is right. `made`: the schedules of
+// `gpu_run`, where they are there already.
 GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& sites,
-                             const replay::Machine& assumed);
+                             const replay::Machine& assumed, const replay::Schedules& made = {});
 
 }  // namespace diogenes

@@ -8,6 +8,7 @@
 #include "analysis/replay/thread_order.h"
 #include "analysis/runs/polls.h"
 #include "analysis/runs/recording_cost.h"
+#include "base/in_background.h"
 
 namespace diogenes::replay {
 namespace {
@@ -336,6 +337,14 @@ bool is_gpu_work(const DriverFunction& function) { return on_gpu(work_of(functio
 
 Schedule schedule_of(const Process& process, const SiteTable& sites, SleepCosts sleep_costs) {
   return Builder(process, sites, std::move(sleep_costs)).build();
+}
+
+Schedules schedules_of(const Run& run, const SiteTable& sites, const SleepCosts& sleep_costs) {
+  Schedules schedules(run.processes.size());
+  each_on_two_threads(schedules.size(), [&](size_t p) {
+    schedules[p] = std::make_shared<const Schedule>(schedule_of(run.processes[p], sites, sleep_costs));
+  });
+  return schedules;
 }
 
 }  // namespace diogenes::replay
