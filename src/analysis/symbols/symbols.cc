@@ -11,8 +11,11 @@
 #include <fstream>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
+#include "analysis/symbols/debug_files.h"
 #include "analysis/symbols/dwarf_frames.h"
+#include "analysis/symbols/module_file.h"
 #include "analysis/symbols/split_functions.h"
 #include "analysis/symbols/unit_functions.h"
 #include "base/in_background.h"
@@ -27,33 +30,12 @@ struct CodeSymbol {
 
 namespace {
 
-// libdwfl asks debuginfod servers where this variable names some. Analysis must not depend on a network, and
-// the variable must be back when the next run of the program starts.
-class NoNetwork {
- public:
-  NoNetwork() {
-    if (const char* value = getenv(kName)) {
-      saved_ = value;
-      had_ = true;
-    }
-    unsetenv(kName);
-  }
-  ~NoNetwork() {
-    if (had_) setenv(kName, saved_.c_str(), 1);
-  }
-
- private:
-  static constexpr const char* kName = "DEBUGINFOD_URLS";
-  std::string saved_;
-  bool had_ = false;
-};
-
 constexpr size_t kMostThreads = 8;
 
 char* debuginfo_path = nullptr;  // libdwfl's default: beside the file, .debug, /usr/lib/debug
 const Dwfl_Callbacks kCallbacks = {
     .find_elf = nullptr,  // the file is given
-    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .find_debuginfo = find_debug_file,
     .section_address = dwfl_offline_section_address,
     .debuginfo_path = &debuginfo_path,
 };
@@ -85,10 +67,6 @@ void sort_symbols(std::vector<CodeSymbol>& symbols) {
   for (CodeSymbol& symbol : symbols) symbol.reach = reach = std::max(reach, symbol.end);
 }
 
-std::string path_of(const ModuleRecord& module) {
-  return {module.path, strnlen(module.path, sizeof module.path)};
-}
-
 bool is_code(const GElf_Sym& symbol) {
   int type = GELF_ST_TYPE(symbol.st_info);
   return (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && symbol.st_shndx != SHN_UNDEF &&
@@ -98,6 +76,10 @@ bool is_code(const GElf_Sym& symbol) {
 }  // namespace
 
 struct Symbolizer::Module {
+  std::string path;
+  std::vector<uint8_t> build_id;
+  std::string trouble;  // why nothing can be said of it, until that is told
+  bool opened = false;
   Dwfl* session = nullptr;
   Dwfl_Module* file = nullptr;
   GElf_Addr bias = 0;  // libdwfl's address - bias = virtual address in the file
@@ -117,12 +99,17 @@ struct Symbolizer::Module {
     if (session) dwfl_end(session);
   }
 
+  void open_once() {
+    if (std::exchange(opened, true)) return;
+    if (path.empty() || path[0] == '[' || path.find("linux-vdso") != std::string::npos) return;
+    trouble = open();
+  }
+
   // "" or why nothing can be said of this file's code.
-  std::string open(const std::string& path, const uint8_t* build_id, int build_id_length) {
+  std::string open() {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return "is gone";
     if (!S_ISREG(status.st_mode)) return "is not a regular file";
-    NoNetwork no_network;
     session = dwfl_begin(&kCallbacks);
     if (!session) return "cannot be read";
     dwfl_report_begin(session);
@@ -134,16 +121,13 @@ struct Symbolizer::Module {
     }
     const unsigned char* actual = nullptr;
     GElf_Addr address = 0;
-    int length = dwfl_module_build_id(file, &actual, &address);
-    if (build_id_length > 0 &&
-        (length < build_id_length || !actual || memcmp(actual, build_id, build_id_length) != 0)) {
+    const int length = dwfl_module_build_id(file, &actual, &address),
+              expected = static_cast<int>(build_id.size());
+    if (expected > 0 &&
+        (length < expected || !actual || memcmp(actual, build_id.data(), build_id.size()) != 0)) {
       file = nullptr;
       return "is not the file that ran (its build-id differs)";
     }
-    // Debug files are looked for now, while no server is asked.
-    Dwarf_Addr dwarf_bias = 0;
-    dwfl_module_getdwarf(file, &dwarf_bias);
-    dwfl_module_getsymtab(file);
     if (is_interpreter(path)) interpreter = path;
     return "";
   }
@@ -210,7 +194,7 @@ struct Symbolizer::Module {
     return true;
   }
 
-  const std::vector<ReportFrame>& frames(const std::string& path, uint64_t offset) {
+  const std::vector<ReportFrame>& frames(uint64_t offset) {
     auto [cached, fresh] = cache.try_emplace(offset);
     if (!fresh) return cached->second;
     cached->second = file ? resolve(offset) : std::vector<ReportFrame>(1);
@@ -270,50 +254,69 @@ Symbolizer::Symbolizer(std::filesystem::path process_folder_for_perf_maps)
     : process_folder_(std::move(process_folder_for_perf_maps)) {}
 Symbolizer::~Symbolizer() = default;
 
-Symbolizer::Module& Symbolizer::module_of(const std::string& path, const uint8_t* build_id,
-                                          int build_id_length) {
+// As it is: open_once() comes first.
+Symbolizer::Module& Symbolizer::entry(const std::string& path, const uint8_t* build_id, int build_id_length) {
   std::string key = path;
   key.push_back('\0');
   key.append(reinterpret_cast<const char*>(build_id), build_id_length);
   auto& module = modules_[key];
   if (module) return *module;
   module = std::make_unique<Module>();
-  if (path.empty() || path[0] == '[' || path.find("linux-vdso") != std::string::npos) return *module;
-  std::string trouble = module->open(path, build_id, build_id_length);
-  if (!trouble.empty())
-    notices_.push_back(
-        path + " " + trouble +
-        ": its functions and lines are not known; keep the program's files until the report is made");
+  module->path = path;
+  module->build_id.assign(build_id, build_id + build_id_length);
   return *module;
 }
 
-Symbolizer::Module& Symbolizer::module_of(const ModuleRecord& module) {
-  return module_of(path_of(module), module.build_id,
-                   std::min<int>(module.build_id_length, sizeof module.build_id));
+Symbolizer::Module& Symbolizer::entry(const ModuleRecord& module) {
+  return entry(path_of(module), module.build_id,
+               std::min<int>(module.build_id_length, sizeof module.build_id));
+}
+
+Symbolizer::Module& Symbolizer::opened(Module& module) {
+  module.open_once();
+  if (const std::string trouble = std::exchange(module.trouble, ""); !trouble.empty())
+    notices_.push_back(
+        module.path + " " + trouble +
+        ": its functions and lines are not known; keep the program's files until the report is made");
+  return module;
 }
 
 std::vector<ReportFrame> Symbolizer::frames(const ModuleRecord& module, uint64_t offset) {
   const std::string path = path_of(module);
-  return path.empty() ? mapped_frames(offset) : module_of(module).frames(path, offset);
+  return path.empty() ? mapped_frames(offset) : opened(entry(module)).frames(offset);
 }
 
 void Symbolizer::find(std::span<const Place> places) {
   std::map<const ModuleRecord*, std::vector<uint64_t>> offsets;
   for (const Place& place : places)
     if (place.module->path[0] != 0) offsets[place.module].push_back(place.offset);
-  // Two records may be of one file. The files are opened by this thread: libdwfl looks for others beside them, in global ways.
+  // Two records may be of one file.
   std::map<Module*, std::vector<const ModuleRecord*>> records;
-  for (const auto& [record, of_file] : offsets) records[&module_of(*record)].push_back(record);
-  const std::vector<std::pair<Module*, std::vector<const ModuleRecord*>>> files(records.begin(),
-                                                                                records.end());
+  for (const auto& [record, of_file] : offsets) records[&entry(*record)].push_back(record);
+  struct File {
+    Module* module;
+    const std::vector<const ModuleRecord*>* records;
+    uintmax_t bytes;
+  };
+  std::vector<File> files;
+  for (const auto& [module, of_file] : records) {
+    std::error_code failed;
+    const uintmax_t bytes = std::filesystem::file_size(module->path, failed);
+    files.push_back({module, &of_file, failed ? 0 : bytes});
+  }
+  // Those that take longest come first.
+  std::stable_sort(files.begin(), files.end(),
+                   [](const File& a, const File& b) { return a.bytes > b.bytes; });
   each_on_threads(kMostThreads, files.size(), [&](size_t i) {
-    for (const ModuleRecord* record : files[i].second)
-      for (const uint64_t offset : offsets.at(record)) files[i].first->frames(path_of(*record), offset);
+    files[i].module->open_once();
+    for (const ModuleRecord* record : *files[i].records)
+      for (const uint64_t offset : offsets.at(record)) files[i].module->frames(offset);
   });
+  for (const auto& [record, of_file] : offsets) opened(entry(*record));
 }
 
 std::string Symbolizer::export_at(const std::string& path, uint64_t offset) {
-  Module& module = module_of(path, nullptr, 0);
+  Module& module = opened(entry(path, nullptr, 0));
   if (!module.file) return "";
   module.read_exports();
   const CodeSymbol* symbol = find_symbol(module.exports, offset);
@@ -372,7 +375,8 @@ NamesInFile names_in(const std::filesystem::path& file) {
   constexpr int kMostUnits = 64;  // those of the C library's start files come first, and may have no lines
   NamesInFile found;
   Symbolizer::Module module;
-  if (!module.open(file.string(), nullptr, 0).empty()) return found;
+  module.path = file.string();
+  if (!module.open().empty()) return found;
   GElf_Addr elf_bias = 0;
   Elf* elf = dwfl_module_getelf(module.file, &elf_bias);
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr && !found.functions;) {

@@ -58,8 +58,9 @@ class Symbolizer {
     uint64_t end;
     std::string name;
   };
-  Module& module_of(const ModuleRecord& module);
-  Module& module_of(const std::string& path, const uint8_t* build_id, int build_id_length);
+  Module& entry(const ModuleRecord& module);
+  Module& entry(const std::string& path, const uint8_t* build_id, int build_id_length);
+  Module& opened(Module& module);
   void load_perf_maps();
   std::vector<ReportFrame> mapped_frames(uint64_t address);
 
