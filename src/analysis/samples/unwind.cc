@@ -5,17 +5,26 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
+
+#include "base/in_background.h"
 
 namespace diogenes {
 namespace {
 
 constexpr size_t kMostFrames = 128;
+constexpr uint64_t kPage = 4096;
+// Each thread opens files of its own.
+constexpr size_t kMostUnwinders = 4, kSamplesOfAThread = 200;
 constexpr int kReturnAddress = 16;  // rip, as DWARF numbers it
+
+class ProcessFiles;
 
 // The sample that is walked just now, as libdwfl asks for it.
 struct Walk {
   const CpuSample* sample = nullptr;
   std::vector<uint64_t>* addresses = nullptr;
+  const ProcessFiles* files = nullptr;
 };
 
 pid_t next_thread(Dwfl*, void* walk, void** thread) {
@@ -46,50 +55,42 @@ bool read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* word, void* walk) {
 constexpr Dwfl_Thread_Callbacks kThreads = {next_thread,   get_thread, read_memory,
                                             set_registers, nullptr,    nullptr};
 
-int add_frame(Dwfl_Frame* frame, void* walk) {
-  Dwarf_Addr address = 0;
-  bool interrupted = false;
-  auto& addresses = *static_cast<Walk*>(walk)->addresses;
-  if (!dwfl_frame_pc(frame, &address, &interrupted) || address == 0) return DWARF_CB_ABORT;
-  addresses.push_back(interrupted ? address : address - 1);
-  return addresses.size() < kMostFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
-}
-
 int no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word,
                   char**) {
   return -1;  // unwind tables are in the files themselves
 }
 
-class Unwinder {
+// The files of a process, by address, as libdwfl knows them: a program of Python has hundreds, and stacks lead through a few,
+// so each is opened when a stack first leads there.
+class ProcessFiles {
  public:
-  explicit Unwinder(const ProcessTrace& process) : process_(process), dwfl_(dwfl_begin(&kFiles)) {
-    if (!dwfl_) return;
-    dwfl_report_begin(dwfl_.get());
-    for (uint32_t i = 0; i < process.modules.size(); ++i) {
-      const ModuleRecord& module = process.modules[i];
-      by_address_.push_back(i);
-      if (module.path[0] == '/')
-        dwfl_report_elf(dwfl_.get(), module.path, module.path, -1, module.bias, true);
-    }
-    dwfl_report_end(dwfl_.get(), nullptr, nullptr);
+  explicit ProcessFiles(const ProcessTrace& process)
+      : process_(process), opened_(process.modules.size(), false), dwfl_(dwfl_begin(&kFiles)) {
+    for (uint32_t i = 0; i < process.modules.size(); ++i) by_address_.push_back(i);
     std::sort(by_address_.begin(), by_address_.end(), [&](uint32_t one, uint32_t other) {
       return process.modules[one].begin < process.modules[other].begin;
     });
-    attached_ = dwfl_attach_state(dwfl_.get(), nullptr, process.process.pid, &kThreads, &walk_);
+    // Which of two files an address is in, libdwfl decides by all that it knows.
+    uint64_t end = 0;
+    for (const uint32_t module : by_address_) {
+      if (first_page(module) < end)
+        for (uint32_t i = 0; i < process.modules.size(); ++i) open(i);
+      end = std::max(end, behind_last_page(module));
+    }
   }
 
-  std::vector<Frame> frames(const CpuSample& sample) {
-    std::vector<uint64_t> addresses;
-    walk_ = {&sample, &addresses};
-    if (attached_)
-      dwfl_getthread_frames(dwfl_.get(), static_cast<pid_t>(sample.record->tid), add_frame, &walk_);
-    if (addresses.empty()) addresses.push_back(sample.record->registers[kReturnAddress]);
-    std::vector<Frame> frames;
-    for (const uint64_t address : addresses) frames.push_back(frame_at(address));
-    return frames;
+  Dwfl* dwfl() const { return dwfl_.get(); }
+
+  void open(uint32_t number) {
+    if (opened_[number]) return;
+    opened_[number] = true;
+    const ModuleRecord& module = process_.modules[number];
+    if (!dwfl_ || module.path[0] != '/') return;
+    dwfl_report_begin_add(dwfl_.get());
+    dwfl_report_elf(dwfl_.get(), module.path, module.path, -1, module.bias, true);
+    dwfl_report_end(dwfl_.get(), nullptr, nullptr);
   }
 
- private:
   Frame frame_at(uint64_t address) const {
     auto next =
         std::upper_bound(by_address_.begin(), by_address_.end(), address,
@@ -102,14 +103,80 @@ class Unwinder {
     return Frame::of(Frame::kNoModule, address);
   }
 
+  // False: it is in a file that has still to be opened.
+  bool knows(uint64_t address) const { return to_open(address) == kNone; }
+  // True: that was opened now.
+  bool open_at(uint64_t address) {
+    const uint32_t module = to_open(address);
+    if (module == kNone) return false;
+    open(module);
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  uint64_t first_page(uint32_t module) const { return process_.modules[module].begin & ~(kPage - 1); }
+  uint64_t behind_last_page(uint32_t module) const {
+    return (process_.modules[module].end + kPage - 1) & ~(kPage - 1);
+  }
+
+  uint32_t to_open(uint64_t address) const {
+    auto next = std::upper_bound(by_address_.begin(), by_address_.end(), address,
+                                 [&](uint64_t at, uint32_t module) { return at < first_page(module); });
+    if (next == by_address_.begin()) return kNone;
+    const uint32_t module = *--next;
+    return address < behind_last_page(module) && !opened_[module] ? module : kNone;
+  }
+
   static constexpr Dwfl_Callbacks kFiles = {nullptr, no_debug_file, dwfl_offline_section_address, nullptr};
   struct End {
     void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
   };
 
   const ProcessTrace& process_;
-  std::unique_ptr<Dwfl, End> dwfl_;
   std::vector<uint32_t> by_address_;  // modules
+  std::vector<bool> opened_;
+  std::unique_ptr<Dwfl, End> dwfl_;
+};
+
+int add_frame(Dwfl_Frame* frame, void* of_walk) {
+  Dwarf_Addr address = 0;
+  bool interrupted = false;
+  const Walk& walk = *static_cast<Walk*>(of_walk);
+  if (!dwfl_frame_pc(frame, &address, &interrupted) || address == 0) return DWARF_CB_ABORT;
+  walk.addresses->push_back(interrupted ? address : address - 1);
+  return walk.addresses->size() < kMostFrames && walk.files->knows(walk.addresses->back()) ? DWARF_CB_OK
+                                                                                           : DWARF_CB_ABORT;
+}
+
+class Unwinder {
+ public:
+  explicit Unwinder(const ProcessTrace& process) : files_(process) {
+    // libdwfl attaches to a process of which it knows a file.
+    for (uint32_t i = 0; i < process.modules.size() && !attached_; ++i) {
+      files_.open(i);
+      attached_ =
+          files_.dwfl() && dwfl_attach_state(files_.dwfl(), nullptr, process.process.pid, &kThreads, &walk_);
+    }
+  }
+
+  std::vector<Frame> frames(const CpuSample& sample) {
+    std::vector<uint64_t> addresses;
+    do {
+      addresses.clear();
+      walk_ = {&sample, &addresses, &files_};
+      if (attached_)
+        dwfl_getthread_frames(files_.dwfl(), static_cast<pid_t>(sample.record->tid), add_frame, &walk_);
+      if (addresses.empty()) addresses.push_back(sample.record->registers[kReturnAddress]);
+    } while (addresses.size() < kMostFrames && files_.open_at(addresses.back()));
+    std::vector<Frame> frames;
+    for (const uint64_t address : addresses) frames.push_back(files_.frame_at(address));
+    return frames;
+  }
+
+ private:
+  ProcessFiles files_;
   Walk walk_;
   bool attached_ = false;
 };
@@ -117,14 +184,19 @@ class Unwinder {
 }  // namespace
 
 std::vector<UnwoundSample> unwind(const ProcessTrace& process, std::span<const CpuSample> samples) {
-  std::vector<UnwoundSample> out;
-  std::unique_ptr<Unwinder> unwinder;
-  for (const CpuSample& sample : samples) {
-    if (sample.record->pid != static_cast<uint32_t>(process.process.pid)) continue;
-    if (!unwinder) unwinder = std::make_unique<Unwinder>(process);
-    out.push_back(
-        {{sample.record->at_ns}, {sample.record->weight_ns}, sample.record->tid, unwinder->frames(sample)});
-  }
+  std::vector<const CpuSample*> own;
+  for (const CpuSample& sample : samples)
+    if (sample.record->pid == static_cast<uint32_t>(process.process.pid)) own.push_back(&sample);
+  std::vector<UnwoundSample> out(own.size());
+  const size_t parts = std::min(own.size() / kSamplesOfAThread + 1, kMostUnwinders);
+  each_on_threads(parts, parts, [&](size_t part) {
+    std::optional<Unwinder> unwinder;
+    for (size_t i = own.size() * part / parts; i < own.size() * (part + 1) / parts; ++i) {
+      const CpuSampleRecord& record = *own[i]->record;
+      if (!unwinder) unwinder.emplace(process);
+      out[i] = {{record.at_ns}, {record.weight_ns}, record.tid, unwinder->frames(*own[i])};
+    }
+  });
   std::stable_sort(out.begin(), out.end(),
                    [](const UnwoundSample& one, const UnwoundSample& other) { return one.at < other.at; });
   return out;

@@ -98,6 +98,31 @@ TEST(Unwind, FindsTheCallersOfACopiedStack) {
   EXPECT_EQ(unwound[0].weight.count, 5'000'000);
 }
 
+// By several threads, each with files of its own.
+TEST(Unwind, ManyAreWalkedLikeOne) {
+  const Taken taken = called_once_more();
+  const ProcessTrace process = own_process();
+  const std::vector<CpuSample> one = {taken.sample()}, many(1000, taken.sample());
+  const auto frames = unwind(process, one)[0].frames;
+  const auto unwound = unwind(process, many);
+  ASSERT_EQ(unwound.size(), 1000u);
+  const auto same = [](Frame a, Frame b) { return a.packed == b.packed; };
+  for (const UnwoundSample& sample : unwound)
+    ASSERT_TRUE(std::equal(sample.frames.begin(), sample.frames.end(), frames.begin(), frames.end(), same));
+}
+
+// Which of two files an address is in, libdwfl says: it has to know both.
+TEST(Unwind, FilesThatLieOverEachOtherAreTaken) {
+  const Taken taken = called_once_more();
+  ProcessTrace process = own_process();
+  const std::vector<CpuSample> samples = {taken.sample()};
+  const size_t frames = unwind(process, samples)[0].frames.size();
+  ModuleRecord unloaded = process.modules.back();
+  strcpy(unloaded.path, "/nonexistent/plug_in.so");
+  process.modules.push_back(unloaded);
+  EXPECT_EQ(unwind(process, samples)[0].frames.size(), frames);
+}
+
 TEST(Unwind, LeavesOtherProcessesOut) {
   Taken taken = sample_here();
   taken.record.pid = 1;
