@@ -1,9 +1,12 @@
 #include "analysis/program/gpu_code.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <fstream>
+
+#include "trace/testing/temporary_folder.h"
 
 namespace diogenes {
 namespace {
@@ -113,6 +116,56 @@ TEST(GpuCode, FilesWithoutGpuCodeHaveNone) {
   EXPECT_TRUE(own->empty());
   EXPECT_FALSE(read_fat_binaries("/nonexistent"));
   EXPECT_FALSE(read_fat_binaries("/proc/self/cmdline")) << "no ELF file";
+}
+
+// An ELF file whose section .nv_fatbin has these bytes.
+void write_file_with(const FileBytes& code, const std::filesystem::path& path) {
+  const std::string names("\0.nv_fatbin\0.shstrtab\0", 22);
+  Elf64_Ehdr header{};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_DYN;
+  header.e_machine = EM_X86_64;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  header.e_shstrndx = 2;
+  Elf64_Shdr sections[3]{};
+  sections[1] = {.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = sizeof header, .sh_size = code.size()};
+  sections[2] = {.sh_name = 12,
+                 .sh_type = SHT_STRTAB,
+                 .sh_offset = sizeof header + code.size(),
+                 .sh_size = names.size()};
+  header.e_shoff = sections[2].sh_offset + names.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&header), sizeof header);
+  file.write(reinterpret_cast<const char*>(code.data()), static_cast<std::streamsize>(code.size()));
+  file << names;
+  file.write(reinterpret_cast<const char*>(sections), sizeof sections);
+}
+
+TEST(GpuCode, AFileHasWhatItsSectionHas) {
+  const FileBytes first = container({cubin(80), entry(2, 90, kExact, 5000), ptx(90)});
+  const FileBytes second = container({entry(1, 70, 0, 100'000)});
+  const FileBytes code = both(both(both(FileBytes(40, 0), first), FileBytes(4096, 0)), second);
+  const testing::TemporaryFolder folder;
+  for (const size_t length : {code.size(), code.size() - 100'000, first.size(), size_t{60}, size_t{0}}) {
+    const FileBytes cut(code.begin(), code.begin() + static_cast<ptrdiff_t>(length));
+    write_file_with(cut, folder.path() / "library");
+    const auto read = read_fat_binaries(folder.path() / "library");
+    ASSERT_TRUE(read) << read.error().c_str();
+    const auto expected = fat_binaries_of(cut);
+    ASSERT_EQ(read->size(), expected.size()) << length;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ((*read)[i].size(), expected[i].size()) << length;
+      for (size_t k = 0; k < expected[i].size(); ++k)
+        EXPECT_EQ((*read)[i][k].name(), expected[i][k].name()) << length;
+    }
+  }
+  EXPECT_EQ(fat_binaries_of(code).size(), 2u);
 }
 
 TEST(GpuCode, SaysWhatTheCompilerNeeds) {
