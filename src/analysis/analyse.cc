@@ -96,8 +96,18 @@ Result<Report> analyse_all(const fs::path& session_folder, const AnalysisOptions
 
 }  // namespace
 
-Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options, FurtherRuns* further) {
-  return analyse_all(session_folder, options, further, nullptr);
+struct AnalysisMemory::Held {
+  FreedMemoryStays freed;
+  Analyses analyses;
+};
+
+AnalysisMemory::AnalysisMemory() = default;
+AnalysisMemory::~AnalysisMemory() = default;
+
+Result<Report> analyse(const fs::path& session_folder, const AnalysisOptions& options, FurtherRuns* further,
+                       AnalysisMemory* memory) {
+  if (memory) memory->held_ = std::make_unique<AnalysisMemory::Held>();
+  return analyse_all(session_folder, options, further, memory ? &memory->held_->analyses : nullptr);
 }
 
 struct Estimator::Runs {

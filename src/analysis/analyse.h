@@ -17,11 +17,26 @@ namespace diogenes {
 // `--subsequence G3:2-5`.
 Result<PartOfSequence> part_of_sequence(std::string_view text);
 
+// What an analysis held in memory. To give it back takes as long as a part of the analysis, so who waits for the report
+// has it before.
+class AnalysisMemory {
+ public:
+  AnalysisMemory();
+  ~AnalysisMemory();
+
+ private:
+  friend Result<Report> analyse(const std::filesystem::path&, const AnalysisOptions&, FurtherRuns*,
+                                AnalysisMemory*);
+  struct Held;
+  std::unique_ptr<Held> held_;
+};
+
 // Takes a truncated or incomplete session as far as it goes, and says in the report's notices what is
 // missing.
-// `further`: where it is given, the runs that would make the figures surer.
+// `further`: where it is given, the runs that would make the figures surer. `memory`: holds it from then on; null: it is
+// given back.
 Result<Report> analyse(const std::filesystem::path& session, const AnalysisOptions& options = {},
-                       FurtherRuns* further = nullptr);
+                       FurtherRuns* further = nullptr, AnalysisMemory* memory = nullptr);
 
 // A report with all that its figures rest on, for the benefit of other problems together than its groups have. It
 // holds the joined runs in memory.

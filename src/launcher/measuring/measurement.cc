@@ -327,7 +327,10 @@ std::optional<Report> Measurement::analyse_runs(FurtherRuns* further) {
   Nanoseconds begin = monotonic_now();
   AnalysisOptions options{.threshold_percent = options_.threshold_percent, .model = model_of(options_.model)};
   if (gpu_code_.valid()) options.gpu_code = [this] { return gpu_code_.get(); };
-  Result<Report> report = analyse(folder_, options, further);
+  // The analysis of a profile is the last one: the end of the process gives its memory back.
+  static auto& until_the_end = *new AnalysisMemory;
+  Result<Report> report =
+      analyse(folder_, options, further, session_.request.profile ? &until_the_end : nullptr);
   if (gpu_code_.valid()) {
     session_.gpu_code = gpu_code_.get();
     save();
