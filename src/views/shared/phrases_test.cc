@@ -110,6 +110,21 @@ TEST(Phrases, OfWhatALineDoesForItsResults) {
       "the CPU uses its result; up to 300 ms if the 400 kernels that the line launches right before can go, too");
 }
 
+TEST(Phrases, OfDataThatNobodyLooksAt) {
+  ReportRequired required;
+  required.count = 100;
+  required.used_for = "the CPU uses its result";
+  required.bytes = 100 << 20;
+  required.unused_bytes = 75 << 20;
+  EXPECT_EQ(use_text(required, ""),
+            "the CPU uses its result; nobody looks at 75.0 MiB of the 100 MiB that are brought");
+  required.without_unused_s = 0.0127;
+  EXPECT_EQ(
+      use_text(required, ""),
+      "the CPU uses its result; nobody looks at 75.0 MiB of the 100 MiB that are brought; bringing only the "
+      "rest gains 12.7 ms");
+}
+
 TEST(Phrases, OfLoopsOfQueries) {
   ReportRequired required;
   required.count = 300;

@@ -279,7 +279,7 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
     text += fmt::format("; nobody looks at {} of the {} that are brought{}",
                         bytes_text(required.unused_bytes), bytes_text(required.bytes),
                         required.without_unused_s > 0
-                            ? fmt::format(": {} if only the rest is", seconds_text(required.without_unused_s))
+                            ? "; bringing only the rest gains " + seconds_text(required.without_unused_s)
                             : "");
   return text + whole_text(required);
 }
