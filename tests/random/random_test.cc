@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/watchpoints_fire.h"
 #include "random_judgement.h"
 
 namespace diogenes::oracle {
@@ -17,7 +18,8 @@ namespace {
 // Of the waits that the generator knows were needless, at most so many may be called needed.
 // The aim is 2, over many programs (run_many.sh prints the figure). Since addresses are looked for by one rule, 10 to 11 are
 // called needed on an H200 and here. These programs are few, and a busy machine adds some: what fails here is broken.
-constexpr double kMostCautiousPercent = 14;
+// Without watchpoints, small results count as needed.
+constexpr double kMostCautiousPercent = 14, kMostWithoutWatchpoints = 45;
 
 uint64_t setting(const char* name, uint64_t otherwise) {
   const char* value = getenv(name);
@@ -42,7 +44,8 @@ TEST(RandomPrograms, PrintTheSameWithoutTheWaitsThatWereCalledNeedless) {
   for (const std::string& failure : counts.failures) ADD_FAILURE() << failure;
   EXPECT_EQ(counts.changed, 0u);
   EXPECT_GT(counts.called_needless, 0u);
-  EXPECT_LE(counts.cautious_percent(), kMostCautiousPercent);
+  EXPECT_LE(counts.cautious_percent(),
+            watchpoints_never_fire() ? kMostWithoutWatchpoints : kMostCautiousPercent);
 }
 
 TEST(RandomPrograms, PrintTheSameWithMemoryThatIsAllocatedOnce) {
