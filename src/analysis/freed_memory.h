@@ -37,7 +37,8 @@ class FreedMemoryStays {
 
  private:
   static void ask_for_large_pages() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    // A sanitizer's heap is another, and writes what it gives.
+    if (kSanitized) return;
     const auto memory =
         static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     const size_t bytes = std::min<uint64_t>(kLargest, memory / 8) / kLargePage * kLargePage;
@@ -48,9 +49,15 @@ class FreedMemoryStays {
     // Where it is refused, pages are small.
     [[maybe_unused]] const int refused = madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
     free(heap);
-#endif
   }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+  static constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+  static constexpr bool kSanitized = false;
+#endif
   static constexpr size_t kLargePage = 2 << 20;
   static constexpr uint64_t kLargest = uint64_t{4} << 30;
   static inline std::atomic<int> count_{0};
