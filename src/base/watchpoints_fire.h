@@ -1,5 +1,5 @@
 // Whether the processor's watchpoints tell of a touch. The kernels of some virtual machines take them, and they never fire: then
-// small results cannot be watched, and nobody must take them for untouched. Source: perf_event_open(2), seen on a Firecracker
+// small results cannot be watched, and nobody must take them for untouched. Source: perf_event_open(2), seen on a virtual
 // machine with Linux 6.18.
 #pragma once
 #include <sys/syscall.h>
