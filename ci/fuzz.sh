@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-4}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- session trace python_lines image eh_frame plan instruction fat_binary cubin code_loops report names proved corrections demangled profile
+[ $# -gt 0 ] || set -- session trace python_lines image eh_frame plan instruction fat_binary cubin code_loops report names proved corrections demangled profile gpu_samples
 folder=$PWD/build/sanitize
 ci/build-sanitized.sh
 targets=

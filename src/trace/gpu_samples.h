@@ -3,6 +3,7 @@
 // instructions of one kernel against each other; they do not tell time, which comes from GPU times.
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace diogenes {
 struct GpuSamples {
   // A module: GPU code that a context loaded. Two contexts or GPUs that load the same code have two.
   struct Module {
-    std::string code;      // file with the part of the cubin that is kept (driver/cubin_file.h); "": none
+    std::string code;      // path of the kept part of the cubin (driver/cubin_file.h); "": none
     std::string why_none;  // then: a sentence
   };
   // Issued and latency samples are counted apart: a sample is a latency sample if no warp of its scheduler issued in that cycle.
@@ -35,8 +36,14 @@ struct GpuSamples {
   uint64_t dropped = 0;        // by hardware or driver
   uint64_t foreign = 0;        // of modules that are not known
   uint64_t full_buffers = 0;   // how often samples were lost since the hardware's buffer was full
-  std::string why_none;  // no samples were taken: a sentence that says why, and what to do. "": they were, or
-                         // nobody asked for them
+  uint64_t left_out = 0;       // for which there was no room in the file
+  uint64_t total = 0;          // as the driver counts them, with those above
+  // Samples were not taken, or not of all contexts: a sentence that says why, and what to do. "": they were, or nobody asked.
+  std::string why_none;
 };
+
+// Source: the file `gpu-samples` (driver/gpu_samples_file.h) of that folder; nothing where there is none. A file that was cut or
+// damaged is taken as far as it goes, and `missing` gets a line.
+GpuSamples read_gpu_samples(const std::filesystem::path& process_folder, std::vector<std::string>& missing);
 
 }  // namespace diogenes

@@ -288,6 +288,7 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   read_operands(trace);
   read_code(trace);
   read_kernels(trace);
+  trace.gpu_samples = read_gpu_samples(folder, trace.missing);
   read_threads(trace);
   if (trace.process.used_cuda || fs::exists(folder / "stacks", failed)) read_stacks(trace);
   return trace;

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "trace/fact_records.h"
 #include "trace/format.h"
+#include "trace/gpu_samples.h"
 #include "trace/kernel_table.h"
 #include "trace/mapped_file.h"
 #include "trace/python_records.h"
@@ -196,6 +197,7 @@ struct ProcessTrace {
   OperandTable operands;
   CodeTable code;
   KernelTable kernels;
+  GpuSamples gpu_samples;
   std::vector<ThreadTrace> threads;  // by ordinal; the ordinals may have gaps
   std::vector<std::string> missing;  // one line each
 
