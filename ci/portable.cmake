@@ -9,7 +9,7 @@ add_custom_target(portable-tests
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
   USES_TERMINAL VERBATIM)
 # Everything that lands in bin/, lib/ and libexec/, so that the pack is never older than the tree.
-foreach(part diogenes diogenes_agent diogenes_gpu_times diogenes_python diogenes_values diogenes_prove diogenes_simulated_driver diogenes_discover diogenes-discover examples thrust_example bench_benefit bench_accuracy bench_schedule)
+foreach(part diogenes diogenes_agent diogenes_gpu_times diogenes_gpu_samples diogenes_python diogenes_values diogenes_prove diogenes_simulated_driver diogenes_discover diogenes-discover examples thrust_example bench_benefit bench_accuracy bench_schedule)
   if(TARGET ${part})
     add_dependencies(portable ${part})
     add_dependencies(portable-tests ${part})

@@ -13,7 +13,7 @@ rm -rf "$top"
 mkdir -p "$top/bin" "$top/lib" "$top/libexec" "$top/share/diogenes"
 
 cp "$built/bin/diogenes" "$built/bin/bench-benefit" "$built/bin/bench-accuracy" "$top/bin/"
-for part in lib/libdiogenes-agent.so lib/libdiogenes-gpu-times.so lib/libdiogenes-python.so lib/libdiogenes-values.so lib/libdiogenes-prove.so lib/simulated libexec bin/examples share; do
+for part in lib/libdiogenes-agent.so lib/libdiogenes-gpu-times.so lib/libdiogenes-gpu-samples.so lib/libdiogenes-python.so lib/libdiogenes-values.so lib/libdiogenes-prove.so lib/simulated libexec bin/examples share; do
   if [ -e "$built/$part" ]; then cp -R "$built/$part" "$top/$(dirname "$part")/"; fi
 done
 cp "$source/LICENSE" "$source/README.md" "$source/docs/report-schema.json" "$source/sim/kernels.ptx" \
@@ -62,7 +62,7 @@ from_glibc() {
 }
 
 # What the agent and the plug-ins need comes into every measured program: nothing but glibc and libgcc's unwinder may.
-for preloaded in libdiogenes-agent.so libdiogenes-gpu-times.so libdiogenes-python.so libdiogenes-values.so libdiogenes-prove.so; do
+for preloaded in libdiogenes-agent.so libdiogenes-gpu-times.so libdiogenes-gpu-samples.so libdiogenes-python.so libdiogenes-values.so libdiogenes-prove.so; do
   for library in $(needed_by "$top/lib/$preloaded"); do
     if ! from_glibc "$library" && [ "$library" != libgcc_s.so.1 ]; then
       echo "$preloaded needs $library, which it must not" >&2

@@ -8,7 +8,7 @@
 # The installed program finds its parts relative to itself (src/launcher/installed/installation.h).
 set(private lib/diogenes)
 set(installed_programs diogenes diogenes-discover)
-set(installed_libraries diogenes_agent diogenes_gpu_times diogenes_python diogenes_values diogenes_prove)
+set(installed_libraries diogenes_agent diogenes_gpu_times diogenes_gpu_samples diogenes_python diogenes_values diogenes_prove)
 
 # RPATH and not RUNPATH: it holds for the libraries of these libraries, too.
 set_target_properties(diogenes PROPERTIES INSTALL_RPATH "$ORIGIN/../${private}")

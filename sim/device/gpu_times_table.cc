@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "driver/kernel_launches.h"
+#include "gpu_samples.h"
 #include "op.h"
 
 namespace diogenes::sim {
@@ -33,7 +34,7 @@ uint32_t launch_of(const Work& work) {
   LaunchShape shape{};
   std::copy_n(work.grid, 3, shape.grid);
   std::copy_n(work.block, 3, shape.block);
-  return launches().number_of(work.kernel, shape);
+  return launches().number_of(told_name(work.kernel), shape);
 }
 
 GpuWork work_of(const Work& work) {
@@ -54,6 +55,7 @@ GpuWork work_of(const Work& work) {
 const char* start_gpu_times(const char* folder) {
   const std::lock_guard held(lock);
   if (!launches().open(folder)) return "there is no memory for it";
+  start_gpu_samples(folder);
   recording.store(true, std::memory_order_relaxed);
   return nullptr;
 }
@@ -75,6 +77,7 @@ void note_submitted(Op& op) {
 void note_ended(const Op& op) {
   if (op.recorded_for == 0 || op.end_ns <= op.begin_ns) return;
   const std::lock_guard held(lock);
+  if (op.work.kernel) sample_launch(op.work.kernel);
   if (ended().size() >= kMostKept) return;
   const uint32_t stream = 0;  // the operation tells the stream
   ended().push_back(

@@ -1,5 +1,5 @@
 // Samples of the GPU's instruction pointers, summed, in a file of its own in a process's folder: written by the plug-in that
-// samples (gpu_times/pc_sampling.h) and by the simulated driver, read by trace/gpu_samples.h. The file is mapped and only
+// samples (gpu_times/pc_sampling.cc) and by the simulated driver, read by trace/gpu_samples.h. The file is mapped and only
 // grows, and sums are counted up in place: whatever kills the process, what was counted is there.
 //
 // Layout: SamplesHeader, then records of 32 bytes, which begin with their type; type 0 is the end. The text of a name follows
@@ -178,7 +178,7 @@ class SamplesFile {
     return reinterpret_cast<const SampledName*>(memory_ + size_t{slot} * kRecord)->number;
   }
 
-  char path_[512] = {};
+  char path_[600] = {};
   uint8_t* memory_ = nullptr;
   uint32_t* slots_ = nullptr;  // places of names and sums
   size_t mapped_ = 0, used_ = sizeof(SamplesHeader);

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "driver/gpu_samples_plug_in.h"
 #include "driver/gpu_times_source.h"
 #include "driver/kernel_launches.h"
 #include "gpu_times/correlations.h"
@@ -37,6 +38,7 @@ Subscriber subscriber = nullptr;
 Correlations correlations;
 TimesChannel channel;
 LaunchFile launches;  // by whoever delivers: these take turns
+const GpuSamplesPlugIn* samples = nullptr;
 // CUPTI may be gone when the program's last destructors have run: flushed once, before them where there is an
 // orderly way out.
 std::atomic<bool> flushed{true};
@@ -48,9 +50,10 @@ uint64_t monotonic_clock() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-void on_call(void*, uint32_t domain, uint32_t, const void* data) {
+void on_call(void*, uint32_t domain, uint32_t event, const void* data) {
+  if (domain != kDomainDriver) return samples ? samples->resource(event, data) : void();
   const auto* call = static_cast<const CallbackData*>(data);
-  if (domain == kDomainDriver && call->site == kSiteEnter && current_operation != 0)
+  if (call->site == kSiteEnter && current_operation != 0)
     correlations.set(call->correlation, current_operation);
 }
 
@@ -85,13 +88,8 @@ void give(TimesChannel::Giver& giver, const Record& record, GpuWork work, const 
   if (record.start == 0 || record.end < record.start) return;
   const uint64_t operation = correlations.operation(record.correlation);
   if (operation == 0) return;
-  giver.add({operation,
-             static_cast<int64_t>(record.start),
-             static_cast<int64_t>(record.end),
-             record.stream,
-             kernel ? launch_of(*kernel) : 0,
-             work,
-             {}});
+  const auto begin = static_cast<int64_t>(record.start), end = static_cast<int64_t>(record.end);
+  giver.add({operation, begin, end, record.stream, kernel ? launch_of(*kernel) : 0, work, {}});
 }
 
 void buffer_completed(void*, uint32_t, uint8_t* buffer, size_t bytes, size_t valid) {
@@ -137,6 +135,7 @@ void flush() {
   if (getpid() != own_process || flushed.exchange(true)) return;
   for (int i = 0; i < 100 && switching.load(); ++i) usleep(100);
   functions.flush_all(kFlushForced);
+  if (samples) samples->finish();
 }
 
 void* open_library() {
@@ -161,13 +160,12 @@ bool find_functions(void* library) {
          find(functions.flush_all, "cuptiActivityFlushAll");
 }
 
-bool enable_records() {
-  if (functions.register_timestamp(monotonic_clock) != kSuccess ||
-      functions.register_callbacks(buffer_requested, buffer_completed) != kSuccess)
-    return false;
-  for (Kind kind : kKinds)
-    if (functions.enable(kind) != kSuccess) return false;
-  return functions.enable_domain(1, subscriber, kDomainDriver) == kSuccess;
+// It shares the subscriber, and its failures are no failures of ours.
+void start_samples(void* library, const char* folder) {
+  const char* path = getenv(kGpuSamplesVariable);
+  void* plug_in = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (plug_in) samples = static_cast<const GpuSamplesPlugIn*>(dlsym(plug_in, kGpuSamplesSymbol));
+  if (samples) samples->start(library, subscriber, folder);
 }
 
 // Asked only where the subscription failed before; should it succeed now, it is given back.
@@ -197,14 +195,16 @@ const char* start(const char* folder) {
   const Result result = functions.subscribe(&subscriber, on_call, nullptr);
   if (result == kErrorMultipleSubscribers) return held_by_another(library);
   if (result != kSuccess) return "libcupti does not work with this driver, or may not be used here";
-  if (!enable_records()) {
-    for (Kind kind : kKinds) functions.disable(kind);
+  flushed.store(false, std::memory_order_relaxed);
+  if (functions.register_timestamp(monotonic_clock) != kSuccess ||
+      functions.register_callbacks(buffer_requested, buffer_completed) != kSuccess || !record(true)) {
+    record(false);
     functions.unsubscribe(subscriber);
     subscriber = nullptr;
     return "libcupti does not record kernels and copies here";
   }
-  flushed.store(false, std::memory_order_relaxed);
   own_process = getpid();
+  start_samples(library, folder);
   // Runs before the driver's own way out, which was arranged earlier.
   atexit(flush);
   return nullptr;

@@ -15,12 +15,7 @@ inline constexpr Result kErrorMultipleSubscribers = 39;
 
 enum Kind : uint32_t { kMemcpy = 1, kMemset = 2, kConcurrentKernel = 10 };
 
-enum CopyKind : uint8_t {
-  kHostToDevice = 1,
-  kDeviceToHost = 2,
-  kHostToArray = 3,
-  kArrayToHost = 4,
-};
+enum CopyKind : uint8_t { kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4 };
 
 inline constexpr uint32_t kDomainDriver = 1;  // CUPTI_CB_DOMAIN_DRIVER_API
 inline constexpr uint32_t kSiteEnter = 0;     // CUPTI_API_ENTER
@@ -48,19 +43,15 @@ struct Kernel {
 struct Memcpy {
   Kind kind;
   uint8_t copy_kind, source_kind, destination_kind, flags;
-  uint64_t bytes;
-  uint64_t start, end;
-  uint32_t device, context, stream;
-  uint32_t correlation;
+  uint64_t bytes, start, end;
+  uint32_t device, context, stream, correlation;
 };
 
 struct Memset {
   Kind kind;
   uint32_t value;
-  uint64_t bytes;
-  uint64_t start, end;
-  uint32_t device, context, stream;
-  uint32_t correlation;
+  uint64_t bytes, start, end;
+  uint32_t device, context, stream, correlation;
 };
 
 struct CallbackData {

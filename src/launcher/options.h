@@ -21,6 +21,7 @@ struct RunOptions {
   double threshold_percent = 0.1;
   std::string model = "replay";
   std::string gpu_times = "auto";         // or "off"; of a profile "all"
+  bool samples = false;                   // of the GPU's instruction pointers, where GPU times are taken
   int repeat = 1;                         // tracing runs
   uint64_t max_trace_bytes = 0;           // of each process in each run; 0: the default
   bool follow_values = true;              // behind their first use, in a run of stage 4

@@ -14,6 +14,7 @@
 #include "driver/catalogue.h"
 #include "launcher/command_line/messages.h"
 #include "launcher/installed/cupti.h"
+#include "launcher/installed/gpu_sampling.h"
 #include "launcher/installed/machine_load.h"
 #include "launcher/installed/python_in_use.h"
 #include "launcher/measuring/job_launcher.h"
@@ -128,6 +129,15 @@ TEST_F(Parts, ThePlugInForGpuTimesComesBehindTheAgent) {
   EXPECT_EQ(value_of(environment, "DIOGENES_CUPTI"), "/cuda/libcupti.so.13");
 }
 
+TEST_F(Parts, ThePlugInThatSamplesIsNamedToThatOfGpuTimes) {
+  const auto sampled = [](const fs::path& samples) {
+    return target_environment({"A=b"}, {.agent = "/a/agent.so", .plan = "/s/plan", .samples = samples});
+  };
+  EXPECT_EQ(value_of(sampled("/a/samples.so"), "DIOGENES_GPU_SAMPLES"), "/a/samples.so");
+  EXPECT_EQ(value_of(sampled("/a/samples.so"), "LD_PRELOAD"), "/a/agent.so");
+  EXPECT_EQ(value_of(sampled(""), "DIOGENES_GPU_SAMPLES"), "");
+}
+
 TEST_F(Parts, PythonsLibraryComesLast) {
   auto environment = target_environment({"LD_PRELOAD=/his.so"}, {.agent = "/a/agent.so",
                                                                  .plan = "/s/plan",
@@ -202,6 +212,33 @@ TEST_F(Parts, OfTheLibrariesTheNewestThatTheDriverServesIsTaken) {
   auto home = library("home/lib64/libcupti.so.13");
   EXPECT_EQ(found("CUDA_HOME=" + (folder_ / "home").string(), 13000), home);
   EXPECT_EQ(found("DIOGENES_CUPTI=/named/by/the/user.so", 11080), "/named/by/the/user.so");
+}
+
+TEST_F(Parts, WhatIsMissingForSamplesOfTheGpuIsSaid) {
+  const fs::path parameters = folder_ / "params", cupti = folder_ / "cuda/libcupti.so.13";
+  const auto problem = [&](const fs::path& library, const char* admin_only, bool administrator) {
+    std::ofstream(parameters) << "RmMsg: \"\"\nRmProfilingAdminOnly: " << admin_only << "\nOther: 1\n";
+    return sampling_problem({library, parameters, administrator});
+  };
+  EXPECT_NE(problem("", "0", true).find("no libcupti"), std::string::npos);
+  fs::create_directories(cupti.parent_path());
+  std::ofstream(cupti) << "";
+  EXPECT_NE(problem(cupti, "0", true).find("libnvperf_host.so is not beside"), std::string::npos);
+  std::ofstream(cupti.parent_path() / "libnvperf_host.so") << "";
+  EXPECT_EQ(problem(cupti, "0", false), "");
+  EXPECT_EQ(problem(cupti, "1", true), "");
+  EXPECT_NE(problem(cupti, "1", false).find("NVreg_RestrictProfilingToAdminUsers=0"), std::string::npos);
+  // A folder of links, as distributions have them.
+  fs::create_directories(folder_ / "links");
+  fs::create_symlink(cupti, folder_ / "links/libcupti.so.13");
+  EXPECT_EQ(problem(folder_ / "links/libcupti.so.13", "0", false), "");
+  EXPECT_EQ(sampling_problem({cupti, folder_ / "none", false}), "") << "another driver's";
+}
+
+TEST_F(Parts, TheDriversVersionTellsWhichCudaItServes) {
+  EXPECT_EQ(cuda_version_of("580.95.05"), 13000);
+  EXPECT_EQ(cuda_version_of("570.172.08"), 12000);
+  EXPECT_EQ(cuda_version_of(""), 0);
 }
 
 TEST_F(Parts, RunsWithGuardsCopyNothingFromProcessToProcess) {

@@ -68,6 +68,7 @@ Session from_json(const json& object) {
   take(request, "prepare", session.request.prepare);
   take(request, "timeout_s", session.request.timeout_s);
   take(request, "gpu_times", session.request.gpu_times);
+  take(request, "samples", session.request.samples);
   take(request, "repeat", session.request.repeat);
   take(request, "follow_values", session.request.follow_values);
   take(request, "max_trace_bytes", session.request.max_trace_bytes);
@@ -179,6 +180,7 @@ json to_json(const Session& session) {
             {"prepare", session.request.prepare},
             {"timeout_s", session.request.timeout_s},
             {"gpu_times", session.request.gpu_times},
+            {"samples", session.request.samples},
             {"repeat", session.request.repeat},
             {"follow_values", session.request.follow_values},
             {"max_trace_bytes", session.request.max_trace_bytes},

@@ -51,6 +51,7 @@ struct RunRequest {
   std::string prepare;  // empty: none
   double timeout_s = 0;
   std::string gpu_times = "auto";
+  bool samples = false;  // of the GPU, where GPU times are taken
   int repeat = 1;
   bool follow_values = true;
   uint64_t max_trace_bytes = 0;  // 0: the default

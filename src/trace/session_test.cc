@@ -22,7 +22,7 @@ Session example() {
   session.wait_functions = {{0x22bb00, 27, 28, false}, {0xfc9ee0, 1, 1, true}};
   session.runs = {{"baseline", "baseline", "complete", 1.5, 1.25, 3, "", 0},
                   {"tracing", "tracing", "timeout", 2.5, 1, 137, "stdout differs at line 2", 1, 9}};
-  session.request = {true, "rm -f x", 1.5, "off", 3, false, 1 << 20, 3, "step"};
+  session.request = {true, "rm -f x", 1.5, "off", true, 3, false, 1 << 20, 3, "step"};
   session.streams = {"stdin", 8, true, {"stdin", "stderr"}};
   session.gpu_code = {{"/app", 1, 2, 3, {"sm_70", "compute_70"}}};
   session.sleep_costs = {{5'000, 7'100, 1'800}, {300'000, 14'000, 1'900}};
@@ -54,6 +54,7 @@ TEST(Session, RoundTrip) {
   EXPECT_EQ(read->request.prepare, "rm -f x");
   EXPECT_EQ(read->request.timeout_s, 1.5);
   EXPECT_EQ(read->request.gpu_times, "off");
+  EXPECT_TRUE(read->request.samples);
   EXPECT_EQ(read->request.repeat, 3);
   EXPECT_FALSE(read->request.follow_values);
   EXPECT_EQ(read->request.max_trace_bytes, 1u << 20);

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 
 #include "measured.h"
+#include "trace/reader.h"
+#include "trace/session.h"
 
 namespace diogenes::e2e {
 namespace {
@@ -18,7 +21,10 @@ struct Profiled {
   json report;
 };
 
-Profiled profiled(const std::vector<std::string>& command, const std::vector<std::string>& options = {}) {
+// `look`, if any, gets the session's folder. `variable`: one more in the environment.
+Profiled profiled(const std::vector<std::string>& command, const std::vector<std::string>& options = {},
+                  const std::function<void(const std::string&)>& look = {},
+                  const std::string& variable = "A=") {
   Profiled out;
   out.alone = run_alone(command);
   const bench::TemporaryFolder folder;
@@ -29,9 +35,10 @@ Profiled profiled(const std::vector<std::string>& command, const std::vector<std
   words.insert(words.end(), options.begin(), options.end());
   words.push_back("--");
   words.insert(words.end(), command.begin(), command.end());
-  out.run = bench::run_process(words, {.environment = {"XDG_CACHE_HOME=" + built("e2e-cache")}});
+  out.run = bench::run_process(words, {.environment = {"XDG_CACHE_HOME=" + built("e2e-cache"), variable}});
   std::ifstream in(session + "/report.json");
   out.report = json::parse(in, nullptr, false);
+  if (look) look(session);
   return out;
 }
 
@@ -89,6 +96,53 @@ TEST(ProfileCommand, NamesTheKernelsOfTheProgram) {
   EXPECT_EQ(first.at("name"), "add");
   EXPECT_EQ(first.at("kind"), "kernel");
   EXPECT_EQ(first.at("shapes").at(0).at("block").at(0), 256);
+}
+
+// The samples that a process of the profiled run left.
+GpuSamples samples_in(const std::string& session) {
+  const Result<StageTrace> stage = read_stage(session + "/" + run_name(Stage::gpu_times, 1));
+  EXPECT_TRUE(stage.ok());
+  EXPECT_EQ(stage->processes.size(), 1u);
+  EXPECT_TRUE(stage->missing.empty());
+  return stage->processes.at(0).gpu_samples;
+}
+
+// The example's kernel `add` plays one of a compiled program: 7 samples of each launch, of which 3 are latency samples, at one
+// instruction, and 2 at another.
+TEST(ProfileCommand, TakesSamplesOfKernelsAndKeepsTheirCode) {
+  const std::string list = built("e2e-samples.txt"), code = E2E_CUBINS "/subject_sm_90.cubin";
+  std::ofstream(list) << "code " << code << "\nkernel add _Z6directPfi\n"
+                      << "sample 30 long_scoreboard 7 3\nsample 50 selected 2 0\n";
+  const std::string variable = "DIOGENES_SIMULATED_SAMPLES=" + list;
+  GpuSamples samples;
+  const auto take = [&](const std::string& session) { samples = samples_in(session); };
+  const Profiled found = profiled({built("bin/examples/als"), "--iterations", "10"}, {}, take, variable);
+  ASSERT_TRUE(found.report.is_object()) << found.run.errors;
+  EXPECT_EQ(found.run.output, found.alone.output);
+  const json& first = found.report.at("profile").at("work").at(0);
+  EXPECT_EQ(first.at("name"), "direct(float*, int)");
+  const uint64_t launches = first.at("count");
+  EXPECT_GT(launches, 0u);
+  EXPECT_EQ(samples.reasons, (std::vector<std::string>{"long_scoreboard", "selected"}));
+  EXPECT_EQ(samples.functions, std::vector<std::string>{"_Z6directPfi"});
+  EXPECT_EQ(samples.period_cycles, 2048u);
+  EXPECT_EQ(samples.why_none, "");
+  ASSERT_EQ(samples.modules.size(), 1u);
+  EXPECT_EQ(samples.modules[0].why_none, "");
+  EXPECT_NE(samples.modules[0].code, "");
+  ASSERT_EQ(samples.instructions.size(), 2u);
+  EXPECT_EQ(samples.instructions[0].offset, 0x30u);
+  ASSERT_EQ(samples.instructions[0].reasons.size(), 1u);
+  EXPECT_EQ(samples.instructions[0].reasons[0].samples, 7 * launches);
+  EXPECT_EQ(samples.instructions[0].reasons[0].latency_samples, 3 * launches);
+  EXPECT_EQ(samples.instructions[1].offset, 0x50u);
+  EXPECT_EQ(samples.instructions[1].reasons.at(0).samples, 2 * launches);
+
+  const Profiled without =
+      profiled({built("bin/examples/als"), "--iterations", "10"}, {"--samples", "off"}, take, variable);
+  ASSERT_TRUE(without.report.is_object()) << without.run.errors;
+  EXPECT_TRUE(samples.instructions.empty());
+  EXPECT_EQ(without.report.at("profile").at("work").at(0).at("name"), "add");
 }
 
 // Of the first 5,000 calls all GPU times are recorded, and then of a part: sums count for all.

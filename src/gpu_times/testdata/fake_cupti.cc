@@ -8,6 +8,9 @@
 #include <mutex>
 
 namespace diogenes::fake_cupti {
+
+void call_back(uint32_t domain, uint32_t event, const void* data);
+
 namespace {
 
 using namespace cupti;
@@ -76,6 +79,8 @@ void fill(uint32_t correlation, int64_t begin_ns, int64_t end_ns) {
 }
 
 }  // namespace
+
+void call_back(uint32_t domain, uint32_t event, const void* data) { callback(nullptr, domain, event, data); }
 
 extern "C" {
 Controls fake_cupti = {kSuccess, kSuccess, {}, false, false, 0, nullptr, call, kernel, copy, fill};

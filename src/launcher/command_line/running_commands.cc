@@ -53,7 +53,7 @@ void add_cache(CLI::App& command, RunOptions& options) {
 }  // namespace
 
 void add_profile(CLI::App& app, RunOptions& options) {
-  options.profile = true;
+  options.profile = options.samples = true;
   CLI::App* profile = app.add_subcommand("profile", "Run a program once, and show where its time goes");
   profile->formatter(with_usage("diogenes profile [OPTIONS] -- COMMAND [ARGS...]"));
   profile->footer(
@@ -73,6 +73,12 @@ void add_profile(CLI::App& app, RunOptions& options) {
   profile->add_flag_callback(
       "--all-gpu-times", [&options] { options.gpu_times = "all"; },
       "Learn of all GPU work when it ran, not of a part: costs a program of many short kernels more");
+  profile
+      ->add_option_function<std::string>(
+          "--samples", [&options](const std::string& when) { options.samples = when == "auto"; },
+          "Sample the GPU, which shows where in a kernel time goes: auto (default: if this machine allows it) or off")
+      ->type_name("auto|off")
+      ->check(CLI::IsMember({"auto", "off"}).description(""));
   add_trace_size(*profile, options);
   add_owners(profile, options.own, options.library);
   profile->add_option("--top", options.top, "Kernels to print (default: 10)")
@@ -119,6 +125,8 @@ void add_run(CLI::App& app, RunOptions& options) {
                   "Measure when the GPU works: auto (default: if libcupti or the driver can tell) or off")
       ->type_name("auto|off")
       ->check(CLI::IsMember({"auto", "off"}).description(""));
+  run->add_flag("--samples", options.samples,
+                "Sample the GPU where GPU times are measured: shows where in a kernel time goes");
   run->add_option("--repeat", options.repeat,
                   "Trace N times: expected benefits are medians, and ranges cover all N runs (default: 1)")
       ->type_name("N")

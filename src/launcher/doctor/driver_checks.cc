@@ -6,6 +6,9 @@
 
 #include "driver/discovery/discovery.h"
 #include "launcher/doctor/checks.h"
+#include "launcher/installed/cupti.h"
+#include "launcher/installed/gpu_sampling.h"
+#include "launcher/measuring/target_environment.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -28,6 +31,16 @@ std::optional<ComputeCapability> check_gpu(Checks& checks, const ChosenDriver& d
   checks.ok("GPU", fmt::format("{}, compute capability {}.{}{}", device->name, device->major, device->minor,
                                device->count > 1 ? fmt::format("; {} devices", device->count) : ""));
   return ComputeCapability{device->major, device->minor};
+}
+
+void check_sampling(Checks& checks, const std::string& driver_version) {
+  const std::filesystem::path cupti =
+      find_cupti(own_environment(), cuda_version_of(driver_version), usual_toolkits());
+  const std::string problem = sampling_problem(sampling_situation(cupti));
+  if (problem.empty())
+    checks.ok("GPU samples", fmt::format("can be taken, with {}", cupti.string()));
+  else
+    checks.note("GPU samples", "cannot be taken: " + problem);
 }
 
 }  // namespace
@@ -60,6 +73,7 @@ std::optional<ComputeCapability> check_driver(Checks& checks, DriverKind kind,
     checks.problem("wait function", "not found: only waits in public driver functions will be timed");
   checks.ok("hooks", fmt::format("{} can be placed", hooks->all.size()));
   for (auto& problem : hooks->problems) checks.note("driver", problem);
+  if (!driver->simulated) check_sampling(checks, hooks->version);
   return gpu;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <sstream>
 #include <system_error>
 
@@ -55,6 +56,13 @@ fs::path find_cupti(const std::vector<std::string>& environment, int driver_vers
     }
   }
   return best;
+}
+
+int cuda_version_of(const std::string& driver_version) {
+  // Drivers from 580 on are of CUDA 13, those before it of 12 (CUDA's release notes, table 3).
+  constexpr int kFirstOfCuda13 = 580;
+  const int major = atoi(driver_version.c_str());
+  return major == 0 ? 0 : major >= kFirstOfCuda13 ? 13'000 : 12'000;
 }
 
 std::vector<fs::path> usual_toolkits() {

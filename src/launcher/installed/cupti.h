@@ -13,6 +13,9 @@ namespace diogenes::launcher {
 std::filesystem::path find_cupti(const std::vector<std::string>& environment, int driver_version,
                                  const std::vector<std::filesystem::path>& usual);
 
+// As `driver_version` above, of the driver's own version: "580.95.05".
+int cuda_version_of(const std::string& driver_version);
+
 // /usr/local/cuda and its neighbours, the newest first, and where distributions put one.
 std::vector<std::filesystem::path> usual_toolkits();
 

@@ -17,6 +17,7 @@ Installation find_installation() {
   auto lib = installed ? own : top / "lib";
   Installation result{lib / "libdiogenes-agent.so",
                       lib / "libdiogenes-gpu-times.so",
+                      lib / "libdiogenes-gpu-samples.so",
                       lib / "libdiogenes-python.so",
                       lib / "libdiogenes-values.so",
                       lib / "libdiogenes-prove.so",

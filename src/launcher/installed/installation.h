@@ -9,15 +9,16 @@
 namespace diogenes::launcher {
 
 struct Installation {
-  std::filesystem::path agent;      // lib/libdiogenes-agent.so
-  std::filesystem::path gpu_times;  // lib/libdiogenes-gpu-times.so
-  std::filesystem::path python;     // lib/libdiogenes-python.so
-  std::filesystem::path values;     // lib/libdiogenes-values.so
-  std::filesystem::path prove;      // lib/libdiogenes-prove.so: the agent that corrects
-  std::filesystem::path discover;   // libexec/diogenes-discover
-  std::filesystem::path simulated;  // lib/simulated/libcuda.so.1
-  std::filesystem::path terminfo;   // share/terminfo: terminals' descriptions, in a pack
-  std::filesystem::path cache;      // $XDG_CACHE_HOME/diogenes, or ~/.cache/diogenes; "" with neither
+  std::filesystem::path agent;        // lib/libdiogenes-agent.so
+  std::filesystem::path gpu_times;    // lib/libdiogenes-gpu-times.so
+  std::filesystem::path gpu_samples;  // lib/libdiogenes-gpu-samples.so
+  std::filesystem::path python;       // lib/libdiogenes-python.so
+  std::filesystem::path values;       // lib/libdiogenes-values.so
+  std::filesystem::path prove;        // lib/libdiogenes-prove.so: the agent that corrects
+  std::filesystem::path discover;     // libexec/diogenes-discover
+  std::filesystem::path simulated;    // lib/simulated/libcuda.so.1
+  std::filesystem::path terminfo;     // share/terminfo: terminals' descriptions, in a pack
+  std::filesystem::path cache;        // $XDG_CACHE_HOME/diogenes, or ~/.cache/diogenes; "" with neither
 };
 
 Installation find_installation();

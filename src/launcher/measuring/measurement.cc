@@ -108,6 +108,7 @@ bool Measurement::begin_session() {
                       .prepare = options_.prepare,
                       .timeout_s = options_.timeout_s,
                       .gpu_times = options_.gpu_times,
+                      .samples = options_.samples,
                       .repeat = options_.repeat,
                       .follow_values = options_.follow_values,
                       .max_trace_bytes = options_.max_trace_bytes,
@@ -247,10 +248,7 @@ bool Measurement::memory_tracing() {
 }
 
 bool Measurement::profile() {
-  // Drivers from 580 on are of CUDA 13, those before it of 12 (CUDA's release notes, table 3).
-  constexpr int kFirstOfCuda13 = 580;
-  const int driver_major = atoi(driver_->version.c_str());
-  find_gpu_times(driver_major == 0 ? 0 : driver_major >= kFirstOfCuda13 ? 13'000 : 12'000);
+  find_gpu_times(cuda_version_of(driver_->version));
   const bool more = run_stage(Stage::gpu_times, "each call, and when its work ran on the GPU", driver_->all,
                               {.gpu_times = gpu_times_});
   const StageOutcome outcome =

@@ -34,6 +34,7 @@ bool Measurement::resume_session() {
   options_.plain_run = request.plain_run;
   options_.prepare = request.prepare;
   options_.gpu_times = request.gpu_times;
+  options_.samples = request.samples;
   options_.repeat = std::max(request.repeat, 1);
   options_.follow_values = request.follow_values;
   options_.max_trace_bytes = request.max_trace_bytes;

@@ -66,12 +66,15 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
     return false;
   }
   const fs::path& cupti = settings.gpu_times.cupti;
+  const fs::path samples =
+      settings.gpu_times.take && options_.samples ? installation_.gpu_samples : fs::path();
   const fs::path python = reads_python() ? installation_.python : fs::path();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
                                  .library_folder = driver_->driver.library_folder,
                                  .plug_in = cupti.empty() ? fs::path() : installation_.gpu_times,
                                  .cupti = cupti,
+                                 .samples = samples,
                                  .python = python,
                                  .values = settings.followed.empty() ? fs::path() : installation_.values,
                                  .region = stage == Stage::tracing ? options_.region : "",

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "driver/gpu_samples_plug_in.h"
 #include "ffm/peer_copies.h"
 #include "ffm/plan.h"
 
@@ -63,6 +64,7 @@ std::vector<std::string> target_environment(const std::vector<std::string>& orig
     preloaded += ":" + settings.plug_in.string();
     set(result, "DIOGENES_CUPTI", settings.cupti.string());
   }
+  if (!settings.samples.empty()) set(result, kGpuSamplesVariable, settings.samples.string());
   if (!settings.python.empty()) preloaded += ":" + settings.python.string();
   if (!settings.values.empty()) preloaded += ":" + settings.values.string();
   if (!settings.region.empty()) {

@@ -13,6 +13,7 @@ struct AgentSettings {
   std::filesystem::path agent, plan;     // empty: none, a plain run
   std::filesystem::path library_folder;  // put in front of LD_LIBRARY_PATH; empty: none
   std::filesystem::path plug_in, cupti;  // for GPU times: preloaded behind the agent; empty: none
+  std::filesystem::path samples;         // that of GPU times opens it, to sample the GPU; empty: none
   std::filesystem::path python;          // reads Python's frames: preloaded likewise; empty: none
   std::filesystem::path values;          // follows values: preloaded likewise; empty: none
   std::string region;                    // the name of the NVTX ranges that the agent hears; empty: none

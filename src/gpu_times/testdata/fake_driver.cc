@@ -1,0 +1,20 @@
+// Stands in for libcuda.so.1, as far as the plug-in of samples calls it: which context is current on a thread.
+#include <vector>
+
+namespace {
+thread_local std::vector<void*> contexts;
+}
+
+extern "C" {
+int cuCtxPushCurrent_v2(void* context) {
+  contexts.push_back(context);
+  return 0;
+}
+int cuCtxPopCurrent_v2(void** context) {
+  if (contexts.empty()) return 201;  // CUDA_ERROR_INVALID_CONTEXT
+  *context = contexts.back();
+  contexts.pop_back();
+  return 0;
+}
+void* fake_current_context() { return contexts.empty() ? nullptr : contexts.back(); }
+}
