@@ -24,18 +24,18 @@ struct SampledKernel {
 };
 
 // Kept until the process ends, also while its last destructors run.
-struct State {
+struct Samples {
   std::string folder;
   SamplesFile file;
   KeptCode code;
   std::map<std::string, SampledKernel> kernels;
 };
-State& state() {
-  static auto* all = new State;
+Samples& samples() {
+  static auto* all = new Samples;
   return *all;
 }
 
-[[noreturn]] void wrong(const char* file, const std::string& line) {
+[[noreturn]] void unreadable(const char* file, const std::string& line) {
   fprintf(stderr, "simulated driver: DIOGENES_SIMULATED_SAMPLES=%s: cannot be read at '%s'\n", file,
           line.c_str());
   abort();
@@ -45,32 +45,32 @@ uint32_t load_code(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
   const KeptCode::Kept kept =
-      state().code.keep({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-  return state().file.module(kept.why_none, kept.code);
+      samples().code.keep({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  return samples().file.module(kept.why_none, kept.code);
 }
 
-void read_list(const char* path) {
+void read_samples(const char* path) {
   std::ifstream file(path);
-  if (!file) wrong(path, "the file itself");
+  if (!file) unreadable(path, "the file itself");
   uint32_t module = 0, function = 0;
   SampledKernel* kernel = nullptr;
   std::string word, name, reason;
   while (file >> word) {
-    uint64_t offset = 0, all = 0, late = 0;
+    uint64_t offset = 0, all = 0, latency = 0;
     if (word == "code" && file >> name) {
       module = load_code(name);
     } else if (word == "kernel" && file >> name && module != 0) {
-      kernel = &state().kernels[name];
-      if (!(file >> kernel->symbol)) wrong(path, word);
-      function = state().file.function(kernel->symbol.c_str());
+      kernel = &samples().kernels[name];
+      if (!(file >> kernel->symbol)) unreadable(path, word);
+      function = samples().file.function(kernel->symbol.c_str());
     } else if (word == "sample" && kernel &&
-               file >> std::hex >> offset >> reason >> std::dec >> all >> late) {
-      for (const auto& [of, samples] :
-           {std::pair{kFront + reason, all}, std::pair{kFront + reason + "_not_issued", late}})
+               file >> std::hex >> offset >> reason >> std::dec >> all >> latency) {
+      for (const auto& [of, count] :
+           {std::pair{kFront + reason, all}, std::pair{kFront + reason + "_not_issued", latency}})
         kernel->of_a_launch.push_back(
-            {SampledType::sum, module, function, state().file.reason(of.c_str()), offset, samples});
+            {SampledType::sum, module, function, samples().file.reason(of.c_str()), offset, count});
     } else {
-      wrong(path, word);
+      unreadable(path, word);
     }
   }
 }
@@ -79,24 +79,24 @@ void read_list(const char* path) {
 
 void start_gpu_samples(const char* folder) {
   const char* list = getenv("DIOGENES_SIMULATED_SAMPLES");
-  if (!list || !getenv(kGpuSamplesVariable) || !state().folder.empty()) return;
-  state().folder = folder;
-  if (!state().file.open(folder)) return;
-  state().code.open(state().folder.c_str());
-  state().file.header().period_cycles = kPeriodCycles;
-  read_list(list);
+  if (!list || !getenv(kGpuSamplesVariable) || !samples().folder.empty()) return;
+  samples().folder = folder;
+  if (!samples().file.open(folder)) return;
+  samples().code.open(samples().folder.c_str());
+  samples().file.header().period_cycles = kPeriodCycles;
+  read_samples(list);
 }
 
 const char* told_name(const char* kernel) {
-  const auto known = state().kernels.find(kernel);
-  return known == state().kernels.end() ? kernel : known->second.symbol.c_str();
+  const auto known = samples().kernels.find(kernel);
+  return known == samples().kernels.end() ? kernel : known->second.symbol.c_str();
 }
 
 void sample_launch(const char* kernel) {
-  const auto known = state().kernels.find(kernel);
-  if (known == state().kernels.end()) return;
+  const auto known = samples().kernels.find(kernel);
+  if (known == samples().kernels.end()) return;
   for (const SampledSum& sum : known->second.of_a_launch) {
-    if (sum.samples > 0) state().file.count(sum);
+    if (sum.samples > 0) samples().file.count(sum);
   }
 }
 

@@ -38,8 +38,8 @@ std::string what_is_wrong(const CLI::App& app, const std::string& first, const C
 // What a session that is resumed was begun with stays; else its runs could not be joined.
 int check_resume(const CLI::App& run) {
   for (const char* kept :
-       {"--output", "--driver", "--plain-run", "--prepare", "--threshold", "--gpu-times", "--samples", "--repeat",
-        "--no-follow-values", "--max-trace-size", "--max-overhead", "--region"})
+       {"--output", "--driver", "--plain-run", "--prepare", "--threshold", "--gpu-times", "--samples",
+        "--repeat", "--no-follow-values", "--max-trace-size", "--max-overhead", "--region"})
     if (run.get_option(kept)->count() > 0)
       return fail(kUsage, fmt::format("--resume keeps what the session was begun with; leave out {}", kept));
   return kSuccess;
