@@ -22,7 +22,7 @@ endfunction()
 # 2.34 these functions lie in libc and are linked in that version; an older libc has them in libpthread and libdl. Both still have
 # the old versions. So the target is linked with stand-ins of the two old libraries first, which name those.
 set(old_glibc_pthread 2.2.5 __pthread_key_create pthread_attr_getstacksize pthread_condattr_getpshared pthread_create pthread_detach
-  pthread_getspecific pthread_key_create pthread_once pthread_setspecific pthread_sigmask sem_getvalue
+  pthread_getspecific pthread_join pthread_key_create pthread_once pthread_setspecific pthread_sigmask sem_getvalue
   2.3.3 pthread_barrierattr_getpshared)
 set(old_glibc_dl 2.2.5 dladdr dlopen dlsym dlvsym)
 

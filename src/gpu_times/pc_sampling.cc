@@ -262,43 +262,49 @@ bool configure(Sampled& one, uint32_t (&indices)[kMostReasons]) {
   return true;
 }
 
+// If that fails, CUPTI may still write into its buffer: the place is not used again.
 void disable(Sampled& one) {
   auto parameters = of(one);
-  const bool disabled = functions.disable(&parameters) == kSuccess;
-  if (disabled && one.rest.data.records) add(one, one.rest.data);
+  if (functions.disable(&parameters) != kSuccess) return;
+  if (one.rest.data.records) add(one, one.rest.data);
   one.drained.close();
-  if (disabled) one.rest.close();
+  one.rest.close();
+  one.context.store(nullptr);
 }
 
 void begin(Context context) {
-  for (Sampled& one : sampled) {
-    Context free = nullptr;
-    if (!one.context.compare_exchange_strong(free, context)) continue;
-    auto parameters = of(one);
-    const CuptiResult result = functions.enable(&parameters);
-    uint32_t indices[kMostReasons];
-    one.drains = false;
-    one.stop.store(0);
-    if (result != kSuccess) {
-      failed(SamplingStep::enable, result);
-    } else if (know_reasons(one, indices) && configure(one, indices)) {
-      one.drains = true;
-      start_thread(one);
-      one.runs.store(true);
-      return;
-    } else {
-      disable(one);
-    }
-    one.context.store(nullptr);
+  Sampled* free = nullptr;
+  for (Sampled& one : sampled)
+    if (Context none = nullptr; !free && one.context.compare_exchange_strong(none, context)) free = &one;
+  if (!free) {
+    failed(SamplingStep::enable, kErrorMaxLimitReached);
     return;
   }
+  Sampled& one = *free;
+  one.drains = false;
+  one.stop.store(0);
+  auto parameters = of(one);
+  uint32_t indices[kMostReasons];
+  const CuptiResult result = functions.enable(&parameters);
+  if (result == kSuccess && know_reasons(one, indices) && configure(one, indices)) {
+    one.drains = true;
+    start_thread(one);
+    one.runs.store(true);
+    return;
+  }
+  if (result == kSuccess) return disable(one);
+  failed(SamplingStep::enable, result);
+  one.context.store(nullptr);
 }
 
 void end(Sampled& one) {
   if (!one.runs.exchange(false)) return;
   one.stop.store(1);
   syscall(SYS_futex, &one.stop, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  if (!wait_until([&] { return one.stopped.load(std::memory_order_acquire); })) return;
+  if (!wait_until([&] { return one.stopped.load(std::memory_order_acquire); })) {
+    failed(SamplingStep::drain, kErrorNotReady);
+    return;
+  }
   if (one.has_thread) pthread_join(one.thread, nullptr);
   Context ignored;
   if (push_current && push_current(one.context.load()) == 0) {
@@ -306,7 +312,6 @@ void end(Sampled& one) {
     pop_current(&ignored);
   }
   disable(one);
-  one.context.store(nullptr);
 }
 
 void on_resource(unsigned event, const void* data) {

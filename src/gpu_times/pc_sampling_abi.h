@@ -6,7 +6,9 @@
 
 namespace diogenes::cupti {
 
-inline constexpr Result kErrorOutOfMemory = 8;          // the hardware's buffer is full
+inline constexpr Result kErrorOutOfMemory = 8;  // the hardware's buffer is full
+inline constexpr Result kErrorMaxLimitReached = 12;
+inline constexpr Result kErrorNotReady = 13;
 inline constexpr uint32_t kFirstWithThisPcRecord = 22;  // CUPTI_API_VERSION of CUDA 12.4
 inline constexpr uint32_t kDomainResource = 3;          // CUPTI_CB_DOMAIN_RESOURCE
 inline constexpr uint32_t kContextCreated = 1;          // CUPTI_CBID_RESOURCE_CONTEXT_CREATED

@@ -64,6 +64,8 @@ constexpr bool same(Ours ours, TheirValue theirs) {
   return static_cast<uint64_t>(ours) == static_cast<uint64_t>(theirs);
 }
 static_assert(same(kErrorOutOfMemory, CUPTI_ERROR_OUT_OF_MEMORY));
+static_assert(same(kErrorMaxLimitReached, CUPTI_ERROR_MAX_LIMIT_REACHED));
+static_assert(same(kErrorNotReady, CUPTI_ERROR_NOT_READY));
 static_assert(same(kDomainResource, CUPTI_CB_DOMAIN_RESOURCE));
 static_assert(same(kContextCreated, CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
 static_assert(same(kContextDestroyStarting, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING));

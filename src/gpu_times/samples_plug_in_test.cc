@@ -240,6 +240,17 @@ TEST_F(Samples, OfManyContextsOneAfterTheOtherAreAllTaken) {
   EXPECT_EQ(gpu_->disabled, 200);
 }
 
+TEST_F(Samples, OfTooManyContextsAtATimeSomeAreMissingAndItIsSaid) {
+  start();
+  for (uintptr_t i = 1; i <= 65; ++i) gpu_->create(context(i));
+  EXPECT_EQ(gpu_->enabled, 64);
+  EXPECT_EQ(read().header.failed_step, SamplingStep::enable);
+  EXPECT_EQ(read().header.failed_result, cupti::kErrorMaxLimitReached);
+  for (uintptr_t i = 1; i <= 65; ++i) gpu_->destroy(context(i));
+  EXPECT_EQ(gpu_->disabled, 64);
+  source_->finish();
+}
+
 TEST_F(Samples, ThatAreLostAreCounted) {
   start();
   gpu_->create(context(1));
@@ -398,6 +409,7 @@ TEST_F(Samples, AProgramDoesNotWaitForADrainThatHangs) {
   wait_for([&] { return gpu_->hangs.load(); });
   gpu_->destroy(context(1));
   EXPECT_EQ(gpu_->disabled, 0);
+  EXPECT_EQ(read().header.failed_result, cupti::kErrorNotReady);
   gpu_->create(context(2));
   EXPECT_EQ(gpu_->enabled, 2);
   gpu_->stuck = false;

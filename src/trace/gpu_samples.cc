@@ -22,6 +22,8 @@ struct ResultSentence {
   const char* sentence;
 };
 constexpr ResultSentence kResults[] = {
+    {12, "the process has more contexts at a time than are sampled; of those beyond there are no samples"},
+    {13, "draining the GPU's samples did not end in time; some are missing"},
     {26, "another profiler uses the GPU's counters; end it, and measure again"},
     {33, "this is a virtual GPU that may not be sampled; the host's administrator can allow profiling of it"},
     {35,

@@ -90,7 +90,8 @@ void stop_collecting(ProcessEnd end, bool inside) {
   if (!running.exchange(false, std::memory_order_relaxed)) return;
   ProcessFile* process = process_file();
   if (!process) return;  // a forked child that never used the driver
-  process->ended_ns = monotonic_now().count;  // what follows is ours, and takes up to a second where the GPU is sampled
+  // What follows is ours. It takes up to a second where the GPU is sampled.
+  process->ended_ns = monotonic_now().count;
   if (!inside) {
     value_source->finish();
     if (stage_uses_guards()) facts::finish();
