@@ -20,6 +20,7 @@ constexpr const char* kFront = "smsp__pcsamp_warps_issue_stalled_";
 
 struct SampledKernel {
   std::string symbol;
+  uint64_t samples = 0;
   std::vector<SampledSum> of_a_launch;
 };
 
@@ -65,6 +66,7 @@ void read_samples(const char* path) {
       function = samples().file.function(kernel->symbol.c_str());
     } else if (word == "sample" && kernel &&
                file >> std::hex >> offset >> reason >> std::dec >> all >> latency) {
+      kernel->samples += all;
       for (const auto& [of, count] :
            {std::pair{kFront + reason, all}, std::pair{kFront + reason + "_not_issued", latency}})
         kernel->of_a_launch.push_back(
@@ -95,6 +97,7 @@ const char* told_name(const char* kernel) {
 void sample_launch(const char* kernel) {
   const auto known = samples().kernels.find(kernel);
   if (known == samples().kernels.end()) return;
+  samples().file.header().total += known->second.samples;
   for (const SampledSum& sum : known->second.of_a_launch) {
     if (sum.samples > 0) samples().file.count(sum);
   }

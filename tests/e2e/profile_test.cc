@@ -98,9 +98,9 @@ TEST(ProfileCommand, NamesTheKernelsOfTheProgram) {
   EXPECT_EQ(first.at("shapes").at(0).at("block").at(0), 256);
 }
 
-// The samples that a process of the profiled run left.
-GpuSamples samples_in(const std::string& session) {
-  const Result<StageTrace> stage = read_stage(session + "/" + run_name(Stage::gpu_times, 1));
+// The samples that the run's one process left.
+GpuSamples samples_in(const std::string& session, Stage run = Stage::gpu_times) {
+  const Result<StageTrace> stage = read_stage(session + "/" + run_name(run, 1));
   EXPECT_TRUE(stage.ok());
   EXPECT_EQ(stage->processes.size(), 1u);
   EXPECT_TRUE(stage->missing.empty());
@@ -126,6 +126,7 @@ TEST(ProfileCommand, TakesSamplesOfKernelsAndKeepsTheirCode) {
   EXPECT_EQ(samples.reasons, (std::vector<std::string>{"long_scoreboard", "selected"}));
   EXPECT_EQ(samples.functions, std::vector<std::string>{"_Z6directPfi"});
   EXPECT_EQ(samples.period_cycles, 2048u);
+  EXPECT_EQ(samples.total, 9 * launches);
   EXPECT_EQ(samples.why_none, "");
   ASSERT_EQ(samples.modules.size(), 1u);
   EXPECT_EQ(samples.modules[0].why_none, "");
@@ -143,6 +144,23 @@ TEST(ProfileCommand, TakesSamplesOfKernelsAndKeepsTheirCode) {
   ASSERT_TRUE(without.report.is_object()) << without.run.errors;
   EXPECT_TRUE(samples.instructions.empty());
   EXPECT_EQ(without.report.at("profile").at("work").at(0).at("name"), "add");
+}
+
+TEST(RunCommand, TakesSamplesOnRequestAlone) {
+  const std::string list = built("e2e-samples-of-run.txt");
+  std::ofstream(list) << "code " E2E_CUBINS
+                         "/subject_sm_90.cubin\nkernel add _Z6directPfi\nsample 30 selected 2 0\n";
+  setenv("DIOGENES_SIMULATED_SAMPLES", list.c_str(), 1);
+  GpuSamples samples;
+  const auto take = [&](const std::string& session) { samples = samples_in(session, Stage::memory_tracing); };
+  const std::vector<std::string> als = {built("bin/examples/als"), "--iterations", "3"};
+  EXPECT_EQ(run_measured(als, "", take, kNoBudget, {"--samples"}).run.exit_status, 0);
+  ASSERT_EQ(samples.instructions.size(), 1u);
+  EXPECT_EQ(samples.instructions[0].reasons.at(0).samples, samples.total);
+  EXPECT_GT(samples.total, 0u);
+  EXPECT_EQ(run_measured(als, "", take).run.exit_status, 0);
+  EXPECT_TRUE(samples.instructions.empty());
+  unsetenv("DIOGENES_SIMULATED_SAMPLES");
 }
 
 // Of the first 5,000 calls all GPU times are recorded, and then of a part: sums count for all.
