@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/findings/followed_values.h"
+#include "analysis/kernel_samples/sampled_code.h"
 #include "analysis/necessity/judge_process.h"
 #include "analysis/program/gpu_work.h"
 #include "analysis/replay/models.h"
@@ -60,8 +61,9 @@ class JoinedRuns {
   bool calibrated = false;     // of some of the GPU's work it is known when it was
   bool has_gpu_run = false;    // by a run of its own
   std::optional<Run> gpu_run;  // that one, without its operations
-  std::optional<CpuSamples> cpu_samples;  // of the tracing run, where they were taken
-  std::optional<GpuWorkFound> gpu_work;   // where GPU times were taken
+  std::optional<CpuSamples> cpu_samples;       // of the tracing run, where they were taken
+  std::optional<GpuWorkFound> gpu_work;        // where GPU times were taken
+  std::vector<ProcessGpuSamples> gpu_samples;  // by process, of the run that took them; empty: none did
   std::vector<ReportNotice> notices;
   std::vector<std::string> lost;  // what runs could not record
 

@@ -366,7 +366,10 @@ void ReportOfRun::add_profile() {
                     .recoverable_s = std::move(recoverable),
                     .loop = loop_,
                     .samples = [this] { return named_.valid() ? named_.get() : decltype(named_.get()){}; },
-                    .idle = [this] { return idle_.get(); }});
+                    .idle = [this] { return idle_.get(); },
+                    .gpu_samples = runs_.gpu_samples,
+                    .source = [this](const std::string& file, int first,
+                                     int last) { return source_.between(file, first, last); }});
 }
 
 void ReportOfRun::note_further_runs(const Problems& problems, const Replay& replay) {

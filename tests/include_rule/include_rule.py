@@ -28,7 +28,7 @@ MAY = {
 ROOMS = {
     "agent": ["core", "watching", "hooks", "proving"],
     "agent/watching": ["guard", "order", ".", "facts"],
-    "analysis": ["symbols", "runs", "necessity", "benefit", "replay", "program", "findings", "report", "samples", "cubins", "profile", ".", "proof"],
+    "analysis": ["symbols", "runs", "necessity", "benefit", "replay", "program", "findings", "report", "samples", "cubins", "kernel_samples", "profile", ".", "proof"],
 }
 REPORT = "analysis/report/report.h"  # data only: the product
 # What must not get into the program that is measured: allocation and streams behind its back.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/profile/hot_loops.h"
+#include "analysis/profile/inside_kernels.h"
 #include "analysis/profile/occupancy.h"
 #include "analysis/symbols/dwarf_frames.h"
 #include "analysis/symbols/frame_owner.h"
@@ -17,6 +18,9 @@ namespace diogenes {
 namespace {
 
 constexpr size_t kMostWork = 500, kMostPaths = 20, kMostShapes = 5, kMostContexts = 6'000;
+constexpr size_t kMostInside = 3'000;  // contexts inside kernels
+constexpr size_t kMostParts = 10;      // kernels of whose hottest place it is said what it gains
+constexpr int kMostSourceLines = 40, kLinesAround = 2;
 constexpr size_t kLongestName = 4'000;  // characters
 
 ReportGpuWork::Kind kind_of(GpuWork work) {
@@ -66,12 +70,15 @@ class Profile {
   ReportProfile make() {
     // What-ifs need no names, and names no what-ifs.
     auto what_ifs = in_background([this] {
-      return in_.work && in_.replay ? find_what_ifs(in_.tracing, *in_.work, *in_.replay(), in_.fixed)
+      inside_ = find_inside();
+      const std::vector<PartOfWork> parts = hottest_parts();
+      return in_.work && in_.replay ? find_what_ifs(in_.tracing, *in_.work, *in_.replay(), in_.fixed, parts)
                                     : WhatIfs{};
     });
     Contexts contexts = find_all_contexts();
     what_ifs_ = what_ifs.get();
     if (in_.work) add_work();
+    add_inside();
     add(std::move(contexts));
     return std::move(out_);
   }
@@ -222,6 +229,7 @@ class Profile {
     if (in_.work) out_.idle = std::move(contexts.idle);
     for (const auto& [path, node] : contexts.of_path) set_gain(contexts.nodes[node], path.first, path.second);
     out_.contexts = std::move(contexts.nodes);
+    add_inside_kernels(out_.contexts, out_.work, kMostInside);
     for (ReportContext& node : out_.contexts) {
       node.name = clean(std::move(node.name));
       if (node.work >= static_cast<int32_t>(out_.work.size())) node.work = -1;
@@ -241,7 +249,74 @@ class Profile {
     node.none_gain_s = gain->none.seconds;
   }
 
+  KernelSamplesFound find_inside() const {
+    if (in_.gpu_samples.empty() || !in_.work) return {};
+    std::vector<KernelAsked> kernels;
+    for (size_t i = 0; i < in_.work->items.size() && i < kMostWork; ++i) {
+      const GpuWorkItem& item = in_.work->items[i];
+      if (item.kind != GpuWork::kernel || item.name.empty()) continue;
+      const uint32_t* block = item.shapes.empty() ? nullptr : item.shapes.front().shape.block;
+      kernels.push_back({item.name, block ? block[0] * block[1] * block[2] : 0});
+    }
+    return find_kernel_samples(in_.gpu_samples, kernels);
+  }
+
+  // The hottest place of each of the largest kernels.
+  std::vector<PartOfWork> hottest_parts() {
+    std::vector<PartOfWork> parts;
+    if (inside_.kernels.empty()) return parts;
+    for (uint32_t i = 0; i < in_.work->items.size() && i < kMostWork && parts.size() < kMostParts; ++i) {
+      const ReportKernelSamples* kernel = inside_of(i);
+      if (kernel && !kernel->hottest.empty())
+        parts.push_back({i, kernel->share(kernel->nodes[kernel->hottest.front()].all.samples)});
+    }
+    parts_ = parts;
+    return parts;
+  }
+
+  ReportKernelSamples* inside_of(uint32_t item) {
+    const GpuWorkItem& work = in_.work->items[item];
+    if (work.kind != GpuWork::kernel) return nullptr;
+    const auto found = inside_.kernels.find(work.name);
+    return found == inside_.kernels.end() ? nullptr : &found->second;
+  }
+
+  void add_inside() {
+    out_.no_samples = clean(std::move(inside_.no_samples));
+    for (std::string& note : inside_.notes) out_.notes.push_back(clean(std::move(note)));
+    for (size_t i = 0; i < parts_.size() && i < what_ifs_.parts.size(); ++i) {
+      ReportKernelSamples& kernel = *inside_of(parts_[i].item);
+      kernel.nodes[kernel.hottest.front()].what_if = what_ifs_.parts[i];
+    }
+    for (uint32_t i = 0; i < out_.work.size() && !inside_.kernels.empty(); ++i) {
+      ReportKernelSamples* kernel = inside_of(i);
+      if (!kernel) continue;
+      for (ReportKernelNode& node : kernel->nodes)
+        for (std::string* text : {&node.function, &node.file}) *text = clean(std::move(*text));
+      for (std::string& reason : kernel->reasons) reason = clean(std::move(reason));
+      if (const size_t paths = in_.work->items[i].paths.size(); paths > 1)
+        kernel->notes.push_back("it is launched in " + counted(paths, "place", "places") +
+                                "; samples do not tell these apart, so that all have the same shares");
+      add_source(*kernel);
+      out_.work[i].inside = *kernel;
+    }
+  }
+
+  // Around the hottest place.
+  void add_source(ReportKernelSamples& kernel) const {
+    if (!in_.source || kernel.hottest.empty()) return;
+    const ReportKernelNode& hottest = kernel.nodes[kernel.hottest.front()];
+    if (hottest.file.empty() || hottest.line <= 0) return;
+    const int first = std::max(hottest.line - kLinesAround, 1);
+    const int last = std::max(hottest.last_line, hottest.line) + kLinesAround;
+    const ReportSource found = in_.source(hottest.file, first, std::min(last, first + kMostSourceLines - 1));
+    if (!found.lines.empty())
+      kernel.source.push_back(with_samples(kernel, hottest.file, found.first, found.lines));
+  }
+
   ProfileInput in_;
+  KernelSamplesFound inside_;
+  std::vector<PartOfWork> parts_;  // as WhatIfs::parts
   WhatIfs what_ifs_;
   ReportProfile out_;
 };

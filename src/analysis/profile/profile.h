@@ -3,7 +3,9 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <span>
 
+#include "analysis/kernel_samples/kernel_samples.h"
 #include "analysis/profile/contexts.h"
 #include "analysis/profile/what_if.h"
 #include "analysis/symbols/stack_names.h"
@@ -30,6 +32,9 @@ struct ProfileInput {
   // Asked for once, while the replays of shorter work go on.
   std::function<std::vector<std::vector<UnwoundSample>>()> samples;  // find_names()
   std::function<std::vector<GpuIdle>()> idle;  // find_idle(); nothing: when GPU work ran is not known
+  std::span<const ProcessGpuSamples> gpu_samples = {};  // of all processes; none: the GPU was not sampled
+  // Lines of a file, from `first` to `last`; null: source is not shown.
+  std::function<ReportSource(const std::string& file, int first, int last)> source = {};
 };
 
 ReportProfile make_profile(ProfileInput input);

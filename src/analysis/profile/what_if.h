@@ -13,13 +13,21 @@
 
 namespace diogenes {
 
+// A part of an item's time: a loop in a kernel, by its share of the kernel's samples.
+struct PartOfWork {
+  uint32_t item = 0;
+  double share = 0;  // of 1
+};
+
 struct WhatIfs {
   std::map<uint32_t, ReportWhatIf> items;                       // by position in GpuWorkFound::items
   std::map<std::pair<uint32_t, uint32_t>, ReportWhatIf> paths;  // by item and site
+  std::vector<std::optional<ReportWhatIf>>
+      parts;  // as asked for; as the program is. None: there were too many
 };
 
 // `fixed`: what is found, made; null: nothing is found.
 WhatIfs find_what_ifs(const Run& tracing, const GpuWorkFound& work, const Replay& replay,
-                      const Replay::Made* fixed);
+                      const Replay::Made* fixed, const std::vector<PartOfWork>& parts = {});
 
 }  // namespace diogenes

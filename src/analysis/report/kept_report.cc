@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKeptMagic = "diogenes-kept-report/5\n";
+constexpr std::string_view kKeptMagic = "diogenes-kept-report/6\n";
 constexpr const char* kFile = "report.kept";
 
 // What was proved is read anew each time (proved_report.h), and the timeline is made anew by those who show it.
@@ -80,22 +80,30 @@ KEPT(ReportWaitFunction, offset, agreed, known)
 KEPT(ReportFunction, operation, count, call_s, waited_s, expected_benefit_s)
 KEPT(ReportGain, seconds, low_s, high_s)
 KEPT(ReportWhatIf, half, none, half_fixed, none_fixed, reason)
+KEPT(ReportStall, reason, samples)
+KEPT(ReportSampleCount, samples, latency, stalls)
+KEPT(ReportKernelNode, parent, kind, function, file, line, last_line, called_line, estimated, own, all,
+     what_if)
+KEPT(ReportSampledSource::Line, text, samples, reason)
+KEPT(ReportSampledSource, file, first, lines)
+KEPT(ReportKernelSamples, reasons, nodes, hottest, why_no_lines, notes, issue_rate, eligible_rate, busy_rate,
+     instructions_a_cycle, source)
 KEPT(ReportOccupancy, percent, limiter)
 KEPT(ReportLaunchShape, grid, block, registers, static_shared_bytes, dynamic_shared_bytes, count, gpu_s,
      occupancy)
 KEPT(ReportGpuPath, where, via, stack, count, gpu_s, what_if)
 KEPT(ReportGpuWork, id, kind, name, full_name, count, gpu_s, percent, shortest_s, median_s, longest_s,
-     least_s, most_s, bytes, in_graphs, shapes, shape_count, paths, path_count, what_if)
+     least_s, most_s, bytes, in_graphs, shapes, shape_count, paths, path_count, what_if, inside)
 KEPT(ReportContext, parent, kind, name, call, file, module, line, called_line, language, owner, count, cpu_s,
      driver_s, waited_s, gpu_s, idle_s, recoverable_s, half_gain_s, none_gain_s, cpu_least_s, cpu_most_s,
-     gpu_least_s, gpu_most_s, threads, work)
+     gpu_least_s, gpu_most_s, threads, work, estimated)
 KEPT(ReportIdle::Gap, context, before, after, seconds, count, asleep_s)
 KEPT(ReportIdle::Loop, function, file, module, offset, first_line, last_line, caller, caller_file,
      caller_line, seconds, samples)
 KEPT(ReportIdle, phase_s, idle_s, between_s, calls_s, waits_s, launching_s, recording_s, asleep_s, loop_s,
      loop_idle_s, loop_iterations, gaps, loops)
 KEPT(ReportProfile, gpu_s, gpu_busy_s, threads_s, idle, recording_s, pieces, unnamed, work, work_count,
-     left_out_s, contexts, notes)
+     left_out_s, contexts, notes, no_samples)
 KEPT(Report, model, judged, tool_version, started, incomplete, coverage, command, exit_status, runtime_s,
      part, gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
      compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,

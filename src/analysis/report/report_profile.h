@@ -9,21 +9,9 @@
 #include <vector>
 
 #include "analysis/report/report_frame.h"
+#include "analysis/report/report_kernel.h"
 
 namespace diogenes {
-
-// What the run gains by a change of GPU work; low <= seconds <= high.
-struct ReportGain {
-  double seconds = 0, low_s = 0, high_s = 0;
-};
-
-// What if the work took half as long, and if it took no time at all (the most that can be gained).
-struct ReportWhatIf {
-  ReportGain half, none;  // as the program is
-  std::optional<ReportGain> half_fixed,
-      none_fixed;      // once the report's problems are fixed; none: there are none
-  std::string reason;  // why the range is wide; "": it is not
-};
 
 // How much of the GPU's threads a kernel's launch can have at a time, by its resources alone.
 struct ReportOccupancy {
@@ -68,7 +56,8 @@ struct ReportGpuWork {
   uint64_t shape_count = 0;
   std::vector<ReportGpuPath> paths;  // the longest first; some, where there are many
   uint64_t path_count = 0;
-  std::optional<ReportWhatIf> what_if;  // the largest have one
+  std::optional<ReportWhatIf> what_if;        // the largest have one
+  std::optional<ReportKernelSamples> inside;  // none: it was not sampled
 };
 
 // A node of the tree of calling contexts. Times are of the node alone (exclusive) unless they say otherwise, in seconds,
@@ -79,7 +68,11 @@ struct ReportContext {
     frame,  // a function of the CPU
     call,   // a call of the driver, or of the library function in front of it
     gpu,    // GPU work that the call above it gave: a kernel, a copy, a fill
-    rest    // what is too small to be shown, together
+    // Inside a kernel, where it was sampled. Its GPU time is shared out by its samples.
+    gpu_function,  // inlined or not
+    gpu_loop,      // of the source
+    gpu_line,
+    rest  // what is too small to be shown, together
   };
   uint32_t parent = 0;  // position in ReportProfile::contexts; always before the node
   Kind kind = Kind::frame;
@@ -101,9 +94,15 @@ struct ReportContext {
       none_gain_s;  // gpu: what the run gains if it took half as long, or no time
   // Inclusive, by process (rank): the least and the most. The same where there is one.
   double cpu_least_s = 0, cpu_most_s = 0, gpu_least_s = 0, gpu_most_s = 0;
-  uint32_t threads = 0;  // in how many it occurs
-  int32_t work = -1;     // gpu: position in ReportProfile::work
+  uint32_t threads = 0;    // in how many it occurs
+  int32_t work = -1;       // gpu, and inside kernels: position in ReportProfile::work
+  bool estimated = false;  // inside kernels: a share of a function that has several callers
 };
+
+inline bool is_inside_kernel(ReportContext::Kind kind) {
+  using Kind = ReportContext::Kind;
+  return kind == Kind::gpu_function || kind == Kind::gpu_loop || kind == Kind::gpu_line;
+}
 
 // From the first GPU work to the last: when none ran, and what the thread did meanwhile that gave the next. Sums of all processes.
 struct ReportIdle {
@@ -153,6 +152,8 @@ struct ReportProfile {
   double left_out_s = 0;                // GPU time of those
   std::vector<ReportContext> contexts;  // a parent before its children
   std::vector<std::string> notes;       // what the reader must know of these figures, a sentence each
+  std::string
+      no_samples;  // why it is not known what lies inside kernels, and what to do; "": it is, or nobody asked
 };
 
 }  // namespace diogenes

@@ -29,13 +29,18 @@ const std::vector<std::string>& SourceLines::lines_of(const std::string& file) {
 }
 
 ReportSource SourceLines::at(const std::string& file, int line, int around) {
+  if (line < 1 || static_cast<size_t>(line) > lines_of(file).size()) return {};
+  return between(file, line - around, line + around);
+}
+
+ReportSource SourceLines::between(const std::string& file, int first, int last) {
   ReportSource source;
   const std::vector<std::string>& lines = lines_of(file);
-  const int count = static_cast<int>(lines.size());
-  if (line < 1 || line > count) return source;
-  source.first = std::max(1, line - around);
-  const int last = std::min(count, line + around);
-  source.lines.assign(lines.begin() + source.first - 1, lines.begin() + last);
+  first = std::max(first, 1);
+  last = std::min(last, static_cast<int>(lines.size()));
+  if (first > last) return source;
+  source.first = first;
+  source.lines.assign(lines.begin() + first - 1, lines.begin() + last);
   return source;
 }
 

@@ -17,6 +17,8 @@ class SourceLines {
 
   // `line` with `around` lines on each side, as far as there are any.
   ReportSource at(const std::string& file, int line, int around = 2);
+  // From the first to the last of them, as far as there are any.
+  ReportSource between(const std::string& file, int first, int last);
 
  private:
   const std::vector<std::string>& lines_of(const std::string& file);

@@ -35,6 +35,12 @@ const char* kind_name_of(ReportContext::Kind kind) {
       return "call";
     case ReportContext::Kind::gpu:
       return "gpu-work";
+    case ReportContext::Kind::gpu_function:
+      return "gpu-function";
+    case ReportContext::Kind::gpu_loop:
+      return "gpu-loop";
+    case ReportContext::Kind::gpu_line:
+      return "gpu-line";
     case ReportContext::Kind::rest:
       return "rest";
   }
@@ -80,6 +86,75 @@ Json path_json(const ReportGpuPath& path) {
           {"stack", frames_json(path.stack)}};
 }
 
+const char* kind_name_of(ReportKernelNode::Kind kind) {
+  switch (kind) {
+    case ReportKernelNode::Kind::kernel:
+      return "kernel";
+    case ReportKernelNode::Kind::function:
+      return "function";
+    case ReportKernelNode::Kind::inlined:
+      return "inlined";
+    case ReportKernelNode::Kind::loop:
+      return "loop";
+    case ReportKernelNode::Kind::line:
+      return "line";
+    case ReportKernelNode::Kind::rest:
+      return "rest";
+  }
+  return "rest";
+}
+
+Json line_or_null(int line) { return line > 0 ? Json(line) : Json(nullptr); }
+
+Json samples_json(const ReportKernelSamples& kernel, const ReportSampleCount& count) {
+  Json stalls = Json::object();
+  for (const ReportStall& stall : count.stalls)
+    if (stall.reason < kernel.reasons.size()) stalls[kernel.reasons[stall.reason]] = finite(stall.samples);
+  return {
+      {"samples", finite(count.samples)}, {"latency", finite(count.latency)}, {"stalls", std::move(stalls)}};
+}
+
+Json node_json(const ReportKernelSamples& kernel, const ReportKernelNode& node, bool first) {
+  Json json = {{"parent", first ? Json(nullptr) : Json(node.parent)},
+               {"kind", kind_name_of(node.kind)},
+               {"function", text_or_null(node.function)},
+               {"file", text_or_null(node.file)},
+               {"line", line_or_null(node.line)},
+               {"last_line", line_or_null(node.last_line)},
+               {"called_line", line_or_null(node.called_line)},
+               {"estimated", node.estimated},
+               {"share", finite(kernel.share(node.all.samples))},
+               {"own", samples_json(kernel, node.own)},
+               {"all", samples_json(kernel, node.all)}};
+  if (node.what_if)
+    json["what_if"] = {{"half", gain_json(node.what_if->half)}, {"none", gain_json(node.what_if->none)}};
+  return json;
+}
+
+Json kernel_json(const std::optional<ReportKernelSamples>& kernel) {
+  if (!kernel) return nullptr;
+  Json nodes = Json::array(), source = Json::array();
+  for (const ReportKernelNode& node : kernel->nodes) nodes.push_back(node_json(*kernel, node, nodes.empty()));
+  for (const ReportSampledSource& one : kernel->source) {
+    Json lines = Json::array();
+    for (const ReportSampledSource::Line& line : one.lines)
+      lines.push_back({{"text", line.text}, {"samples", finite(line.samples)}});
+    source.push_back({{"file", one.file}, {"first_line", one.first}, {"lines", std::move(lines)}});
+  }
+  const auto or_null = [](const std::optional<double>& value) {
+    return value ? Json(finite(*value)) : Json(nullptr);
+  };
+  return {{"why_no_lines", text_or_null(kernel->why_no_lines)},
+          {"notes", kernel->notes},
+          {"issue_rate", finite(kernel->issue_rate)},
+          {"eligible_rate", finite(kernel->eligible_rate)},
+          {"busy_rate", or_null(kernel->busy_rate)},
+          {"instructions_a_cycle", or_null(kernel->instructions_a_cycle)},
+          {"hottest", kernel->hottest},
+          {"nodes", std::move(nodes)},
+          {"source", std::move(source)}};
+}
+
 Json work_json(const ReportGpuWork& work) {
   Json shapes = Json::array(), paths = Json::array();
   for (const ReportLaunchShape& shape : work.shapes) shapes.push_back(shape_json(shape));
@@ -99,6 +174,7 @@ Json work_json(const ReportGpuWork& work) {
           {"bytes", work.bytes},
           {"in_graphs", work.in_graphs},
           {"what_if", what_if_json(work.what_if)},
+          {"inside", kernel_json(work.inside)},
           {"shape_count", work.shape_count},
           {"shapes", std::move(shapes)},
           {"path_count", work.path_count},
@@ -138,6 +214,7 @@ Json context_json(const ContextTree& tree, uint32_t at) {
   if (context.count > 0) made["count"] = context.count;
   if (context.threads > 0) made["threads"] = context.threads;
   if (context.work >= 0) made["work"] = context.work;
+  if (context.estimated) made["estimated"] = true;
   made["own"] = times_json(tree.own(at));
   made["inclusive"] = times_json(all);
   put(made, "cpu_importance", tree.cpu_importance(all));
@@ -207,6 +284,7 @@ Json profile_json(const std::optional<ReportProfile>& profile) {
           {"work_count", profile->work_count},
           {"left_out_s", finite(profile->left_out_s)},
           {"notes", profile->notes},
+          {"no_samples", text_or_null(profile->no_samples)},
           {"work", std::move(work)},
           {"contexts", std::move(contexts)}};
 }

@@ -46,6 +46,11 @@ std::string one_frame(const std::string& words) {
 ReportFrame frame_of(const ReportContext& context) {
   ReportFrame frame;
   frame.function = context.name;
+  if (is_inside_kernel(context.kind)) {
+    frame.file = context.file;
+    frame.line = std::max(context.line, 0);
+    return frame;
+  }
   if (context.kind != ReportContext::Kind::frame) return frame;
   frame.file = context.file;
   frame.line = std::max(context.line, 0);
@@ -68,6 +73,8 @@ std::string context_name(const ReportContext& context) {
       return "the program";
     case ReportContext::Kind::gpu:
       return "GPU work";
+    case ReportContext::Kind::gpu_function:
+      return "GPU function";
     case ReportContext::Kind::rest:
       return "the rest";
     default:

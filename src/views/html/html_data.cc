@@ -135,7 +135,10 @@ Json profile_json(const Report& report, const Reader& reader) {
     put("parent", one.parent);
     put("kind", static_cast<int>(one.kind));
     put("name", text(context_name(one)));
-    put("place", text(place));
+    // Loops and lines have it for a name.
+    const bool is_place =
+        one.kind == ReportContext::Kind::gpu_loop || one.kind == ReportContext::Kind::gpu_line;
+    put("place", text(is_place ? "" : place + (one.estimated ? " (estimated)" : "")));
     put("called", std::max(one.called_line, 0));
     put("own", one.owner == FrameOwner::application);
     put("count", one.count);

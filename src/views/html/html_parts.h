@@ -31,6 +31,7 @@ bool has_groups(const Report& report);  // of more than one problem: others are 
 
 // GPU work, and the tree of calling contexts (html_profile.cc). "": the report has no profile.
 std::string gpu_work_html(const Report& report, const Reader& reader);
+std::string kernel_html(const ReportGpuWork& work, const Reader& reader);  // html_kernel.cc
 std::string idle_html(const Report& report);
 std::string contexts_html(const Report& report);
 

@@ -92,7 +92,8 @@ class WorkRows {
                                       what_if_text(*work.what_if->half_fixed, *work.what_if->none_fixed));
       text += html_item("range", html(work.what_if->reason));
     }
-    text += html_item("id", html(work.id)) + "</dl>\n" + shapes(work) + paths(work);
+    text +=
+        html_item("id", html(work.id)) + "</dl>\n" + kernel_html(work, reader_) + shapes(work) + paths(work);
     return text +
            fmt::format(
                "<p class=\"needs-script\"><button type=\"button\" data-show-work=\"{}\">Show in the tree</button></p>"
@@ -169,6 +170,8 @@ std::string gpu_work_html(const Report& report, const Reader& reader) {
     for (const std::string& note : profile.notes) text += "<li>" + html(note) + "</li>\n";
     text += "</ul>\n";
   }
+  if (!profile.no_samples.empty())
+    text += "<p>Inside kernels nothing was measured: " + html(profile.no_samples) + "</p>\n";
   text += std::string("<div class=\"work\">\n") + kWorkColumns + "<div class=\"rows\" id=\"work-list\">\n";
   double most_s = 0;
   for (const ReportGpuWork& work : profile.work) most_s = std::max(most_s, finite(work.gpu_s));

@@ -117,9 +117,13 @@ ContextTree::ContextTree(const ReportProfile& profile) : profile_(profile) {
     own_.push_back(own_times(profile, profile.contexts[i]));
   }
   inclusive_ = own_;
+  of_function_ = own_;
   for (size_t i = count; i-- > 1;) {  // children come after their parents
     inclusive_[parent_[i]].add(inclusive_[i]);
     size_[parent_[i]] += size_[i];
+    if (is_function(static_cast<uint32_t>(i))) continue;
+    of_function_[parent_[i]].add(of_function_[i]);
+    of_function_[i] = {};
   }
   place_.assign(count, 0);
   at_place_.assign(count, 0);
@@ -133,6 +137,16 @@ ContextTree::ContextTree(const ReportProfile& profile) : profile_(profile) {
   if (count == 0) return;
   threads_s_ = profile.threads_s > 0 ? profile.threads_s : inclusive_[0].threads_s();
   gpu_s_ = profile.gpu_s > 0 ? profile.gpu_s : inclusive_[0].gpu_s;
+}
+
+bool ContextTree::is_function(uint32_t at) const {
+  return context(at).kind != Kind::gpu_loop && context(at).kind != Kind::gpu_line;
+}
+
+uint32_t ContextTree::caller(uint32_t at) const {
+  uint32_t found = parent_[at];
+  while (found != 0 && !is_function(found)) found = parent_[found];
+  return found;
 }
 
 double ContextTree::cpu_importance(const ContextTimes& inclusive) const {
@@ -196,16 +210,19 @@ void ContextRows::make_functions() {
   static const std::string kAny;
   std::map<Identity, uint32_t, decltype(less)> numbers(less);
   function_.resize(tree_.size());
-  std::vector<Instance> all(tree_.size() - 1);  // the root is no function
+  std::vector<Instance> all(tree_.size());
   for (uint32_t i = 0; i < tree_.size(); ++i) {
     const ReportContext& context = tree_.context(i);
-    const bool frame = context.kind == Kind::frame;
+    const bool frame = context.kind == Kind::frame || context.kind == Kind::gpu_function;
     const bool work = context.kind == Kind::gpu && work_of(tree_.profile(), context);
     const Identity identity(context.kind, work ? context.work : -1, work ? &kAny : &context.name,
                             frame ? &context.file : &kAny, frame ? &context.module : &kAny);
     function_[i] = numbers.try_emplace(identity, static_cast<uint32_t>(numbers.size())).first->second;
-    if (i > 0) all[tree_.place(i) - 1] = {i, i};
+    all[tree_.place(i)] = {i, i};
   }
+  // The root is no function, and loops and lines are part of theirs.
+  std::erase_if(all,
+                [&](const Instance& one) { return one.function == 0 || !tree_.is_function(one.function); });
   for (std::vector<Instance>& group : grouped(all)) roots_.push_back(add_row(std::move(group), std::nullopt));
 }
 
@@ -230,13 +247,13 @@ uint32_t ContextRows::add_row(std::vector<Instance> instances, std::optional<uin
   row.called_line = tree_.context(row.context).called_line;
   uint32_t counted_to = 0;  // places below it are in an outer call that was counted
   for (const Instance& instance : instances) {
-    row.own.add(tree_.own(instance.function));
+    row.own.add(tree_.own_of_function(instance.function));
     if (tree_.place(instance.function) >= counted_to) {
       row.inclusive.add(tree_.inclusive(instance.function));
       counted_to = tree_.end(instance.function);
     }
     if (tree_.context(instance.caller).called_line != row.called_line) row.called_line = 0;
-    row.has_children |= view_ == TreeView::bottom_up && tree_.parent(instance.caller) != 0;
+    row.has_children |= view_ == TreeView::bottom_up && tree_.caller(instance.caller) != 0;
   }
   // All of a kernel: the replay knows better than the sum over its places.
   const ReportGpuWork* work = parent ? nullptr : work_of(tree_.profile(), tree_.context(row.context));
@@ -258,7 +275,7 @@ const std::vector<uint32_t>& ContextRows::children(uint32_t number) {
   if (entry.open) return entry.children;
   std::vector<Instance> called;
   for (const Instance& instance : entry.instances)
-    if (const uint32_t caller = tree_.parent(instance.caller); caller != 0)
+    if (const uint32_t caller = tree_.caller(instance.caller); caller != 0)
       called.push_back({instance.function, caller});
   for (std::vector<Instance>& group : grouped(called))
     entry.children.push_back(add_row(std::move(group), number));

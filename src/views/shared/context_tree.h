@@ -63,6 +63,10 @@ class ContextTree {
   const ReportContext& context(uint32_t at) const { return profile_.contexts[at]; }
   uint32_t parent(uint32_t at) const { return parent_[at]; }  // the root's: itself
   const ContextTimes& own(uint32_t at) const { return own_[at]; }
+  // Views of functions count loops and lines inside kernels to the function, or kernel, that they lie in.
+  bool is_function(uint32_t at) const;
+  const ContextTimes& own_of_function(uint32_t at) const { return of_function_[at]; }
+  uint32_t caller(uint32_t at) const;  // the function around it
   const ContextTimes& inclusive(uint32_t at) const { return inclusive_[at]; }
   // In a walk from the top, a context is number place(at), and end(at) is behind the last one below it.
   uint32_t place(uint32_t at) const { return place_[at]; }
@@ -78,7 +82,7 @@ class ContextTree {
  private:
   const ReportProfile& profile_;
   std::vector<uint32_t> parent_, size_, place_, at_place_;
-  std::vector<ContextTimes> own_, inclusive_;
+  std::vector<ContextTimes> own_, of_function_, inclusive_;
   double threads_s_ = 0, gpu_s_ = 0;  // C_P and G_P
 };
 

@@ -145,7 +145,8 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
     const bool first = own || i == 0 || function[parent] == parent;
     callee[i] = first ? i : callee[parent];
     named[i] = first || (contexts[named[parent]].call.empty() && !one.call.empty()) ? i : named[parent];
-    if (one.kind == ReportContext::Kind::gpu || one.kind == ReportContext::Kind::rest) {
+    if (one.kind == ReportContext::Kind::gpu || one.kind == ReportContext::Kind::rest ||
+        is_inside_kernel(one.kind)) {
       Sums& of_work = functions[{contexts[function[i]].name, contexts[function[i]].file}];
       of_work.pieces += one.count;
       of_work.gpu_s += one.gpu_s;

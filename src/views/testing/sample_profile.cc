@@ -96,6 +96,7 @@ std::vector<ReportGpuWork> works() {
                               .half_fixed = ReportGain{0.19, 0.17, 0.2},
                               .none_fixed = ReportGain{0.38, 0.35, 0.4},
                               .reason = "how long the CPU computes between calls varies from run to run"};
+  axpy.inside = inside_axpy();
   ReportGpuWork reduce;
   reduce.id = "K2";
   reduce.name = "reduce_rows";
@@ -125,7 +126,95 @@ std::vector<ReportGpuWork> works() {
   copy.paths = {path("als::iterate(int)", 190, 500, 0.2, 0.05)};
   copy.paths[0].via = "thrust::copy";
   copy.path_count = 1;
+  reduce.inside.emplace();
+  reduce.inside->reasons = {"barrier", "selected"};
+  reduce.inside->nodes = {
+      place(0, ReportKernelNode::Kind::kernel, "reduce_rows", 0, 0, 0, 200, 200, {{0, 150}, {1, 50}})};
+  reduce.inside->nodes[0].file.clear();
+  reduce.inside->issue_rate = 0.25;
+  reduce.inside->eligible_rate = 0.25;
+  reduce.inside->why_no_lines =
+      "its code has no line information, so that it is not known where in it its samples lie; compile with -lineinfo";
   return {axpy, reduce, copy};
+}
+
+ReportKernelNode place(uint32_t parent, ReportKernelNode::Kind kind, std::string function, int line,
+                       int last_line, int called_line, double own, double all,
+                       std::vector<ReportStall> stalls) {
+  ReportKernelNode one;
+  one.parent = parent;
+  one.kind = kind;
+  one.function = std::move(function);
+  one.file = "/home/me/als/src/axpy.cu";
+  one.line = line;
+  one.last_line = last_line;
+  one.called_line = called_line;
+  one.own.samples = own;
+  one.all = {all, 0.6 * all, stalls};
+  if (own == all) one.own = one.all;
+  return one;
+}
+
+// 1,000 samples: 620 in a loop, 300 in a function that was called, of whose callers there are two.
+ReportKernelSamples inside_axpy() {
+  using Inside = ReportKernelNode::Kind;
+  ReportKernelSamples kernel;
+  kernel.reasons = {"long_scoreboard", "selected", "wait", "new_reason"};
+  kernel.nodes = {
+      place(0, Inside::kernel, "axpy<float, 4>", 10, 0, 0, 30, 1000, {{0, 560}, {1, 250}, {2, 150}, {3, 40}}),
+      place(0, Inside::loop, "axpy<float, 4>", 12, 18, 0, 0, 620, {{0, 440}, {1, 100}, {2, 80}}),
+      place(1, Inside::line, "axpy<float, 4>", 14, 0, 0, 500, 500, {{0, 400}, {1, 60}, {2, 40}}),
+      place(1, Inside::inlined, "scaled", 4, 0, 16, 0, 120, {{0, 40}, {1, 40}, {2, 40}}),
+      place(3, Inside::line, "scaled", 5, 0, 0, 120, 120, {{0, 40}, {1, 40}, {2, 40}}),
+      place(0, Inside::function, "norm", 22, 0, 20, 0, 300, {{1, 150}, {0, 110}, {3, 40}}),
+      place(5, Inside::line, "norm", 24, 0, 0, 300, 300, {{1, 150}, {0, 110}, {3, 40}}),
+      place(0, Inside::rest, "", 0, 0, 0, 50, 50, {{2, 40}, {0, 10}}),
+  };
+  kernel.nodes[5].estimated = kernel.nodes[6].estimated = true;
+  kernel.nodes[1].what_if = ReportWhatIf{
+      .half = {0.1, 0.09, 0.11}, .none = {0.2, 0.18, 0.22}, .half_fixed = {}, .none_fixed = {}, .reason = ""};
+  kernel.hottest = {1, 6};
+  kernel.notes = {
+      "it is launched in 2 places; samples do not tell these apart, so that all have the same shares"};
+  kernel.issue_rate = 0.4;
+  kernel.eligible_rate = 0.3;
+  kernel.busy_rate = 0.7599;
+  kernel.instructions_a_cycle = 1.6;
+  kernel.source = {{"/home/me/als/src/axpy.cu",
+                    12,
+                    {{"  for (int i = first; i < n; i += step) {", 0, -1},
+                     {"    const int at = index[i];", 0, -1},
+                     {"    y[i] += a * x[at];", 500, 0},
+                     {"  }", 0, -1}}}};
+  return kernel;
+}
+
+// Below a launch of axpy: what inside_axpy() says.
+void add_inside(std::vector<ReportContext>& contexts, uint32_t launched) {
+  const ReportKernelSamples kernel = inside_axpy();
+  const double whole_s = contexts[launched].gpu_s;
+  std::vector<uint32_t> at(kernel.nodes.size(), launched);
+  contexts[launched].gpu_s = 0.08 * whole_s;  // its own, and the rest
+  for (size_t i = 1; i + 1 < kernel.nodes.size(); ++i) {
+    const ReportKernelNode& node = kernel.nodes[i];
+    const bool loop = node.kind == ReportKernelNode::Kind::loop,
+               line = node.kind == ReportKernelNode::Kind::line;
+    ReportContext one = context(at[node.parent],
+                                loop   ? Kind::gpu_loop
+                                : line ? Kind::gpu_line
+                                       : Kind::gpu_function,
+                                loop   ? "loop at axpy.cu:12 to 18"
+                                : line ? "axpy.cu:" + std::to_string(node.line)
+                                       : node.function);
+    one.file = node.file;
+    one.line = node.line;
+    one.called_line = node.called_line;
+    one.estimated = node.estimated;
+    one.gpu_s = whole_s * node.own.samples / 1000;
+    one.work = 0;
+    at[i] = static_cast<uint32_t>(contexts.size());
+    contexts.push_back(std::move(one));
+  }
 }
 
 }  // namespace
@@ -164,6 +253,8 @@ Report contexts_report() {
   profile.contexts[13].module = "/usr/lib/libsolver.so";
   profile.contexts[13].owner = FrameOwner::library;
   profile.contexts[14].cpu_s = 0.003;
+  add_inside(profile.contexts, 5);
+  add_inside(profile.contexts, 9);
   return report;
 }
 
@@ -260,6 +351,22 @@ Report nonsense_profile_report() {
     if (work.what_if) {
       work.what_if->reason = evil;
       work.what_if->half = {infinite, -infinite, not_a_number};
+    }
+    if (work.inside) {
+      ReportKernelSamples& kernel = *work.inside;
+      for (std::string* text : {&kernel.why_no_lines, &kernel.reasons[0]}) *text = evil;
+      for (ReportKernelNode& node : kernel.nodes) {
+        node.function = node.file = evil;
+        node.all.samples = infinite;
+        node.own.samples = not_a_number;
+        node.all.stalls.push_back({99, -1});
+        node.parent = 4'000'000'000;
+      }
+      kernel.nodes[0].line = -3;
+      kernel.hottest.push_back(999);
+      kernel.busy_rate = not_a_number;
+      for (ReportSampledSource& source : kernel.source)
+        for (ReportSampledSource::Line& line : source.lines) line = {evil, infinite, 77};
     }
     for (ReportLaunchShape& shape : work.shapes) shape.occupancy = ReportOccupancy{not_a_number, evil};
   }

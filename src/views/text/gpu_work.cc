@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "views/shared/figures.h"
+#include "views/shared/kernel_words.h"
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
 #include "views/shared/shortened_name.h"
@@ -14,7 +15,11 @@ namespace {
 
 constexpr size_t kWorkIndent = 4;
 constexpr size_t kBriefPaths = 3, kBriefShapes = 3, kBriefFrames = 3;
-constexpr double kHidden = 0.01;  // of what half of its time would gain if nothing ran beside it
+constexpr size_t kBriefInside = 2, kWorksWithInside = 5;  // places inside of a kernel, in the table
+constexpr double kLeastWithInside = 5;                    // percent of the GPU's time
+constexpr size_t kMostReasons = 6;
+constexpr double kLeastReason = 0.05;  // of a kernel's samples
+constexpr double kHidden = 0.01;       // of what half of its time would gain if nothing ran beside it
 
 std::string shape_text(const ReportLaunchShape& shape) {
   std::string text = fmt::format("{}, {}: grid {}, block {}; {} a thread", counted(shape.count, "time"),
@@ -95,6 +100,32 @@ class WorkDetails {
     more(shown, work_.path_count, "more place");
   }
 
+  // What samples say.
+  void inside() {
+    if (!work_.inside) return;
+    const ReportKernelSamples& kernel = *work_.inside;
+    const size_t shown = std::min(options_.whole ? SIZE_MAX : kBriefInside, kernel.hottest.size());
+    std::string label = "inside";
+    const auto said = [&](const std::string& text) {
+      if (text.empty()) return;
+      labelled(label, text);
+      label.clear();
+    };
+    if (!kernel.why_no_lines.empty()) said(kernel.why_no_lines);
+    for (size_t i = 0; i < shown; ++i) {
+      const ReportKernelNode* node = node_at(kernel, kernel.hottest[i]);
+      if (node) said(hottest_phrase(kernel, *node)), said(place_gain(*node, work_.gpu_s));
+    }
+    if (shown < kernel.hottest.size()) said("and " + counted(kernel.hottest.size() - shown, "more place"));
+    if (shown == 0 && !kernel.nodes.empty())
+      said("of its samples, most: it " + main_reason(kernel, kernel.nodes.front().all));
+    if (!options_.whole) return;
+    said(issue_phrase(kernel));
+    reasons(kernel);
+    source(kernel);
+    for (const std::string& note : kernel.notes) labelled("note", note);
+  }
+
   void full_name() {
     if (!options_.whole || work_.full_name.empty() || work_.full_name == work_.name) return;
     std::string label = "name";
@@ -112,6 +143,36 @@ class WorkDetails {
   void more(size_t shown, uint64_t all, const char* noun) {
     if (shown < all) labelled("", "and " + counted(all - shown, noun));
   }
+  static const ReportKernelNode* node_at(const ReportKernelSamples& kernel, uint32_t at) {
+    return at < kernel.nodes.size() ? &kernel.nodes[at] : nullptr;
+  }
+
+  void reasons(const ReportKernelSamples& kernel) {
+    std::string label = "why";
+    size_t shown = 0;
+    for (const StallWords& one : stall_words(kernel)) {
+      if (one.share < kLeastReason || ++shown > kMostReasons) break;
+      std::string text = fmt::format("{} {} ({})", percent_text(100 * one.share), one.phrase, one.name);
+      if (shown == 1 && !one.advice.empty()) text += ". " + one.advice;
+      labelled(label, text);
+      label.clear();
+    }
+  }
+
+  void source(const ReportKernelSamples& kernel) {
+    for (const ReportSampledSource& source : kernel.source) {
+      labelled("source", short_path(source.file, options_.folder));
+      for (size_t i = 0; i < source.lines.size(); ++i) {
+        const ReportSampledSource::Line& line = source.lines[i];
+        const double share = kernel.share(line.samples);
+        const std::string margin = share > 0 ? percent_text(100 * share) : "";
+        std::string text =
+            fmt::format("{:>12} {:>5} | {}", margin, source.first + static_cast<int>(i), line.text);
+        page_.line(share >= kLeastReason ? text : page_.faint(text));
+      }
+    }
+  }
+
   size_t room() const {
     return page_.width() - std::min<size_t>(page_.width() - 20, kWorkIndent + Page::kLabel);
   }
@@ -142,6 +203,11 @@ const char* const kNoProfile =
     "the report say more.";
 
 bool is_hidden(double half_gain_s, double gpu_s) { return half_gain_s < kHidden * gpu_s / 2; }
+std::string place_gain(const ReportKernelNode& node, double gpu_s) {
+  if (!node.what_if || is_hidden(node.what_if->half.seconds, gpu_s)) return "";
+  return fmt::format("the run gains {} if that place takes half as long", gain_phrase(node.what_if->half));
+}
+
 bool is_hidden(const ReportGpuWork& work) {
   return work.what_if && is_hidden(work.what_if->half.seconds, work.gpu_s);
 }
@@ -180,6 +246,22 @@ std::string gpu_work_title(const ReportProfile& profile) {
   return kernels ? "Kernels" : "Kernels and other GPU work";
 }
 
+// Below a kernel's row: where in it the time goes.
+static void inside_lines(Page& page, const ReportGpuWork& work) {
+  if (!work.inside) return;
+  constexpr size_t kIndentInside = 8;
+  const std::string lead(kIndentInside, ' ');
+  const ReportKernelSamples& kernel = *work.inside;
+  for (size_t i = 0; i < kBriefInside && i < kernel.hottest.size(); ++i)
+    if (kernel.hottest[i] < kernel.nodes.size())
+      page.wrapped(lead, kIndentInside, hottest_phrase(kernel, kernel.nodes[kernel.hottest[i]]));
+  if (!kernel.hottest.empty() || kernel.nodes.empty()) return;
+  const std::string reason = main_reason(kernel, kernel.nodes.front().all);
+  if (!reason.empty())
+    page.wrapped(lead, kIndentInside,
+                 "it mostly " + reason + (kernel.why_no_lines.empty() ? "" : "; " + kernel.why_no_lines));
+}
+
 void gpu_work_table(Page& page, const ReportProfile& profile, const Reader& reader, size_t most) {
   if (profile.work.empty()) return;
   const WorkColumns columns(page.width());
@@ -206,10 +288,13 @@ void gpu_work_table(Page& page, const ReportProfile& profile, const Reader& read
     if (gains && !work.what_if->reason.empty())
       page.line(fmt::format("{:>20}range {} to {}", "", seconds_text(work.what_if->half.low_s),
                             seconds_text(work.what_if->half.high_s)));
+    if (i < kWorksWithInside && work.percent >= kLeastWithInside) inside_lines(page, work);
   }
   if (hidden)
     page.wrapped("    ", 4,
                  "hidden: the run gains nothing if it is faster; other GPU work or the CPU takes as long.");
+  if (!profile.no_samples.empty())
+    page.wrapped("    ", 4, "Inside kernels nothing was measured: " + profile.no_samples);
   page.line(fmt::format("    More of each: diogenes report{} --kernels",
                         reader.session.empty() ? "" : " " + quoted(reader.session)));
 }
@@ -220,6 +305,7 @@ void gpu_work_details(Page& page, size_t rank, const ReportGpuWork& work, const 
   details.gains();
   details.times();
   details.shapes();
+  details.inside();
   details.paths();
   details.full_name();
 }

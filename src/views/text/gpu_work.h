@@ -16,6 +16,8 @@ bool is_hidden(double half_gain_s, double gpu_s);
 std::string gain_phrase(const ReportGain& gain);
 // "100 ms if it takes half as long, 150 ms at most"
 std::string what_if_text(const ReportGain& half, const ReportGain& none);
+// "the run gains 20.0 ms if that place takes half as long"; "": not known, or nothing.
+std::string place_gain(const ReportKernelNode& node, double gpu_s);
 // "64 x 4 x 2", "256"
 std::string extent_text(const uint32_t (&extent)[3]);
 // "src/als.cc:160 in als::update_x and 1 more"; "": not known.

@@ -347,7 +347,7 @@ std::string tree_cell(const ContextRows& rows, uint32_t number, TreeColumn colum
     while (rows.view() == TreeView::bottom_up && rows.row(top).parent) top = *rows.row(top).parent;
     const bool work = rows.context(top).kind == ReportContext::Kind::gpu;
     if (!work || !row.own.gain_is_known) return "-";
-    return is_hidden(amount, row.own.gpu_s) ? "hidden" : seconds_text(amount);
+    return is_hidden(amount, row.inclusive.gpu_s) ? "hidden" : seconds_text(amount);
   }
   if (amount <= 0) return "-";
   if (column == TreeColumn::count) return count_text(static_cast<uint64_t>(amount));
@@ -478,6 +478,12 @@ std::string tree_place(const ContextRows& rows, uint32_t number) {
   const ContextRow& row = rows.row(number);
   const ReportContext& context = rows.context(number);
   if (context.kind == ReportContext::Kind::frame && !context.file.empty()) return function_place(context);
+  if (is_inside_kernel(context.kind)) {
+    // Loops and lines have their place for a name.
+    std::string place = context.kind == ReportContext::Kind::gpu_function ? function_place(context) : "";
+    if (context.estimated) place += place.empty() ? "estimated" : ", estimated";
+    return place;
+  }
   if (context.kind != ReportContext::Kind::call || row.called_line <= 0) return "";
   const ReportContext& caller = rows.tree().context(rows.tree().parent(row.context));
   return caller.file.empty() ? "" : fmt::format("{}:{}", file_name(caller.file), row.called_line);

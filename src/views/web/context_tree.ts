@@ -224,7 +224,8 @@ export class ContextTable {
 
   // Of several calls of one driver function there is none.
   private place(row: Row): string {
-    const one = row.contexts.length === 1 || this.contexts.kind(row.context) === 'frame'
+    const kind = this.contexts.kind(row.context)
+    const one = row.contexts.length === 1 || kind === 'frame' || kind === 'gpu-function'
     return one ? this.contexts.place(row.context) : ''
   }
 
@@ -296,7 +297,7 @@ export class ContextTable {
     const at = row.context
     const parts = [contexts.name(at), this.place(row)]
     if (row.contexts.length > 1) parts.push(`${countText(row.contexts.length)} contexts`)
-    if (profile.called[at]! > 0 && contexts.kind(at) === 'frame' && row.contexts.length === 1) parts.push(`called in line ${profile.called[at]}`)
+    if (profile.called[at]! > 0 && (contexts.kind(at) === 'frame' || contexts.kind(at) === 'gpu-function') && row.contexts.length === 1) parts.push(`called in line ${profile.called[at]}`)
     if (row.own('count') > 0) parts.push(`${countText(row.own('count'))} times`)
     if (row.own('time') > 0) parts.push(`${secondsText(row.own('time') * 1e-9)} of its own`)
     if (row.contexts.length === 1 && profile.most_gain[at]! > 0)
@@ -331,7 +332,8 @@ export class ContextTable {
       }
     } else {
       const ordered = this.inOrder(this.roots)
-      const at = ordered.findIndex((one) => one.contexts.includes(context))
+      const wanted = this.contexts.isFunction(context) ? context : this.contexts.caller(context)
+      const at = ordered.findIndex((one) => one.contexts.includes(wanted))
       row = ordered[at]
       this.shown.set(null, Math.max(this.shown.get(null) ?? kAtATime, at + 1))
     }

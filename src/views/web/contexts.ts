@@ -6,7 +6,7 @@ import type { Profile } from './data'
 export type Column = 'time' | 'cpu' | 'driver' | 'waited' | 'idle' | 'gpu' | 'recoverable' | 'gain' | 'count'
 export type View = 'top-down' | 'bottom-up' | 'flat'
 
-export const kKinds = ['root', 'frame', 'call', 'gpu', 'rest'] as const
+export const kKinds = ['root', 'frame', 'call', 'gpu', 'gpu-function', 'gpu-loop', 'gpu-line', 'rest'] as const
 
 export interface Row {
   context: number // the one that it stands for; of several the first
@@ -28,6 +28,7 @@ export class Contexts {
   readonly kids: number[][]
   readonly own: Figures
   readonly inclusive: Figures
+  private ofFunction: Figures // own, with loops and lines counted to the function, or kernel, that they lie in
   private functionOf: Int32Array // the same function, call or kernel
   private outermost: Uint8Array // no caller is the same function
 
@@ -52,10 +53,17 @@ export class Contexts {
     this.inclusive = Object.fromEntries(kColumns.map((name) => [name, this.own[name].slice()])) as Figures
     this.kids = Array.from({ length: size }, () => [])
     for (let i = size - 1; i > 0; --i) for (const name of kColumns) this.inclusive[name][this.parent(i)]! += this.inclusive[name][i]!
+    this.ofFunction = Object.fromEntries(kColumns.map((name) => [name, this.own[name].slice()])) as Figures
+    for (let i = size - 1; i > 0; --i)
+      if (!this.isFunction(i))
+        for (const name of kColumns) {
+          this.ofFunction[name][this.parent(i)]! += this.ofFunction[name][i]!
+          this.ofFunction[name][i] = 0
+        }
     for (let i = 1; i < size; ++i) this.kids[this.parent(i)]!.push(i)
     const numbers = new Map<string, number>()
     this.functionOf = Int32Array.from({ length: size }, (_, i) => {
-      const isFunction = this.kind(i) === 'frame' // of calls the place is where they are made
+      const isFunction = this.kind(i) === 'frame' || this.kind(i) === 'gpu-function' // of calls the place is where they are made
       const key = `${profile.kind[i]} ${profile.name[i]} ${isFunction ? profile.place[i] : ''}`
       if (!numbers.has(key)) numbers.set(key, numbers.size)
       return numbers.get(key)!
@@ -65,6 +73,17 @@ export class Contexts {
 
   parent(context: number): number {
     return Math.min(this.profile.parent[context]!, Math.max(context - 1, 0))
+  }
+
+  isFunction(context: number): boolean {
+    return this.kind(context) !== 'gpu-loop' && this.kind(context) !== 'gpu-line'
+  }
+
+  // The function around it.
+  caller(context: number): number {
+    let at = this.parent(context)
+    while (at !== 0 && !this.isFunction(at)) at = this.parent(at)
+    return at
   }
 
   name(context: number): string {
@@ -89,7 +108,8 @@ export class Contexts {
   rows(view: View): Row[] {
     if (this.size === 0) return []
     if (view === 'top-down') return [this.topDown(0, null)]
-    const functions = this.grouped(Array.from({ length: this.size - 1 }, (_, i) => ({ leaf: i + 1, at: i + 1 })))
+    const all = Array.from({ length: this.size - 1 }, (_, i) => ({ leaf: i + 1, at: i + 1 }))
+    const functions = this.grouped(all.filter((one) => this.isFunction(one.at)))
     return functions.map((group) => (view === 'flat' ? this.flat(group) : this.bottomUp(group, null)))
   }
 
@@ -143,10 +163,10 @@ export class Contexts {
     const leaves = instances.map((one) => one.leaf)
     const known = new Map<Column, number>()
     const amount = (column: Column) => {
-      if (!known.has(column)) known.set(column, this.sum(this.own[column], leaves))
+      if (!known.has(column)) known.set(column, this.sum(this.ofFunction[column], leaves))
       return known.get(column)!
     }
-    const called = instances.filter((one) => this.parent(one.at) !== 0)
+    const called = instances.filter((one) => this.caller(one.at) !== 0)
     let made: Row[] | null = null
     const row: Row = {
       context: instances[0]!.at,
@@ -156,7 +176,7 @@ export class Contexts {
       amount,
       own: amount,
       children: () =>
-        (made ??= this.grouped(called.map((one) => ({ leaf: one.leaf, at: this.parent(one.at) }))).map((group) =>
+        (made ??= this.grouped(called.map((one) => ({ leaf: one.leaf, at: this.caller(one.at) }))).map((group) =>
           this.bottomUp(group, row),
         )),
       folds: called.length > 0,
@@ -168,7 +188,7 @@ export class Contexts {
     const contexts = instances.map((one) => one.at)
     const outermost = contexts.filter((at) => this.outermost[at])
     const inclusive = new Map(kColumns.map((column) => [column, this.sum(this.inclusive[column], outermost)]))
-    const own = new Map(kColumns.map((column) => [column, this.sum(this.own[column], contexts)]))
+    const own = new Map(kColumns.map((column) => [column, this.sum(this.ofFunction[column], contexts)]))
     return {
       context: contexts[0]!,
       contexts,
