@@ -13,7 +13,7 @@ namespace {
 using NodeKind = ReportKernelNode::Kind;
 
 constexpr size_t kMostLookedInto = 50, kMostKernelThreads = 8;
-constexpr size_t kMostNodesShown = 300, kMostHottest = 8;
+constexpr size_t kMostNodesShown = 200, kMostHottest = 8;
 constexpr double kLeastHot = 0.05;     // of the kernel's samples
 constexpr double kMerelyAround = 0.8;  // of a loop's samples in one inside of it: that one is told
 // Of a multiprocessor, on all GPUs that can be sampled so; and the threads of a warp.

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analysis/kernel_samples/testing/samples_of.h"
+#include "driver/testing/cubin_builder.h"
 
 namespace diogenes {
 namespace {
@@ -224,6 +225,67 @@ TEST(KernelSamples, SourceHasThemAtTheMargin) {
   EXPECT_EQ(kernel.reasons[static_cast<size_t>(source.lines[1].reason)], "wait");
   EXPECT_EQ(source.lines[2].reason, -1);
   EXPECT_EQ(with_samples(kernel, "other.cu", 18, {"x"}).lines[0].samples, 0);
+}
+
+// Five kernels of 20,000 instructions, each in a loop and on a line of its own.
+Bytes large_cubin() {
+  constexpr uint32_t kKernels = 5, kInstructions = 20'000;
+  CubinBuilder builder(90);
+  Bytes program;
+  std::vector<CubinBuilder::Relocation> relocations;
+  for (uint32_t i = 0; i < kKernels; ++i) {
+    std::vector<Instruction> code(kInstructions, Instruction{kNop});
+    code[kInstructions - 2] = {
+        .operation = kBranch, .distance = -int64_t{kInstructions - 1} * 16, .predicate = 0};
+    code[kInstructions - 1] = {kExit};
+    const std::string name = "kernel" + std::to_string(i);
+    const uint32_t section = builder.code(name, code_of(90, code));
+    const uint32_t symbol = builder.kernel(name, section, kInstructions * 16);
+    const auto put = [&](const Bytes& more) { program.insert(program.end(), more.begin(), more.end()); };
+    put({0, 9, 2});
+    relocations.push_back({program.size(), 2, symbol});
+    put(Bytes(8));
+    for (uint32_t k = 0; k < kInstructions; ++k)
+      put({3, 1, 1, 2, 16});  // the next line, a row, the next instruction
+    put({0, 1, 1});
+  }
+  Bytes header{1, 1, 0xfb, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 'k', '.', 'c', 'u', 0, 0, 0, 0, 0};
+  Bytes table;
+  CubinBuilder::append(table, static_cast<uint32_t>(6 + header.size() + program.size()));
+  CubinBuilder::append(table, uint16_t{2});
+  CubinBuilder::append(table, static_cast<uint32_t>(header.size()));
+  table.insert(table.end(), header.begin(), header.end());
+  for (CubinBuilder::Relocation& one : relocations) one.offset += table.size();
+  table.insert(table.end(), program.begin(), program.end());
+  builder.relocations(".debug_line", builder.section(".debug_line", SHT_PROGBITS, table), relocations);
+  return builder.build();
+}
+
+TEST(KernelSamples, AHundredThousandInstructions) {
+  const Folder folder;
+  folder.write("large.cubin", large_cubin());
+  ProcessGpuSamples process;
+  process.folder = folder.path();
+  process.samples.reasons = {"selected", "long_scoreboard"};
+  process.samples.modules = {{"large.cubin", ""}};
+  std::vector<KernelAsked> asked;
+  for (uint32_t i = 0; i < 5; ++i) {
+    process.samples.functions.push_back("kernel" + std::to_string(i));
+    asked.push_back({process.samples.functions.back(), 256});
+    for (uint64_t k = 0; k < 20'000; ++k)
+      process.samples.instructions.push_back({0, i, k * 16, {{0, 1, 0}, {1, k, k}}});
+  }
+  const KernelSamplesFound found = find_kernel_samples(std::span(&process, 1), asked);
+  ASSERT_EQ(found.kernels.size(), 5u);
+  for (const auto& [name, kernel] : found.kernels) {
+    EXPECT_EQ(kernel.samples(), 20'000 + 20'000 * 19'999 / 2);
+    ASSERT_EQ(kernel.hottest.size(), 1u);
+    const ReportKernelNode& loop = kernel.nodes[kernel.hottest[0]];
+    EXPECT_EQ(loop.line, 2);
+    EXPECT_EQ(loop.last_line, 20'000);
+    EXPECT_LE(kernel.nodes.size(), 200u);
+    EXPECT_EQ(kernel.notes.size(), 1u);  // of its places the largest are shown
+  }
 }
 
 }  // namespace

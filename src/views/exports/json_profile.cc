@@ -107,9 +107,10 @@ const char* kind_name_of(ReportKernelNode::Kind kind) {
 Json line_or_null(int line) { return line > 0 ? Json(line) : Json(nullptr); }
 
 Json samples_json(const ReportKernelSamples& kernel, const ReportSampleCount& count) {
-  Json stalls = Json::object();
+  Json stalls = Json::array();
   for (const ReportStall& stall : count.stalls)
-    if (stall.reason < kernel.reasons.size()) stalls[kernel.reasons[stall.reason]] = finite(stall.samples);
+    if (stall.reason < kernel.reasons.size())
+      stalls.push_back({{"reason", kernel.reasons[stall.reason]}, {"samples", finite(stall.samples)}});
   return {
       {"samples", finite(count.samples)}, {"latency", finite(count.latency)}, {"stalls", std::move(stalls)}};
 }

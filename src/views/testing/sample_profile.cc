@@ -73,6 +73,57 @@ ReportGpuPath path(const char* function, int line, uint64_t count, double gpu_s,
   return one;
 }
 
+ReportKernelNode place(uint32_t parent, ReportKernelNode::Kind kind, std::string function, int line,
+                       int last_line, int called_line, double own, double all,
+                       std::vector<ReportStall> stalls) {
+  ReportKernelNode one;
+  one.parent = parent;
+  one.kind = kind;
+  one.function = std::move(function);
+  one.file = "/home/me/als/src/axpy.cu";
+  one.line = line;
+  one.last_line = last_line;
+  one.called_line = called_line;
+  one.own.samples = own;
+  one.all = {all, 0.6 * all, stalls};
+  if (own == all) one.own = one.all;
+  return one;
+}
+
+// 1,000 samples: 620 in a loop, 300 in a function that was called, of whose callers there are two.
+ReportKernelSamples inside_axpy() {
+  using Inside = ReportKernelNode::Kind;
+  ReportKernelSamples kernel;
+  kernel.reasons = {"long_scoreboard", "selected", "wait", "new_reason"};
+  kernel.nodes = {
+      place(0, Inside::kernel, "axpy<float, 4>", 10, 0, 0, 30, 1000, {{0, 560}, {1, 250}, {2, 150}, {3, 40}}),
+      place(0, Inside::loop, "axpy<float, 4>", 12, 18, 0, 0, 620, {{0, 440}, {1, 100}, {2, 80}}),
+      place(1, Inside::line, "axpy<float, 4>", 14, 0, 0, 500, 500, {{0, 400}, {1, 60}, {2, 40}}),
+      place(1, Inside::inlined, "scaled", 4, 0, 16, 0, 120, {{0, 40}, {1, 40}, {2, 40}}),
+      place(3, Inside::line, "scaled", 5, 0, 0, 120, 120, {{0, 40}, {1, 40}, {2, 40}}),
+      place(0, Inside::function, "norm", 22, 0, 20, 0, 300, {{1, 150}, {0, 110}, {3, 40}}),
+      place(5, Inside::line, "norm", 24, 0, 0, 300, 300, {{1, 150}, {0, 110}, {3, 40}}),
+      place(0, Inside::rest, "", 0, 0, 0, 50, 50, {{2, 40}, {0, 10}}),
+  };
+  kernel.nodes[5].estimated = kernel.nodes[6].estimated = true;
+  kernel.nodes[1].what_if = ReportWhatIf{
+      .half = {0.1, 0.09, 0.11}, .none = {0.2, 0.18, 0.22}, .half_fixed = {}, .none_fixed = {}, .reason = ""};
+  kernel.hottest = {1, 6};
+  kernel.notes = {
+      "it is launched in 2 places; samples do not tell these apart, so that all have the same shares"};
+  kernel.issue_rate = 0.4;
+  kernel.eligible_rate = 0.3;
+  kernel.busy_rate = 0.7599;
+  kernel.instructions_a_cycle = 1.6;
+  kernel.source = {{"/home/me/als/src/axpy.cu",
+                    12,
+                    {{"  for (int i = first; i < n; i += step) {", 0, -1},
+                     {"    const int at = index[i];", 0, -1},
+                     {"    y[i] += a * x[at];", 500, 0},
+                     {"  }", 0, -1}}}};
+  return kernel;
+}
+
 std::vector<ReportGpuWork> works() {
   ReportGpuWork axpy;
   axpy.id = "K1";
@@ -136,57 +187,6 @@ std::vector<ReportGpuWork> works() {
   reduce.inside->why_no_lines =
       "its code has no line information, so that it is not known where in it its samples lie; compile with -lineinfo";
   return {axpy, reduce, copy};
-}
-
-ReportKernelNode place(uint32_t parent, ReportKernelNode::Kind kind, std::string function, int line,
-                       int last_line, int called_line, double own, double all,
-                       std::vector<ReportStall> stalls) {
-  ReportKernelNode one;
-  one.parent = parent;
-  one.kind = kind;
-  one.function = std::move(function);
-  one.file = "/home/me/als/src/axpy.cu";
-  one.line = line;
-  one.last_line = last_line;
-  one.called_line = called_line;
-  one.own.samples = own;
-  one.all = {all, 0.6 * all, stalls};
-  if (own == all) one.own = one.all;
-  return one;
-}
-
-// 1,000 samples: 620 in a loop, 300 in a function that was called, of whose callers there are two.
-ReportKernelSamples inside_axpy() {
-  using Inside = ReportKernelNode::Kind;
-  ReportKernelSamples kernel;
-  kernel.reasons = {"long_scoreboard", "selected", "wait", "new_reason"};
-  kernel.nodes = {
-      place(0, Inside::kernel, "axpy<float, 4>", 10, 0, 0, 30, 1000, {{0, 560}, {1, 250}, {2, 150}, {3, 40}}),
-      place(0, Inside::loop, "axpy<float, 4>", 12, 18, 0, 0, 620, {{0, 440}, {1, 100}, {2, 80}}),
-      place(1, Inside::line, "axpy<float, 4>", 14, 0, 0, 500, 500, {{0, 400}, {1, 60}, {2, 40}}),
-      place(1, Inside::inlined, "scaled", 4, 0, 16, 0, 120, {{0, 40}, {1, 40}, {2, 40}}),
-      place(3, Inside::line, "scaled", 5, 0, 0, 120, 120, {{0, 40}, {1, 40}, {2, 40}}),
-      place(0, Inside::function, "norm", 22, 0, 20, 0, 300, {{1, 150}, {0, 110}, {3, 40}}),
-      place(5, Inside::line, "norm", 24, 0, 0, 300, 300, {{1, 150}, {0, 110}, {3, 40}}),
-      place(0, Inside::rest, "", 0, 0, 0, 50, 50, {{2, 40}, {0, 10}}),
-  };
-  kernel.nodes[5].estimated = kernel.nodes[6].estimated = true;
-  kernel.nodes[1].what_if = ReportWhatIf{
-      .half = {0.1, 0.09, 0.11}, .none = {0.2, 0.18, 0.22}, .half_fixed = {}, .none_fixed = {}, .reason = ""};
-  kernel.hottest = {1, 6};
-  kernel.notes = {
-      "it is launched in 2 places; samples do not tell these apart, so that all have the same shares"};
-  kernel.issue_rate = 0.4;
-  kernel.eligible_rate = 0.3;
-  kernel.busy_rate = 0.7599;
-  kernel.instructions_a_cycle = 1.6;
-  kernel.source = {{"/home/me/als/src/axpy.cu",
-                    12,
-                    {{"  for (int i = first; i < n; i += step) {", 0, -1},
-                     {"    const int at = index[i];", 0, -1},
-                     {"    y[i] += a * x[at];", 500, 0},
-                     {"  }", 0, -1}}}};
-  return kernel;
 }
 
 // Below a launch of axpy: what inside_axpy() says.
