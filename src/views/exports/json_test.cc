@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "views/exports/exports.h"
+#include "views/testing/sample_profile.h"
 #include "views/testing/sample_reports.h"
 
 namespace diogenes {
@@ -82,7 +83,7 @@ std::string joined(const std::vector<std::string>& lines) {
 TEST(Json, FollowsItsSchema) {
   json described = schema();
   for (const Report& report : {Report{}, empty_report(), als_report(), bare_report(), crowded_report(),
-                               proved_report(), profiled_report()})
+                               proved_report(), profiled_report(), contexts_report()})
     EXPECT_EQ(joined(Checker(described).check(json::parse(to_json(report)))), "");
 }
 
@@ -119,6 +120,24 @@ TEST(Json, TheProfileIsATreeWithItsSums) {
   EXPECT_DOUBLE_EQ(update["inclusive"]["gpu_s"], 0.4);
   EXPECT_DOUBLE_EQ(update["gpu_importance"], 0.5);  // 0.4 s of 0.8 s
   EXPECT_FALSE(update["own"].contains("gpu_s"));
+}
+
+TEST(Json, InsideKernelsIsATreeOfPlaces) {
+  const json profile = json::parse(to_json(contexts_report()))["profile"];
+  const json &axpy = profile["work"][0]["inside"], &loop = axpy["nodes"][1], &norm = axpy["nodes"][5];
+  EXPECT_EQ(axpy["hottest"], (json{1, 6}));
+  EXPECT_EQ(loop["kind"], "loop");
+  EXPECT_EQ(loop["line"], 12);
+  EXPECT_EQ(loop["last_line"], 18);
+  EXPECT_EQ(loop["share"], 0.62);
+  EXPECT_EQ(loop["all"]["stalls"][0], (json{{"reason", "long_scoreboard"}, {"samples", 440.0}}));
+  EXPECT_EQ(loop["what_if"]["half"]["seconds"], 0.1);
+  EXPECT_EQ(norm["estimated"], true);
+  EXPECT_EQ(norm["called_line"], 20);
+  EXPECT_TRUE(profile["work"][2]["inside"].is_null());
+  EXPECT_FALSE(profile["work"][1]["inside"]["why_no_lines"].is_null());
+  EXPECT_EQ(profile["contexts"][15]["kind"], "gpu-loop");
+  EXPECT_DOUBLE_EQ(profile["contexts"][15]["inclusive"]["gpu_s"], 0.186);  // 62% of 300 ms
 }
 
 // Every key of the schema has a sentence.

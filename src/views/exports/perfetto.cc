@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "views/exports/exports.h"
+#include "views/shared/kernel_words.h"
 #include "views/shared/outline.h"
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
@@ -96,6 +97,8 @@ class PerfettoWriter {
     arguments["work"] = work.id;
     if (work.path_count == 1 && work.paths.size() == 1 && work.paths[0].where)
       arguments["launched_at"] = place_text(*work.paths[0].where, "", 200);
+    if (work.inside && !work.inside->hottest.empty() && work.inside->hottest[0] < work.inside->nodes.size())
+      arguments["inside"] = hottest_phrase(*work.inside, work.inside->nodes[work.inside->hottest[0]]);
     if (work.what_if) arguments["gain_if_half_us"] = finite(work.what_if->half.seconds) * kMicro;
   }
 

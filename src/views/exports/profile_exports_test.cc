@@ -50,7 +50,10 @@ TEST(CollapsedTime, HasEachContextWithItsOwnTime) {
   for (const std::string& line :
        {"CPU;" + update + " 50000\n", "CPU;" + update + ";cudaLaunchKernel 20000\n",
         "CPU;" + update + ";cudaFree;[waits for the GPU] 110000\n",
-        "GPU;" + update + ";cudaLaunchKernel;axpy<float, 4> 300000\n",
+        "GPU;" + update +
+            ";cudaLaunchKernel;axpy<float, 4> 24000\n",  // 300 ms, of which 92% lie in places below
+        "GPU;" + update + ";cudaLaunchKernel;axpy<float, 4>;loop at axpy.cu:12 to 18;axpy.cu:14 150000\n",
+        "GPU;" + update + ";cudaLaunchKernel;axpy<float, 4>;norm;axpy.cu:24 90000\n",
         std::string("CPU;main (main.cc:20);als::iterate (als.cc:180);libsolver.so 5000\n"),
         std::string("CPU;main (main.cc:20);3 smaller ones 3000\n")})
     EXPECT_NE(text.find(line), std::string::npos) << line << "is not in\n" << text;
@@ -90,7 +93,7 @@ TEST(Speedscope, ProfilesAddUpToTheirTimes) {
     names.push_back(file["shared"]["frames"][frame.get<size_t>()]["name"]);
   EXPECT_EQ(names, (std::vector<std::string>{"main", "als::iterate", "als::update_theta<float>",
                                              "cudaLaunchKernel", "axpy<float, 4>"}));
-  EXPECT_EQ(gpu["weights"][0], 300'000'000);
+  EXPECT_EQ(gpu["weights"][0], 24'000'000);
 }
 
 TEST(PerfettoKernels, HaveTheirNamesAndWhatIsKnownOfThem) {
@@ -104,7 +107,12 @@ TEST(PerfettoKernels, HaveTheirNamesAndWhatIsKnownOfThem) {
   const auto axpy = slices(contexts_report());
   ASSERT_EQ(axpy.size(), 4u);
   EXPECT_EQ(axpy[0]["name"], "axpy<float, 4>");
-  EXPECT_EQ(axpy[0]["args"], (json{{"work", "K1"}, {"gain_if_half_us", 160'000.0}}));  // of two paths
+  EXPECT_EQ(axpy[0]["args"],
+            (json{{"work", "K1"},
+                  {"inside",
+                   "62% of its samples in the loop at axpy.cu:12 to 18; there it mostly waits for data from "
+                   "memory (71%)"},
+                  {"gain_if_half_us", 160'000.0}}));  // of two paths
   Report report = contexts_report();
   report.timeline->names[3] = "reduce_rows";
   EXPECT_EQ(slices(report)[0]["args"]["launched_at"], "/home/me/als/src/als.cc:170 in als::update_x<float>");
@@ -127,7 +135,7 @@ TEST(ProfileExports, KeepWhatTheyAreWithNonsense) {
   const auto lines = read_folded(to_collapsed_time(report));
   for (const FoldedLine& line : lines) {
     EXPECT_TRUE(line.frames[0] == "CPU" || line.frames[0] == "GPU");
-    EXPECT_LE(line.frames.size(), 8u);
+    EXPECT_LE(line.frames.size(), 11u);
     EXPECT_GT(line.time_us, 0);
   }
   // Of computing what is left: 10 + 40 + 5 + 3; of the driver 6 + 22 + 90; of waiting 60.

@@ -102,7 +102,7 @@ TEST(Html, NamesOfKernelsAndContextsAreTextAndFiguresAreNumbers) {
 TEST(Html, ContextsAreColumnsInNanoseconds) {
   const Report report = contexts_report();
   const auto data = nlohmann::json::parse(html_data(report, outline(report), kPageReader))["profile"];
-  EXPECT_EQ(data["gpu"][5], 300'000'000);
+  EXPECT_EQ(data["gpu"][5], 24'000'000);  // 300 ms, of which 92% lie in places below
   EXPECT_EQ(data["texts"][data["name"][2].get<size_t>()], "als::iterate");
   EXPECT_EQ(data["texts"][data["place"][2].get<size_t>()], "src/als.cc:180");
   EXPECT_EQ(data["work"][10], 1);

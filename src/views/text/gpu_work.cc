@@ -15,8 +15,9 @@ namespace {
 
 constexpr size_t kWorkIndent = 4;
 constexpr size_t kBriefPaths = 3, kBriefShapes = 3, kBriefFrames = 3;
-constexpr size_t kBriefInside = 2, kWorksWithInside = 5;  // places inside of a kernel, in the table
-constexpr double kLeastWithInside = 5;                    // percent of the GPU's time
+constexpr size_t kTableInside = 2, kBriefInside = 5;  // places inside of a kernel
+constexpr size_t kWorksWithInside = 5;                // in the table
+constexpr double kLeastWithInside = 5;                // percent of the GPU's time
 constexpr size_t kMostReasons = 6;
 constexpr double kLeastReason = 0.05;  // of a kernel's samples
 constexpr double kHidden = 0.01;       // of what half of its time would gain if nothing ran beside it
@@ -118,7 +119,7 @@ class WorkDetails {
     }
     if (shown < kernel.hottest.size()) said("and " + counted(kernel.hottest.size() - shown, "more place"));
     if (shown == 0 && !kernel.nodes.empty())
-      said("of its samples, most: it " + main_reason(kernel, kernel.nodes.front().all));
+      said("it mostly " + main_reason(kernel, kernel.nodes.front().all));
     if (!options_.whole) return;
     said(issue_phrase(kernel));
     reasons(kernel);
@@ -252,7 +253,7 @@ static void inside_lines(Page& page, const ReportGpuWork& work) {
   constexpr size_t kIndentInside = 8;
   const std::string lead(kIndentInside, ' ');
   const ReportKernelSamples& kernel = *work.inside;
-  for (size_t i = 0; i < kBriefInside && i < kernel.hottest.size(); ++i)
+  for (size_t i = 0; i < kTableInside && i < kernel.hottest.size(); ++i)
     if (kernel.hottest[i] < kernel.nodes.size())
       page.wrapped(lead, kIndentInside, hottest_phrase(kernel, kernel.nodes[kernel.hottest[i]]));
   if (!kernel.hottest.empty() || kernel.nodes.empty()) return;

@@ -8,6 +8,7 @@
 
 #include "views/shared/context_tree.h"
 #include "views/shared/shortened_name.h"
+#include "views/testing/sample_profile.h"
 #include "views/testing/sample_reports.h"
 #include "views/testing/widest.h"
 #include "views/text/gpu_work.h"
@@ -37,6 +38,35 @@ TextOptions tree_options(TreeView view) {
   TextOptions result = profile_options();
   result.tree.emplace().view = view;
   return result;
+}
+
+TEST(WhereTimeGoes, WhatLiesInsideKernels) {
+  expect_profile_golden("15-inside-kernels.txt", to_text(contexts_report(), profile_options()));
+  TextOptions kernels = profile_options();
+  kernels.kernels = true;
+  expect_profile_golden("16-inside-kernels-in-full.txt", to_text(contexts_report(), kernels));
+  expect_profile_golden("17-inside-top-down.txt",
+                        to_text(contexts_report(), tree_options(TreeView::top_down)));
+  expect_profile_golden("18-inside-bottom-up.txt",
+                        to_text(contexts_report(), tree_options(TreeView::bottom_up)));
+  expect_profile_golden("19-inside-flat.txt", to_text(contexts_report(), tree_options(TreeView::flat)));
+  TextOptions one = profile_options();
+  one.details = "K1";
+  expect_profile_golden("20-inside-one-kernel.txt", to_text(contexts_report(), one));
+}
+
+TEST(WhereTimeGoes, WhyKernelsWereNotSampledIsSaid) {
+  Report report = profiled_report();
+  report.profile->no_samples = "the driver allows it to administrators alone";
+  EXPECT_NE(to_text(report, profile_options()).find("Inside kernels nothing was measured"),
+            std::string::npos);
+}
+
+TEST(WhereTimeGoes, NonsenseInsideKernelsIsShownSomehow) {
+  TextOptions kernels = profile_options();
+  kernels.kernels = true;
+  for (const TextOptions& options : {profile_options(), kernels, tree_options(TreeView::bottom_up)})
+    EXPECT_FALSE(to_text(nonsense_profile_report(), options).empty());
 }
 
 TEST(WhereTimeGoes, KernelsComeBelowTheFindings) {
