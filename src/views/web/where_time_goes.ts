@@ -72,13 +72,13 @@ export function setUpWhereTimeGoes(data: Data): void {
 
   for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-show-work]')) {
     const work = Number(button.dataset.showWork)
-    const launched = data.profile.work.flatMap((one, i) => (one === work ? [i] : []))
+    const launched = data.profile.work.flatMap((one, i) => (one === work && contexts.kind(i) === 'gpu' ? [i] : []))
     if (launched.length === 0) {
       button.remove()
       continue
     }
     button.addEventListener('click', () => {
-      const most = launched.reduce((a, b) => (contexts.own.gpu[b]! > contexts.own.gpu[a]! ? b : a))
+      const most = launched.reduce((a, b) => (contexts.inclusive.gpu[b]! > contexts.inclusive.gpu[a]! ? b : a))
       if (metric !== 'gpu') choose('gpu')
       document.getElementById('contexts')!.scrollIntoView({ block: 'start' })
       table.setView('top-down')
