@@ -97,5 +97,29 @@ TEST(WhatIf, PathsOfAKernelAreAskedForThemselves) {
   EXPECT_NEAR(us(asked.found.paths.at({0, longer.site.value}).none.seconds), 29, 0.1);
 }
 
+// Half of a kernel of 40 that is waited for: it is 20, which become 10, or none. Of one that the CPU hides, nothing.
+TEST(WhatIf, APartOfAKernelGainsItsShare) {
+  auto trace =
+      timeline().launch(1).on_gpu(at(1), lasting(40), "axpy").sync(lasting(40)).work(10).sync(lasting(0));
+  const Asked asked(trace);
+  const WhatIfs found = find_what_ifs(asked.run, asked.work, *asked.replay, nullptr,
+                                      {{.item = 0, .share = 0.5}, {.item = 0, .share = 1}});
+  ASSERT_EQ(found.parts.size(), 2u);
+  EXPECT_NEAR(us(found.parts[0]->half.seconds), 10, 0.1);
+  EXPECT_NEAR(us(found.parts[0]->none.seconds), 20, 0.1);
+  EXPECT_NEAR(us(found.parts[1]->none.seconds), 40, 0.1);
+  EXPECT_EQ(found.items.size(), asked.found.items.size());
+}
+
+// 30 of 40 are hidden behind the CPU: a quarter less gains 10 of 10, and half less no more.
+TEST(WhatIf, OfAPartNoMoreIsGainedThanWasWaited) {
+  auto trace = timeline().launch(1).on_gpu(at(1), lasting(40), "axpy").work(30).sync(lasting(10)).work(10);
+  const Asked asked(trace.sync(lasting(0)));
+  const WhatIfs found =
+      find_what_ifs(asked.run, asked.work, *asked.replay, nullptr, {{.item = 0, .share = 0.5}});
+  EXPECT_NEAR(us(found.parts[0]->half.seconds), 10, 0.1);
+  EXPECT_NEAR(us(found.parts[0]->none.seconds), 10, 0.1);
+}
+
 }  // namespace
 }  // namespace diogenes
