@@ -1,7 +1,9 @@
-// GPU code (driver/cubin_file.h, analysis/cubins): sections, the kept copy, functions, lines, control flow, loops.
+// GPU code (driver/cubin_file.h, analysis/cubins): sections, the kept copy, functions, lines, control flow, loops; and samples
+// of it by these (analysis/kernel_samples/function_tree.h).
 #include <algorithm>
 
 #include "analysis/cubins/gpu_source_loops.h"
+#include "analysis/kernel_samples/function_tree.h"
 #include "target.h"
 
 namespace diogenes::fuzz {
@@ -46,6 +48,19 @@ void look_at(const Cubin& cubin, GpuFunctionIndex index) {
   require(folded == flow.loops().size(), "each loop of the code belongs to one of the source");
   for (const GpuFunctionIndex one : cubin.candidates(index))
     require(one.value < cubin.functions().size(), "a candidate is a function");
+  std::vector<InstructionSample> samples;
+  for (uint32_t offset = function.begin; offset < function.end && samples.size() < kMostPlaces; offset += 8)
+    samples.push_back({index, offset, offset / 8 % 2, 1, 0});
+  const FunctionTree tree = make_function_tree(cubin, index, samples, 1);
+  double own = 0;
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    own += tree.nodes[i].own.all();
+    require(i == 0 || tree.nodes[i].parent < i, "a parent comes before its children");
+  }
+  require(own == static_cast<double>(samples.size()), "no sample is lost");
+  for (const FunctionTree::Call& call : tree.calls)
+    require(call.callee.value < cubin.functions().size() && call.node < tree.nodes.size(),
+            "a call is made by a node, of a function");
   size_t places = 0;
   for (uint32_t offset = function.begin; offset < function.end && ++places < kMostPlaces; ++offset) {
     const auto frames = cubin.frames_at({index, offset});

@@ -96,6 +96,7 @@ test('a kernel unfolds to its loops and lines, and its source has samples at the
     const frame = page.locator('#time-flame-view g.frame', { hasText: 'axpy.cu:14' }).first()
     await frame.click()
     assert.match(await page.textContent('#tree tr[aria-selected=true]'), /axpy\.cu:14/)
+    assert.match(await page.textContent('#tree-status'), /mostly waits for data from memory \(80%\)/)
     await page.click('#tree-views button[data-view=flat]')
     await frame.click()
     assert.match(await page.textContent('#tree tr[aria-selected=true]'), /axpy<float, 4>/)

@@ -12,6 +12,7 @@ namespace {
 
 using TreeKind = FunctionTree::Kind;
 
+constexpr size_t kMostCalls = 100'000;  // of a function
 constexpr size_t kMostTreeNodes = 200'000;
 constexpr size_t kDeepestTree = 64;  // nodes above one; those further in are left out
 
@@ -185,6 +186,7 @@ class FunctionTreeBuilder {
       const double instructions = (block.end - block.begin) / kGpuInstructionBytes;
       const std::vector<GpuFrame> frames = cubin_.frames_at({function_, control.offset});
       const uint32_t line = frames.empty() ? 0 : frames.back().line;
+      if (out_.calls.size() + callees.size() > kMostCalls) return;
       for (const GpuFunctionIndex callee : callees)
         out_.calls.push_back(
             {callee, node_at(control.offset, false), line, issued / std::max(instructions, 1.0), issued});

@@ -17,8 +17,8 @@ namespace {
 using NodeKind = ReportKernelNode::Kind;
 
 constexpr size_t kMostKernelNodes = 300'000;
-constexpr size_t kMostCallPlaces = 20'000;  // where functions are put, each below one call
-constexpr size_t kDeepestCalls = 48;        // functions above one
+constexpr size_t kMostCopied = 1'000'000;  // nodes of functions, put below the calls of these
+constexpr size_t kDeepestCalls = 48;       // functions above one
 constexpr size_t kMostJoinedNames = 4;
 constexpr double kNothingLeft = 1e-9;  // of a function's samples
 
@@ -187,7 +187,6 @@ class TreeBuilder {
         go_on();
       }
       // What found no place before there were too many.
-      places_ = 0;
       for (uint32_t c = 0; c < shares_.members.size(); ++c) {
         const double left = 1 - placed_[c];
         if (left <= kNothingLeft || !useful_[c]) continue;
@@ -203,7 +202,8 @@ class TreeBuilder {
       while (!waiting_.empty()) {
         const Waiting next = waiting_.back();
         waiting_.pop_back();
-        if (places_++ < kMostCallPlaces) place(next);
+        for (const uint32_t member : shares_.members[next.component]) copied_ += trees_[member].nodes.size();
+        if (copied_ <= kMostCopied) place(next);
       }
     }
 
@@ -277,7 +277,7 @@ class TreeBuilder {
     std::vector<bool> useful_;    // by component
     std::vector<double> placed_;  // by component: how much of it is in the tree
     std::vector<Waiting> waiting_;
-    size_t places_ = 0;
+    size_t copied_ = 0;
   };
 
   const uint32_t issued_;

@@ -110,6 +110,7 @@ void add_inside_kernels(std::vector<ReportContext>& contexts, const std::vector<
       made.called_line = node.called_line;
       made.estimated = node.estimated;
       made.gpu_s = own_s;
+      made.place = static_cast<int32_t>(i);
       made.work = contexts[launched].work;
       context_of[i] = static_cast<uint32_t>(contexts.size());
       contexts.push_back(std::move(made));

@@ -61,6 +61,7 @@ TEST(InsideKernels, EachLaunchPathSharesItsTimeBySamples) {
   EXPECT_EQ(loop.name, "loop at axpy.cu:12 to 18");
   EXPECT_EQ(loop.parent, 1u);
   EXPECT_EQ(loop.work, 0);
+  EXPECT_EQ(loop.place, 1);
   EXPECT_DOUBLE_EQ(loop.gpu_s, 0.1);
   EXPECT_EQ(line.name, "axpy.cu:14");
   EXPECT_EQ(line.parent, 4u);

@@ -96,7 +96,7 @@ KEPT(ReportGpuWork, id, kind, name, full_name, count, gpu_s, percent, shortest_s
      least_s, most_s, bytes, in_graphs, shapes, shape_count, paths, path_count, what_if, inside)
 KEPT(ReportContext, parent, kind, name, call, file, module, line, called_line, language, owner, count, cpu_s,
      driver_s, waited_s, gpu_s, idle_s, recoverable_s, half_gain_s, none_gain_s, cpu_least_s, cpu_most_s,
-     gpu_least_s, gpu_most_s, threads, work, estimated)
+     gpu_least_s, gpu_most_s, threads, work, place, estimated)
 KEPT(ReportIdle::Gap, context, before, after, seconds, count, asleep_s)
 KEPT(ReportIdle::Loop, function, file, module, offset, first_line, last_line, caller, caller_file,
      caller_line, seconds, samples)

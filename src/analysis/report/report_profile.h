@@ -96,6 +96,7 @@ struct ReportContext {
   double cpu_least_s = 0, cpu_most_s = 0, gpu_least_s = 0, gpu_most_s = 0;
   uint32_t threads = 0;    // in how many it occurs
   int32_t work = -1;       // gpu, and inside kernels: position in ReportProfile::work
+  int32_t place = -1;      // inside kernels: position in ReportKernelSamples::nodes
   bool estimated = false;  // inside kernels: a share of a function that has several callers
 };
 

@@ -215,6 +215,7 @@ Json context_json(const ContextTree& tree, uint32_t at) {
   if (context.count > 0) made["count"] = context.count;
   if (context.threads > 0) made["threads"] = context.threads;
   if (context.work >= 0) made["work"] = context.work;
+  if (context.place >= 0) made["place"] = context.place;
   if (context.estimated) made["estimated"] = true;
   made["own"] = times_json(tree.own(at));
   made["inclusive"] = times_json(all);

@@ -13,6 +13,7 @@
 #include "views/exports/stacks.h"
 #include "views/html/html_parts.h"
 #include "views/shared/figures.h"
+#include "views/shared/kernel_words.h"
 #include "views/shared/phrases.h"
 #include "views/shared/places.h"
 
@@ -139,6 +140,7 @@ Json profile_json(const Report& report, const Reader& reader) {
     const bool is_place =
         one.kind == ReportContext::Kind::gpu_loop || one.kind == ReportContext::Kind::gpu_line;
     put("place", text(is_place ? "" : place + (one.estimated ? " (estimated)" : "")));
+    put("why", text(main_reason(*report.profile, one)));
     put("called", std::max(one.called_line, 0));
     put("own", one.owner == FrameOwner::application);
     put("count", one.count);

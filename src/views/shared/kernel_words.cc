@@ -61,6 +61,13 @@ std::string main_reason(const ReportKernelSamples& kernel, const ReportSampleCou
                      whole_percent(most.samples / count.samples));
 }
 
+std::string main_reason(const ReportProfile& profile, const ReportContext& context) {
+  const auto work = static_cast<size_t>(context.work), place = static_cast<size_t>(context.place);
+  if (context.work < 0 || context.place < 0 || work >= profile.work.size()) return "";
+  const auto& inside = profile.work[work].inside;
+  return inside && place < inside->nodes.size() ? main_reason(*inside, inside->nodes[place].all) : "";
+}
+
 std::string hottest_phrase(const ReportKernelSamples& kernel, const ReportKernelNode& node) {
   std::string text = fmt::format("{} of its samples in {}", whole_percent(kernel.share(node.all.samples)),
                                  kernel_place(kernel, node));

@@ -18,6 +18,9 @@ std::string hottest_phrase(const ReportKernelSamples& kernel, const ReportKernel
 // "issues an instruction in 31% of its cycles, ..."
 std::string issue_phrase(const ReportKernelSamples& kernel);
 
+// The same for a context inside a kernel; "": it is none.
+std::string main_reason(const ReportProfile& profile, const ReportContext& context);
+
 struct StallWords {
   double share = 0;  // of the kernel's samples
   std::string phrase, name, meaning, advice;

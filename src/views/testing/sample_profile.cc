@@ -212,6 +212,7 @@ void add_inside(std::vector<ReportContext>& contexts, uint32_t launched) {
     one.estimated = node.estimated;
     one.gpu_s = whole_s * node.own.samples / 1000;
     one.work = 0;
+    one.place = static_cast<int32_t>(i);
     at[i] = static_cast<uint32_t>(contexts.size());
     contexts.push_back(std::move(one));
   }

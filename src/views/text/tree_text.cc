@@ -8,6 +8,7 @@
 #include <set>
 
 #include "views/shared/figures.h"
+#include "views/shared/kernel_words.h"
 #include "views/shared/places.h"
 #include "views/text/gpu_work.h"
 
@@ -242,12 +243,16 @@ class TreeWriter {
     folded_ |= folded;
     if (folded) before += "+ ";
     const std::string name = tree_name(rows_, number, name_ - before.size());
-    std::string place = tree_place(rows_, number);
-    if (place.empty() || before.size() + name.size() + place.size() + 2 > name_)
-      place.clear();
-    else
-      place = "  " + place;
-    page_.line(text + before + (hot ? page_.bold(name) : name) + page_.faint(place));
+    size_t used = before.size() + name.size();
+    std::string behind;
+    const auto add = [&](const std::string& more) {
+      if (more.empty() || used + more.size() + 2 > name_) return;
+      behind += "  " + more;
+      used += more.size() + 2;
+    };
+    add(tree_place(rows_, number));
+    if (options_.view == TreeView::top_down) add(main_reason(rows_.tree().profile(), rows_.context(number)));
+    page_.line(text + before + (hot ? page_.bold(name) : name) + page_.faint(behind));
   }
 
   // "  62.5%"; flat, where shares add up to nothing, the function's own part.
@@ -445,6 +450,8 @@ void context_details(Page& page, const ContextRows& rows, uint32_t number, const
     labelled("at", tree_place(rows, number));
   }
   labelled("in", file_name(context.module));
+  if (const std::string reason = main_reason(tree.profile(), context); !reason.empty())
+    labelled("why", "it mostly " + reason);
   if (rows.view() == TreeView::bottom_up && row.parent) {
     labelled("part", times_text(row.own) + " of the row above, when it is called in this way");
   } else {
@@ -480,9 +487,10 @@ std::string tree_place(const ContextRows& rows, uint32_t number) {
   if (context.kind == ReportContext::Kind::frame && !context.file.empty()) return function_place(context);
   if (is_inside_kernel(context.kind)) {
     // Loops and lines have their place for a name.
-    std::string place = context.kind == ReportContext::Kind::gpu_function ? function_place(context) : "";
-    if (context.estimated) place += place.empty() ? "estimated" : ", estimated";
-    return place;
+    const std::string place =
+        context.kind == ReportContext::Kind::gpu_function ? function_place(context) : "";
+    if (!context.estimated) return place;
+    return place.empty() ? "estimated" : place + ", estimated";
   }
   if (context.kind != ReportContext::Kind::call || row.called_line <= 0) return "";
   const ReportContext& caller = rows.tree().context(rows.tree().parent(row.context));

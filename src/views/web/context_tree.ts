@@ -298,6 +298,8 @@ export class ContextTable {
     const parts = [contexts.name(at), this.place(row)]
     if (row.contexts.length > 1) parts.push(`${countText(row.contexts.length)} contexts`)
     if (profile.called[at]! > 0 && (contexts.kind(at) === 'frame' || contexts.kind(at) === 'gpu-function') && row.contexts.length === 1) parts.push(`called in line ${profile.called[at]}`)
+    const why = profile.texts[profile.why[at]!]
+    if (why && row.contexts.length === 1) parts.push(`mostly ${why}`)
     if (row.own('count') > 0) parts.push(`${countText(row.own('count'))} times`)
     if (row.own('time') > 0) parts.push(`${secondsText(row.own('time') * 1e-9)} of its own`)
     if (row.contexts.length === 1 && profile.most_gain[at]! > 0)

@@ -28,6 +28,7 @@ export interface Profile {
   kind: number[] // position in kKinds (contexts.ts)
   name: number[] // position in texts
   place: number[]
+  why: number[] // inside kernels: what warps mostly do there; position in texts
   called: number[] // line of the caller; 0: not known
   own: boolean[] // of the application
   count: number[]
