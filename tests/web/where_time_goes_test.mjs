@@ -91,6 +91,7 @@ test('a kernel unfolds to its loops and lines, and its source has samples at the
     assert.match(await page.locator('#k1 pre.samples mark').innerText(), /50\.0%\s*14\s*y\[i\] \+= a \* x\[at\];/)
     await page.click('#k1 button[data-show-work]')
     assert.match(await page.textContent('#tree tr[aria-selected=true]'), /axpy<float, 4>.*300 ms/)
+    await page.focus('#tree tr[aria-selected=true]')
     await page.keyboard.press('ArrowRight')
     assert.ok((await rows(page)).some((row) => row.startsWith('loop at axpy.cu:12 to 18 |  |  | 186 ms')), (await rows(page)).join('\n'))
     const frame = page.locator('#time-flame-view g.frame', { hasText: 'axpy.cu:14' }).first()

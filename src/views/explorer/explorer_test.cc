@@ -8,6 +8,7 @@
 #include <random>
 #include <sstream>
 
+#include "views/testing/sample_profile.h"
 #include "views/testing/sample_reports.h"
 
 namespace diogenes::explorer {
@@ -291,6 +292,17 @@ TEST(Explorer, Kernels) {
   EXPECT_TRUE(shows(explorer, "name     void als::gemm"));  // the whole name
   type(explorer, "<esc>/sum_of<enter>");
   EXPECT_NE(chosen(explorer).find("hidden"), std::string::npos);
+}
+
+TEST(Explorer, KernelsHaveTheirInside) {
+  Explorer explorer(contexts_report(), kFolder);
+  explorer.resize({100, 40});
+  type(explorer, "6<enter>");
+  EXPECT_TRUE(shows(explorer, "62% of its samples in the loop at axpy.cu:12 to 18")) << shown(explorer);
+  type(explorer, "<esc>7/axpy.cu:14<enter>");
+  EXPECT_NE(chosen(explorer).find("axpy.cu:14"), std::string::npos) << shown(explorer);
+  type(explorer, "d");
+  EXPECT_TRUE(shows(explorer, "why      it mostly waits for data from memory (80%)")) << shown(explorer);
 }
 
 TEST(Explorer, TheTreeOpensOnItsHotPath) {

@@ -7,13 +7,13 @@
 
 namespace diogenes {
 
-// "axpy.cu:12 to 18"; "": not known.
+// "FILE:12 to 18"; "": not known.
 std::string lines_text(const ReportKernelNode& node);
-// "the loop at axpy.cu:12 to 18", "axpy.cu:20 in norm (called in line 14)"
+// "the loop at FILE:12 to 18", "FILE:20 in norm (called in line 14)"
 std::string kernel_place(const ReportKernelSamples& kernel, const ReportKernelNode& node);
 // "waits for data from memory (71%)": why most of these samples are where they are; "": there are none.
 std::string main_reason(const ReportKernelSamples& kernel, const ReportSampleCount& count);
-// "62% of its samples in the loop at axpy.cu:12 to 18; there it mostly waits for data from memory (71%)"
+// "62% of its samples in the loop at FILE:12 to 18; there it mostly waits for data from memory (71%)"
 std::string hottest_phrase(const ReportKernelSamples& kernel, const ReportKernelNode& node);
 // "issues an instruction in 31% of its cycles, ..."
 std::string issue_phrase(const ReportKernelSamples& kernel);

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "views/shared/stall_reasons.h"
@@ -24,6 +27,13 @@ TEST(KernelWords, SayWhereAndWhy) {
   EXPECT_EQ(main_reason(axpy, {}), "");
   EXPECT_EQ(stall_words(axpy).size(), 4u);
   EXPECT_EQ(stall_words(axpy)[3].phrase, "is in state 'new_reason'");
+}
+
+TEST(KernelWords, TheDocumentHasEachReason) {
+  std::ifstream in(std::filesystem::path(DIOGENES_REPORT_SCHEMA).parent_path() / "reading-a-report.md");
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  for (const StallReason& one : all_stall_reasons())
+    EXPECT_NE(text.find("`" + std::string(one.name) + "`"), std::string::npos) << one.name;
 }
 
 TEST(KernelWords, EachReasonIsThereOnceWithAllItsWords) {

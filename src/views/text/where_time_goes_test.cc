@@ -55,6 +55,14 @@ TEST(WhereTimeGoes, WhatLiesInsideKernels) {
   expect_profile_golden("20-inside-one-kernel.txt", to_text(contexts_report(), one));
 }
 
+TEST(WhereTimeGoes, WhereThereIsRoomATreeSaysWhyWarpsWait) {
+  TextOptions options = tree_options(TreeView::top_down);
+  options.width = 160;
+  const std::string text = to_text(contexts_report(), options);
+  EXPECT_NE(text.find("axpy.cu:14  waits for data from memory (80%)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("norm  axpy.cu:22, estimated  issues instructions (50%)\n"), std::string::npos);
+}
+
 TEST(WhereTimeGoes, WhyKernelsWereNotSampledIsSaid) {
   Report report = profiled_report();
   report.profile->no_samples = "the driver allows it to administrators alone";

@@ -38,8 +38,8 @@ export function setUpWhereTimeGoes(data: Data): void {
     tree: flameOf(contexts, metric),
     label: (node) => `${node.data.name}: ${secondsText(node.value * 1e-9)}`,
     color: ({ data: { kind }, depth }) =>
-      kind.startsWith('gpu') ? color('kernel') : kind === 'wait' ? color('wait') : kind === 'call' ? color('call') : color(depth % 2 ? 'flame-odd' : 'flame-even'),
-    isBright: (node) => node.data.kind.startsWith('gpu'),
+      kind?.startsWith('gpu') ? color('kernel') : kind === 'wait' ? color('wait') : kind === 'call' ? color('call') : color(depth % 2 ? 'flame-odd' : 'flame-even'),
+    isBright: (node) => node.data.kind?.startsWith('gpu') ?? false,
     told: (node, clicked) => {
       status.textContent = `${node.data.name}: ${secondsText(node.value * 1e-9)}`
       if (clicked && node.data.context !== undefined) {
