@@ -198,7 +198,8 @@ Reply ContextList::act(const KeyPress& key) {
   const bool unfolded = shape().unfolded.contains(number);
   const bool enter = key.key == Key::enter || key.is(' ');
   if (key.is('d') || (enter && !row.has_children)) {
-    const int32_t work = tree_rows().context(number).work;
+    const bool inside = is_inside_kernel(tree_rows().context(number).kind);
+    const int32_t work = inside ? -1 : tree_rows().context(number).work;
     const ReportProfile& profile = tree_->profile();
     if (work >= 0 && static_cast<size_t>(work) < profile.work.size())
       return {.known = true, .open = work_view(context_, profile.work[static_cast<size_t>(work)])};
