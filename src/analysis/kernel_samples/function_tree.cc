@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "analysis/cubins/gpu_flow.h"
@@ -12,15 +13,19 @@ namespace {
 
 using TreeKind = FunctionTree::Kind;
 
-constexpr size_t kMostCalls = 100'000;  // of a function
 constexpr size_t kMostTreeNodes = 200'000;
 constexpr size_t kDeepestTree = 64;  // nodes above one; those further in are left out
 
 class FunctionTreeBuilder {
  public:
   FunctionTreeBuilder(const Cubin& cubin, GpuFunctionIndex function,
-                      std::span<const InstructionSample> samples, uint32_t issued)
-      : cubin_(cubin), function_(function), samples_(samples), issued_(issued), flow_(cubin, function) {
+                      std::span<const InstructionSample> samples, uint32_t issued, size_t most_calls)
+      : cubin_(cubin),
+        function_(function),
+        samples_(samples),
+        issued_(issued),
+        most_calls_(most_calls),
+        flow_(cubin, function) {
     out_.nodes.push_back({.function = cubin.function(function).name});
     depth_.push_back(0);
     out_.loops_known = flow_.all_loops_known();
@@ -171,25 +176,31 @@ class FunctionTreeBuilder {
   }
 
   void add_calls() {
+    std::optional<std::vector<GpuFunctionIndex>> candidates;
+    const uint32_t section = cubin_.function(function_).section;
     for (const GpuControl& control : flow_.control()) {
       const ControlKind kind = control.instruction.kind;
       std::vector<GpuFunctionIndex> callees;
-      if (kind == ControlKind::call || kind == ControlKind::call_by_name)
+      if (kind == ControlKind::call || kind == ControlKind::call_by_name) {
         callees.push_back(control.callee);
-      else if (kind == ControlKind::call_through_register)
-        callees = cubin_.candidates(function_);
-      std::erase_if(callees, [](GpuFunctionIndex one) { return !one.valid(); });
+      } else if (kind == ControlKind::call_through_register) {
+        if (!candidates) candidates = cubin_.candidates(function_);
+        callees = *candidates;
+      }
+      std::erase_if(callees, [&](GpuFunctionIndex one) {
+        return !one.valid() || cubin_.function(one).section != section;
+      });
       const uint32_t number = flow_.block_at(control.offset);
       if (callees.empty() || number == GpuFlow::kNone) continue;
+      if (out_.calls.size() + callees.size() > most_calls_) return;
       const GpuBlock& block = flow_.blocks()[number];
       const double issued = issued_in(block) / static_cast<double>(callees.size());
       const double instructions = (block.end - block.begin) / kGpuInstructionBytes;
       const std::vector<GpuFrame> frames = cubin_.frames_at({function_, control.offset});
       const uint32_t line = frames.empty() ? 0 : frames.back().line;
-      if (out_.calls.size() + callees.size() > kMostCalls) return;
+      const uint32_t node = node_at(control.offset, false);
       for (const GpuFunctionIndex callee : callees)
-        out_.calls.push_back(
-            {callee, node_at(control.offset, false), line, issued / std::max(instructions, 1.0), issued});
+        out_.calls.push_back({callee, node, line, issued / std::max(instructions, 1.0), issued});
     }
   }
 
@@ -197,6 +208,7 @@ class FunctionTreeBuilder {
   const GpuFunctionIndex function_;
   const std::span<const InstructionSample> samples_;
   const uint32_t issued_;
+  const size_t most_calls_;
   const GpuFlow flow_;
   GpuSourceLoops loops_;
   FunctionTree out_;
@@ -208,8 +220,9 @@ class FunctionTreeBuilder {
 }  // namespace
 
 FunctionTree make_function_tree(const Cubin& cubin, GpuFunctionIndex function,
-                                std::span<const InstructionSample> samples, uint32_t issued) {
-  return FunctionTreeBuilder(cubin, function, samples, issued).build();
+                                std::span<const InstructionSample> samples, uint32_t issued,
+                                size_t most_calls) {
+  return FunctionTreeBuilder(cubin, function, samples, issued, most_calls).build();
 }
 
 }  // namespace diogenes

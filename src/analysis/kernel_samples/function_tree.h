@@ -47,8 +47,10 @@ struct FunctionTree {
   bool loops_known = true;
 };
 
-// `samples`: of this function, by offset. `issued`: number of the reason that says so.
+// `samples`: of this function, by offset. `issued`: number of the reason that says so. Calls into other sections are left out:
+// such functions have no samples that are known to be of this kernel. So are calls beyond `most_calls`.
 FunctionTree make_function_tree(const Cubin& cubin, GpuFunctionIndex function,
-                                std::span<const InstructionSample> samples, uint32_t issued);
+                                std::span<const InstructionSample> samples, uint32_t issued,
+                                size_t most_calls = 100'000);
 
 }  // namespace diogenes

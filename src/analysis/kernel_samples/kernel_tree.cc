@@ -16,9 +16,10 @@ namespace {
 
 using NodeKind = ReportKernelNode::Kind;
 
+constexpr size_t kMostKernelCalls = 200'000;
 constexpr size_t kMostKernelNodes = 300'000;
-constexpr size_t kMostCopied = 1'000'000;  // nodes of functions, put below the calls of these
-constexpr size_t kDeepestCalls = 48;       // functions above one
+constexpr size_t kMostCopied = 50'000;  // nodes of functions that were placed before, below other calls
+constexpr size_t kDeepestCalls = 48;    // functions above one
 constexpr size_t kMostJoinedNames = 4;
 constexpr double kNothingLeft = 1e-9;  // of a function's samples
 
@@ -123,10 +124,11 @@ class TreeBuilder {
       }
       // Functions that are called on the way to sampled ones, too.
       for (uint32_t i = 0; i < functions_.size(); ++i) {
-        trees_.push_back(make_function_tree(cubin_, functions_[i],
-                                            i < sampled.size() ? sampled[i] : all.first(0), tree_.issued_));
+        const auto samples = i < sampled.size() ? sampled[i] : all.first(0);
+        trees_.push_back(make_function_tree(cubin_, functions_[i], samples, tree_.issued_, most_calls_));
+        most_calls_ -= trees_.back().calls.size();
         if (!trees_.back().loops_known && cubin_.has_control_flow())
-          tree_.note("it jumps to places that are not known, so that some of its loops may be missing");
+          tree_.note("some of its loops may be missing: it has jumps or cycles that are not understood");
         for (const FunctionTree::Call& call : trees_.back().calls) number_of(call.callee);
       }
       for (const FunctionTree& tree : trees_) {
@@ -175,7 +177,7 @@ class TreeBuilder {
 
     void place_all() {
       const uint32_t kernel = shares_.component[0];
-      waiting_.push_back({kernel, 0, 0, 1, false, 0});
+      wait_for({kernel, 0, 0, 1, false, 0});
       go_on();
       for (uint32_t c = 0; c < shares_.members.size(); ++c) {
         if (c == kernel || !shares_.on_top[c] || !useful_[c]) continue;
@@ -183,7 +185,7 @@ class TreeBuilder {
           tree_.note(
               "too few samples tell how often each caller calls some of its functions: these are shown below the kernel, "
               "not below their callers");
-        waiting_.push_back({c, 0, 0, 1, false, 0});
+        wait_for({c, 0, 0, 1, false, 0});
         go_on();
       }
       // What found no place before there were too many.
@@ -198,11 +200,21 @@ class TreeBuilder {
       }
     }
 
+    // What has the most samples comes first: where there is no room for all, it is shown.
+    static bool comes_later(const Waiting& one, const Waiting& other) { return one.factor < other.factor; }
+    void wait_for(const Waiting& one) {
+      waiting_.push_back(one);
+      std::push_heap(waiting_.begin(), waiting_.end(), comes_later);
+    }
+
     void go_on() {
       while (!waiting_.empty()) {
+        std::pop_heap(waiting_.begin(), waiting_.end(), comes_later);
         const Waiting next = waiting_.back();
         waiting_.pop_back();
-        for (const uint32_t member : shares_.members[next.component]) copied_ += trees_[member].nodes.size();
+        if (placed_[next.component] > 0)
+          for (const uint32_t member : shares_.members[next.component])
+            copied_ += trees_[member].nodes.size() + trees_[member].calls.size();
         if (copied_ <= kMostCopied) place(next);
       }
     }
@@ -232,8 +244,8 @@ class TreeBuilder {
           const uint32_t callee = shares_.component[number_of(calls[i].callee)];
           const double share = shares_.share[first_call_[member] + i];
           if (share <= 0 || !useful_[callee]) continue;
-          waiting_.push_back({callee, at[calls[i].node], calls[i].line, one.factor * share,
-                              one.estimated || share < 1, one.depth + 1});
+          wait_for({callee, at[calls[i].node], calls[i].line, one.factor * share, one.estimated || share < 1,
+                    one.depth + 1});
         }
       }
     }
@@ -277,7 +289,7 @@ class TreeBuilder {
     std::vector<bool> useful_;    // by component
     std::vector<double> placed_;  // by component: how much of it is in the tree
     std::vector<Waiting> waiting_;
-    size_t copied_ = 0;
+    size_t copied_ = 0, most_calls_ = kMostKernelCalls;
   };
 
   const uint32_t issued_;

@@ -1,6 +1,7 @@
 // The tree inside one kernel: functions, inlined frames, loops and lines, with samples. In: the kernel's samples by content of
 // code. Out: nodes, a parent before its children. Nodes are the same where their texts and lines are: a kernel that several
-// modules hold, compiled alike, has one tree. Functions that were not inlined lie below their callers (call_shares.h). No sample is lost: the own samples of all nodes are those of the kernel.
+// modules hold, compiled alike, has one tree. Functions that were not inlined lie below their callers (call_shares.h). No sample
+// is lost: the own samples of all nodes are those of the kernel.
 #pragma once
 #include <string>
 #include <vector>

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/kernel_samples/testing/samples_of.h"
+#include "driver/testing/cubin_builder.h"
 
 namespace diogenes {
 namespace {
@@ -223,6 +224,39 @@ TEST(KernelTree, NoSampleIsLost) {
     }
     EXPECT_NEAR(found, given, 1e-6 * given);
   }
+}
+
+// 40 functions, each of which calls the next one twice: 2^40 ways to the last. Of all samples nothing is lost.
+TEST(KernelTree, MoreWaysThanCanBeShown) {
+  constexpr uint32_t kFunctions = 40, kEach = 4 * 16;
+  std::vector<Instruction> code;
+  for (uint32_t i = 0; i < kFunctions; ++i) {
+    const bool last = i + 1 == kFunctions;
+    code.push_back({kNop});
+    code.push_back(last ? Instruction{kNop}
+                        : Instruction{kCall, 32});  // from the second to the next function's first
+    code.push_back(last ? Instruction{kNop} : Instruction{kCall, 16});
+    code.push_back({i == 0 ? kExit : kReturn});
+  }
+  CubinBuilder builder(90);
+  const uint32_t section = builder.code("k", code_of(90, code));
+  builder.kernel("k", section, kFunctions * kEach);
+  for (uint32_t i = 1; i < kFunctions; ++i)
+    builder.symbol("$k$f" + std::to_string(i), STT_FUNC, section, i * kEach, kEach);
+  auto cubin = Cubin::read(builder.build());
+  ASSERT_TRUE(cubin.ok() && cubin->has_control_flow()) << cubin->doubt().c_str();
+  ASSERT_EQ(cubin->functions().size(), kFunctions);
+  SampledKernel sampled;
+  SampledKernel::Part& part = sampled.parts.emplace_back(SampledKernel::Part{&*cubin, {0}, {}});
+  for (uint32_t i = 0; i < kFunctions; ++i)
+    for (uint32_t k = 0; k < 4; ++k) part.samples.push_back({{i}, i * kEach + k * 16, 0, 1000, 0});
+  const KernelTree tree = make_kernel_tree("k", sampled, 0);
+  double own = 0;
+  for (const KernelTree::Node& node : tree.nodes) own += node.own.all();
+  EXPECT_NEAR(own, 4000 * kFunctions, 1e-3);
+  EXPECT_NEAR(tree.nodes[0].all.all(), 4000 * kFunctions, 1e-3);
+  ASSERT_EQ(tree.notes.size(), 1u);
+  EXPECT_NE(tree.notes[0].find("in more ways than are shown"), std::string::npos);
 }
 
 }  // namespace
