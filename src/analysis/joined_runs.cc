@@ -99,6 +99,7 @@ void JoinedRuns::load_gpu_times() {
   gpu_run = load_stage(Stage::gpu_times, Load::gpu_times);
   has_gpu_run = gpu_run.has_value();
   if (!gpu_run) return;
+  take_gpu_samples(*gpu_run);
   take_gpu_times(*gpu_run);
   gpu_times_notices(*gpu_run, *gpu_times_, notices);
   gpu_times_.reset();
@@ -109,8 +110,15 @@ void JoinedRuns::load_gpu_times() {
 void JoinedRuns::load_profile() {
   tracing = load_unnoted(Stage::gpu_times, Load::operations);
   if (!tracing) return;
+  take_gpu_samples(*tracing);
   if (auto samples = CpuSamples::open(tracing->trace.folder / kCpuSamplesFile))
     cpu_samples = std::move(*samples);
+}
+
+void JoinedRuns::take_gpu_samples(Run& run) {
+  for (ProcessTrace& process : run.trace.processes)
+    if (!process.gpu_samples.instructions.empty() || !process.gpu_samples.why_none.empty())
+      gpu_samples.push_back({std::move(process.gpu_samples), {}});
 }
 
 void JoinedRuns::make_schedules() {

@@ -74,6 +74,7 @@ class JoinedRuns {
   void note(const Run& run, Stage stage);
   void load_gpu_times();
   void load_profile();
+  void take_gpu_samples(Run& run);
   void make_schedules();
   void take_gpu_times(const Run& run);
   void build(const Run* memory_tracing_run);

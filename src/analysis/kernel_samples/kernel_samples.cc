@@ -112,7 +112,7 @@ std::vector<std::string> notes_of(std::span<const ProcessGpuSamples> processes, 
   std::vector<std::string> notes;
   uint64_t dropped = 0, foreign = 0, full = 0;
   for (const ProcessGpuSamples& process : processes) {
-    dropped += process.samples.dropped;
+    dropped += process.samples.dropped + process.samples.left_out;
     foreign += process.samples.foreign;
     full += process.samples.full_buffers;
   }

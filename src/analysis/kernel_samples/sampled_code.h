@@ -19,7 +19,7 @@ namespace diogenes {
 
 struct ProcessGpuSamples {
   GpuSamples samples;
-  std::filesystem::path folder;  // that GpuSamples::Module::code is in
+  std::filesystem::path folder;  // that GpuSamples::Module::code is in; empty: that is a whole path
 };
 
 struct SampledKernel {
