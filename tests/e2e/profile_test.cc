@@ -123,6 +123,12 @@ TEST(ProfileCommand, TakesSamplesOfKernelsAndKeepsTheirCode) {
   EXPECT_EQ(first.at("name"), "direct");
   const uint64_t launches = first.at("count");
   EXPECT_GT(launches, 0u);
+  const json& inside = first.at("inside");
+  ASSERT_TRUE(inside.is_object());
+  EXPECT_EQ(inside.at("nodes").at(0).at("all").at("samples"), 9.0 * static_cast<double>(launches));
+  EXPECT_EQ(inside.at("nodes").at(0).at("all").at("stalls").at(0).at("reason"), "long_scoreboard");
+  EXPECT_NEAR(inside.at("issue_rate").get<double>(), 6.0 / 9, 1e-9);
+  EXPECT_TRUE(inside.at("why_no_lines").is_null());
   EXPECT_EQ(samples.reasons, (std::vector<std::string>{"long_scoreboard", "selected"}));
   EXPECT_EQ(samples.functions, std::vector<std::string>{"_Z6directPfi"});
   EXPECT_EQ(samples.period_cycles, 2048u);
