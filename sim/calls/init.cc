@@ -190,6 +190,10 @@ const GpuTimesSource kGpuTimesSource = {
       device().advance(now_ns());
     },
     switch_gpu_times,
+    [] {
+      const Held held = hold_device();
+      device().advance(now_ns());
+    },
 };
 
 const DiogenesSimulatedTable kTable = {

@@ -44,18 +44,21 @@ std::optional<Run> JoinedRuns::load_stage(Stage stage, Load what) {
   return run;
 }
 
-std::optional<Run> JoinedRuns::load_unnoted(Stage stage, Load what) {
-  const std::string name = name_of(stage);
+fs::path JoinedRuns::stage_folder(const std::string& name) const {
   const StageRun* state = run_of(session_, name);
-  fs::path stage_folder = folder_ / (state && !state->folder.empty() ? state->folder : name);
+  return folder_ / (state && !state->folder.empty() ? state->folder : name);
+}
+
+std::optional<Run> JoinedRuns::load_unnoted(Stage stage, Load what, const std::optional<Window>& only) {
+  const fs::path folder = stage_folder(name_of(stage));
   std::error_code failed;
-  if (!fs::is_directory(stage_folder, failed)) return std::nullopt;
+  if (!fs::is_directory(folder, failed)) return std::nullopt;
   // Of stage 4 only the first uses count, and what values become.
   JudgeOptions options{
       .by_hand = choices_.judge, .check = choices_.check, .conditions = stage == Stage::memory_tracing};
   if (stage == Stage::memory_tracing) options.meanwhile = [this](const Run& of) { build(&of); };
-  auto run = what == Load::evidence ? load_judged_run(stage_folder, sites, options)
-                                    : load_run(stage_folder, sites, what);
+  auto run =
+      what == Load::evidence ? load_judged_run(folder, sites, options) : load_run(folder, sites, what, only);
   if (!run) {
     notices.push_back({"session", run.error().c_str()});
     return std::nullopt;
@@ -106,10 +109,26 @@ void JoinedRuns::load_gpu_times() {
   drop_operations(*gpu_run);
 }
 
+std::optional<Window> JoinedRuns::choose_window() {
+  const std::vector<Window> all = read_windows(stage_folder(name_of(Stage::gpu_times)));
+  if (all.empty()) return std::nullopt;
+  const size_t number = choices_.window == 0 ? all.size() : std::min<size_t>(choices_.window, all.size());
+  const Window& chosen = all[number - 1];
+  window = {static_cast<uint32_t>(number), static_cast<uint32_t>(all.size()), 0,
+            Nanoseconds{chosen.end_ns - chosen.begin_ns}.seconds()};
+  return chosen;
+}
+
 // One run is both. Its names and its schedule need no more than the operations.
 void JoinedRuns::load_profile() {
-  tracing = load_unnoted(Stage::gpu_times, Load::operations);
+  const std::optional<Window> only = choose_window();
+  tracing = load_unnoted(Stage::gpu_times, Load::operations, only);
   if (!tracing) return;
+  if (window) {
+    int64_t started = only->begin_ns;
+    for (const ProcessTrace& trace : tracing->trace.processes) started = std::min(started, trace.born_ns);
+    window->after_s = Nanoseconds{only->begin_ns - started}.seconds();
+  }
   take_gpu_samples(*tracing);
   if (auto samples = CpuSamples::open(tracing->trace.folder / kCpuSamplesFile))
     cpu_samples = std::move(*samples);

@@ -30,6 +30,7 @@ class JoinedRuns {
     std::string tracing_run = "tracing";  // which of those that repeat each other
     JudgeProcess judge = nullptr;         // for tests; null: the judges
     necessity::Check check{};
+    uint32_t window = 0;  // AnalysisOptions::window
   };
   JoinedRuns(std::filesystem::path folder, const Session& session, Choices choices)
       : folder_(std::move(folder)), session_(session), choices_(std::move(choices)) {}
@@ -61,6 +62,7 @@ class JoinedRuns {
   bool calibrated = false;     // of some of the GPU's work it is known when it was
   bool has_gpu_run = false;    // by a run of its own
   std::optional<Run> gpu_run;  // that one, without its operations
+  std::optional<ReportWindow> window;          // the profile is of that one alone
   std::optional<CpuSamples> cpu_samples;       // of the tracing run, where they were taken
   std::optional<GpuWorkFound> gpu_work;        // where GPU times were taken
   std::vector<ProcessGpuSamples> gpu_samples;  // by process, of the run that took them; empty: none did
@@ -70,7 +72,9 @@ class JoinedRuns {
  private:
   std::string name_of(Stage stage) const;
   std::optional<Run> load_stage(Stage stage, Load what);
-  std::optional<Run> load_unnoted(Stage stage, Load what);
+  std::filesystem::path stage_folder(const std::string& name) const;
+  std::optional<Window> choose_window();
+  std::optional<Run> load_unnoted(Stage stage, Load what, const std::optional<Window>& only = {});
   void note(const Run& run, Stage stage);
   void load_gpu_times();
   void load_profile();

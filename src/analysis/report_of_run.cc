@@ -46,7 +46,7 @@ ReportOfRun::ReportOfRun(fs::path folder, Session session, const AnalysisOptions
                          necessity::Check check)
     : session_(std::move(session)),
       options_(options),
-      runs_(folder, session_, {options.tracing_run, options.judge, check}),
+      runs_(folder, session_, {options.tracing_run, options.judge, check, options.window}),
       names_(owners(), folder / "names.json"),
       source_(session_.started_ns) {
   report_.model = model_name(options.model);
@@ -68,6 +68,7 @@ Result<Report> ReportOfRun::run() {
     });
     runs_.take_gpu_times_of_profile();
   }
+  if (runs_.window) describe_window();
   report_.notices.insert(report_.notices.end(), runs_.notices.begin(), runs_.notices.end());
   describe_process();
   if (runs_.tracing) mark_part();
@@ -147,6 +148,11 @@ void ReportOfRun::describe_session() {
   for (const StageRun& run : session_.runs)
     report_.stages.push_back(
         {run.name, run.runtime_s, report_.runtime_s > 0 ? run.runtime_s / report_.runtime_s : 0});
+}
+
+void ReportOfRun::describe_window() {
+  report_.window = runs_.window;
+  report_.runtime_s = runs_.window->seconds;
 }
 
 // Without it, the report is of the whole run, or of what cuProfilerStart marks, and not complete.

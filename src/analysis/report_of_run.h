@@ -39,6 +39,7 @@ class ReportOfRun {
   std::vector<uint32_t> with_keys(const std::set<std::string>& keys) const;
   OwnerChoices owners() const;
   void describe_session();
+  void describe_window();
   bool mark_region(const std::string& region);
   void mark_part();
   void say_code_loading();

@@ -35,6 +35,8 @@ struct GpuTimesSource {
   // Work that is given from here on is recorded, or is not. Returns whether it is: beginning again may fail. One thread at a
   // time calls it.
   bool (*record)(bool on);
+  // What has ended by now can be taken. May take some milliseconds; waits for no work.
+  void (*deliver)();
 };
 
 inline constexpr const char* kGpuTimesSourceSymbol =

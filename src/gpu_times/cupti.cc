@@ -128,6 +128,12 @@ bool record(bool on) {
   return on && known;
 }
 
+void deliver() {
+  switching.store(true);
+  if (!flushed.load()) functions.flush_all(0);
+  switching.store(false);
+}
+
 // A child of a fork has its parent's records, and what was arranged for the parent's end. Nothing is switched once it was
 // flushed: CUPTI is gone before the last destructors of a program have run, and those of PyTorch call CUDA. Both flags are
 // sequentially consistent: either the switch sees that it was flushed, or it is waited for here, 10 ms at most.
@@ -221,6 +227,7 @@ extern "C" __attribute__((visibility("default"))) const GpuTimesSource diogenes_
     [](GpuTime* times, size_t most) { return channel.take(times, most); },
     flush,
     record,
+    deliver,
 };
 
 }  // namespace diogenes

@@ -191,6 +191,15 @@ TEST_F(PlugIn, RecordingEndsAndBeginsAgain) {
   EXPECT_EQ(times[0].operation, 4u);
 }
 
+TEST_F(PlugIn, WhatHasEndedIsThereWhenItIsDelivered) {
+  ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
+  cupti_->kernel(call_for(3), 100, 200, 1, "axpy");
+  const int flushes = cupti_->flushes;
+  source_->deliver();
+  EXPECT_EQ(cupti_->flushes, flushes + 1);
+  EXPECT_EQ(take_all().size(), 1u);
+}
+
 TEST_F(PlugIn, NothingIsSwitchedOnceItWasFlushed) {
   ASSERT_EQ(source_->start(folder_.c_str()), nullptr);
   EXPECT_FALSE(source_->record(false));
@@ -199,6 +208,9 @@ TEST_F(PlugIn, NothingIsSwitchedOnceItWasFlushed) {
   EXPECT_FALSE(source_->record(true));
   EXPECT_FALSE(cupti_->domain_enabled);
   for (const bool enabled : cupti_->enabled) EXPECT_FALSE(enabled);
+  const int flushes = cupti_->flushes;
+  source_->deliver();
+  EXPECT_EQ(cupti_->flushes, flushes);
 }
 
 TEST_F(PlugIn, WhatDoesNotBeginAgainCostsNothing) {

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
   fill_standard_descriptors();
   RunOptions run_options, profile_options;
   ReportOptions report_options;
+  StartOptions start_options;
   ExploreOptions explore_options;
   ExportOptions export_options;
   DiffOptions diff_options;
@@ -93,6 +94,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   add_run(app, run_options);
   add_profile(app, profile_options);
+  add_start(app, start_options);
+  add_stop(app, start_options);
   add_report(app, report_options);
   add_explore(app, explore_options);
   add_export(app, export_options);
@@ -139,6 +142,8 @@ int main(int argc, char** argv) {
   }
   if (!line.program.empty())
     return fail(kUsage, fmt::format("{} takes no command; `diogenes {} --help` shows how", name, name));
+  if (name == "start") return start(start_options);
+  if (name == "stop") return stop(start_options);
   if (name == "diff") return diff(diff_options);
   if (name == "gate") return gate(gate_options);
   if (name == "prove") return prove(prove_options);

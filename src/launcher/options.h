@@ -32,6 +32,11 @@ struct RunOptions {
   bool use_cache = true;
   std::string resume;    // the session to go on with; empty: a new one
   bool profile = false;  // one run, and no verdicts
+  // Of a profile: recorded in windows (measuring/window_control.h), in place of all of it.
+  double delay_s = 0;     // until the window opens
+  double duration_s = 0;  // of it; 0: until the program ends
+  bool wait = false;      // none opens by itself
+  bool in_windows() const { return delay_s > 0 || duration_s > 0 || wait; }
   std::vector<std::string> command;
 };
 
@@ -45,11 +50,18 @@ struct ReportOptions {
   std::string sort;                       // empty: benefit; of the tree the column that tells most
   std::string details, kind;              // "all" or an id; empty: the first findings. Kind: empty: any
   std::optional<int> rank, process;       // only what occurs there; none: anywhere
+  int window = 0;                         // of a profile in windows; 0: the last
   bool sequences = false, profile = false, kernels = false;
   std::string tree;                  // top-down, bottom-up or flat; empty: none
   std::vector<std::string> columns;  // of the tree; empty: those that fit
   std::optional<int> depth;          // of the tree; none: what takes most
   std::vector<std::string> own, library;
+};
+
+struct StartOptions {
+  std::string session;     // empty: the newest here
+  double duration_s = 20;  // of the window
+  int top = 10;
 };
 
 struct ExploreOptions {
@@ -102,6 +114,8 @@ struct DoctorOptions {
 int run(const RunOptions& options);
 int profile(const RunOptions& options);
 int report(const ReportOptions& options);
+int start(const StartOptions& options);
+int stop(const StartOptions& options);
 int explore(const ExploreOptions& options);
 int export_report(const ExportOptions& options);
 int diff(const DiffOptions& options);

@@ -217,6 +217,30 @@ bool StackTable::cut(uint32_t stack) const {
   return !frames(stack).empty() && file_.at<StackHeader>(uint64_t{stack} * 8)->cut != 0;
 }
 
+void ThreadTrace::clip(int64_t begin_ns, int64_t end_ns) {
+  size_t first = record_count_, last = record_count_;
+  uint32_t before = 0;
+  size_t inside = 0;
+  for (size_t i = 0; i < record_count_ && last == record_count_; ++i) {
+    if (i % kRecordsBetweenReleases == kRecordsBetweenReleases - 1) release_pages();
+    if (type(i) != RecordType::operation) continue;
+    const int64_t at = record<OperationRecord>(i).begin_ns;
+    if (at >= end_ns) {
+      last = i;
+    } else if (at >= begin_ns || first < record_count_) {
+      first = std::min(first, i);
+      ++inside;
+    } else {
+      ++before;
+    }
+  }
+  first = std::min(first, last);
+  begin_ = offset_of(first);
+  record_count_ = last - first;
+  operation_count_ = inside;
+  first_sequence_ += before;
+}
+
 const OperandListHeader* OperandTable::header(uint32_t list) const {
   uint64_t offset = uint64_t{list} * 8;
   if (offset < sizeof(FileHeader)) return nullptr;
@@ -275,6 +299,7 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   if (size < sizeof(ProcessFile))
     trace.missing.push_back(shown(folder / "process") + ": cut at " + std::to_string(size) +
                             " bytes; it is not known what was lost; measure again");
+  trace.born_ns = trace.process.started_ns;
   terminate(trace.process.host);
   terminate(trace.process.executable);
   terminate(trace.process.driver_path);

@@ -103,6 +103,11 @@ class ThreadTrace {
   }
   void note_damage() { damaged_ = true; }
 
+  // Leaves the operations that began in [begin_ns, end_ns), and the records behind each.
+  void clip(int64_t begin_ns, int64_t end_ns);
+  // The sequence, in the whole file, of the first operation that is left. Records name operations by that one.
+  uint32_t first_sequence() const { return first_sequence_; }
+
   // One record by its position below record_count(), for readers that go through several files at a time.
   RecordType type(size_t position) const {
     return static_cast<RecordType>(*file_->at<uint8_t>(offset_of(position)));
@@ -186,12 +191,14 @@ class ThreadTrace {
   uint64_t begin_ = 0;  // of the first record in the file
   std::shared_ptr<const MappedFile> file_;
   size_t record_count_ = 0, operation_count_ = 0;
+  uint32_t first_sequence_ = 0;
   bool damaged_ = false;
 };
 
 struct ProcessTrace {
   std::filesystem::path folder;
   ProcessFile process{};              // strings are terminated, whatever the file holds
+  int64_t born_ns = 0;                // when it started, also where the trace was clipped to a window
   std::vector<ModuleRecord> modules;  // paths are terminated
   StackTable stacks;
   OperandTable operands;

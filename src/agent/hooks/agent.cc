@@ -28,6 +28,7 @@
 #include "agent/hooks/driver_image.h"
 #include "agent/hooks/nvtx_ranges.h"
 #include "agent/hooks/process_end.h"
+#include "agent/hooks/windows.h"
 #include "agent/hooks/x86_64/patcher.h"
 #include "agent/watching/guard/guards.h"
 #include "agent/watching/guard/system_calls/kernel.h"
@@ -99,6 +100,7 @@ void child_after_fork() {
   forget_python();
   forget_ranges();
   value_source->forget();
+  forget_windows();
   restart_collecting_in_child();
 }
 
@@ -106,6 +108,7 @@ void start() {
   if (started.load(std::memory_order_relaxed) || !load_plan()) return;
   KeepErrno keep;
   PassThrough pass;
+  find_windows();
   start_collecting();
   find_python_source(extend_stack);
   find_value_source();

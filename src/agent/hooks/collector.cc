@@ -9,6 +9,7 @@
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
 #include "agent/core/stacks/stack.h"
+#include "agent/core/windows.h"
 #include "agent/hooks/baseline.h"
 #include "agent/hooks/driver_image.h"
 #include "agent/hooks/hook_probe.h"
@@ -61,9 +62,18 @@ void note_initialized(const Call& call) {
     process_file()->earlier_threads = threads_running();
   if (starting.exchange(true, std::memory_order_acquire)) return;
   // Before there are guards: it opens files and makes threads, which are the driver's to the guards.
-  if (takes_gpu_times()) start_gpu_times();
+  if (takes_gpu_times() && window_open()) start_gpu_times();
   if (plan().plan->no_watchpoints) end_watchpoints();
   if (stage_uses_guards() && host_functions_are_hooked() && start_guards()) publish_guards();
+  starting.store(false, std::memory_order_release);
+}
+
+// The first call of the first window: what CUPTI makes of launches stays until the process ends.
+void start_gpu_times_in_window() {
+  const ProcessFile* process = process_file();
+  if (!process->used_cuda || process->gpu_times != GpuTimesState::none || !window_open()) return;
+  if (starting.exchange(true, std::memory_order_acquire)) return;
+  start_gpu_times();
   starting.store(false, std::memory_order_release);
 }
 
@@ -113,7 +123,9 @@ void collect_before(Call& call) {
   call.stack = capture_stack();
   number_objects(call);
   if (stage_uses_guards()) watch_before(call);
-  if (takes_gpu_times() && !begin_gpu_work(call.stack)) call.flags |= kUntimed;
+  if (!takes_gpu_times()) return;
+  if (control_page) start_gpu_times_in_window();
+  if (!begin_gpu_work(call.stack)) call.flags |= kUntimed;
 }
 
 void collect_after(Call& call) {

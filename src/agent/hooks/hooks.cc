@@ -18,6 +18,7 @@
 #include "agent/core/thread_state.h"
 #include "agent/hooks/collector.h"
 #include "agent/hooks/hook_probe.h"
+#include "agent/hooks/windows.h"
 #include "agent/hooks/x86_64/thunk.h"
 #include "agent/watching/guard/guard_table.h"
 #include "agent/watching/guard/guards.h"
@@ -153,6 +154,7 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
     return 0;
   }
   if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);
+  if (state.public_depth == 0 && !is_recorded_now(frame->hook->function)) return 0;
   const int enters = is_wait(frame->hook->function) ? enter_wait(state, frame) : enter_public(state, frame);
   return enters == 1 && !stack_words_are_there(frame) ? 2 : enters;
 }

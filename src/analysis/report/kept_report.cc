@@ -75,6 +75,7 @@ KEPT(ReportGroup, id, grouping, title, expected_benefit_s, expected_benefit_perc
      transfer_issues, members, range, proved)
 KEPT(ReportLoop, iterations, calls, expected_benefit_s)
 KEPT(ReportPart, marks, times, seconds)
+KEPT(ReportWindow, number, count, after_s, seconds)
 KEPT(ReportStage, name, runtime_s, overhead)
 KEPT(ReportWaitFunction, offset, agreed, known)
 KEPT(ReportFunction, operation, count, call_s, waited_s, expected_benefit_s)
@@ -105,10 +106,10 @@ KEPT(ReportIdle, phase_s, idle_s, between_s, calls_s, waits_s, launching_s, reco
 KEPT(ReportProfile, gpu_s, gpu_busy_s, threads_s, idle, recording_s, pieces, unnamed, work, work_count,
      left_out_s, contexts, notes, no_samples)
 KEPT(Report, model, judged, tool_version, started, incomplete, coverage, command, exit_status, runtime_s,
-     part, gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions, device_name,
-     compute_capability, processes, stages, synchronizations, transfers, transferred_bytes, waited_s,
-     functions, problems, required, groups, together, required_together, main_loop, notices, timeline, proof,
-     profile)
+     part, window, gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions,
+     device_name, compute_capability, processes, stages, synchronizations, transfers, transferred_bytes,
+     waited_s, functions, problems, required, groups, together, required_together, main_loop, notices,
+     timeline, proof, profile)
 
 namespace {
 
@@ -137,8 +138,8 @@ std::string key_of(const fs::path& session, const AnalysisOptions& options) {
   }
   if (failed || files.empty()) return "";
   std::sort(files.begin(), files.end());
-  std::string key = fmt::format("{}{} {} {}\n", mark_of("/proc/self/exe"), static_cast<int>(options.model),
-                                options.threshold_percent, options.tracing_run);
+  std::string key = fmt::format("{}{} {} {} {}\n", mark_of("/proc/self/exe"), static_cast<int>(options.model),
+                                options.threshold_percent, options.tracing_run, options.window);
   for (const auto* folders : {&options.owners.own, &options.owners.library}) {
     for (const std::string& folder : *folders) key += folder + "\n";
     key += "\n";

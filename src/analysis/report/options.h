@@ -28,7 +28,8 @@ struct AnalysisOptions {
   OwnerChoices owners;                // added to the session's own
   // What the files that the program had loaded need of the driver, if it is found meanwhile; asked last. None: the session's.
   std::function<std::vector<GpuCodeRecord>()> gpu_code;
-  size_t timeline = 0;                  // intervals that the report's timeline may have; 0: it has none
+  size_t timeline = 0;  // intervals that the report's timeline may have; 0: it has none
+  uint32_t window = 0;  // of a profile that was recorded in windows: which one, from 1; 0: the last
   std::string tracing_run = "tracing";  // whose figures they are; those of its repeats are united with them
   // Problems by their keys, set by set: these are the report's groups, in place of those that are found.
   std::optional<std::vector<std::set<std::string>>> groups;

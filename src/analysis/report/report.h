@@ -228,6 +228,12 @@ struct ReportPart {
   double seconds = 0;  // in all; of several processes the longest
 };
 
+// The window of a longer run that the report is of.
+struct ReportWindow {
+  uint32_t number = 0, count = 0;   // from 1; how many there are
+  double after_s = 0, seconds = 0;  // from the first process's start on; how long it was open
+};
+
 struct ReportStage {
   std::string name;
   double runtime_s = 0, overhead = 0;  // overhead: runtime / baseline (/ plain)
@@ -253,8 +259,9 @@ struct Report {
   ReportCoverage coverage;
   std::vector<std::string> command;
   int exit_status = 0;
-  double runtime_s = 0;            // the baseline's, exec to exit
-  std::optional<ReportPart> part;  // none: the whole run
+  double runtime_s = 0;                // the baseline's, exec to exit; a window's length
+  std::optional<ReportWindow> window;  // none: the whole run
+  std::optional<ReportPart> part;      // none: the whole run
   // What percentages refer to.
   double whole_s() const { return part && part->seconds > 0 ? part->seconds : runtime_s; }
   double gpu_phase_s = 0;  // from the first GPU work to the end of the last; 0: unknown

@@ -167,14 +167,19 @@ class GpuTimesLoader {
   }
   void operator()(const GpuTimeRecord& record, uint32_t) {
     auto found = by_ordinal_.find(record.thread);
-    if (found == by_ordinal_.end() || record.sequence >= found->second->operations.size()) {
+    if (found == by_ordinal_.end()) {
       ++run_.misplaced_records;
+      return;
+    }
+    const uint32_t before = found->second->first_sequence, sequence = record.sequence - before;
+    if (sequence >= found->second->operations.size()) {
+      run_.misplaced_records += before == 0;  // else of another window
       return;
     }
     if (record.begin_ns < 0 || record.end_ns < record.begin_ns || record.end_ns > kLatestTime) return;
     auto& times = found->second->gpu_times;
     if (times.empty()) times.resize(found->second->operations.size());
-    RecordedGpuTime& time = times[record.sequence];
+    RecordedGpuTime& time = times[sequence];
     bool first = time.end.count < 0;
     time.begin.count = first ? record.begin_ns : std::min(time.begin.count, record.begin_ns);
     time.end.count = std::max(time.end.count, record.end_ns);
@@ -182,7 +187,7 @@ class GpuTimesLoader {
     const GpuWork work = record.work <= static_cast<uint8_t>(GpuWork::fill)
                              ? static_cast<GpuWork>(record.work)
                              : GpuWork::other;
-    found->second->gpu_pieces.push_back({{record.begin_ns}, {record.end_ns}, record.sequence, launch, work});
+    found->second->gpu_pieces.push_back({{record.begin_ns}, {record.end_ns}, sequence, launch, work});
   }
   template <typename Record>
   void operator()(const Record&, uint32_t) {}
@@ -255,6 +260,7 @@ void load_operations(Process& process, SiteTable& sites, PeerAccesses& peers, bo
   for (const ThreadTrace& thread : process.trace->threads) {
     Thread& loaded = process.threads.emplace_back();
     loaded.ordinal = thread.ordinal();
+    loaded.first_sequence = thread.first_sequence();
     // Ids are given in turn, and from the first again when the last was given.
     loaded.behind_main = thread.tid() - static_cast<uint32_t>(process.trace->process.pid);
     loaded.main = loaded.behind_main == 0;
@@ -303,9 +309,11 @@ void load_rest(Run& run) {
   }
 }
 
-Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load) {
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
+                     const std::optional<Window>& window) {
   auto stage = read_stage(stage_folder);
   if (!stage) return stage.error();
+  if (window) clip(*stage, *window);
   Run run;
   run.trace = std::move(*stage);
   std::map<std::pair<int, std::string>, int> seen;

@@ -5,6 +5,7 @@
 // where damage would overflow.
 #pragma once
 #include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "base/units.h"
 #include "driver/gpu_times_source.h"
 #include "trace/reader.h"
+#include "trace/windows.h"
 
 namespace diogenes {
 
@@ -101,6 +103,7 @@ struct CopyContent {
 
 struct Thread {
   uint32_t ordinal = 0;
+  uint32_t first_sequence = 0;        // of `operations`, as records name them: there is more before a window
   bool main = false;                  // the process's first thread
   uint32_t behind_main = 0;           // kernel thread ids behind that thread's: ascends as threads are made
   std::vector<Operation> operations;  // the index is the `sequence` of the records
@@ -153,7 +156,9 @@ enum class Load : uint8_t {
   evidence,  // with room for what the judges find (necessity/judge_process.h), and with `peers`
   gpu_times
 };
-Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load);
+// `window`: of the run, only what began in it (trace/windows.h).
+Result<Run> load_run(const std::filesystem::path& stage_folder, SiteTable& sites, Load load,
+                     const std::optional<Window>& window = {});
 // Of a run that was loaded with its operations alone: when the GPU worked. Nothing else of it is written.
 void load_gpu_times(Run& run);
 // Of a run with evidence: what hashes, clocks and the GPU's times say. May run beside the judging of synchronizations.

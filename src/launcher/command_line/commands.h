@@ -18,6 +18,8 @@ void add_doctor(CLI::App& app, DoctorOptions& options);
 
 // Commands that show a session (session_commands.cc).
 void add_report(CLI::App& app, ReportOptions& options);
+void add_start(CLI::App& app, StartOptions& options);
+void add_stop(CLI::App& app, StartOptions& options);
 void add_explore(CLI::App& app, ExploreOptions& options);
 void add_export(CLI::App& app, ExportOptions& options);
 void add_diff(CLI::App& app, DiffOptions& options);

@@ -64,11 +64,28 @@ void add_profile(CLI::App& app, RunOptions& options) {
       "Examples:\n"
       "  diogenes profile -- ./solver --size 4096\n"
       "  diogenes profile --timeout 60 -- python3 train.py\n"
+      "  diogenes profile --delay 30 --duration 10 -- python3 train.py\n"
+      "  diogenes profile --wait -- ./server\n"
       "  diogenes profile --driver simulated -- build/bin/examples/als");
   add_session(*profile, options);
   profile->add_option("--timeout", options.timeout_s, "End the run if it takes longer (default: no limit)")
       ->type_name("SECONDS")
       ->check(kPositive);
+  profile
+      ->add_option("--delay", options.delay_s,
+                   "Record nothing before; where --duration is not given, all from then on")
+      ->type_name("SECONDS")
+      ->check(kPositive);
+  profile
+      ->add_option("--duration", options.duration_s,
+                   "Record for so long; the report comes then, and the program goes on undisturbed")
+      ->type_name("SECONDS")
+      ->check(kPositive);
+  profile
+      ->add_flag("--wait", options.wait,
+                 "Record nothing until `diogenes start`: for servers, and for programs that never end")
+      ->excludes("--delay")
+      ->excludes("--duration");
   add_report_file(*profile, options);
   profile->add_flag_callback(
       "--all-gpu-times", [&options] { options.gpu_times = "all"; },

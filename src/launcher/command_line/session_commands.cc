@@ -3,6 +3,29 @@
 
 namespace diogenes::launcher {
 
+void add_start(CLI::App& app, StartOptions& options) {
+  CLI::App* start = app.add_subcommand("start", "Record a running program for a while, and print the report");
+  start->formatter(with_usage("diogenes start [SESSION] [OPTIONS]"));
+  start->footer(
+      "For a program that `diogenes profile --wait` (or --delay) began, in another terminal; as often as you like.\n"
+      "Each time is a window of its own: `diogenes report --window N` shows it again. Ctrl-C ends it sooner.\n\n"
+      "Examples:\n  diogenes start\n  diogenes start server.1.diogenes --duration 5");
+  start->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
+      ->type_name("");
+  start->add_option("--duration", options.duration_s, "Record for so long (default: 20)")
+      ->type_name("SECONDS")
+      ->check(kPositive);
+  start->add_option("--top", options.top, "Kernels to print (default: 10)")->type_name("N")->check(kPositive);
+}
+
+void add_stop(CLI::App& app, StartOptions& options) {
+  CLI::App* stop = app.add_subcommand("stop", "End the recording that is under way in a running program");
+  stop->formatter(with_usage("diogenes stop [SESSION]"));
+  stop->footer("Whoever began it prints its report then; the program goes on.\n\nExamples:\n  diogenes stop");
+  stop->add_option("SESSION", options.session, "Session folder (default: the newest in this folder)")
+      ->type_name("");
+}
+
 void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* report = app.add_subcommand("report", "Print the report of a session again");
   report->formatter(with_usage("diogenes report [SESSION] [OPTIONS]"));
@@ -39,6 +62,11 @@ void add_report(CLI::App& app, ReportOptions& options) {
       ->add_option("--process", options.process,
                    "Show what occurs in this process only (its id in the tracing run)")
       ->type_name("PID");
+  report
+      ->add_option("--window", options.window,
+                   "Of a profile that was recorded in windows: show the N-th (default: the last)")
+      ->type_name("N")
+      ->check(kPositive);
   report
       ->add_option("--sort", options.sort,
                    "Order of the findings: benefit (default), count, waited or bytes; with --tree: a column")

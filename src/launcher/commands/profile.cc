@@ -7,7 +7,11 @@ namespace diogenes::launcher {
 int profile(const RunOptions& options) {
   Measurement measurement(options);
   if (!measurement.open()) return measurement.exit_status();
-  measurement.analysis(measurement.profile());
+  const bool complete = measurement.profile();
+  if (options.in_windows())
+    measurement.windows();
+  else
+    measurement.analysis(complete);
   return measurement.exit_status();
 }
 

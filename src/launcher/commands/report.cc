@@ -68,7 +68,8 @@ int report(const ReportOptions& given) {
   if (!session) return fail(kOwnFailure, session.error().c_str());
   AnalysisOptions analysis{.threshold_percent = options.threshold_percent,
                            .model = model_of(options.model),
-                           .owners = {options.own, options.library}};
+                           .owners = {options.own, options.library},
+                           .window = static_cast<uint32_t>(options.window)};
   for (const std::string& text : options.subsequences) {
     Result<PartOfSequence> part = part_of_sequence(text);
     if (!part) return fail(kUsage, part.error().c_str());
@@ -76,6 +77,11 @@ int report(const ReportOptions& given) {
   }
   Result<Report> result = analyse_proved(*folder, analysis);
   if (!result) return fail(kOwnFailure, result.error().c_str());
+  const uint32_t windows = result->window ? result->window->count : 0;
+  if (analysis.window > windows)
+    return fail(kUsage, windows == 0 ? std::string("--window: the session was not recorded in windows")
+                                     : fmt::format("--window: there is no window {}; there are {}",
+                                                   analysis.window, windows));
 
   if (!options.details.empty() && options.details != "all" && !has_id(*result, options.details))
     return fail(kUsage, fmt::format("--details: the report has no {}; `diogenes report` lists what it has",

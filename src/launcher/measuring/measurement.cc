@@ -249,6 +249,9 @@ bool Measurement::memory_tracing() {
 
 bool Measurement::profile() {
   find_gpu_times(cuda_version_of(driver_->version));
+  if (options_.wait)
+    say(fmt::format("nothing is recorded until `diogenes start {}` says so, from another terminal",
+                    shell_quoted(shown_folder_.string())));
   const bool more = run_stage(Stage::gpu_times, "each call, and when its work ran on the GPU", driver_->all,
                               {.gpu_times = gpu_times_});
   const StageOutcome outcome =
@@ -282,6 +285,20 @@ bool Measurement::further_runs(const FurtherRuns& further) {
                       : "time from synchronizations to first uses",
               driver_->all, {.followed = follows ? further.follow : std::vector<FollowedPlace>{}});
   return true;
+}
+
+void Measurement::windows() {
+  if (!measured_) return;
+  const size_t count = read_windows(folder_ / stage_name(Stage::gpu_times)).size();
+  session_.finished = true;
+  save();
+  if (count == 0)
+    say(options_.wait ? "no window was opened (`diogenes start`): nothing was recorded"
+                      : "the program ended before --delay was over: nothing was recorded");
+  else if (options_.wait)
+    say(fmt::format("recorded {}; `diogenes report {} --window N` shows it again",
+                    count == 1 ? "a window" : fmt::format("{} windows", count),
+                    shell_quoted(shown_folder_.string())));
 }
 
 void Measurement::analysis(bool complete) {

@@ -9,6 +9,7 @@
 // another way than in the first run. analysis() then reports what the earlier stages gave, where there is
 // anything.
 #pragma once
+#include <atomic>
 #include <future>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "launcher/measuring/session_lock.h"
 #include "launcher/measuring/stage_outcome.h"
 #include "launcher/measuring/target_environment.h"
+#include "launcher/measuring/window_control.h"
 #include "launcher/options.h"
 #include "launcher/process/program_file.h"
 #include "launcher/process/standard_streams.h"
@@ -48,6 +50,8 @@ class Measurement {
   bool memory_tracing();
   // The only run of a session that is no more than a profile.
   bool profile();
+  // Of a profile in windows, in place of analysis(): each window had its report when it was closed.
+  void windows();
   // `complete`: all stages ran. Runs for GPU times and first uses follow where stages 2 and 3 differ too much
   // (analysis/runs/further_runs.h), and then it is made again.
   void analysis(bool complete);
@@ -66,6 +70,7 @@ class Measurement {
   // Runs the program once under `name` (also the folder). `settings.plan` empty: without the agent.
   bool run_program(const std::string& name, const AgentSettings& settings);
   bool judge(const std::string& name, const TargetResult& result);
+  void record_window(WindowControl control, const std::atomic<bool>& runs);
   bool prepare_run(const std::string& name);
   struct GpuTimesSetting {
     bool take = false;

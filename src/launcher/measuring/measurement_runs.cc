@@ -3,7 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
 
+#include "analysis/analyse.h"
 #include "base/in_background.h"
 #include "launcher/installed/jit_check.h"
 #include "launcher/installed/machine_load.h"
@@ -13,6 +17,7 @@
 #include "launcher/measuring/session_folder.h"
 #include "launcher/sampling/cpu_sampler.h"
 #include "trace/cpu_samples.h"
+#include "views/text/text.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -66,8 +71,9 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
     return false;
   }
   const fs::path& cupti = settings.gpu_times.cupti;
-  const fs::path samples =
-      settings.gpu_times.take && options_.samples ? installation_.gpu_samples : fs::path();
+  const fs::path samples = settings.gpu_times.take && options_.samples && !options_.in_windows()
+                               ? installation_.gpu_samples
+                               : fs::path();
   const fs::path python = reads_python() ? installation_.python : fs::path();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
@@ -134,8 +140,20 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   streams_->route(target, run_folder);
   const OthersLoad others;
   CpuSampler sampler(run_folder / kCpuSamplesFile);
-  const bool samples = options_.profile && sampler.start();
+  const bool samples = options_.profile && !options_.in_windows() && sampler.start();
+  std::future<void> window;
+  std::atomic<bool> runs{true};
+  if (options_.in_windows()) {
+    auto control = WindowControl::make(run_folder);
+    if (!control) return refuse(kOwnFailure, control.error().c_str());
+    if (!options_.wait)
+      window = in_background([this, &runs, own = std::make_shared<WindowControl>(std::move(*control))] {
+        record_window(std::move(*own), runs);
+      });
+  }
   Result<TargetResult> result = run_target(target);
+  runs = false;
+  if (window.valid()) window.get();
   if (samples) sampler.stop();
   if (options_.profile && !sampler.problem().empty())
     notice(fmt::format(
@@ -156,6 +174,27 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   session_.runs.back().others_busy = others.processors_taken(result->cpu_s);
   session_.runs.back().processors = others.processors();
   return judge(name, *result);
+}
+
+// Beside the run. What it says comes when the window is closed.
+void Measurement::record_window(WindowControl control, const std::atomic<bool>& runs) {
+  constexpr double kStep = 0.02;
+  for (double waited = 0; waited < options_.delay_s && runs; waited += kStep)
+    std::this_thread::sleep_for(std::chrono::duration<double>(kStep));
+  if (!runs) return;
+  constexpr double kForEver = 1e9;
+  const double seconds = options_.duration_s > 0 ? options_.duration_s : kForEver;
+  Result<Window> window =
+      control.record({static_cast<int64_t>(seconds * 1e9)}, [&runs] { return runs.load(); });
+  if (!window) return say(window.error().c_str());
+  Result<Report> report = analyse(folder_, {.model = model_of(options_.model)});
+  if (!report) return say(report.error().c_str());
+  const int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
+  print_text(to_text(*report, {.top = options_.top,
+                               .width = columns(fd),
+                               .color = colors_wanted(fd),
+                               .working_folder = session_.working_folder,
+                               .session = shown_folder_.string()}));
 }
 
 bool Measurement::judge(const std::string& name, const TargetResult& result) {

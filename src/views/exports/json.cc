@@ -298,7 +298,12 @@ std::string to_json(const Report& report) {
       {"part", report.part ? Json{{"marks", report.part->marks},
                                   {"times", report.part->times},
                                   {"seconds", finite(report.part->seconds)}}
-                           : Json(nullptr)}};
+                           : Json(nullptr)},
+      {"window", report.window ? Json{{"number", report.window->number},
+                                      {"count", report.window->count},
+                                      {"after_s", finite(report.window->after_s)},
+                                      {"seconds", finite(report.window->seconds)}}
+                               : Json(nullptr)}};
   result["driver"] = driver_json(report);
   result["device"] = {{"name", report.device_name}, {"compute_capability", report.compute_capability}};
   result["processes"] = processes_json(report.processes);

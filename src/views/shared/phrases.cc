@@ -327,6 +327,17 @@ std::string headline(const Report& report, const Outline& outline) {
   return text + needed_part(report, gain);
 }
 
+namespace {
+
+std::string window_text(const ReportWindow& window) {
+  std::string text = "recorded for " + seconds_text(window.seconds) + ", from " +
+                     seconds_text(window.after_s) + " after the start on";
+  if (window.count > 1) text += fmt::format(" (window {} of {})", window.number, window.count);
+  return text;
+}
+
+}  // namespace
+
 std::string about_text(const Report& report) {
   std::string gpu = report.device_name.empty() ? "unknown GPU" : report.device_name;
   if (report.simulated) {
@@ -334,7 +345,9 @@ std::string about_text(const Report& report) {
   } else if (!report.driver_version.empty()) {
     gpu += ", driver " + report.driver_version;
   }
-  std::string text = gpu + "; run time " + seconds_text(report.runtime_s);
+  std::string text =
+      gpu + "; " +
+      (report.window ? window_text(*report.window) : "run time " + seconds_text(report.runtime_s));
   if (report.exit_status != 0) text += fmt::format(", exit status {}", report.exit_status);
   if (report.synchronizations > 0) {
     text += "; " + counted(report.synchronizations, "synchronization") + " waited " +

@@ -41,6 +41,18 @@ class GpuTimeWindows {
     return open;
   }
 
+  // Recording ends until the next call that is wanted. False: it goes on, as another thread switches, or `record` cannot.
+  template <typename Record>
+  bool end(Record&& record) {
+    if (switching_.exchange(true, std::memory_order_acquire)) return false;
+    const bool open = open_.load(std::memory_order_relaxed) && record(false);
+    left_.store(0, std::memory_order_relaxed);
+    next_.store(0, std::memory_order_relaxed);
+    open_.store(open, std::memory_order_relaxed);
+    switching_.store(false, std::memory_order_release);
+    return !open;
+  }
+
  private:
   static constexpr uint32_t kPaths = 1 << 16;  // beyond, several share a place
 

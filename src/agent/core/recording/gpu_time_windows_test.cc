@@ -50,6 +50,24 @@ TEST_F(Windows, OfFewCallsAll) {
   EXPECT_EQ(switches_, 0);
 }
 
+// The program is no longer recorded, and later is again.
+TEST_F(Windows, EndAndBeginWithTheNextCall) {
+  EXPECT_TRUE(wants(1, 10));
+  const auto off = [this](bool on) { return is_on_ = on; };
+  EXPECT_TRUE(windows_->end(off));
+  EXPECT_FALSE(is_on_);
+  EXPECT_TRUE(windows_->end([](bool) { return ADD_FAILURE() << "it is off already", false; }));
+  EXPECT_TRUE(wants(1, 5 * kMillisecond));
+  EXPECT_TRUE(is_on_);
+  EXPECT_EQ(switches_, 1);
+}
+
+TEST_F(Windows, StayOpenWhereRecordingCannotEnd) {
+  EXPECT_FALSE(windows_->end([](bool) { return true; }));  // a capture is under way
+  EXPECT_TRUE(wants(1, 10));
+  EXPECT_EQ(switches_, 0);
+}
+
 // An iteration of 1 ms, of a hundred calls: none is left out by the rhythm.
 TEST_F(Windows, NoRhythmOfTheProgramGoesAlongWithThem) {
   use_up();

@@ -31,6 +31,7 @@ constexpr size_t kMost = 64;            // in one
 std::atomic<const GpuTimesSource*> source{nullptr};
 std::atomic<uint32_t> calls{0};
 GpuTimeWindows windows;
+std::atomic<bool> paused{false};  // where all are taken
 
 const GpuTimesSource* of_simulated_driver() {
   const void* table = nullptr;
@@ -75,6 +76,12 @@ size_t take(const GpuTimesSource& from) {
   return count;
 }
 
+// Nothing is switched during a capture, which calls of other kinds may end: it stays as it is.
+struct Switch {
+  const GpuTimesSource* source;
+  bool operator()(bool on) const { return capture_under_way() ? !on : source->record(on); }
+};
+
 }  // namespace
 
 void start_gpu_times() {
@@ -82,7 +89,7 @@ void start_gpu_times() {
   const GpuTimesSource* found = of_simulated_driver();
   if (!found) found = of_plug_in();
   ProcessFile* process = process_file();
-  if (!process) return;
+  if (!process || process->gpu_times != GpuTimesState::none) return;
   if (!found || found->bytes < sizeof(GpuTimesSource)) {
     process->gpu_times = GpuTimesState::missing;
     return;
@@ -98,10 +105,11 @@ void start_gpu_times() {
 bool begin_gpu_work(uint32_t stack) {
   const GpuTimesSource* from = source.load(std::memory_order_acquire);
   if (!from) return true;
-  // Nothing is switched during a capture, which calls of other kinds may end: it stays as it is.
-  const auto record = [from](bool on) { return capture_under_way() ? !on : from->record(on); };
-  if (plan().plan->gpu_times == kGpuTimesInWindows && !windows.wants(stack, monotonic_now().count, record))
-    return false;
+  if (plan().plan->gpu_times == kGpuTimesInWindows) {
+    if (!windows.wants(stack, monotonic_now().count, Switch{from})) return false;
+  } else if (paused.load(std::memory_order_relaxed) && paused.exchange(false, std::memory_order_relaxed)) {
+    from->record(true);
+  }
   OperationId id;
   if (next_operation(id)) from->begin(number_of(id));
   return true;
@@ -123,6 +131,18 @@ void finish_gpu_times() {
   from->finish();
   while (take(*from) == kMost) {
   }
+}
+
+bool pause_gpu_times() {
+  const GpuTimesSource* from = source.load(std::memory_order_acquire);
+  if (!from) return true;
+  const bool in_part = plan().plan->gpu_times == kGpuTimesInWindows;
+  if (in_part ? !windows.end(Switch{from}) : Switch{from}(false)) return false;
+  paused.store(true, std::memory_order_relaxed);
+  from->deliver();
+  while (take(*from) == kMost) {
+  }
+  return true;
 }
 
 void forget_gpu_times() { source.store(nullptr, std::memory_order_relaxed); }

@@ -15,6 +15,9 @@ bool begin_gpu_work(uint32_t stack);
 void end_gpu_work();
 // Once the operation has been recorded.
 void take_gpu_times();
+// Nothing more is recorded until the next begin_gpu_work(); what has ended is written. False: not yet, a capture is under way, or
+// another thread switches.
+bool pause_gpu_times();
 void finish_gpu_times();
 // In a forked child: the parent's source is not ours.
 void forget_gpu_times();

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "agent/core/thread_state.h"
+#include "agent/core/windows.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "trace/fact_records.h"
 
@@ -23,7 +24,7 @@ void start_order();  // this process's stage records order
 inline bool follows_order(const void* caller) {
   if (!order_wanted.load(std::memory_order_relaxed)) [[likely]]
     return false;
-  return thread_state.pass == 0 && !guard_thread.driver && !in_driver_now() &&
+  return window_open() && thread_state.pass == 0 && !guard_thread.driver && !in_driver_now() &&
          !in_driver_code(reinterpret_cast<uintptr_t>(caller));
 }
 

@@ -1,0 +1,199 @@
+// A program that goes on for ever, recorded in windows: what it does in them is reported, it does what it does alone, and nothing
+// stays when whoever opened a window is killed. No test here asks how long anything takes.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "ffm/control_page.h"
+#include "measured.h"
+#include "trace/mapped_file.h"
+#include "trace/windows.h"
+
+namespace diogenes::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// A minute is for machines that starve.
+bool comes(const std::function<bool()>& happens) {
+  for (int i = 0; i < 3000; ++i) {
+    if (happens()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+class Running {
+ public:
+  explicit Running(const std::vector<std::string>& options) {
+    std::vector<std::string> words = {built("bin/diogenes"), "profile",  "--driver",
+                                      "simulated",           "--output", session()};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", built("bin/tests/programs/steps"), end_file()});
+    launcher_ = std::thread([this, words] {
+      run_ = bench::run_process(words, {.environment = {"XDG_CACHE_HOME=" + built("e2e-cache")}});
+    });
+  }
+  ~Running() { end(); }
+
+  std::string session() const { return folder_.path() / "steps.diogenes"; }
+  fs::path stage() const { return fs::path(session()) / "gpu-times"; }
+  // The program ends by itself.
+  const bench::ProcessRun& end() {
+    std::ofstream(end_file()) << "end";
+    if (launcher_.joinable()) launcher_.join();
+    return run_;
+  }
+  // It has used CUDA: its folder is there.
+  bool works() const {
+    return comes([this] {
+      std::error_code failed;
+      for (const auto& entry : fs::directory_iterator(stage(), failed))
+        if (fs::exists(entry.path() / "process", failed)) return true;
+      return false;
+    });
+  }
+  bench::ProcessRun tool(std::vector<std::string> words) const {
+    words.insert(words.begin(), built("bin/diogenes"));
+    return bench::run_process(words, {.environment = {"XDG_CACHE_HOME=" + built("e2e-cache")}});
+  }
+  uint64_t records() const {
+    auto read = read_stage(stage());
+    uint64_t count = 0;
+    if (read)
+      for (const ProcessTrace& process : read->processes)
+        for (const ThreadTrace& thread : process.threads) count += thread.record_count();
+    return count;
+  }
+  struct Page {
+    int64_t until_ns = 0;
+    uint32_t recording = 0;
+  };
+  Page page() const {
+    auto file = MappedFile::open(stage() / kControlFile);
+    const auto* page = file ? file->at<ControlPage>(0) : nullptr;
+    return page ? Page{page->until_ns.load(), page->recording.load()} : Page{};
+  }
+
+ private:
+  std::string end_file() const { return folder_.path() / "end"; }
+
+  bench::TemporaryFolder folder_;
+  bench::ProcessRun run_;
+  std::thread launcher_;
+};
+
+json report_of(const Running& running, const std::vector<std::string>& options = {}) {
+  std::vector<std::string> words = {"report", running.session(), "--format", "json"};
+  words.insert(words.end(), options.begin(), options.end());
+  return json::parse(running.tool(words).output, nullptr, false);
+}
+
+uint64_t kernels(const json& report) {
+  uint64_t count = 0;
+  for (const json& work : report.at("profile").at("work"))
+    if (work.at("kind") == "kernel") count += work.at("count").get<uint64_t>();
+  return count;
+}
+
+TEST(WindowsInAProgramThatGoesOn, AreOpenedAsOftenAsWanted) {
+  Running running({"--wait"});
+  ASSERT_TRUE(running.works());
+  const uint64_t before = running.records();  // cuInit alone
+  EXPECT_LE(before, 16u);
+
+  const bench::ProcessRun first = running.tool({"start", running.session(), "--duration", "0.5"});
+  EXPECT_EQ(first.exit_status, 0) << first.errors;
+  EXPECT_NE(first.output.find("recorded for"), std::string::npos) << first.output;
+  EXPECT_EQ(running.page().recording, 0u) << "a call of the program's ended it";
+  const uint64_t one = running.records();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(running.records(), one) << "between windows nothing is recorded";
+  const bench::ProcessRun second = running.tool({"start", running.session(), "--duration", "0.5"});
+  EXPECT_EQ(second.exit_status, 0) << second.errors;
+  EXPECT_NE(second.output.find("(window 2 of 2)"), std::string::npos) << second.output;
+
+  const json of_first = report_of(running, {"--window", "1"}), of_second = report_of(running);
+  for (const json& report : {of_first, of_second}) {
+    ASSERT_TRUE(report.is_object());
+    EXPECT_GT(kernels(report), 0u);
+    EXPECT_NEAR(report["application"]["runtime_s"], report["application"]["window"]["seconds"], 1e-9);
+  }
+  EXPECT_EQ(of_first["application"]["window"]["number"], 1);
+  EXPECT_EQ(of_second["application"]["window"]["number"], 2);
+  EXPECT_GT(of_second["application"]["window"]["after_s"], of_first["application"]["window"]["after_s"]);
+
+  EXPECT_EQ(running.tool({"stop", running.session()}).exit_status, 1);
+  EXPECT_EQ(running.tool({"report", running.session(), "--window", "3"}).exit_status, 2);
+  const bench::ProcessRun& run = running.end();
+  EXPECT_EQ(run.exit_status, 3) << run.errors;
+  EXPECT_EQ(run.output, "all steps were right\n");
+  EXPECT_NE(run.errors.find("recorded 2 windows"), std::string::npos) << run.errors;
+  EXPECT_EQ(running.tool({"start", running.session()}).exit_status, 125) << "it has ended";
+}
+
+TEST(WindowsInAProgramThatGoesOn, EndWithWhoeverOpenedThem) {
+  Running running({"--wait"});
+  ASSERT_TRUE(running.works());
+  const pid_t opener = fork();
+  if (opener == 0) {
+    const std::string tool = built("bin/diogenes");
+    execl(tool.c_str(), tool.c_str(), "start", running.session().c_str(), "--duration", "1000", nullptr);
+    _exit(127);
+  }
+  ASSERT_TRUE(comes([&] { return running.page().recording > 0; }));
+  kill(opener, SIGKILL);
+  waitpid(opener, nullptr, 0);
+  EXPECT_TRUE(comes([&] { return running.page().recording == 0 && running.page().until_ns == 0; }));
+  const bench::ProcessRun next = running.tool({"start", running.session(), "--duration", "0.3"});
+  EXPECT_EQ(next.exit_status, 0) << next.errors;
+  EXPECT_EQ(read_windows(running.stage()).size(), 1u);
+  EXPECT_EQ(running.end().output, "all steps were right\n");
+}
+
+TEST(WindowsInAProgramThatGoesOn, EndWhenSomebodySaysStop) {
+  Running running({"--delay", "0.1", "--duration", "1000"});
+  ASSERT_TRUE(running.works());
+  ASSERT_TRUE(comes([&] { return running.page().recording > 0; }));
+  EXPECT_EQ(running.tool({"start", running.session()}).exit_status, 125) << "one at a time";
+  EXPECT_EQ(running.tool({"stop", running.session()}).exit_status, 0);
+  EXPECT_TRUE(comes([&] { return read_windows(running.stage()).size() == 1; }));
+  const bench::ProcessRun& run = running.end();
+  EXPECT_EQ(run.output, "all steps were right\n");
+  EXPECT_NE(run.errors.find("recorded for"), std::string::npos) << run.errors;
+}
+
+TEST(WindowsInAProgramThatGoesOn, EndWithTheProgram) {
+  Running running({"--delay", "0.1"});
+  ASSERT_TRUE(running.works());
+  ASSERT_TRUE(comes([&] { return running.page().recording > 0; }));
+  const bench::ProcessRun& run = running.end();
+  EXPECT_EQ(run.exit_status, 3);
+  EXPECT_NE(run.errors.find("recorded for"), std::string::npos) << run.errors;
+  EXPECT_GT(kernels(report_of(running)), 0u);
+}
+
+TEST(WindowsInAProgramThatGoesOn, AreNotThereWhereItEndedBefore) {
+  Running running({"--delay", "1000"});
+  ASSERT_TRUE(running.works());
+  EXPECT_NE(running.end().errors.find("before --delay was over"), std::string::npos);
+}
+
+TEST(WindowsInAProgramThatGoesOn, AreNotThereInAProfileOfTheWholeRun) {
+  Running running({});
+  ASSERT_TRUE(running.works());
+  const bench::ProcessRun refused = running.tool({"start", running.session()});
+  EXPECT_EQ(refused.exit_status, 125);
+  EXPECT_NE(refused.errors.find("--wait"), std::string::npos) << refused.errors;
+  running.end();
+}
+
+}  // namespace
+}  // namespace diogenes::e2e
