@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "analysis/replay/recorded/gpu_times.h"
+#include "analysis/replay/recorded/stand_ins.h"
 #include "analysis/runs/join.h"
 
 namespace diogenes {
@@ -31,23 +32,6 @@ struct Sums {
 struct SiteShares {
   std::map<uint32_t, double> alone;  // by item
   double operations = 0;
-};
-
-// Of one site's calls that give the GPU work: those whose times were taken, and those that were left out.
-class Calls {
- public:
-  void add(bool timed) { ++(timed ? timed_ : untimed_); }
-  uint64_t timed() const { return timed_; }
-  uint64_t untimed() const { return untimed_; }
-  // For how many calls the next one stands that was timed: whole numbers, which sum to that of all calls.
-  int64_t next_weight() {
-    if (untimed_ == 0 || timed_ == 0) return 1;
-    const uint64_t all = timed_ + untimed_, before = given_ * all / timed_;
-    return static_cast<int64_t>(++given_ * all / timed_ - before);
-  }
-
- private:
-  uint64_t timed_ = 0, untimed_ = 0, given_ = 0;
 };
 
 int64_t length_of(const GpuPiece& piece) { return (piece.end - piece.begin).count; }
@@ -88,7 +72,7 @@ class Collector {
         while (next < pieces.size() && pieces[next].operation == pieces[first].operation) ++next;
         const std::span<const GpuPiece> of_one(pieces.data() + first, next - first);
         const Operation& operation = thread.operations[of_one[0].operation];
-        const int64_t weight = calls_[operation.site.value].next_weight();
+        const int64_t weight = stands_for_[t][of_one[0].operation];
         for (const GpuPiece& piece : of_one) {
           add(piece, item_of(process, piece), p, operation, weight);
           times.emplace_back(piece.begin.count, piece.end.count);
@@ -100,15 +84,16 @@ class Collector {
     add_busy(times);
   }
 
+  // For how many calls each stands whose time was recorded: itself, and those that were left out.
   void count_calls(const Process& process) {
-    calls_.assign(sites_.size(), {});
-    for (const Thread& thread : process.threads)
+    stands_for_.clear();
+    for (const Thread& thread : process.threads) {
+      stands_for_.emplace_back(thread.gpu_pieces.empty() ? 0 : thread.operations.size(), 1);
       for (const Operation& operation : thread.operations)
-        if (works_on_gpu(operation, sites_)) calls_[operation.site.value].add(!operation.has(kUntimed));
-    for (const Calls& calls : calls_) {
-      found_.timed += calls.timed();
-      found_.untimed += calls.untimed();
+        if (works_on_gpu(operation, sites_)) ++(operation.has(kUntimed) ? found_.untimed : found_.timed);
     }
+    for (const StandIn& one : find_stand_ins(process, sites_))
+      ++stands_for_[one.recorded.thread][one.recorded.operation];
   }
 
   uint32_t item_of(const Process& process, const GpuPiece& piece) {
@@ -266,8 +251,8 @@ class Collector {
   std::unordered_map<uint64_t, uint32_t> launches_;  // of the process: launch and kind of work, to items
   std::unordered_map<uint32_t, uint32_t> site_mixes_;
   std::vector<SiteShares> shares_;
-  std::vector<Calls> calls_;  // of the process, by site
-  Nanoseconds recorded_;      // of all pieces, without what they stand for
+  std::vector<std::vector<uint32_t>> stands_for_;  // of the process, by thread and operation
+  Nanoseconds recorded_;                           // of all pieces, without what they stand for
 };
 
 // Which thread of a run an operation is in, by its address.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/replay/recorded/calibration.h"
+#include "analysis/replay/recorded/stand_ins.h"
 
 namespace diogenes {
 namespace {
@@ -31,18 +32,15 @@ replay::KnownTimes times_of(const Process& process, const replay::Schedule& sche
   return known;
 }
 
-// By site, the times that are known, in their order.
-using TimesBySite = std::vector<std::vector<int64_t>>;
-
-void fill_what_was_left_out(Run& tracing, const TimesBySite& by_site) {
-  std::vector<size_t> next(by_site.size());
-  for (Process& process : tracing.processes)
-    for (Thread& thread : process.threads)
-      for (Operation& operation : thread.operations) {
-        const auto& times = by_site[operation.site.value];
-        if (!operation.has(kUntimed) || times.empty()) continue;
-        operation.gpu = {times[next[operation.site.value]++ % times.size()]};
-      }
+// `recorded`: the same process, of the same run.
+void fill_what_was_left_out(Process& process, const Process& recorded, const SiteTable& sites) {
+  for (const auto& [left_out, known] : find_stand_ins(recorded, sites)) {
+    if (left_out.thread >= process.threads.size()) return;
+    auto& operations = process.threads[left_out.thread].operations;
+    if (left_out.operation >= operations.size() || !operations[left_out.operation].has(kUntimed)) return;
+    const RecordedGpuTime& time = recorded.threads[known.thread].gpu_times[known.operation];
+    operations[left_out.operation].gpu = time.end - time.begin;
+  }
 }
 
 }  // namespace
@@ -74,7 +72,7 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
     found.machine = machine_from(*schedule, times, assumed);
   }
   if (most == 0) return found;
-  TimesBySite by_site(sites.size());
+  std::vector<std::vector<int64_t>> by_site(sites.size());  // the times that are known
   for (const Process& process : gpu_run.processes)
     for (const Thread& thread : process.threads)
       for (size_t i = 0; i < thread.gpu_times.size(); ++i)
@@ -87,7 +85,9 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
                     const RecordedGpuTime& time = thread.gpu_times[index];
                     if (time.end.count >= 0) operation->gpu = time.end - time.begin;
                   });
-  fill_what_was_left_out(tracing, by_site);
+  // Only a profile leaves calls out, and its run is both.
+  for (size_t p = 0; p < std::min(tracing.processes.size(), gpu_run.processes.size()); ++p)
+    fill_what_was_left_out(tracing.processes[p], gpu_run.processes[p], sites);
   for (auto& times : by_site) {
     auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
     if (!times.empty()) std::nth_element(times.begin(), middle, times.end());

@@ -20,8 +20,8 @@ bool tells_gpu_times(const Run& run);
 bool works_on_gpu(const Operation& operation, const SiteTable& sites);
 
 // Sets Operation::gpu in `tracing`. An operation without a counterpart gets its site's median; one that was left
-// out (kUntimed) the time of one that was not, each in its turn, so that their sum is right. `made`: the schedules of
-// `gpu_run`, where they are there already.
+// out (kUntimed) that of its stand-in (stand_ins.h); this wants both runs to be one. `made`: the schedules of `gpu_run`, where
+// they are there already.
 GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& sites,
                              const replay::Machine& assumed, const replay::Schedules& made = {});
 

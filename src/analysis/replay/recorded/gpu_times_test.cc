@@ -57,7 +57,8 @@ TEST(GpuTimes, GoToTheSameOccurrencesAndTellTheLatencies) {
   EXPECT_EQ(joined.found.machine.gap, kAssumedMachine.gap);  // no operation had to wait for another one
 }
 
-TEST(GpuTimes, OfCallsThatWereLeftOutEachTakesTheNextThatIsKnown) {
+// Behind 30 and 10: the nearest first.
+TEST(GpuTimes, CallsThatWereLeftOutTakeTurnsWithThoseBefore) {
   auto trace = timeline()
                    .launch(1)
                    .from(0x10)
@@ -70,10 +71,33 @@ TEST(GpuTimes, OfCallsThatWereLeftOutEachTakesTheNextThatIsKnown) {
   Joined joined(trace, trace);
   EXPECT_EQ(joined.gpu_us(0), 30);
   EXPECT_EQ(joined.gpu_us(1), 10);
-  EXPECT_EQ(joined.gpu_us(2), 30);
-  EXPECT_EQ(joined.gpu_us(3), 10);
-  EXPECT_EQ(joined.gpu_us(4), 30);
+  EXPECT_EQ(joined.gpu_us(2), 10);
+  EXPECT_EQ(joined.gpu_us(3), 30);
+  EXPECT_EQ(joined.gpu_us(4), 10);
   EXPECT_EQ(joined.found.unknown, 0u);
+}
+
+// A kernel that gets shorter: 30, four that were left out, 10, two that were left out. All seven by the mean would be 140.
+TEST(GpuTimes, CallsThatWereLeftOutAreAsLongAsTheirNeighbours) {
+  auto trace = timeline().launch(1).from(0x10).on_gpu(at(1), lasting(30));
+  for (int i = 0; i < 4; ++i) trace.launch(1).from(0x10).flags(kUntimed);
+  trace.launch(1).from(0x10).on_gpu(at(31), lasting(10));
+  for (int i = 0; i < 2; ++i) trace.launch(1).from(0x10).flags(kUntimed);
+  Joined joined(trace.sync(lasting(90)), trace);
+  const std::vector<int64_t> wanted = {30, 30, 30, 10, 10, 10, 10, 10};
+  for (uint32_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(joined.gpu_us(i), wanted[i]) << i;
+}
+
+// What was left out at the very start is as long as what comes first.
+TEST(GpuTimes, CallsThatWereLeftOutAtTheStartTakeThoseBehind) {
+  auto trace = timeline();
+  for (int i = 0; i < 2; ++i) trace.launch(1).from(0x10).flags(kUntimed);
+  trace.launch(1).from(0x10).on_gpu(at(5), lasting(7)).launch(1).from(0x10).on_gpu(at(12), lasting(9));
+  trace.launch(1).from(0x20).flags(kUntimed);  // of a path that nothing is known of
+  Joined joined(trace.sync(lasting(90)), trace);
+  EXPECT_EQ(joined.gpu_us(0), 9);
+  EXPECT_EQ(joined.gpu_us(1), 7);
+  EXPECT_EQ(joined.found.unknown, 1u);
 }
 
 TEST(GpuTimes, ReplayTakesThemOverWhatTheWaitsTell) {
