@@ -247,27 +247,26 @@ std::string gpu_work_title(const ReportProfile& profile) {
   return kernels ? "Kernels" : "Kernels and other GPU work";
 }
 
-// Below a kernel's row: where in it the time goes.
-static void inside_lines(Page& page, const ReportGpuWork& work) {
-  if (!work.inside) return;
+// Below a kernel's row: where in it the time goes. True: only why its warps wait is known, not where.
+static bool inside_lines(Page& page, const ReportGpuWork& work) {
+  if (!work.inside) return false;
   constexpr size_t kIndentInside = 8;
   const std::string lead(kIndentInside, ' ');
   const ReportKernelSamples& kernel = *work.inside;
   for (size_t i = 0; i < kTableInside && i < kernel.hottest.size(); ++i)
     if (kernel.hottest[i] < kernel.nodes.size())
       page.wrapped(lead, kIndentInside, hottest_phrase(kernel, kernel.nodes[kernel.hottest[i]]));
-  if (!kernel.hottest.empty() || kernel.nodes.empty()) return;
+  if (!kernel.hottest.empty() || kernel.nodes.empty()) return false;
   const std::string reason = main_reason(kernel, kernel.nodes.front().all);
-  if (!reason.empty())
-    page.wrapped(lead, kIndentInside,
-                 "it mostly " + reason + (kernel.why_no_lines.empty() ? "" : "; " + kernel.why_no_lines));
+  if (!reason.empty()) page.wrapped(lead, kIndentInside, "it mostly " + reason);
+  return !reason.empty() && !kernel.why_no_lines.empty();
 }
 
 void gpu_work_table(Page& page, const ReportProfile& profile, const Reader& reader, size_t most) {
   if (profile.work.empty()) return;
   const WorkColumns columns(page.width());
   const size_t shown = std::min(most, profile.work.size());
-  bool hidden = false;
+  bool hidden = false, without_lines = false;
   page.line();
   const std::string title = gpu_work_title(profile),
                     subtitle = "  gains: what the run gains if it takes half as long";
@@ -289,11 +288,15 @@ void gpu_work_table(Page& page, const ReportProfile& profile, const Reader& read
     if (gains && !work.what_if->reason.empty())
       page.line(fmt::format("{:>20}range {} to {}", "", seconds_text(work.what_if->half.low_s),
                             seconds_text(work.what_if->half.high_s)));
-    if (i < kWorksWithInside && work.percent >= kLeastWithInside) inside_lines(page, work);
+    if (i < kWorksWithInside && work.percent >= kLeastWithInside) without_lines |= inside_lines(page, work);
   }
   if (hidden)
     page.wrapped("    ", 4,
                  "hidden: the run gains nothing if it is faster; other GPU work or the CPU takes as long.");
+  if (without_lines)
+    page.wrapped(
+        "    ", 4,
+        "Where in a kernel its warps wait is known if its code has lines: compile yours with -lineinfo.");
   if (!profile.no_samples.empty())
     page.wrapped("    ", 4, "Inside kernels nothing was measured: " + profile.no_samples);
   page.line(fmt::format("    More of each: diogenes report{} --kernels",
