@@ -59,7 +59,7 @@ std::string say_part(const GpuWorkFound& work) {
   snprintf(share, sizeof share, "%.0f%%",
            100 * static_cast<double>(work.timed) / static_cast<double>(work.timed + work.untimed));
   return "GPU times were recorded for " + std::string(share) +
-         " of the calls that give the GPU work; the others count as much as those of the same call path. "
+         " of the calls that give the GPU work; the others count as much as their neighbours of the same call path. "
          "`diogenes profile --all-gpu-times` records all of them, and takes longer";
 }
 

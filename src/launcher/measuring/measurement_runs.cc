@@ -9,6 +9,7 @@
 
 #include "analysis/analyse.h"
 #include "base/in_background.h"
+#include "launcher/installed/gpu_sampling.h"
 #include "launcher/installed/jit_check.h"
 #include "launcher/installed/machine_load.h"
 #include "launcher/installed/python_in_use.h"
@@ -50,6 +51,14 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   // A run that only follows values needs few occurrences of a call.
   const double overhead = settings.followed.empty() ? options_.max_overhead
                                                     : std::max(1.1, options_.max_overhead * kFollowingShare);
+  const fs::path& cupti = settings.gpu_times.cupti;
+  const fs::path samples = settings.gpu_times.take && options_.samples && !options_.in_windows()
+                               ? installation_.gpu_samples
+                               : fs::path();
+  // While it samples, CUPTI begins no records again (docs/driver-facts.md).
+  const bool samples_gpu =
+      !cupti.empty() && !samples.empty() && sampling_problem(sampling_situation(cupti)).empty();
+  const bool part = options_.profile && options_.gpu_times != "all" && !samples_gpu;
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
   Status planned =
@@ -58,9 +67,9 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
                   .driver = driver_->build_id,
                   .hooks = std::move(hooks),
                   .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
-                  .gpu_times = !settings.gpu_times.take                          ? kNoGpuTimes
-                               : options_.profile && options_.gpu_times != "all" ? kGpuTimesInWindows
-                                                                                 : kAllGpuTimes,
+                  .gpu_times = !settings.gpu_times.take ? kNoGpuTimes
+                               : part                   ? kGpuTimesInWindows
+                                                        : kAllGpuTimes,
                   .max_overhead = overhead,
                   .baseline_s = reference_runtime(),
                   .followed = settings.followed});
@@ -70,10 +79,6 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
     notice(planned.error().c_str());
     return false;
   }
-  const fs::path& cupti = settings.gpu_times.cupti;
-  const fs::path samples = settings.gpu_times.take && options_.samples && !options_.in_windows()
-                               ? installation_.gpu_samples
-                               : fs::path();
   const fs::path python = reads_python() ? installation_.python : fs::path();
   bool more = run_program(name, {.agent = installation_.agent,
                                  .plan = stage_folder / "plan",
