@@ -1,5 +1,6 @@
 // Measurement, one run of the program: its plan, the run itself, and what it says of the stage.
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -151,10 +152,15 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   if (options_.in_windows()) {
     auto control = WindowControl::make(run_folder);
     if (!control) return refuse(kOwnFailure, control.error().c_str());
+    // Signals are for this thread, which learns from them that the program has ended.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     if (!options_.wait)
       window = in_background([this, &runs, own = std::make_shared<WindowControl>(std::move(*control))] {
         record_window(std::move(*own), runs);
       });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   Result<TargetResult> result = run_target(target);
   runs = false;

@@ -45,11 +45,6 @@ void fill_what_was_left_out(Process& process, const Process& recorded, const Sit
 
 }  // namespace
 
-bool works_on_gpu(const Operation& operation, const SiteTable& sites) {
-  const DriverFunction* function = function_of(sites[operation.site]);
-  return function && !operation.has(kFailed) && !operation.has(kCapturing) && replay::is_gpu_work(*function);
-}
-
 bool tells_gpu_times(const Run& run) {
   return std::any_of(run.processes.begin(), run.processes.end(), [](const Process& process) {
     return process.trace->process.gpu_times != GpuTimesState::none;

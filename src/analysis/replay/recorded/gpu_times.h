@@ -16,9 +16,6 @@ struct GpuTimesFound {
 // Was asked for in this run, whatever came of it.
 bool tells_gpu_times(const Run& run);
 
-// Does the call give the GPU work?
-bool works_on_gpu(const Operation& operation, const SiteTable& sites);
-
 // Sets Operation::gpu in `tracing`. An operation without a counterpart gets its site's median; one that was left
 // out (kUntimed) that of its stand-in (stand_ins.h); this wants both runs to be one. `made`: the schedules of `gpu_run`, where
 // they are there already.

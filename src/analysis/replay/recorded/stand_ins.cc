@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "analysis/replay/recorded/gpu_times.h"
+#include "analysis/replay/recorded/make_schedule.h"
 
 namespace diogenes {
 namespace {
@@ -51,6 +51,11 @@ void add_path(Calls calls, std::vector<StandIn>& found) {
 }
 
 }  // namespace
+
+bool works_on_gpu(const Operation& operation, const SiteTable& sites) {
+  const DriverFunction* function = function_of(sites[operation.site]);
+  return function && !operation.has(kFailed) && !operation.has(kCapturing) && replay::is_gpu_work(*function);
+}
 
 std::vector<StandIn> find_stand_ins(const Process& process, const SiteTable& sites) {
   std::vector<StandIn> found;

@@ -10,6 +10,9 @@
 
 namespace diogenes {
 
+// Does the call give the GPU work?
+bool works_on_gpu(const Operation& operation, const SiteTable& sites);
+
 struct RecordedCall {
   uint32_t thread = 0, operation = 0;  // positions in Process::threads and Thread::operations
 };
