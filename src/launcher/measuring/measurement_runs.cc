@@ -62,18 +62,17 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   const bool part = options_.profile && options_.gpu_times != "all" && !samples_gpu;
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
-  Status planned =
-      write_plan(stage_folder / "plan",
-                 {.stage = stage,
-                  .driver = driver_->build_id,
-                  .hooks = std::move(hooks),
-                  .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
-                  .gpu_times = !settings.gpu_times.take ? kNoGpuTimes
-                               : part                   ? kGpuTimesInWindows
-                                                        : kAllGpuTimes,
-                  .max_overhead = overhead,
-                  .baseline_s = reference_runtime(),
-                  .followed = settings.followed});
+  Status planned = write_plan(
+      stage_folder / "plan", {.stage = stage,
+                              .driver = driver_->build_id,
+                              .hooks = std::move(hooks),
+                              .recorded_bytes_limit = recorded_bytes_limit(folder_, options_.max_trace_bytes),
+                              .gpu_times = !settings.gpu_times.take ? kNoGpuTimes
+                                           : part                   ? kGpuTimesInWindows
+                                                                    : kAllGpuTimes,
+                              .max_overhead = overhead,
+                              .baseline_s = reference_runtime(),
+                              .followed = settings.followed});
   if (!planned) {
     progress_.end("failed");
     if (first) return refuse(kOwnFailure, planned.error().c_str());
