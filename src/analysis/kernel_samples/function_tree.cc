@@ -195,7 +195,7 @@ class FunctionTreeBuilder {
       if (out_.calls.size() + callees.size() > most_calls_) return;
       const GpuBlock& block = flow_.blocks()[number];
       const double issued = issued_in(block) / static_cast<double>(callees.size());
-      const double instructions = (block.end - block.begin) / kGpuInstructionBytes;
+      const auto instructions = static_cast<double>((block.end - block.begin) / kGpuInstructionBytes);
       const std::vector<GpuFrame> frames = cubin_.frames_at({function_, control.offset});
       const uint32_t line = frames.empty() ? 0 : frames.back().line;
       const uint32_t node = node_at(control.offset, false);

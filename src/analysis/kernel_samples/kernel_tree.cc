@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
 
 #include "analysis/kernel_samples/call_shares.h"
 #include "analysis/symbols/dwarf_frames.h"
+#include "base/largest_nodes.h"
 #include "base/short_function.h"
 
 namespace diogenes {
@@ -309,48 +309,17 @@ KernelTree make_kernel_tree(const std::string& kernel, const SampledKernel& samp
 }
 
 void keep_largest(KernelTree& tree, size_t most) {
-  std::vector<KernelTree::Node>& nodes = tree.nodes;
-  if (nodes.size() <= most) return;
+  using Node = KernelTree::Node;
+  if (tree.nodes.size() <= most) return;
   std::vector<double> samples;
-  for (const KernelTree::Node& node : nodes) samples.push_back(node.all.all());
-  std::vector<uint32_t> order(nodes.size());
-  std::iota(order.begin(), order.end(), 0);
-  // A parent has no fewer samples than its children, and stands before them.
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t one, uint32_t other) { return samples[one] > samples[other]; });
-  std::vector<bool> kept(nodes.size(), false);
-  for (size_t i = 0; i < most / 2; ++i) kept[order[i]] = true;  // each may have a rest
-  kept[0] = true;
-  // Sums of parts may differ in the last bit.
-  for (size_t i = nodes.size(); i-- > 1;)
-    if (kept[i]) kept[nodes[i].parent] = true;
-  std::vector<uint32_t> place(nodes.size(), 0);
-  std::vector<KernelTree::Node> out;
-  std::map<uint32_t, uint32_t> rest;  // by the new place of the parent
-  for (uint32_t i = 0; i < nodes.size(); ++i) {
-    KernelTree::Node& node = nodes[i];
-    const uint32_t parent = place[node.parent];
-    if (kept[i]) {
-      place[i] = static_cast<uint32_t>(out.size());
-      node.parent = parent;
-      out.push_back(std::move(node));
-      continue;
-    }
-    uint32_t to = parent;  // in a rest already
-    if (out[parent].kind != NodeKind::rest) {
-      const auto [found, fresh] = rest.try_emplace(parent, static_cast<uint32_t>(out.size()));
-      if (fresh) {
-        KernelTree::Node& made = out.emplace_back();
-        made.parent = parent;
-        made.kind = NodeKind::rest;
-      }
-      to = found->second;
-    }
-    place[i] = to;
-    out[to].own.add(node.own);
-    out[to].all.add(node.own);
-  }
-  nodes = std::move(out);
+  for (const Node& node : tree.nodes) samples.push_back(node.all.all());
+  keep_largest_nodes(
+      tree.nodes, samples, most, [](const Node& node) { return node.kind == NodeKind::rest; },
+      [](Node& made) { made.kind = NodeKind::rest; },
+      [](Node& rest, const Node& node) {
+        rest.own.add(node.own);
+        rest.all.add(node.own);
+      });
 }
 
 }  // namespace diogenes
