@@ -195,12 +195,12 @@ class FunctionTreeBuilder {
       if (out_.calls.size() + callees.size() > most_calls_) return;
       const GpuBlock& block = flow_.blocks()[number];
       const double issued = issued_in(block) / static_cast<double>(callees.size());
-      const auto instructions = static_cast<double>((block.end - block.begin) / kGpuInstructionBytes);
+      const uint32_t instructions = (block.end - block.begin) / kGpuInstructionBytes;
       const std::vector<GpuFrame> frames = cubin_.frames_at({function_, control.offset});
       const uint32_t line = frames.empty() ? 0 : frames.back().line;
       const uint32_t node = node_at(control.offset, false);
       for (const GpuFunctionIndex callee : callees)
-        out_.calls.push_back({callee, node, line, issued / std::max(instructions, 1.0), issued});
+        out_.calls.push_back({callee, node, line, issued / std::max(instructions, 1u), issued});
     }
   }
 
