@@ -71,7 +71,7 @@ void note_initialized(const Call& call) {
 // The first call of the first window: what CUPTI makes of launches stays until the process ends.
 void start_gpu_times_in_window() {
   const ProcessFile* process = process_file();
-  if (!process->used_cuda || process->gpu_times != GpuTimesState::none || !window_open()) return;
+  if (!process->used_cuda || process->gpu_times != GpuTimesState::none) return;
   if (starting.exchange(true, std::memory_order_acquire)) return;
   start_gpu_times();
   starting.store(false, std::memory_order_release);
@@ -123,7 +123,8 @@ void collect_before(Call& call) {
   call.stack = capture_stack();
   number_objects(call);
   if (stage_uses_guards()) watch_before(call);
-  if (!takes_gpu_times()) return;
+  // A capture is followed between windows, too, and must not begin records there.
+  if (!takes_gpu_times() || !window_open()) return;
   if (control_page) start_gpu_times_in_window();
   if (!begin_gpu_work(call.stack)) call.flags |= kUntimed;
 }

@@ -1,5 +1,5 @@
-// Steps that go on until a file is there, as a server's do: a launch and a copy each, with the sum of all that was copied back.
-// Says where its process is, and at the end how it went; how many steps that were, nobody can know.
+// Steps that go on until a file is there, as a server's do: a launch and a copy each. Says at the end whether all that was copied
+// back was right; how many steps that were, nobody can know.
 #include <sys/stat.h>
 
 #include "cuda_user.h"
