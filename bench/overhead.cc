@@ -1,6 +1,6 @@
 // bench-overhead: what the agent adds to a call of the driver, beside a tracer that keeps CUPTI's activity
 // records of the same calls and no stacks. Each row is one call at one depth of the stack; 'adds' is what it
-// takes longer than alone.
+// takes longer than alone. 'Between': the program waits for a window that nobody opens (`profile --wait`).
 //
 //   bench-overhead [--driver system|simulated] [--cupti LIBRARY] [--calls N] [--rounds N] [-- OPTION...]
 //
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
       driver == "simulated" ? std::vector<std::string>{"LD_LIBRARY_PATH=" + top + "/lib/simulated"}
                             : std::vector<std::string>{};
   std::vector<Key> order;
-  Times alone, tracing, memory_tracing, by_cupti;
+  Times alone, between, tracing, memory_tracing, by_cupti;
   const TemporaryFolder folder;
   for (int round = 0; round < rounds; ++round) {
     fprintf(stderr, "round %d of %d\n", round + 1, rounds);
@@ -97,6 +97,13 @@ int main(int argc, char** argv) {
       if (round == 0) fprintf(stderr, "%s", traced.errors.c_str());
     }
     const std::string session = folder.path() / ("session" + std::to_string(round));
+    std::vector<std::string> wait = {
+        top + "/bin/diogenes", "profile", "--wait", "--driver", driver, "--output",
+        session + "-between",  "--"};
+    wait.insert(wait.end(), program.begin(), program.end());
+    const auto waited = run_process(wait, {.limit_s = 600});
+    if (!add(between, order, waited.output))
+      return fprintf(stderr, "diogenes: %s\n", waited.errors.c_str()), 1;
     std::vector<std::string> run = {
         top + "/bin/diogenes", "run", "--driver", driver, "--output", session, "--report", session + ".txt"};
     run.insert(run.end(), run_options.begin(), run_options.end());
@@ -107,15 +114,15 @@ int main(int argc, char** argv) {
         !add(memory_tracing, order, contents(session + "/memory-tracing/stdout")))
       return fprintf(stderr, "diogenes: %s\n", measured.errors.c_str()), 1;
   }
-  printf("%-18s %6s %9s %9s %9s %9s   ns a call; medians of %d\n", "call", "frames", "alone", "tracing",
-         "memory", "CUPTI", rounds);
-  printf("%-18s %6s %9s %9s %9s %9s\n", "", "", "", "adds", "adds", "adds");
+  printf("%-19s %6s %9s %9s %9s %9s %9s   ns a call; medians of %d\n", "call", "frames", "alone", "between",
+         "tracing", "memory", "CUPTI", rounds);
+  printf("%-19s %6s %9s %9s %9s %9s %9s\n", "", "", "", "adds", "adds", "adds", "adds");
   for (const Key& key : order) {
     const double base = median(alone[key]);
-    printf("%-18s %6d %9.0f %9.0f %9.0f", key.first.c_str(), key.second, base, median(tracing[key]) - base,
-           median(memory_tracing[key]) - base);
+    printf("%-19s %6d %9.0f %9.0f %9.0f %9.0f", key.first.c_str(), key.second, base,
+           median(between[key]) - base, median(tracing[key]) - base, median(memory_tracing[key]) - base);
     if (cupti.empty())
-      printf("%9s\n", "-");
+      printf(" %9s\n", "-");
     else
       printf(" %9.0f\n", median(by_cupti[key]) - base);
   }

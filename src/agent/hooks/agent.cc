@@ -121,6 +121,7 @@ void start() {
   pthread_atfork(nullptr, nullptr, child_after_fork);
   watch_loader();
   own_process = raw_syscall(SYS_getpid);
+  begin_windows();
   started.store(true, std::memory_order_relaxed);
   hook_driver_if_mapped();
   if (process_folder()) update_modules();

@@ -54,6 +54,7 @@ void set_times(OperationRecord& record, Nanoseconds call, Nanoseconds waited) {
 void note_initialized(const Call& call) {
   if (!call.driver->has(Trait::initializes) || !call.succeeded()) return;
   process_file()->used_cuda = 1;
+  leave_driver_its_locks();
   process_file()->inside_call_ns = cost_inside_call();
   process_file()->inside_waiting_call_ns = cost_inside_waiting_call();
   set_transparent_code(
@@ -155,6 +156,7 @@ void collect_after(Call& call) {
 void collect_wait_stack(uint64_t caller, uintptr_t stack_pointer) {
   if (!open_process_folder()) return;
   process_file()->used_cuda = 1;
+  leave_driver_its_locks();
   describe_device_once();
   if (!wait_stack_is_due(caller, stack_pointer)) return;
   uint32_t stack = capture_stack();

@@ -12,6 +12,8 @@
 #include "agent/core/recording/process_folder.h"
 #include "agent/core/recording/recorder.h"
 #include "agent/core/running_stage.h"
+#include "agent/hooks/driver_locks.h"
+#include "agent/hooks/windows.h"
 #include "agent/hooks/x86_64/patcher.h"
 #include "agent/watching/guard/guards.h"
 
@@ -62,7 +64,14 @@ void hook_driver_if_mapped() {
   if (!planned_for(id)) return;
   find_driver_calls(driver);
   set_driver_range(driver.code());
-  install_hooks(plan().hooks, plan().plan->hook_count, driver.bias, driver.code(), process.hook_state);
+  install_hooks(plan().hooks, plan().plan->hook_count, driver.bias, driver.code(), is_followed_always,
+                process.hook_state);
+}
+
+void leave_driver_its_locks() {
+  static std::atomic<bool> done{false};
+  if (!driver.headers || done.exchange(true, std::memory_order_relaxed)) return;
+  if (planned_for(driver.build_id())) bind_locks_of(driver);
 }
 
 void describe_device_once() {

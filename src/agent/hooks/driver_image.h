@@ -8,6 +8,9 @@ namespace diogenes::agent {
 // dynamic linker, before the program's first call into it can happen.
 void hook_driver_if_mapped();
 
+// The driver was called: from now on its locks do not come through this agent (driver_locks.h).
+void leave_driver_its_locks();
+
 // Device name and the like, once there is a context. Called after a public call, passing through the hooks.
 void describe_device_once();
 

@@ -154,7 +154,7 @@ extern "C" int diogenes_on_enter(ThunkFrame* frame) {
     return 0;
   }
   if (__builtin_expect(frame->hook->function == kProbedFunction, 0)) return enter_probe(state, frame);
-  if (state.public_depth == 0 && !is_recorded_now(frame->hook->function)) return 0;
+  if (state.public_depth == 0 && !all_is_recorded_now() && !frame->hook->always) return 0;
   const int enters = is_wait(frame->hook->function) ? enter_wait(state, frame) : enter_public(state, frame);
   return enters == 1 && !stack_words_are_there(frame) ? 2 : enters;
 }

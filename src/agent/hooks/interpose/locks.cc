@@ -1,9 +1,10 @@
 // Mutexes and read-write locks: who unlocks lets go on who locks next (order/order.h). A lock that is free is
-// taken by trying, so that only the others cost two readings of the clock. In stages without guards: one
-// load.
+// taken by trying, so that only the others cost two readings of the clock. Where nobody wants to know: some
+// nanoseconds. The driver's own locks do not come here (driver_locks.h).
 #include <errno.h>
 #include <pthread.h>
 
+#include "agent/hooks/driver_locks.h"
 #include "agent/hooks/interpose/next.h"
 #include "agent/watching/order/order.h"
 #include "base/units.h"
@@ -47,6 +48,9 @@ __attribute__((constructor)) void look_up() {
 __attribute__((noipa)) bool is_time(const timespec* until) {
   return !until || (until->tv_nsec >= 0 && until->tv_nsec < 1'000'000'000);
 }
+
+// Nobody wants to know of the calling thread's locks just now.
+inline bool goes_straight() { return !order_followed.load(std::memory_order_relaxed) && !guard_thread.slot; }
 
 template <typename Object>
 inline int unseen(int (*call)(Object*), Object* object) {
@@ -99,12 +103,40 @@ inline int destroy(Next<int(Object*)>& next_function, OrderObject kind, Object* 
 
 constexpr int kNobodyElseRuns = 0;  // the dynamic linker asks for memory while it looks the function up
 
+// What is done where somebody wants to know, apart: the way straight on saves no register.
+#define WATCHED __attribute__((noinline))
+using MutexCall = int(Mutex*);
+using LockCallOf = int(Lock*);
+
+WATCHED int watched_lock(MutexCall* next, Mutex* mutex, const void* caller) {
+  return take_mutex(mutex, caller, [=] { return unseen(next, mutex); });
+}
+WATCHED int watched_unlock(MutexCall* next, Mutex* mutex, const void* caller) {
+  if (follows_order(caller)) before_unlock(OrderObject::mutex, mutex, 0);
+  // As glibc has it: a thread waits for it, or may.
+  return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 1 ? next(mutex) : unseen(next, mutex);
+}
+WATCHED int watched_rdlock(LockCallOf* next, Lock* lock, const void* caller) {
+  return take_to_read(lock, caller, [=] { return unseen(next, lock); });
+}
+WATCHED int watched_wrlock(LockCallOf* next, Lock* lock, const void* caller) {
+  return take_to_write(lock, caller, [=] { return unseen(next, lock); });
+}
+WATCHED int watched_rwunlock(LockCallOf* next, Lock* lock, const void* caller) {
+  if (follows_order(caller)) {
+    // The caller holds it, so whoever writes now is the caller.
+    bool writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
+    before_unlock(OrderObject::read_write_lock, lock, writer ? 0 : diogenes::kShared);
+  }
+  return unseen(next, lock);
+}
+
 }  // namespace
 
 EXPORTED int pthread_mutex_lock(Mutex* mutex) noexcept {
   auto* next = next_lock.get();
   if (!next) return kNobodyElseRuns;
-  return take_mutex(mutex, CALLER, [=] { return unseen(next, mutex); });
+  return goes_straight() ? next(mutex) : watched_lock(next, mutex, CALLER);
 }
 
 EXPORTED int pthread_mutex_trylock(Mutex* mutex) noexcept {
@@ -133,9 +165,7 @@ EXPORTED int pthread_mutex_clocklock(Mutex* mutex, clockid_t clock, const timesp
 EXPORTED int pthread_mutex_unlock(Mutex* mutex) noexcept {
   auto* next = next_unlock.get();
   if (!next) return kNobodyElseRuns;
-  if (follows_order(CALLER)) before_unlock(OrderObject::mutex, mutex, 0);
-  // As glibc has it: a thread waits for it, or may.
-  return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) == 1 ? next(mutex) : unseen(next, mutex);
+  return goes_straight() ? next(mutex) : watched_unlock(next, mutex, CALLER);
 }
 
 EXPORTED int pthread_mutex_destroy(Mutex* mutex) noexcept {
@@ -145,7 +175,7 @@ EXPORTED int pthread_mutex_destroy(Mutex* mutex) noexcept {
 EXPORTED int pthread_rwlock_rdlock(Lock* lock) noexcept {
   auto* next = next_rdlock.get();
   if (!next) return kNobodyElseRuns;
-  return take_to_read(lock, CALLER, [=] { return unseen(next, lock); });
+  return goes_straight() ? next(lock) : watched_rdlock(next, lock, CALLER);
 }
 
 EXPORTED int pthread_rwlock_tryrdlock(Lock* lock) noexcept {
@@ -175,7 +205,7 @@ EXPORTED int pthread_rwlock_clockrdlock(Lock* lock, clockid_t clock, const times
 EXPORTED int pthread_rwlock_wrlock(Lock* lock) noexcept {
   auto* next = next_wrlock.get();
   if (!next) return kNobodyElseRuns;
-  return take_to_write(lock, CALLER, [=] { return unseen(next, lock); });
+  return goes_straight() ? next(lock) : watched_wrlock(next, lock, CALLER);
 }
 
 EXPORTED int pthread_rwlock_trywrlock(Lock* lock) noexcept {
@@ -204,14 +234,25 @@ EXPORTED int pthread_rwlock_clockwrlock(Lock* lock, clockid_t clock, const times
 EXPORTED int pthread_rwlock_unlock(Lock* lock) noexcept {
   auto* next = next_rwunlock.get();
   if (!next) return kNobodyElseRuns;
-  if (follows_order(CALLER)) {
-    // The caller holds it, so whoever writes now is the caller.
-    bool writer = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0;
-    before_unlock(OrderObject::read_write_lock, lock, writer ? 0 : diogenes::kShared);
-  }
-  return unseen(next, lock);
+  return goes_straight() ? next(lock) : watched_rwunlock(next, lock, CALLER);
 }
 
 EXPORTED int pthread_rwlock_destroy(Lock* lock) noexcept {
   return destroy(next_rwdestroy, OrderObject::read_write_lock, lock, CALLER);
+}
+
+uintptr_t diogenes::agent::libcs_lock_function(uintptr_t ours) {
+  struct Pair {
+    uintptr_t ours, libcs;
+  };
+  auto pair = [](auto* function, auto& next) {
+    return Pair{reinterpret_cast<uintptr_t>(function), reinterpret_cast<uintptr_t>(next.get())};
+  };
+  for (const Pair& known :
+       {pair(pthread_mutex_lock, next_lock), pair(pthread_mutex_trylock, next_trylock),
+        pair(pthread_mutex_unlock, next_unlock), pair(pthread_rwlock_rdlock, next_rdlock),
+        pair(pthread_rwlock_tryrdlock, next_tryrdlock), pair(pthread_rwlock_wrlock, next_wrlock),
+        pair(pthread_rwlock_trywrlock, next_trywrlock), pair(pthread_rwlock_unlock, next_rwunlock)})
+    if (known.ours == ours) return known.libcs;
+  return 0;
 }

@@ -27,7 +27,7 @@ class Next {
   }
 
  private:
-  Function* look_up() {
+  __attribute__((noinline, cold)) Function* look_up() {
     for (const Lookup* outer = lookups; outer; outer = outer->outer)
       if (outer->next == this) return nullptr;
     const Lookup lookup{this, lookups};

@@ -81,7 +81,7 @@ size_t round_to_pages(size_t bytes) { return (bytes + kPageSize - 1) & ~(kPageSi
 }  // namespace
 
 void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, AddressRange code,
-                   uint8_t* states) {
+                   bool (*always)(uint16_t function), uint8_t* states) {
   if (count > kMaximumHooks) count = kMaximumHooks;
   size_t bytes = round_to_pages(count * kStubBytes);
   uint8_t* stubs = count ? allocate_near(code, bytes) : nullptr;
@@ -92,6 +92,7 @@ void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, Addres
   }
   for (uint32_t i = 0; i < count; ++i) {
     const HookSite& site = sites[i];
+    hooks[i].always = always(site.function);
     bool usable = well_formed(site, code, base) &&
                   memcmp(reinterpret_cast<void*>(base + site.entry), site.expected, site.displaced) == 0;
     if (!usable)

@@ -11,8 +11,9 @@
 namespace diogenes::agent {
 
 // `base`: image offset 0 in memory. `states`: one per hook, written. Runs before any thread can be inside the
-// driver.
-void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, AddressRange code, uint8_t* states);
+// driver. `always`: Hook::always of a function.
+void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, AddressRange code,
+                   bool (*always)(uint16_t function), uint8_t* states);
 
 // A 5-byte jump at a function that returns at once (`ret`, or `endbr64; ret`) to `target`, which is called in
 // its place. Used for the dynamic linker's notification point. False: not such a function, or no memory near.

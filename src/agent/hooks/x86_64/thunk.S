@@ -1,4 +1,4 @@
-// See thunk.h. In: r11 = Hook*. Everything a caller can see is kept: argument registers, rax (vector count of variadic
+// See thunk.h. In: r11 = Hook*. Between windows it jumps straight on. Everything a caller can see is kept: argument registers, rax (vector count of variadic
 // calls), r10 (static chain), the stack arguments; rbx, rbp, r12 to r15 by C++'s own rules.
         .intel_syntax noprefix
         .text
@@ -12,6 +12,18 @@
         .set    STACK_WORDS, 12      // no driver function has more stack arguments
 diogenes_thunk:
         .cfi_startproc
+        push    rax
+        .cfi_def_cfa_offset 16
+        mov     rax, [rip + diogenes_gate]
+        cmp     QWORD PTR [rax], 0
+        pop     rax
+        .cfi_def_cfa_offset 8
+        jne     .Lask
+        cmp     BYTE PTR [r11 + 10], 0
+        jne     .Lask
+        mov     r11, [r11]
+        jmp     r11
+.Lask:
         push    rbp
         .cfi_def_cfa_offset 16
         .cfi_offset rbp, -16
@@ -125,4 +137,11 @@ diogenes_thunk:
         .globl  diogenes_thunk_end
         .hidden diogenes_thunk_end
 diogenes_thunk_end:
+
+        .data
+        .p2align 3
+        .globl  diogenes_gate
+        .hidden diogenes_gate
+diogenes_gate:
+        .quad   diogenes_gate
         .section .note.GNU-stack, "", @progbits

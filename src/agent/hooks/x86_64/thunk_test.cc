@@ -154,6 +154,33 @@ TEST(CallMadeAgain, HasItsArgumentsAndReturnsTheLastResult) {
 
 INSTANTIATE_TEST_SUITE_P(CallThroughAndPassOn, Thunk, testing::Values(1, 0));
 
+int64_t until = 0;
+TEST(Gate, LetsCallsGoStraightOnWhereItPointsToZero) {
+  decision = 1;
+  entered = exited = 0;
+  EXPECT_NE(diogenes_gate.load(), nullptr);
+  const void* open = diogenes_gate.exchange(&until);
+  EXPECT_EQ(hooked(digits)(1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5), 12345678912345u);
+  EXPECT_EQ(hooked(mixed)(1, 0.5, 2, 1, 1, 1, 1, 1, 1, 1), 3 + 0.5 + 2 + 3 + 4 + 5 + 6 + 7 + 8);
+  EXPECT_EQ(hooked(variadic_sum)(3, 1.0, 2.0, 4.0), 7);
+  EXPECT_THROW(hooked(throws)(7), int);
+  EXPECT_EQ(entered, 0);
+  hook_under_test.always = true;
+  EXPECT_EQ(hooked(two_words)(6, 7).second, 42u);
+  EXPECT_EQ(entered, 1);
+  hook_under_test.always = false;
+  until = 1;
+  EXPECT_EQ(hooked(two_words)(6, 7).first, 13u);
+  EXPECT_EQ(entered, 2);
+  EXPECT_EQ(exited, 2);
+  until = 0;
+  diogenes_gate.store(open);
+  EXPECT_EQ(hooked(two_words)(6, 7).first, 13u);
+  EXPECT_EQ(entered, 3);
+}
+
+bool never(uint16_t) { return false; }
+
 // A function whose first instruction is 5 bytes long, on a page of its own.
 TEST(Patcher, WritesAHookOnlyOverTheBytesThatWerePlanned) {
   uint8_t* page = allocate_near(
@@ -172,13 +199,13 @@ TEST(Patcher, WritesAHookOnlyOverTheBytesThatWerePlanned) {
   HookSite other = site;
   other.expected[1] = 41;
   uint8_t state = 0;
-  install_hooks(&other, 1, range.begin, range, &state);
+  install_hooks(&other, 1, range.begin, range, never, &state);
   EXPECT_EQ(static_cast<HookState>(state), HookState::bytes_differ);
   EXPECT_EQ(memcmp(page, code, sizeof code), 0);
 
   decision = 1;
   entered = exited = 0;
-  install_hooks(&site, 1, range.begin, range, &state);
+  install_hooks(&site, 1, range.begin, range, never, &state);
   EXPECT_EQ(static_cast<HookState>(state), HookState::installed);
   EXPECT_EQ(function(8), 50);
   EXPECT_EQ(entered, 1);
@@ -207,7 +234,7 @@ TEST(Patcher, FixesUpDisplacementsOfMovedInstructions) {
   AddressRange range = AddressRange::of(reinterpret_cast<uintptr_t>(page), 4096);
   uint8_t state = 0;
   decision = 1;
-  install_hooks(&site, 1, range.begin, range, &state);
+  install_hooks(&site, 1, range.begin, range, never, &state);
   ASSERT_EQ(static_cast<HookState>(state), HookState::installed);
   EXPECT_EQ(function(), 1);
 }

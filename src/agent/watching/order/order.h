@@ -9,22 +9,23 @@
 #include <cstdint>
 
 #include "agent/core/thread_state.h"
-#include "agent/core/windows.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "trace/fact_records.h"
 
 namespace diogenes::agent {
 
-extern __attribute__((visibility("hidden"))) std::atomic<bool> order_wanted;
+// order_wanted: this process's stage records it. order_followed: and not in windows, or in one just now.
+extern __attribute__((visibility("hidden"))) std::atomic<bool> order_wanted, order_followed;
 extern bool order_is_for_times;  // of stage 2 (hand_overs.h); set once, at the start
 
-void start_order();  // this process's stage records order
+void start_order();           // this process's stage records order
+void follow_order(bool now);  // where it is recorded in windows
 
 // False: the call that came from `caller` is not the program's, or nobody wants to know.
 inline bool follows_order(const void* caller) {
-  if (!order_wanted.load(std::memory_order_relaxed)) [[likely]]
+  if (!order_followed.load(std::memory_order_relaxed)) [[likely]]
     return false;
-  return window_open() && thread_state.pass == 0 && !guard_thread.driver && !in_driver_now() &&
+  return thread_state.pass == 0 && !guard_thread.driver && !in_driver_now() &&
          !in_driver_code(reinterpret_cast<uintptr_t>(caller));
 }
 

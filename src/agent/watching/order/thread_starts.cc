@@ -9,7 +9,7 @@
 
 namespace diogenes::agent {
 
-std::atomic<bool> order_wanted{false};
+std::atomic<bool> order_wanted{false}, order_followed{false};
 
 namespace {
 
@@ -53,6 +53,11 @@ void start_order() {
   find_libc();
   order_is_for_times = !stage_uses_guards();
   order_wanted.store(true, std::memory_order_relaxed);
+  follow_order(true);
+}
+
+void follow_order(bool now) {
+  order_followed.store(now && order_wanted.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void before_thread_start(ThreadStart& start) {

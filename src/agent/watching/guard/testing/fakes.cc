@@ -24,7 +24,7 @@ void count_drop(Drop) {}
 thread_local constinit ThreadState thread_state;
 bool facts::may_be_dirty(AddressRange) { return false; }
 void facts::note_release(AddressRange) {}
-std::atomic<bool> order_wanted{false};
+std::atomic<bool> order_wanted{false}, order_followed{false};
 thread_local constinit OrderThread order_thread;
 int64_t begin_sleep() { return 0; }
 Blocked end_sleep(int64_t) { return {}; }

@@ -120,7 +120,9 @@ class LockCall {
  public:
   template <typename... Objects>
   explicit LockCall(const Objects*... objects)
-      : LockCall({AddressRange::of(reinterpret_cast<uintptr_t>(objects), sizeof(Objects))...}) {}
+      : slot_(guard_thread.slot
+                  ? begin({AddressRange::of(reinterpret_cast<uintptr_t>(objects), sizeof(Objects))...})
+                  : nullptr) {}
   ~LockCall() {
     if (slot_) end();
   }
@@ -128,7 +130,6 @@ class LockCall {
   LockCall& operator=(const LockCall&) = delete;
 
  private:
-  explicit LockCall(std::initializer_list<AddressRange> objects) : slot_(begin(objects)) {}
   // Null: this thread's calls are not handed over, or each of them is.
   static Slot* begin(std::initializer_list<AddressRange> objects);
   void end();
