@@ -41,10 +41,16 @@ constexpr size_t kRecords = 8192;  // in a buffer; CUPTI keeps some 5,500 itself
 constexpr int kMostTurns = 100;    // of one drain
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kDrainEvery = kSecond, kLongestWait = 2 * kSecond;
+// 2^n cycles between two samples of a multiprocessor. CUPTI's own 2^11 fills the hardware's buffer in less than a second where
+// the GPU is busy, and what is left at the end takes a second for 30 million samples.
+constexpr uint32_t kPeriod = 14;
+constexpr int kLastTried =
+    9;  // compute capability; others report that newer GPUs give no samples with another period
 
 SamplingFunctions functions;
 int (*push_current)(Context) = nullptr;
 int (*pop_current)(Context*) = nullptr;
+int (*get_attribute)(int* value, int attribute, int device) = nullptr;
 
 pid_t own_process = 0;
 char own_folder[512];
@@ -237,17 +243,28 @@ bool know_reasons(Sampled& one, uint32_t (&indices)[kMostReasons]) {
   return result == kSuccess || failed(SamplingStep::reasons, result);
 }
 
+bool takes_own_period(Context context) {
+  constexpr int kMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+  uint32_t device = 0;
+  int major = 0;
+  return get_attribute && functions.get_device(context, &device) == kSuccess &&
+         get_attribute(&major, kMajor, static_cast<int>(device)) == 0 && major <= kLastTried;
+}
+
 bool configure(Sampled& one, uint32_t (&indices)[kMostReasons]) {
   if (!one.drained.open(one.reason_count) || !one.rest.open(one.reason_count))
     return failed(SamplingStep::configure, 0);
-  Configuration attributes[3]{};
+  Configuration attributes[4]{};
   attributes[0].attribute = kCollectionMode;
   attributes[0].number = kContinuous;
   attributes[1].attribute = kStallReasons;
   attributes[1].list = {one.reason_count, indices};
   attributes[2].attribute = kDataBuffer;
   attributes[2].data = &one.rest.data;
-  auto wanted = of(one, ConfigurationParameters{{}, std::size(attributes), attributes});
+  attributes[3].attribute = kSamplingPeriod;
+  attributes[3].number = kPeriod;
+  const size_t count = takes_own_period(one.context) ? 4 : 3;
+  auto wanted = of(one, ConfigurationParameters{{}, count, attributes});
   CuptiResult result = functions.set_configuration(&wanted);
   for (const Configuration& attribute : attributes)
     if (result == kSuccess) result = attribute.status;
@@ -335,7 +352,7 @@ bool find_functions(void* library) {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
     return function != nullptr;
   };
-  return find(functions.get_version, "cuptiGetVersion") &&
+  return find(functions.get_version, "cuptiGetVersion") && find(functions.get_device, "cuptiGetDeviceId") &&
          find(functions.enable_callback, "cuptiEnableCallback") &&
          find(functions.register_module_number, "cuptiRegisterComputeCrcCallback") &&
          find(functions.enable, "cuptiPCSamplingEnable") &&
@@ -380,6 +397,7 @@ void start(void* library, void* subscriber, const char* folder) {
   if (void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) {
     push_current = reinterpret_cast<decltype(push_current)>(dlsym(driver, "cuCtxPushCurrent_v2"));
     pop_current = reinterpret_cast<decltype(pop_current)>(dlsym(driver, "cuCtxPopCurrent_v2"));
+    get_attribute = reinterpret_cast<decltype(get_attribute)>(dlsym(driver, "cuDeviceGetAttribute"));
   }
   finished.store(false);
   CuptiResult result = functions.register_module_number(number_module);

@@ -98,6 +98,7 @@ using ModuleNumber = void (*)(const void* cubin, size_t bytes, uint64_t* number)
 // Looked up by name in the library that was opened.
 struct SamplingFunctions {
   Result (*get_version)(uint32_t* version);
+  Result (*get_device)(Context context, uint32_t* device);
   Result (*enable_callback)(uint32_t enable, Subscriber subscriber, uint32_t domain, uint32_t event);
   Result (*register_module_number)(ModuleNumber callback);
   Result (*enable)(ContextParameters* parameters);

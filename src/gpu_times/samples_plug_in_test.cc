@@ -143,9 +143,21 @@ TEST_F(Samples, AreSummedByModuleFunctionOffsetAndReason) {
                               {"1 _Z4axpyPf+288 selected", 2},
                               {"1 _Z3dotPf+272 long_scoreboard", 1}}));
   EXPECT_EQ(found.header.total, 15u);
-  EXPECT_EQ(found.header.period_cycles, 2048u);
+  EXPECT_EQ(found.header.period_cycles, 16384u);
   EXPECT_EQ(found.header.failed_step, SamplingStep::none);
   EXPECT_EQ(gpu_->disabled, 1);
+}
+
+TEST_F(Samples, KeepCuptisPeriodOnGpusThatNobodyTried) {
+  auto* capability = static_cast<int*>(
+      dlsym(dlopen(DIOGENES_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD), "fake_compute_capability"));
+  ASSERT_NE(capability, nullptr);
+  *capability = 10;
+  start();
+  gpu_->create(context(1));
+  *capability = 9;
+  source_->finish();
+  EXPECT_EQ(read().header.period_cycles, 2048u);
 }
 
 TEST_F(Samples, AreDrainedMeanwhileByAThreadThatTakesNoSignals) {

@@ -1,4 +1,4 @@
-// Stands in for libcuda.so.1, as far as the plug-in of samples calls it: which context is current on a thread.
+// Stands in for libcuda.so.1, as far as the plug-in of samples calls it: which context is current on a thread, and how new a GPU is.
 #include <vector>
 
 namespace {
@@ -6,6 +6,11 @@ thread_local std::vector<void*> contexts;
 }
 
 extern "C" {
+int fake_compute_capability = 9;
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  *value = fake_compute_capability;
+  return attribute == 75 && device == 1 ? 0 : 1;
+}
 int cuCtxPushCurrent_v2(void* context) {
   contexts.push_back(context);
   return 0;

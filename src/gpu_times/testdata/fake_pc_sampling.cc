@@ -33,6 +33,7 @@ constexpr struct {
 struct State {
   PcData* rest = nullptr;  // null: not configured
   std::vector<Sample> samples;
+  uint32_t period = 11;
 };
 std::recursive_mutex lock;
 thread_local bool calls_back = false;
@@ -108,6 +109,10 @@ Result cuptiGetVersion(uint32_t* version) {
   *version = fake_pc_sampling.version;
   return kSuccess;
 }
+Result cuptiGetDeviceId(Context, uint32_t* device) {
+  *device = 1;
+  return kSuccess;
+}
 Result cuptiEnableCallback(uint32_t enable, Subscriber, uint32_t domain, uint32_t event) {
   if (domain == kDomainResource) events[event] = enable != 0;
   return kSuccess;
@@ -155,6 +160,7 @@ Result cuptiPCSamplingSetConfigurationAttribute(ConfigurationParameters* paramet
   for (size_t i = 0; i < parameters->count; ++i) {
     Configuration& attribute = parameters->attributes[i];
     attribute.status = fake_pc_sampling.attribute_status;
+    if (attribute.attribute == kSamplingPeriod) found->second.period = attribute.number;
     if (attribute.attribute == kDataBuffer) found->second.rest = attribute.data;
     if (attribute.attribute == kCollectionMode && attribute.number != kContinuous) return misused("mode");
     if (attribute.attribute == kStallReasons && attribute.list.count != std::size(kReasons))
@@ -163,7 +169,8 @@ Result cuptiPCSamplingSetConfigurationAttribute(ConfigurationParameters* paramet
   return kSuccess;
 }
 Result cuptiPCSamplingGetConfigurationAttribute(ConfigurationParameters* parameters) {
-  parameters->attributes[0].number = 11;
+  const std::lock_guard held(lock);
+  parameters->attributes[0].number = contexts[parameters->context].period;
   return parameters->attributes[0].attribute == kSamplingPeriod ? kSuccess : misused("what is asked for");
 }
 Result cuptiPCSamplingGetData(DataParameters* parameters) {
