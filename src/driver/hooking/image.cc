@@ -39,6 +39,16 @@ class ImageReader {
       : image_(*image), elf_(image->storage_->elf), file_(image->storage_->bytes()) {}
 
   Status read() {
+    if (Status identity = read_identity(); !identity) return identity;
+    read_segments();
+    if (image_.segments_.empty()) return fault("has no loadable segment; is it cut off?");
+    if (elf_nextscn(elf_, nullptr) == nullptr) return fault("has no table of sections; is it cut off?");
+    read_exports();
+    read_functions();
+    return Done{};
+  }
+
+  Status read_identity() {
     GElf_Ehdr header;
     if (elf_kind(elf_) != ELF_K_ELF || gelf_getehdr(elf_, &header) == nullptr) return fault("is no ELF file");
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
@@ -50,12 +60,7 @@ class ImageReader {
     GElf_Phdr program;
     for (size_t i = 0; i < count && gelf_getphdr(elf_, static_cast<int>(i), &program) != nullptr; ++i)
       programs_.push_back(program);
-    read_segments();
-    if (image_.segments_.empty()) return fault("has no loadable segment; is it cut off?");
-    if (elf_nextscn(elf_, nullptr) == nullptr) return fault("has no table of sections; is it cut off?");
     read_build_id();
-    read_exports();
-    read_functions();
     return Done{};
   }
 
@@ -177,7 +182,7 @@ class ImageReader {
   std::vector<GElf_Phdr> programs_;
 };
 
-Result<Image> Image::open(const std::filesystem::path& path) {
+Result<std::shared_ptr<const Image::Storage>> Image::map(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return error("%s cannot be read: %s", path.c_str(), strerror(errno));
   auto storage = std::make_shared<Storage>();
@@ -185,7 +190,23 @@ Result<Image> Image::open(const std::filesystem::path& path) {
   const bool read = !storage->bytes().empty();  // all of it, where it cannot be mapped
   close(file);
   if (!read) return error("%s cannot be read: it is empty, or no file", path.c_str());
-  return from_storage(std::move(storage), path.string());
+  return std::shared_ptr<const Storage>(std::move(storage));
+}
+
+Result<Image> Image::open(const std::filesystem::path& path) {
+  auto storage = map(path);
+  if (!storage) return storage.error();
+  return from_storage(std::move(*storage), path.string());
+}
+
+Result<BuildId> build_id_of(const std::filesystem::path& path) {
+  auto storage = Image::map(path);
+  if (!storage) return storage.error();
+  Image image;
+  image.path_ = path.string();
+  image.storage_ = std::move(*storage);
+  if (auto read = ImageReader(&image).read_identity(); !read) return read.error();
+  return image.build_id_;
 }
 
 Result<Image> Image::from_bytes(std::vector<uint8_t> bytes, std::string name) {

@@ -70,7 +70,9 @@ class Image {
  private:
   struct Storage;
   friend class ImageReader;
+  friend Result<BuildId> build_id_of(const std::filesystem::path& path);
   Image() = default;
+  static Result<std::shared_ptr<const Storage>> map(const std::filesystem::path& path);
   static Result<Image> from_storage(std::shared_ptr<const Storage> storage, std::string name);
 
   std::shared_ptr<const Storage> storage_;
@@ -82,5 +84,8 @@ class Image {
   std::vector<uint64_t> export_offsets_;
   std::vector<Function> functions_;
 };
+
+// Without the rest, which takes longer. Length 0: it has none. Error: as Image::open() has it.
+Result<BuildId> build_id_of(const std::filesystem::path& path);
 
 }  // namespace diogenes

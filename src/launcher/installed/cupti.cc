@@ -46,6 +46,7 @@ fs::path find_cupti(const std::vector<std::string>& environment, int driver_vers
   fs::path best;
   int best_version = 0;
   for (const fs::path& folder : folders) {
+    if (best_version == limit) break;  // system folders have many files
     std::error_code failed;
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
          entry.increment(failed)) {

@@ -9,6 +9,7 @@
 #include "driver/discovery/discovery.h"
 #include "driver/hooking/hook_planner.h"
 #include "driver/hooking/image.h"
+#include "launcher/installed/known_hooks.h"
 
 namespace diogenes::launcher {
 namespace {
@@ -68,6 +69,8 @@ Result<ChosenDriver> choose_driver(DriverKind kind, const Installation& installa
 
 Result<DriverHooks> prepare_driver(const ChosenDriver& driver, const Installation& installation,
                                    bool use_cache) {
+  if (use_cache)
+    if (std::optional<DriverHooks> known = read_known_hooks(installation.cache, driver)) return *known;
   Result<Image> image = Image::open(driver.library);
   if (!image) return image.error();
   DriverHooks result;
@@ -112,6 +115,7 @@ Result<DriverHooks> prepare_driver(const ChosenDriver& driver, const Installatio
   if (std::string refused = refused_text(planned); !refused.empty()) result.problems.push_back(refused);
   if (result.all.empty())
     return error("nothing of %s can be hooked: is it a CUDA driver for x86-64?", driver.library.c_str());
+  keep_hooks(installation.cache, result);
   return result;
 }
 

@@ -84,6 +84,7 @@ bool Measurement::begin_session() {
   // Before the folder is made: without a driver there is no session.
   Result<ChosenDriver> driver = choose_driver(options_.driver, installation_);
   if (!driver) return refuse(kOwnFailure, driver.error().c_str());
+  chosen_driver_ = *driver;
   if (!open_report_file()) return false;
 
   std::string app = program_.path.filename().string();

@@ -109,8 +109,9 @@ class Measurement {
   Installation installation_;
   FoundProgram program_;
   std::vector<std::string> environment_;
-  std::filesystem::path folder_;        // absolute
-  std::filesystem::path shown_folder_;  // as the user would type it
+  std::filesystem::path folder_;               // absolute
+  std::filesystem::path shown_folder_;         // as the user would type it
+  std::optional<ChosenDriver> chosen_driver_;  // of a new session
   std::optional<DriverHooks> driver_;
   std::optional<StandardStreams> streams_;
   SessionLock lock_;

@@ -60,6 +60,7 @@ bool Measurement::resume_session() {
 
 // The driver that the kept runs were made with, which is not the system's where the program brings its own.
 Result<ChosenDriver> Measurement::driver_of_session() {
+  if (chosen_driver_) return *chosen_driver_;
   Result<ChosenDriver> chosen = choose_driver(options_.driver, installation_);
   if (chosen && (kept_runs_ == 0 || session_.simulated || chosen->library == session_.driver_path))
     return chosen;
