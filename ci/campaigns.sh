@@ -33,6 +33,7 @@ step oracle env DIOGENES_RANDOM_TRACES="$RANDOM_TRACES" "$top/bin/tests/necessit
 step replay "$top/bin/tests/analysis_test" --gtest_also_run_disabled_tests "--gtest_filter=ReplayAtRandom.*"
 step every-wait env DRIVER=simulated LIMIT=1200 PROGRAMS_COUNT=1000 sh tests/gpu/every_wait.sh "$top" "$out/every-wait"
 step each-scene sh tests/prove/each_scene.sh "$top/bin/tests/every-wait" "$top/bin/tests/programs/scenes" "$top/lib/simulated"
+step killed-windows sh tests/faults/killed_windows_test.sh "$top/bin/diogenes" "$top/bin/tests/programs/steps" 100
 step fuzz ci/fuzz.sh 60
 echo "campaigns: failures: $failures"
 [ "$failures" -eq 0 ]

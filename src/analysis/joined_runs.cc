@@ -115,7 +115,7 @@ std::optional<Window> JoinedRuns::choose_window() {
   const size_t number = choices_.window == 0 ? all.size() : std::min<size_t>(choices_.window, all.size());
   const Window& chosen = all[number - 1];
   window = {static_cast<uint32_t>(number), static_cast<uint32_t>(all.size()), 0,
-            Nanoseconds{chosen.end_ns - chosen.begin_ns}.seconds()};
+            Nanoseconds{chosen.end_ns - chosen.begin_ns}.seconds(), slowdown(chosen)};
   return chosen;
 }
 

@@ -29,15 +29,23 @@ namespace {
 constexpr double kRequiredShare = 0.01;
 constexpr size_t kMostRequired = 16, kFewestRequired = 6;
 constexpr size_t kMostOperations = 20'000'000;  // operations, for all of them
+constexpr size_t kMostOfProfile = 4'000'000;
 
 constexpr const char* kOfThePart =
     "; percentages are of that time. Kernels, idle time and the tree of calling contexts are of the whole run";
 
-size_t lines_to_look_at(const Run& tracing) {
+size_t operations_of(const Run& tracing) {
   size_t operations = 1;
   for (const Process& process : tracing.processes)
     for (const Thread& thread : process.threads) operations += thread.operations.size();
-  return std::clamp(kMostOperations / operations, kFewestRequired, kMostRequired);
+  return operations;
+}
+size_t lines_to_look_at(const Run& tracing) {
+  return std::clamp(kMostOperations / operations_of(tracing), kFewestRequired, kMostRequired);
+}
+// A profile is to be there soon.
+size_t lines_of_profile(const Run& tracing) {
+  return std::clamp<size_t>(kMostOfProfile / operations_of(tracing), 1, kFewestRequired);
 }
 
 }  // namespace
@@ -265,10 +273,30 @@ void ReportOfRun::find() {
       options_.groups ? groups_asked_for(grouping) : find_groups(grouping, names_);
   for (const Group& group : groups) description.add(group);
   add_parts(grouping, groups, description);
+  const RequiredWaits needed =
+      add_needed(input, problems.found, lines_to_look_at(*runs_.tracing), description);
+  tell_callers_apart(report_.problems, stacks_of_needed_waits(problems.found));
+  if (!runs_.sync_use)
+    to_follow_ =
+        places_to_follow(needed.found, problems.found, {static_cast<int64_t>(report_.gpu_phase_s * 1e9)});
+  add_profile();
+  if (options_.timeline > 0)
+    report_.timeline = timeline_of(input, problems.found, needed.found, work_names(), options_.timeline);
+  set_source_keys(report_);
+  add_together(grouping, description);
+  description.add_line_notices();
+  note_further_runs(problems, replay);
+  if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
+  problem_notices(problems, runs_.graph, threshold_percent_, options_.model, report_.notices);
+}
+
+// Waits that are no mistake, or of which nobody knows, and that cost much all the same.
+RequiredWaits ReportOfRun::add_needed(const ProblemInput& input, const std::vector<Problem>& problems,
+                                      size_t most, Description& description) {
   double phase_s = report_.gpu_phase_s;
   if (loop_) phase_s = std::min(phase_s, (loop_->end - loop_->begin).seconds());
-  const RequiredWaits needed = find_required(
-      input, problems.found,
+  RequiredWaits needed = find_required(
+      input, problems,
       {[this](SiteIndex site) { return acting_place(names_.stack(runs_.sites[site].place)); },
        [this](SiteIndex call, SiteIndex wait) {
          return made_at_line_of(names_.stack(runs_.sites[call].place), names_.stack(runs_.sites[wait].place));
@@ -282,23 +310,11 @@ void ReportOfRun::find() {
          return made_in_function_of(names_.stack(runs_.sites[call].place),
                                     names_.stack(runs_.sites[wait].place));
        }},
-      {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, lines_to_look_at(*runs_.tracing));
+      {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, most);
   for (const Required& required : needed.found) description.add(required, runs_.brought);
-  tell_callers_apart(report_.problems, stacks_of_needed_waits(problems.found));
   if (std::any_of(needed.found.begin(), needed.found.end(), [](const Required& one) { return !one.sends; }))
     description.add_required_together(needed.together);
-  if (!runs_.sync_use)
-    to_follow_ =
-        places_to_follow(needed.found, problems.found, {static_cast<int64_t>(report_.gpu_phase_s * 1e9)});
-  add_profile();
-  if (options_.timeline > 0)
-    report_.timeline = timeline_of(input, problems.found, needed.found, work_names(), options_.timeline);
-  set_source_keys(report_);
-  add_together(grouping, description);
-  description.add_line_notices();
-  note_further_runs(problems, replay);
-  if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
-  problem_notices(problems, runs_.graph, threshold_percent_, options_.model, report_.notices);
+  return needed;
 }
 
 // Of those at lines where problems are.
@@ -326,7 +342,13 @@ void ReportOfRun::describe_profile() {
   const Replay& replay = model();
   const ProblemInput input{*runs_.tracing,   runs_.sites, runs_.graph, runs_.verdicts,
                            runs_.first_uses, {},          &*models_,   nullptr};
-  if (options_.timeline > 0) report_.timeline = timeline_of(input, {}, {}, work_names(), options_.timeline);
+  Description description(report_, names_, source_, runs_.sites, *runs_.tracing, runs_.graph, runs_.followed);
+  const RequiredWaits waits = add_needed(input, {}, lines_of_profile(*runs_.tracing), description);
+  for (ReportRequired& one : report_.required)
+    if (!one.sends) one.reasons = {{kOnlyProfiled, one.not_judged = one.count}};
+  if (loop_) report_.main_loop = {loop_->iterations, loop_->calls, 0, (loop_->end - loop_->begin).seconds()};
+  if (options_.timeline > 0)
+    report_.timeline = timeline_of(input, {}, waits.found, work_names(), options_.timeline);
   if (options_.model == Model::replay) mismatch_notice(replay.mismatch(), report_.notices);
 }
 
@@ -431,7 +453,8 @@ void ReportOfRun::add_together(const GroupingInput& grouping, Description& descr
   Figure all;
   if (!members.empty()) description.add_together(all = diogenes::together(grouping, members));
   if (loop_)
-    report_.main_loop = {loop_->iterations, loop_->calls, gained_in_loop(members, all.benefit).seconds()};
+    report_.main_loop = {loop_->iterations, loop_->calls, gained_in_loop(members, all.benefit).seconds(),
+                         (loop_->end - loop_->begin).seconds()};
 }
 
 Nanoseconds ReportOfRun::gained_in_loop(const std::vector<uint32_t>& members, Nanoseconds all) const {

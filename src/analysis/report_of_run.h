@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/findings/groupings.h"
+#include "analysis/findings/required.h"
 #include "analysis/joined_runs.h"
 #include "analysis/profile/profile.h"
 #include "analysis/program/main_loop.h"
@@ -47,6 +48,8 @@ class ReportOfRun {
   void make_model();
   const Replay& model();
   void find();
+  RequiredWaits add_needed(const ProblemInput& input, const std::vector<Problem>& problems, size_t most,
+                           Description& description);
   std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
   bool gpu_work_known() const { return runs_.gpu_work && runs_.gpu_work->pieces > 0; }
   void start_idle();

@@ -3,6 +3,7 @@
 // maps it at another address.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace diogenes {
@@ -23,5 +24,13 @@ struct ControlPage {
   uint32_t reserved = 0;
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free && sizeof(ControlPage) == 32);
+
+// How often a process called each function of the driver, recorded or not, in a file of its folder: a cache line a function, by
+// its number in the catalogue. Threads that call one function at the same time lose some.
+inline constexpr const char* kCallsFile = "calls";
+inline constexpr size_t kMostCounted = 1024;  // functions
+struct alignas(64) CallCount {
+  uint64_t calls;
+};
 
 }  // namespace diogenes

@@ -25,6 +25,16 @@ std::vector<Window> read_windows(const fs::path& stage_folder) {
   return windows;
 }
 
+double slowdown(const Window& window) {
+  constexpr uint64_t kLeast = 20;  // counts: one more or less is 5%
+  const auto recorded_ns = static_cast<double>(window.end_ns - window.begin_ns);
+  if (window.undisturbed_work < kLeast || window.work < kLeast || window.undisturbed_ns <= 0 ||
+      recorded_ns <= 0)
+    return 0;
+  return static_cast<double>(window.undisturbed_work) / static_cast<double>(window.undisturbed_ns) *
+         recorded_ns / static_cast<double>(window.work);
+}
+
 Status add_window(const fs::path& stage_folder, const Window& window) {
   const fs::path path = stage_folder / kWindowsFile;
   const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

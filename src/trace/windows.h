@@ -12,10 +12,15 @@ namespace diogenes {
 
 inline constexpr const char* kWindowsFile = "windows";
 
-// CLOCK_MONOTONIC, ns.
+// CLOCK_MONOTONIC, ns. `work`: how often the program gave the GPU work meanwhile; before it, undisturbed, it did so
+// `undisturbed_work` times in `undisturbed_ns`.
 struct Window {
   int64_t begin_ns = 0, end_ns = 0;
+  int64_t undisturbed_ns = 0;
+  uint64_t undisturbed_work = 0, work = 0;
 };
+// How many times as long the program takes for the same work while it is recorded; 0: too little is known.
+double slowdown(const Window& window);
 
 // In the order in which they were closed. None: there is no such file, or nothing in it can be read.
 std::vector<Window> read_windows(const std::filesystem::path& stage_folder);

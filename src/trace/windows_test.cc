@@ -53,6 +53,21 @@ TEST(Windows, OfADamagedFileAreTakenAsFarAsTheyMakeSense) {
   EXPECT_EQ(read_windows(folder.path()).size(), 1u);
 }
 
+TEST(Windows, TellHowMuchSlowerAProgramWas) {
+  // 1,000 pieces of work in 2 s before, 600 in 1.5 s of the window: 500 and 400 a second.
+  const Window window{.begin_ns = 2'000'000'000,
+                      .end_ns = 3'500'000'000,
+                      .undisturbed_ns = 2'000'000'000,
+                      .undisturbed_work = 1000,
+                      .work = 600};
+  EXPECT_DOUBLE_EQ(slowdown(window), 1.25);
+  Window little_recorded = window, little_before = window, not_counted = window;
+  little_recorded.work = little_before.undisturbed_work = 19;
+  not_counted.undisturbed_ns = 0;
+  for (const Window& one : {Window{10, 20}, little_recorded, little_before, not_counted})
+    EXPECT_EQ(slowdown(one), 0);
+}
+
 TEST(Windows, CannotBeWrittenWhereThereIsNoFolder) { EXPECT_FALSE(add_window("/no/such/folder", {10, 20})); }
 
 TEST(Windows, ClippedTracesHaveWhatBeganInTheWindow) {

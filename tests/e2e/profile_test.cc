@@ -98,6 +98,32 @@ TEST(ProfileCommand, NamesTheKernelsOfTheProgram) {
   EXPECT_EQ(first.at("shapes").at(0).at("block").at(0), 256);
 }
 
+TEST(ProfileCommand, NamesWhatTheProgramWaitsForAndJudgesNothing) {
+  std::string text;
+  const Profiled found =
+      profiled({built("bin/examples/als"), "--iterations", "40"}, {}, [&](const std::string& session) {
+        std::ifstream in(session + "/../report.txt");
+        text = {std::istreambuf_iterator<char>(in), {}};
+      });
+  ASSERT_TRUE(found.report.is_object()) << found.run.errors;
+  const json& waits = found.report.at("required");
+  ASSERT_FALSE(waits.empty()) << text;
+  for (const json& wait : waits) {
+    if (wait.at("sends").get<bool>()) continue;
+    EXPECT_EQ(wait.at("not_judged"), wait.at("count"));
+    EXPECT_EQ(wait.at("reasons").at(0).at("code"), "profiled");
+    EXPECT_GT(wait.at("up_to_s"), 0);
+    EXPECT_EQ(wait.at("where").at("function").get<std::string>().empty(), false);
+  }
+  EXPECT_NE(text.find("Waits not judged that cost most"), std::string::npos) << text;
+  EXPECT_NE(text.find("not judged: a profile watches no memory"), std::string::npos) << text;
+  const json& loop = found.report.at("main_loop");
+  ASSERT_TRUE(loop.is_object());
+  EXPECT_GE(loop.at("iterations"), 38);
+  EXPECT_GT(loop.at("seconds"), 0);
+  EXPECT_NE(text.find("the main loop made "), std::string::npos) << text;
+}
+
 // The samples that the run's one process left.
 GpuSamples samples_in(const std::string& session, Stage run = Stage::gpu_times) {
   const Result<StageTrace> stage = read_stage(session + "/" + run_name(run, 1));

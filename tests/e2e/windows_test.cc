@@ -120,10 +120,19 @@ TEST(WindowsInAProgramThatGoesOn, AreOpenedAsOftenAsWanted) {
   EXPECT_EQ(second.exit_status, 0) << second.errors;
   EXPECT_NE(second.output.find("(window 2 of 2)"), std::string::npos) << second.output;
 
+  const std::vector<Window> windows = read_windows(running.stage());
+  ASSERT_EQ(windows.size(), 2u);
+  for (const Window& window : windows) {
+    EXPECT_GE(window.undisturbed_ns, 125'000'000);
+    EXPECT_GT(window.work, 0u) << "what the program gives the GPU is counted";
+  }
+
   const json of_first = report_of(running, {"--window", "1"}), of_second = report_of(running);
   for (const json& report : {of_first, of_second}) {
     ASSERT_TRUE(report.is_object());
     EXPECT_GT(kernels(report), 0u);
+    const json& slowdown = report["application"]["window"]["slowdown"];
+    EXPECT_TRUE(slowdown.is_null() || slowdown > 0) << slowdown;
     EXPECT_NEAR(report["application"]["runtime_s"], report["application"]["window"]["seconds"], 1e-9);
   }
   EXPECT_EQ(of_first["application"]["window"]["number"], 1);

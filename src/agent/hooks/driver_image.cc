@@ -64,8 +64,9 @@ void hook_driver_if_mapped() {
   if (!planned_for(id)) return;
   find_driver_calls(driver);
   set_driver_range(driver.code());
+  void* calls = control_page ? map_file_part(kCallsFile, 0, kMostCounted * sizeof(CallCount)) : nullptr;
   install_hooks(plan().hooks, plan().plan->hook_count, driver.bias, driver.code(), is_followed_always,
-                process.hook_state);
+                static_cast<CallCount*>(calls), process.hook_state);
 }
 
 void leave_driver_its_locks() {

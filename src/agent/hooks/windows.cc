@@ -4,6 +4,7 @@
 
 #include "agent/core/pass_through.h"
 #include "agent/core/recording/gpu_times_recorder.h"
+#include "agent/hooks/x86_64/patcher.h"
 #include "agent/hooks/x86_64/thunk.h"
 #include "agent/watching/guard/threads/threads.h"
 #include "agent/watching/order/order.h"
@@ -68,6 +69,7 @@ void begin_windows() {
 
 void forget_windows() {
   begin_windows();
+  count_no_calls();  // the file is the parent's
   recording.store(false, std::memory_order_relaxed);
   ending.store(false, std::memory_order_relaxed);
 }

@@ -73,9 +73,9 @@ KEPT(ReportRequired, id, key, source_key, operation, api, count, instances, not_
 KEPT(ReportCoverage, synchronizations, judged, not_judged)
 KEPT(ReportGroup, id, grouping, title, expected_benefit_s, expected_benefit_percent, synchronization_issues,
      transfer_issues, members, range, proved)
-KEPT(ReportLoop, iterations, calls, expected_benefit_s)
+KEPT(ReportLoop, iterations, calls, expected_benefit_s, seconds)
 KEPT(ReportPart, marks, times, seconds)
-KEPT(ReportWindow, number, count, after_s, seconds)
+KEPT(ReportWindow, number, count, after_s, seconds, slowdown)
 KEPT(ReportStage, name, runtime_s, overhead)
 KEPT(ReportWaitFunction, offset, agreed, known)
 KEPT(ReportFunction, operation, count, call_s, waited_s, expected_benefit_s)

@@ -135,6 +135,9 @@ constexpr bool come_one_by_one(uint64_t count, uint64_t in_a_row, uint64_t bytes
 // Is a line that waits `count` times mostly in a loop whose turns could be made at once?
 constexpr bool in_turns(uint64_t count, uint64_t turns) { return 2 * turns >= count && turns > 0; }
 
+// In ReportRequired::reasons, of a profile: nobody looked at memory.
+inline constexpr const char* kOnlyProfiled = "profiled";
+
 // Calls of one stack at such a line.
 struct ReportRequiredCall {
   std::string key, operation, api;
@@ -219,6 +222,7 @@ struct ReportProof {
 struct ReportLoop {
   uint64_t iterations = 0, calls = 0;  // calls: of the driver, in most iterations
   double expected_benefit_s = 0;       // of all problems fixed at once: what is gained inside of it
+  double seconds = 0;                  // of all iterations, as they were recorded
 };
 
 // The part of the run that the program marked; what is found lies in it.
@@ -232,6 +236,7 @@ struct ReportPart {
 struct ReportWindow {
   uint32_t number = 0, count = 0;   // from 1; how many there are
   double after_s = 0, seconds = 0;  // from the first process's start on; how long it was open
+  double slowdown = 0;              // by the work that it gives the GPU, beside right before; 0: not known
 };
 
 struct ReportStage {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "analysis/analyse.h"
@@ -50,17 +51,20 @@ int start(const StartOptions& options) {
   on_interrupt.sa_flags = static_cast<int>(SA_RESETHAND);  // a second one ends us
   sigaction(SIGINT, &on_interrupt, nullptr);
   Progress progress;
+  // Counted alone for a moment, so that the report can say how much longer it takes when it is recorded.
+  const double counted_s = std::min(options.duration_s / 4, 1.0);
   progress.begin("recording", fmt::format("{} s of the program that runs", options.duration_s), false);
   const Nanoseconds begin = monotonic_now();
   int64_t looked = begin.count, told = begin.count;
-  auto window = control->record({static_cast<int64_t>(options.duration_s * 1e9)}, [&] {
-    constexpr int64_t kSecond = 1'000'000'000;
-    const int64_t now = monotonic_now().count;
-    if (now - told >= kSecond) progress.elapsed({(told = now) - begin.count});
-    if (now - looked < kSecond / 4) return !interrupted;
-    looked = now;
-    return !interrupted && state_of(*folder) == "running";
-  });
+  auto window = control->record({static_cast<int64_t>(counted_s * 1e9)},
+                                {static_cast<int64_t>(options.duration_s * 1e9)}, [&] {
+                                  constexpr int64_t kSecond = 1'000'000'000;
+                                  const int64_t now = monotonic_now().count;
+                                  if (now - told >= kSecond) progress.elapsed({(told = now) - begin.count});
+                                  if (now - looked < kSecond / 4) return !interrupted;
+                                  looked = now;
+                                  return !interrupted && state_of(*folder) == "running";
+                                });
   progress.end(window ? fmt::format("{:.1f} s", Nanoseconds{window->end_ns - window->begin_ns}.seconds())
                       : "failed");
   if (!window) return fail(kOwnFailure, window.error().c_str());

@@ -188,14 +188,17 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
 
 // Beside the run. What it says comes when the window is closed.
 void Measurement::record_window(WindowControl control, const std::atomic<bool>& runs) {
-  constexpr double kStep = 0.02;
-  for (double waited = 0; waited < options_.delay_s && runs; waited += kStep)
+  constexpr double kStep = 0.02, kForEver = 1e9;
+  constexpr double kLongestCount = 5;  // s; what comes right before is most like what is recorded
+  const double counted_s = std::min(options_.delay_s / 2, kLongestCount);
+  for (double waited = counted_s; waited < options_.delay_s && runs; waited += kStep)
     std::this_thread::sleep_for(std::chrono::duration<double>(kStep));
   if (!runs) return;
-  constexpr double kForEver = 1e9;
   const double seconds = options_.duration_s > 0 ? options_.duration_s : kForEver;
   Result<Window> window =
-      control.record({static_cast<int64_t>(seconds * 1e9)}, [&runs] { return runs.load(); });
+      control.record({static_cast<int64_t>(counted_s * 1e9)}, {static_cast<int64_t>(seconds * 1e9)},
+                     [&runs] { return runs.load(); });
+  if (!window && !runs) return;  // windows() says so
   if (!window) return say(window.error().c_str());
   Result<Report> report = analyse(folder_, {.model = model_of(options_.model)});
   if (!report) return say(report.error().c_str());

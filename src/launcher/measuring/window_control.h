@@ -21,10 +21,11 @@ class WindowControl {
   WindowControl(WindowControl&& other) noexcept;
   ~WindowControl();
 
-  // Opens a window for `duration`, waits until it is over, and adds it to the stage's windows. It ends sooner if stop() was
-  // called, by any process, or if `goes_on` says no, which is asked some times a second. Error: somebody else has a window
-  // open, or it cannot be written down.
-  Result<Window> record(Nanoseconds duration, const std::function<bool()>& goes_on);
+  // Counts for `undisturbed` what work the program gives the GPU, opens a window for `duration`, waits until it is over, and
+  // adds it to the stage's windows. It ends sooner if stop() was called, by any process, or if `goes_on` says no, which is
+  // asked some times a second. Error: somebody else has a window open, this one was ended before it was opened, or it cannot be
+  // written down.
+  Result<Window> record(Nanoseconds undisturbed, Nanoseconds duration, const std::function<bool()>& goes_on);
   // The window that is open ends. False: none is open.
   bool stop();
 

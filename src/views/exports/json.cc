@@ -302,7 +302,9 @@ std::string to_json(const Report& report) {
       {"window", report.window ? Json{{"number", report.window->number},
                                       {"count", report.window->count},
                                       {"after_s", finite(report.window->after_s)},
-                                      {"seconds", finite(report.window->seconds)}}
+                                      {"seconds", finite(report.window->seconds)},
+                                      {"slowdown",
+                                       report.window->slowdown > 0 ? Json(report.window->slowdown) : Json()}}
                                : Json(nullptr)}};
   result["driver"] = driver_json(report);
   result["device"] = {{"name", report.device_name}, {"compute_capability", report.compute_capability}};
@@ -344,7 +346,8 @@ std::string to_json(const Report& report) {
   }
   result["main_loop"] = report.main_loop ? Json{{"iterations", report.main_loop->iterations},
                                                 {"calls", report.main_loop->calls},
-                                                {"expected_benefit_s", report.main_loop->expected_benefit_s}}
+                                                {"expected_benefit_s", report.main_loop->expected_benefit_s},
+                                                {"seconds", report.main_loop->seconds}}
                                          : Json(nullptr);
   put_proof(result, report.proof);
   result["profile"] = profile_json(report.profile);

@@ -255,11 +255,11 @@ std::string profile_headline(const Report& report) {
   const bool several = report.processes.size() > 1;
   const bool idle = idle_is_worth_a_word(*report.profile);
   return fmt::format(
-      "the GPU worked for {}{}{}{}", seconds_text(busy),
+      "the GPU worked for {}{}{}{}{}", seconds_text(busy),
       several ? " (all processes together)"
               : fmt::format(" of {} ({})", seconds_text(report.runtime_s),
                             percent_text(report.runtime_s > 0 ? 100 * busy / report.runtime_s : 0)),
-      idle ? ", and was idle for " + idle_phrase(*report.profile->idle) : "", judged);
+      idle ? ", and was idle for " + idle_phrase(*report.profile->idle) : "", needed_part(report, 0), judged);
 }
 
 }  // namespace
@@ -333,6 +333,8 @@ std::string window_text(const ReportWindow& window) {
   std::string text = "recorded for " + seconds_text(window.seconds) + ", from " +
                      seconds_text(window.after_s) + " after the start on";
   if (window.count > 1) text += fmt::format(" (window {} of {})", window.number, window.count);
+  if (window.slowdown > 0)
+    text += fmt::format("; recorded, it took {:.2f} times as long as right before", window.slowdown);
   return text;
 }
 
@@ -357,6 +359,13 @@ std::string about_text(const Report& report) {
   }
   if (report.transfers > 0)
     text += "; " + counted(report.transfers, "transfer") + " moved " + bytes_text(report.transferred_bytes);
+  if (!report.judged && report.main_loop && report.main_loop->iterations > 0) {
+    const double each_s = report.main_loop->seconds / static_cast<double>(report.main_loop->iterations);
+    text += fmt::format("; the main loop made {} of {}", counted(report.main_loop->iterations, "iteration"),
+                        seconds_text(each_s));
+    if (report.window && report.window->slowdown > 0)
+      text += fmt::format(" ({} undisturbed)", seconds_text(each_s / report.window->slowdown));
+  }
   if (report.judged && report.profile && idle_is_worth_a_word(*report.profile))
     text += fmt::format("; the GPU was idle for {} ({})", seconds_text(report.profile->idle->idle_s),
                         percent_text(100 * report.profile->idle->idle_s / report.profile->idle->phase_s));

@@ -258,9 +258,10 @@ std::string use_text(const ReportRequired& required, const std::string& folder) 
   };
   const bool judged = is_judged(required);
   if (!judged)
-    text = because("over-budget")  ? "not judged: it was not looked at, to keep within --max-overhead"
-           : because("unresolved") ? "not judged: the run that watches memory did not get that far"
-                                   : "not judged: its result could not be watched";
+    text = because("over-budget")   ? "not judged: it was not looked at, to keep within --max-overhead"
+           : because(kOnlyProfiled) ? "not judged: a profile watches no memory"
+           : because("unresolved")  ? "not judged: the run that watches memory did not get that far"
+                                    : "not judged: its result could not be watched";
   if (judged && required.used_by && !required.used_for.empty())
     if (auto frames = telling_frames(required.used_by->stack, 1); !frames.empty())
       text += " at " + place_text(*frames[0], folder, 60);

@@ -221,6 +221,7 @@ class Writer {
       else
         gpu_work_table(page, *report_.profile, {folder_, options_.session}, limit());
       idle_table(page, *report_.profile, limit());
+      required(page);
       tree_text(page, *report_.profile, TreeTextOptions{});
       if (!whole()) profile_notes(page, *report_.profile);
     } else {

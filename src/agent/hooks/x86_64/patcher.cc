@@ -15,7 +15,7 @@ namespace {
 // A stub: mov r11, imm64 (hook); jmp [rip] (thunk); then the moved instructions and the jump back.
 constexpr size_t kStubBytes = 192;
 static_assert(10 + 14 + sizeof(HookSite::moved) + 14 <= kStubBytes);
-Hook hooks[kMaximumHooks];
+constinit Hook hooks[kMaximumHooks] = {};  // filled by a constructor, before others may run
 
 class CodeWriter {
  public:
@@ -81,7 +81,7 @@ size_t round_to_pages(size_t bytes) { return (bytes + kPageSize - 1) & ~(kPageSi
 }  // namespace
 
 void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, AddressRange code,
-                   bool (*always)(uint16_t function), uint8_t* states) {
+                   bool (*always)(uint16_t function), CallCount* calls, uint8_t* states) {
   if (count > kMaximumHooks) count = kMaximumHooks;
   size_t bytes = round_to_pages(count * kStubBytes);
   uint8_t* stubs = count ? allocate_near(code, bytes) : nullptr;
@@ -93,6 +93,7 @@ void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, Addres
   for (uint32_t i = 0; i < count; ++i) {
     const HookSite& site = sites[i];
     hooks[i].always = always(site.function);
+    if (calls && site.function < kMostCounted) hooks[i].calls = &calls[site.function];
     bool usable = well_formed(site, code, base) &&
                   memcmp(reinterpret_cast<void*>(base + site.entry), site.expected, site.displaced) == 0;
     if (!usable)
@@ -125,6 +126,10 @@ void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, Addres
     if (begin < end) mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_EXEC);
     if (i < kept_count) begin = kept[i].end;
   }
+}
+
+void count_no_calls() {
+  for (Hook& hook : hooks) hook.calls = nullptr;
 }
 
 bool hook_empty_function(uintptr_t function, AddressRange code, void (*target)()) {

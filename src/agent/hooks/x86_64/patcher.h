@@ -6,14 +6,16 @@
 
 #include "base/range.h"
 #include "driver/hooking/hook_site.h"
+#include "ffm/control_page.h"
 #include "trace/format.h"
 
 namespace diogenes::agent {
 
 // `base`: image offset 0 in memory. `states`: one per hook, written. Runs before any thread can be inside the
-// driver. `always`: Hook::always of a function.
+// driver. `always`: Hook::always of a function. `calls`: kMostCounted of them, or null: calls are not counted.
 void install_hooks(const HookSite* sites, uint32_t count, uintptr_t base, AddressRange code,
-                   bool (*always)(uint16_t function), uint8_t* states);
+                   bool (*always)(uint16_t function), CallCount* calls, uint8_t* states);
+void count_no_calls();  // from now on
 
 // A 5-byte jump at a function that returns at once (`ret`, or `endbr64; ret`) to `target`, which is called in
 // its place. Used for the dynamic linker's notification point. False: not such a function, or no memory near.

@@ -1,4 +1,4 @@
-// See thunk.h. In: r11 = Hook*. Between windows it jumps straight on. Everything a caller can see is kept: argument registers, rax (vector count of variadic
+// See thunk.h. In: r11 = Hook*. A call is counted where there are windows; between them it jumps straight on. Everything a caller can see is kept: argument registers, rax (vector count of variadic
 // calls), r10 (static chain), the stack arguments; rbx, rbp, r12 to r15 by C++'s own rules.
         .intel_syntax noprefix
         .text
@@ -14,7 +14,11 @@ diogenes_thunk:
         .cfi_startproc
         push    rax
         .cfi_def_cfa_offset 16
-        mov     rax, [rip + diogenes_gate]
+        mov     rax, [r11 + 16]
+        test    rax, rax
+        jz      1f
+        inc     QWORD PTR [rax]
+1:      mov     rax, [rip + diogenes_gate]
         cmp     QWORD PTR [rax], 0
         pop     rax
         .cfi_def_cfa_offset 8

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "agent/core/calls/call.h"
+#include "ffm/control_page.h"
 
 namespace diogenes::agent {
 
@@ -18,8 +19,9 @@ struct Hook {
                          // offset 0
   uint16_t function;     // catalogue index, kWaitFunction, kQueueWaitFunction
   bool always = false;   // on_enter is asked whatever the gate says. thunk.S reads it at offset 10
+  CallCount* calls = nullptr;  // thunk.S counts there; null: it does not
 };
-static_assert(offsetof(Hook, function) == 8 && offsetof(Hook, always) == 10);
+static_assert(offsetof(Hook, function) == 8 && offsetof(Hook, always) == 10 && offsetof(Hook, calls) == 16);
 
 // Built by thunk.S on the caller's stack. Offsets are known there.
 struct alignas(16) ThunkFrame {

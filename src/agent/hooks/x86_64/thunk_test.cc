@@ -174,7 +174,16 @@ TEST(Gate, LetsCallsGoStraightOnWhereItPointsToZero) {
   EXPECT_EQ(entered, 2);
   EXPECT_EQ(exited, 2);
   until = 0;
+  CallCount count{};
+  hook_under_test.calls = &count;
+  EXPECT_EQ(hooked(two_words)(6, 7).first, 13u);
+  EXPECT_EQ(entered, 2);
+  EXPECT_EQ(count.calls, 1u) << "what passes is counted";
   diogenes_gate.store(open);
+  EXPECT_EQ(hooked(variadic_sum)(3, 1.0, 2.0, 4.0), 7);
+  EXPECT_EQ(count.calls, 2u) << "and what is asked for";
+  hook_under_test.calls = nullptr;
+  entered = 2;
   EXPECT_EQ(hooked(two_words)(6, 7).first, 13u);
   EXPECT_EQ(entered, 3);
 }
@@ -199,13 +208,13 @@ TEST(Patcher, WritesAHookOnlyOverTheBytesThatWerePlanned) {
   HookSite other = site;
   other.expected[1] = 41;
   uint8_t state = 0;
-  install_hooks(&other, 1, range.begin, range, never, &state);
+  install_hooks(&other, 1, range.begin, range, never, nullptr, &state);
   EXPECT_EQ(static_cast<HookState>(state), HookState::bytes_differ);
   EXPECT_EQ(memcmp(page, code, sizeof code), 0);
 
   decision = 1;
   entered = exited = 0;
-  install_hooks(&site, 1, range.begin, range, never, &state);
+  install_hooks(&site, 1, range.begin, range, never, nullptr, &state);
   EXPECT_EQ(static_cast<HookState>(state), HookState::installed);
   EXPECT_EQ(function(8), 50);
   EXPECT_EQ(entered, 1);
@@ -234,7 +243,7 @@ TEST(Patcher, FixesUpDisplacementsOfMovedInstructions) {
   AddressRange range = AddressRange::of(reinterpret_cast<uintptr_t>(page), 4096);
   uint8_t state = 0;
   decision = 1;
-  install_hooks(&site, 1, range.begin, range, never, &state);
+  install_hooks(&site, 1, range.begin, range, never, nullptr, &state);
   ASSERT_EQ(static_cast<HookState>(state), HookState::installed);
   EXPECT_EQ(function(), 1);
 }
