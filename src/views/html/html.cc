@@ -92,12 +92,13 @@ std::string timeline_html(const Report& report) {
   if (!has_timeline(report)) return "";
   const ReportTimeline& timeline = *report.timeline;
   std::string text =
-      "<section id=\"timeline\"><h2>Timeline</h2>\n<p>Threads of the CPU and streams of the GPU, from the tracing run. The "
-      "strip below a thread marks what can be saved. ";
+      "<section id=\"timeline\"><h2>Timeline</h2>\n<p>Threads of the CPU and streams of the GPU";
+  text += report.judged ? ", from the tracing run. The strip below a thread marks what can be saved. " : ". ";
   if (timeline.gpu_times)
-    text +=
-        "GPU work was timed in another run: each piece is drawn with its measured length, after the call that "
-        "launched it and the work before it in its stream. ";
+    text += fmt::format(
+        "{}ach piece of GPU work is drawn with its measured length, after the call that launched it and the work before "
+        "it in its stream. ",
+        report.judged ? "GPU work was timed in another run: e" : "E");
   else
     text += "How long GPU work took was not measured, so there are no streams. ";
   if (timeline.merged > 0)
