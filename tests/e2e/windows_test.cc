@@ -51,6 +51,15 @@ class Running {
     if (launcher_.joinable()) launcher_.join();
     return run_;
   }
+  // Its process id, of its folder's name.
+  long program() const {
+    for (const auto& entry : fs::directory_iterator(stage()))
+      if (entry.is_directory()) {
+        const std::string name = entry.path().filename();
+        return std::stol(name.substr(name.rfind('-') + 1));
+      }
+    return 0;
+  }
   // It has used CUDA: its folder is there.
   bool works() const {
     return comes([this] {
@@ -146,6 +155,41 @@ TEST(WindowsInAProgramThatGoesOn, AreOpenedAsOftenAsWanted) {
   EXPECT_EQ(run.output, "all steps were right\n");
   EXPECT_NE(run.errors.find("recorded 2 windows"), std::string::npos) << run.errors;
   EXPECT_EQ(running.tool({"start", running.session()}).exit_status, 125) << "it has ended";
+}
+
+// What the kernel says of the program: threads, watchpoints, and the rights of what it has mapped of files other than ours.
+struct Seen {
+  long threads = 0, watchpoints = 0;
+  std::vector<std::string> mapped;
+};
+Seen seen_of(const Running& running) {
+  Seen seen;
+  const fs::path process = fs::path("/proc") / std::to_string(running.program());
+  seen.threads = std::distance(fs::directory_iterator(process / "task"), {});
+  for (const auto& file : fs::directory_iterator(process / "fd")) {
+    std::error_code gone;
+    seen.watchpoints += fs::read_symlink(file.path(), gone).string().find("perf_event") != std::string::npos;
+  }
+  std::ifstream maps(process / "maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find('/') != std::string::npos && line.find(running.session()) == std::string::npos)
+      seen.mapped.push_back(line);
+  return seen;
+}
+
+TEST(WindowsInAProgramThatGoesOn, LeaveNothingBehind) {
+  Running running({"--wait"});
+  ASSERT_TRUE(running.works());
+  // Once, for what the driver and the agent make when they first come to it.
+  ASSERT_EQ(running.tool({"start", running.session(), "--duration", "0.2"}).exit_status, 0);
+  const Seen before = seen_of(running);
+  EXPECT_GE(before.threads, 1);
+  EXPECT_GT(before.mapped.size(), 10u);
+  ASSERT_EQ(running.tool({"start", running.session(), "--duration", "0.2"}).exit_status, 0);
+  const Seen after = seen_of(running);
+  EXPECT_EQ(after.threads, before.threads);
+  EXPECT_EQ(after.watchpoints, 0);
+  EXPECT_EQ(after.mapped, before.mapped);
 }
 
 TEST(WindowsInAProgramThatGoesOn, EndWithWhoeverOpenedThem) {
