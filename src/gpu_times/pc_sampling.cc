@@ -44,8 +44,8 @@ constexpr int64_t kDrainEvery = kSecond, kLongestWait = 2 * kSecond;
 // 2^n cycles between two samples of a multiprocessor. CUPTI's own 2^11 fills the hardware's buffer in less than a second where
 // the GPU is busy, and what is left at the end takes a second for 30 million samples.
 constexpr uint32_t kPeriod = 14;
-constexpr int kLastTried =
-    9;  // compute capability; others report that newer GPUs give no samples with another period
+// Compute capability. Others report that newer GPUs give no samples with another period.
+constexpr int kLastTried = 9;
 
 SamplingFunctions functions;
 int (*push_current)(Context) = nullptr;

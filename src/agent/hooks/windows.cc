@@ -69,7 +69,7 @@ void begin_windows() {
 
 void forget_windows() {
   begin_windows();
-  count_no_calls();  // the file is the parent's
+  if (control_page) count_no_calls();  // the file is the parent's
   recording.store(false, std::memory_order_relaxed);
   ending.store(false, std::memory_order_relaxed);
 }

@@ -1,6 +1,6 @@
-// Recording in windows (core/windows.h): between them the thunk passes calls straight through. Each thread changes over at its own next call of
-// the driver. No thread of the agent's is needed for that: the first call behind a window ends what was begun for it. A call that
-// began in a window is recorded, however late it returns.
+// Recording in windows (core/windows.h): between them the thunk passes calls straight through. Each thread changes over at its
+// own next call of the driver. No thread of the agent's is needed for that: the first call behind a window ends what was begun
+// for it. A call that began in a window is recorded, however late it returns.
 #pragma once
 #include <cstdint>
 

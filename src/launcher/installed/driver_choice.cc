@@ -115,7 +115,8 @@ Result<DriverHooks> prepare_driver(const ChosenDriver& driver, const Installatio
   if (std::string refused = refused_text(planned); !refused.empty()) result.problems.push_back(refused);
   if (result.all.empty())
     return error("nothing of %s can be hooked: is it a CUDA driver for x86-64?", driver.library.c_str());
-  keep_hooks(installation.cache, result);
+  // A wait function that no check confirmed is looked for again the next time, as find_wait_functions() has it.
+  if (found && (found->from_cache || found->wait.verified)) keep_hooks(installation.cache, result);
   return result;
 }
 

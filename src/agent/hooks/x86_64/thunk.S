@@ -1,5 +1,6 @@
-// See thunk.h. In: r11 = Hook*. A call is counted where there are windows; between them it jumps straight on. Everything a caller can see is kept: argument registers, rax (vector count of variadic
-// calls), r10 (static chain), the stack arguments; rbx, rbp, r12 to r15 by C++'s own rules.
+// See thunk.h. In: r11 = Hook*. A call is counted where there are windows; between them it jumps straight on. Everything a
+// caller can see is kept: argument registers, rax (vector count of variadic calls), r10 (static chain), the stack arguments;
+// rbx, rbp, r12 to r15 by C++'s own rules.
         .intel_syntax noprefix
         .text
         .p2align 4
