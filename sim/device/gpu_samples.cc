@@ -86,6 +86,7 @@ void start_gpu_samples(const char* folder) {
   if (!samples().file.open(folder)) return;
   samples().code.open(samples().folder.c_str());
   samples().file.header().period_cycles = kPeriodCycles;
+  samples().file.device({SampledType::device, 132, 0, 1, 0, {}});  // as its attributes say
   read_samples(list);
 }
 

@@ -1,8 +1,10 @@
 #include "analysis/joined_runs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "analysis/findings/required.h"
+#include "analysis/kernel_samples/sampled_time.h"
 #include "analysis/necessity/judge_process.h"
 #include "analysis/report/notices.h"
 #include "analysis/runs/first_uses.h"
@@ -135,9 +137,13 @@ void JoinedRuns::load_profile() {
 }
 
 void JoinedRuns::take_gpu_samples(Run& run) {
-  for (ProcessTrace& process : run.trace.processes)
-    if (!process.gpu_samples.instructions.empty() || !process.gpu_samples.why_none.empty())
-      gpu_samples.push_back({std::move(process.gpu_samples), {}});
+  for (ProcessTrace& trace : run.trace.processes) {
+    if (trace.gpu_samples.instructions.empty() && trace.gpu_samples.why_none.empty()) continue;
+    const auto process = std::find_if(run.processes.begin(), run.processes.end(),
+                                      [&](const Process& one) { return one.trace == &trace; });
+    gpu_samples.push_back(
+        {std::move(trace.gpu_samples), {}, static_cast<uint32_t>(process - run.processes.begin())});
+  }
 }
 
 void JoinedRuns::make_schedules() {
@@ -163,6 +169,8 @@ void JoinedRuns::take_gpu_times(const Run& run) {
                               &run == &*tracing ? schedules : replay::Schedules{});
   calibrated = gpu_times_->known > 0;
   machine_ = gpu_times_->machine;
+  if (!gpu_samples.empty())
+    sampled_time = find_sampled_time(run, gpu_samples, GpuClocks::read(run.trace.folder));
   gpu_work = found.get();
   join_gpu_work(*tracing, run, sites, *gpu_work);
 }

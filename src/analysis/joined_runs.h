@@ -62,10 +62,11 @@ class JoinedRuns {
   bool calibrated = false;     // of some of the GPU's work it is known when it was
   bool has_gpu_run = false;    // by a run of its own
   std::optional<Run> gpu_run;  // that one, without its operations
-  std::optional<ReportWindow> window;          // the profile is of that one alone
-  std::optional<CpuSamples> cpu_samples;       // of the tracing run, where they were taken
-  std::optional<GpuWorkFound> gpu_work;        // where GPU times were taken
-  std::vector<ProcessGpuSamples> gpu_samples;  // by process, of the run that took them; empty: none did
+  std::optional<ReportWindow> window;               // the profile is of that one alone
+  std::optional<CpuSamples> cpu_samples;            // of the tracing run, where they were taken
+  std::optional<GpuWorkFound> gpu_work;             // where GPU times were taken
+  std::vector<ProcessGpuSamples> gpu_samples;       // by process, of the run that took them; empty: none did
+  std::map<std::string, SampledTime> sampled_time;  // of those, by kernel
   std::vector<ReportNotice> notices;
   std::vector<std::string> lost;  // what runs could not record
 

@@ -396,6 +396,7 @@ void ReportOfRun::add_profile() {
                     .samples = [this] { return named_.valid() ? named_.get() : decltype(named_.get()){}; },
                     .idle = [this] { return idle_.get(); },
                     .gpu_samples = runs_.gpu_samples,
+                    .sampled_time = &runs_.sampled_time,
                     .source = [this](const std::string& file, int first,
                                      int last) { return source_.between(file, first, last); }});
 }

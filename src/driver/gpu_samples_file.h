@@ -20,7 +20,7 @@
 namespace diogenes {
 
 inline constexpr const char* kGpuSamplesFile = "gpu-samples";
-inline constexpr char kGpuSamplesMagic[9] = "diosmpl1";
+inline constexpr char kGpuSamplesMagic[9] = "diosmpl2";
 inline constexpr const char* kKeptCodeFile = "cubin-%016llx";  // by SampledModule::code
 inline constexpr size_t kLongestSampledName = 16 << 10;        // longer ones are cut
 inline constexpr uint32_t kMostReasons = 256;
@@ -48,10 +48,13 @@ struct SamplesHeader {
   uint64_t left_out;       // for which there was no room here
   SamplingStep failed_step;
   int32_t failed_result;  // CUPTI's
+  int64_t
+      ended_ns;  // CLOCK_MONOTONIC: nothing was sampled from then on, as the program makes too many calls; 0: to its end
+  uint64_t reserved[3];
 };
-static_assert(sizeof(SamplesHeader) == 64);
+static_assert(sizeof(SamplesHeader) == 96);
 
-enum class SampledType : uint32_t { none, reason, function, module, sum };
+enum class SampledType : uint32_t { none, reason, function, module, sum, device };
 
 struct SampledName {
   SampledType type;  // reason or function
@@ -75,7 +78,15 @@ struct SampledSum {
   uint64_t offset;                    // bytes from where the function's code starts
   uint64_t samples;
 };
-static_assert(sizeof(SampledName) == 32 && sizeof(SampledModule) == 32 && sizeof(SampledSum) == 32);
+
+// That is sampled. Its place on the bus.
+struct SampledDevice {
+  SampledType type;
+  uint32_t multiprocessors, domain, bus, device;
+  uint32_t reserved[3];
+};
+static_assert(sizeof(SampledName) == 32 && sizeof(SampledModule) == 32 && sizeof(SampledSum) == 32 &&
+              sizeof(SampledDevice) == 32);
 
 // One caller at a time. Nothing is allocated but by open(). A number of 0: there was no room.
 class SamplesFile {
@@ -106,6 +117,12 @@ class SamplesFile {
     return add(SampledModule{SampledType::module, why_none, code, {}}, nullptr, 0) ? ++modules_ : 0;
   }
   uint32_t modules() const { return modules_; }
+  void device(const SampledDevice& device) {
+    uint32_t& slot = slot_of(XXH3_64bits(&device, sizeof device), [&](const uint8_t* record) {
+      return memcmp(record, &device, sizeof device) == 0;
+    });
+    if (slot == 0) slot = add(device, nullptr, 0);
+  }
 
   // `key.samples` more.
   void count(const SampledSum& key) {

@@ -39,6 +39,7 @@ Correlations correlations;
 TimesChannel channel;
 LaunchFile launches;  // by whoever delivers: these take turns
 const GpuSamplesPlugIn* samples = nullptr;
+std::atomic<uint64_t> calls{0};  // that gave work; of two at the same time one may be missing
 // CUPTI may be gone when the program's last destructors have run: flushed once, before them where there is an
 // orderly way out.
 std::atomic<bool> flushed{true};
@@ -53,8 +54,10 @@ uint64_t monotonic_clock() {
 void on_call(void*, uint32_t domain, uint32_t event, const void* data) {
   if (domain != kDomainDriver) return samples ? samples->resource(event, data) : void();
   const auto* call = static_cast<const CallbackData*>(data);
-  if (call->site == kSiteEnter && current_operation != 0)
-    correlations.set(call->correlation, current_operation);
+  if (samples) samples->call(call->site == kSiteEnter);
+  if (call->site != kSiteEnter || current_operation == 0) return;
+  correlations.set(call->correlation, current_operation);
+  calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 void buffer_requested(uint8_t** buffer, size_t* bytes, size_t* most_records) {
@@ -116,8 +119,9 @@ pid_t own_process = 0;
 std::atomic<bool> switching{false};
 
 // Between, copies and fills cost little more for CUPTI's sake, launches as much as before. Each switch takes some 0.1 ms
-// (docs/driver-facts.md).
+// (docs/driver-facts.md). While it samples, CUPTI begins no records again: until that is over, none are left out.
 bool record(bool on) {
+  if (samples && !samples->over(calls.load(std::memory_order_relaxed))) return true;
   switching.store(true);
   bool known = !flushed.load() && (!on || functions.enable_domain(1, subscriber, kDomainDriver) == kSuccess);
   if (known) {

@@ -5,7 +5,8 @@
 // A context is sampled from its creation (CUPTI's callback on the program's thread) to its end, or to the program's. CONTINUOUS
 // mode changes nothing of how kernels run, and does not say which launch a sample is of. The hardware's buffer holds some seconds:
 // a thread for each context drains it. CUPTI wants the context current there, and one thread that makes one context current, once,
-// makes one call of the driver that the agent records. At a context's end the program's thread drains and disables.
+// makes one call of the driver that the agent records. At a context's end the program's thread drains and disables. Where the
+// program makes too many calls, one of its threads does so meanwhile, and nothing is sampled from then on.
 //
 // Modules have our own numbers, which CUPTI asks for when it sees one: they tell apart two GPUs that load the same code, and code
 // that is loaded again. No lock is held while CUPTI is called: it holds its own while it calls back. What waits for another
@@ -46,6 +47,8 @@ constexpr int64_t kDrainEvery = kSecond, kLongestWait = 2 * kSecond;
 constexpr uint32_t kPeriod = 14;
 // Compute capability. Others report that newer GPUs give no samples with another period.
 constexpr int kLastTried = 9;
+// All that gives the GPU work is recorded while it is sampled: so many calls may do so at once, and so many a second.
+constexpr uint64_t kCallsAtOnce = 50'000, kCallsASecond = 50'000;
 
 SamplingFunctions functions;
 int (*push_current)(Context) = nullptr;
@@ -57,22 +60,73 @@ char own_folder[512];
 // Both sequentially consistent: either a callback sees that it is finished, or it is waited for.
 std::atomic<bool> finished{true};
 std::atomic<int> callbacks{0};
+std::atomic<bool> ended{false};    // for good, though the program goes on
+std::atomic<int64_t> began_ns{0};  // the first context; CLOCK_MONOTONIC
 
 void sleep_for(int64_t nanoseconds) {
   const timespec time{nanoseconds / kSecond, nanoseconds % kSecond};
   syscall(SYS_nanosleep, &time, nullptr);  // libc's is a place where a thread can be cancelled
 }
 
+int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
 // False: it did not come true in time.
 template <typename Condition>
-bool wait_until(Condition condition) {
+bool wait_until(Condition condition, int64_t longest = kLongestWait) {
   constexpr int64_t kStep = 100'000;
   for (int64_t waited = 0; !condition(); waited += kStep) {
-    if (waited >= kLongestWait) return false;
+    if (waited >= longest) return false;
     sleep_for(kStep);
   }
   return true;
 }
+
+// CUPTI ends sampling with a lock of its own and waits for the driver's, and in a call of the driver it is the other way round:
+// so it ends while no other thread is in a call. Who comes meanwhile waits. All of it is sequentially consistent: either a thread
+// that enters sees that sampling ends, or it is seen.
+thread_local int own_calls __attribute__((tls_model("initial-exec"))) = 0;  // that this thread is in
+thread_local bool ends_sampling __attribute__((tls_model("initial-exec"))) = false;
+std::atomic<int> calls_inside{0};  // of all threads
+std::atomic<bool> driver_is_closed{false};
+
+void on_call(bool enters) {
+  if (ends_sampling) return;
+  if (!enters) {
+    if (own_calls > 0) --own_calls, --calls_inside;
+    return;
+  }
+  ++own_calls;
+  ++calls_inside;
+  while (driver_is_closed.load()) {
+    --calls_inside;
+    const bool open = wait_until([] { return !driver_is_closed.load(); }, 5 * kLongestWait);
+    ++calls_inside;
+    if (!open) return;
+  }
+}
+
+// False: another thread is in a call, or ends sampling itself.
+class AloneInDriver {
+ public:
+  AloneInDriver()
+      : closed_(!driver_is_closed.exchange(true)), is_alone_(closed_ && calls_inside == own_calls) {
+    ends_sampling = is_alone_;
+  }
+  ~AloneInDriver() {
+    if (is_alone_) ends_sampling = false;
+    if (closed_) driver_is_closed.store(false);
+  }
+  AloneInDriver(const AloneInDriver&) = delete;
+  AloneInDriver& operator=(const AloneInDriver&) = delete;
+  explicit operator bool() const { return is_alone_; }
+
+ private:
+  const bool closed_, is_alone_;
+};
 
 // What all contexts share. Held for a short time, in which nobody but the disk is waited for.
 std::atomic_flag table_in_use{};
@@ -279,6 +333,21 @@ bool configure(Sampled& one, uint32_t (&indices)[kMostReasons]) {
   return true;
 }
 
+void note_device(const Sampled& one) {
+  constexpr int kMultiprocessors = 16, kBus = 33, kDevice = 34, kDomain = 50;  // CU_DEVICE_ATTRIBUTE_
+  uint32_t number = 0;
+  if (!get_attribute || functions.get_device(one.context, &number) != kSuccess) return;
+  const auto ask = [&](int attribute) {
+    int value = 0;
+    get_attribute(&value, attribute, static_cast<int>(number));
+    return static_cast<uint32_t>(value);
+  };
+  const SampledDevice device{SampledType::device, ask(kMultiprocessors), ask(kDomain),
+                             ask(kBus),           ask(kDevice),          {}};
+  const HeldTable held;
+  table.device(device);
+}
+
 // If that fails, CUPTI may still write into its buffer: the place is not used again.
 void disable(Sampled& one) {
   auto parameters = of(one);
@@ -290,6 +359,7 @@ void disable(Sampled& one) {
 }
 
 void begin(Context context) {
+  if (ended.load()) return;
   Sampled* free = nullptr;
   for (Sampled& one : sampled)
     if (Context none = nullptr; !free && one.context.compare_exchange_strong(none, context)) free = &one;
@@ -304,6 +374,8 @@ void begin(Context context) {
   uint32_t indices[kMostReasons];
   const CuptiResult result = functions.enable(&parameters);
   if (result == kSuccess && know_reasons(one, indices) && configure(one, indices)) {
+    note_device(one);
+    if (int64_t none = 0; began_ns.load() == 0) began_ns.compare_exchange_strong(none, now_ns());
     one.drains = true;
     start_thread(one);
     one.runs.store(true);
@@ -314,21 +386,24 @@ void begin(Context context) {
   one.context.store(nullptr);
 }
 
-void end(Sampled& one) {
-  if (!one.runs.exchange(false)) return;
+// Drained for the last time, but for what disable() brings. False: nobody samples it, another thread ends it, or its own hangs.
+bool stop(Sampled& one) {
+  if (!one.runs.exchange(false)) return false;
   one.stop.store(1);
   syscall(SYS_futex, &one.stop, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  if (!wait_until([&] { return one.stopped.load(std::memory_order_acquire); })) {
-    failed(SamplingStep::drain, kErrorNotReady);
-    return;
-  }
+  if (!wait_until([&] { return one.stopped.load(std::memory_order_acquire); }))
+    return failed(SamplingStep::drain, kErrorNotReady);
   if (one.has_thread) pthread_join(one.thread, nullptr);
   Context ignored;
   if (push_current && push_current(one.context.load()) == 0) {
     drain(one);
     pop_current(&ignored);
   }
-  disable(one);
+  return true;
+}
+
+void end(Sampled& one) {
+  if (stop(one)) disable(one);
 }
 
 void on_resource(unsigned event, const void* data) {
@@ -406,17 +481,44 @@ void start(void* library, void* subscriber, const char* folder) {
   if (result != kSuccess) failed(SamplingStep::callbacks, result);
 }
 
+bool none_is_sampled() {
+  return std::all_of(std::begin(sampled), std::end(sampled),
+                     [](const Sampled& one) { return !one.context.load(); });
+}
+
+bool over(uint64_t calls) {
+  const int64_t began = began_ns.load();
+  if (getpid() != own_process || finished.load()) return true;
+  if (began == 0 || ended.load()) return none_is_sampled();
+  const auto milliseconds = static_cast<uint64_t>((now_ns() - began) / 1'000'000);
+  if (calls <= kCallsAtOnce + kCallsASecond * milliseconds / 1'000) return false;
+  const AloneInDriver alone;
+  if (!alone || ended.exchange(true)) return false;
+  for (Sampled& one : sampled) end(one);
+  const HeldTable held;
+  table.header().ended_ns = now_ns();
+  return none_is_sampled();
+}
+
 // A child of a fork has no thread of ours, and the file is its parent's.
 void finish() {
   if (getpid() != own_process || finished.exchange(true)) return;
   wait_until([] { return callbacks.load() == 0; });
-  for (Sampled& one : sampled) end(one);
+  bool stopped[kMostContexts];
+  for (int i = 0; i < kMostContexts; ++i) stopped[i] = stop(sampled[i]);
+  const bool has_ended = wait_until([&] {
+    const AloneInDriver alone;
+    for (int i = 0; i < kMostContexts && alone; ++i)
+      if (stopped[i]) disable(sampled[i]);
+    return alone || none_is_sampled();
+  });
+  if (!has_ended) failed(SamplingStep::drain, kErrorNotReady);
 }
 
 }  // namespace
 
 // The plug-in of GPU times looks for it by name.
 extern "C" __attribute__((visibility("default")))
-const GpuSamplesPlugIn diogenes_gpu_samples = {start, on_resource, finish};
+const GpuSamplesPlugIn diogenes_gpu_samples = {start, on_resource, on_call, over, finish};
 
 }  // namespace diogenes

@@ -46,6 +46,7 @@ struct Read {
   SamplesHeader header{};
   std::vector<std::string> reasons, functions;  // by number, from 1
   std::vector<SampledModule> modules;
+  std::vector<SampledDevice> devices;
   std::map<std::string, uint64_t> sums;  // "module function+offset reason"
 
   explicit Read(const fs::path& folder) {
@@ -64,6 +65,8 @@ struct Read {
         at += (name->bytes + sizeof *name - 1) / sizeof *name * sizeof *name;
       } else if (*type == SampledType::module) {
         modules.push_back(*reinterpret_cast<const SampledModule*>(type));
+      } else if (*type == SampledType::device) {
+        devices.push_back(*reinterpret_cast<const SampledDevice*>(type));
       } else {
         const auto* sum = reinterpret_cast<const SampledSum*>(type);
         sums[std::to_string(sum->module) + " " + functions.at(sum->function - 1) + "+" +
@@ -145,6 +148,97 @@ TEST_F(Samples, AreSummedByModuleFunctionOffsetAndReason) {
   EXPECT_EQ(found.header.total, 15u);
   EXPECT_EQ(found.header.period_cycles, 16384u);
   EXPECT_EQ(found.header.failed_step, SamplingStep::none);
+  EXPECT_EQ(found.header.ended_ns, 0);
+  EXPECT_EQ(gpu_->disabled, 1);
+}
+
+TEST_F(Samples, SayOnceWhichGpuTheyAreOf) {
+  start();
+  gpu_->create(context(1));
+  gpu_->create(context(2));
+  source_->finish();
+  const Read found = read();
+  ASSERT_EQ(found.devices.size(), 1u);
+  EXPECT_EQ(found.devices[0].multiprocessors, 132u);
+  EXPECT_EQ(found.devices[0].domain, 3u);
+  EXPECT_EQ(found.devices[0].bus, 0x1bu);
+  EXPECT_EQ(found.devices[0].device, 2u);
+}
+
+TEST_F(Samples, OfFewCallsAllAreRecordedUntilTheEnd) {
+  start();
+  gpu_->create(context(1));
+  source_->begin(1);
+  for (int i = 0; i < 50'000; ++i) cupti_->call();
+  source_->end();
+  EXPECT_TRUE(source_->record(false)) << "it stays on";
+  EXPECT_TRUE(source_->record(true));
+  EXPECT_EQ(gpu_->disabled, 0);
+  source_->finish();
+  EXPECT_EQ(read().header.ended_ns, 0);
+}
+
+TEST_F(Samples, EndMeanwhileIfThereAreTooManyCalls) {
+  start();
+  gpu_->create(context(1));
+  gpu_->create(context(2));
+  const uint64_t module = gpu_->load(code_);
+  gpu_->sample(context(1), {module, 0x110, "f", {{kSelected, 5}}});
+  gpu_->sample(context(2), {module, 0x110, "f", {{kSelected, 2}}, true});
+  source_->begin(1);
+  wait_for([&] {
+    for (int i = 0; i < 100'000; ++i) cupti_->call();
+    return !source_->record(false);
+  });
+  source_->end();
+  EXPECT_FALSE(cupti_->enabled[cupti::kConcurrentKernel]);
+  EXPECT_TRUE(source_->record(true)) << "records begin again behind it";
+  EXPECT_EQ(threads(), 1);
+  EXPECT_EQ(read().sums, (Sums{{"1 f+272 selected", 7}}));
+  EXPECT_GT(read().header.ended_ns, 0);
+  gpu_->create(context(3));
+  gpu_->destroy(context(1));
+  source_->finish();
+  EXPECT_EQ(gpu_->enabled, 2);
+  EXPECT_EQ(gpu_->disabled, 2);
+}
+
+// CUPTI would wait for a lock of the driver that the other thread holds, and that one for CUPTI's.
+TEST_F(Samples, DoNotEndWhileAnotherThreadIsInACall) {
+  start();
+  gpu_->create(context(1));
+  cupti_->enter();
+  std::thread([&] {
+    source_->begin(1);
+    for (int i = 0; i < 10'000'000; ++i) cupti_->call();
+    source_->end();
+    EXPECT_TRUE(source_->record(false));
+  }).join();
+  EXPECT_EQ(gpu_->disabled, 0);
+  std::thread([&] { source_->finish(); }).join();
+  EXPECT_EQ(gpu_->disabled, 0);
+  EXPECT_EQ(read().header.failed_step, SamplingStep::drain) << "what was left is missing, and that is said";
+  EXPECT_EQ(read().header.failed_result, cupti::kErrorNotReady);
+  cupti_->leave();
+}
+
+TEST_F(Samples, WhoEntersACallWhileTheyEndWaits) {
+  start();
+  gpu_->create(context(1));
+  std::atomic<bool> entered{false};
+  std::thread other;
+  gpu_->while_disabling = [&] {
+    other = std::thread([&] {
+      cupti_->enter();
+      entered = true;
+      cupti_->leave();
+    });
+    usleep(50'000);
+    EXPECT_FALSE(entered);
+  };
+  source_->finish();
+  other.join();
+  EXPECT_TRUE(entered);
   EXPECT_EQ(gpu_->disabled, 1);
 }
 

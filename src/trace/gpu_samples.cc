@@ -128,6 +128,8 @@ class Reader {
         return take_module(record_at<SampledModule>(at));
       case SampledType::sum:
         return take_sum(record_at<SampledSum>(at));
+      case SampledType::device:
+        return take_device(record_at<SampledDevice>(at));
       default:
         return 0;
     }
@@ -188,6 +190,11 @@ class Reader {
     return sizeof record;
   }
 
+  size_t take_device(const SampledDevice& record) {
+    out_.devices.push_back({{record.domain, record.bus, record.device}, record.multiprocessors});
+    return sizeof record;
+  }
+
   void order() {
     const auto key = [](const Sum& sum) {
       return std::tie(sum.module, sum.function, sum.offset, sum.reason);
@@ -242,6 +249,7 @@ GpuSamples read_gpu_samples(const fs::path& process_folder, std::vector<std::str
   samples.foreign = std::min(header->foreign, kMostSamples);
   samples.full_buffers = std::min(header->full_buffers, kMostSamples);
   samples.left_out = std::min(header->left_out, kMostSamples);
+  samples.ended_ns = std::max<int64_t>(header->ended_ns, 0);
   samples.why_none = sentence_of(*header);
   if (const size_t rest = Reader(process_folder, file->bytes(), samples).read(); rest > 0)
     missing.push_back(shown + ": " + std::to_string(rest) +

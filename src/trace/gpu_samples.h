@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "trace/gpu_clocks.h"
+
 namespace diogenes {
 
 struct GpuSamples {
@@ -27,17 +29,26 @@ struct GpuSamples {
     std::vector<Reason> reasons;  // sorted by reason, each once
   };
 
+  // A GPU that was sampled.
+  struct Device {
+    PciPlace place;
+    uint32_t multiprocessors = 0;
+  };
+
   std::vector<std::string>
       reasons;  // as CUPTI names them, without what all have in front: "long_scoreboard", "selected"
   std::vector<std::string> functions;  // symbols, as in the cubin
   std::vector<Module> modules;
   std::vector<Instruction> instructions;  // sorted by module, function, offset; each once
+  std::vector<Device> devices;
   uint64_t period_cycles = 0;  // of the GPU's clock, between two samples of a multiprocessor; 0: not known
   uint64_t dropped = 0;        // by hardware or driver
   uint64_t foreign = 0;        // of modules that are not known
   uint64_t full_buffers = 0;   // how often samples were lost since the hardware's buffer was full
   uint64_t left_out = 0;       // for which there was no room in the file
   uint64_t total = 0;          // as the driver counts them, with those above
+  int64_t ended_ns =
+      0;  // CLOCK_MONOTONIC: from then on the program made too many calls; 0: all of it was sampled
   // Samples were not taken, or not of all contexts: a sentence that says why, and what to do. "": they were, or nobody asked.
   std::string why_none;
 };

@@ -50,6 +50,10 @@ TEST_F(GpuSamplesTest, SumsComeBackInOrderWithTheirNames) {
   file_.header().foreign = 12;
   file_.header().full_buffers = 13;
   file_.header().total = 51;
+  file_.header().ended_ns = 77;
+  file_.device({SampledType::device, 132, 3, 0x1b, 2, {}});
+  file_.device({SampledType::device, 132, 3, 0x43, 2, {}});
+  file_.device({SampledType::device, 132, 3, 0x1b, 2, {}});
   const GpuSamples samples = read();
   EXPECT_TRUE(missing_.empty());
   EXPECT_EQ(samples.reasons, (std::vector<std::string>{"barrier", "wait"}));
@@ -73,6 +77,11 @@ TEST_F(GpuSamplesTest, SumsComeBackInOrderWithTheirNames) {
   EXPECT_EQ(samples.foreign, 12u);
   EXPECT_EQ(samples.full_buffers, 13u);
   EXPECT_EQ(samples.total, 51u);
+  EXPECT_EQ(samples.ended_ns, 77);
+  ASSERT_EQ(samples.devices.size(), 2u);
+  EXPECT_EQ(samples.devices[0].place, (PciPlace{3, 0x1b, 2}));
+  EXPECT_EQ(samples.devices[1].place, (PciPlace{3, 0x43, 2}));
+  EXPECT_EQ(samples.devices[0].multiprocessors, 132u);
   EXPECT_EQ(samples.why_none, "");
 }
 

@@ -39,7 +39,7 @@ ELSEWHERE = {
     "x.h", "x.cc", "x_test.cc", "NAME_fuzz.cc", "a.cc", "file.cc", "als.cc", "src/als.cc", "train.py",
     # Of Linux, GCC, CUDA and CPython.
     "include/linux/syscalls.h", "linux/fs.h", "unwind-dw2-fde.h", "cupti_activity.h", "cupti_callbacks.h",
-    "cupti_result.h", "cupti_pcsampling.h", "nvToolsExt.h", "nvtxDetail/nvtxTypes.h", "InternalDocs/code_objects.md",
+    "cupti_result.h", "nvml.h", "cupti_pcsampling.h", "nvToolsExt.h", "nvtxDetail/nvtxTypes.h", "InternalDocs/code_objects.md",
 }
 BUILT = ("build/", "share/")
 

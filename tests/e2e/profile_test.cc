@@ -155,6 +155,12 @@ TEST(ProfileCommand, TakesSamplesOfKernelsAndKeepsTheirCode) {
   EXPECT_EQ(inside.at("nodes").at(0).at("all").at("stalls").at(0).at("reason"), "long_scoreboard");
   EXPECT_NEAR(inside.at("issue_rate").get<double>(), 6.0 / 9, 1e-9);
   EXPECT_TRUE(inside.at("why_no_lines").is_null());
+  // 9 samples of 2,048 cycles a launch, beside those of 132 multiprocessors with 1 GHz while it ran.
+  EXPECT_NEAR(
+      inside.at("active_rate").get<double>(),
+      std::min(1.0,
+               9.0 * 2048 / (1e9 * first.at("gpu_s").get<double>() / static_cast<double>(launches) * 132)),
+      1e-3);
   EXPECT_EQ(samples.reasons, (std::vector<std::string>{"long_scoreboard", "selected"}));
   EXPECT_EQ(samples.functions, std::vector<std::string>{"_Z6directPfi"});
   EXPECT_EQ(samples.period_cycles, 2048u);

@@ -71,16 +71,21 @@ std::vector<uint32_t> hottest_of(const ReportKernelSamples& kernel) {
   return hottest;
 }
 
-// Formulas 4 to 7. Those that need the number of schedulers in use are left out where that is not known.
+// Formulas 4 to 10. Those that need the number of schedulers in use are left out where that is not known.
 void set_metrics(ReportKernelSamples& out, const SampleCounts& all, const SampledCode& code,
-                 uint32_t threads) {
+                 const KernelAsked& asked) {
   const double samples = all.all();
   if (samples <= 0) return;
   out.issue_rate = (samples - std::min(all.latency, samples)) / samples;
   out.eligible_rate = (all.of(code.issued) + all.of(code.not_selected)) / samples;
-  if (threads < kSchedulers * kThreadsOfWarp) return;
+  const double cycles = samples * asked.sampled.cycles_a_sample;
+  if (cycles > 0 && asked.sampled.cycles > 0) out.active_rate = std::min(cycles / asked.sampled.cycles, 1.0);
+  if (asked.threads_a_block < kSchedulers * kThreadsOfWarp) return;
   out.instructions_a_cycle = out.issue_rate * kSchedulers;
   out.busy_rate = 1 - std::pow(1 - out.eligible_rate, kSchedulers);
+  if (cycles > 0 && asked.sampled.launches > 0)
+    out.instructions_a_launch =
+        cycles * *out.instructions_a_cycle / static_cast<double>(asked.sampled.launches);
 }
 
 ReportKernelSamples look_into(const KernelAsked& asked, const SampledKernel& sampled,
@@ -88,7 +93,7 @@ ReportKernelSamples look_into(const KernelAsked& asked, const SampledKernel& sam
   ReportKernelSamples out;
   out.reasons = code.reasons;
   KernelTree tree = make_kernel_tree(asked.name, sampled, code.issued);
-  set_metrics(out, tree.nodes[0].all, code, asked.threads_a_block);
+  set_metrics(out, tree.nodes[0].all, code, asked);
   const size_t nodes = tree.nodes.size();
   keep_largest(tree, kMostNodesShown);
   for (std::string& note : tree.notes) out.notes.push_back(std::move(note));
@@ -111,19 +116,27 @@ ReportKernelSamples look_into(const KernelAsked& asked, const SampledKernel& sam
 std::vector<std::string> notes_of(std::span<const ProcessGpuSamples> processes, const SampledCode& code) {
   std::vector<std::string> notes;
   uint64_t dropped = 0, foreign = 0, full = 0;
+  bool ended = false;
   for (const ProcessGpuSamples& process : processes) {
     dropped += process.samples.dropped + process.samples.left_out;
     foreign += process.samples.foreign;
     full += process.samples.full_buffers;
+    ended |= process.samples.ended_ns > 0;
   }
+  if (ended)
+    notes.push_back(
+        "the GPU was sampled in the run's first part only: the program makes so many calls that sampling slows it down; "
+        "`diogenes profile --all-gpu-times` samples all of the run");
   if (dropped > 0 || full > 0)
     notes.push_back("some samples of the GPU were lost (" +
                     counted(dropped, "sample was dropped", "samples were dropped") +
                     "; the hardware's buffer was full " + counted(full, "time", "times") +
                     "); shares inside kernels may be off by as much");
   if (foreign > 0)
-    notes.push_back(counted(foreign, "sample", "samples") +
-                    " of the GPU lie in code that is not known, and are in no kernel");
+    notes.push_back(
+        counted(foreign, "sample", "samples") +
+        " of the GPU lie in code that is not known, and are in no kernel; many of them are of warps that have "
+        "not begun yet");
   if (const double apart = code.of_no_kernel.all(); apart > 0)
     notes.push_back(
         counted(static_cast<uint64_t>(std::llround(apart)), "sample", "samples") +

@@ -15,6 +15,7 @@ namespace diogenes {
 struct KernelAsked {
   std::string name;              // mangled, as it was recorded
   uint32_t threads_a_block = 0;  // of the shape that took longest; 0: not known
+  SampledTime sampled = {};
 };
 
 struct KernelSamplesFound {

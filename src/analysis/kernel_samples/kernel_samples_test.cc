@@ -71,6 +71,36 @@ TEST(KernelSamples, SharesReasonsAndRates) {
   EXPECT_DOUBLE_EQ(*kernel.busy_rate, 1 - std::pow(0.75, 4));
   EXPECT_TRUE(kernel.why_no_lines.empty());
   EXPECT_TRUE(kernel.notes.empty());
+  EXPECT_FALSE(kernel.active_rate);
+  EXPECT_FALSE(kernel.instructions_a_launch);
+}
+
+// 200 samples of 2,048 cycles: 409,600 in which a multiprocessor had a warp of it, of 1,638,400 while its 4 launches ran. A
+// scheduler issued in half of them, and there are four: 819,200 instructions.
+TEST(KernelSamples, CyclesTellHowManyMultiprocessorsWorkAndHowManyInstructions) {
+  SamplesOf samples("subject_sm_90");
+  samples.line(kScaled, 5, selected, 100).line(kScaled, 20, wait, 100, 100);
+  const auto rates_of = [&](const SampledTime& time, uint32_t threads) {
+    const std::vector<KernelAsked> asked{{kScaled, threads, time}};
+    return find_kernel_samples(std::span(&samples.made(), 1), asked).kernels.at(kScaled);
+  };
+  const ReportKernelSamples kernel = rates_of({4, 1'638'400, 2'048}, 256);
+  EXPECT_DOUBLE_EQ(*kernel.active_rate, 0.25);
+  EXPECT_DOUBLE_EQ(*kernel.instructions_a_launch, 204'800);
+  EXPECT_DOUBLE_EQ(*rates_of({4, 400'000, 2'048}, 256).active_rate, 1);
+  EXPECT_FALSE(rates_of({4, 0, 2'048}, 256).active_rate);
+  EXPECT_TRUE(rates_of({4, 0, 2'048}, 256).instructions_a_launch);
+  EXPECT_FALSE(rates_of({4, 1'638'400, 2'048}, 32).instructions_a_launch);
+  EXPECT_FALSE(rates_of({4, 1'638'400, 0}, 256).instructions_a_launch);
+}
+
+TEST(KernelSamples, OfTheFirstPartItIsSaid) {
+  SamplesOf samples("subject_sm_90");
+  samples.line(kScaled, 5, wait, 200);
+  samples.made().samples.ended_ns = 5;
+  const KernelSamplesFound found = found_in(samples);
+  ASSERT_EQ(found.notes.size(), 1u);
+  EXPECT_EQ(found.notes[0].substr(0, 46), "the GPU was sampled in the run's first part on");
 }
 
 TEST(KernelSamples, WithFewThreadsItIsNotKnownHowManySchedulersWork) {

@@ -20,6 +20,16 @@ namespace diogenes {
 struct ProcessGpuSamples {
   GpuSamples samples;
   std::filesystem::path folder;  // that GpuSamples::Module::code is in; empty: that is a whole path
+  uint32_t process = 0;          // position in Run::processes
+};
+
+// How long a kernel ran while it was sampled (sampled_time.h).
+struct SampledTime {
+  uint64_t launches = 0;
+  // Of all multiprocessors of the GPU together, whether the kernel used them or not; 0: the clock is not known.
+  double cycles = 0;
+  // That samples stand for: in which a multiprocessor had a warp of the kernel, by sample; 0: not known.
+  double cycles_a_sample = 0;
 };
 
 struct SampledKernel {

@@ -33,6 +33,7 @@ struct ProfileInput {
   std::function<std::vector<std::vector<UnwoundSample>>()> samples;  // find_names()
   std::function<std::vector<GpuIdle>()> idle;  // find_idle(); nothing: when GPU work ran is not known
   std::span<const ProcessGpuSamples> gpu_samples = {};  // of all processes; none: the GPU was not sampled
+  const std::map<std::string, SampledTime>* sampled_time = nullptr;  // find_sampled_time()
   // Lines of a file, from `first` to `last`; null: source is not shown.
   std::function<ReportSource(const std::string& file, int first, int last)> source = {};
 };

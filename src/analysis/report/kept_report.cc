@@ -88,7 +88,7 @@ KEPT(ReportKernelNode, parent, kind, function, file, line, last_line, called_lin
 KEPT(ReportSampledSource::Line, text, samples, reason)
 KEPT(ReportSampledSource, file, first, lines)
 KEPT(ReportKernelSamples, reasons, nodes, hottest, why_no_lines, notes, issue_rate, eligible_rate, busy_rate,
-     instructions_a_cycle, source)
+     instructions_a_cycle, active_rate, instructions_a_launch, source)
 KEPT(ReportOccupancy, percent, limiter)
 KEPT(ReportLaunchShape, grid, block, registers, static_shared_bytes, dynamic_shared_bytes, count, gpu_s,
      occupancy)

@@ -82,6 +82,9 @@ struct ReportKernelSamples {
   double issue_rate = 0, eligible_rate = 0;
   std::optional<double> busy_rate;
   std::optional<double> instructions_a_cycle;  // of warps, on one multiprocessor (formula 5, without threads)
+  // Of all multiprocessors' cycles while it ran, those in which one had a warp of it (formula 9): a share of 1.
+  std::optional<double> active_rate;
+  std::optional<double> instructions_a_launch;  // of warps (formula 10)
   std::vector<ReportSampledSource> source;  // around the hottest places; empty: not there, or changed since
 
   double samples() const { return nodes.empty() ? 0 : nodes.front().all.samples; }

@@ -9,6 +9,8 @@
 
 namespace diogenes::fake_cupti {
 
+std::atomic<int> calls_inside{0};  // behind the callback at their entry, and before that at their end
+
 void call_back(uint32_t domain, uint32_t event, const void* data);
 
 namespace {
@@ -27,6 +29,8 @@ uint8_t* buffer = nullptr;
 size_t bytes = 0, valid = 0;
 
 uint32_t call();
+void enter();
+void leave();
 
 void deliver() {
   if (buffer) completed(nullptr, 0, buffer, bytes, valid);
@@ -83,7 +87,8 @@ void fill(uint32_t correlation, int64_t begin_ns, int64_t end_ns) {
 void call_back(uint32_t domain, uint32_t event, const void* data) { callback(nullptr, domain, event, data); }
 
 extern "C" {
-Controls fake_cupti = {kSuccess, kSuccess, {}, false, false, 0, nullptr, call, kernel, copy, fill};
+Controls fake_cupti = {kSuccess, kSuccess, {},    false,  false, 0,   nullptr,
+                       call,     enter,    leave, kernel, copy,  fill};
 
 Result cuptiSubscribe(Subscriber* subscriber, Callback wanted, void*) {
   if (fake_cupti.subscribe_result != kSuccess) return fake_cupti.subscribe_result;
@@ -139,15 +144,20 @@ Result cuptiActivityFlushAll(uint32_t) {
 }
 
 namespace {
-uint32_t call() {
-  const uint32_t correlation = correlations.fetch_add(1) + 1;
+void cross(uint32_t site, uint32_t correlation) {
+  if (site == 1) --calls_inside;
   CallbackData data{};
   data.correlation = correlation;
-  if (fake_cupti.domain_enabled)
-    for (uint32_t site : {0u, 1u}) {
-      data.site = site;
-      callback(nullptr, kDomainDriver, 307, &data);
-    }
+  data.site = site;
+  if (fake_cupti.domain_enabled) callback(nullptr, kDomainDriver, 307, &data);
+  if (site == 0) ++calls_inside;
+}
+void enter() { cross(0, correlations.fetch_add(1) + 1); }
+void leave() { cross(1, correlations); }
+uint32_t call() {
+  const uint32_t correlation = correlations.fetch_add(1) + 1;
+  cross(0, correlation);
+  cross(1, correlation);
   return correlation;
 }
 }  // namespace

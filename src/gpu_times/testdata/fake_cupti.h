@@ -15,6 +15,9 @@ struct Controls {
   const char* holder;  // who cuptiSubscribe_v2 says holds the interface; null: it succeeds
   // A call of the driver on this thread, from entry to exit; returns its correlation id.
   uint32_t (*call)();
+  // Only one of them.
+  void (*enter)();
+  void (*leave)();
   // Work of that call has ended. Records are delivered in buffers of a few, when full or when flushed.
   void (*kernel)(uint32_t correlation, int64_t begin_ns, int64_t end_ns, uint32_t stream, const char* name);
   void (*copy)(uint32_t correlation, int64_t begin_ns, int64_t end_ns, uint8_t copy_kind);

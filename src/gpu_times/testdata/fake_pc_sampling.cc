@@ -16,6 +16,7 @@
 namespace diogenes::fake_cupti {
 
 void call_back(uint32_t domain, uint32_t event, const void* data);  // fake_cupti.cc
+extern std::atomic<int> calls_inside;                               // the same
 extern "C" SamplingControls fake_pc_sampling;
 
 namespace {
@@ -131,6 +132,8 @@ Result cuptiPCSamplingEnable(ContextParameters* parameters) {
   return kSuccess;
 }
 Result cuptiPCSamplingDisable(ContextParameters* parameters) {
+  if (fake_pc_sampling.while_disabling) fake_pc_sampling.while_disabling();
+  if (calls_inside > 0) return misused("sampling ends while a thread is in a call");
   const std::lock_guard held(lock);
   const auto found = contexts.find(parameters->context);
   if (found == contexts.end()) return misused("a context that is not enabled is disabled");

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ struct SamplingControls {
   std::atomic<bool> buffer_full{false};          // of the next drain
   std::atomic<uint64_t> dropped{0}, foreign{0};  // told at the next drain
   std::atomic<bool> stuck{false}, hangs{false};  // a drain is not to return; does not
+  std::function<void()> while_disabling{};
 
   // What was done.
   std::atomic<int> enabled{0}, disabled{0}, drains{0};

@@ -18,6 +18,7 @@
 #include "launcher/measuring/prepare_command.h"
 #include "launcher/measuring/session_folder.h"
 #include "launcher/sampling/cpu_sampler.h"
+#include "launcher/sampling/gpu_clock_reader.h"
 #include "trace/cpu_samples.h"
 #include "views/text/text.h"
 
@@ -56,10 +57,7 @@ bool Measurement::run_stage(Stage stage, const char* what, std::vector<HookSite>
   const fs::path samples = settings.gpu_times.take && options_.samples && !options_.in_windows()
                                ? installation_.gpu_samples
                                : fs::path();
-  // While it samples, CUPTI begins no records again (docs/driver-facts.md).
-  const bool samples_gpu =
-      !cupti.empty() && !samples.empty() && sampling_problem(sampling_situation(cupti)).empty();
-  const bool part = options_.profile && options_.gpu_times != "all" && !samples_gpu;
+  const bool part = options_.profile && options_.gpu_times != "all";
   std::error_code failed;
   fs::create_directory(stage_folder, failed);
   Status planned = write_plan(
@@ -146,6 +144,8 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   const OthersLoad others;
   CpuSampler sampler(run_folder / kCpuSamplesFile);
   const bool samples = options_.profile && !options_.in_windows() && sampler.start();
+  GpuClockReader clocks(run_folder / kGpuClocksFile, settings.library_folder);
+  if (!settings.samples.empty()) target.started = [&clocks] { clocks.start(); };
   std::future<void> window;
   std::atomic<bool> runs{true};
   if (options_.in_windows()) {
@@ -165,6 +165,7 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   runs = false;
   if (window.valid()) window.get();
   if (samples) sampler.stop();
+  clocks.stop();
   if (options_.profile && !sampler.problem().empty())
     notice(fmt::format(
         "CPU samples: not taken, because {}; time between two calls is shown at the innermost function that made both",

@@ -135,7 +135,8 @@ class Run {
 
  private:
   Status start() {
-    auto& [program, arguments, environment, input, output, errors, limit, ends, every_second] = target_;
+    auto& [program, arguments, environment, input, output, errors, limit, ends, started, every_second] =
+        target_;
     bool piped = execed_.make();
     if (input.kind == StreamRoute::Kind::relay) piped = piped && input_.make();
     auto make = [](Pipe& pipe, const StreamRoute& route) {
@@ -247,6 +248,7 @@ class Run {
     if (read(execed_.read, &reason, sizeof reason) == sizeof reason) result_.exec_error = reason;
     execed_.close_read();
     begin_ = now;
+    if (result_.exec_error == 0 && target_.started) target_.started();
   }
 
   void take_signals(Nanoseconds now) {

@@ -37,8 +37,9 @@ struct Target {
   std::vector<std::string> arguments;    // arguments[0] as the user typed it
   std::vector<std::string> environment;  // NAME=VALUE
   StreamRoute input, output, errors;
-  Nanoseconds limit{0};       // 0: none
-  bool ends_with_us = false;  // the program gets SIGKILL when this process dies
+  Nanoseconds limit{0};           // 0: none
+  bool ends_with_us = false;      // the program gets SIGKILL when this process dies
+  std::function<void()> started;  // called once, when it has been executed
   // Called about once a second while it runs, with the time since it began. None: nobody wakes for it.
   std::function<void(Nanoseconds)> every_second;
 };

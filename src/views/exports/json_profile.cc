@@ -151,6 +151,8 @@ Json kernel_json(const std::optional<ReportKernelSamples>& kernel) {
           {"eligible_rate", finite(kernel->eligible_rate)},
           {"busy_rate", or_null(kernel->busy_rate)},
           {"instructions_a_cycle", or_null(kernel->instructions_a_cycle)},
+          {"active_rate", or_null(kernel->active_rate)},
+          {"instructions_a_launch", or_null(kernel->instructions_a_launch)},
           {"hottest", kernel->hottest},
           {"nodes", std::move(nodes)},
           {"source", std::move(source)}};

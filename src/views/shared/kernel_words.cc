@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "views/shared/figures.h"
@@ -79,6 +80,14 @@ std::string hottest_phrase(const ReportKernelSamples& kernel, const ReportKernel
   return reason.empty() ? text : text + "; there it mostly " + reason;
 }
 
+// Three digits of it.
+std::string large_number(double number) {
+  number = std::clamp(number, 0.0, 1e18);
+  if (number >= 1e9) return fmt::format("{:.3g} billion", number / 1e9);
+  if (number >= 1e6) return fmt::format("{:.3g} million", number / 1e6);
+  return count_text(static_cast<uint64_t>(number));
+}
+
 std::string issue_phrase(const ReportKernelSamples& kernel) {
   std::string text = fmt::format(
       "its schedulers issue an instruction in {} of the cycles; a warp that is looked at could go on in {}",
@@ -87,6 +96,11 @@ std::string issue_phrase(const ReportKernelSamples& kernel) {
     text += fmt::format("; {:.2f} instructions of warps a cycle and multiprocessor",
                         *kernel.instructions_a_cycle);
   if (kernel.busy_rate) text += fmt::format(", which is busy in {}", whole_percent(*kernel.busy_rate));
+  if (kernel.active_rate)
+    text += fmt::format("; in {} of all multiprocessors' cycles while it runs, one has a warp of it",
+                        whole_percent(*kernel.active_rate));
+  if (kernel.instructions_a_launch)
+    text += fmt::format("; {} instructions of warps a launch", large_number(*kernel.instructions_a_launch));
   return text;
 }
 

@@ -115,6 +115,8 @@ ReportKernelSamples inside_axpy() {
   kernel.eligible_rate = 0.3;
   kernel.busy_rate = 0.7599;
   kernel.instructions_a_cycle = 1.6;
+  kernel.active_rate = 0.32;
+  kernel.instructions_a_launch = 1.25e6;
   kernel.source = {{"/home/me/als/src/axpy.cu",
                     12,
                     {{"  for (int i = first; i < n; i += step) {", 0, -1},
@@ -366,6 +368,8 @@ Report nonsense_profile_report() {
       kernel.nodes[0].line = -3;
       kernel.hottest.push_back(999);
       kernel.busy_rate = not_a_number;
+      kernel.active_rate = infinite;
+      kernel.instructions_a_launch = -1e300;
       for (ReportSampledSource& source : kernel.source)
         for (ReportSampledSource::Line& line : source.lines) line = {evil, infinite, 77};
     }
