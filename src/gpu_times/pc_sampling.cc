@@ -101,7 +101,7 @@ void on_call(bool enters) {
   }
   ++own_calls;
   ++calls_inside;
-  while (driver_is_closed.load()) {
+  while (driver_is_closed.load() && getpid() == own_process) {
     --calls_inside;
     const bool open = wait_until([] { return !driver_is_closed.load(); }, 5 * kLongestWait);
     ++calls_inside;
@@ -192,6 +192,7 @@ class Buffer {
 struct Sampled {
   std::atomic<Context> context{nullptr};  // null: free
   std::atomic<bool> runs{false};          // and nobody is about to end it
+  std::atomic<bool> only_disable{false};  // is left to do
   std::atomic<uint32_t> stop{0};          // futex
   std::atomic<bool> stopped{true};        // release and acquire: the thread's buffer
   bool has_thread = false, drains = false;
@@ -403,7 +404,19 @@ bool stop(Sampled& one) {
 }
 
 void end(Sampled& one) {
-  if (stop(one)) disable(one);
+  if (stop(one) || one.only_disable.exchange(false)) disable(one);
+}
+
+// False: another thread is in a call, so that some are left. Threads that drain make calls, too: they end first.
+bool end_all() {
+  for (Sampled& one : sampled)
+    if (stop(one)) one.only_disable.store(true);
+  const auto is_left = [](const Sampled& one) { return one.only_disable.load(); };
+  if (std::none_of(std::begin(sampled), std::end(sampled), is_left)) return true;
+  const AloneInDriver alone;
+  for (Sampled& one : sampled)
+    if (alone && one.only_disable.exchange(false)) disable(one);
+  return static_cast<bool>(alone);
 }
 
 void on_resource(unsigned event, const void* data) {
@@ -481,38 +494,24 @@ void start(void* library, void* subscriber, const char* folder) {
   if (result != kSuccess) failed(SamplingStep::callbacks, result);
 }
 
-bool none_is_sampled() {
-  return std::all_of(std::begin(sampled), std::end(sampled),
-                     [](const Sampled& one) { return !one.context.load(); });
-}
-
 bool over(uint64_t calls) {
-  const int64_t began = began_ns.load();
   if (getpid() != own_process || finished.load()) return true;
-  if (began == 0 || ended.load()) return none_is_sampled();
+  const int64_t began = began_ns.load();
+  if (began == 0) return true;
   const auto milliseconds = static_cast<uint64_t>((now_ns() - began) / 1'000'000);
-  if (calls <= kCallsAtOnce + kCallsASecond * milliseconds / 1'000) return false;
-  const AloneInDriver alone;
-  if (!alone || ended.exchange(true)) return false;
-  for (Sampled& one : sampled) end(one);
-  const HeldTable held;
-  table.header().ended_ns = now_ns();
-  return none_is_sampled();
+  if (!ended.load() && calls <= kCallsAtOnce + kCallsASecond * milliseconds / 1'000) return false;
+  if (!ended.exchange(true)) {
+    const HeldTable held;
+    table.header().ended_ns = now_ns();
+  }
+  return end_all();
 }
 
 // A child of a fork has no thread of ours, and the file is its parent's.
 void finish() {
   if (getpid() != own_process || finished.exchange(true)) return;
   wait_until([] { return callbacks.load() == 0; });
-  bool stopped[kMostContexts];
-  for (int i = 0; i < kMostContexts; ++i) stopped[i] = stop(sampled[i]);
-  const bool has_ended = wait_until([&] {
-    const AloneInDriver alone;
-    for (int i = 0; i < kMostContexts && alone; ++i)
-      if (stopped[i]) disable(sampled[i]);
-    return alone || none_is_sampled();
-  });
-  if (!has_ended) failed(SamplingStep::drain, kErrorNotReady);
+  if (!wait_until(end_all)) failed(SamplingStep::drain, kErrorNotReady);
 }
 
 }  // namespace
