@@ -35,6 +35,7 @@ struct RunOptions {
   // Of a profile: recorded in windows (measuring/window_control.h), in place of all of it.
   double delay_s = 0;     // until the window opens
   double duration_s = 0;  // of it; 0: until the program ends
+  double each_s = 0;      // from a window's begin to the next one's; 0: one alone
   bool wait = false;      // none opens by itself
   bool in_windows() const { return delay_s > 0 || duration_s > 0 || wait; }
   std::vector<std::string> command;

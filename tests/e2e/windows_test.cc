@@ -233,6 +233,47 @@ TEST(WindowsInAProgramThatGoesOn, EndWithTheProgram) {
   EXPECT_GT(kernels(report_of(running)), 0u);
 }
 
+TEST(WindowsInAProgramThatGoesOn, ComeAgainAndAgain) {
+  Running running({"--delay", "0.1", "--duration", "0.2", "--each", "0.3"});
+  ASSERT_TRUE(running.works());
+  ASSERT_TRUE(comes([&] { return read_windows(running.stage()).size() >= 3; }));
+  const bench::ProcessRun& run = running.end();
+  EXPECT_EQ(run.exit_status, 3);
+  EXPECT_EQ(run.output, "all steps were right\n");
+  const std::vector<Window> windows = read_windows(running.stage());
+  for (size_t i = 1; i < windows.size(); ++i)
+    EXPECT_GE(windows[i].begin_ns - windows[i - 1].begin_ns, 300'000'000);
+  EXPECT_NE(run.errors.find("(window 2 of 2)"), std::string::npos) << run.errors;
+  EXPECT_NE(run.errors.find("recorded " + std::to_string(windows.size()) + " windows"), std::string::npos)
+      << run.errors;
+}
+
+TEST(WindowsInAProgramThatGoesOn, MayTakeAShareOfTheTime) {
+  Running running({"--duration", "0.2", "--share", "0.25"});
+  ASSERT_TRUE(running.works());
+  ASSERT_TRUE(comes([&] { return read_windows(running.stage()).size() >= 2; }));
+  EXPECT_EQ(running.end().output, "all steps were right\n");
+  const std::vector<Window> windows = read_windows(running.stage());
+  EXPECT_GE(windows[1].begin_ns - windows[0].begin_ns, 800'000'000);
+}
+
+TEST(WindowsInAProgramThatGoesOn, DoNotOverlap) {
+  const auto refused = [](const std::vector<std::string>& options) {
+    std::vector<std::string> words = {built("bin/diogenes"), "profile"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", "true"});
+    return bench::run_process(words, {});
+  };
+  const bench::ProcessRun run = refused({"--duration", "2", "--each", "2"});
+  EXPECT_NE(run.exit_status, 0);
+  EXPECT_NE(run.errors.find("must be more than --duration"), std::string::npos) << run.errors;
+  EXPECT_NE(refused({"--each", "2"}).errors.find("--duration"), std::string::npos);
+  EXPECT_NE(refused({"--duration", "2", "--each", "9", "--share", "0.1"}).errors.find("--each"),
+            std::string::npos);
+  EXPECT_NE(refused({"--wait", "--duration", "2", "--each", "9"}).errors.find("--wait"), std::string::npos);
+  EXPECT_NE(refused({"--duration", "2", "--share", "1"}).errors.find("--share"), std::string::npos);
+}
+
 TEST(WindowsInAProgramThatGoesOn, AreNotThereWhereItEndedBefore) {
   Running running({"--delay", "1000"});
   ASSERT_TRUE(running.works());

@@ -27,6 +27,7 @@ inline CLI::Validator in_range(double above, double up_to, const char* sentence)
 }
 inline const CLI::Validator kPositive = in_range(0, 1e9, "is not a number above 0");
 inline const CLI::Validator kOverhead = in_range(1.1 - 1e-9, 1e6, "is not a number of 1.1 or more");
+inline const CLI::Validator kShare = in_range(1e-6, 0.9, "is not a share from 0.000001 to 0.9");
 inline const CLI::Validator kPercent = in_range(-1e-12, 100, "is not a percentage from 0 to 100");
 
 inline constexpr uint64_t kLeastTrace = uint64_t{1} << 20;

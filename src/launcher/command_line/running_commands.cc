@@ -65,6 +65,7 @@ void add_profile(CLI::App& app, RunOptions& options) {
       "  diogenes profile -- ./solver --size 4096\n"
       "  diogenes profile --timeout 60 -- python3 train.py\n"
       "  diogenes profile --delay 30 --duration 10 -- python3 train.py\n"
+      "  diogenes profile --delay 60 --duration 10 --each 600 -- python3 train.py\n"
       "  diogenes profile --wait -- ./server\n"
       "  diogenes profile --driver simulated -- build/bin/examples/als");
   add_session(*profile, options);
@@ -81,11 +82,28 @@ void add_profile(CLI::App& app, RunOptions& options) {
                    "Record for so long; the report comes then, and the program goes on undisturbed")
       ->type_name("SECONDS")
       ->check(kPositive);
+  CLI::Option* each =
+      profile->add_option("--each", options.each_s,
+                          "Record again so many seconds after a recording began, for --duration each, "
+                          "until the program ends");
+  each->type_name("SECONDS")->check(kPositive)->needs("--duration");
+  profile
+      ->add_option_function<double>(
+          "--share", [&options](double share) { options.each_s = options.duration_s / share; },
+          "The same, so that this share of the time is recorded (0.05: for --duration, and then 19 times as long not)")
+      ->type_name("SHARE")
+      ->check(kShare)
+      ->needs("--duration")
+      ->excludes(each);
   profile
       ->add_flag("--wait", options.wait,
                  "Record nothing until `diogenes start`: for servers, and for programs that never end")
       ->excludes("--delay")
       ->excludes("--duration");
+  profile->parse_complete_callback([&options] {
+    if (options.each_s > 0 && options.each_s <= options.duration_s)
+      throw CLI::ValidationError("--each", "must be more than --duration");
+  });
   add_report_file(*profile, options);
   profile->add_flag_callback(
       "--all-gpu-times", [&options] { options.gpu_times = "all"; },

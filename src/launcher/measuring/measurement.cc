@@ -296,7 +296,7 @@ void Measurement::windows() {
   if (count == 0)
     say(options_.wait ? "no window was opened (`diogenes start`): nothing was recorded"
                       : "the program ended before --delay was over: nothing was recorded");
-  else if (options_.wait)
+  else if (options_.wait || options_.each_s > 0)
     say(fmt::format("recorded {}; `diogenes report {} --window N` shows it again",
                     count == 1 ? "a window" : fmt::format("{} windows", count),
                     shell_quoted(shown_folder_.string())));

@@ -70,7 +70,8 @@ class Measurement {
   // Runs the program once under `name` (also the folder). `settings.plan` empty: without the agent.
   bool run_program(const std::string& name, const AgentSettings& settings);
   bool judge(const std::string& name, const TargetResult& result);
-  void record_window(WindowControl control, const std::atomic<bool>& runs);
+  void record_windows(WindowControl control, const std::atomic<bool>& runs);
+  void report_window();
   bool prepare_run(const std::string& name);
   struct GpuTimesSetting {
     bool take = false;

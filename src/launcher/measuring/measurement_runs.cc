@@ -157,7 +157,7 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (!options_.wait)
       window = in_background([this, &runs, own = std::make_shared<WindowControl>(std::move(*control))] {
-        record_window(std::move(*own), runs);
+        record_windows(std::move(*own), runs);
       });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -187,20 +187,29 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   return judge(name, *result);
 }
 
-// Beside the run. What it says comes when the window is closed.
-void Measurement::record_window(WindowControl control, const std::atomic<bool>& runs) {
+// Beside the run.
+void Measurement::record_windows(WindowControl control, const std::atomic<bool>& runs) {
   constexpr double kStep = 0.02, kForEver = 1e9;
   constexpr double kLongestCount = 5;  // s; what comes right before is most like what is recorded
-  const double counted_s = std::min(options_.delay_s / 2, kLongestCount);
-  for (double waited = counted_s; waited < options_.delay_s && runs; waited += kStep)
-    std::this_thread::sleep_for(std::chrono::duration<double>(kStep));
-  if (!runs) return;
   const double seconds = options_.duration_s > 0 ? options_.duration_s : kForEver;
-  Result<Window> window =
-      control.record({static_cast<int64_t>(counted_s * 1e9)}, {static_cast<int64_t>(seconds * 1e9)},
-                     [&runs] { return runs.load(); });
-  if (!window && !runs) return;  // windows() says so
-  if (!window) return say(window.error().c_str());
+  Nanoseconds next = monotonic_now() + Nanoseconds{static_cast<int64_t>(options_.delay_s * 1e9)};
+  do {
+    const double counted_s = std::min(std::max((next - monotonic_now()).seconds(), 0.0) / 2, kLongestCount);
+    while (runs && (next - monotonic_now()).seconds() > counted_s)
+      std::this_thread::sleep_for(std::chrono::duration<double>(kStep));
+    if (!runs) return;
+    Result<Window> window =
+        control.record({static_cast<int64_t>(counted_s * 1e9)}, {static_cast<int64_t>(seconds * 1e9)},
+                       [&runs] { return runs.load(); });
+    if (!window && !runs) return;  // windows() says so
+    if (!window) return say(window.error().c_str());
+    report_window();
+    next = Nanoseconds{window->begin_ns + static_cast<int64_t>(options_.each_s * 1e9)};
+  } while (options_.each_s > 0 && runs);
+}
+
+// The last one.
+void Measurement::report_window() {
   Result<Report> report = analyse(folder_, {.model = model_of(options_.model)});
   if (!report) return say(report.error().c_str());
   const int fd = report_fd_ >= 0 ? report_fd_ : STDERR_FILENO;
