@@ -294,7 +294,7 @@ struct HashRecord {
   uint32_t sequence;
   uint64_t hash[2];  // XXH3-128, low word first
   // To the device: the value of `pattern_bytes` bytes that all of it repeats.
-  uint32_t pattern;       // [watching/facts -> nobody]
+  uint32_t pattern;       // [watching/facts -> runs]
   uint8_t pattern_bytes;  // 1, 2 or 4; 0: none
   uint8_t reserved[3];
 };

@@ -116,6 +116,8 @@ constexpr const char* kCopyOnDevice =
     "keep the data on the device and copy it there (cudaMemcpyAsync, device to device), instead of sending it "
     "back; the copy to the host may go, too, where the CPU does not read it";
 
+constexpr const char* kMemsetZeros =
+    "write zeros on the device with cudaMemsetAsync, on the stream of the work that reads them";
 // cudaMemset writes bytes only.
 constexpr const char* kMemsetWords =
     "write the value on the device with cuMemsetD32Async (or D16) of the driver API, or with a kernel, on the "
@@ -366,6 +368,8 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
   if (problem.kind == ProblemKind::round_trip)
     advice.fix = 2 * problem.held >= problem.count ? kStillHeld : kCopyOnDevice;
   if (problem.kind == ProblemKind::constant_transfer && problem.words > 0) advice.fix = kMemsetWords;
+  if (problem.kind == ProblemKind::constant_transfer && problem.zeros == problem.count)
+    advice.fix = kMemsetZeros;
   if (release) advice.fix = release_fix(problem, function);
   const bool wait = problem.kind == kUnnecessary || problem.kind == kMisplaced;
   if (library && wait && function.role == Role::synchronize)

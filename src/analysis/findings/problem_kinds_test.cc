@@ -67,6 +67,22 @@ TEST(ProblemKinds, OneValueOverAndOverIsAFill) {
   EXPECT_TRUE(found.says(*problem, "all 3 transfers carried one value over and over"));
 }
 
+TEST(ProblemKinds, ZerosAreNamed) {
+  const auto fix_of = [](int zeros) {
+    auto trace = timeline().copy(kUpAsync, 8, lasting(0), 2);
+    for (int i = 0; i < 3; ++i)
+      trace.copy(kUp, 4096, lasting(0), 6)
+          .from(0x300)
+          .constant(i < zeros ? Constant::zero : Constant::bytes)
+          .needed(kOrder);
+    Found found(trace.work(10));
+    const Problem* problem = found.of(ProblemKind::constant_transfer);
+    return problem ? found.advice(*problem).fix : "";
+  };
+  EXPECT_EQ(fix_of(3).substr(0, 11), "write zeros");
+  EXPECT_EQ(fix_of(2).substr(0, 11), "write the v");
+}
+
 // The destination still held it: the copy goes. It was sent elsewhere before: a fill is as good, and simpler.
 TEST(ProblemKinds, OneValueThatWasThereIsADuplicateFirst) {
   auto trace = timeline().copy(kUpAsync, 8, lasting(0), 2).copy(kUp, 4096, lasting(0), 6).needed(kOrder);

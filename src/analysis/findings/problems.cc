@@ -209,6 +209,7 @@ class Finder {
         problem.waits_not_judged += change.waits && is_not_judged(operation.reasons);
         problem.held += operation.duplicate == Duplicate::returned_held;
         problem.words += operation.constant == Constant::words;
+        problem.zeros += operation.constant == Constant::zero;
         problem.released_first += operation.unused == Unused::released;
         break;
       }
@@ -380,7 +381,10 @@ class Finder {
       bool goes =
           problem.kind == ProblemKind::duplicate_transfer || problem.kind == ProblemKind::unused_transfer;
       bool kept = (goes && 2 * problem.count >= problem.looked_at()) || problem.benefit >= in_.threshold;
-      if (kept && (goes || problem.benefit.count > 0)) return false;
+      // Pinning the memory takes as long as one copy gains by it.
+      const bool pins_for_one =
+          problem.kind == ProblemKind::pageable_transfer && problem.count == 1 && in_.threshold.count > 0;
+      if (kept && !pins_for_one && (goes || problem.benefit.count > 0)) return false;
       if (is_allocation_kind(problem.kind)) {
         ++result_.minor_allocation_sites;
       } else {

@@ -55,6 +55,7 @@ struct Problem {
   std::vector<std::pair<StackPlace, uint64_t>> lost;  // unused: what overwrote or released it
   uint64_t held = 0;            // round_trip: that the device still held where they were sent
   uint64_t words = 0;           // constant_transfer: of values of 2 or 4 bytes
+  uint64_t zeros = 0;           // constant_transfer: of zeros
   uint64_t released_first = 0;  // unused_transfer: by a release, not by overwriting
   uint64_t allocations = 0;     // of a release's problem: that the fix ends too; of an allocation's: releases
   Nanoseconds allocation_time;  // of those

@@ -76,6 +76,7 @@ enum class Duplicate : uint8_t {
 // All that a transfer sent to the device is one value, over and over.
 enum class Constant : uint8_t {
   no,
+  zero,
   bytes,  // of one byte: cudaMemset writes it
   words,  // of 2 or 4 bytes: cuMemsetD16 and cuMemsetD32 do
 };

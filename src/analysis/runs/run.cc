@@ -141,8 +141,9 @@ class EvidenceLoader {
     Thread* thread = thread_of(record.thread, record.sequence);
     if (!thread) return;
     if (record.pattern_bytes > 0)
-      thread->evidence[record.sequence].constant =
-          record.pattern_bytes == 1 ? Constant::bytes : Constant::words;
+      thread->evidence[record.sequence].constant = record.pattern == 0         ? Constant::zero
+                                                   : record.pattern_bytes == 1 ? Constant::bytes
+                                                                               : Constant::words;
     thread->contents.push_back({{record.hash[0], record.hash[1]}, record.sequence, record.held});
   }
 
