@@ -62,7 +62,10 @@ enum class EventKind : uint8_t {
   peer,         // memory, range, writes: another process reads or writes it, ordered with nothing here
   ends,         // the process ends orderly: what nobody touched by now is unused
   mark_ends,    // the CUDA event is destroyed: nothing names `mark` (and `marker`) from now on
-  stream_ends   // nothing names `stream` from now on, not even as one of all of a context
+  stream_ends,  // nothing names `stream` from now on, not even as one of all of a context
+  // Of a window alone (windows/window_events.h):
+  window_begins,  // what came before is not known. Nor is what comes behind the last event, unless that is `ends`
+  knows           // thread, stream: it learned out of sight that all is done that was given to `stream`
 };
 
 // What a synchronization is, for the preference among several that order a pair.
@@ -118,7 +121,11 @@ struct Event {
   bool read_only = false;  // watch: reading is no touch
   bool writes = false;     // touch, peer
   bool forced = false;     // acquire: it could not have gone on without releases of that object
-  bool last = false;       // release, acquire: nobody acquires that object later
+  bool one_sender =
+      false;          // acquire: whether it is forced rests on no other thread's having released that object
+  bool past = false;  // work: done out of sight. `thread` stands for nobody, and touches nothing
+  bool unclear = false;  // covers: it may have waited for more than is known
+  bool last = false;     // release, acquire: nobody acquires that object later
   uint32_t sequence =
       0;  // release: which one of the object; acquire, forced: up to which one it could not do without
   bool lost = false;              // unwatch

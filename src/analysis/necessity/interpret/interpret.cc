@@ -57,6 +57,7 @@ class OrderInterpreter {
     if (acquires) --left;
     event.last = left == 0;
     event.sequence = record.sequence;
+    event.one_sender = acquires && !(record.flags & kForced);
     if (acquires)
       event.forced = !(record.flags & kNotSeen) &&
                      ((record.flags & kForced) || tables_.survey.one_sender(record.object, record.address));

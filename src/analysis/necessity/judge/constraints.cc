@@ -26,7 +26,7 @@ InstanceIndex Constraints::add_instance(const Event& covers) {
 void Constraints::require(InstanceIndex index, const Use& use) {
   Instance& instance = instances_[index.value];
   instance.reasons |= use.reason;
-  if (instance.site.valid()) {
+  if (instance.site.valid() && !use.at_edge) {
     if (instance.site.value >= required_sites_.size()) required_sites_.resize(instance.site.value + 1);
     required_sites_[instance.site.value] = true;
   }

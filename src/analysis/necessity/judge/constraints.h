@@ -23,6 +23,8 @@ struct Use {
   uint64_t address = 0;
   int64_t released_ns = -1;  // when its thread last handed anything on to another; -1: never
   bool handed_on = false;    // where another thread uses it: by releases and acquires that are certain
+  bool at_edge =
+      false;  // of a window: what it is needed for lies outside, so its site is not needed more than others
 };
 
 class Constraints {

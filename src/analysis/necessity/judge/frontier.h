@@ -33,6 +33,7 @@ struct LiveAccess {
   bool effect = false;  // no access to any memory we know of, but something that cannot be watched
   bool alive = false;
   bool gate = false;                  // its work may wait for the CPU
+  bool past = false;                  // Event::past
   bool gated = false;                 // ... or comes behind such work
   bool used = false;                  // somebody has used it since, or may have
   bool exposed = false;               // anybody awake may be touching it unseen

@@ -64,6 +64,7 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
   log_.each_firsts(stream, tick, [&](const CoverLog::Firsts& first) {
     if (!first.possible.valid()) return;
     constraints_.require(first.possible, by_others);
+    if (windowed_ && first.certain.valid()) constraints_.require(first.certain, by_others);
     if (first.documented.valid() && !constraints_.documented(first.possible))
       constraints_.require(first.documented, by_others);
   });
@@ -71,10 +72,11 @@ Judge::Kept Judge::keep_order(StreamNumber stream, uint32_t tick, const Knowledg
 }
 
 // True: the work stays certainly before the use, whatever is chosen later.
-bool Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use) {
+bool Judge::examine(LiveAccess& live, ClockKey by, const Knowledge& user, Use use) {
+  use.at_edge |= live.past;
   const Sureness held = live.held_by(by);
   if (held == Sureness::certain) return false;
-  if (held == Sureness::possible && !user.certain.covers(live.stream, live.tick)) return false;
+  if (held == Sureness::possible && !windowed_ && !user.certain.covers(live.stream, live.tick)) return false;
   const Kept kept = keep_order(live.stream, live.tick, user, use);
   if (kept.sureness != Sureness::none) live.hold(by, kept.sureness);
   return kept.fixed;
@@ -90,9 +92,10 @@ bool Judge::may_touch(LiveAccess& live, ThreadNumber thread) {
   const Knowledge& known = *views_.thread(thread).known;
   const Sureness held = live.held_by(key);
   if (held == Sureness::certain) return true;
-  if (held == Sureness::possible && !known.certain.covers(live.stream, live.tick)) return false;
-  const Kept kept =
-      keep_order(live.stream, live.tick, known, {live.blind != 0 ? live.blind : uint32_t{kExposed}, thread});
+  if (held == Sureness::possible && !windowed_ && !known.certain.covers(live.stream, live.tick)) return false;
+  Use use{live.blind != 0 ? live.blind : uint32_t{kExposed}, thread};
+  use.at_edge = live.past;
+  const Kept kept = keep_order(live.stream, live.tick, known, use);
   // When it touches is not known: a later wait may be the one that counts, where this one may not be relied
   // on.
   if (kept.sureness == Sureness::none || !kept.documented) return false;
@@ -120,7 +123,7 @@ void Judge::take(const Event& event) {
   bool appeared = false;  // it could not touch anything before this event, and can now
   // A guard that goes up at an acquire is up before the thread goes on.
   const bool by_agent = event.kind == EventKind::watch || event.kind == EventKind::unwatch;
-  if (event.thread.valid() && !by_agent) {
+  if (event.thread.valid() && !by_agent && !event.past) {
     ThreadState& thread = views_.thread(event.thread);
     appeared = !thread.can_touch();
     views_.see(event.thread);
@@ -181,6 +184,9 @@ void Judge::take(const Event& event) {
     case EventKind::ends:
       orderly_ = true;
       break;
+    case EventKind::window_begins:
+      windowed_ = true;
+      break;
     default:
       break;
   }
@@ -212,11 +218,13 @@ void Judge::work(const Event& event) {
       if (!point.known->certain.covers(live.stream, live.tick)) {
         if (may_poll(live.access, access)) polling_.add(live.stream, live.tick);
         if (may_poll(access, live.access)) polling_.add(event.stream, point.tick);
-        if (live.gate && access.writes) views_.may_let_go(live.stream, live.tick, event.stream, point.tick);
+        if (live.gate && access.writes)
+          views_.may_let_go({live.stream, live.tick}, {event.stream, point.tick}, event.past);
         if (event.gate && live.access.writes)
-          views_.may_let_go(event.stream, point.tick, live.stream, live.tick);
+          views_.may_let_go({event.stream, point.tick}, {live.stream, live.tick}, live.past);
       }
       Use use{kOrder, event.thread, giver.call_at_ns};
+      use.at_edge = live.past || event.past;
       if (access.on_host && only_reads(event, access)) use.reason = kDeviceReuse;
       if (gated && !point.known->certain.covers(live.stream, live.tick)) {
         // Any thread may let it go: what held for work before it says nothing.
@@ -241,6 +249,7 @@ void Judge::work(const Event& event) {
     const AccessIndex added = add(access, event.stream, point.tick, 0);
     frontier_[added].gated = gated;
     frontier_[added].gate = event.gate;
+    frontier_[added].past = frontier_[added].used = event.past;
     for (const auto& [behind, work] : let_go) {
       if (behind != &access) continue;
       ++entries_;
@@ -262,6 +271,14 @@ void Judge::covers(const Event& event) {
   if (std::exchange(thread.unanswered, false)) ++thread.epoch;
   entries_ +=
       log_.add(event.thread, instance, event.site, position, thread.epoch, event.wait.documented, covered);
+  if (views_.unclear() || event.unclear) {
+    Use use{kUnresolved, event.thread};
+    use.at_edge = true;
+    constraints_.require(instance, use);
+    const StreamNumber unseen = views_.learns_unseen(event.thread);
+    LiveAccess& past = frontier_[add({.writes = true, .on_host = true}, unseen, 1, 0)];
+    past.past = past.used = true;
+  }
   lets_go(event.thread, covered.possible);
   of(event.thread).running.push_back({instance, covered.possible});
   if (views_.thread(event.thread).call == 0) call_end(event);
@@ -321,6 +338,8 @@ void Judge::lets_go(ThreadNumber thread, const Clock& possible) {
   gated_pairs_.done(views_.thread(thread).known->certain);
   gated_pairs_.covered(thread, possible, [&](GatedPairs::Work work, AccessIndex index) {
     if (!frontier_[index].is_of(work.stream, work.tick)) return;
+    // What it learned out of sight it knows without any wait.
+    if (frontier_[index].past && views_.thread(thread).known->solid.covers(work.stream, work.tick)) return;
     const InstanceIndex first = log_.firsts(thread, work.stream, work.tick).possible;
     if (first.valid()) constraints_.require(first, {kLetsGo, thread});
   });
@@ -442,7 +461,8 @@ void Judge::unresolved() {
 }
 
 void Judge::end() {
-  if (!orderly_) unresolved();
+  if (orderly_) return;
+  windowed_ ? unknown_behind() : unresolved();
 }
 
 void Judge::choose(std::vector<bool>& sites) {

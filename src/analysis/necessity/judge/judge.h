@@ -46,6 +46,9 @@
 // - A process that was killed would have gone on to use what lay there (`unresolved`).
 // - That other work did not need a wait may rest on a kernel's arguments being all that it reaches: then the verdict says so.
 // - What would take too long to be judged is not (`gives_up`), and counts as needed.
+// - Of a window (windows/window_events.h), what came before it and comes behind it is not known. A wait that may have waited
+//   for more than is known is needed, and its thread knows things of which nobody else has heard. Possible order may be certain
+//   in truth. Whatever is there at the end may be used later, by whoever learns from what is known then (unknown_behind.cc).
 // - What a damaged trace leaves open is judged as if anything could have happened there, and counted (judgement.h).
 // Each pair is judged alone, but all findings have to hold together. That is checked behind the judge by other code, which does
 // not know how it chooses (check.h): it runs all events without the needless synchronizations, and what breaks is needed.
@@ -141,6 +144,7 @@ class Judge : public EventSink {
   bool covers_kernels(ThreadNumber thread, const Clock& possible);
   void lets_go(ThreadNumber thread, const Clock& possible);
   void unresolved();
+  void unknown_behind();  // the same of a window, behind which the program went on
 
   struct Kept {
     Sureness sureness = Sureness::none;
@@ -148,7 +152,7 @@ class Judge : public EventSink {
     bool documented = true;  // by a wait that may be relied on
   };
   Kept keep_order(StreamNumber stream, uint32_t tick, const Knowledge& user, const Use& use);
-  bool examine(LiveAccess& live, ClockKey by, const Knowledge& user, const Use& use);
+  bool examine(LiveAccess& live, ClockKey by, const Knowledge& user, Use use);
   static bool is_behind_replacement(const LiveAccess& live, const Knowledge& user);
   // True: no later event can change what is held of it against this thread.
   bool may_touch(LiveAccess& live, ThreadNumber thread);
@@ -174,6 +178,7 @@ class Judge : public EventSink {
   std::unordered_map<StreamNumber, uint32_t> last_kernel_;
   std::vector<std::pair<int64_t, InstanceIndex>> after_kernels_;  // which nobody had waited for, by time
   bool orderly_ = false;
+  bool windowed_ = false;
   size_t forgets_after_;
   const uint64_t most_looks_;
   uint64_t looks_ = 0;                 // at pairs of accesses, in work()

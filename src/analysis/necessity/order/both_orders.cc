@@ -33,7 +33,7 @@ void BothOrders::take(const Event& event) {
   both([](OrderStates& views) { views.next_event(); });
   bool appeared = false;
   const bool by_agent = event.kind == EventKind::watch || event.kind == EventKind::unwatch;
-  if (event.thread.valid() && !by_agent) {
+  if (event.thread.valid() && !by_agent && !event.past) {
     const ThreadState& thread = all_.thread(event.thread);
     appeared = !thread.can_touch() || event.kind == EventKind::acquire;
     both([&](OrderStates& views) {
@@ -108,6 +108,9 @@ void BothOrders::take(const Event& event) {
     case EventKind::ends:
       orderly_ = true;
       break;
+    case EventKind::window_begins:
+      windowed_ = true;
+      break;
     default:
       break;
   }
@@ -142,9 +145,10 @@ void BothOrders::work(const Event& event) {
       if (live.stream != event.stream) {
         if (!live.access.writes && !access.writes) return;
         if (!all.known->certain.covers(live.stream, live.tick)) {
-          if (live.gate && access.writes) lets_go({live.stream, live.tick, event.stream, all.tick, event_});
+          if (live.gate && access.writes)
+            lets_go({{live.stream, live.tick}, {event.stream, all.tick}, event.past, event_});
           if (event.gate && live.access.writes)
-            lets_go({event.stream, all.tick, live.stream, live.tick, event_});
+            lets_go({{event.stream, all.tick}, {live.stream, live.tick}, live.past, event_});
         }
         compare(live, *all.known, *kept.known);
       } else if (live.replaced == 0 && does_all_of(access, live.access)) {
@@ -168,13 +172,15 @@ void BothOrders::work(const Event& event) {
 }
 
 void BothOrders::lets_go(const LettingGo& pair) {
-  both([&](OrderStates& views) { views.may_let_go(pair.gate, pair.gate_tick, pair.by, pair.by_tick); });
+  both([&](OrderStates& views) { views.may_let_go(pair.gate, pair.by, pair.by_past); });
   letting_go_.push_back(pair);
 }
 
 void BothOrders::add(const Access& access, const Event& event, uint32_t tick, uint32_t blind) {
   const AccessIndex added = frontier_.add(access, event.stream, tick, blind);
   frontier_[added].gate = event.gate && blind == 0;
+  frontier_[added].used = event.past;
+  frontier_[added].past = event.past;
   if (until_forgetting_ > 0) --until_forgetting_;
   Frontier::List& list = frontier_.list_of(frontier_[added]);
   if (blind != 0) {
@@ -191,8 +197,18 @@ void BothOrders::covers(const Event& event) {
   gated_.done(all.certain,
               [this](StreamNumber stream, uint32_t, const Gated& gated) { let_go(stream, gated); });
   const size_t instance = instance_++;
+  const bool stays = instance >= needed_.size() || needed_[instance];
+  const bool unclear = all_.unclear() || event.unclear;
   all_.returns(event.thread, all, event.wait.own_work);
-  if (instance >= needed_.size() || needed_[instance]) {
+  if (unclear) {
+    const StreamNumber unseen = all_.learns_unseen(event.thread);
+    if (stays) kept_.learns_unseen(event.thread, unseen);
+    Event past;
+    past.stream = unseen;
+    past.past = true;
+    add({.writes = true, .on_host = true}, past, 1, 0);
+  }
+  if (stays) {
     kept_.returns(event.thread, kept, event.wait.own_work);
   } else if (narrow_ && narrow_->streams[instance].valid()) {
     Event less = event;
@@ -253,9 +269,22 @@ void BothOrders::touch(const Event& event, bool by_thread) {
   });
 }
 
+void BothOrders::unknown_behind() {
+  std::vector<Knowledge> all, kept;
+  const auto into = [](std::vector<Knowledge>& list) {
+    return [&list](ThreadNumber, const Knowledge& known) { list.push_back(known); };
+  };
+  all_.each_source(into(all));
+  kept_.each_source(into(kept));
+  if (all.size() != kept.size()) ++unchecked_;  // a damaged trace
+  for (size_t i = 0; i < std::min(all.size(), kept.size()); ++i)
+    frontier_.each([&](AccessIndex index) { compare(frontier_[index], all[i], kept[i]); });
+}
+
 void BothOrders::finish() {
   gated_.each([this](StreamNumber stream, uint32_t, const Gated& gated) { let_go(stream, gated); });
   if (orderly_) return;
+  if (windowed_) return unknown_behind();
   frontier_.each([&](AccessIndex index) {
     if (!on_host(frontier_[index])) return;
     for (const ThreadNumber thread : all_.living()) used_by(frontier_[index], thread);

@@ -19,10 +19,8 @@ struct Broken {
 
 // Work that may let go other work, as OrderStates::may_let_go() takes it, since an event.
 struct LettingGo {
-  StreamNumber gate;
-  uint32_t gate_tick;
-  StreamNumber by;
-  uint32_t by_tick;
+  OrderStates::Work gate, by;
+  bool by_past;
   size_t since;
 };
 
@@ -83,6 +81,7 @@ class BothOrders : public EventSink {
   void call_end(const Event& event);
   void touch(const Event& event, bool by_thread);
   void let_go(StreamNumber stream, const Gated& gated);
+  void unknown_behind();  // of a window: all that is there may be used by whoever knows of it
   void add(const Access& access, const Event& event, uint32_t tick, uint32_t blind);
   bool is_settled(const LiveAccess& live) const;
   void prune(Frontier::List& list);
@@ -100,7 +99,7 @@ class BothOrders : public EventSink {
   std::vector<LettingGo> letting_go_;
   std::vector<Broken> broken_;
   size_t instance_ = 0, event_ = 0, unchecked_ = 0;
-  bool orderly_ = false;
+  bool orderly_ = false, windowed_ = false;
   const size_t forgets_after_;
   size_t until_forgetting_;  // accesses and synchronizations
 };

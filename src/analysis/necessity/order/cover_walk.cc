@@ -12,7 +12,7 @@ void CoverWalk::take(const Event& event) {
       views_.give_work(event);
       for (; next_ < letting_go_.size() && letting_go_[next_].since == event_; ++next_) {
         const LettingGo& pair = letting_go_[next_];
-        views_.may_let_go(pair.gate, pair.gate_tick, pair.by, pair.by_tick);
+        views_.may_let_go(pair.gate, pair.by, pair.by_past);
       }
       break;
     case EventKind::call_end:
@@ -20,7 +20,9 @@ void CoverWalk::take(const Event& event) {
       break;
     case EventKind::covers: {
       const Knowledge covered = views_.covered(event);
+      const bool unclear = views_.unclear() || event.unclear;
       views_.returns(event.thread, covered, event.wait.own_work);
+      if (unclear) views_.learns_unseen(event.thread);
       covers_(event_, instance_++, event, covered.possible);
       break;
     }

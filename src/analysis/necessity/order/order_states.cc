@@ -34,7 +34,10 @@ bool well_formed(const Event& event) {
     case EventKind::unwatched:
     case EventKind::peer:
     case EventKind::ends:
+    case EventKind::window_begins:
       return true;
+    case EventKind::knows:
+      return event.thread.valid() && event.stream.valid();
     case EventKind::mark_ends:
       return event.mark.valid();
     case EventKind::stream_ends:
@@ -106,7 +109,7 @@ Point OrderStates::give_work(const Event& event) {
   if (gates_.empty()) state.gates = {};
   if (event.gate) {
     state.gates.raise(key_of(event.stream), point.tick);
-    gates_.add(event.stream, point.tick, {});
+    gates_.add(event.stream, point.tick, {{}, event.past});
   }
   if (giver.call != 0) giver.own_work.push_back(point);
   return point;
@@ -198,18 +201,25 @@ void OrderStates::add_everything(Knowledge& target, Clock& direct) const {
   }
 }
 
-void OrderStates::may_let_go(StreamNumber gate, uint32_t gate_tick, StreamNumber by, uint32_t by_tick) {
-  Gate* found = gates_.find(gate, gate_tick);
+void OrderStates::may_let_go(Work gate, Work by, bool by_past) {
+  Gate* found = gates_.find(gate.stream, gate.tick);
   if (!found) return;
-  found->let_go_by.raise(key_of(by), by_tick);
-  if (const StreamState* state = streams_.find(by)) found->let_go_by.join(state->point.now().known->possible);
+  if (by_past) {
+    found->unclear = true;
+    return;
+  }
+  found->let_go_by.raise(key_of(by.stream), by.tick);
+  if (const StreamState* state = streams_.find(by.stream))
+    found->let_go_by.join(state->point.now().known->possible);
 }
 
 // Work that waits for the CPU may have been let go by any thread, or by other work: then what that thread knew, or
 // that work was after, came before it.
-void OrderStates::let_go(const Clock& direct, Knowledge& covered) const {
+void OrderStates::let_go(const Clock& direct, Knowledge& covered) {
   bool any = false;
   gates_.each_done(direct, [&](const Gate& gate) {
+    unclear_ |= gate.past || gate.unclear;
+    if (gate.past) return;
     any = true;
     covered.possible.join(gate.let_go_by);
   });
@@ -224,6 +234,7 @@ void OrderStates::done(const Clock& certain) {
 Knowledge OrderStates::covered(const Event& event) {
   const uint64_t call = call_of(event.thread);
   Knowledge covered;
+  unclear_ = false;
   Clock direct;  // what may be covered by GPU order alone; only kept where work waits for the CPU
   auto may = [&](const Point& point) {
     covered.possible.join(point.known->possible);
@@ -286,6 +297,19 @@ Knowledge OrderStates::covered(const Event& event) {
   return covered;
 }
 
+StreamNumber OrderStates::learns_unseen(ThreadNumber number) {
+  constexpr uint32_t kLast = StreamNumber::kNone / 2 - 1;  // the events' numbers are counted up, these down
+  const StreamNumber unseen{kLast - unseen_++};
+  learns_unseen(number, unseen);
+  return unseen;
+}
+
+void OrderStates::learns_unseen(ThreadNumber number, StreamNumber unseen) {
+  ThreadState& state = thread(number);
+  state.known.edit().raise(unseen, 1);
+  ++state.version;
+}
+
 uint32_t OrderStates::returns(ThreadNumber number, const Knowledge& covered, bool own_work) {
   ThreadState& state = thread(number);
   Knowledge& known = state.known.edit();
@@ -334,6 +358,13 @@ void OrderStates::query(const Event& event) {
     }
     state.asked.erase(at);
   }
+}
+
+void OrderStates::knows(const Event& event) {
+  ThreadState& state = thread(event.thread);
+  stream(event.stream).point.now().join_into(state.known.edit());
+  ++state.version;
+  done(state.known->certain);
 }
 
 void OrderStates::see(ThreadNumber thread) {
@@ -399,6 +430,9 @@ bool OrderStates::follow(const Event& event) {
       return false;
     case EventKind::acquire:
       return acquire(event);
+    case EventKind::knows:
+      knows(event);
+      return false;
     default:
       return false;
   }

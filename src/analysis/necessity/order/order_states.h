@@ -154,7 +154,15 @@ class OrderStates {
   void each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_point);
   // What one such walk takes, about: the visits of the last one, and a look at who has ended.
   size_t holders() const { return visits_ + (threads_.size() + objects_.size()) / 64; }
+  // Everything that anybody can learn from, each with what it stands after itself: visit(ThreadNumber, const Knowledge&). The
+  // thread is invalid where it is no thread's. States that took the same events are visited in the same order.
+  template <typename Visit>
+  void each_source(Visit visit) const;
   bool waits_for_cpu(StreamNumber stream) const;  // its next work may
+  template <typename Visit>                       // visit(const MarkState&): what a CUDA event stands for now
+  void each_mark(Visit visit) const {
+    for (const auto& [number, mark] : marks_) visit(mark.now());
+  }
   template <typename Visit>
   void each_gate(Visit visit) const {
     gates_.each([&](StreamNumber stream, uint32_t tick, const Gate&) { visit(stream, tick); });
@@ -165,11 +173,22 @@ class OrderStates {
   bool follow(const Event& event);
   void end_call(ThreadNumber thread);
   // Work that may let go a piece of work that may wait (Event::gate): then the latter comes behind it. Both were given.
-  void may_let_go(StreamNumber gate, uint32_t gate_tick, StreamNumber by, uint32_t by_tick);
+  // `by_past`: it may stand for any (Event::past).
+  struct Work {
+    StreamNumber stream;
+    uint32_t tick;
+  };
+  void may_let_go(Work gate, Work by, bool by_past = false);
   // The work's place in its stream: what it knows beside itself is known.
   Point give_work(const Event& event);
   // What a synchronization or a query covers: solid means directly, by GPU order alone.
   Knowledge covered(const Event& event);
+  // What was asked for last may cover more: work that may have been let go out of sight.
+  bool unclear() const { return unclear_; }
+  // A thread has waited for that. Out: a stream of work of which it alone knows from now on, which is done. For states that do
+  // not decide themselves, the stream that another one's thread has learned of.
+  StreamNumber learns_unseen(ThreadNumber thread);
+  void learns_unseen(ThreadNumber thread, StreamNumber unseen);
   // A synchronization has returned. Out: which one of its thread it is.
   uint32_t returns(ThreadNumber thread, const Knowledge& covered, bool own_work);
   // In place of a synchronization, the streams that its thread gives work later wait for what it covered.
@@ -181,6 +200,7 @@ class OrderStates {
  private:
   void begin_call(const Event& event);
   void record_mark(const Event& event);
+  void knows(const Event& event);
   void wait_mark(const Event& event);
   void mark_ends(const Event& event);
   void stream_ends(const Event& event);
@@ -205,9 +225,11 @@ class OrderStates {
     return state.call != 0 ? state.call : now_;
   }
   void add_everything(Knowledge& target, Clock& direct) const;
-  void let_go(const Clock& direct, Knowledge& covered) const;
+  void let_go(const Clock& direct, Knowledge& covered);
 
   uint64_t now_ = 0, walks_ = 0;
+  bool unclear_ = false;
+  uint32_t unseen_ = 0;  // streams of learns_unseen()
   size_t visits_ = 0;
   std::vector<ThreadState> threads_;
   std::vector<ThreadNumber> living_;
@@ -218,6 +240,8 @@ class OrderStates {
   std::vector<ObjectState> objects_;
   struct Gate {
     Clock let_go_by;
+    bool past = false;     // Event::past: it may be none
+    bool unclear = false;  // by work that nobody saw, too
   };
   UntilDone<Gate> gates_;  // of work that may wait for the CPU
 };
@@ -253,6 +277,32 @@ void OrderStates::each_holder(VisitKnowledge visit_knowledge, VisitPoint visit_p
   for (const ObjectState& object : objects_) {
     held(object.known);
     for (const ObjectState::Release& release : object.releases) held(release.known);
+  }
+}
+
+template <typename Visit>
+void OrderStates::each_source(Visit visit) const {
+  auto place = [&](const Point& point) {
+    Knowledge known;
+    point.join_into(known);
+    visit(ThreadNumber{}, known);
+  };
+  for (uint32_t i = 0; i < threads_.size(); ++i) {
+    const ThreadState& thread = threads_[i];
+    Knowledge known = *thread.known;
+    known.join(*thread.orders);
+    visit(ThreadNumber{i}, known);
+    for (const ThreadState::Asked& asked : thread.asked) visit(ThreadNumber{i}, asked.known);
+  }
+  visit(ThreadNumber{}, *ended_);
+  visit(ThreadNumber{}, *ended_threads_);
+  for (const auto& [number, stream] : streams_) stream.point.each(place);
+  for (const auto& [number, mark] : marks_) {
+    mark.each([&](const MarkState& version) { place(version.point); });
+  }
+  for (const ObjectState& object : objects_) {
+    visit(ThreadNumber{}, *object.known);
+    for (const ObjectState::Release& release : object.releases) visit(ThreadNumber{}, *release.known);
   }
 }
 

@@ -7,9 +7,10 @@ namespace {
 
 const char* name_of(EventKind kind) {
   static constexpr const char* kNames[] = {
-      "begin",    "work",        "record", "wait_mark", "covers",    "query",      "uses_mark", "allocates",
-      "releases", "end",         "watch",  "touch",     "unwatch",   "unwatched",  "release",   "acquire",
-      "sleep",    "thread_ends", "peer",   "ends",      "mark_ends", "stream_ends"};
+      "begin",     "work",      "record",    "wait_mark",   "covers",        "query",
+      "uses_mark", "allocates", "releases",  "end",         "watch",         "touch",
+      "unwatch",   "unwatched", "release",   "acquire",     "sleep",         "thread_ends",
+      "peer",      "ends",      "mark_ends", "stream_ends", "window_begins", "knows"};
   return kNames[static_cast<size_t>(kind)];
 }
 

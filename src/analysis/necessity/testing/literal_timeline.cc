@@ -205,11 +205,11 @@ Timeline& Timeline::stream_ends(StreamNumber stream) {
 Timeline& Timeline::ends() { return add(event(EventKind::ends)); }
 
 std::string Timeline::text() const {
-  static constexpr const char* kNames[] = {"call_begin", "work",       "record_mark", "wait_mark", "covers",
-                                           "query",      "uses_mark",  "allocates",   "releases",  "call_end",
-                                           "watch",      "touch",      "unwatch",     "unwatched", "release",
-                                           "acquire",    "sleep",      "thread_ends", "peer",      "ends",
-                                           "mark_ends",  "stream_ends"};
+  static constexpr const char* kNames[] = {
+      "call_begin", "work",      "record_mark", "wait_mark",   "covers",        "query",
+      "uses_mark",  "allocates", "releases",    "call_end",    "watch",         "touch",
+      "unwatch",    "unwatched", "release",     "acquire",     "sleep",         "thread_ends",
+      "peer",       "ends",      "mark_ends",   "stream_ends", "window_begins", "knows"};
   std::ostringstream out;
   for (size_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
