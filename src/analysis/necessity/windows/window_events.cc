@@ -257,10 +257,12 @@ void WindowEvents::record(const Event& event) {
   to_.take(other);
 }
 
+// What it waits for is not clear if its event is of the past, or if other work may have come between its call and its work.
 void WindowEvents::covers(const Event& event) {
   instances_.push_back(synchronizations_++);
   Event unclear = event;
-  unclear.unclear = event.mark.valid() && !is_known(event.mark);
+  unclear.unclear = (event.mark.valid() && !is_known(event.mark)) ||
+                    (event.covers_own_work && !of(event.thread).alone_at_begin && rules_.calls_under_way);
   to_.take(unclear);
   watch_again(event.at_ns);
 }
