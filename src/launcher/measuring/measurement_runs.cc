@@ -1,6 +1,5 @@
 // Measurement, one run of the program: its plan, the run itself, and what it says of the stage.
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,13 +9,13 @@
 
 #include "analysis/analyse.h"
 #include "base/in_background.h"
-#include "launcher/installed/gpu_sampling.h"
 #include "launcher/installed/jit_check.h"
 #include "launcher/installed/machine_load.h"
 #include "launcher/installed/python_in_use.h"
 #include "launcher/measuring/measurement.h"
 #include "launcher/measuring/prepare_command.h"
 #include "launcher/measuring/session_folder.h"
+#include "launcher/process/signals_blocked.h"
 #include "launcher/sampling/cpu_sampler.h"
 #include "launcher/sampling/gpu_clock_reader.h"
 #include "trace/cpu_samples.h"
@@ -151,15 +150,11 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   if (options_.in_windows()) {
     auto control = WindowControl::make(run_folder);
     if (!control) return refuse(kOwnFailure, control.error().c_str());
-    // Signals are for this thread, which learns from them that the program has ended.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     if (!options_.wait)
       window = in_background([this, &runs, own = std::make_shared<WindowControl>(std::move(*control))] {
         record_windows(std::move(*own), runs);
       });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   Result<TargetResult> result = run_target(target);
   runs = false;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -17,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "launcher/process/signals_blocked.h"
 #include "trace/cpu_samples.h"
 
 namespace diogenes::launcher {
@@ -103,15 +103,11 @@ bool CpuSampler::start() {
     close_all();
     return false;
   }
-  // Signals are for the thread that waits for the program.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   reader_ = std::thread([this] {
     std::unique_lock lock(mutex_);
     while (!ends_.wait_for(lock, kBetweenReads, [this] { return over_; })) read_all();
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return true;
 }
 

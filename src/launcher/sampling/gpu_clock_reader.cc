@@ -1,13 +1,13 @@
 #include "launcher/sampling/gpu_clock_reader.h"
 
 #include <dlfcn.h>
-#include <signal.h>
 
 #include <chrono>
 #include <fstream>
 #include <vector>
 
 #include "base/units.h"
+#include "launcher/process/signals_blocked.h"
 #include "trace/gpu_clocks.h"
 
 namespace diogenes::launcher {
@@ -71,12 +71,8 @@ std::vector<Gpu> find_gpus(const Functions& functions) {
 }  // namespace
 
 void GpuClockReader::start() {
-  // Signals are for the thread that waits for the program.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   reader_ = std::thread([this] { read(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void GpuClockReader::stop() {
