@@ -256,10 +256,10 @@ class Profile {
       const GpuWorkItem& item = in_.work->items[i];
       if (item.kind != GpuWork::kernel || item.name.empty()) continue;
       const uint32_t* block = item.shapes.empty() ? nullptr : item.shapes.front().shape.block;
-      KernelAsked& asked = kernels.emplace_back(item.name, block ? block[0] * block[1] * block[2] : 0);
+      kernels.push_back({item.name, block ? block[0] * block[1] * block[2] : 0});
       if (!in_.sampled_time) continue;
       if (const auto time = in_.sampled_time->find(item.name); time != in_.sampled_time->end())
-        asked.sampled = time->second;
+        kernels.back().sampled = time->second;
     }
     return find_kernel_samples(in_.gpu_samples, kernels);
   }
