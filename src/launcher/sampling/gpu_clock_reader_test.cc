@@ -34,6 +34,7 @@ TEST(GpuClockReader, WithoutAPlaceForItsFileNothingHappens) {
   GpuClockReader reader("/nonexistent/gpu-clocks", DIOGENES_SIMULATED_LIBRARIES);
   reader.start();
   reader.stop();
+  EXPECT_EQ(GpuClocks::read("/nonexistent").at(kGpu, 0), 0);
 }
 
 }  // namespace
