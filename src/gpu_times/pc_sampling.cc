@@ -29,7 +29,9 @@
 #include "driver/gpu_samples_file.h"
 #include "driver/gpu_samples_plug_in.h"
 #include "driver/kept_code.h"
+#include "gpu_times/driver_gate.h"
 #include "gpu_times/pc_sampling_abi.h"
+#include "gpu_times/waiting.h"
 
 namespace diogenes {
 namespace {
@@ -40,8 +42,7 @@ using CuptiResult = cupti::Result;
 constexpr int kMostContexts = 64;  // at a time
 constexpr size_t kRecords = 8192;  // in a buffer; CUPTI keeps some 5,500 itself
 constexpr int kMostTurns = 100;    // of one drain
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kDrainEvery = kSecond, kLongestWait = 2 * kSecond;
+constexpr int64_t kDrainEvery = kSecond, kLongestWait = 2 * kSecond, kLongestAtExit = kSecond;
 // 2^n cycles between two samples of a multiprocessor. CUPTI's own 2^11 fills the hardware's buffer in less than a second where
 // the GPU is busy, and what is left at the end takes a second for 30 million samples.
 constexpr uint32_t kPeriod = 14;
@@ -62,71 +63,6 @@ std::atomic<bool> finished{true};
 std::atomic<int> callbacks{0};
 std::atomic<bool> ended{false};    // for good, though the program goes on
 std::atomic<int64_t> began_ns{0};  // the first context; CLOCK_MONOTONIC
-
-void sleep_for(int64_t nanoseconds) {
-  const timespec time{nanoseconds / kSecond, nanoseconds % kSecond};
-  syscall(SYS_nanosleep, &time, nullptr);  // libc's is a place where a thread can be cancelled
-}
-
-int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * kSecond + now.tv_nsec;
-}
-
-// False: it did not come true in time.
-template <typename Condition>
-bool wait_until(Condition condition, int64_t longest = kLongestWait) {
-  constexpr int64_t kStep = 100'000;
-  for (int64_t waited = 0; !condition(); waited += kStep) {
-    if (waited >= longest) return false;
-    sleep_for(kStep);
-  }
-  return true;
-}
-
-// CUPTI ends sampling with a lock of its own and waits for the driver's, and in a call of the driver it is the other way round:
-// so it ends while no other thread is in a call. Who comes meanwhile waits. All of it is sequentially consistent: either a thread
-// that enters sees that sampling ends, or it is seen.
-thread_local int own_calls __attribute__((tls_model("initial-exec"))) = 0;  // that this thread is in
-thread_local bool ends_sampling __attribute__((tls_model("initial-exec"))) = false;
-std::atomic<int> calls_inside{0};  // of all threads
-std::atomic<bool> driver_is_closed{false};
-
-void on_call(bool enters) {
-  if (ends_sampling) return;
-  if (!enters) {
-    if (own_calls > 0) --own_calls, --calls_inside;
-    return;
-  }
-  ++own_calls;
-  ++calls_inside;
-  while (driver_is_closed.load() && getpid() == own_process) {
-    --calls_inside;
-    const bool open = wait_until([] { return !driver_is_closed.load(); }, 5 * kLongestWait);
-    ++calls_inside;
-    if (!open) return;
-  }
-}
-
-// False: another thread is in a call, or ends sampling itself.
-class AloneInDriver {
- public:
-  AloneInDriver()
-      : closed_(!driver_is_closed.exchange(true)), is_alone_(closed_ && calls_inside == own_calls) {
-    ends_sampling = is_alone_;
-  }
-  ~AloneInDriver() {
-    if (is_alone_) ends_sampling = false;
-    if (closed_) driver_is_closed.store(false);
-  }
-  AloneInDriver(const AloneInDriver&) = delete;
-  AloneInDriver& operator=(const AloneInDriver&) = delete;
-  explicit operator bool() const { return is_alone_; }
-
- private:
-  const bool closed_, is_alone_;
-};
 
 // What all contexts share. Held for a short time, in which nobody but the disk is waited for.
 std::atomic_flag table_in_use{};
@@ -392,7 +328,7 @@ bool stop(Sampled& one) {
   if (!one.runs.exchange(false)) return false;
   one.stop.store(1);
   syscall(SYS_futex, &one.stop, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-  if (!wait_until([&] { return one.stopped.load(std::memory_order_acquire); }))
+  if (!wait_until([&] { return one.stopped.load(std::memory_order_acquire); }, kLongestWait))
     return failed(SamplingStep::drain, kErrorNotReady);
   if (one.has_thread) pthread_join(one.thread, nullptr);
   Context ignored;
@@ -407,16 +343,17 @@ void end(Sampled& one) {
   if (stop(one) || one.only_disable.exchange(false)) disable(one);
 }
 
-// False: another thread is in a call, so that some are left. Threads that drain make calls, too: they end first.
-bool end_all() {
+// Waits `longest` ns at most for other threads to leave the driver. False: one is in a call, so that some are left. Threads that
+// drain make calls, too: they end first.
+bool end_all(int64_t longest) {
   for (Sampled& one : sampled)
     if (stop(one)) one.only_disable.store(true);
   const auto is_left = [](const Sampled& one) { return one.only_disable.load(); };
   if (std::none_of(std::begin(sampled), std::end(sampled), is_left)) return true;
-  const AloneInDriver alone;
+  const driver_gate::Closed gate(longest);
   for (Sampled& one : sampled)
-    if (alone && one.only_disable.exchange(false)) disable(one);
-  return static_cast<bool>(alone);
+    if (gate.alone() && one.only_disable.exchange(false)) disable(one);
+  return gate.alone();
 }
 
 void on_resource(unsigned event, const void* data) {
@@ -504,20 +441,20 @@ bool over(uint64_t calls) {
     const HeldTable held;
     table.header().ended_ns = now_ns();
   }
-  return end_all();
+  return end_all(0);  // the program goes on
 }
 
 // A child of a fork has no thread of ours, and the file is its parent's.
 void finish() {
   if (getpid() != own_process || finished.exchange(true)) return;
-  wait_until([] { return callbacks.load() == 0; });
-  if (!wait_until(end_all)) failed(SamplingStep::drain, kErrorNotReady);
+  wait_until([] { return callbacks.load() == 0; }, kLongestWait);
+  if (!end_all(kLongestAtExit)) failed(SamplingStep::drain, kErrorNotReady);
 }
 
 }  // namespace
 
 // The plug-in of GPU times looks for it by name.
 extern "C" __attribute__((visibility("default")))
-const GpuSamplesPlugIn diogenes_gpu_samples = {start, on_resource, on_call, over, finish};
+const GpuSamplesPlugIn diogenes_gpu_samples = {start, on_resource, driver_gate::pass, over, finish};
 
 }  // namespace diogenes

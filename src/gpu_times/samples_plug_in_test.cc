@@ -242,6 +242,30 @@ TEST_F(Samples, WhoEntersACallWhileTheyEndWaits) {
   EXPECT_EQ(gpu_->disabled, 1);
 }
 
+// Some are in a call at any time.
+TEST_F(Samples, EndThoughThreadsMakeCallsWithoutAPause) {
+  start();
+  gpu_->create(context(1));
+  std::atomic<bool> ends{false};
+  std::atomic<int> calling{0};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 4; ++i)
+    others.emplace_back([&] {
+      for (bool first = true; !ends; first = false) {
+        cupti_->enter();
+        if (first) ++calling;
+        usleep(100);
+        cupti_->leave();
+      }
+    });
+  wait_for([&] { return calling == 4; });
+  source_->finish();
+  EXPECT_EQ(gpu_->disabled, 1);
+  EXPECT_EQ(read().header.failed_step, SamplingStep::none);
+  ends = true;
+  for (std::thread& other : others) other.join();
+}
+
 TEST_F(Samples, KeepCuptisPeriodOnGpusThatNobodyTried) {
   auto* capability = static_cast<int*>(
       dlsym(dlopen(DIOGENES_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD), "fake_compute_capability"));
