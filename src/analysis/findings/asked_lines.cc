@@ -104,7 +104,8 @@ class Gatherer {
     std::vector<Made> since{{kNone, {}}};
     RecordingCost recording(in_.tracing.processes[process], in_.tracing.processes[process].threads[thread]);
     Nanoseconds ended, freed;
-    uint32_t asked = kNone;  // the line of the wait right before, if it was one
+    uint32_t asked = kNone;    // the line of the wait right before, if it was one
+    uint32_t changed = kNone;  // the line of the last that fixes make wait, while no work was given behind it
     std::vector<Nanoseconds> before(operations.size());
     for (uint32_t i = 0; i < operations.size(); ++i) {
       const Operation& operation = operations[i];
@@ -118,22 +119,33 @@ class Gatherer {
       asked = kNone;
       const bool stays = fixed == Fixed::no || fixed == Fixed::moved;
       const bool polls_here = poll != polls.end() && poll->first == i;
-      const bool needed = is_needed_wait(operation);
+      const bool for_changed = fixed == Fixed::no && !is_needed_wait(operation) &&
+                               is_synchronization(operation) && is_candidate(operation) &&
+                               has_changed(copies, fixed_[t]);
+      const bool needed = for_changed || is_needed_wait(operation);
       found_.waits[operation.site.value] += polls_here || needed || is_program_wait(operation);
       if (!stays) freed += operation.call;
       if (!polls_here && fixed != Fixed::gone && is_sent_data(operation))
         add_sent(found_.lines[line(operation.site, true)], t, i, cpu_time_before(operations, since));
       if (!polls_here && !needed) {
         const DriverFunction* function = function_of(in_.sites[operation.site]);
+        if (function && (gives_work(function->role) || function->role == Role::transfer)) changed = kNone;
         if (function && brings_to_host(*function) && is_candidate(operation) && fixed != Fixed::gone)
           copies.push_back(i);
         continue;
       }
       const uint32_t last = polls_here ? (poll++)->last : i;
       if (polls_here ? !operation.outside : stays && is_asked_for(operation)) {
-        const uint32_t at = line(operation.site, false);
-        add(found_.lines[at], {operations, t, i, last, copies, freed, since});
-        if (!polls_here) {
+        const Wait wait{operations, t, i, last, copies, freed, since};
+        const bool for_same = changed != kNone && !polls_here && copies.empty();
+        const uint32_t at = for_same ? changed : line(operation.site, false);
+        if (for_same)
+          add_for_same(found_.lines[at], wait);
+        else
+          add(found_.lines[at], wait);
+        found_.lines[at].required.for_changed += for_changed;
+        changed = for_changed || for_same ? at : kNone;
+        if (!polls_here && !for_same) {
           asked = at;
           found_.lines[at].waits.push_back(i);
         }
@@ -197,9 +209,18 @@ class Gatherer {
   // One that found all done may have to wait once needless ones before it do not.
   bool is_needed_wait(const Operation& operation) const {
     if (operation.reasons == 0) return false;
-    if (is_program_wait(operation)) return true;
+    return is_program_wait(operation) || (is_synchronization(operation) && is_candidate(operation));
+  }
+
+  bool is_synchronization(const Operation& operation) const {
     const DriverFunction* function = function_of(in_.sites[operation.site]);
-    return function && function->role == Role::synchronize && is_candidate(operation);
+    return function && function->role == Role::synchronize;
+  }
+
+  // A copy whose own wait a fix takes: the first synchronization behind it, which finds all done today, has to wait then.
+  static bool has_changed(const std::vector<uint32_t>& copies, const std::vector<Fixed>& fixed) {
+    return std::any_of(copies.begin(), copies.end(),
+                       [&](uint32_t copy) { return copy < fixed.size() && fixed[copy] == Fixed::changed; });
   }
 
   // A call that waits for its own work has no result that could be asked for later.
@@ -382,9 +403,21 @@ class Gatherer {
       required.queries += wait.last - wait.first + 1;
       return;
     }
-    required.not_judged += is_not_judged(operation.reasons);
+    add_reasons(line, operation);
+  }
+
+  // Another wait for what the line has brought, made right behind its own: it is not counted, and goes with that.
+  void add_for_same(AskedLine& line, const Wait& wait) {
+    add_call(line, wait, wait.first, wait.time(), true);
+    line.whole.push_back(line.changes.back());
+    line.most += wait.most();
+    add_reasons(line, wait.call());
+  }
+
+  static void add_reasons(AskedLine& line, const Operation& operation) {
+    line.required.not_judged += is_not_judged(operation.reasons);
     for (uint32_t bit = 1; bit != 0; bit <<= 1)
-      if ((operation.reasons & bit) != 0) ++required.reasons[bit];
+      if ((operation.reasons & bit) != 0) ++line.required.reasons[bit];
     if (operation.after.count >= 0) line.after.push_back(operation.after.count);
   }
 

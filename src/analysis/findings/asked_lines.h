@@ -23,7 +23,9 @@ struct Required {
   uint64_t count = 0;               // needed waits, or what is sent
   uint64_t not_judged = 0;          // of `count`: they count as needed, because nobody saw whether they were
   uint64_t instances = 0;           // all waits of these sites
-  uint64_t queries = 0;   // of those of `count` that are loops of queries (polls.h): they have no reason
+  uint64_t queries = 0;  // of those of `count` that are loops of queries (polls.h): they have no reason
+  uint64_t for_changed =
+      0;                  // of `count`: found all done, and would wait once fixes make copies return at once
   uint64_t launches = 0;  // made at the line right before its waits: likely for their results alone
   uint64_t in_a_row =
       0;               // of `count`: since the line's wait before, the thread made calls of that line alone

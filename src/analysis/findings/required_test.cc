@@ -146,6 +146,28 @@ TEST(Required, HoldsTheCopyThatWaitsBeforeTheProgramDoes) {
   EXPECT_NEAR(us(required[0].up_to.benefit), 3 * 156 - (1 + 3 * 103.5), 0.01);
 }
 
+// A library waits behind its copy, for nothing as long as the copy waits itself, and then the program does. With pinned memory the
+// library's wait takes over: its line has the copy, and the program's wait for the same result.
+TEST(Required, HoldsTheWaitThatTheCopyTakesOverToday) {
+  auto trace = timeline();
+  for (int i = 0; i < 3; ++i) {
+    trace.launch(1).copy("cuMemcpyDtoHAsync_v2", 4, lasting(100), 5).from(0x150).pageable().unnecessary();
+    trace.sync(lasting(0), 2).from(0x160).unnecessary().without_wait();
+    trace.sync(lasting(0), 2).from(0x100).needed(kCpuAccess).without_wait().work(50);
+  }
+  const Replayed replayed(trace);
+  ASSERT_EQ(replayed.analysed.problems.found.size(), 1u);
+  EXPECT_EQ(replayed.analysed.problems.found[0].kind, ProblemKind::pageable_transfer);
+  const auto required = replayed.required().found;
+  ASSERT_EQ(required.size(), 1u);
+  EXPECT_EQ(required[0].count, 3u);
+  EXPECT_EQ(required[0].for_changed, 3u);
+  EXPECT_EQ(required[0].reasons.at(kCpuAccess), 3u);
+  ASSERT_EQ(required[0].calls.size(), 3u);
+  // Three turns of 160; without all that, a launch and the three kernels of 103.5, one behind the other.
+  EXPECT_NEAR(us(required[0].up_to.benefit), 3 * 160 - (1 + 3 * 103.5), 0.01);
+}
+
 // What two calls of one line ask for is one entry; what it costs is not the sum: without one of them, the other one waits.
 TEST(Required, IsOneEntryForALine) {
   auto trace = timeline();

@@ -187,6 +187,8 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
     main_reason = bit;
     out.used_for = use_words(bit);
   }
+  if (out.used_for.empty() && required.for_changed > 0)
+    out.used_for = "the copy before it waits today; once that returns at once, the CPU has to wait here";
   if (!required.uses.empty())
     out.used_by = ReportUse{required.after ? std::optional(required.after->seconds()) : std::nullopt,
                             most_frequent(required.uses), std::nullopt};
