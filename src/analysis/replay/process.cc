@@ -21,7 +21,7 @@ constexpr size_t kMostThreads = 4;
 constexpr Machine with_latencies(Machine machine, int64_t launch, int64_t wake_up, int64_t gap) {
   machine.launch_latency = launch;
   machine.wake_up = wake_up;
-  machine.gap = machine.gap_across = gap;
+  machine.gap = machine.gap_to_copy = machine.gap_across = gap;
   return machine;
 }
 constexpr Machine quick(const Machine& machine) { return with_latencies(machine, 0, 0, 0); }

@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 
+#include "analysis/replay/recorded/machine.h"
 #include "analysis/replay/recorded/make_schedule.h"
 #include "analysis/replay/replay.h"
 
@@ -38,6 +39,13 @@ using Program = std::vector<std::vector<Step>>;  // by thread
 struct Truth {
   int64_t launch_latency, wake_up, gap;
   bool overlap;
+
+  // As an H200 does (docs/driver-facts.md): a copy behind a kernel comes as late as if the kernel had been waited for.
+  int64_t gap_between(Work one, Work next) const {
+    constexpr int64_t kToCopy = 4'000, kFromCopy = 3'000;
+    if (!replay::across(one, next)) return gap;
+    return replay::is_copy(next) ? wake_up + launch_latency + kToCopy : gap + kFromCopy;
+  }
 };
 
 struct Call {
@@ -119,7 +127,7 @@ class World {
     for (size_t i = 0; i < j; ++i)
       if (step(jobs_[i]).stream == step(job).stream) {
         if (!over(jobs_[i])) return false;
-        earliest = std::max(earliest, jobs_[i].end + truth_.gap);
+        earliest = std::max(earliest, jobs_[i].end + truth_.gap_between(step(jobs_[i]).kind, step(job).kind));
       }
     job.earliest = earliest;
     if (earliest > now_) return false;

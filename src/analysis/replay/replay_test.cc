@@ -337,7 +337,7 @@ TEST(Patterns, KernelsWithAPlaceBesideEachOtherAreTakenToOverlap) {
 TEST(Patterns, KernelsAndCopiesAreFurtherApartThanKernels) {
   // Gap 1, between engines 4: 0 to 10, 14 to 19, 23 to 33, 34 to 44.
   Machine machine{.gap = 1'000};
-  machine.gap_across = 4'000;
+  machine.gap_to_copy = machine.gap_across = 4'000;
   Recorded run = Recorded().launch(10).copy(Work::to_host, 5, 0).launch(10).launch(10).sync(44);
   EXPECT_DOUBLE_EQ(run.end_us({}, machine), 44);
 }

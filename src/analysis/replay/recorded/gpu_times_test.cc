@@ -125,7 +125,21 @@ TEST(GpuTimes, KernelsAndCopiesHaveGapsOfTheirOwn) {
   trace.launch(2).on_gpu(at(74), lasting(10)).sync(lasting(78));
   Joined joined(trace, trace);
   EXPECT_EQ(joined.found.machine.gap, 1'000);
-  EXPECT_EQ(joined.found.machine.gap_across, 7'000);  // the mean
+  EXPECT_EQ(joined.found.machine.gap_to_copy, 6'000);
+  EXPECT_EQ(joined.found.machine.gap_across, 8'000);
+}
+
+// Copies behind a wait alone. Without it one would come no sooner: a launch of 2, a wake-up of 1, and 4.
+TEST(GpuTimes, ACopyThatWasNeverGivenToAGpuAtWorkComesNoSoonerWithoutTheWait) {
+  auto trace = timeline();
+  for (double begin : {0.0, 100.0, 200.0}) {
+    trace.at(at(begin)).launch(2).on_gpu(at(begin + 4), lasting(30)).sync(lasting(33));
+    trace.copy("cuMemcpyDtoH_v2", 64, lasting(20), 5).on_gpu(at(begin + 42), lasting(10));
+  }
+  Joined joined(trace, trace);
+  EXPECT_EQ(joined.found.machine.launch_latency, 2'000);
+  EXPECT_EQ(joined.found.machine.wake_up, 1'000);
+  EXPECT_EQ(joined.found.machine.gap_to_copy, 7'000);
 }
 
 TEST(GpuTimes, KernelsAndCopiesStartWithLatenciesOfTheirOwn) {

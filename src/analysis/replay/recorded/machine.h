@@ -24,13 +24,15 @@ struct Machine {
   // The same two of copies that are only handed over, where both kinds were seen to start on an idle GPU.
   bool copies_apart = false;
   int64_t copy_latency = 0, copy_from_begin = -1;
-  // Between two operations of a stream on different engines (a kernel and a copy); -1: as `gap`.
-  int64_t gap_across = -1;
+  // Between two operations of a stream on different engines, the second a copy, and else; -1: as `gap`.
+  int64_t gap_to_copy = -1, gap_across = -1;
   uint32_t kernels_at_once = 0;  // where they can overlap; 0: no limit
   bool overlap_seen = false;     // the times told whether they can
 
   int64_t gap_between(Work one, Work next) const {
-    return gap_across >= 0 && across(one, next) ? gap_across : gap;
+    if (!across(one, next)) return gap;
+    const int64_t known = is_copy(next) ? gap_to_copy : gap_across;
+    return known >= 0 ? known : gap;
   }
 };
 
