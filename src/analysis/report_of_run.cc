@@ -309,12 +309,21 @@ RequiredWaits ReportOfRun::add_needed(const ProblemInput& input, const std::vect
        [this](SiteIndex call, SiteIndex wait) {
          return made_in_function_of(names_.stack(runs_.sites[call].place),
                                     names_.stack(runs_.sites[wait].place));
-       }},
+       },
+       longer_than_undisturbed()},
       {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, most);
   for (const Required& required : needed.found) description.add(required, runs_.brought);
   if (std::any_of(needed.found.begin(), needed.found.end(), [](const Required& one) { return !one.sends; }))
     description.add_required_together(needed.together);
   return needed;
+}
+
+// Not known of a profile, and of a run that ended early.
+Nanoseconds ReportOfRun::longer_than_undisturbed() const {
+  const StageRun* base = run_of(session_, stage_name(Stage::baseline));
+  const StageRun* traced = run_of(session_, stage_name(Stage::tracing));
+  if (!report_.judged || !base || !traced) return {};
+  return {static_cast<int64_t>(1e9 * (traced->runtime_s - base->runtime_s))};
 }
 
 // Of those at lines where problems are.

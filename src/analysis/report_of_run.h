@@ -50,6 +50,7 @@ class ReportOfRun {
   void find();
   RequiredWaits add_needed(const ProblemInput& input, const std::vector<Problem>& problems, size_t most,
                            Description& description);
+  Nanoseconds longer_than_undisturbed() const;
   std::vector<std::vector<ReportFrame>> stacks_of_needed_waits(const std::vector<Problem>& problems);
   bool gpu_work_known() const { return runs_.gpu_work && runs_.gpu_work->pieces > 0; }
   void start_idle();

@@ -47,6 +47,7 @@ constexpr size_t kMostForOneWait = 64;
 
 constexpr Bytes kManyBytes{4096};  // data: what the CPU computes from it, or makes it from, the GPU could
 constexpr uint64_t kOften = 10;    // sends of a line: less often is no loop
+constexpr int64_t kMostNotExplained = 3;  // times what recording takes
 
 bool gives_work(Role role) {
   return role == Role::launch || role == Role::graph_launch || role == Role::fill;
@@ -82,6 +83,7 @@ class Gatherer {
         sending_line_of_(input.sites.size(), kNone),
         is_python_(input.sites.size()) {
     found_.waits.resize(input.sites.size());
+    set_not_explained();
   }
 
   AskedLines gather() {
@@ -94,6 +96,24 @@ class Gatherer {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
+
+  // Of `longer`, what recording does not explain, in equal parts for all calls: no more for each than recording takes.
+  void set_not_explained() {
+    if (places_.longer.count <= 0 || in_.tracing.processes.size() != 1) return;
+    const Process& process = in_.tracing.processes[0];
+    Nanoseconds recorded;
+    int64_t calls = 0;
+    for (const Thread& thread : process.threads) {
+      RecordingCost recording(process, thread);
+      for (uint32_t i = 0; i < thread.operations.size(); ++i, ++calls) {
+        const RecordingCost::Around cost = recording.of(i);
+        recorded += cost.before + cost.inside + cost.behind;
+      }
+    }
+    if (calls == 0) return;
+    const int64_t most = kMostNotExplained * recorded.count;
+    not_explained_ = {std::clamp<int64_t>(places_.longer.count - recorded.count, 0, most) / calls};
+  }
 
   void gather(uint32_t t) {
     auto [process, thread] = in_.graph.origin[t];
@@ -111,7 +131,9 @@ class Gatherer {
       const Operation& operation = operations[i];
       const Fixed fixed = i < fixed_[t].size() ? fixed_[t][i] : Fixed::no;
       const RecordingCost::Around cost = recording.of(i);
-      since.push_back({i, std::max(operation.begin - cost.before - ended, Nanoseconds{})});
+      Nanoseconds work = operation.begin - cost.before - ended;
+      if (not_explained_.count > 0 && is_python(operation.site)) work = work - not_explained_;
+      since.push_back({i, std::max(work, Nanoseconds{})});
       before[i] = since.back().before;
       ended = operation.end() + cost.behind;
       if (asked != kNone)
@@ -442,6 +464,7 @@ class Gatherer {
 
   const ProblemInput& in_;
   const Lines& places_;
+  Nanoseconds not_explained_;  // of each call
   const std::vector<std::vector<Fixed>> fixed_;
   std::vector<uint32_t> line_of_, sending_line_of_;          // by site
   std::vector<std::optional<bool>> is_python_;               // by site

@@ -42,6 +42,8 @@ struct Required {
   Nanoseconds waited, call;  // of `calls`
   Figure up_to;              // the run would be shorter by, once the problems are fixed; at most: whole()
   Nanoseconds at_most;       // whole(): gained without all of that
+  Nanoseconds
+      waits_gain;  // turns > 0, whose gain is `up_to`: that of the waits, their calls and copies alone
   std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
   std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
   std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)
@@ -60,6 +62,9 @@ struct Lines {
   MadeAtLineOf made_at_line_of;
   std::function<bool(SiteIndex)> is_python;
   InFunctionOf in_function_of;
+  // By how much longer the traced run took than the undisturbed one. In Python, whose calls are many, more of it comes from
+  // recording than the time that recording was measured to take.
+  Nanoseconds longer{};
 };
 
 // One line, while its calls are gathered.

@@ -77,17 +77,18 @@ class RequiredFinder {
     });
     add_unused(models, fixed);
     RequiredWaits result;
-    Models::Parts all;
-    std::vector<Change> whole;
+    size_t waiting = 0;
+    std::vector<Change> as_worded, whole;
     for (const AskedLine& line : lines_) {
       if (line.required.sends) continue;
-      if (all.empty()) result.together = line.required.up_to;
-      all.push_back(&line.changes);
+      if (waiting == 0) result.together = line.required.up_to;
+      as_worded = both(as_worded, line.required.turns > 0 ? line.whole : line.changes);
+      ++waiting;
       whole = both(whole, line.required.whole() ? line.whole : line.changes);
     }
-    if (all.size() > 1) {
+    if (waiting > 1) {
       const Figure most_of_one = result.together;  // lines come by their gain
-      const std::vector<Figure> together = models.figures_beyond(fixed, {all, {&whole}});
+      const std::vector<Figure> together = models.figures_beyond(fixed, {{&as_worded}, {&whole}});
       result.together = together[0];
       // Who takes one line alone gains what it costs, whatever the others then wait for.
       if (result.together.benefit < most_of_one.benefit) result.together = most_of_one;
@@ -129,6 +130,10 @@ class RequiredFinder {
       Figure& up_to = those[i]->required.up_to;
       those[i]->required.at_most = figures[i].benefit;
       up_to.high = std::max(up_to.high, figures[i].benefit);
+      // The advice is to make all turns at once (required_fix).
+      if (those[i]->required.turns == 0 || figures[i].benefit < up_to.benefit) continue;
+      those[i]->required.waits_gain = up_to.benefit;
+      up_to.benefit = figures[i].benefit;
     }
   }
 

@@ -160,6 +160,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.between_s = required.between.seconds();
   out.work_s = required.work.seconds();
   out.at_most_s = required.at_most.seconds();
+  out.waits_gain_s = required.waits_gain.seconds();
   out.instances = required.instances;
   out.occurrences = occurrences(required.threads);
   out.waited_s = required.waited.seconds();

@@ -68,8 +68,8 @@ KEPT(ReportProblem, id, key, source_key, kind, operation, api, count, instances,
 KEPT(ReportRequiredCall, key, operation, api, count, waits)
 KEPT(ReportRequired, id, key, source_key, operation, api, count, instances, not_judged, queries, launches,
      in_a_row, turns, loops, sends, bytes, unused_bytes, without_unused_s, made_s, between_s, work_s,
-     at_most_s, waited_s, call_s, calls, up_to_s, up_to_percent, range, reasons, used_for, fix, used_by,
-     same_value, values, where, via, stack, occurrences, proved)
+     at_most_s, waits_gain_s, waited_s, call_s, calls, up_to_s, up_to_percent, range, reasons, used_for, fix,
+     used_by, same_value, values, where, via, stack, occurrences, proved)
 KEPT(ReportCoverage, synchronizations, judged, not_judged)
 KEPT(ReportGroup, id, grouping, title, expected_benefit_s, expected_benefit_percent, synchronization_issues,
      transfer_issues, members, range, proved)

@@ -225,6 +225,7 @@ Json required_json(const ReportRequired& required) {
       {"between_s", required.between_s},
       {"work_s", required.work_s},
       {"at_most_s", required.at_most_s},
+      {"waits_gain_s", required.waits_gain_s},
       {"sends", required.sends},
       {"made_s", required.made_s},
       {"bytes", required.bytes},

@@ -234,7 +234,7 @@ std::string needed_part(const Report& report, double gain) {
         one ? "s" : "", seconds_text(all ? report.required_together->expected_benefit_s : wait->up_to_s),
         percent_text(all ? report.required_together->expected_benefit_percent : wait->up_to_percent),
         gain > 0 ? " beyond that" : "");
-    // The upper end holds what goes beside the waits: the turns of a loop, kernels that a line launches for its result.
+    // The upper end holds what goes beside the waits, such as kernels that a line launches for its result.
     constexpr double kMuchMore = 1.5;
     const double likely = all ? report.required_together->expected_benefit_s : wait->up_to_s;
     const double most = all ? report.required_together->range.high_s : wait->at_most_s;

@@ -225,11 +225,12 @@ namespace {
 // What goes at most beside the waits, their calls and copies.
 std::string whole_text(const ReportRequired& required) {
   constexpr double kMore = 1.05;
+  if (required.waits_gain_s > 0)
+    return fmt::format(
+        "; with the {} of the loop around it made at once (it is run {}); these waits alone gain {}",
+        counted(required.turns + required.loops, "turn"), counted(required.loops, "time"),
+        seconds_text(required.waits_gain_s));
   if (required.at_most_s < kMore * required.up_to_s) return "";
-  if (in_turns(required.count, required.turns))
-    return fmt::format("; up to {} if the {} of the loop around it are made at once (it is run {})",
-                       seconds_text(required.at_most_s), counted(required.turns + required.loops, "turn"),
-                       counted(required.loops, "time"));
   std::string more;
   const auto add = [&](const std::string& text) { more += (more.empty() ? "" : " and ") + text; };
   if (required.launches > 0)
