@@ -78,21 +78,24 @@ class RequiredFinder {
     add_unused(models, fixed);
     RequiredWaits result;
     size_t waiting = 0;
-    std::vector<Change> as_worded, whole;
+    std::vector<Change> waits_alone, as_worded, whole;
     for (const AskedLine& line : lines_) {
       if (line.required.sends) continue;
       if (waiting == 0) result.together = line.required.up_to;
       as_worded = both(as_worded, line.required.turns > 0 ? line.whole : line.changes);
+      waits_alone = both(waits_alone, line.changes);
       ++waiting;
       whole = both(whole, line.required.whole() ? line.whole : line.changes);
     }
     if (waiting > 1) {
       const Figure most_of_one = result.together;  // lines come by their gain
-      const std::vector<Figure> together = models.figures_beyond(fixed, {{&as_worded}, {&whole}});
+      const std::vector<Figure> together =
+          models.figures_beyond(fixed, {{&as_worded}, {&whole}, {&waits_alone}});
       result.together = together[0];
       // Who takes one line alone gains what it costs, whatever the others then wait for.
       if (result.together.benefit < most_of_one.benefit) result.together = most_of_one;
       result.together.high = std::max({result.together.high, together[0].high, together[1].benefit});
+      result.together.low = std::min(result.together.low, together[2].low);
       for (const AskedLine& line : lines_)
         if (!line.required.sends)
           result.together.high = std::max(result.together.high, line.required.up_to.high);
