@@ -306,6 +306,7 @@ RequiredWaits ReportOfRun::add_needed(const ProblemInput& input, const std::vect
          const ReportFrame* frame = acting_frame(stack);
          return frame && frame->language == "python";
        },
+       [this](SiteIndex site) { return advice_where_it_waits(names_.stack(runs_.sites[site].place)); },
        [this](SiteIndex call, SiteIndex wait) {
          return made_in_function_of(names_.stack(runs_.sites[call].place),
                                     names_.stack(runs_.sites[wait].place));

@@ -256,13 +256,23 @@ class Gatherer {
            !operation.outside;
   }
 
+  static Required::AnotherForm form_of(const PythonAdvice& advice) {
+    if (advice.text.empty()) return Required::AnotherForm::none;
+    return advice.spares_the_wait ? Required::AnotherForm::spares_the_wait : Required::AnotherForm::waits_too;
+  }
+
   uint32_t line(SiteIndex site, bool sends) {
     uint32_t& number = (sends ? sending_line_of_ : line_of_)[site.value];
     if (number == kNone) {
       const auto place = places_.place_of ? places_.place_of(site) : std::nullopt;
       const auto next = static_cast<uint32_t>(found_.lines.size());
       number = place ? by_place_[sends].try_emplace(*place, next).first->second : next;
-      if (number == next) found_.lines.emplace_back().required.sends = sends;
+      if (number == next) {
+        found_.lines.emplace_back().required.sends = sends;
+        found_.lines.back().required.is_python = is_python(site);
+        if (places_.another_form && !sends)
+          found_.lines.back().required.another_form = form_of(places_.another_form(site));
+      }
     }
     return number;
   }

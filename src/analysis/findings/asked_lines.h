@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/findings/problems.h"
+#include "analysis/findings/python_advice.h"
 #include "analysis/findings/turns.h"
 #include "analysis/symbols/frame_owner.h"
 
@@ -31,10 +32,13 @@ struct Required {
       0;               // of `count`: since the line's wait before, the thread made calls of that line alone
   uint64_t turns = 0;  // of `count`: in another turn of a loop than the line's wait before (turns.h)
   uint64_t loops = 0;  // how often that loop was run
-  bool sends = false;  // no waits: `count` copies of data to the device, made again and again;
-                       // `up_to` has them, and `made`
-  Bytes bytes;         // brought, or sent, by the copies of `calls`
-  Bytes unused;        // of those brought: nobody touched them
+  enum class AnotherForm : uint8_t { none, waits_too, spares_the_wait };
+  AnotherForm another_form = AnotherForm::none;  // of the call, in Python
+  bool is_python = false;
+  bool sends = false;          // no waits: `count` copies of data to the device, made again and again;
+                               // `up_to` has them, and `made`
+  Bytes bytes;                 // brought, or sent, by the copies of `calls`
+  Bytes unused;                // of those brought: nobody touched them
   Nanoseconds without_unused;  // the run would be shorter by, if these were not brought
   Nanoseconds made;            // sends: CPU time right before the copies, where what they send is likely made
   Nanoseconds between;         // CPU time between those in a row; in Python, before each
@@ -42,8 +46,7 @@ struct Required {
   Nanoseconds waited, call;  // of `calls`
   Figure up_to;              // the run would be shorter by, once the problems are fixed; at most: whole()
   Nanoseconds at_most;       // whole(): gained without all of that
-  Nanoseconds
-      waits_gain;  // turns > 0, whose gain is `up_to`: that of the waits, their calls and copies alone
+  Nanoseconds waits_gain;    // worded_whole(), whose gain `up_to` is: of the waits, calls and copies alone
   std::optional<Nanoseconds> after;      // median time to the first use; none: unknown
   std::map<uint32_t, uint64_t> threads;  // how many of `count`, by thread of the graph
   std::map<uint32_t, uint64_t> reasons;  // how many of `count` have a reason, by its bit (Reason)
@@ -51,6 +54,14 @@ struct Required {
 
   // Does more go at most than the waits, their calls and copies?
   bool whole() const { return launches > 0 || between.count > 0 || work.count > 0 || turns > 0; }
+  // Does the advice (required_fix) ask for all of that to go?
+  bool worded_whole() const {
+    if (turns > 0) return true;
+    if (another_form == AnotherForm::spares_the_wait) return false;
+    // In Python the CPU's time between results is mostly spent on the way to the next one.
+    if (is_python && come_one_by_one(count, in_a_row, bytes.count)) return true;
+    return work.count > 0 && another_form == AnotherForm::none;
+  }
 };
 
 // Where a site's calls belong to; none: they are alone.
@@ -61,6 +72,7 @@ struct Lines {
   PlaceOf place_of;
   MadeAtLineOf made_at_line_of;
   std::function<bool(SiteIndex)> is_python;
+  std::function<PythonAdvice(SiteIndex)> another_form;
   InFunctionOf in_function_of;
   // By how much longer the traced run took than the undisturbed one. In Python, whose calls are many, more of it comes from
   // recording than the time that recording was measured to take.

@@ -82,7 +82,7 @@ class RequiredFinder {
     for (const AskedLine& line : lines_) {
       if (line.required.sends) continue;
       if (waiting == 0) result.together = line.required.up_to;
-      as_worded = both(as_worded, line.required.turns > 0 ? line.whole : line.changes);
+      as_worded = both(as_worded, line.required.worded_whole() ? line.whole : line.changes);
       waits_alone = both(waits_alone, line.changes);
       ++waiting;
       whole = both(whole, line.required.whole() ? line.whole : line.changes);
@@ -133,8 +133,7 @@ class RequiredFinder {
       Figure& up_to = those[i]->required.up_to;
       those[i]->required.at_most = figures[i].benefit;
       up_to.high = std::max(up_to.high, figures[i].benefit);
-      // The advice is to make all turns at once (required_fix).
-      if (those[i]->required.turns == 0 || figures[i].benefit < up_to.benefit) continue;
+      if (!those[i]->required.worded_whole() || figures[i].benefit < up_to.benefit) continue;
       those[i]->required.waits_gain = up_to.benefit;
       up_to.benefit = figures[i].benefit;
     }

@@ -210,7 +210,7 @@ TEST(Required, HoldsAtMostWhatItsLineGivesTheGpuForIt) {
 
 // A copy of 8 KiB brings what the CPU then works on for 40, and another 50 behind its next call: if the GPU did the first, 40 more
 // would be gained. Of 64 bytes, or used only behind the next call, that is not said.
-TEST(Required, HoldsAtMostTheWorkOnWhatWasBrought) {
+TEST(Required, HoldsTheWorkOnWhatWasBrought) {
   const auto found = [](uint64_t bytes, double used_after) {
     auto trace = timeline();
     for (int i = 0; i < 3; ++i) {
@@ -227,7 +227,7 @@ TEST(Required, HoldsAtMostTheWorkOnWhatWasBrought) {
   const Required worked = found(8192, 5);
   EXPECT_EQ(worked.count, 3u);
   EXPECT_DOUBLE_EQ(us(worked.work), 3 * 40);
-  EXPECT_DOUBLE_EQ(us(worked.up_to.high) - us(worked.up_to.benefit), 3 * 40);
+  EXPECT_DOUBLE_EQ(us(worked.up_to.benefit) - us(worked.waits_gain), 3 * 40) << "as the advice is worded";
   EXPECT_DOUBLE_EQ(us(found(64, 5).work), 0);
   EXPECT_DOUBLE_EQ(us(found(8192, 45).work), 0);
 }
@@ -269,7 +269,7 @@ TEST(Required, HoldsNoWorkBehindTheLastThatTheReplayMoves) {
   const auto found = Replayed(trace).required().found;
   ASSERT_EQ(found.size(), 1u);
   EXPECT_DOUBLE_EQ(us(found[0].work), 3 * 40);
-  EXPECT_DOUBLE_EQ(us(found[0].up_to.high) - us(found[0].up_to.benefit), 2 * 40);
+  EXPECT_DOUBLE_EQ(us(found[0].up_to.benefit) - us(found[0].waits_gain), 2 * 40);
 }
 
 // The CPU fills 8 KiB for 40, asks for an attribute in 1, works on for 2, and sends in 5: 12 times. What is done before the first
@@ -304,13 +304,26 @@ TEST(Required, HoldsAtMostTheTimeBetweenResultsThatComeOneByOne) {
   trace.launch(2);
   for (int i = 0; i < 4; ++i)
     trace.copy("cuMemcpyDtoH_v2", 4, lasting(3), 5).from(0x100).first_use(after(1)).work(7);
-  const auto found = Replayed(trace)
-                         .required({[](SiteIndex) { return std::optional(ActingPlace("main.cc", 7)); },
-                                    [](SiteIndex, SiteIndex) { return true; }})
-                         .found;
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].in_a_row, 3u);
-  EXPECT_DOUBLE_EQ(us(found[0].between), 3 * 7);
+  const Replayed replayed(trace);
+  const auto found = [&](bool python, const PythonAdvice& form) {
+    const auto lines =
+        replayed
+            .required({.place_of = [](SiteIndex) { return std::optional(ActingPlace("a", 7)); },
+                       .made_at_line_of = [](SiteIndex, SiteIndex) { return true; },
+                       .is_python = [=](SiteIndex) { return python; },
+                       .another_form = [=](SiteIndex) { return form; }})
+            .found;
+    return lines.size() == 1 ? lines[0] : Required{};
+  };
+  const Required line = found(false, {});
+  EXPECT_EQ(line.in_a_row, 3u);
+  EXPECT_DOUBLE_EQ(us(line.between), 3 * 7);
+  EXPECT_LT(line.up_to.benefit, line.at_most);
+  const Required python = found(true, {"use .tolist()"});
+  EXPECT_EQ(python.up_to.benefit, python.at_most) << "the advice is to bring them together";
+  EXPECT_EQ(python.waits_gain, line.up_to.benefit);
+  const Required other_form = found(true, {"use torch.where", true});
+  EXPECT_EQ(other_form.up_to.benefit, line.up_to.benefit) << "the advice is another one";
 }
 
 // A loop over three rows, run `loops` times: in each turn a kernel, 5 of the CPU's time, a result of 4 bytes that takes 1 + 5, 7 of

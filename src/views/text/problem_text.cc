@@ -225,12 +225,14 @@ namespace {
 // What goes at most beside the waits, their calls and copies.
 std::string whole_text(const ReportRequired& required) {
   constexpr double kMore = 1.05;
-  if (required.waits_gain_s > 0)
-    return fmt::format(
-        "; with the {} of the loop around it made at once (it is run {}); these waits alone gain {}",
-        counted(required.turns + required.loops, "turn"), counted(required.loops, "time"),
-        seconds_text(required.waits_gain_s));
-  if (required.at_most_s < kMore * required.up_to_s) return "";
+  const bool as_worded = required.waits_gain_s > 0;  // up_to_s holds it
+  if (!as_worded && required.at_most_s < kMore * required.up_to_s) return "";
+  const std::string alone =
+      as_worded ? fmt::format("; the waits alone gain {}", seconds_text(required.waits_gain_s)) : "";
+  if (in_turns(required.count, required.turns))
+    return fmt::format("; with the {} of the loop around it made at once (it is run {}){}",
+                       counted(required.turns + required.loops, "turn"), counted(required.loops, "time"),
+                       alone);
   std::string more;
   const auto add = [&](const std::string& text) { more += (more.empty() ? "" : " and ") + text; };
   if (required.launches > 0)
@@ -241,6 +243,7 @@ std::string whole_text(const ReportRequired& required) {
     add(fmt::format("the CPU's {} of work on the {} that are brought", seconds_text(required.work_s),
                     bytes_text(required.bytes)));
   if (more.empty()) return "";
+  if (as_worded) return fmt::format("; that is without {}, too{}", more, alone);
   return fmt::format("; up to {} if {} can go, too", seconds_text(required.at_most_s), more);
 }
 }  // namespace
