@@ -47,7 +47,7 @@ constexpr size_t kMostForOneWait = 64;
 
 constexpr Bytes kManyBytes{4096};  // data: what the CPU computes from it, or makes it from, the GPU could
 constexpr uint64_t kOften = 10;    // sends of a line: less often is no loop
-constexpr int64_t kMostNotExplained = 3;  // times what recording takes
+constexpr int64_t kMostNotExplained = 3;
 
 bool gives_work(Role role) {
   return role == Role::launch || role == Role::graph_launch || role == Role::fill;
@@ -97,7 +97,8 @@ class Gatherer {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // Of `longer`, what recording does not explain, in equal parts for all calls: no more for each than recording takes.
+  // Of `longer`, what recording does not explain, in equal parts for all calls: three times what recording takes at most, as the
+  // two runs may have had processors of different speed.
   void set_not_explained() {
     if (places_.longer.count <= 0 || in_.tracing.processes.size() != 1) return;
     const Process& process = in_.tracing.processes[0];
@@ -256,9 +257,9 @@ class Gatherer {
            !operation.outside;
   }
 
-  static Required::AnotherForm form_of(const PythonAdvice& advice) {
-    if (advice.text.empty()) return Required::AnotherForm::none;
-    return advice.spares_the_wait ? Required::AnotherForm::spares_the_wait : Required::AnotherForm::waits_too;
+  static AnotherForm form_of(const PythonAdvice& advice) {
+    if (advice.text.empty()) return AnotherForm::none;
+    return advice.spares_the_wait ? AnotherForm::spares_the_wait : AnotherForm::waits_too;
   }
 
   uint32_t line(SiteIndex site, bool sends) {

@@ -18,23 +18,24 @@ struct RequiredCall {
   bool waits = false;  // else it brings what is waited for
 };
 
+// What PythonAdvice says of a call.
+enum class AnotherForm : uint8_t { none, waits_too, spares_the_wait };
+
 struct Required {
   SiteIndex site;                   // the wait, or the copy, that is made most often
   std::vector<RequiredCall> calls;  // of the line, and the copies: waits first, the most frequent first
   uint64_t count = 0;               // needed waits, or what is sent
   uint64_t not_judged = 0;          // of `count`: they count as needed, because nobody saw whether they were
   uint64_t instances = 0;           // all waits of these sites
-  uint64_t queries = 0;  // of those of `count` that are loops of queries (polls.h): they have no reason
-  uint64_t for_changed =
-      0;                  // of `count`: found all done, and would wait once fixes make copies return at once
-  uint64_t launches = 0;  // made at the line right before its waits: likely for their results alone
+  uint64_t queries = 0;      // of those of `count` that are loops of queries (polls.h): they have no reason
+  uint64_t for_changed = 0;  // of `count`: found all done, and would wait once copies return at once (a fix)
+  uint64_t launches = 0;     // made at the line right before its waits: likely for their results alone
   uint64_t in_a_row =
       0;               // of `count`: since the line's wait before, the thread made calls of that line alone
   uint64_t turns = 0;  // of `count`: in another turn of a loop than the line's wait before (turns.h)
   uint64_t loops = 0;  // how often that loop was run
-  enum class AnotherForm : uint8_t { none, waits_too, spares_the_wait };
-  AnotherForm another_form = AnotherForm::none;  // of the call, in Python
   bool is_python = false;
+  AnotherForm another_form = AnotherForm::none;  // of the call, in Python
   bool sends = false;          // no waits: `count` copies of data to the device, made again and again;
                                // `up_to` has them, and `made`
   Bytes bytes;                 // brought, or sent, by the copies of `calls`

@@ -163,9 +163,8 @@ struct ReportRequired {
   double made_s = 0;                  // sends: CPU time right before those copies; in up_to_s
   double between_s = 0;               // CPU time between those in a row; in Python, before each
   double work_s = 0;                  // of the CPU, on what was brought, until its next calls
-  double at_most_s = 0;  // gained without launches, turns, between_s and work_s, too; 0: there are none
-  double waits_gain_s =
-      0;  // where up_to_s is at_most_s, as the fix says: the waits, their calls and copies alone
+  double at_most_s = 0;     // gained without launches, turns, between_s and work_s, too; 0: there are none
+  double waits_gain_s = 0;  // where the fix says so, up_to_s is at_most_s: the waits alone gain that
   double waited_s = 0, call_s = 0;                        // of all its calls
   std::vector<ReportRequiredCall> calls;                  // waits first, the most frequent first
   double up_to_s = 0, up_to_percent = 0;                  // gained without them, once the problems are fixed
