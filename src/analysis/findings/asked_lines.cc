@@ -257,11 +257,6 @@ class Gatherer {
            !operation.outside;
   }
 
-  static AnotherForm form_of(const PythonAdvice& advice) {
-    if (advice.text.empty()) return AnotherForm::none;
-    return advice.spares_the_wait ? AnotherForm::spares_the_wait : AnotherForm::waits_too;
-  }
-
   uint32_t line(SiteIndex site, bool sends) {
     uint32_t& number = (sends ? sending_line_of_ : line_of_)[site.value];
     if (number == kNone) {
@@ -272,7 +267,7 @@ class Gatherer {
         found_.lines.emplace_back().required.sends = sends;
         found_.lines.back().required.is_python = is_python(site);
         if (places_.another_form && !sends)
-          found_.lines.back().required.another_form = form_of(places_.another_form(site));
+          found_.lines.back().required.another_form = places_.another_form(site).form();
       }
     }
     return number;

@@ -18,8 +18,15 @@ struct RequiredCall {
   bool waits = false;  // else it brings what is waited for
 };
 
-// What PythonAdvice says of a call.
-enum class AnotherForm : uint8_t { none, waits_too, spares_the_wait };
+// What the fix of a line asks for (required_fix).
+enum class Asks : uint8_t {
+  to_make_on_gpu,  // of one that sends
+  for_all_turns_at_once,
+  for_another_form,
+  for_one_copy,
+  to_work_on_gpu,
+  less_often
+};
 
 struct Required {
   SiteIndex site;                   // the wait, or the copy, that is made most often
@@ -55,13 +62,19 @@ struct Required {
 
   // Does more go at most than the waits, their calls and copies?
   bool whole() const { return launches > 0 || between.count > 0 || work.count > 0 || turns > 0; }
-  // Does the advice (required_fix) ask for all of that to go?
+  Asks fix(AnotherForm form) const {
+    if (sends) return Asks::to_make_on_gpu;
+    if (in_turns(count, turns)) return Asks::for_all_turns_at_once;
+    if (form == AnotherForm::spares_the_wait) return Asks::for_another_form;
+    if (come_one_by_one(count, in_a_row, bytes.count)) return Asks::for_one_copy;
+    if (form == AnotherForm::waits_too) return Asks::for_another_form;
+    return work.count > 0 ? Asks::to_work_on_gpu : Asks::less_often;
+  }
+  // Does the fix ask for all of whole() to go? In Python the CPU's time between results is mostly spent on the way to the next.
   bool worded_whole() const {
-    if (turns > 0) return true;
-    if (another_form == AnotherForm::spares_the_wait) return false;
-    // In Python the CPU's time between results is mostly spent on the way to the next one.
-    if (is_python && come_one_by_one(count, in_a_row, bytes.count)) return true;
-    return work.count > 0 && another_form == AnotherForm::none;
+    const Asks asks = fix(another_form);
+    return asks == Asks::for_all_turns_at_once || asks == Asks::to_work_on_gpu ||
+           (asks == Asks::for_one_copy && is_python);
   }
 };
 

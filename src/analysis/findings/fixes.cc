@@ -398,23 +398,27 @@ Advice advice_for(const Problem& problem, const DriverFunction& function, const 
 namespace {
 
 std::string fix_of_wait(const Required& required, const PythonAdvice& instead) {
-  if (required.sends)
-    return "make this data on the GPU, or send once what it is made from and select on the GPU; or make and send the "
-           "next piece while the GPU works";
-  if (in_turns(required.count, required.turns)) {
-    const std::string at_once =
-        "do all turns of the loop around it at once, if none needs what another finds: the same operations on whole tensors, "
-        "with one result for all";
-    return instead.spares_the_wait && !instead.text.empty() ? at_once + "; or " + instead.text : at_once;
+  switch (required.fix(instead.form())) {
+    case Asks::to_make_on_gpu:
+      return "make this data on the GPU, or send once what it is made from and select on the GPU; or make and send the "
+             "next piece while the GPU works";
+    case Asks::for_all_turns_at_once: {
+      const std::string at_once =
+          "do all turns of the loop around it at once, if none needs what another finds: the same operations on whole tensors, "
+          "with one result for all";
+      return instead.form() == AnotherForm::spares_the_wait ? at_once + "; or " + instead.text : at_once;
+    }
+    case Asks::for_another_form:
+      return instead.text;
+    case Asks::for_one_copy:
+      return "put the " + grouped(required.count) + " results of " +
+             grouped(required.bytes.count / required.count) +
+             " bytes side by side on the GPU, and bring them back with one copy";
+    case Asks::to_work_on_gpu:
+      return "do on the GPU what the CPU does with this data, and bring back only the result";
+    case Asks::less_often:
+      break;
   }
-  if (instead.spares_the_wait && !instead.text.empty()) return instead.text;
-  if (come_one_by_one(required.count, required.in_a_row, required.bytes.count))
-    return "put the " + grouped(required.count) + " results of " +
-           grouped(required.bytes.count / required.count) +
-           " bytes side by side on the GPU, and bring them back with one copy";
-  if (!instead.text.empty()) return instead.text;
-  if (required.work.count > 0)
-    return "do on the GPU what the CPU does with this data, and bring back only the result";
   return required.bytes.count > 0
              ? "bring the result back less often (every n-th time), or later (cudaMemcpyAsync into pinned memory, "
                "record an event, and read it one iteration later); or use it on the GPU"

@@ -3,6 +3,7 @@
 // Source: PyTorch's, CuPy's, JAX's and Numba's documentation; that PyTorch's forms do not wait was tried with
 // torch.cuda.set_sync_debug_mode (docs/lab/2026-11-28-python-forms-h200.md).
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,17 @@
 
 namespace diogenes {
 
+enum class AnotherForm : uint8_t { none, waits_too, spares_the_wait };
+
 struct PythonAdvice {
   std::string text;
   // Another form has no result to wait for, so it does not matter whether many come at once.
   bool spares_the_wait = false;
+
+  AnotherForm form() const {
+    if (text.empty()) return AnotherForm::none;
+    return spares_the_wait ? AnotherForm::spares_the_wait : AnotherForm::waits_too;
+  }
 };
 // The application uses the result, or the library needs it to go on.
 PythonAdvice advice_where_it_waits(const std::vector<ReportFrame>& stack);
