@@ -81,6 +81,18 @@ class Running {
         for (const ThreadTrace& thread : process.threads) count += thread.record_count();
     return count;
   }
+  // That the program has made so far.
+  uint64_t calls() const {
+    uint64_t sum = 0;
+    for (const auto& entry : fs::directory_iterator(stage())) {
+      if (!entry.is_directory()) continue;
+      auto file = MappedFile::open(entry.path() / kCallsFile);
+      for (size_t i = 0; i < kMostCounted; ++i)
+        if (const auto* count = file ? file->at<CallCount>(i * sizeof(CallCount)) : nullptr)
+          sum += count->calls;
+    }
+    return sum;
+  }
   struct Page {
     int64_t until_ns = 0;
     uint32_t recording = 0;
@@ -227,6 +239,9 @@ TEST(WindowsInAProgramThatGoesOn, EndWithTheProgram) {
   Running running({"--delay", "0.1"});
   ASSERT_TRUE(running.works());
   ASSERT_TRUE(comes([&] { return running.page().recording > 0; }));
+  // Some steps lie in the window, however slow they are.
+  const uint64_t before = running.calls();
+  ASSERT_TRUE(comes([&] { return running.calls() >= before + 100; }));
   const bench::ProcessRun& run = running.end();
   EXPECT_EQ(run.exit_status, 3);
   EXPECT_NE(run.errors.find("recorded for"), std::string::npos) << run.errors;
