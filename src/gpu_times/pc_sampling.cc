@@ -46,7 +46,10 @@ constexpr int64_t kDrainEvery = kSecond, kLongestWait = 2 * kSecond, kLongestAtE
 // 2^n cycles between two samples of a multiprocessor. CUPTI's own 2^11 fills the hardware's buffer in less than a second where
 // the GPU is busy, and what is left at the end takes a second for 30 million samples.
 constexpr uint32_t kPeriod = 14;
-// Compute capability. Others report that newer GPUs give no samples with another period.
+// The hardware's buffer, which CUPTI empties every .1 s: 64 MiB were enough for a GPU that is kept busy by short launches, 16 not.
+// Its own 512 MiB of pinned memory take .2 s more, in the first load of a module.
+constexpr size_t kHardwareBufferBytes = 128 << 20;
+// Compute capability. Others report that newer GPUs give no samples with another period or buffer.
 constexpr int kLastTried = 9;
 // All that gives the GPU work is recorded while it is sampled: so many calls may do so at once, and so many a second.
 constexpr uint64_t kCallsAtOnce = 50'000, kCallsASecond = 50'000;
@@ -234,7 +237,7 @@ bool know_reasons(Sampled& one, uint32_t (&indices)[kMostReasons]) {
   return result == kSuccess || failed(SamplingStep::reasons, result);
 }
 
-bool takes_own_period(Context context) {
+bool takes_own_settings(Context context) {
   constexpr int kMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
   uint32_t device = 0;
   int major = 0;
@@ -245,7 +248,7 @@ bool takes_own_period(Context context) {
 bool configure(Sampled& one, uint32_t (&indices)[kMostReasons]) {
   if (!one.drained.open(one.reason_count) || !one.rest.open(one.reason_count))
     return failed(SamplingStep::configure, 0);
-  Configuration attributes[4]{};
+  Configuration attributes[5]{};
   attributes[0].attribute = kCollectionMode;
   attributes[0].number = kContinuous;
   attributes[1].attribute = kStallReasons;
@@ -254,7 +257,9 @@ bool configure(Sampled& one, uint32_t (&indices)[kMostReasons]) {
   attributes[2].data = &one.rest.data;
   attributes[3].attribute = kSamplingPeriod;
   attributes[3].number = kPeriod;
-  const size_t count = takes_own_period(one.context) ? 4 : 3;
+  attributes[4].attribute = kHardwareBuffer;
+  attributes[4].buffer_bytes = kHardwareBufferBytes;
+  const size_t count = takes_own_settings(one.context) ? 5 : 3;
   auto wanted = of(one, ConfigurationParameters{{}, count, attributes});
   CuptiResult result = functions.set_configuration(&wanted);
   for (const Configuration& attribute : attributes)

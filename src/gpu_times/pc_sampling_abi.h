@@ -53,6 +53,7 @@ struct PcData {
 enum Attribute : uint32_t {
   kSamplingPeriod = 1,  // 2^n cycles
   kStallReasons = 2,
+  kHardwareBuffer = 4,  // bytes
   kCollectionMode = 5,
   kDataBuffer = 8,
 };
@@ -63,6 +64,7 @@ struct Configuration {
   union {
     uint64_t largest[3];
     uint32_t number;
+    size_t buffer_bytes;
     struct {
       size_t count;
       uint32_t* reasons;

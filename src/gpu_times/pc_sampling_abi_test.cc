@@ -43,6 +43,8 @@ static_assert(offsetof(Configuration, number) ==
               offsetof(Theirs, attributeData.samplingPeriodData.samplingPeriod));
 static_assert(offsetof(Configuration, number) ==
               offsetof(Theirs, attributeData.collectionModeData.collectionMode));
+static_assert(offsetof(Configuration, buffer_bytes) ==
+              offsetof(Theirs, attributeData.hardwareBufferSizeData.hardwareBufferSize));
 static_assert(offsetof(Configuration, list.count) ==
               offsetof(Theirs, attributeData.stallReasonData.stallReasonCount));
 static_assert(offsetof(Configuration, list.reasons) ==
@@ -73,6 +75,7 @@ static_assert(same(kReasonNameBytes, CUPTI_STALL_REASON_STRING_SIZE));
 static_assert(same(kContinuous, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS));
 static_assert(same(kSamplingPeriod, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD));
 static_assert(same(kStallReasons, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON));
+static_assert(same(kHardwareBuffer, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE));
 static_assert(same(kCollectionMode, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE));
 static_assert(same(kDataBuffer, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER));
 
