@@ -155,6 +155,7 @@ void JoinedRuns::take_gpu_times_of_profile() {
   auto times = in_background([&] { ::diogenes::load_gpu_times(*tracing); });
   make_schedules();
   times.get();
+  leave_out_late_ends(*tracing, sites);
   note(*tracing, Stage::gpu_times);
   take_gpu_times(*tracing);
   gpu_times_notices(*tracing, *gpu_times_, notices);

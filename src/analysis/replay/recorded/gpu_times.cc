@@ -14,6 +14,51 @@ using replay::kNone;
 // another.
 constexpr int64_t kFarAbove = 3, kShortestFarAbove = 10'000;
 
+bool is_far_above(Nanoseconds time, int64_t usual) {
+  return time.count > kFarAbove * usual + kShortestFarAbove;
+}
+
+using TimesBySite = std::vector<std::vector<int64_t>>;
+
+void add_times(const Process& process, TimesBySite& by_site) {
+  for (const Thread& thread : process.threads)
+    for (size_t i = 0; i < thread.gpu_times.size(); ++i)
+      if (const RecordedGpuTime& time = thread.gpu_times[i]; time.end.count >= 0)
+        by_site[thread.operations[i].site.value].push_back((time.end - time.begin).count);
+}
+
+// The median of each site; 0: nothing is known of it.
+std::vector<int64_t> usual_times(TimesBySite by_site) {
+  std::vector<int64_t> usual(by_site.size());
+  for (size_t site = 0; site < by_site.size(); ++site) {
+    auto& times = by_site[site];
+    if (times.empty()) continue;
+    const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    usual[site] = *middle;
+  }
+  return usual;
+}
+
+void leave_out_late_ends(Thread& thread, const std::vector<int64_t>& usual, const SiteTable& sites) {
+  std::vector<bool> late(thread.gpu_times.size());
+  for (size_t i = thread.gpu_times.size(); i-- > 0;) {
+    Operation& operation = thread.operations[i];
+    if (!operation.has(kUntimed) || !works_on_gpu(operation, sites)) continue;
+    // Backwards from here, to the first that is not late.
+    for (size_t j = i; j-- > 0;) {
+      Operation& before = thread.operations[j];
+      if (!works_on_gpu(before, sites)) continue;
+      RecordedGpuTime& time = thread.gpu_times[j];
+      if (time.end.count < 0 || !is_far_above(time.end - time.begin, usual[before.site.value])) break;
+      time = {};
+      before.flags |= kUntimed;
+      late[j] = true;
+    }
+  }
+  std::erase_if(thread.gpu_pieces, [&](const GpuPiece& piece) { return late[piece.operation]; });
+}
+
 // What one process of the GPU run recorded.
 replay::KnownTimes times_of(const Process& process, const replay::Schedule& schedule) {
   replay::KnownTimes known;
@@ -51,6 +96,15 @@ bool tells_gpu_times(const Run& run) {
   });
 }
 
+void leave_out_late_ends(Run& run, const SiteTable& sites) {
+  for (Process& process : run.processes) {
+    TimesBySite by_site(sites.size());
+    add_times(process, by_site);
+    const std::vector<int64_t> usual = usual_times(std::move(by_site));
+    for (Thread& thread : process.threads) leave_out_late_ends(thread, usual, sites);
+  }
+}
+
 GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& sites,
                              const replay::Machine& assumed, const replay::Schedules& made) {
   GpuTimesFound found;
@@ -67,13 +121,9 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
     found.machine = machine_from(*schedule, times, assumed);
   }
   if (most == 0) return found;
-  std::vector<std::vector<int64_t>> by_site(sites.size());  // the times that are known
-  for (const Process& process : gpu_run.processes)
-    for (const Thread& thread : process.threads)
-      for (size_t i = 0; i < thread.gpu_times.size(); ++i)
-        if (thread.gpu_times[i].end.count >= 0)
-          by_site[thread.operations[i].site.value].push_back(
-              (thread.gpu_times[i].end - thread.gpu_times[i].begin).count);
+  TimesBySite by_site(sites.size());
+  for (const Process& process : gpu_run.processes) add_times(process, by_site);
+  const std::vector<int64_t> usual = usual_times(by_site);
   join_operations(tracing, gpu_run, sites,
                   [](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
                     if (!operation || index >= thread.gpu_times.size()) return;
@@ -83,18 +133,13 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
   // Only a profile leaves calls out, and its run is both.
   for (size_t p = 0; p < std::min(tracing.processes.size(), gpu_run.processes.size()); ++p)
     fill_what_was_left_out(tracing.processes[p], gpu_run.processes[p], sites);
-  for (auto& times : by_site) {
-    auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
-    if (!times.empty()) std::nth_element(times.begin(), middle, times.end());
-  }
   for (Process& process : tracing.processes)
     for (Thread& thread : process.threads)
       for (Operation& operation : thread.operations) {
         if (!works_on_gpu(operation, sites)) continue;
-        const auto& times = by_site[operation.site.value];
-        const int64_t usual = times.empty() ? 0 : times[times.size() / 2];
-        if (operation.gpu.count < 0 && !times.empty()) operation.gpu = {usual};
-        operation.gpu_outlier = operation.gpu.count > kFarAbove * usual + kShortestFarAbove;
+        const uint32_t site = operation.site.value;
+        if (operation.gpu.count < 0 && !by_site[site].empty()) operation.gpu = {usual[site]};
+        operation.gpu_outlier = is_far_above(operation.gpu, usual[site]);
         ++(operation.gpu.count >= 0 ? found.known : found.unknown);
       }
   return found;

@@ -16,6 +16,10 @@ struct GpuTimesFound {
 // Was asked for in this run, whatever came of it.
 bool tells_gpu_times(const Run& run);
 
+// Where records end while work runs, CUPTI may tell its end as of when they begin again (docs/driver-facts.md). Of the last
+// recorded calls before one that was left out, those whose work took far longer than their site's median count as left out, too.
+void leave_out_late_ends(Run& run, const SiteTable& sites);
+
 // Sets Operation::gpu in `tracing`. An operation without a counterpart gets its site's median; one that was left
 // out (kUntimed) that of its stand-in (stand_ins.h); this wants both runs to be one. `made`: the schedules of `gpu_run`, where
 // they are there already.
