@@ -151,6 +151,7 @@ void WindowEvents::shown(const Event& event) {
   switch (event.kind) {
     case EventKind::call_begin:
       of(event.thread).alone_at_begin = under_way_ == 0;
+      of(event.thread).unseen_at_begin = unseen_;
       break;
     case EventKind::covers:
       return covers(event);
@@ -158,7 +159,9 @@ void WindowEvents::shown(const Event& event) {
       return record(event);
     case EventKind::wait_mark:
       to_.take(event);
-      if (!is_known(event.mark)) unknown_work(event.at_ns, event.stream, true);
+      if (is_known(event.mark)) return;
+      ++unseen_;
+      unknown_work(event.at_ns, event.stream, true);
       return;
     case EventKind::mark_ends:
       recorded_.erase(event.mark.value);
@@ -262,13 +265,14 @@ void WindowEvents::covers(const Event& event) {
   instances_.push_back(synchronizations_++);
   Event unclear = event;
   unclear.unclear = (event.mark.valid() && !is_known(event.mark)) ||
-                    (event.covers_own_work && !of(event.thread).alone_at_begin && rules_.calls_under_way);
+                    (event.covers_own_work && of(event.thread).unseen_at_begin != unseen_);
   to_.take(unclear);
   watch_again(event.at_ns);
 }
 
 // Calls that are not shown may give work at any time.
 void WindowEvents::goes_on_unseen(int64_t at_ns) {
+  ++unseen_;
   for (StreamNumber stream : streams_) unknown_work(at_ns, stream, true);
 }
 

@@ -53,8 +53,9 @@ class WindowEvents : public EventSink {
   struct OfThread {
     bool there = false, ended = false;
     bool in_call = false;
-    bool under_way = false;      // in a call that the window does not show
-    bool alone_at_begin = true;  // no such call was under way when its own began
+    bool under_way = false;        // in a call that the window does not show
+    bool alone_at_begin = true;    // no such call was under way when its own began
+    uint32_t unseen_at_begin = 0;  // unseen_ when its call began
   };
   void before(const Event& event);
   void begin(int64_t at_ns);
@@ -87,6 +88,7 @@ class WindowEvents : public EventSink {
   bool begun_ = false, over_ = false;
   uint32_t next_stream_, next_mark_;
   uint32_t under_way_ = 0;  // calls
+  uint32_t unseen_ = 0;     // how often unseen work may have come into a stream since the window began
   std::vector<OfThread> threads_;
   std::map<uint32_t, Event> old_watches_;                  // up, and not raised in the window
   std::map<uint32_t, Event> watches_;                      // raised in it

@@ -33,6 +33,15 @@ void expect_needed(const Timeline& t, size_t wait, bool WindowRules::*rule) {
   EXPECT_NE(oracle.broken_without(found), "") << t.text();
 }
 
+Event wait_for_own_work(ThreadNumber thread, uint32_t site) {
+  Event own;
+  own.kind = EventKind::covers;
+  own.thread = thread;
+  own.site = SiteIndex{site};
+  own.covers_own_work = true;
+  return own;
+}
+
 // A's copy to m0 was given before the window, and A touches it behind S1.
 TEST(WindowRules, StreamsHaveAPast) {
   Timeline t;
@@ -69,16 +78,24 @@ TEST(WindowRules, ACallThatWasUnderWayMayComeBetween) {
       .sync(A, {s0, s1}, 9)
       .work(B, s0, {host_write(m0)})
       .may_sync_everything(B, 0);
-  Event own;
-  own.kind = EventKind::covers;
-  own.thread = B;
-  own.site = SiteIndex{1};
-  own.covers_own_work = true;
-  t.add(own).end(B).ends();
+  t.add(wait_for_own_work(B, 1)).end(B).ends();
   EXPECT_NE(Oracle(t.events()).broken_without({false, false, true}), "");
   std::vector<bool> found = needless(t);
   found.resize(3);
   EXPECT_FALSE(found[2]);
+}
+
+// The same where unseen work comes between, as A makes the stream wait for an event of which the window shows no record. C's wait
+// shows that it does not wait for the CPU.
+TEST(WindowRules, WhatAnEventStandsForMayComeBetween) {
+  Timeline t;
+  t.record(A, s1, MarkNumber{0}).at(100).sync(A, {s0, s1}, 9).begin(B).wait(A, s0, MarkNumber{0});
+  t.work(B, s0, {host_write(m0)}).sync(C, {s0}, 8).may_sync_everything(B, 0).add(wait_for_own_work(B, 1));
+  t.end(B).ends();
+  EXPECT_NE(Oracle(t.events()).broken_without({false, false, false, true}), "");
+  std::vector<bool> found = needless(t);
+  found.resize(4);
+  EXPECT_FALSE(found[3]);
 }
 
 // Work in s0 waits for B, out of sight, and B goes on behind S_B. So behind S1 A knows of the copy in s1. S0 came too early.
