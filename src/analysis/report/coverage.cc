@@ -125,6 +125,43 @@ std::vector<std::string> what_is_missing(const Session& session, bool has_tracin
   return missing;
 }
 
+namespace {
+
+// A time in a thousand parts, and in which of them something happens.
+class PartsOfTime {
+ public:
+  PartsOfTime(Nanoseconds begin, Nanoseconds end) : begin_(begin.count), length_(end.count - begin.count) {}
+  void happens(int64_t begin, int64_t end) {
+    if (length_ <= 0 || end < begin_ || begin > begin_ + length_) return;
+    std::fill(busy_.begin() + part(begin), busy_.begin() + part(end) + 1, true);
+  }
+  // How many parts lie in stretches of `least` parts or more in which nothing happens.
+  int64_t idle(int64_t least) const {
+    int64_t all = 0, stretch = 0;
+    for (int64_t i = 0; i <= kParts; ++i) {
+      const bool ends = i == kParts || busy_[static_cast<size_t>(i)];
+      if (!ends) ++stretch;
+      if (ends && stretch >= least) all += stretch;
+      if (ends) stretch = 0;
+    }
+    return all;
+  }
+  static constexpr int64_t kParts = 1'000;
+
+ private:
+  int64_t part(int64_t at) const {
+    const double share = static_cast<double>(at - begin_) / static_cast<double>(length_);
+    return std::clamp<int64_t>(static_cast<int64_t>(share * kParts), 0, kParts - 1);
+  }
+  int64_t begin_, length_;
+  std::vector<bool> busy_ = std::vector<bool>(kParts);
+};
+
+// A stretch in which neither CPU nor GPU did anything for the other, that is so long: an import, say.
+constexpr int64_t kLeastLeftOut = 100'000'000;  // ns, and a tenth of all
+
+}  // namespace
+
 Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
   bool any = false;
   Nanoseconds begin{}, end{};
@@ -140,7 +177,20 @@ Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
           any = true;
         }
       }
-  return any ? end - begin : Nanoseconds{};
+  if (!any || end.count - begin.count <= kLeastLeftOut) return any ? end - begin : Nanoseconds{};
+  PartsOfTime parts(begin, end);
+  for (const Process& process : tracing.processes)
+    for (const Thread& thread : process.threads) {
+      int64_t gpu_until = 0;  // at the latest: what the thread gave runs one after the other
+      for (const Operation& operation : thread.operations) {
+        if (operation.gpu.count > 0)
+          gpu_until = std::max(gpu_until, operation.begin.count) + operation.gpu.count;
+        parts.happens(operation.begin.count, std::max(operation.end().count, gpu_until));
+      }
+    }
+  const int64_t part = std::max<int64_t>((end - begin).count / PartsOfTime::kParts, 1);
+  const int64_t least = std::max(PartsOfTime::kParts / 10, kLeastLeftOut / part);
+  return {(end - begin).count - parts.idle(least) * part};
 }
 
 }  // namespace diogenes

@@ -26,7 +26,8 @@ std::vector<std::string> what_is_missing(const Session& session, bool has_tracin
                                          const ReportCoverage& coverage);
 
 // From the first operation that was recorded to give work to a GPU, or to wait for it, to the end of the last, over all
-// processes; 0 where there was none.
+// processes, but for stretches of 100 ms or more, and a tenth of it, in which nothing calls the driver and no GPU works: Python
+// may import for seconds there. 0 where there was none. After GPU times are joined.
 Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites);
 
 }  // namespace diogenes

@@ -83,6 +83,24 @@ TEST(GpuPhase, IsFromTheFirstWorkToTheLastWait) {
   EXPECT_EQ(gpu_phase(none.tracing, none.sites).count, 0);
 }
 
+// A launch of 100 ms, an import of 2 s, a wait of 100 ms, 90 ms, a wait of 100 ms: of 2,390 ms the import is left out. A kernel of
+// 1 s leaves 1,100 ms of it, one that ends 50 ms before the wait nothing.
+TEST(GpuPhase, IsWithoutLongStretchesInWhichNothingHappens) {
+  const auto phase_ms = [](double kernel_ms) {
+    auto trace = timeline();
+    const auto ms = [](double count) { return 1000 * count; };
+    trace.launch(ms(100)).work(ms(2000)).sync(lasting(ms(100)));
+    trace.work(ms(90)).sync(lasting(ms(100)));
+    Analysed analysed(trace, {.launches_traced = true});
+    for (Thread& thread : analysed.tracing.processes[0].threads)
+      thread.operations[0].gpu.count = static_cast<int64_t>(kernel_ms * 1e6);
+    return us(gpu_phase(analysed.tracing, analysed.sites)) / 1000;
+  };
+  EXPECT_NEAR(phase_ms(0), 390, 6);
+  EXPECT_NEAR(phase_ms(1000), 1290, 6);
+  EXPECT_NEAR(phase_ms(2050), 2390, 1);
+}
+
 // A run of 2 s on 4 processors. The program alone took 1 of them; others 0, 1, 2.5, or all that it left.
 TEST(Notices, AMachineIsBusyWhereNoProcessorIsLeft) {
   StageRun run{.name = "baseline", .state = "complete", .runtime_s = 2, .cpu_s = 2};
