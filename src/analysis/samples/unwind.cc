@@ -183,6 +183,18 @@ class Unwinder {
 
 }  // namespace
 
+bool is_agents_work(const ProcessTrace& process, std::span<const Frame> frames) {
+  for (const Frame frame : frames) {
+    if (frame.module() >= process.modules.size()) return false;
+    const std::string_view path = process.modules[frame.module()].path;
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with("libdiogenes-")) return true;
+    if (!name.starts_with("libc.so") && !name.starts_with("libc-") && !name.starts_with("ld-linux"))
+      return false;
+  }
+  return false;
+}
+
 std::vector<UnwoundSample> unwind(const ProcessTrace& process, std::span<const CpuSample> samples) {
   std::vector<const CpuSample*> own;
   for (const CpuSample& sample : samples)
@@ -197,6 +209,7 @@ std::vector<UnwoundSample> unwind(const ProcessTrace& process, std::span<const C
       out[i] = {{record.at_ns}, {record.weight_ns}, record.tid, unwinder->frames(*own[i])};
     }
   });
+  std::erase_if(out, [&](const UnwoundSample& sample) { return is_agents_work(process, sample.frames); });
   std::stable_sort(out.begin(), out.end(),
                    [](const UnwoundSample& one, const UnwoundSample& other) { return one.at < other.at; });
   return out;

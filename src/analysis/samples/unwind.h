@@ -17,7 +17,10 @@ struct UnwoundSample {
   std::vector<Frame> frames;  // modules of the process; at least the one that was interrupted
 };
 
-// Of this process alone, by time.
+// Is it the agent's own work, with what it calls in libc? That is time of recording, which is no time of the program's.
+bool is_agents_work(const ProcessTrace& process, std::span<const Frame> frames);
+
+// Of this process alone, by time; without those of the agent's work.
 std::vector<UnwoundSample> unwind(const ProcessTrace& process, std::span<const CpuSample> samples);
 
 }  // namespace diogenes

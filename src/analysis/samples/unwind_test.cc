@@ -149,6 +149,27 @@ TEST(Unwind, TakesAnyRegistersAndAnyStack) {
   for (const UnwoundSample& one : unwound) EXPECT_GE(one.frames.size(), 1u);
 }
 
+TEST(Unwind, KnowsTheAgentsOwnWork) {
+  ProcessTrace process;
+  for (const char* path : {"/app/app", "/lib/x86_64-linux-gnu/libc.so.6", "/opt/d/lib/libdiogenes-agent.so",
+                           "/opt/d/lib/libdiogenes-gpu-samples.so", "/app/libdiogenes.so"})
+    strncpy(process.modules.emplace_back().path, path, sizeof(ModuleRecord::path) - 1);
+  const auto is_agents = [&](std::vector<uint64_t> modules) {
+    std::vector<Frame> frames;
+    for (const uint64_t module : modules) frames.push_back(Frame::of(module, 0x10));
+    return is_agents_work(process, frames);
+  };
+  EXPECT_TRUE(is_agents({2, 0}));
+  EXPECT_TRUE(is_agents({1, 1, 2, 0})) << "what it calls in libc";
+  EXPECT_TRUE(is_agents({1, 3})) << "a thread of its own";
+  EXPECT_FALSE(is_agents({0, 2, 1})) << "the program, on a thread that the agent started for it";
+  EXPECT_FALSE(is_agents({1, 0, 2}));
+  EXPECT_FALSE(is_agents({4, 2})) << "the program's";
+  EXPECT_FALSE(is_agents({Frame::kPython, 2}));
+  EXPECT_FALSE(is_agents({1}));
+  EXPECT_FALSE(is_agents({}));
+}
+
 TEST(CpuSamplesFile, IsTakenAsFarAsItGoes) {
   const testing::TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / kCpuSamplesFile;
