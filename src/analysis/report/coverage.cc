@@ -133,7 +133,7 @@ class PartsOfTime {
   PartsOfTime(Nanoseconds begin, Nanoseconds end) : begin_(begin.count), length_(end.count - begin.count) {}
   void happens(int64_t begin, int64_t end) {
     if (length_ <= 0 || end < begin_ || begin > begin_ + length_) return;
-    std::fill(busy_.begin() + part(begin), busy_.begin() + part(end) + 1, true);
+    std::fill(busy_.begin() + part(begin), busy_.begin() + part(std::min(end, begin_ + length_)) + 1, true);
   }
   // How many parts lie in stretches of `least` parts or more in which nothing happens.
   int64_t idle(int64_t least) const {
@@ -184,7 +184,7 @@ Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
       int64_t gpu_until = 0;  // at the latest: what the thread gave runs one after the other
       for (const Operation& operation : thread.operations) {
         if (operation.gpu.count > 0)
-          gpu_until = std::max(gpu_until, operation.begin.count) + operation.gpu.count;
+          gpu_until = std::min(std::max(gpu_until, operation.begin.count) + operation.gpu.count, end.count);
         parts.happens(operation.begin.count, std::max(operation.end().count, gpu_until));
       }
     }
